@@ -1,0 +1,1 @@
+//! Flash translation layer: map, garbage collection, wear leveling, capacity.

@@ -1,0 +1,101 @@
+//! How much of its logical space a drive still exports when blocks have retired.
+
+mod fixed;
+mod variant;
+
+pub use fixed::Fixed;
+pub use variant::{Keep, Shrink, Variant};
+
+use super::{Builtin, Entry};
+
+/// Answers a retired block.
+pub trait CapacityPolicy: Send {
+    /// What the drive demands of its host now.
+    fn demand(&mut self, view: &CapacityView) -> Demand;
+
+    /// Whether the drive may shrink, so that the host must know which pages it uses.
+    fn may_shrink(&self) -> bool;
+
+    /// Pages that the file system may relocate over the drive's life; `None`: as many as it takes.
+    fn relocation_bound(&self) -> Option<wane_units::Bytes> {
+        None
+    }
+}
+
+/// What a capacity policy sees after a block retired. Counts are of the drive; superblocks count as blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapacityView {
+    /// Blocks out of service.
+    pub bad: u32,
+    /// T of SPEC §1.1: physical blocks without the garbage collector's reserve.
+    pub rated_blocks: u32,
+    /// Physical blocks: T and the reserve.
+    pub blocks: u32,
+    /// Free blocks of the domain that lost the block.
+    pub free: u32,
+    /// Mapping units in a block.
+    pub units_per_block: u32,
+    /// Logical units when new.
+    pub logical_initial: u64,
+    /// Logical units exported now.
+    pub exported: u64,
+}
+
+impl CapacityView {
+    /// Whether the spare blocks are used up: `bad >= T - U`.
+    pub fn spare_exhausted(&self) -> bool {
+        let service = u64::from(self.rated_blocks.saturating_sub(self.bad));
+        service * u64::from(self.units_per_block) <= self.logical_initial
+    }
+}
+
+/// What the drive demands after a block retired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// Nothing.
+    Keep,
+    /// The end of life: the spare blocks are used up.
+    EndOfLife,
+    /// Every logical page that the workload never wrote is given up, once.
+    DropUnused,
+    /// No more than this many logical units can be exported.
+    ExportAtMost(u64),
+}
+
+/// Makes the drive's policy.
+pub type CapacityMaker = Box<dyn Fn() -> Box<dyn CapacityPolicy> + Send + Sync>;
+
+/// Every capacity policy. A new one is a file and a line here.
+pub const CAPACITY_POLICIES: &[Entry<CapacityMaker>] = &[entry::<Fixed>(), entry::<Variant>()];
+
+/// A capacity policy that builds itself from its parameters.
+pub trait BuiltinCapacity: Builtin + CapacityPolicy + Sized + 'static {
+    /// The policy.
+    fn new(params: &Self::Params) -> Self;
+}
+
+const fn entry<P: BuiltinCapacity>() -> Entry<CapacityMaker>
+where
+    P::Params: Send + Sync + 'static,
+{
+    Entry {
+        name: P::NAME,
+        summary: P::SUMMARY,
+        page: P::PAGE,
+        example: P::EXAMPLE,
+        parse: |table| {
+            let params = P::params(table)?;
+            Ok(Box::new(move || Box::new(P::new(&params))))
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CapacityView;
+
+    /// 10 rated blocks of 10 units, 2 in reserve, 80 logical units.
+    pub(super) fn view(bad: u32, exported: u64) -> CapacityView {
+        CapacityView { bad, rated_blocks: 10, blocks: 12, free: 5, units_per_block: 10, logical_initial: 80, exported }
+    }
+}

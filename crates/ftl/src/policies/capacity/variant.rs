@@ -1,0 +1,171 @@
+//! Variant capacity: the drive gives up logical space instead of dying.
+
+use serde::Deserialize;
+use wane_units::Bytes;
+
+use super::{BuiltinCapacity, CapacityPolicy, CapacityView, Demand};
+use crate::policies::Builtin;
+
+/// See [`Builtin::PAGE`].
+#[derive(Debug)]
+pub struct Variant {
+    params: Params,
+    dropped: bool,
+}
+
+/// When logical space is given up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shrink {
+    /// All that is unused, at once, when the spare blocks are used up.
+    #[default]
+    Lazy,
+    /// A little with every block that retires.
+    Graceful,
+}
+
+/// What a graceful drive keeps as long as it can.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// The over-provisioning ratio it was made with.
+    #[default]
+    OverProvisioning,
+    /// Its logical capacity: the spare blocks go first.
+    Capacity,
+}
+
+/// Parameters of [`Variant`].
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    shrink: Shrink,
+    keep: Keep,
+    #[serde(deserialize_with = "bytes")]
+    relocation_bound: Option<Bytes>,
+}
+
+fn bytes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+impl Builtin for Variant {
+    const NAME: &'static str = "variant";
+    const SUMMARY: &'static str = "gives up logical space instead of dying";
+    const EXAMPLE: &'static str = "{ policy = \"variant\", shrink = \"lazy\" }";
+    const PAGE: &'static str = "\
+As blocks retire the drive exports less, down to the pages that the workload uses. It dies when those no longer fit.
+
+| key | default | allowed | meaning |
+|---|---|---|---|
+| `shrink` | `\"lazy\"` | `\"lazy\"`, `\"graceful\"` | `lazy`: nothing happens until the spare blocks are used up (or one block is free), then every page that the workload never wrote is given up at once. `graceful`: each retired block lowers the exported capacity |
+| `keep` | `\"over-provisioning\"` | `\"over-provisioning\"`, `\"capacity\"` | what a graceful drive keeps: its over-provisioning ratio, or its capacity as long as spare blocks last |
+| `relocation-bound` | none | a size, `\"0 B\"` and up; with `graceful` only | data that the file system may relocate out of the given-up space over the drive's life; at `\"0 B\"` the drive is a fixed one |
+
+With `graceful`, used pages above the exported capacity are relocated by the file system into its lowest free pages;
+their writes count as `flash.pages_programmed.file_system`, not as host writes.
+
+Source: dissertation (000) ch. 4 and §4.5.3; the released FTLSim for `lazy`.
+";
+    type Params = Params;
+
+    fn check(params: &Params) -> Result<(), String> {
+        if params.relocation_bound.is_some() && params.shrink == Shrink::Lazy {
+            return Err("relocation-bound needs shrink = \"graceful\"; a lazy drive relocates nothing".to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl BuiltinCapacity for Variant {
+    fn new(params: &Params) -> Self {
+        Self { params: params.clone(), dropped: false }
+    }
+}
+
+impl Variant {
+    fn lazy(&mut self, view: &CapacityView) -> Demand {
+        if self.dropped || !(view.spare_exhausted() || view.free <= 1) {
+            return Demand::Keep;
+        }
+        self.dropped = true;
+        Demand::DropUnused
+    }
+
+    fn graceful(&self, view: &CapacityView) -> Demand {
+        let service = u64::from(view.rated_blocks.saturating_sub(view.bad)) * u64::from(view.units_per_block);
+        let rule = match self.params.keep {
+            // floor(service x U / T), U in units: the ratio of service to logical space stays as when new.
+            Keep::OverProvisioning => {
+                let rated = u128::from(view.rated_blocks) * u128::from(view.units_per_block);
+                (u128::from(service) * u128::from(view.logical_initial) / rated) as u64
+            }
+            Keep::Capacity => service,
+        };
+        if rule < view.exported { Demand::ExportAtMost(rule) } else { Demand::Keep }
+    }
+}
+
+impl CapacityPolicy for Variant {
+    fn demand(&mut self, view: &CapacityView) -> Demand {
+        // A file system that may move nothing cannot give up its top: the paper's bound of 0 is the fixed drive.
+        if self.params.relocation_bound == Some(Bytes(0)) {
+            return if view.spare_exhausted() { Demand::EndOfLife } else { Demand::Keep };
+        }
+        match self.params.shrink {
+            Shrink::Lazy => self.lazy(view),
+            Shrink::Graceful => self.graceful(view),
+        }
+    }
+
+    fn may_shrink(&self) -> bool {
+        self.params.relocation_bound != Some(Bytes(0))
+    }
+
+    fn relocation_bound(&self) -> Option<Bytes> {
+        self.params.relocation_bound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::view;
+    use super::*;
+
+    fn variant(toml: &str) -> Variant {
+        Variant::new(&Variant::params(toml.parse().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn a_lazy_drive_drops_once_when_its_spare_is_gone() {
+        let mut lazy = variant("");
+        assert_eq!(lazy.demand(&view(1, 100)), Demand::Keep);
+        assert_eq!(lazy.demand(&view(2, 100)), Demand::DropUnused);
+        assert_eq!(lazy.demand(&view(3, 100)), Demand::Keep);
+        assert_eq!(variant("").demand(&CapacityView { free: 1, ..view(1, 100) }), Demand::DropUnused);
+    }
+
+    #[test]
+    fn a_graceful_drive_follows_its_rule() {
+        // 10 rated blocks of 10 units hold 80 logical ones; 9 blocks leave 72 at the same ratio.
+        assert_eq!(variant("shrink = 'graceful'").demand(&view(1, 80)), Demand::ExportAtMost(72));
+        let capacity = "shrink = 'graceful'\nkeep = 'capacity'";
+        assert_eq!(variant(capacity).demand(&view(2, 80)), Demand::Keep);
+        assert_eq!(variant(capacity).demand(&view(3, 80)), Demand::ExportAtMost(70));
+    }
+
+    #[test]
+    fn a_bound_of_nothing_is_a_fixed_drive() {
+        let mut bound = variant("shrink = 'graceful'\nrelocation-bound = '0 B'");
+        assert_eq!(bound.demand(&view(1, 80)), Demand::Keep);
+        assert_eq!(bound.demand(&view(2, 80)), Demand::EndOfLife);
+        assert!(!bound.may_shrink());
+    }
+
+    #[test]
+    fn a_lazy_drive_takes_no_bound() {
+        let refused = Variant::params("relocation-bound = '1 GiB'".parse().unwrap());
+        assert!(refused.unwrap_err().0.contains("graceful"));
+    }
+}

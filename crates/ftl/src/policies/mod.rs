@@ -1,0 +1,53 @@
+//! Policies: one trait a question, one file an answer, one visible list a family.
+//!
+//! A policy sees a read-only view, returns a decision and changes nothing but itself. It hears of blocks, never of
+//! pages. The mechanism checks the answer and carries it out.
+
+pub mod capacity;
+mod registry;
+pub mod victim;
+pub mod wear_leveling;
+
+pub use registry::{Builtin, Entry, ParameterError, find, names};
+
+use std::ops::Range;
+
+use wane_sim::Stream;
+use wane_units::BlockId;
+
+/// What a policy is told when it is built. A drive with `ftl.domain = "die"` builds one policy a die.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The blocks of the policy's domain. Superblocks count as blocks.
+    pub blocks: Range<u32>,
+    /// Mapping units in a block.
+    pub units_per_block: u32,
+    /// Rated P/E cycles; `None` when the drive has no rating.
+    pub endurance: Option<u32>,
+    /// T of SPEC §1.1: blocks of the domain without the garbage collector's reserve.
+    pub rated_blocks: u32,
+    /// A random stream of the policy's own.
+    pub stream: Stream,
+}
+
+/// Why a block was erased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EraseCause {
+    /// Garbage collection reclaimed it.
+    GarbageCollection,
+    /// Wear leveling moved its data away.
+    WearLeveling,
+}
+
+/// What happened to a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockEvent {
+    /// It left the free list and is being written.
+    Opened,
+    /// It is full (or will not be written further) and may be chosen as a victim.
+    Closed,
+    /// It was erased and is free.
+    Erased(EraseCause),
+    /// It left service for ever.
+    Retired,
+}

@@ -1,0 +1,68 @@
+//! The registry: names in a scenario become policies, once, when a drive is built.
+
+use serde::de::DeserializeOwned;
+
+/// One built-in policy of a family whose built objects are `T`.
+pub struct Entry<T> {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// One line of help.
+    pub summary: &'static str,
+    /// Its page in the book: the doc comment of its file, in Markdown, with its parameters and its source.
+    pub page: &'static str,
+    /// A table of TOML that chooses it with its defaults, such as `{ policy = "d-choices", d = 2 }`.
+    pub example: &'static str,
+    /// Reads the parameters (without the `policy` key) and gives a maker of the policy.
+    pub parse: fn(toml::Table) -> Result<T, ParameterError>,
+}
+
+/// Parameters that a policy does not take.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ParameterError(pub String);
+
+/// What a policy's file declares of itself.
+pub trait Builtin {
+    /// Its name in a scenario.
+    const NAME: &'static str;
+    /// One line of help.
+    const SUMMARY: &'static str;
+    /// Its page in the book.
+    const PAGE: &'static str;
+    /// A minimal table that chooses it.
+    const EXAMPLE: &'static str;
+    /// Its parameters: a serde struct with `deny_unknown_fields`, `default` and kebab-case keys.
+    type Params: DeserializeOwned;
+
+    /// Reads [`Builtin::Params`] from the policy's table.
+    ///
+    /// # Errors
+    /// One sentence that names the key, what was found and what is allowed.
+    fn params(table: toml::Table) -> Result<Self::Params, ParameterError> {
+        let keys: Vec<String> = table.keys().cloned().collect();
+        let params = table.try_into().map_err(|error: toml::de::Error| {
+            let found = if keys.is_empty() { String::new() } else { format!(" (keys given: {})", keys.join(", ")) };
+            ParameterError(format!("policy \"{}\": {}{found}", Self::NAME, error.message().trim()))
+        })?;
+        Self::check(&params).map_err(|reason| ParameterError(format!("policy \"{}\": {reason}", Self::NAME)))?;
+        Ok(params)
+    }
+
+    /// Refuses parameters that are well-formed but out of range or at odds, with one sentence.
+    ///
+    /// # Errors
+    /// The sentence.
+    fn check(_params: &Self::Params) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The entry called `name`.
+pub fn find<'a, T>(family: &'a [Entry<T>], name: &str) -> Option<&'a Entry<T>> {
+    family.iter().find(|entry| entry.name == name)
+}
+
+/// Every name of a family, in its order.
+pub fn names<T>(family: &[Entry<T>]) -> Vec<&'static str> {
+    family.iter().map(|entry| entry.name).collect()
+}

@@ -1,0 +1,149 @@
+//! Which closed block is reclaimed next.
+
+mod greedy;
+
+pub use greedy::Greedy;
+
+use wane_units::BlockId;
+
+use super::{BlockEvent, Builtin, Entry, Setting};
+use crate::index::VictimIndex;
+
+/// Chooses the block to reclaim.
+pub trait VictimPolicy: Send {
+    /// What the mechanism keeps for this policy.
+    fn index(&self) -> IndexSpec {
+        IndexSpec::default()
+    }
+
+    /// The victim, one of the closed blocks; `None` when none is worth reclaiming.
+    fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId>;
+
+    /// Hears of a block. Its erase count is the one after the event.
+    fn heard(&mut self, _event: BlockEvent, _block: BlockId, _erase_count: u32) {}
+}
+
+/// Makes one policy for each domain.
+pub type VictimMaker = Box<dyn Fn(Setting) -> Box<dyn VictimPolicy> + Send + Sync>;
+
+/// The order of blocks that have the same number of valid units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By the time a block last came to this number: O(1) upkeep.
+    #[default]
+    Entry,
+    /// By the host clock when the block closed, then by id: O(log n) upkeep.
+    Closing,
+    /// By erase count, then by id: O(log n) upkeep.
+    Wear,
+}
+
+/// What a policy asks the mechanism to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexSpec {
+    /// The order within a bucket.
+    pub order: Order,
+    /// Only this many of the oldest closed blocks are in buckets; the others wait. `None`: all.
+    pub window: Option<u32>,
+}
+
+/// What a victim policy sees: the closed blocks of its domain.
+pub struct GcView<'a> {
+    pub(crate) index: &'a VictimIndex,
+    pub(crate) erase_count: &'a [u32],
+    pub(crate) now: u64,
+}
+
+impl GcView<'_> {
+    /// Host units written so far: the logical clock.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Mapping units in a block.
+    pub fn units_per_block(&self) -> u32 {
+        self.index.units_per_block()
+    }
+
+    /// Valid units of a block.
+    pub fn valid(&self, block: BlockId) -> u32 {
+        self.index.valid(block)
+    }
+
+    /// Erases of a block.
+    pub fn erase_count(&self, block: BlockId) -> u32 {
+        self.erase_count[block.index()]
+    }
+
+    /// The clock when a closed block was last written.
+    pub fn closed_at(&self, block: BlockId) -> u64 {
+        self.index.closed_at(block)
+    }
+
+    /// The lowest number of valid units that any block in a bucket has.
+    pub fn lowest(&self) -> Option<u32> {
+        self.index.lowest()
+    }
+
+    /// The first block of the bucket, in the declared order.
+    pub fn first(&self, valid: u32) -> Option<BlockId> {
+        self.index.first(valid)
+    }
+
+    /// The block that came last to the bucket. Kept for [`Order::Entry`] only.
+    pub fn last(&self, valid: u32) -> Option<BlockId> {
+        self.index.last(valid)
+    }
+
+    /// Closed blocks.
+    pub fn closed_len(&self) -> u32 {
+        self.index.closed_len()
+    }
+
+    /// The closed block at a position of an arbitrary but repeatable order: for uniform draws.
+    pub fn closed(&self, position: u32) -> BlockId {
+        self.index.closed(position)
+    }
+
+    /// The block that closed longest ago.
+    pub fn oldest(&self) -> Option<BlockId> {
+        self.index.oldest()
+    }
+
+    /// Invalid units in the blocks of the window (of all closed blocks without one).
+    pub fn invalid_in_window(&self) -> u64 {
+        self.index.invalid_in_window()
+    }
+
+    /// The oldest closed block outside the window.
+    pub fn oldest_waiting(&self) -> Option<BlockId> {
+        self.index.oldest_waiting()
+    }
+}
+
+/// Every victim policy. A new one is a file and a line here.
+pub const VICTIM_POLICIES: &[Entry<VictimMaker>] = &[
+    entry::<Greedy>(),
+];
+
+/// A victim policy that builds itself from its parameters.
+pub trait BuiltinVictim: Builtin + VictimPolicy + Sized + 'static {
+    /// The policy for one domain.
+    fn new(params: &Self::Params, setting: Setting) -> Self;
+}
+
+const fn entry<P: BuiltinVictim>() -> Entry<VictimMaker>
+where
+    P::Params: Send + Sync + 'static,
+{
+    Entry {
+        name: P::NAME,
+        summary: P::SUMMARY,
+        page: P::PAGE,
+        example: P::EXAMPLE,
+        parse: |table| {
+            let params = P::params(table)?;
+            Ok(Box::new(move |setting| Box::new(P::new(&params, setting))))
+        },
+    }
+}

@@ -1,0 +1,127 @@
+//! Which data moves so that blocks wear alike.
+
+mod none;
+
+pub use none::NoWearLeveling;
+
+use std::ops::Range;
+
+use wane_units::BlockId;
+
+use super::{BlockEvent, Builtin, Entry, Setting};
+
+/// Plans moves of data between blocks.
+///
+/// Asked after an erase by garbage collection, and before a host write only while its last answer was an action. It
+/// is not asked during preconditioning, but hears every event from the first.
+pub trait WearLevelPolicy: Send {
+    /// The move to make now, if any.
+    fn plan(&mut self, view: &WearView<'_>) -> Option<Action>;
+
+    /// Hears of a block. Its erase count is the one after the event.
+    fn heard(&mut self, _event: BlockEvent, _block: BlockId, _erase_count: u32) {}
+}
+
+/// Makes one policy for each domain.
+pub type WearLevelMaker = Box<dyn Fn(Setting) -> Box<dyn WearLevelPolicy> + Send + Sync>;
+
+/// A move of data. Copied units count as wear leveling's; so do the erases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Copies the valid units of closed block `from` into free block `into`, closes `into`, erases `from` and frees it.
+    Refill {
+        /// A closed block.
+        from: BlockId,
+        /// A free block.
+        into: BlockId,
+    },
+    /// Copies `hot`'s data to the next free block and closes that, erases `hot`, copies `cold`'s data into it and
+    /// closes it, erases `cold` and frees it. Refused while no block is free.
+    Exchange {
+        /// A closed, much worn block.
+        hot: BlockId,
+        /// A closed, little worn block.
+        cold: BlockId,
+    },
+}
+
+/// What a wear leveler sees.
+pub struct WearView<'a> {
+    pub(crate) blocks: Range<u32>,
+    pub(crate) erased: Option<BlockId>,
+    pub(crate) erase_count: &'a [u32],
+    pub(crate) valid: &'a dyn Fn(BlockId) -> u32,
+    pub(crate) gc_erases: u64,
+    pub(crate) wear_leveling_erases: u64,
+    pub(crate) host_writes: u64,
+    pub(crate) free: u32,
+}
+
+impl WearView<'_> {
+    /// The blocks of the policy's domain.
+    pub fn blocks(&self) -> Range<u32> {
+        self.blocks.clone()
+    }
+
+    /// The block that garbage collection just erased and freed; `None` before a host write.
+    pub fn erased(&self) -> Option<BlockId> {
+        self.erased
+    }
+
+    /// Erases of a block.
+    pub fn erase_count(&self, block: BlockId) -> u32 {
+        self.erase_count[block.index()]
+    }
+
+    /// Valid units of a block.
+    pub fn valid(&self, block: BlockId) -> u32 {
+        (self.valid)(block)
+    }
+
+    /// Erases by garbage collection in this domain since it was new, preconditioning included.
+    pub fn gc_erases(&self) -> u64 {
+        self.gc_erases
+    }
+
+    /// Erases by wear leveling in this domain.
+    pub fn wear_leveling_erases(&self) -> u64 {
+        self.wear_leveling_erases
+    }
+
+    /// Host units written since the drive was new.
+    pub fn host_writes(&self) -> u64 {
+        self.host_writes
+    }
+
+    /// Free blocks of the domain.
+    pub fn free(&self) -> u32 {
+        self.free
+    }
+}
+
+/// Every wear leveler. A new one is a file and a line here.
+pub const WEAR_LEVEL_POLICIES: &[Entry<WearLevelMaker>] = &[
+    entry::<NoWearLeveling>(),
+];
+
+/// A wear leveler that builds itself from its parameters.
+pub trait BuiltinWearLevel: Builtin + WearLevelPolicy + Sized + 'static {
+    /// The policy for one domain.
+    fn new(params: &Self::Params, setting: Setting) -> Self;
+}
+
+const fn entry<P: BuiltinWearLevel>() -> Entry<WearLevelMaker>
+where
+    P::Params: Send + Sync + 'static,
+{
+    Entry {
+        name: P::NAME,
+        summary: P::SUMMARY,
+        page: P::PAGE,
+        example: P::EXAMPLE,
+        parse: |table| {
+            let params = P::params(table)?;
+            Ok(Box::new(move |setting| Box::new(P::new(&params, setting))))
+        },
+    }
+}

@@ -1,0 +1,1 @@
+//! Scenario to system to run to results to report.

@@ -1,0 +1,1 @@
+//! The medium: pages, blocks and their wear.

@@ -1,0 +1,46 @@
+//! The seam between workloads and drives.
+
+use crate::Op;
+
+/// Page accesses of one kind, in order. The drive's page is one mapping unit.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// What is done to every page.
+    pub op: Op,
+    /// The logical pages. Empty for a flush.
+    pub pages: Vec<u32>,
+    /// Requests that this batch completes.
+    pub requests: u64,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { op: Op::Write, pages: Vec::new(), requests: 0 }
+    }
+}
+
+/// Whether a source goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The batch holds something.
+    More,
+    /// The source is at its end and the batch is empty.
+    End,
+}
+
+/// A trace that cannot be read further.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+#[non_exhaustive]
+pub struct SourceError(pub String);
+
+/// Gives a drive its work.
+pub trait Source: Send {
+    /// Replaces `batch` by the next accesses: at most `pages_max` pages (at least one), at most `requests_max`
+    /// completed requests. A request longer than `pages_max` continues in the next batch. A batch is only empty of
+    /// pages when it is a flush, a trim of no whole page, or the end.
+    ///
+    /// # Errors
+    /// The trace behind the source is damaged or its file cannot be read.
+    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError>;
+}
