@@ -25,7 +25,9 @@ impl Streams {
     /// The stream called `name`.
     pub fn stream(&self, name: &str) -> Stream {
         // FNV-1a: short, stable, and the mixing is SplitMix's task.
-        let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let hash = name
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         let mut mixer = SplitMix(self.seed ^ hash.rotate_left(32));
         Stream { state: [mixer.next(), mixer.next(), mixer.next(), mixer.next()] }
     }

@@ -35,7 +35,8 @@ const BYTE_UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
-const BYTES_WANTED: &str = "a size: write a number and a unit of B, KiB, MiB, GiB, TiB, kB, MB, GB or TB, such as \"4 KiB\"";
+const BYTES_WANTED: &str =
+    "a size: write a number and a unit of B, KiB, MiB, GiB, TiB, kB, MB, GB or TB, such as \"4 KiB\"";
 const RATIO_WANTED: &str = "a ratio between 0 and 1: write 0.9 or \"90 %\"";
 
 impl FromStr for Bytes {
@@ -168,7 +169,14 @@ mod tests {
 
     #[test]
     fn ratios_are_between_nothing_and_all() {
-        let table = [("10 %", Some(0.1)), ("0.9", Some(0.9)), ("100%", Some(1.0)), ("101 %", None), ("-1 %", None), ("nan", None)];
+        let table = [
+            ("10 %", Some(0.1)),
+            ("0.9", Some(0.9)),
+            ("100%", Some(1.0)),
+            ("101 %", None),
+            ("-1 %", None),
+            ("nan", None),
+        ];
         for (text, want) in table {
             assert_eq!(text.parse::<Ratio>().ok().map(Ratio::get), want, "{text}");
         }
