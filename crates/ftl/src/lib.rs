@@ -1,1 +1,20 @@
-//! Flash translation layer: map, garbage collection, wear leveling, capacity.
+//! Flash translation layer: map, free space, garbage collection, wear leveling, retirement, capacity.
+//!
+//! [`Ftl`] is the mechanism; [`policies`] decide. Everything here changes state at once and knows no time. Sources:
+//! the dissertation (000) ch. 3-4 and the released FTLSim for the device model.
+
+mod check;
+mod config;
+mod counters;
+mod domain;
+mod engine;
+mod host;
+pub mod index;
+mod leveling;
+pub mod policies;
+mod reclaim;
+mod table;
+
+pub use config::{BuildError, DomainKind, Frontiers, FtlConfig, Layout, Retire, Unit};
+pub use counters::{Cause, Counters};
+pub use engine::{BlockState, DeathCause, Ftl, Outcome};

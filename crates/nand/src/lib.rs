@@ -1,1 +1,102 @@
-//! The medium: pages, blocks and their wear.
+//! The medium: blocks that are programmed page by page, erased whole, and wear with every erase.
+//!
+//! [`Media`] is the seam. [`Array`] counts and wears, nothing more: it is what ageing runs use. The medium never
+//! sees a logical address.
+
+use wane_units::{BlockId, Geometry, PeCycles, Ppn};
+
+/// What flash does. Every call changes state at once and takes no time.
+pub trait Media {
+    /// The shape of the flash.
+    fn geometry(&self) -> &Geometry;
+
+    /// Programs `count` pages of a block from page `first` on.
+    fn program(&mut self, block: BlockId, first: u32, count: u32);
+
+    /// Reads one page.
+    fn read(&mut self, page: Ppn);
+
+    /// Erases a block and returns its new erase count.
+    fn erase(&mut self, block: BlockId) -> PeCycles;
+
+    /// Erases of a block so far.
+    fn erase_count(&self, block: BlockId) -> PeCycles;
+}
+
+/// Counts erases and reads; trusts its caller to program in order.
+#[derive(Clone, Debug)]
+pub struct Array {
+    geometry: Geometry,
+    erase_counts: Vec<u32>,
+    /// Empty until the first read: most ageing runs never read.
+    reads: Vec<u32>,
+    pages_programmed: u64,
+}
+
+impl Array {
+    /// New flash: no block erased, no page programmed.
+    pub fn new(geometry: Geometry) -> Self {
+        Self { geometry, erase_counts: vec![0; geometry.blocks() as usize], reads: Vec::new(), pages_programmed: 0 }
+    }
+
+    /// Erases of every block.
+    pub fn erase_counts(&self) -> &[u32] {
+        &self.erase_counts
+    }
+
+    /// Reads of a block since its last erase.
+    pub fn reads(&self, block: BlockId) -> u32 {
+        self.reads.get(block.index()).copied().unwrap_or(0)
+    }
+
+    /// Pages programmed since the flash was new.
+    pub fn pages_programmed(&self) -> u64 {
+        self.pages_programmed
+    }
+}
+
+impl Media for Array {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    #[inline(always)]
+    fn program(&mut self, _block: BlockId, _first: u32, count: u32) {
+        self.pages_programmed += u64::from(count);
+    }
+
+    fn read(&mut self, page: Ppn) {
+        if self.reads.is_empty() {
+            self.reads = vec![0; self.geometry.blocks() as usize];
+        }
+        let block = self.geometry.block_of(page);
+        self.reads[block.index()] = self.reads[block.index()].saturating_add(1);
+    }
+
+    fn erase(&mut self, block: BlockId) -> PeCycles {
+        if let Some(reads) = self.reads.get_mut(block.index()) {
+            *reads = 0;
+        }
+        self.erase_counts[block.index()] += 1;
+        PeCycles(self.erase_counts[block.index()])
+    }
+
+    fn erase_count(&self, block: BlockId) -> PeCycles {
+        PeCycles(self.erase_counts[block.index()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_units::Bytes;
+
+    #[test]
+    fn an_erase_wears_its_block_and_forgets_its_reads() {
+        let mut array = Array::new(Geometry::flat(2, 4, Bytes(4096)).expect("2 blocks fit"));
+        array.read(Ppn(5));
+        assert_eq!((array.reads(BlockId(0)), array.reads(BlockId(1))), (0, 1));
+        assert_eq!(array.erase(BlockId(1)), PeCycles(1));
+        assert_eq!((array.reads(BlockId(1)), array.erase_counts()), (0, &[0, 1][..]));
+    }
+}

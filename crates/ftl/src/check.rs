@@ -1,0 +1,65 @@
+//! The FTL's invariants (SPEC §1.9), checked from outside by tests.
+
+use wane_nand::Media;
+use wane_units::BlockId;
+
+use crate::engine::{BlockState, Ftl, UNMAPPED};
+
+impl<M: Media> Ftl<M> {
+    /// Checks every invariant by scanning everything. For tests: it costs a pass over all units.
+    ///
+    /// # Errors
+    /// The first invariant that does not hold, with its numbers.
+    pub fn check(&self) -> Result<(), String> {
+        let mut mapped = 0u64;
+        for (page, unit) in (0u32..).zip(self.map.iter().copied()) {
+            if unit == UNMAPPED {
+                continue;
+            }
+            mapped += 1;
+            expect(page, self.reverse[unit as usize], "reverse map of a mapped page")?;
+            expect(true, self.is_valid(unit), "validity of a mapped page")?;
+        }
+        let valid: u64 = self.validity.iter().map(|word| u64::from(word.count_ones())).sum();
+        expect(mapped, valid, "mapped pages and validity bits")?;
+        let counted: u64 = self.domains.iter().map(|domain| domain.index.valid_total()).sum();
+        expect(mapped, counted, "mapped pages and the sum of valid counts")?;
+        let mut tally = [0u32; 4];
+        for block in 0..self.layout.blocks() {
+            tally[self.state(block) as usize] += 1;
+            let base = block * self.units_per_block;
+            let bits = (base..base + self.units_per_block).filter(|unit| self.is_valid(*unit)).count() as u32;
+            expect(bits, self.valid(block), "a block's validity bits and its count")?;
+            for member in 0..self.layout.width() {
+                let flash = self.media.erase_count(self.layout.member(block, member));
+                expect(self.erase_count[block as usize], flash.0, "a block's erases and its flash's")?;
+            }
+        }
+        let free: usize = self.domains.iter().map(|domain| domain.free.len()).sum();
+        expect(free as u32, tally[BlockState::Free as usize], "the free lists and the free blocks")?;
+        let closed: u32 = self.domains.iter().map(|domain| domain.index.closed_len()).sum();
+        expect(closed, tally[BlockState::Closed as usize], "the victim index and the closed blocks")?;
+        expect(self.bad, tally[BlockState::Retired as usize], "retired blocks")?;
+        let erases: u64 = self.erase_count.iter().map(|count| u64::from(*count)).sum();
+        let caused = self.counters.erases_gc + self.counters.erases_wear_leveling;
+        expect(caused, erases * u64::from(self.layout.width()), "erases by cause and by block")?;
+        self.check_free_blocks()
+    }
+
+    fn check_free_blocks(&self) -> Result<(), String> {
+        for domain in &self.domains {
+            for block in &domain.free {
+                expect(0, domain.index.valid(BlockId(*block)), "valid pages of a free block")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_valid(&self, unit: u32) -> bool {
+        self.validity[unit as usize / 64] >> (unit % 64) & 1 == 1
+    }
+}
+
+fn expect<T: PartialEq + std::fmt::Debug>(want: T, found: T, what: &str) -> Result<(), String> {
+    if want == found { Ok(()) } else { Err(format!("{what}: {want:?} and {found:?} should be equal")) }
+}

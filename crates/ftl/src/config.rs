@@ -1,0 +1,206 @@
+//! What an FTL is built from.
+
+use wane_units::{BlockId, Geometry};
+
+use crate::policies::capacity::CapacityPolicy;
+use crate::policies::victim::VictimMaker;
+use crate::policies::wear_leveling::WearLevelMaker;
+
+/// The unit of erase that the firmware works in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// One block.
+    #[default]
+    Block,
+    /// One block from each plane of the domain, programmed as a stripe and erased together.
+    Superblock,
+}
+
+/// How far one free list, its frontiers and its victim index reach.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DomainKind {
+    /// The whole drive.
+    #[default]
+    Drive,
+    /// One die each. Host pages go to the dies in turn, channel first.
+    Die,
+}
+
+/// Where relocated pages go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frontiers {
+    /// Host writes and relocations fill the same block.
+    #[default]
+    One,
+    /// Relocations fill a block of their own.
+    Separate,
+}
+
+/// When a block leaves service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Retire {
+    /// At the erase that brings it to the rated endurance.
+    #[default]
+    AtEndurance,
+    /// As the released FTLSim: only garbage collection's erases are checked.
+    AtGcErase,
+    /// Never.
+    Never,
+}
+
+/// The firmware of one drive.
+pub struct FtlConfig {
+    /// Mapping units in a flash page.
+    pub units_per_page: u32,
+    /// Logical mapping units exported when new.
+    pub logical_units: u32,
+    /// Free blocks that garbage collection keeps, in each domain.
+    pub gc_reserve: u32,
+    /// Blocks of the drive without the reserve (T of SPEC §1.1); superblocks count as one.
+    pub rated_blocks: u32,
+    /// Rated P/E cycles.
+    pub endurance: Option<u32>,
+    /// When a block leaves service.
+    pub retire: Retire,
+    /// Block or superblock.
+    pub unit: Unit,
+    /// Drive or die.
+    pub domain: DomainKind,
+    /// One frontier or two.
+    pub frontiers: Frontiers,
+    /// The garbage collector's choice.
+    pub victim: VictimMaker,
+    /// The wear leveler.
+    pub wear_leveling: WearLevelMaker,
+    /// What happens to the exported capacity.
+    pub capacity: Box<dyn CapacityPolicy>,
+    /// The run's random streams.
+    pub streams: wane_sim::Streams,
+}
+
+/// A firmware that cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Too many mapping units for 32-bit maps.
+    #[error("{units} mapping units do not fit 32-bit maps, which hold {max}: use a larger mapping-unit", max = u32::MAX - 1)]
+    TooManyUnits {
+        /// Units asked for.
+        units: u64,
+    },
+    /// The counts contradict each other.
+    #[error("{0}")]
+    Contradiction(String),
+    /// The kernel gave no memory for the maps.
+    #[error("no memory for the maps: {0}")]
+    Memory(#[from] std::io::Error),
+}
+
+/// How the firmware's blocks lie on the flash: blocks or superblocks, grouped in domains.
+///
+/// Firmware blocks are numbered domain by domain. In a superblock, page `p` lies on member `p % width`.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    geometry: Geometry,
+    /// Flash blocks in a firmware block.
+    width: u32,
+    /// Flash blocks between two members of a firmware block.
+    stride: u32,
+    domains: u32,
+    units_per_page: u32,
+}
+
+impl Layout {
+    /// The layout of a geometry.
+    pub fn new(geometry: Geometry, unit: Unit, domain: DomainKind, units_per_page: u32) -> Self {
+        let domains = match domain {
+            DomainKind::Drive => 1,
+            DomainKind::Die => geometry.dies(),
+        };
+        let planes = geometry.dies() * geometry.planes_per_die() / domains;
+        let (width, stride) = match unit {
+            Unit::Block => (1, 1),
+            Unit::Superblock => (planes, geometry.blocks_per_plane()),
+        };
+        Self { geometry, width, stride, domains, units_per_page }
+    }
+
+    /// Domains of the drive.
+    pub fn domains(&self) -> u32 {
+        self.domains
+    }
+
+    /// Firmware blocks of one domain.
+    pub fn blocks_per_domain(&self) -> u32 {
+        self.geometry.blocks() / self.domains / self.width
+    }
+
+    /// Firmware blocks of the drive.
+    pub fn blocks(&self) -> u32 {
+        self.blocks_per_domain() * self.domains
+    }
+
+    /// Flash blocks in a firmware block.
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Mapping units in a firmware block.
+    pub fn units_per_block(&self) -> u32 {
+        self.geometry.pages_per_block() * self.width * self.units_per_page
+    }
+
+    /// Mapping units in a flash page.
+    pub fn units_per_page(&self) -> u32 {
+        self.units_per_page
+    }
+
+    /// The `member`th flash block of a firmware block.
+    pub fn member(&self, block: u32, member: u32) -> BlockId {
+        if self.width == 1 {
+            return BlockId(block);
+        }
+        let (domain, within) = (block / self.blocks_per_domain(), block % self.blocks_per_domain());
+        BlockId(domain * self.blocks_per_domain() * self.width + member * self.stride + within)
+    }
+
+    /// The firmware block of a flash block: the inverse of [`Layout::member`].
+    pub fn holder(&self, block: BlockId) -> u32 {
+        if self.width == 1 {
+            return block.0;
+        }
+        let per_domain = self.geometry.blocks() / self.domains;
+        let (domain, within) = (block.0 / per_domain, block.0 % per_domain);
+        domain * self.blocks_per_domain() + within % self.stride
+    }
+
+    /// The flash block and the page in it that hold unit `unit` of a firmware block.
+    pub fn place(&self, block: u32, unit: u32) -> (BlockId, u32) {
+        let page = unit / self.units_per_page;
+        (self.member(block, page % self.width), page / self.width)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_units::Bytes;
+
+    #[test]
+    fn superblocks_take_one_block_of_every_plane() {
+        let geometry = Geometry::new(2, 1, 2, 3, 4, Bytes(4096)).unwrap();
+        for (domain, width, domains) in [(DomainKind::Drive, 4, 1), (DomainKind::Die, 2, 2)] {
+            let layout = Layout::new(geometry, Unit::Superblock, domain, 2);
+            assert_eq!((layout.width(), layout.domains(), layout.blocks()), (width, domains, 12 / width));
+            let mut seen = std::collections::BTreeSet::new();
+            for block in 0..layout.blocks() {
+                for member in 0..width {
+                    let flash = layout.member(block, member);
+                    assert!(seen.insert(flash) && flash.0 < 12);
+                    assert_eq!(layout.holder(flash), block);
+                }
+            }
+            assert_eq!(layout.place(0, 2), (layout.member(0, 1), 0));
+        }
+    }
+}

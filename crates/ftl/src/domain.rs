@@ -1,0 +1,58 @@
+//! A domain: the blocks that share a free list, frontiers, a victim index and policies.
+
+use std::collections::VecDeque;
+
+use wane_units::BlockId;
+
+use crate::index::VictimIndex;
+use crate::policies::victim::VictimPolicy;
+use crate::policies::wear_leveling::WearLevelPolicy;
+use crate::policies::BlockEvent;
+
+/// A block that is being written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frontier {
+    pub(crate) block: u32,
+    /// The next unit to write.
+    pub(crate) next: u32,
+}
+
+/// See the module's text.
+pub(crate) struct Domain {
+    pub(crate) first: u32,
+    pub(crate) blocks: u32,
+    pub(crate) free: VecDeque<u32>,
+    pub(crate) index: VictimIndex,
+    /// `None` only in a drive that ran out of free blocks.
+    pub(crate) host: Option<Frontier>,
+    /// Kept with separate frontiers, opened at the first relocation.
+    pub(crate) relocation: Option<Frontier>,
+    pub(crate) victim: Box<dyn VictimPolicy>,
+    pub(crate) leveler: Box<dyn WearLevelPolicy>,
+    /// The leveler's last answer was an action, so it is asked before the next host write.
+    pub(crate) leveling_due: bool,
+    pub(crate) gc_erases: u64,
+    pub(crate) wear_leveling_erases: u64,
+    pub(crate) retired: u32,
+}
+
+impl Domain {
+    /// Tells both policies of a block.
+    pub(crate) fn tell(&mut self, event: BlockEvent, block: u32, erase_count: u32) {
+        self.victim.heard(event, BlockId(block), erase_count);
+        self.leveler.heard(event, BlockId(block), erase_count);
+    }
+
+    /// Takes the longest-free block as a frontier.
+    pub(crate) fn open_next(&mut self, erase_count: &[u32]) -> Option<Frontier> {
+        let block = self.free.pop_front()?;
+        self.tell(BlockEvent::Opened, block, erase_count[block as usize]);
+        Some(Frontier { block, next: 0 })
+    }
+
+    /// Takes a block that will not be written further into the index.
+    pub(crate) fn close(&mut self, block: u32, now: u64, erase_count: u32) {
+        self.index.close(BlockId(block), now, erase_count);
+        self.tell(BlockEvent::Closed, block, erase_count);
+    }
+}

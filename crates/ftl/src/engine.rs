@@ -1,0 +1,265 @@
+//! The FTL's state, how it is built, and what can be read from it.
+
+use std::collections::VecDeque;
+
+use wane_nand::Media;
+use wane_units::BlockId;
+
+use crate::config::{BuildError, Frontiers, FtlConfig, Layout, Retire};
+use crate::counters::Counters;
+use crate::domain::Domain;
+use crate::index::VictimIndex;
+use crate::policies::Setting;
+use crate::policies::capacity::{CapacityPolicy, CapacityView, Demand};
+use crate::table::{Divisor, Table};
+
+/// An entry of the map that points nowhere.
+pub(crate) const UNMAPPED: u32 = u32::MAX;
+
+/// Firmware over a medium.
+///
+/// A physical unit is `block * units_per_block + unit`, blocks in the numbering of [`Layout`]. The reverse map is
+/// only true where the validity bit is set.
+pub struct Ftl<M> {
+    pub(crate) media: M,
+    pub(crate) layout: Layout,
+    pub(crate) units_per_block: u32,
+    pub(crate) block_of: Divisor,
+    pub(crate) map: Table<u32>,
+    pub(crate) reverse: Table<u32>,
+    pub(crate) validity: Table<u64>,
+    pub(crate) erase_count: Vec<u32>,
+    pub(crate) retired: Vec<bool>,
+    pub(crate) domains: Vec<Domain>,
+    /// The domain that takes the next host page.
+    pub(crate) turn: u32,
+    pub(crate) gc_reserve: u32,
+    pub(crate) rated_blocks: u32,
+    pub(crate) endurance: Option<u32>,
+    pub(crate) retire: Retire,
+    pub(crate) frontiers: Frontiers,
+    pub(crate) capacity: Box<dyn CapacityPolicy>,
+    pub(crate) logical_initial: u32,
+    pub(crate) exported: u32,
+    pub(crate) counters: Counters,
+    pub(crate) leveling: bool,
+    pub(crate) bad: u32,
+    pub(crate) dead: Option<DeathCause>,
+    /// Reverse-map entries of the block being relocated.
+    pub(crate) scratch: Vec<u32>,
+}
+
+/// Why a drive is dead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeathCause {
+    /// A fixed drive's spare blocks are used up.
+    SpareExhausted,
+    /// No block is free for the next write.
+    NoFreeBlock,
+    /// No block holds an invalid page to reclaim.
+    NoVictim,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All was done.
+    Done,
+    /// A block retired and the drive demands capacity back. Answer it, then call [`Ftl::reclaim`] and go on.
+    Demand(Demand),
+    /// The drive is dead.
+    Dead(DeathCause),
+}
+
+/// Where a block stands in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockState {
+    /// Erased and waiting.
+    Free,
+    /// Being written.
+    Open,
+    /// Written; garbage collection may take it.
+    Closed,
+    /// Out of service.
+    Retired,
+}
+
+impl<M: Media> Ftl<M> {
+    /// An FTL over new flash: nothing mapped, every block free.
+    ///
+    /// # Errors
+    /// The counts contradict each other, do not fit 32 bits, or the maps find no memory.
+    pub fn new(media: M, config: FtlConfig) -> Result<Self, BuildError> {
+        let layout = Layout::new(*media.geometry(), config.unit, config.domain, config.units_per_page);
+        let units_per_block = layout.units_per_block();
+        let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
+        check_counts(&config, &layout, physical_units)?;
+        let mut map = Table::<u32>::zeroed(config.logical_units as usize)?;
+        map.fill(UNMAPPED);
+        let mut ftl = Self {
+            layout,
+            units_per_block,
+            block_of: Divisor::new(units_per_block),
+            map,
+            reverse: Table::zeroed(physical_units as usize)?,
+            validity: Table::zeroed(physical_units.div_ceil(64) as usize)?,
+            erase_count: vec![0; layout.blocks() as usize],
+            retired: vec![false; layout.blocks() as usize],
+            domains: Vec::new(),
+            turn: 0,
+            gc_reserve: config.gc_reserve,
+            rated_blocks: config.rated_blocks,
+            endurance: config.endurance,
+            retire: config.retire,
+            frontiers: config.frontiers,
+            logical_initial: config.logical_units,
+            exported: config.logical_units,
+            counters: Counters::default(),
+            leveling: false,
+            bad: 0,
+            dead: None,
+            scratch: vec![0; units_per_block as usize],
+            media,
+            capacity: config.capacity,
+        };
+        let per_domain = layout.blocks_per_domain();
+        for domain in 0..layout.domains() {
+            let first = domain * per_domain;
+            let setting = |family: &str| Setting {
+                blocks: first..first + per_domain,
+                units_per_block,
+                endurance: config.endurance,
+                rated_blocks: per_domain.saturating_sub(config.gc_reserve),
+                stream: config.streams.stream(&format!("{family}.{domain}")),
+            };
+            let victim = (config.victim)(setting("gc"));
+            let index = VictimIndex::new(first, per_domain, units_per_block, victim.index());
+            let mut built = Domain {
+                first,
+                blocks: per_domain,
+                free: (first..first + per_domain).collect::<VecDeque<_>>(),
+                index,
+                host: None,
+                relocation: None,
+                victim,
+                leveler: (config.wear_leveling)(setting("wear-leveling")),
+                leveling_due: false,
+                gc_erases: 0,
+                wear_leveling_erases: 0,
+                retired: 0,
+            };
+            built.host = built.open_next(&ftl.erase_count);
+            ftl.domains.push(built);
+        }
+        Ok(ftl)
+    }
+
+    /// Switches wear leveling on or off. It starts off, as preconditioning wants it; policies hear events either way.
+    pub fn set_leveling(&mut self, on: bool) {
+        self.leveling = on;
+    }
+
+    /// The medium.
+    pub fn media(&self) -> &M {
+        &self.media
+    }
+
+    /// How blocks lie on the flash.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// What was counted since the drive was new.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Logical units when new.
+    pub fn logical_initial(&self) -> u32 {
+        self.logical_initial
+    }
+
+    /// Logical units exported now.
+    pub fn exported(&self) -> u32 {
+        self.exported
+    }
+
+    /// Firmware blocks out of service.
+    pub fn bad(&self) -> u32 {
+        self.bad
+    }
+
+    /// Erases of every firmware block.
+    pub fn erase_counts(&self) -> &[u32] {
+        &self.erase_count
+    }
+
+    /// Valid units of a firmware block.
+    pub fn valid(&self, block: u32) -> u32 {
+        self.domain_of(block).index.valid(BlockId(block))
+    }
+
+    /// Where a firmware block stands.
+    pub fn state(&self, block: u32) -> BlockState {
+        let domain = self.domain_of(block);
+        let open = [domain.host, domain.relocation].into_iter().flatten().any(|frontier| frontier.block == block);
+        match () {
+            () if self.retired[block as usize] => BlockState::Retired,
+            () if open => BlockState::Open,
+            () if domain.index.is_closed(BlockId(block)) => BlockState::Closed,
+            () => BlockState::Free,
+        }
+    }
+
+    /// The physical unit that holds a logical one.
+    pub fn lookup(&self, logical: u32) -> Option<u32> {
+        Some(self.map[logical as usize]).filter(|unit| *unit != UNMAPPED)
+    }
+
+    /// The policy that answers retired blocks.
+    pub fn capacity_policy(&self) -> &dyn CapacityPolicy {
+        &*self.capacity
+    }
+
+    pub(crate) fn domain_of(&self, block: u32) -> &Domain {
+        &self.domains[(block / self.layout.blocks_per_domain()) as usize]
+    }
+
+    pub(crate) fn capacity_view(&self, free: u32) -> CapacityView {
+        CapacityView {
+            bad: self.bad,
+            rated_blocks: self.rated_blocks,
+            blocks: self.layout.blocks(),
+            free,
+            units_per_block: self.units_per_block,
+            logical_initial: u64::from(self.logical_initial),
+            exported: u64::from(self.exported),
+        }
+    }
+}
+
+fn check_counts(config: &FtlConfig, layout: &Layout, physical_units: u64) -> Result<(), BuildError> {
+    let max = u64::from(u32::MAX - 1);
+    let largest = physical_units.max(u64::from(config.logical_units));
+    if largest > max {
+        return Err(BuildError::TooManyUnits { units: largest });
+    }
+    let refuse = |reason: String| Err(BuildError::Contradiction(reason));
+    if layout.units_per_block() < 2 {
+        return refuse("a block has 1 page; at least 2 are needed".to_owned());
+    }
+    let open = match config.frontiers {
+        Frontiers::One => 1,
+        Frontiers::Separate => 2,
+    };
+    let kept = u64::from(config.gc_reserve + open) * u64::from(layout.domains());
+    let usable = u64::from(layout.blocks()).saturating_sub(kept) * u64::from(layout.units_per_block());
+    if config.gc_reserve == 0 || u64::from(config.logical_units) > usable {
+        return refuse(format!(
+            "{} logical pages leave no room for the {kept} blocks that writing and garbage collection need: \
+             at most {usable} fit, and gc-reserve is at least 1",
+            config.logical_units
+        ));
+    }
+    Ok(())
+}

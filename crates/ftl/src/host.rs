@@ -1,0 +1,268 @@
+//! What the host asks: write, read, trim.
+
+use wane_nand::Media;
+use wane_units::BlockId;
+
+use crate::counters::Cause;
+use crate::domain::{Domain, Frontier};
+use crate::engine::{DeathCause, Ftl, Outcome, UNMAPPED};
+use crate::table::prefetch;
+
+/// How far ahead of a write its map entry is asked for; its validity word and block record half as far.
+const AHEAD: usize = 32;
+
+impl<M: Media> Ftl<M> {
+    /// Writes logical units in order. Returns how many were written and how the call ended; each of them must be
+    /// below [`Ftl::exported`].
+    pub fn write(&mut self, pages: &[u32]) -> (usize, Outcome) {
+        self.write_for(pages, Cause::Host)
+    }
+
+    /// Writes one unit for the file system, which moves it out of given-up space.
+    pub fn write_for_file_system(&mut self, page: u32) -> Outcome {
+        self.write_for(&[page], Cause::FileSystem).1
+    }
+
+    fn write_for(&mut self, pages: &[u32], cause: Cause) -> (usize, Outcome) {
+        debug_assert!(pages.iter().all(|page| *page < self.exported), "the host writes what is exported");
+        let mut done = 0;
+        if let Some(death) = self.dead {
+            return (0, Outcome::Dead(death));
+        }
+        while done < pages.len() {
+            let Some(domain) = self.next_domain() else {
+                let death = self.dead.unwrap_or(DeathCause::NoVictim);
+                self.dead = Some(death);
+                return (done, Outcome::Dead(death));
+            };
+            let mut run_max = if self.domains.len() == 1 { usize::MAX } else { 1 };
+            if self.leveling && self.domains[domain].leveling_due {
+                run_max = 1;
+                if let Some(stop) = self.level(domain, None) {
+                    return (done, stop);
+                }
+            }
+            let Some(frontier) = self.domains[domain].host else {
+                self.dead = Some(DeathCause::NoFreeBlock);
+                return (done, Outcome::Dead(DeathCause::NoFreeBlock));
+            };
+            let room = (self.units_per_block - frontier.next) as usize;
+            let run = room.min(pages.len() - done).min(run_max);
+            self.write_run(domain, frontier, pages, done, run, cause);
+            done += run;
+            if run == room {
+                match self.roll_host(domain) {
+                    Outcome::Done => {}
+                    stop => return (done, stop),
+                }
+            }
+        }
+        (done, Outcome::Done)
+    }
+
+    /// The domain that takes the next host page, skipping dies without room; `None` when none has any.
+    fn next_domain(&mut self) -> Option<usize> {
+        if self.domains.len() == 1 {
+            return Some(0);
+        }
+        for _ in 0..self.domains.len() {
+            let turn = self.turn as usize;
+            self.turn = (self.turn + 1) % self.domains.len() as u32;
+            if self.has_room(turn) {
+                return Some(turn);
+            }
+        }
+        None
+    }
+
+    /// A die that garbage collection cannot refill takes pages only while a block beyond its reserve is free.
+    fn has_room(&self, domain: usize) -> bool {
+        let domain = &self.domains[domain];
+        domain.host.is_some() && (domain.free.len() as u32 >= self.gc_reserve || domain.index.reclaimable())
+    }
+
+    /// Writes `run` units that fit the frontier.
+    fn write_run(&mut self, domain: usize, frontier: Frontier, pages: &[u32], done: usize, run: usize, cause: Cause) {
+        let base = frontier.block * self.units_per_block + frontier.next;
+        let Domain { index, host, .. } = &mut self.domains[domain];
+        *host = Some(Frontier { next: frontier.next + run as u32, ..frontier });
+        set_range(&mut self.validity, base, run as u32);
+        index.add_valid(BlockId(frontier.block), run as u32);
+        self.reverse[base as usize..][..run].copy_from_slice(&pages[done..done + run]);
+        if self.domains.len() == 1 {
+            let index = &mut self.domains[0].index;
+            let block_of = self.block_of;
+            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, |unit, step| match step {
+                Step::Ahead => index.prefetch(BlockId(block_of.divide(unit))),
+                Step::Now => index.invalidate(BlockId(block_of.divide(unit))),
+            });
+        } else {
+            let per_domain = self.layout.blocks_per_domain();
+            let (domains, block_of) = (&mut self.domains, self.block_of);
+            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, |unit, step| {
+                let block = block_of.divide(unit);
+                if step == Step::Now {
+                    domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
+                }
+            });
+        }
+        self.program(frontier.block, frontier.next, run as u32);
+        self.counters.programmed(cause, run as u64);
+        if cause == Cause::Host {
+            self.counters.host_units_written += run as u64;
+        }
+    }
+
+    /// The host frontier is full: close it, open the next and reclaim.
+    fn roll_host(&mut self, domain: usize) -> Outcome {
+        let now = self.counters.host_units_written;
+        let state = &mut self.domains[domain];
+        let full = state.host.take().expect("the frontier that was just filled");
+        state.close(full.block, now, self.erase_count[full.block as usize]);
+        state.host = state.open_next(&self.erase_count);
+        match self.reclaim_domain(domain) {
+            Outcome::Done if self.domains.len() == 1 && self.domains[0].host.is_none() => {
+                self.dead = Some(DeathCause::NoFreeBlock);
+                Outcome::Dead(DeathCause::NoFreeBlock)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Reads logical units. Units that hold nothing touch no flash.
+    pub fn read(&mut self, pages: &[u32]) {
+        self.counters.host_units_read += pages.len() as u64;
+        for (position, page) in pages.iter().enumerate() {
+            if let Some(ahead) = pages.get(position + AHEAD) {
+                prefetch(&self.map, *ahead as usize);
+            }
+            let unit = self.map[*page as usize];
+            if unit == UNMAPPED {
+                self.counters.host_units_read_unmapped += 1;
+                continue;
+            }
+            let block = self.block_of.divide(unit);
+            let (flash, page) = self.layout.place(block, unit - block * self.units_per_block);
+            let page = self.media.geometry().page(flash, page);
+            self.media.read(page);
+        }
+    }
+
+    /// Forgets logical units. Unmapped ones are left alone.
+    pub fn trim(&mut self, pages: &[u32]) {
+        let per_domain = self.layout.blocks_per_domain();
+        for (position, page) in pages.iter().enumerate() {
+            if let Some(ahead) = pages.get(position + AHEAD) {
+                prefetch(&self.map, *ahead as usize);
+            }
+            let unit = std::mem::replace(&mut self.map[*page as usize], UNMAPPED);
+            if unit == UNMAPPED {
+                continue;
+            }
+            self.counters.host_units_trimmed += 1;
+            self.validity[unit as usize / 64] &= !(1 << (unit % 64));
+            let block = self.block_of.divide(unit);
+            self.domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
+        }
+    }
+
+    /// Lowers the exported capacity. The caller has trimmed every unit at or above it.
+    pub fn shrink_to(&mut self, exported: u32) {
+        assert!(exported <= self.exported, "a drive shrinks, it never grows back");
+        self.exported = exported;
+    }
+
+    /// Programs the pages that a run of units fills.
+    pub(crate) fn program(&mut self, block: u32, first_unit: u32, units: u32) {
+        let per_page = self.layout.units_per_page();
+        let (from, to) = (first_unit / per_page, (first_unit + units) / per_page);
+        self.counters.program_operations += u64::from(to - from);
+        let width = self.layout.width();
+        if width == 1 {
+            self.media.program(BlockId(block), from, to - from);
+            return;
+        }
+        for page in from..to {
+            self.media.program(self.layout.member(block, page % width), page / width, 1);
+        }
+    }
+}
+
+/// What is done with the unit that a write replaces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It will be invalidated soon.
+    Ahead,
+    /// It is invalidated now.
+    Now,
+}
+
+/// Points `run` map entries from `pages[done]` on to `base..` and clears what they replace. Entries are asked for
+/// well ahead, over the end of the run, since the next run comes right after.
+#[inline(always)]
+fn overwrite(
+    map: &mut [u32],
+    validity: &mut [u64],
+    pages: &[u32],
+    done: usize,
+    run: usize,
+    base: u32,
+    mut replaced: impl FnMut(u32, Step),
+) {
+    for (offset, unit) in (0..run).zip(base..) {
+        let position = done + offset;
+        if let Some(far) = pages.get(position + AHEAD) {
+            prefetch(map, *far as usize);
+        }
+        if let Some(near) = pages.get(position + AHEAD / 2) {
+            let old = map[*near as usize];
+            if old != UNMAPPED {
+                prefetch(validity, old as usize / 64);
+                replaced(old, Step::Ahead);
+            }
+        }
+        let old = std::mem::replace(&mut map[pages[position] as usize], unit);
+        if old != UNMAPPED {
+            validity[old as usize / 64] &= !(1 << (old % 64));
+            replaced(old, Step::Now);
+        }
+    }
+}
+
+/// Sets `count` bits from `first` on.
+pub(crate) fn set_range(bits: &mut [u64], first: u32, count: u32) {
+    for_words(first, count, |word, mask| bits[word] |= mask);
+}
+
+/// Clears `count` bits from `first` on.
+pub(crate) fn clear_range(bits: &mut [u64], first: u32, count: u32) {
+    for_words(first, count, |word, mask| bits[word] &= !mask);
+}
+
+/// The words that hold bits `first..first + count`, each with the mask of these bits.
+#[inline(always)]
+pub(crate) fn for_words(first: u32, count: u32, mut each: impl FnMut(usize, u64)) {
+    let (mut bit, end) = (first as usize, first as usize + count as usize);
+    while bit < end {
+        let within = bit % 64;
+        let span = (64 - within).min(end - bit);
+        each(bit / 64, (u64::MAX >> (64 - span)) << within);
+        bit += span;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_bits_cross_words() {
+        let mut bits = [0u64; 4];
+        set_range(&mut bits, 60, 70);
+        assert_eq!(bits, [0xf << 60, u64::MAX, 0b11, 0]);
+        clear_range(&mut bits, 62, 66);
+        assert_eq!(bits, [0b11 << 60, 0, 0b11, 0]);
+        set_range(&mut bits, 192, 64);
+        assert_eq!(bits[3], u64::MAX);
+    }
+}

@@ -1,0 +1,451 @@
+//! The victim index: every closed block of a domain, ready for any policy's question.
+//!
+//! Blocks lie in buckets by their number of valid units. With [`Order::Entry`] a bucket is an intrusive list with a
+//! sentinel, so that moving a block after an invalidation is a handful of stores; the other orders keep a heap per
+//! bucket with lazy deletion. Beside the buckets stand all closed blocks in closing order, and densely for draws.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use wane_units::BlockId;
+
+use crate::policies::victim::{IndexSpec, Order};
+use crate::table::prefetch;
+
+const NOWHERE: u32 = u32::MAX;
+
+/// Where a block stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Place {
+    /// Free, being written, or retired.
+    Outside,
+    /// Closed, but not yet in the window.
+    Waiting,
+    /// Closed and in the bucket of its valid count.
+    Bucket,
+}
+
+/// Sixteen bytes, so that four share a cache line and one prefetch brings all of a block.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(16))]
+struct Record {
+    previous: u32,
+    next: u32,
+    valid: u32,
+    place: Place,
+}
+
+/// A heap entry: the order's key, then the block.
+type Key = Reverse<(u64, u32)>;
+
+/// The closed blocks of one domain. Block ids run from `first` on.
+#[derive(Debug)]
+pub struct VictimIndex {
+    spec: IndexSpec,
+    first: u32,
+    blocks: u32,
+    units_per_block: u32,
+    /// One a block, then one sentinel a bucket.
+    records: Vec<Record>,
+    heaps: Vec<BinaryHeap<Key>>,
+    keys: Vec<u64>,
+    closed_at: Vec<u64>,
+    /// How many blocks each bucket holds; kept for heaps, which hold stale entries too.
+    counts: Vec<u32>,
+    /// No bucket below this one holds a block.
+    lowest: u32,
+    bucketed: u32,
+    bucketed_valid: u64,
+    closed: Vec<u32>,
+    positions: Vec<u32>,
+    /// Closing sequence number and block; stale entries are dropped from the front.
+    by_closing: VecDeque<(u64, u32)>,
+    waiting: VecDeque<(u64, u32)>,
+    sequences: Vec<u64>,
+    sequence: u64,
+}
+
+impl VictimIndex {
+    /// An index of `blocks` blocks from `first` on, none of them closed.
+    pub fn new(first: u32, blocks: u32, units_per_block: u32, spec: IndexSpec) -> Self {
+        let sentinels = units_per_block + 1;
+        let outside = Record { previous: NOWHERE, next: NOWHERE, valid: 0, place: Place::Outside };
+        let mut records = vec![outside; (blocks + sentinels) as usize];
+        for sentinel in blocks..blocks + sentinels {
+            let record = &mut records[sentinel as usize];
+            (record.previous, record.next) = (sentinel, sentinel);
+        }
+        let keyed = spec.order != Order::Entry;
+        Self {
+            spec,
+            first,
+            blocks,
+            units_per_block,
+            records,
+            heaps: if keyed { vec![BinaryHeap::new(); sentinels as usize] } else { Vec::new() },
+            keys: if keyed { vec![0; blocks as usize] } else { Vec::new() },
+            closed_at: vec![0; blocks as usize],
+            counts: if keyed { vec![0; sentinels as usize] } else { Vec::new() },
+            lowest: sentinels,
+            bucketed: 0,
+            bucketed_valid: 0,
+            closed: Vec::with_capacity(blocks as usize),
+            positions: vec![NOWHERE; blocks as usize],
+            by_closing: VecDeque::new(),
+            waiting: VecDeque::new(),
+            sequences: vec![0; blocks as usize],
+            sequence: 0,
+        }
+    }
+
+    #[inline(always)]
+    fn local(&self, block: BlockId) -> u32 {
+        block.0 - self.first
+    }
+
+    /// Mapping units in a block.
+    pub fn units_per_block(&self) -> u32 {
+        self.units_per_block
+    }
+
+    /// Valid units of any block of the domain.
+    #[inline(always)]
+    pub fn valid(&self, block: BlockId) -> u32 {
+        self.records[self.local(block) as usize].valid
+    }
+
+    /// The host clock when a closed block was last written.
+    pub fn closed_at(&self, block: BlockId) -> u64 {
+        self.closed_at[self.local(block) as usize]
+    }
+
+    /// Whether the block is closed.
+    pub fn is_closed(&self, block: BlockId) -> bool {
+        self.records[self.local(block) as usize].place != Place::Outside
+    }
+
+    /// Counts `units` more valid units in a block that is being written.
+    #[inline(always)]
+    pub fn add_valid(&mut self, block: BlockId, units: u32) {
+        let local = self.local(block);
+        let record = &mut self.records[local as usize];
+        debug_assert_eq!(record.place, Place::Outside, "only an open block gains units");
+        record.valid += units;
+    }
+
+    /// Brings a block's record into the cache.
+    #[inline(always)]
+    pub fn prefetch(&self, block: BlockId) {
+        prefetch(&self.records, self.local(block) as usize);
+    }
+
+    /// Counts one valid unit less in a block and moves it to its new bucket.
+    #[inline(always)]
+    pub fn invalidate(&mut self, block: BlockId) {
+        let local = self.local(block);
+        let record = &mut self.records[local as usize];
+        debug_assert!(record.valid > 0, "a block without valid units loses none");
+        record.valid -= 1;
+        if record.place != Place::Bucket {
+            return;
+        }
+        let Record { previous, next, valid, .. } = *record;
+        self.bucketed_valid -= 1;
+        self.lowest = self.lowest.min(valid);
+        if self.spec.order == Order::Entry {
+            self.records[previous as usize].next = next;
+            self.records[next as usize].previous = previous;
+            self.append(local, valid);
+        } else {
+            self.leave_heap(valid + 1);
+            self.enter_heap(local, valid);
+        }
+    }
+
+    /// Counts no unit of an open block as valid any more.
+    pub fn clear(&mut self, block: BlockId) {
+        let local = self.local(block);
+        let record = &mut self.records[local as usize];
+        debug_assert_eq!(record.place, Place::Outside, "a closed block is opened before it is cleared");
+        record.valid = 0;
+    }
+
+    /// Whether reclaiming some closed block would gain a unit.
+    pub fn reclaimable(&self) -> bool {
+        self.lowest().is_some_and(|valid| valid < self.units_per_block) || self.oldest_waiting().is_some()
+    }
+
+    /// Takes a block that will not be written further into the index.
+    pub fn close(&mut self, block: BlockId, now: u64, erase_count: u32) {
+        let local = self.local(block);
+        assert_eq!(self.records[local as usize].place, Place::Outside, "block {block} closes once");
+        self.sequence += 1;
+        self.sequences[local as usize] = self.sequence;
+        self.closed_at[local as usize] = now;
+        match self.spec.order {
+            Order::Entry => {}
+            Order::Closing => self.keys[local as usize] = now,
+            Order::Wear => self.keys[local as usize] = u64::from(erase_count),
+        }
+        self.positions[local as usize] = self.closed.len() as u32;
+        self.closed.push(local);
+        self.by_closing.push_back((self.sequence, local));
+        if self.spec.window.is_some() {
+            self.records[local as usize].place = Place::Waiting;
+            self.waiting.push_back((self.sequence, local));
+        } else {
+            self.enter(local);
+        }
+    }
+
+    /// Takes a closed block out: it is reclaimed or refilled.
+    pub fn open(&mut self, block: BlockId) {
+        let local = self.local(block);
+        let Record { previous, next, valid, place } = self.records[local as usize];
+        assert_ne!(place, Place::Outside, "block {block} is closed");
+        self.records[local as usize].place = Place::Outside;
+        if place == Place::Bucket {
+            self.bucketed -= 1;
+            self.bucketed_valid -= u64::from(valid);
+            if self.spec.order == Order::Entry {
+                self.records[previous as usize].next = next;
+                self.records[next as usize].previous = previous;
+            } else {
+                self.leave_heap(valid);
+            }
+            self.raise_lowest();
+        }
+        self.sequences[local as usize] = 0;
+        let position = self.positions[local as usize] as usize;
+        self.closed.swap_remove(position);
+        if let Some(moved) = self.closed.get(position) {
+            self.positions[*moved as usize] = position as u32;
+        }
+        Self::drop_stale(&mut self.by_closing, &self.sequences, self.closed.len());
+        Self::drop_stale(&mut self.waiting, &self.sequences, self.closed.len());
+    }
+
+    /// Moves the oldest waiting blocks into the window until it is full.
+    pub fn fill_window(&mut self) {
+        let Some(window) = self.spec.window else { return };
+        while self.bucketed < window {
+            let Some((sequence, local)) = self.waiting.pop_front() else { return };
+            if self.sequences[local as usize] == sequence {
+                self.enter(local);
+            }
+        }
+        Self::drop_stale(&mut self.waiting, &self.sequences, self.closed.len());
+    }
+
+    /// The lowest number of valid units in any bucket.
+    pub fn lowest(&self) -> Option<u32> {
+        (self.bucketed > 0).then_some(self.lowest)
+    }
+
+    /// The next number of valid units, from `valid` up, that any bucket has.
+    pub fn next_bucket(&self, valid: u32) -> Option<u32> {
+        (valid.max(self.lowest)..=self.units_per_block).find(|valid| self.has(*valid))
+    }
+
+    /// The first block of a bucket in the declared order.
+    pub fn first(&self, valid: u32) -> Option<BlockId> {
+        if self.spec.order == Order::Entry {
+            return self.block_at(self.records[(self.blocks + valid) as usize].next);
+        }
+        self.heaps[valid as usize].peek().map(|Reverse((_, local))| BlockId(self.first + local))
+    }
+
+    /// The block that came last to a bucket; `None` unless the order is [`Order::Entry`].
+    pub fn last(&self, valid: u32) -> Option<BlockId> {
+        match self.spec.order {
+            Order::Entry => self.block_at(self.records[(self.blocks + valid) as usize].previous),
+            Order::Closing | Order::Wear => None,
+        }
+    }
+
+    /// Closed blocks.
+    pub fn closed_len(&self) -> u32 {
+        self.closed.len() as u32
+    }
+
+    /// The closed block at a position of an arbitrary but repeatable order.
+    pub fn closed(&self, position: u32) -> BlockId {
+        BlockId(self.first + self.closed[position as usize])
+    }
+
+    /// The block that closed longest ago.
+    pub fn oldest(&self) -> Option<BlockId> {
+        self.by_closing.front().map(|(_, local)| BlockId(self.first + local))
+    }
+
+    /// The oldest closed block outside the window.
+    pub fn oldest_waiting(&self) -> Option<BlockId> {
+        self.waiting.front().map(|(_, local)| BlockId(self.first + local))
+    }
+
+    /// Invalid units in all buckets.
+    pub fn invalid_in_window(&self) -> u64 {
+        u64::from(self.bucketed) * u64::from(self.units_per_block) - self.bucketed_valid
+    }
+
+    /// Valid units of all blocks, open ones included. Scans every block: for checks.
+    pub fn valid_total(&self) -> u64 {
+        self.records[..self.blocks as usize].iter().map(|record| u64::from(record.valid)).sum()
+    }
+
+    fn block_at(&self, record: u32) -> Option<BlockId> {
+        (record < self.blocks).then_some(BlockId(self.first + record))
+    }
+
+    fn has(&self, valid: u32) -> bool {
+        match self.spec.order {
+            Order::Entry => self.records[(self.blocks + valid) as usize].next < self.blocks,
+            Order::Closing | Order::Wear => self.counts[valid as usize] > 0,
+        }
+    }
+
+    fn enter(&mut self, local: u32) {
+        let valid = self.records[local as usize].valid;
+        self.records[local as usize].place = Place::Bucket;
+        self.bucketed += 1;
+        self.bucketed_valid += u64::from(valid);
+        self.lowest = self.lowest.min(valid);
+        if self.spec.order == Order::Entry {
+            self.append(local, valid);
+        } else {
+            self.enter_heap(local, valid);
+        }
+    }
+
+    #[inline(always)]
+    fn append(&mut self, local: u32, valid: u32) {
+        let sentinel = self.blocks + valid;
+        let tail = self.records[sentinel as usize].previous;
+        self.records[tail as usize].next = local;
+        self.records[sentinel as usize].previous = local;
+        let record = &mut self.records[local as usize];
+        (record.previous, record.next) = (tail, sentinel);
+    }
+
+    fn enter_heap(&mut self, local: u32, valid: u32) {
+        self.counts[valid as usize] += 1;
+        self.heaps[valid as usize].push(Reverse((self.keys[local as usize], local)));
+    }
+
+    /// A block left the bucket: keep its heap's top a block that is there, and its length in proportion.
+    fn leave_heap(&mut self, valid: u32) {
+        self.counts[valid as usize] -= 1;
+        let (records, keys) = (&self.records, &self.keys);
+        let holds = |(key, local): (u64, u32)| {
+            let record = &records[local as usize];
+            record.place == Place::Bucket && record.valid == valid && keys[local as usize] == key
+        };
+        let heap = &mut self.heaps[valid as usize];
+        while heap.peek().is_some_and(|Reverse(entry)| !holds(*entry)) {
+            heap.pop();
+        }
+        if heap.len() > 2 * self.counts[valid as usize] as usize + 64 {
+            heap.retain(|Reverse(entry)| holds(*entry));
+        }
+    }
+
+    fn raise_lowest(&mut self) {
+        self.lowest = self.next_bucket(self.lowest).unwrap_or(self.units_per_block + 1);
+    }
+
+    /// Stale entries never stay in front, and never outnumber the closed blocks for long.
+    fn drop_stale(queue: &mut VecDeque<(u64, u32)>, sequences: &[u64], closed: usize) {
+        let stale = |(sequence, local): &(u64, u32)| sequences[*local as usize] != *sequence;
+        while queue.front().is_some_and(stale) {
+            queue.pop_front();
+        }
+        if queue.len() > 2 * closed + 64 {
+            queue.retain(|entry| !stale(entry));
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::policies::victim::GcView;
+
+    /// Blocks 0.. closed in order at clock 1, 2, ... with these valid counts.
+    pub(crate) fn closed(units_per_block: u32, valid: &[u32], spec: IndexSpec) -> VictimIndex {
+        let mut index = VictimIndex::new(0, valid.len() as u32, units_per_block, spec);
+        for (block, valid) in (0..).zip(valid) {
+            index.add_valid(BlockId(block), *valid);
+            index.close(BlockId(block), u64::from(block) + 1, 0);
+        }
+        index.fill_window();
+        index
+    }
+
+    pub(crate) fn view<'a>(index: &'a VictimIndex, erase_count: &'a [u32], now: u64) -> GcView<'a> {
+        GcView { index, erase_count, now }
+    }
+
+    #[test]
+    fn entry_order_follows_the_last_move() {
+        let mut index = closed(4, &[3, 2, 3], IndexSpec::default());
+        index.invalidate(BlockId(2));
+        index.invalidate(BlockId(0));
+        assert_eq!((index.first(2), index.last(2)), (Some(BlockId(1)), Some(BlockId(0))));
+        index.open(BlockId(1));
+        assert_eq!(index.first(2), Some(BlockId(2)));
+        assert_eq!(index.lowest(), Some(2));
+    }
+
+    #[test]
+    fn keyed_orders_ignore_the_time_of_entry() {
+        let spec = IndexSpec { order: Order::Closing, window: None };
+        let mut index = closed(8, &[5, 4, 4], spec);
+        index.invalidate(BlockId(0));
+        assert_eq!(index.first(4), Some(BlockId(0)));
+        index.open(BlockId(0));
+        assert_eq!(index.first(4), Some(BlockId(1)));
+        let mut wear = VictimIndex::new(0, 2, 4, IndexSpec { order: Order::Wear, window: None });
+        wear.close(BlockId(0), 1, 9);
+        wear.close(BlockId(1), 2, 3);
+        assert_eq!(wear.first(0), Some(BlockId(1)));
+    }
+
+    #[test]
+    fn a_window_holds_the_oldest_blocks() {
+        let mut index = closed(4, &[4, 3, 1], IndexSpec { order: Order::Entry, window: Some(2) });
+        assert_eq!((index.lowest(), index.oldest_waiting()), (Some(3), Some(BlockId(2))));
+        assert_eq!(index.invalid_in_window(), 1);
+        index.open(BlockId(1));
+        index.fill_window();
+        assert_eq!((index.lowest(), index.oldest_waiting()), (Some(1), None));
+    }
+
+    #[test]
+    fn random_moves_keep_every_structure_true() {
+        for order in [Order::Entry, Order::Closing, Order::Wear] {
+            let mut stream = wane_sim::Streams::new(3).stream("index");
+            let mut index = closed(16, &[16; 40], IndexSpec { order, window: None });
+            for now in 0..20_000u64 {
+                let block = BlockId(stream.below(40) as u32);
+                match (index.is_closed(block), index.valid(block)) {
+                    (true, 0) => index.open(block),
+                    (true, _) if stream.chance(0.02) => index.open(block),
+                    (true, _) => index.invalidate(block),
+                    (false, valid) => {
+                        index.add_valid(block, 16 - valid);
+                        index.close(block, now / 7, now as u32 % 5);
+                    }
+                }
+                let want = (0..40).map(BlockId).filter(|block| index.is_closed(*block));
+                assert_eq!(index.lowest(), want.map(|block| index.valid(block)).min());
+                if let Some(valid) = index.lowest() {
+                    let first = index.first(valid).unwrap();
+                    assert!(index.is_closed(first) && index.valid(first) == valid);
+                }
+                let oldest = (0..40).filter(|b| index.is_closed(BlockId(*b))).min_by_key(|b| index.sequences[*b as usize]);
+                assert_eq!(index.oldest(), oldest.map(BlockId));
+            }
+        }
+    }
+}

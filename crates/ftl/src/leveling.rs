@@ -1,0 +1,106 @@
+//! Carries out what a wear leveler plans.
+
+use wane_nand::Media;
+use wane_units::BlockId;
+
+use crate::counters::Cause;
+use crate::engine::{Ftl, Outcome};
+use crate::policies::wear_leveling::{Action, WearView};
+use crate::policies::{BlockEvent, EraseCause};
+
+impl<M: Media> Ftl<M> {
+    /// Asks the leveler once and does what it says. `Some` when a block retired and that stops the caller.
+    pub(crate) fn level(&mut self, domain: usize, erased: Option<BlockId>) -> Option<Outcome> {
+        let state = &mut self.domains[domain];
+        let index = &state.index;
+        let view = WearView {
+            blocks: state.first..state.first + state.blocks,
+            erased,
+            erase_count: &self.erase_count,
+            valid: &|block| index.valid(block),
+            gc_erases: state.gc_erases,
+            wear_leveling_erases: state.wear_leveling_erases,
+            host_writes: self.counters.host_units_written,
+            free: state.free.len() as u32,
+        };
+        let action = state.leveler.plan(&view);
+        state.leveling_due = action.is_some();
+        let action = action?;
+        if !self.allowed(domain, action) {
+            self.counters.policy_refusals += 1;
+            self.domains[domain].leveling_due = false;
+            return None;
+        }
+        match action {
+            Action::Refill { from, into } => self.refill(domain, from.0, into.0),
+            Action::Exchange { hot, cold } => self.exchange(domain, hot.0, cold.0),
+        }
+    }
+
+    fn allowed(&self, domain: usize, action: Action) -> bool {
+        let state = &self.domains[domain];
+        let mine = |block: BlockId| (state.first..state.first + state.blocks).contains(&block.0);
+        let closed = |block| mine(block) && state.index.is_closed(block);
+        match action {
+            Action::Refill { from, into } => closed(from) && mine(into) && state.free.contains(&into.0),
+            Action::Exchange { hot, cold } => closed(hot) && closed(cold) && hot != cold && !state.free.is_empty(),
+        }
+    }
+
+    /// Moves a closed block's data into a free block.
+    fn refill(&mut self, domain: usize, from: u32, into: u32) -> Option<Outcome> {
+        let state = &mut self.domains[domain];
+        // The block that was just erased is the last one; others are found by looking, in a list as long as the reserve.
+        if state.free.back() == Some(&into) {
+            state.free.pop_back();
+        } else {
+            state.free.retain(|block| *block != into);
+        }
+        state.tell(BlockEvent::Opened, into, self.erase_count[into as usize]);
+        self.domains[domain].index.open(BlockId(from));
+        self.copy_whole(domain, from, into);
+        self.free_by_leveling(domain, from)
+    }
+
+    /// Puts a cold block's data under a hot block's wear.
+    fn exchange(&mut self, domain: usize, hot: u32, cold: u32) -> Option<Outcome> {
+        let spare = self.domains[domain].open_next(&self.erase_count).expect("checked: a block is free").block;
+        self.domains[domain].index.open(BlockId(hot));
+        self.copy_whole(domain, hot, spare);
+        self.erase(domain, hot, EraseCause::WearLeveling);
+        if self.worn_out(hot, EraseCause::WearLeveling) {
+            // The block cannot take the cold data any more; that stays where it is.
+            return self.retire(domain, hot);
+        }
+        self.domains[domain].tell(BlockEvent::Opened, hot, self.erase_count[hot as usize]);
+        self.domains[domain].index.open(BlockId(cold));
+        self.copy_whole(domain, cold, hot);
+        self.free_by_leveling(domain, cold)
+    }
+
+    /// Copies every valid unit of a block that left the index into an erased one, pads the last page and closes it.
+    fn copy_whole(&mut self, domain: usize, from: u32, into: u32) {
+        let count = self.gather(from);
+        self.empty(domain, from);
+        self.append(domain, into, 0, 0, count);
+        self.counters.programmed(Cause::WearLeveling, u64::from(count));
+        let per_page = self.layout.units_per_page();
+        let padding = count.next_multiple_of(per_page) - count;
+        if padding > 0 {
+            self.counters.programmed_padding += u64::from(padding);
+            self.program(into, count, padding);
+        }
+        let now = self.counters.host_units_written;
+        let erases = self.erase_count[into as usize];
+        self.domains[domain].close(into, now, erases);
+    }
+
+    fn free_by_leveling(&mut self, domain: usize, block: u32) -> Option<Outcome> {
+        self.erase(domain, block, EraseCause::WearLeveling);
+        if self.worn_out(block, EraseCause::WearLeveling) {
+            return self.retire(domain, block);
+        }
+        self.release(domain, block);
+        None
+    }
+}

@@ -1,0 +1,260 @@
+//! Garbage collection, the erase of a block, and its retirement.
+
+use wane_nand::Media;
+use wane_units::BlockId;
+
+use crate::config::{Frontiers, Retire};
+use crate::counters::Cause;
+use crate::domain::Frontier;
+use crate::engine::{DeathCause, Ftl, Outcome};
+use crate::host::{clear_range, for_words, set_range};
+use crate::policies::capacity::Demand;
+use crate::policies::victim::GcView;
+use crate::policies::{BlockEvent, EraseCause};
+use crate::table::prefetch;
+
+/// How far ahead of a relocation its map entry is asked for.
+const AHEAD: usize = 24;
+
+/// A policy that keeps choosing blocks without an invalid page gains nothing. After this many for each closed block
+/// in a row the drive counts as without a victim.
+const FRUITLESS_PER_BLOCK: u64 = 64;
+
+impl<M: Media> Ftl<M> {
+    /// Reclaims blocks until every domain has its reserve. Needed only after an [`Outcome::Demand`].
+    pub fn reclaim(&mut self) -> Outcome {
+        if let Some(death) = self.dead {
+            return Outcome::Dead(death);
+        }
+        for domain in 0..self.domains.len() {
+            match self.reclaim_domain(domain) {
+                Outcome::Done => {}
+                stop => return stop,
+            }
+        }
+        Outcome::Done
+    }
+
+    pub(crate) fn reclaim_domain(&mut self, domain: usize) -> Outcome {
+        let mut fruitless = 0u64;
+        while (self.domains[domain].free.len() as u32) < self.gc_reserve {
+            let Some(victim) = self.choose(domain) else { return self.no_victim() };
+            let valid = self.domains[domain].index.valid(victim);
+            fruitless = if valid < self.units_per_block { 0 } else { fruitless + 1 };
+            if fruitless > FRUITLESS_PER_BLOCK * u64::from(self.domains[domain].index.closed_len()) {
+                return self.no_victim();
+            }
+            self.counters.gc_victims += 1;
+            self.counters.gc_victim_valid_units += u64::from(valid);
+            self.domains[domain].index.open(victim);
+            if let Err(death) = self.relocate(domain, victim.0) {
+                self.dead = Some(death);
+                return Outcome::Dead(death);
+            }
+            self.erase(domain, victim.0, EraseCause::GarbageCollection);
+            let stop = if self.worn_out(victim.0, EraseCause::GarbageCollection) {
+                self.retire(domain, victim.0)
+            } else {
+                self.release(domain, victim.0);
+                if self.leveling { self.level(domain, Some(victim)) } else { None }
+            };
+            if let Some(stop) = stop {
+                return stop;
+            }
+        }
+        Outcome::Done
+    }
+
+    /// One die without a victim is passed over as long as another one has room; a drive of one domain is dead.
+    fn no_victim(&mut self) -> Outcome {
+        if self.domains.len() > 1 {
+            return Outcome::Done;
+        }
+        self.dead = Some(DeathCause::NoVictim);
+        Outcome::Dead(DeathCause::NoVictim)
+    }
+
+    /// The policy's victim, or greedy's where its answer is no closed block.
+    fn choose(&mut self, domain: usize) -> Option<BlockId> {
+        let now = self.counters.host_units_written;
+        let state = &mut self.domains[domain];
+        state.index.fill_window();
+        let view = GcView { index: &state.index, erase_count: &self.erase_count, now };
+        let answer = state.victim.choose(&view)?;
+        let within = (state.first..state.first + state.blocks).contains(&answer.0);
+        if within && state.index.is_closed(answer) {
+            return Some(answer);
+        }
+        self.counters.policy_refusals += 1;
+        let lowest = state.index.lowest().filter(|valid| *valid < self.units_per_block)?;
+        state.index.first(lowest)
+    }
+
+    /// Copies a victim's valid units to the relocation frontier.
+    fn relocate(&mut self, domain: usize, victim: u32) -> Result<(), DeathCause> {
+        let count = self.gather(victim);
+        self.empty(domain, victim);
+        let mut done = 0;
+        while done < count {
+            let Some(frontier) = self.relocation_frontier(domain) else {
+                self.put_back(domain, victim, done, count);
+                return Err(DeathCause::NoFreeBlock);
+            };
+            let run = (self.units_per_block - frontier.next).min(count - done);
+            self.append(domain, frontier.block, frontier.next, done, run);
+            self.counters.programmed(Cause::GarbageCollection, u64::from(run));
+            done += run;
+            self.advance_relocation(domain, frontier, run);
+        }
+        Ok(())
+    }
+
+    /// The valid units' logical addresses, in order, into the scratch table; returns how many.
+    pub(crate) fn gather(&mut self, block: u32) -> u32 {
+        let base = block * self.units_per_block;
+        let (validity, reverse, scratch) = (&self.validity[..], &self.reverse[..], &mut self.scratch[..]);
+        let mut count = 0;
+        for_words(base, self.units_per_block, |word, mask| {
+            let mut bits = validity[word] & mask;
+            let entries = &reverse[word * 64..];
+            while bits != 0 {
+                let start = bits.trailing_zeros() as usize;
+                let run = (bits >> start).trailing_ones() as usize;
+                // Short runs are the rule; a loop of moves beats a call to memcpy.
+                for offset in 0..run {
+                    scratch[count + offset] = entries[start + offset];
+                }
+                count += run;
+                bits = if start + run == 64 { 0 } else { bits & (u64::MAX << (start + run)) };
+            }
+        });
+        count as u32
+    }
+
+    /// Appends `run` gathered units, from `done` on, to an open block.
+    pub(crate) fn append(&mut self, domain: usize, block: u32, next: u32, done: u32, run: u32) {
+        let base = block * self.units_per_block + next;
+        let pages = &self.scratch[done as usize..(done + run) as usize];
+        self.reverse[base as usize..][..pages.len()].copy_from_slice(pages);
+        let map = &mut self.map[..];
+        for page in pages.iter().take(AHEAD) {
+            prefetch(map, *page as usize);
+        }
+        let steady = pages.len().saturating_sub(AHEAD);
+        for ((page, ahead), unit) in pages.iter().zip(&pages[pages.len() - steady..]).zip(base..) {
+            prefetch(map, *ahead as usize);
+            map[*page as usize] = unit;
+        }
+        for (page, unit) in pages[steady..].iter().zip(base + steady as u32..) {
+            map[*page as usize] = unit;
+        }
+        set_range(&mut self.validity, base, run);
+        self.domains[domain].index.add_valid(BlockId(block), run);
+        self.program(block, next, run);
+    }
+
+    /// Forgets that a block's units are valid: they are gathered and about to be valid elsewhere.
+    pub(crate) fn empty(&mut self, domain: usize, block: u32) {
+        clear_range(&mut self.validity, block * self.units_per_block, self.units_per_block);
+        self.domains[domain].index.clear(BlockId(block));
+    }
+
+    /// A drive that dies in the middle of a relocation loses nothing: what was not copied stays where it was.
+    fn put_back(&mut self, domain: usize, block: u32, done: u32, count: u32) {
+        for page in &self.scratch[done as usize..count as usize] {
+            let unit = self.map[*page as usize];
+            debug_assert_eq!(self.block_of.divide(unit), block);
+            self.validity[unit as usize / 64] |= 1 << (unit % 64);
+        }
+        self.domains[domain].index.add_valid(BlockId(block), count - done);
+        let now = self.counters.host_units_written;
+        self.domains[domain].close(block, now, self.erase_count[block as usize]);
+    }
+
+    fn relocation_frontier(&mut self, domain: usize) -> Option<Frontier> {
+        let state = &mut self.domains[domain];
+        if self.frontiers == Frontiers::One {
+            return state.host;
+        }
+        if state.relocation.is_none() {
+            state.relocation = state.open_next(&self.erase_count);
+        }
+        state.relocation
+    }
+
+    /// Notes `run` units written behind a relocation frontier and rolls it over when it is full.
+    fn advance_relocation(&mut self, domain: usize, frontier: Frontier, run: u32) {
+        let now = self.counters.host_units_written;
+        let state = &mut self.domains[domain];
+        let moved = Frontier { next: frontier.next + run, ..frontier };
+        let full = moved.next == self.units_per_block;
+        if full {
+            state.close(moved.block, now, self.erase_count[moved.block as usize]);
+        }
+        match self.frontiers {
+            Frontiers::One if full => state.host = state.open_next(&self.erase_count),
+            Frontiers::One => state.host = Some(moved),
+            Frontiers::Separate => state.relocation = (!full).then_some(moved),
+        }
+    }
+
+    /// Erases a block that holds nothing valid.
+    pub(crate) fn erase(&mut self, domain: usize, block: u32, cause: EraseCause) {
+        debug_assert_eq!(self.domains[domain].index.valid(BlockId(block)), 0, "an erase loses no data");
+        let width = self.layout.width();
+        for member in 0..width {
+            self.media.erase(self.layout.member(block, member));
+        }
+        self.erase_count[block as usize] += 1;
+        let state = &mut self.domains[domain];
+        match cause {
+            EraseCause::GarbageCollection => {
+                self.counters.erases_gc += u64::from(width);
+                state.gc_erases += 1;
+            }
+            EraseCause::WearLeveling => {
+                self.counters.erases_wear_leveling += u64::from(width);
+                state.wear_leveling_erases += 1;
+            }
+        }
+        state.tell(BlockEvent::Erased(cause), block, self.erase_count[block as usize]);
+    }
+
+    /// Frees an erased block. A drive that ran out in the middle of a relocation writes on in it at once.
+    pub(crate) fn release(&mut self, domain: usize, block: u32) {
+        let state = &mut self.domains[domain];
+        state.free.push_back(block);
+        if state.host.is_none() {
+            state.host = state.open_next(&self.erase_count);
+        }
+    }
+
+    /// Whether a block that was just erased leaves service.
+    pub(crate) fn worn_out(&self, block: u32, cause: EraseCause) -> bool {
+        let checked = match self.retire {
+            Retire::AtEndurance => true,
+            Retire::AtGcErase => cause == EraseCause::GarbageCollection,
+            Retire::Never => false,
+        };
+        checked && self.endurance.is_some_and(|endurance| self.erase_count[block as usize] >= endurance)
+    }
+
+    /// Takes an erased block out of service and asks what that means for the capacity.
+    pub(crate) fn retire(&mut self, domain: usize, block: u32) -> Option<Outcome> {
+        self.bad += 1;
+        self.retired[block as usize] = true;
+        let state = &mut self.domains[domain];
+        state.retired += 1;
+        state.tell(BlockEvent::Retired, block, self.erase_count[block as usize]);
+        let free = state.free.len() as u32;
+        let view = self.capacity_view(free);
+        let death = match self.capacity.demand(&view) {
+            Demand::EndOfLife => DeathCause::SpareExhausted,
+            Demand::Keep if free == 0 && self.domains.len() == 1 => DeathCause::NoFreeBlock,
+            Demand::Keep => return None,
+            demand => return Some(Outcome::Demand(demand)),
+        };
+        self.dead = Some(death);
+        Some(Outcome::Dead(death))
+    }
+}
