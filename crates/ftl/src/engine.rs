@@ -118,7 +118,8 @@ impl<M: Media> Ftl<M> {
             leveling: false,
             bad: 0,
             dead: None,
-            scratch: vec![0; units_per_block as usize],
+            // One more: the gathering loop writes before it knows whether the unit counts.
+            scratch: vec![0; units_per_block as usize + 1],
             media,
             capacity: config.capacity,
         };

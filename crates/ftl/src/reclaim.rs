@@ -14,7 +14,7 @@ use crate::policies::{BlockEvent, EraseCause};
 use crate::table::prefetch;
 
 /// How far ahead of a relocation its map entry is asked for.
-const AHEAD: usize = 24;
+const AHEAD: usize = 40;
 
 /// A policy that keeps choosing blocks without an invalid page gains nothing. After this many for each closed block
 /// in a row the drive counts as without a victim.
@@ -47,6 +47,7 @@ impl<M: Media> Ftl<M> {
             self.counters.gc_victims += 1;
             self.counters.gc_victim_valid_units += u64::from(valid);
             self.domains[domain].index.open(victim);
+            self.prefetch_next(domain);
             if let Err(death) = self.relocate(domain, victim.0) {
                 self.dead = Some(death);
                 return Outcome::Dead(death);
@@ -63,6 +64,18 @@ impl<M: Media> Ftl<M> {
             }
         }
         Outcome::Done
+    }
+
+    /// Asks for the reverse map of the block that is likely to be reclaimed next, while this one is copied.
+    fn prefetch_next(&self, domain: usize) {
+        const ENTRIES_PER_LINE: usize = 16;
+        let index = &self.domains[domain].index;
+        let Some(next) = index.lowest().and_then(|valid| index.first(valid)) else { return };
+        let base = next.index() * self.units_per_block as usize;
+        prefetch(&self.validity, base / 64);
+        for line in (base..base + (self.units_per_block as usize).min(1024)).step_by(ENTRIES_PER_LINE) {
+            prefetch(&self.reverse, line);
+        }
     }
 
     /// One die without a victim is passed over as long as another one has room; a drive of one domain is dead.
@@ -117,15 +130,18 @@ impl<M: Media> Ftl<M> {
         for_words(base, self.units_per_block, |word, mask| {
             let mut bits = validity[word] & mask;
             let entries = &reverse[word * 64..];
-            while bits != 0 {
-                let start = bits.trailing_zeros() as usize;
-                let run = (bits >> start).trailing_ones() as usize;
-                // Short runs are the rule; a loop of moves beats a call to memcpy.
-                for offset in 0..run {
-                    scratch[count + offset] = entries[start + offset];
+            // Where most units are valid, copying all and stepping over the others mispredicts no branch.
+            if bits.count_ones() >= 32 && entries.len() >= 64 {
+                for (offset, entry) in entries[..64].iter().enumerate() {
+                    scratch[count] = *entry;
+                    count += (bits >> offset & 1) as usize;
                 }
-                count += run;
-                bits = if start + run == 64 { 0 } else { bits & (u64::MAX << (start + run)) };
+            } else {
+                while bits != 0 {
+                    scratch[count] = entries[bits.trailing_zeros() as usize];
+                    count += 1;
+                    bits &= bits - 1;
+                }
             }
         });
         count as u32

@@ -1,0 +1,179 @@
+//! Flash pages programmed a second, against the machine's own ceiling.
+//!
+//! `cargo bench -p wane-ftl` prints one JSON object a line: the bare loop of random read-modify-writes over a table
+//! of the map's size, and the engine on the same number of pages, measured after preconditioning. Arguments after
+//! `--` choose cases by a part of their name; without `full` the 256 GiB case is left out.
+
+#![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
+#![allow(missing_docs, reason = "a program")]
+
+use std::time::Instant;
+
+use wane_ftl::policies::capacity::CAPACITY_POLICIES;
+use wane_ftl::policies::victim::VICTIM_POLICIES;
+use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
+use wane_ftl::policies::find;
+use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Retire, Unit};
+use wane_nand::Array;
+use wane_sim::{Stream, Streams};
+use wane_units::{Bytes, Geometry};
+
+const PAGES_PER_BLOCK: u32 = 256;
+const RUNS: usize = 3;
+
+struct Case {
+    name: &'static str,
+    logical_blocks: u32,
+    victim: &'static str,
+    leveler: &'static str,
+}
+
+const fn case(name: &'static str, logical_blocks: u32, victim: &'static str, leveler: &'static str) -> Case {
+    Case { name, logical_blocks, victim, leveler }
+}
+
+const CASES: &[Case] = &[
+    case("8g-greedy", 8192, "policy = 'greedy'", "policy = 'none'"),
+    case("8g-cost-benefit", 8192, "policy = 'cost-benefit'", "policy = 'none'"),
+    case("8g-random", 8192, "policy = 'random'", "policy = 'none'"),
+    case("8g-d-choices", 8192, "policy = 'd-choices'\nd = 8", "policy = 'none'"),
+    case("8g-windowed-greedy", 8192, "policy = 'windowed-greedy'\nwindow = 500", "policy = 'none'"),
+    case("8g-fifo", 8192, "policy = 'fifo'", "policy = 'none'"),
+    case("8g-greedy-hot-cold-swap", 8192, "policy = 'greedy'", "policy = 'hot-cold-swap'"),
+    case("8g-greedy-obp", 8192, "policy = 'greedy'", "policy = 'obp'"),
+    case("8g-greedy-dual-pool", 8192, "policy = 'greedy'", "policy = 'dual-pool'"),
+    case("8g-greedy-pwl", 8192, "policy = 'greedy'", "policy = 'pwl'"),
+    case("8g-greedy-variance", 8192, "policy = 'greedy'", "policy = 'variance'"),
+    case("256g-greedy-full", 262_144, "policy = 'greedy'", "policy = 'none'"),
+];
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    for case in CASES {
+        let chosen = wanted.iter().any(|part| case.name.contains(part.as_str()));
+        if chosen || (wanted.is_empty() && !case.name.ends_with("full")) {
+            let ceiling = bare_loop(case.logical_blocks as usize * PAGES_PER_BLOCK as usize);
+            engine(case, ceiling);
+        }
+    }
+}
+
+/// Random read-modify-writes a second over a table of `entries`, in huge pages, prefetched.
+fn bare_loop(entries: usize) -> f64 {
+    let mut memory = memmap2::MmapMut::map_anon(entries * 4).expect("memory for the table");
+    let _ = memory.advise(memmap2::Advice::HugePage);
+    let table: &mut [u32] = bytemuck::cast_slice_mut(&mut memory);
+    table.fill(1);
+    let mut stream = Streams::new(1).stream("bench");
+    let mut rates = Vec::new();
+    let mut batch = vec![0u32; 4096];
+    let mut sum = 0u32;
+    for _ in 0..RUNS {
+        let rounds = (entries / batch.len()).clamp(1000, 16_384);
+        let start = Instant::now();
+        for _ in 0..rounds {
+            fill(&mut stream, &mut batch, entries as u64);
+            for position in 0..batch.len() {
+                #[cfg(target_arch = "x86_64")]
+                if let Some(ahead) = batch.get(position + 32) {
+                    // SAFETY: every address was drawn below the table's length; a prefetch reads nothing.
+                    unsafe {
+                        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+                        _mm_prefetch::<_MM_HINT_T0>(table.as_ptr().add(*ahead as usize).cast());
+                    }
+                }
+                let entry = &mut table[batch[position] as usize];
+                sum = sum.wrapping_add(*entry);
+                *entry = position as u32;
+            }
+        }
+        rates.push((rounds * batch.len()) as f64 / start.elapsed().as_secs_f64());
+    }
+    std::hint::black_box(sum);
+    median(&mut rates)
+}
+
+fn fill(stream: &mut Stream, batch: &mut [u32], bound: u64) {
+    for page in batch {
+        *page = stream.below(bound) as u32;
+    }
+}
+
+fn engine(case: &Case, ceiling: f64) {
+    let mut ftl = build(case);
+    let logical = ftl.logical_initial();
+    let mut batch: Vec<u32> = Vec::new();
+    for first in (0..logical).step_by(4096) {
+        batch.clear();
+        batch.extend(first..(first + 4096).min(logical));
+        write(&mut ftl, &batch);
+    }
+    let mut stream = Streams::new(1).stream("workload");
+    batch.resize(4096, 0);
+    let drive_write = logical as usize / batch.len();
+    for _ in 0..3 * drive_write {
+        fill(&mut stream, &mut batch, u64::from(logical));
+        write(&mut ftl, &batch);
+    }
+    ftl.set_leveling(true);
+    let mut rates = Vec::new();
+    let before = *ftl.counters();
+    for _ in 0..RUNS {
+        let programmed = ftl.counters().programmed_total();
+        let start = Instant::now();
+        for _ in 0..drive_write {
+            fill(&mut stream, &mut batch, u64::from(logical));
+            write(&mut ftl, &batch);
+        }
+        rates.push((ftl.counters().programmed_total() - programmed) as f64 / start.elapsed().as_secs_f64());
+    }
+    let after = ftl.counters();
+    let host = (after.host_units_written - before.host_units_written) as f64;
+    let waf = (after.programmed_total() - before.programmed_total()) as f64 / host;
+    let hash = ftl.erase_counts().iter().fold(0u64, |hash, count| hash.wrapping_mul(31).wrapping_add(u64::from(*count)));
+    let (slowest, rate) = (rates.iter().copied().fold(f64::MAX, f64::min), median(&mut rates.clone()));
+    println!(
+        "{{\"case\":\"{}\",\"flash_pages_per_second\":{rate:.0},\"slowest_drive_write\":{slowest:.0},\
+         \"bare_loop_per_second\":{ceiling:.0},\"share_of_loop\":{:.3},\"write_amplification\":{waf:.3},\"hash\":\"{hash:016x}\"}}",
+        case.name,
+        rate / ceiling
+    );
+}
+
+fn write(ftl: &mut Ftl<Array>, pages: &[u32]) {
+    assert_eq!(ftl.write(pages), (pages.len(), Outcome::Done), "a bench drive does not die");
+}
+
+fn build(case: &Case) -> Ftl<Array> {
+    let table = |text: &str| {
+        let mut table: toml::Table = text.parse().expect("the case is TOML");
+        let name = table.remove("policy").expect("the case names a policy");
+        (name.as_str().expect("a name").to_owned(), table)
+    };
+    let (victim, victim_parameters) = table(case.victim);
+    let (leveler, leveler_parameters) = table(case.leveler);
+    let rated_blocks = (f64::from(case.logical_blocks) / 0.9) as u32;
+    let geometry = Geometry::flat(rated_blocks + 7, PAGES_PER_BLOCK, Bytes(4096)).expect("the drive is addressable");
+    let fixed = (find(CAPACITY_POLICIES, "fixed").expect("built in").parse)(toml::Table::new()).expect("no parameters");
+    let config = FtlConfig {
+        units_per_page: 1,
+        logical_units: case.logical_blocks * PAGES_PER_BLOCK,
+        gc_reserve: 7,
+        rated_blocks,
+        endurance: Some(500),
+        retire: Retire::Never,
+        unit: Unit::Block,
+        domain: DomainKind::Drive,
+        frontiers: Frontiers::One,
+        victim: (find(VICTIM_POLICIES, &victim).expect("built in").parse)(victim_parameters).expect("valid"),
+        wear_leveling: (find(WEAR_LEVEL_POLICIES, &leveler).expect("built in").parse)(leveler_parameters).expect("valid"),
+        capacity: fixed(),
+        streams: Streams::new(1),
+    };
+    Ftl::new(Array::new(geometry), config).expect("the case is consistent")
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
