@@ -200,6 +200,14 @@ impl<M: Media> Ftl<M> {
         self.domain_of(block).index.valid(BlockId(block))
     }
 
+    /// How much of the wear between new and the end of service is used: the mean erase count over the rated
+    /// endurance. `None` when no block ever retires.
+    pub fn life_used(&self) -> Option<f64> {
+        let endurance = self.endurance.filter(|_| self.retire != Retire::Never)?;
+        let erases: u64 = self.domains.iter().map(|domain| domain.gc_erases + domain.wear_leveling_erases).sum();
+        Some(erases as f64 / (f64::from(endurance) * f64::from(self.layout.blocks())))
+    }
+
     /// Where a firmware block stands.
     pub fn state(&self, block: u32) -> BlockState {
         let domain = self.domain_of(block);

@@ -18,9 +18,15 @@ impl<M: Media> Ftl<M> {
         self.write_for(pages, Cause::Host)
     }
 
-    /// Writes one unit for the file system, which moves it out of given-up space.
-    pub fn write_for_file_system(&mut self, page: u32) -> Outcome {
-        self.write_for(&[page], Cause::FileSystem).1
+    /// Writes one unit for the file system, which moves it out of given-up space. Returns as [`Ftl::write`].
+    pub fn write_for_file_system(&mut self, page: u32) -> (usize, Outcome) {
+        self.write_for(&[page], Cause::FileSystem)
+    }
+
+    /// Counts reads of units that the host knows to hold nothing.
+    pub fn read_unmapped(&mut self, units: u64) {
+        self.counters.host_units_read += units;
+        self.counters.host_units_read_unmapped += units;
     }
 
     fn write_for(&mut self, pages: &[u32], cause: Cause) -> (usize, Outcome) {

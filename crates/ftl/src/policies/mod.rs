@@ -4,6 +4,7 @@
 //! pages. The mechanism checks the answer and carries it out.
 
 pub mod capacity;
+mod ratio;
 mod registry;
 pub mod victim;
 pub mod wear_leveling;
@@ -13,7 +14,6 @@ pub use registry::{Builtin, Entry, ParameterError, find, names};
 use std::ops::Range;
 
 use wane_sim::Stream;
-use wane_units::BlockId;
 
 /// What a policy is told when it is built. A drive with `ftl.domain = "die"` builds one policy a die.
 #[derive(Clone, Debug)]

@@ -1,8 +1,18 @@
 //! Which closed block is reclaimed next.
 
+mod cost_benefit;
+mod d_choices;
+mod fifo;
 mod greedy;
+mod random;
+mod windowed_greedy;
 
+pub use cost_benefit::CostBenefit;
+pub use d_choices::DChoices;
+pub use fifo::Fifo;
 pub use greedy::Greedy;
+pub use random::Random;
+pub use windowed_greedy::WindowedGreedy;
 
 use wane_units::BlockId;
 
@@ -85,6 +95,11 @@ impl GcView<'_> {
         self.index.lowest()
     }
 
+    /// The lowest number of valid units from `valid` up that any block in a bucket has.
+    pub fn next_bucket(&self, valid: u32) -> Option<u32> {
+        self.index.next_bucket(valid)
+    }
+
     /// The first block of the bucket, in the declared order.
     pub fn first(&self, valid: u32) -> Option<BlockId> {
         self.index.first(valid)
@@ -124,6 +139,11 @@ impl GcView<'_> {
 /// Every victim policy. A new one is a file and a line here.
 pub const VICTIM_POLICIES: &[Entry<VictimMaker>] = &[
     entry::<Greedy>(),
+    entry::<CostBenefit>(),
+    entry::<Random>(),
+    entry::<DChoices>(),
+    entry::<WindowedGreedy>(),
+    entry::<Fifo>(),
 ];
 
 /// A victim policy that builds itself from its parameters.

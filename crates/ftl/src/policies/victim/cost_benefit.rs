@@ -1,0 +1,127 @@
+//! Cost-benefit: space gained and the age of what stays, against the cost of moving it.
+
+use serde::Deserialize;
+use wane_units::BlockId;
+
+use super::{BuiltinVictim, GcView, IndexSpec, Order, VictimPolicy};
+use crate::policies::{Builtin, Setting};
+
+/// See [`Builtin::PAGE`].
+#[derive(Debug)]
+pub struct CostBenefit {
+    form: Form,
+}
+
+/// The published formulas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// Maximizes (1 - u) age / (1 + u).
+    #[default]
+    Lfs,
+    /// Minimizes u / ((1 - u) age).
+    Kawaguchi,
+}
+
+/// Parameters of [`CostBenefit`].
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    form: Form,
+}
+
+impl Builtin for CostBenefit {
+    const NAME: &'static str = "cost-benefit";
+    const SUMMARY: &'static str = "much invalid space and old data first";
+    const EXAMPLE: &'static str = "{ policy = \"cost-benefit\", form = \"lfs\" }";
+    const PAGE: &'static str = "\
+Weighs a block's invalid share against its age: old data is unlikely to become invalid soon, so moving it is worth
+more. u is the valid share, age the host pages written since the block closed (at least 1). Equal scores go to the
+lower block id; a block valid throughout is never taken.
+
+| key | default | allowed | meaning |
+|---|---|---|---|
+| `form` | `\"lfs\"` | `\"lfs\"`, `\"kawaguchi\"` | maximize (1 - u) age / (1 + u), or minimize u / ((1 - u) age) |
+
+It needs the blocks of equal u in closing order and looks at one block for each u, so it costs more than greedy.
+
+Source: M. Rosenblum and J. Ousterhout, \"The Design and Implementation of a Log-Structured File System\", 1992; A.
+Kawaguchi et al., \"A Flash-Memory Based File System\", 1995.
+";
+    type Params = Params;
+}
+
+impl BuiltinVictim for CostBenefit {
+    fn new(params: &Params, _setting: Setting) -> Self {
+        Self { form: params.form }
+    }
+}
+
+impl CostBenefit {
+    /// The larger the better.
+    fn score(&self, valid: u32, units: u32, age: u64) -> f64 {
+        let (valid, invalid, age) = (f64::from(valid), f64::from(units - valid), age.max(1) as f64);
+        match self.form {
+            Form::Lfs => invalid * age / (f64::from(units) + valid),
+            Form::Kawaguchi if valid == 0.0 => f64::INFINITY,
+            Form::Kawaguchi => invalid * age / valid,
+        }
+    }
+}
+
+impl VictimPolicy for CostBenefit {
+    fn index(&self) -> IndexSpec {
+        IndexSpec { order: Order::Closing, window: None }
+    }
+
+    /// With equal u the oldest scores best, so the first of each bucket stands for all of it.
+    fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId> {
+        if let Some(empty) = view.first(0) {
+            return Some(empty);
+        }
+        let units = view.units_per_block();
+        let mut best: Option<(f64, BlockId)> = None;
+        let mut bucket = view.next_bucket(1);
+        while let Some(valid) = bucket.filter(|valid| *valid < units) {
+            let block = view.first(valid)?;
+            let score = self.score(valid, units, view.now() - view.closed_at(block));
+            if best.is_none_or(|(highest, holder)| score > highest || (score == highest && block < holder)) {
+                best = Some((score, block));
+            }
+            bucket = view.next_bucket(valid + 1);
+        }
+        best.map(|(_, block)| block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::tests::{closed, view};
+
+    fn choose(form: Form, valid: &[u32], now: u64) -> Option<BlockId> {
+        let mut policy = CostBenefit { form };
+        let index = closed(4, valid, policy.index());
+        policy.choose(&view(&index, &vec![0; valid.len()], now))
+    }
+
+    #[test]
+    fn age_outweighs_validity_when_it_is_large() {
+        // Blocks close at clock 1, 2, 3. Scores by LFS at clock 11: 1 x 10 / 7, 2 x 9 / 6, 3 x 8 / 5.
+        assert_eq!(choose(Form::Lfs, &[3, 2, 1], 11), Some(BlockId(2)));
+        // At clock 3 the newest has age 0, which counts as 1: 1 x 2 / 7, 2 x 1 / 6, 3 x 1 / 5.
+        assert_eq!(choose(Form::Lfs, &[3, 2, 1], 3), Some(BlockId(2)));
+        // 2 x 100 / 6 against 3 x 1 / 5.
+        assert_eq!(choose(Form::Lfs, &[2, 4, 4, 1], 101), Some(BlockId(3)));
+        assert_eq!(choose(Form::Lfs, &[2, 4, 4, 1], 4), Some(BlockId(0)));
+        assert_eq!(choose(Form::Kawaguchi, &[2, 4, 4, 1], 4), Some(BlockId(0)));
+    }
+
+    #[test]
+    fn an_empty_block_goes_first_and_a_full_one_never() {
+        for form in [Form::Lfs, Form::Kawaguchi] {
+            assert_eq!(choose(form, &[1, 0, 0], 1000), Some(BlockId(1)));
+            assert_eq!(choose(form, &[4, 4], 1000), None);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! d-choices, the randomized greedy algorithm: the best of a few blocks drawn at random.
+
+use serde::Deserialize;
+use wane_sim::Stream;
+use wane_units::BlockId;
+
+use super::{BuiltinVictim, GcView, VictimPolicy};
+use crate::policies::{Builtin, Setting};
+
+/// See [`Builtin::PAGE`].
+#[derive(Debug)]
+pub struct DChoices {
+    d: f64,
+    stream: Stream,
+    drawn: Vec<u32>,
+}
+
+/// Parameters of [`DChoices`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    d: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { d: 2.0 }
+    }
+}
+
+/// Above this a draw costs more than it tells.
+const D_MAX: f64 = 4096.0;
+
+impl Builtin for DChoices {
+    const NAME: &'static str = "d-choices";
+    const SUMMARY: &'static str = "the fewest valid units among d blocks drawn at random";
+    const EXAMPLE: &'static str = "{ policy = \"d-choices\", d = 2 }";
+    const PAGE: &'static str = "\
+Draws `d` different closed blocks and reclaims the one with the fewest valid units; the first drawn of equals. With
+`d = 1` it is `random`, with `d` as large as the drive `greedy`: one number trades write amplification against even
+wear.
+
+| key | default | allowed | meaning |
+|---|---|---|---|
+| `d` | `2` | 1 to 4096 | blocks drawn. A fraction mixes its neighbors: with `d = 2.5` half of the draws take 2 blocks, half 3 |
+
+Source: mean-field study (003) §5 (RGA).
+";
+    type Params = Params;
+
+    fn check(params: &Params) -> Result<(), String> {
+        if (1.0..=D_MAX).contains(&params.d) { Ok(()) } else { Err(format!("d is {}; 1 to {D_MAX} is allowed", params.d)) }
+    }
+}
+
+impl BuiltinVictim for DChoices {
+    fn new(params: &Params, setting: Setting) -> Self {
+        Self { d: params.d, stream: setting.stream, drawn: Vec::new() }
+    }
+}
+
+impl DChoices {
+    /// How many blocks this draw takes.
+    fn samples(&mut self) -> u32 {
+        let floor = self.d as u32;
+        let fraction = self.d - f64::from(floor);
+        floor + u32::from(fraction > 0.0 && self.stream.chance(fraction))
+    }
+
+    /// Floyd's algorithm draws without replacement in `samples` steps; a new element takes its place in the order.
+    fn draw(&mut self, population: u32, samples: u32) {
+        self.drawn.clear();
+        for bound in population - samples..population {
+            let candidate = self.stream.below(u64::from(bound) + 1) as u32;
+            let new = if self.drawn.contains(&candidate) { bound } else { candidate };
+            self.drawn.push(new);
+        }
+    }
+}
+
+impl VictimPolicy for DChoices {
+    fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId> {
+        let population = view.closed_len();
+        let samples = self.samples().min(population);
+        self.draw(population, samples);
+        let blocks = self.drawn.iter().map(|position| view.closed(*position));
+        blocks.min_by_key(|block| view.valid(*block))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::tests::{closed, view};
+
+    fn policy(d: f64) -> DChoices {
+        DChoices { d, stream: wane_sim::Streams::new(5).stream("gc"), drawn: Vec::new() }
+    }
+
+    #[test]
+    fn all_blocks_drawn_is_greedy_and_fewer_than_d_are_enough() {
+        let index = closed(4, &[3, 1, 2], Default::default());
+        for d in [3.0, 4.0, 1000.0] {
+            assert_eq!(policy(d).choose(&view(&index, &[0; 3], 0)), Some(BlockId(1)));
+        }
+        let empty = closed(4, &[], Default::default());
+        assert_eq!(policy(2.0).choose(&view(&empty, &[], 0)), None);
+    }
+
+    #[test]
+    fn draws_never_repeat_a_block() {
+        let mut policy = policy(1.0);
+        let mut seen = [0u32; 6];
+        for _ in 0..6000 {
+            policy.draw(6, 3);
+            let mut drawn = policy.drawn.clone();
+            drawn.sort_unstable();
+            drawn.dedup();
+            assert_eq!(drawn.len(), 3);
+            drawn.iter().for_each(|position| seen[*position as usize] += 1);
+        }
+        assert!(seen.iter().all(|count| count.abs_diff(3000) < 200), "{seen:?}");
+    }
+
+    #[test]
+    fn a_fraction_mixes_its_neighbors() {
+        let mut policy = policy(2.25);
+        let threes = (0..40_000).filter(|_| policy.samples() == 3).count() as u32;
+        assert!(threes.abs_diff(10_000) < 433, "{threes}");
+    }
+
+    #[test]
+    fn two_choices_match_the_mean_of_two_binomials() {
+        // Valid units of 20000 blocks drawn from binomial(64, 1/2); the mean of the smaller of two is 29.7429.
+        let mut stream = wane_sim::Streams::new(2).stream("state");
+        let valid: Vec<u32> = (0..20_000).map(|_| stream.bits().count_ones()).collect();
+        let index = closed(64, &valid, Default::default());
+        let erases = vec![0; valid.len()];
+        let mut policy = policy(2.0);
+        let draws = 200_000;
+        let sum: u64 = (0..draws)
+            .map(|_| u64::from(index.valid(policy.choose(&view(&index, &erases, 0)).unwrap())))
+            .sum();
+        let mean = sum as f64 / f64::from(draws);
+        assert!((mean / 29.7429 - 1.0).abs() < 0.01, "{mean}");
+    }
+}

@@ -1,0 +1,56 @@
+//! First in, first out: the block that closed longest ago.
+
+use serde::Deserialize;
+use wane_units::BlockId;
+
+use super::{BuiltinVictim, GcView, VictimPolicy};
+use crate::policies::{Builtin, Setting};
+
+/// See [`Builtin::PAGE`].
+#[derive(Debug)]
+pub struct Fifo;
+
+/// [`Fifo`] takes none.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Params {}
+
+impl Builtin for Fifo {
+    const NAME: &'static str = "fifo";
+    const SUMMARY: &'static str = "the block that closed longest ago";
+    const EXAMPLE: &'static str = "{ policy = \"fifo\" }";
+    const PAGE: &'static str = "\
+Reclaims blocks in the order in which they closed, however much of them is valid: the log-structured circle. The
+literature also calls it LRU cleaning. Under uniform writes its write amplification has a closed form,
+alpha / (alpha + W0(-alpha e^-alpha)), alpha = physical / logical pages.
+
+Source: the released FTLSim (`lru` pool); P. Desnoyers, \"Analytic Models of SSD Write Performance\", 2014.
+";
+    type Params = Params;
+}
+
+impl BuiltinVictim for Fifo {
+    fn new(_params: &Params, _setting: Setting) -> Self {
+        Self
+    }
+}
+
+impl VictimPolicy for Fifo {
+    fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId> {
+        view.oldest()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::tests::{closed, view};
+
+    #[test]
+    fn the_first_closed_goes_first_whatever_it_holds() {
+        let mut index = closed(4, &[4, 0, 1], Default::default());
+        assert_eq!(Fifo.choose(&view(&index, &[0; 3], 9)), Some(BlockId(0)));
+        index.open(BlockId(0));
+        assert_eq!(Fifo.choose(&view(&index, &[0; 3], 9)), Some(BlockId(1)));
+    }
+}
