@@ -1,8 +1,19 @@
 //! Which data moves so that blocks wear alike.
 
+mod dual_pool;
+mod hot_cold_swap;
 mod none;
+mod obp;
+mod order;
+mod pwl;
+mod variance;
 
+pub use dual_pool::DualPool;
+pub use hot_cold_swap::HotColdSwap;
 pub use none::NoWearLeveling;
+pub use obp::OldBlockProtection;
+pub use pwl::Progressive;
+pub use variance::Variance;
 
 use std::ops::Range;
 
@@ -102,6 +113,11 @@ impl WearView<'_> {
 /// Every wear leveler. A new one is a file and a line here.
 pub const WEAR_LEVEL_POLICIES: &[Entry<WearLevelMaker>] = &[
     entry::<NoWearLeveling>(),
+    entry::<HotColdSwap>(),
+    entry::<OldBlockProtection>(),
+    entry::<DualPool>(),
+    entry::<Progressive>(),
+    entry::<Variance>(),
 ];
 
 /// A wear leveler that builds itself from its parameters.
@@ -123,5 +139,39 @@ where
             let params = P::params(table)?;
             Ok(Box::new(move |setting| Box::new(P::new(&params, setting))))
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn setting(blocks: u32) -> Setting {
+        let stream = wane_sim::Streams::new(1).stream("wear-leveling");
+        Setting { blocks: 0..blocks, units_per_block: 4, endurance: None, rated_blocks: blocks, stream }
+    }
+
+    /// Tells a policy that blocks 0.. closed with these erase counts.
+    pub(super) fn close(policy: &mut dyn WearLevelPolicy, erase_counts: &[u32]) {
+        for (block, erases) in (0..).map(BlockId).zip(erase_counts) {
+            policy.heard(BlockEvent::Closed, block, *erases);
+        }
+    }
+
+    pub(super) fn view<'a>(
+        erased: Option<u32>,
+        erase_count: &'a [u32],
+        valid: &'a dyn Fn(BlockId) -> u32,
+    ) -> WearView<'a> {
+        WearView {
+            blocks: 0..erase_count.len() as u32,
+            erased: erased.map(BlockId),
+            erase_count,
+            valid,
+            gc_erases: 0,
+            wear_leveling_erases: 0,
+            host_writes: 0,
+            free: 1,
+        }
     }
 }

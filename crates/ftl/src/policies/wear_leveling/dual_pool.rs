@@ -1,0 +1,263 @@
+//! Dual pool: worn blocks hold cold data in one pool, little worn ones hot data in the other.
+
+use serde::Deserialize;
+use wane_units::BlockId;
+
+use super::order::CountOrder;
+use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
+use crate::policies::{BlockEvent, Builtin, EraseCause, Setting};
+
+/// See [`Builtin::PAGE`].
+#[derive(Debug)]
+pub struct DualPool {
+    threshold: u32,
+    first: u32,
+    blocks: Vec<Block>,
+    hot: Pool,
+    cold: Pool,
+    /// The pools are resized once for each host write; the clock when that was last done.
+    resized_at: u64,
+    /// A swap was made, and the resizes that follow it have not been.
+    swapped: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    hot: bool,
+    closed: bool,
+    retired: bool,
+    erases: u32,
+    /// Erases by garbage collection since the block last changed pools by a swap.
+    effective: u32,
+}
+
+/// One pool's blocks: the closed ones by erases, and all of them by erases and by effective erases.
+#[derive(Debug, Default)]
+struct Pool {
+    closed: CountOrder,
+    erases: CountOrder,
+    effective: CountOrder,
+}
+
+/// Parameters of [`DualPool`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    threshold: u32,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { threshold: 5 }
+    }
+}
+
+impl Builtin for DualPool {
+    const NAME: &'static str = "dual-pool";
+    const SUMMARY: &'static str = "a hot and a cold pool that trade data when their wear drifts apart";
+    const EXAMPLE: &'static str = "{ policy = \"dual-pool\", threshold = 5 }";
+    const PAGE: &'static str = "\
+Every block belongs to the hot or the cold pool, at first by a fair coin. For each host write:
+
+1. *Swap*: if the most worn closed block of the hot pool is worn more than `threshold` beyond the least worn closed block
+   of the cold pool, the worn one takes the cold data, and both change pools.
+2. *Resize the cold pool*: if the block of the cold pool with the most effective erases has more than `threshold` beyond
+   the block of the hot pool with the fewest, it becomes hot.
+3. *Resize the hot pool*: if the erases within the hot pool span more than 2 x `threshold`, its least worn block becomes
+   cold.
+
+Effective erases are garbage collection's since the block's last swap. Resizes move no data.
+
+| key | default | allowed | meaning |
+|---|---|---|---|
+| `threshold` | `5` | 0 and up | erases between the pools beyond which they trade |
+
+Since the mechanism asks after an erase, the resizes of the host writes in between are made up for then. Conditions that
+a closing block alone would fulfill wait for the next erase.
+
+Source: dissertation (000) §4.2.2 (DP); the released FTLSim; L.-P. Chang, 2007, for the idea.
+";
+    type Params = Params;
+}
+
+impl BuiltinWearLevel for DualPool {
+    fn new(params: &Params, mut setting: Setting) -> Self {
+        let mut policy = Self {
+            threshold: params.threshold,
+            first: setting.blocks.start,
+            blocks: Vec::with_capacity(setting.blocks.len()),
+            hot: Pool::default(),
+            cold: Pool::default(),
+            resized_at: 0,
+            swapped: false,
+        };
+        for block in setting.blocks.clone() {
+            let hot = setting.stream.bits() >> 63 == 1;
+            policy.blocks.push(Block { hot, closed: false, retired: false, erases: 0, effective: 0 });
+            policy.pool(hot).add(BlockId(block), Block { hot, closed: false, retired: false, erases: 0, effective: 0 });
+        }
+        policy
+    }
+}
+
+impl Pool {
+    fn add(&mut self, id: BlockId, block: Block) {
+        self.erases.insert(id, block.erases);
+        self.effective.insert(id, block.effective);
+        if block.closed {
+            self.closed.insert(id, block.erases);
+        }
+    }
+
+    fn take(&mut self, id: BlockId, block: Block) {
+        self.erases.remove(id, block.erases);
+        self.effective.remove(id, block.effective);
+        if block.closed {
+            self.closed.remove(id, block.erases);
+        }
+    }
+}
+
+impl DualPool {
+    fn pool(&mut self, hot: bool) -> &mut Pool {
+        if hot { &mut self.hot } else { &mut self.cold }
+    }
+
+    /// Changes a block's entry and keeps its pool's orders true.
+    fn change(&mut self, id: BlockId, change: impl FnOnce(&mut Block)) {
+        let index = (id.0 - self.first) as usize;
+        let before = self.blocks[index];
+        if !before.retired {
+            self.pool(before.hot).take(id, before);
+        }
+        change(&mut self.blocks[index]);
+        let after = self.blocks[index];
+        if !after.retired {
+            self.pool(after.hot).add(id, after);
+        }
+    }
+
+    fn swap(&mut self) -> Option<Action> {
+        let ((hot, most), (cold, least)) = (self.hot.closed.most()?, self.cold.closed.least()?);
+        (most > least + self.threshold).then_some(Action::Exchange { hot, cold })
+    }
+
+    /// One resize of each pool. The blocks that moved, the hotter first.
+    fn resize(&mut self) -> (Option<BlockId>, Option<BlockId>) {
+        let heated = self.resize_cold();
+        let cooled = self.resize_hot();
+        (heated, cooled)
+    }
+
+    fn resize_cold(&mut self) -> Option<BlockId> {
+        let ((most, high), (_, low)) = (self.cold.effective.most()?, self.hot.effective.least()?);
+        if high <= low + self.threshold {
+            return None;
+        }
+        self.change(most, |block| block.hot = true);
+        Some(most)
+    }
+
+    fn resize_hot(&mut self) -> Option<BlockId> {
+        let ((_, high), (least, low)) = (self.hot.erases.most()?, self.hot.erases.least()?);
+        if high - low <= 2 * self.threshold {
+            return None;
+        }
+        self.change(least, |block| block.hot = false);
+        Some(least)
+    }
+
+    /// The resizes of the host writes since the last ones. A round that moves nothing, or moves one block there and
+    /// back, would repeat for ever.
+    fn catch_up(&mut self, host_writes: u64) {
+        for _ in self.resized_at..host_writes {
+            let (heated, cooled) = self.resize();
+            if heated == cooled {
+                break;
+            }
+        }
+        self.resized_at = host_writes;
+    }
+}
+
+impl WearLevelPolicy for DualPool {
+    fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
+        if std::mem::take(&mut self.swapped) {
+            self.catch_up(view.host_writes());
+        }
+        let Some(action) = self.swap().filter(|_| view.free() > 0) else {
+            self.catch_up(view.host_writes());
+            return None;
+        };
+        if let Action::Exchange { hot, cold } = action {
+            self.change(hot, |block| (block.hot, block.effective) = (false, 0));
+            self.change(cold, |block| (block.hot, block.effective) = (true, 0));
+        }
+        self.swapped = true;
+        Some(action)
+    }
+
+    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+        match event {
+            BlockEvent::Opened => {}
+            BlockEvent::Closed => self.change(block, |block| block.closed = true),
+            BlockEvent::Erased(cause) => self.change(block, |block| {
+                block.closed = false;
+                block.erases = erase_count;
+                block.effective += u32::from(cause == EraseCause::GarbageCollection);
+            }),
+            BlockEvent::Retired => self.change(block, |block| block.retired = true),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{setting, view};
+    use super::*;
+
+    /// Blocks that are closed, with (hot, erases, effective erases) each.
+    fn pools(blocks: &[(bool, u32, u32)]) -> DualPool {
+        let mut policy = DualPool::new(&Params::default(), setting(blocks.len() as u32));
+        for (id, (hot, erases, effective)) in (0..).map(BlockId).zip(blocks) {
+            policy.change(id, |block| {
+                *block = Block { hot: *hot, closed: true, retired: false, erases: *erases, effective: *effective };
+            });
+        }
+        policy
+    }
+
+    #[test]
+    fn pools_swap_beyond_the_threshold() {
+        for (cold, swaps) in [(14, true), (15, false)] {
+            let mut policy = pools(&[(true, 20, 3), (false, cold, 3)]);
+            let want = Action::Exchange { hot: BlockId(0), cold: BlockId(1) };
+            assert_eq!(policy.plan(&view(None, &[20, cold], &|_| 1)), swaps.then_some(want));
+            assert_eq!((policy.blocks[0].hot, policy.blocks[1].hot), (!swaps, swaps));
+            assert_eq!(policy.blocks[0].effective, if swaps { 0 } else { 3 });
+        }
+    }
+
+    #[test]
+    fn pools_resize_beyond_the_threshold() {
+        assert_eq!(pools(&[(true, 9, 4), (false, 9, 9)]).resize(), (None, None));
+        assert_eq!(pools(&[(true, 9, 4), (false, 9, 10)]).resize(), (Some(BlockId(1)), None));
+        assert_eq!(pools(&[(true, 10, 4), (true, 0, 4)]).resize(), (None, None));
+        assert_eq!(pools(&[(true, 11, 4), (true, 0, 4)]).resize(), (None, Some(BlockId(1))));
+    }
+
+    #[test]
+    fn a_block_that_goes_there_and_back_ends_the_catching_up() {
+        // Block 1 is heated by its effective erases and cooled by its few erases, round after round.
+        let mut policy = pools(&[(true, 20, 0), (false, 9, 9)]);
+        policy.catch_up(u64::MAX);
+        assert!(!policy.blocks[1].hot);
+    }
+
+    #[test]
+    fn retired_blocks_leave_their_pool() {
+        let mut policy = pools(&[(true, 20, 3), (false, 14, 3)]);
+        policy.heard(BlockEvent::Retired, BlockId(0), 20);
+        assert_eq!(policy.plan(&view(None, &[20, 14], &|_| 1)), None);
+    }
+}

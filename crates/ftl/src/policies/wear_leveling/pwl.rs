@@ -1,0 +1,163 @@
+//! Progressive wear leveling: nothing while the drive is young, more and more towards its rated end.
+
+use serde::Deserialize;
+use wane_units::{BlockId, Ratio};
+
+use super::hot_cold_swap::heard_closed;
+use super::order::CountOrder;
+use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
+use crate::policies::ratio::ratio;
+use crate::policies::{BlockEvent, Builtin, Setting};
+
+/// See [`Builtin::PAGE`].
+#[derive(Debug)]
+pub struct Progressive {
+    average: Average,
+    endurance: Option<u32>,
+    /// theta x endurance.
+    initial: u64,
+    rated_blocks: u64,
+    closed: CountOrder,
+}
+
+/// Which erases the average counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Average {
+    /// Garbage collection's only.
+    #[default]
+    GcErases,
+    /// All.
+    AllErases,
+}
+
+/// Parameters of [`Progressive`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    #[serde(deserialize_with = "ratio")]
+    threshold: Ratio,
+    average: Average,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { threshold: Ratio::new(0.5).expect("a half is a ratio"), average: Average::GcErases }
+    }
+}
+
+impl Builtin for Progressive {
+    const NAME: &'static str = "pwl";
+    const SUMMARY: &'static str = "progressive: dormant while young, busier towards the rated end";
+    const EXAMPLE: &'static str = "{ policy = \"pwl\", threshold = \"50 %\" }";
+    const PAGE: &'static str = "\
+Progressive wear leveling. When garbage collection erases a block worn beyond a threshold, the data of the least worn
+closed block moves into it. The threshold starts at a share of the rated endurance and falls with age:
+
+    init = threshold x endurance
+    avg  = erases / blocks (without the reserve), rounded down
+    thr  = avg x (endurance - init) / endurance + init
+
+thr - avg shrinks to nothing at avg = endurance and is negative beyond it, where every erase moves data.
+
+| key | default | allowed | meaning |
+|---|---|---|---|
+| `threshold` | `\"50 %\"` | 0 to 1 | theta: the share of the endurance below which a new drive levels nothing |
+| `average` | `\"gc-erases\"` | `\"gc-erases\"`, `\"all-erases\"` | whether wear leveling's own erases count in the average; the released code leaves them out |
+
+It needs `drive.endurance`; without a rating it never acts.
+
+Source: dissertation (000) §4.2.2 (PWL); the formula of the released FTLSim.
+";
+    type Params = Params;
+}
+
+impl BuiltinWearLevel for Progressive {
+    fn new(params: &Params, setting: Setting) -> Self {
+        Self {
+            average: params.average,
+            endurance: setting.endurance,
+            initial: params.threshold.floor_of(u64::from(setting.endurance.unwrap_or(0))),
+            rated_blocks: u64::from(setting.rated_blocks.max(1)),
+            closed: CountOrder::default(),
+        }
+    }
+}
+
+impl Progressive {
+    /// The erase count beyond which a block takes cold data.
+    fn threshold(&self, endurance: u64, average: u64) -> u64 {
+        average * (endurance - self.initial) / endurance + self.initial
+    }
+}
+
+impl WearLevelPolicy for Progressive {
+    fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
+        let into = view.erased()?;
+        let endurance = u64::from(self.endurance.filter(|endurance| *endurance > 0)?);
+        let erases = match self.average {
+            Average::GcErases => view.gc_erases(),
+            Average::AllErases => view.gc_erases() + view.wear_leveling_erases(),
+        };
+        let threshold = self.threshold(endurance, erases / self.rated_blocks);
+        if u64::from(view.erase_count(into)) <= threshold {
+            return None;
+        }
+        let (from, _) = self.closed.least()?;
+        (view.valid(from) > 0).then_some(Action::Refill { from, into })
+    }
+
+    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+        heard_closed(&mut self.closed, event, block, erase_count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{close, setting, view};
+    use super::*;
+
+    fn policy(threshold: f64) -> Progressive {
+        let params = Params { threshold: Ratio::new(threshold).unwrap(), ..Params::default() };
+        Progressive::new(&params, Setting { endurance: Some(500), ..setting(2) })
+    }
+
+    #[test]
+    fn the_threshold_falls_towards_the_average() {
+        // (theta, average) -> threshold
+        for (theta, average, want) in [(0.5, 348, 424), (0.75, 434, 483), (0.5, 0, 250), (0.5, 500, 500), (0.25, 600, 575)] {
+            assert_eq!(policy(theta).threshold(500, average), want, "{theta} {average}");
+        }
+    }
+
+    #[test]
+    fn a_block_at_the_threshold_stays_and_one_beyond_moves() {
+        // (erases of the block, erases of two blocks in all, valid units of the cold one) -> moves
+        for (erases, all, valid, moves) in [(424, 696, 1, false), (425, 696, 1, true), (425, 700, 1, false), (425, 696, 0, false)] {
+            let mut policy = policy(0.5);
+            close(&mut policy, &[0]);
+            let counts = [0, erases];
+            let valid = |_| valid;
+            let view = WearView { gc_erases: all, ..view(Some(1), &counts, &valid) };
+            assert_eq!(policy.plan(&view).is_some(), moves, "{erases} {all}");
+        }
+    }
+
+    #[test]
+    fn wear_leveling_erases_count_only_when_asked() {
+        let mut policy = policy(0.5);
+        close(&mut policy, &[0]);
+        let counts = [0, 425];
+        let view = WearView { gc_erases: 696, wear_leveling_erases: 4, ..view(Some(1), &counts, &|_| 1) };
+        assert!(policy.plan(&view).is_some());
+        policy.average = Average::AllErases;
+        assert!(policy.plan(&view).is_none());
+    }
+
+    #[test]
+    fn a_drive_without_a_rating_is_left_alone() {
+        let mut policy = Progressive::new(&Params::default(), setting(2));
+        close(&mut policy, &[0]);
+        assert_eq!(policy.plan(&view(Some(1), &[0, 9999], &|_| 1)), None);
+    }
+}

@@ -1,0 +1,145 @@
+//! Variance-based: moves cold data when the erase counts have become uneven.
+
+use serde::Deserialize;
+use wane_units::{BlockId, Ratio};
+
+use super::hot_cold_swap::heard_closed;
+use super::order::CountOrder;
+use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
+use crate::policies::ratio::ratio;
+use crate::policies::{BlockEvent, Builtin, Setting};
+
+/// See [`Builtin::PAGE`].
+#[derive(Debug)]
+pub struct Variance {
+    threshold: f64,
+    blocks: f64,
+    /// Sum and sum of squares of all erase counts.
+    sum: u64,
+    squares: u64,
+    closed: CountOrder,
+    free: CountOrder,
+}
+
+/// Parameters of [`Variance`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    #[serde(deserialize_with = "ratio")]
+    threshold: Ratio,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { threshold: Ratio::new(0.7).expect("0.7 is a ratio") }
+    }
+}
+
+impl Builtin for Variance {
+    const NAME: &'static str = "variance";
+    const SUMMARY: &'static str = "moves cold data when erase counts are uneven";
+    const EXAMPLE: &'static str = "{ policy = \"variance\", threshold = 0.7 }";
+    const PAGE: &'static str = "\
+Watches how even the erase counts are, as Jain's index (sum)^2 / (N x sum of squares): 1 when all blocks are worn alike,
+1/N when one block has all the wear. At or below the threshold, the data of the least worn closed block moves into the
+most worn free block.
+
+| key | default | allowed | meaning |
+|---|---|---|---|
+| `threshold` | `0.7` | 0 to 1 | evenness at or below which data moves |
+
+Source: the static wear leveling of SimpleSSD 3 (dissertation 000, Table 1, names it variance-based).
+";
+    type Params = Params;
+}
+
+impl BuiltinWearLevel for Variance {
+    fn new(params: &Params, setting: Setting) -> Self {
+        let mut free = CountOrder::default();
+        setting.blocks.clone().for_each(|block| free.insert(BlockId(block), 0));
+        Self {
+            threshold: params.threshold.get(),
+            blocks: setting.blocks.len() as f64,
+            sum: 0,
+            squares: 0,
+            closed: CountOrder::default(),
+            free,
+        }
+    }
+}
+
+impl Variance {
+    /// Jain's index of the erase counts; 1 while none is erased.
+    fn evenness(&self) -> f64 {
+        if self.sum == 0 {
+            return 1.0;
+        }
+        self.sum as f64 * self.sum as f64 / (self.blocks * self.squares as f64)
+    }
+}
+
+impl WearLevelPolicy for Variance {
+    fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
+        // Asked again after a move: the evenness it brought decides whether another one follows.
+        if self.evenness() > self.threshold {
+            return None;
+        }
+        let ((from, least), (into, most)) = (self.closed.least()?, self.free.most()?);
+        (least < most && view.valid(from) > 0).then_some(Action::Refill { from, into })
+    }
+
+    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+        heard_closed(&mut self.closed, event, block, erase_count);
+        match event {
+            BlockEvent::Erased(_) => {
+                self.sum += 1;
+                // n^2 - (n - 1)^2
+                self.squares += 2 * u64::from(erase_count) - 1;
+                self.free.insert(block, erase_count);
+            }
+            BlockEvent::Opened | BlockEvent::Retired => self.free.remove(block, erase_count),
+            BlockEvent::Closed => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{close, setting, view};
+    use super::*;
+    use crate::policies::EraseCause;
+
+    /// A policy that heard of these erase counts, all blocks free.
+    fn erased(counts: &[u32], threshold: f64) -> Variance {
+        let params = Params { threshold: Ratio::new(threshold).unwrap() };
+        let mut policy = Variance::new(&params, setting(counts.len() as u32));
+        for (block, count) in (0..).map(BlockId).zip(counts) {
+            for erases in 1..=*count {
+                policy.heard(BlockEvent::Opened, block, erases - 1);
+                policy.heard(BlockEvent::Closed, block, erases - 1);
+                policy.heard(BlockEvent::Erased(EraseCause::GarbageCollection), block, erases);
+            }
+        }
+        policy
+    }
+
+    #[test]
+    fn evenness_is_jains_index() {
+        for (counts, want) in [(&[1, 1, 1, 1][..], 1.0), (&[4, 0, 0, 0], 0.25), (&[3, 1], 0.8), (&[0, 0], 1.0)] {
+            assert_eq!(erased(counts, 0.5).evenness(), want, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn cold_data_goes_to_the_most_worn_free_block_at_the_threshold() {
+        let counts = [0, 3, 1];
+        // (3 + 1)^2 / (3 x 10)
+        for (threshold, moves) in [(16.0 / 30.0, true), (0.5, false)] {
+            let mut policy = erased(&counts, threshold);
+            policy.heard(BlockEvent::Opened, BlockId(0), 0);
+            close(&mut policy, &[0]);
+            let want = Action::Refill { from: BlockId(0), into: BlockId(1) };
+            assert_eq!(policy.plan(&view(Some(1), &counts, &|_| 1)), moves.then_some(want));
+        }
+    }
+}
