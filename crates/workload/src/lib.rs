@@ -2,8 +2,11 @@
 //!
 //! A [`Source`] hands the drive batches of pages. Files and formats stay in [`trace`]; a drive never sees one.
 
+mod mix;
+pub mod pattern;
 mod request;
 mod source;
 
+pub use mix::Mix;
 pub use request::{Op, Request};
 pub use source::{Batch, Progress, Source, SourceError};

@@ -1,0 +1,74 @@
+//! A mixture: each request comes from one of several sources, by chance.
+
+use wane_sim::Stream;
+
+use crate::{Batch, Progress, Source, SourceError};
+
+/// Sources with their shares of the requests. It ends when the source that was drawn ends.
+pub struct Mix {
+    parts: Vec<(f64, Box<dyn Source>)>,
+    stream: Stream,
+    /// The part whose request is not finished.
+    current: Option<usize>,
+}
+
+impl Mix {
+    /// A mixture of parts whose shares add up to 1.
+    ///
+    /// # Panics
+    /// There is no part.
+    pub fn new(parts: Vec<(f64, Box<dyn Source>)>, stream: Stream) -> Self {
+        assert!(!parts.is_empty(), "a mixture has parts");
+        Self { parts, stream, current: None }
+    }
+
+    fn draw(&mut self) -> usize {
+        let mut left = self.stream.unit();
+        for (number, (share, _)) in self.parts.iter().enumerate() {
+            left -= share;
+            if left < 0.0 {
+                return number;
+            }
+        }
+        self.parts.len() - 1
+    }
+}
+
+impl Source for Mix {
+    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
+        let number = self.current.take().unwrap_or_else(|| self.draw());
+        let progress = self.parts[number].1.next(batch, pages_max, requests_max.min(1))?;
+        if batch.requests == 0 && progress == Progress::More {
+            self.current = Some(number);
+        }
+        Ok(progress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::{PatternConfig, PatternSource, Shape};
+    use wane_sim::Streams;
+
+    #[test]
+    fn each_part_gets_its_share_of_whole_requests() {
+        let streams = Streams::new(1);
+        let part = |footprint_pages, request_pages, name| -> Box<dyn Source> {
+            let config =
+                PatternConfig { shape: Shape::Uniform, footprint_pages, request_pages, read_share: 0.0, trim_share: 0.0 };
+            Box::new(PatternSource::new(config, streams.stream(name)))
+        };
+        let mut mix = Mix::new(vec![(0.7, part(10, 1, "a")), (0.3, part(100, 3, "b"))], streams.stream("mix"));
+        let mut batch = Batch::default();
+        let (mut single, mut pages, requests) = (0u32, 0usize, 20_000);
+        for _ in 0..requests {
+            mix.next(&mut batch, 64, 5).unwrap();
+            assert_eq!(batch.requests, 1);
+            single += u32::from(batch.pages.len() == 1);
+            pages += batch.pages.len();
+        }
+        assert!(single.abs_diff(14_000) < 260, "{single}");
+        assert_eq!(pages, single as usize + 3 * (requests - single) as usize);
+    }
+}

@@ -1,0 +1,463 @@
+//! Synthetic patterns: addresses drawn by rule, in batches, without a float in the common loops.
+//!
+//! Every generator is a pure function of its stream, so a batch's size never changes what is drawn.
+
+use wane_sim::Stream;
+
+use crate::{Batch, Op, Progress, Source, SourceError};
+
+/// The shape of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Shape {
+    /// Every page alike.
+    Uniform,
+    /// `r` of the accesses go to the first `h` of the footprint, uniform within both parts (SPEC §4.1).
+    HotCold {
+        /// Share of the accesses.
+        r: f64,
+        /// Pages of the hot part, at least 1 and less than the footprint unless `r` is 0 or 1.
+        hot_pages: u32,
+    },
+    /// Zipf's law with exponent theta; rank 1 is the most popular page.
+    Zipf {
+        /// Theta, 0 and up.
+        exponent: f64,
+        /// Ranks are spread over the footprint by a fixed permutation.
+        scramble: bool,
+    },
+    /// In order, wrapping at the end of the footprint.
+    Sequential,
+    /// Sequential requests mixed with uniform ones.
+    Hybrid {
+        /// Share of the sequential ones.
+        sequential_share: f64,
+    },
+    /// The skew of JESD219: 50 % of the accesses on the first 5 % of the pages, 30 % on the next 15 %, 20 % on the
+    /// rest. The standard's mix of request sizes is left out: `request_pages` sets one size.
+    Jesd219,
+}
+
+/// A pattern and what it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatternConfig {
+    /// Which pages.
+    pub shape: Shape,
+    /// Pages touched, from 0 on. At least `request_pages`.
+    pub footprint_pages: u32,
+    /// Pages of a request, at least 1. A request that would leave the footprint starts earlier.
+    pub request_pages: u32,
+    /// Share of the requests that read.
+    pub read_share: f64,
+    /// Share of the requests that trim.
+    pub trim_share: f64,
+}
+
+/// A pattern as a source. It never ends.
+#[derive(Debug)]
+pub struct PatternSource {
+    config: PatternConfig,
+    stream: Stream,
+    picker: Picker,
+    /// The rest of a request that did not fit the last batch: kind, next page, pages.
+    rest: Option<(Op, u32, u32)>,
+    /// A request drawn for a batch of another kind.
+    drawn: Option<(Op, u32)>,
+}
+
+impl PatternSource {
+    /// The pattern, drawing from `stream`.
+    ///
+    /// # Panics
+    /// The footprint is empty or smaller than a request; whoever builds the config has checked that.
+    pub fn new(config: PatternConfig, stream: Stream) -> Self {
+        assert!(config.request_pages >= 1 && config.footprint_pages >= config.request_pages, "a request fits the footprint");
+        Self { picker: Picker::new(&config), config, stream, rest: None, drawn: None }
+    }
+
+    fn draw(&mut self) -> (Op, u32) {
+        let Self { config, stream, picker, .. } = self;
+        let op = match () {
+            () if config.read_share == 0.0 && config.trim_share == 0.0 => Op::Write,
+            () => {
+                let draw = stream.unit();
+                match () {
+                    () if draw < config.read_share => Op::Read,
+                    () if draw < config.read_share + config.trim_share => Op::Trim,
+                    () => Op::Write,
+                }
+            }
+        };
+        let last_start = config.footprint_pages - config.request_pages;
+        (op, picker.pick(stream, config.request_pages).min(last_start))
+    }
+}
+
+impl Source for PatternSource {
+    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
+        batch.pages.clear();
+        batch.requests = 0;
+        let one_kind = self.config.read_share == 0.0 && self.config.trim_share == 0.0;
+        if self.config.request_pages == 1 && one_kind {
+            let count = pages_max.min(usize::try_from(requests_max).unwrap_or(usize::MAX));
+            batch.op = Op::Write;
+            self.picker.fill(&mut self.stream, &mut batch.pages, count);
+            batch.requests = count as u64;
+            return Ok(Progress::More);
+        }
+        while batch.pages.len() < pages_max && batch.requests < requests_max {
+            let (op, start, pages) = match (self.rest.take(), self.drawn.take()) {
+                (Some(rest), _) => rest,
+                (None, Some((op, start))) => (op, start, self.config.request_pages),
+                (None, None) => {
+                    let (op, start) = self.draw();
+                    (op, start, self.config.request_pages)
+                }
+            };
+            if !batch.pages.is_empty() && op != batch.op {
+                self.drawn = Some((op, start));
+                break;
+            }
+            batch.op = op;
+            let fits = pages.min((pages_max - batch.pages.len()) as u32);
+            batch.pages.extend(start..start + fits);
+            if fits < pages {
+                self.rest = Some((op, start + fits, pages - fits));
+            } else {
+                batch.requests += 1;
+            }
+        }
+        Ok(Progress::More)
+    }
+}
+
+/// Draws first pages.
+#[derive(Debug)]
+enum Picker {
+    Uniform { pages: u64 },
+    /// Consecutive parts with the cumulative chance, of 2^32, that the access falls in or before each.
+    Parts(Vec<Part>),
+    Zipf { law: Zipf, spread: Option<Spread> },
+    Sequential { next: u32, pages: u32 },
+    Hybrid { sequential: u64, next: u32, pages: u32 },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    below: u64,
+    first: u64,
+    pages: u64,
+}
+
+/// A chance as a threshold for 32 random bits.
+fn threshold(chance: f64) -> u64 {
+    (chance.clamp(0.0, 1.0) * 4_294_967_296.0).round() as u64
+}
+
+impl Picker {
+    fn new(config: &PatternConfig) -> Self {
+        let pages = config.footprint_pages;
+        match config.shape {
+            Shape::Uniform => Self::Uniform { pages: u64::from(pages) },
+            Shape::HotCold { r, hot_pages } => Self::parts(&[(r, hot_pages), (1.0 - r, pages - hot_pages)]),
+            Shape::Jesd219 => {
+                let (hot, warm) = (pages.div_ceil(20), (pages / 5).saturating_sub(pages.div_ceil(20)));
+                Self::parts(&[(0.5, hot), (0.3, warm), (0.2, pages - hot - warm)])
+            }
+            Shape::Zipf { exponent, scramble } => {
+                Self::Zipf { law: Zipf::new(pages, exponent), spread: scramble.then(|| Spread::new(pages)) }
+            }
+            Shape::Sequential => Self::Sequential { next: 0, pages },
+            Shape::Hybrid { sequential_share } => Self::Hybrid { sequential: threshold(sequential_share), next: 0, pages },
+        }
+    }
+
+    /// Parts of the footprint with their chances. An empty part's chance goes to the one before it.
+    fn parts(parts: &[(f64, u32)]) -> Self {
+        let (mut below, mut first) = (0.0, 0u64);
+        let mut built: Vec<Part> = Vec::new();
+        for (chance, pages) in parts {
+            below += chance;
+            if *pages > 0 {
+                built.push(Part { below: threshold(below), first, pages: u64::from(*pages) });
+                first += u64::from(*pages);
+            }
+        }
+        if let Some(last) = built.last_mut() {
+            last.below = 1 << 32;
+        }
+        Self::Parts(built)
+    }
+
+    /// One draw: 32 bits choose the part, 32 the page in it.
+    #[inline(always)]
+    fn pick_part(parts: &[Part], bits: u64) -> u32 {
+        let (choice, within) = (bits >> 32, bits & 0xffff_ffff);
+        let mut part = parts[0];
+        for next in &parts[1..] {
+            if choice >= part.below {
+                part = *next;
+            }
+        }
+        (part.first + ((within * part.pages) >> 32)) as u32
+    }
+
+    fn pick(&mut self, stream: &mut Stream, request_pages: u32) -> u32 {
+        match self {
+            Self::Uniform { pages } => stream.below(*pages) as u32,
+            Self::Parts(parts) => Self::pick_part(parts, stream.bits()),
+            Self::Zipf { law, spread } => {
+                let rank = law.draw(stream);
+                spread.as_ref().map_or(rank, |spread| spread.place(rank))
+            }
+            Self::Sequential { next, pages } => step(next, *pages, request_pages),
+            Self::Hybrid { sequential, next, pages } => {
+                if stream.bits() >> 32 < *sequential {
+                    step(next, *pages, request_pages)
+                } else {
+                    stream.below(u64::from(*pages)) as u32
+                }
+            }
+        }
+    }
+
+    /// Many requests of one page.
+    fn fill(&mut self, stream: &mut Stream, out: &mut Vec<u32>, count: usize) {
+        match self {
+            Self::Uniform { pages } => {
+                let pages = *pages;
+                out.extend((0..count).map(|_| stream.below(pages) as u32));
+            }
+            Self::Parts(parts) => match parts[..] {
+                [hot, cold] => out.extend((0..count).map(|_| Self::pick_part(&[hot, cold], stream.bits()))),
+                _ => out.extend((0..count).map(|_| Self::pick_part(parts, stream.bits()))),
+            },
+            _ => out.extend((0..count).map(|_| self.pick(stream, 1))),
+        }
+    }
+}
+
+/// The next sequential request; one that would cross the end starts over.
+fn step(next: &mut u32, pages: u32, request_pages: u32) -> u32 {
+    let start = if *next + request_pages > pages { 0 } else { *next };
+    *next = start + request_pages;
+    start
+}
+
+/// Zipf's law by rejection-inversion (W. Hörmann and G. Derflinger, 1996): O(1) a draw and O(1) memory. Logarithms come
+/// from `libm`, the same on every machine.
+#[derive(Clone, Copy, Debug)]
+struct Zipf {
+    ranks: f64,
+    exponent: f64,
+    /// The area of the first rank's bar starts here; beyond the last one it ends.
+    lowest: f64,
+    highest: f64,
+    /// Ranks whose bar is covered this far below their midpoint are taken without a test.
+    shortcut: f64,
+}
+
+impl Zipf {
+    fn new(ranks: u32, exponent: f64) -> Self {
+        let mut law = Self { ranks: f64::from(ranks), exponent, lowest: 0.0, highest: 0.0, shortcut: 0.0 };
+        law.lowest = law.area(1.5) - 1.0;
+        law.highest = law.area(law.ranks + 0.5);
+        law.shortcut = 2.0 - law.rank_at(law.area(2.5) - law.height(2.0));
+        law
+    }
+
+    /// The density x^-theta.
+    fn height(&self, x: f64) -> f64 {
+        libm::exp(-self.exponent * libm::log(x))
+    }
+
+    /// The integral of the density, up to a constant: (x^(1-theta) - 1) / (1 - theta), or ln x at theta = 1.
+    fn area(&self, x: f64) -> f64 {
+        let log = libm::log(x);
+        expm1_over((1.0 - self.exponent) * log) * log
+    }
+
+    /// The inverse of [`Zipf::area`].
+    fn rank_at(&self, area: f64) -> f64 {
+        let scaled = (area * (1.0 - self.exponent)).max(-1.0);
+        libm::exp(log1p_over(scaled) * area)
+    }
+
+    /// A rank from 0.
+    fn draw(&self, stream: &mut Stream) -> u32 {
+        loop {
+            let area = self.highest + stream.unit() * (self.lowest - self.highest);
+            let x = self.rank_at(area);
+            let rank = libm::floor(x + 0.5).clamp(1.0, self.ranks);
+            if rank - x <= self.shortcut || area >= self.area(rank + 0.5) - self.height(rank) {
+                return rank as u32 - 1;
+            }
+        }
+    }
+}
+
+/// (e^x - 1) / x, 1 at 0.
+fn expm1_over(x: f64) -> f64 {
+    if x.abs() > 1e-8 { libm::expm1(x) / x } else { 1.0 + x / 2.0 }
+}
+
+/// ln(1 + x) / x, 1 at 0.
+fn log1p_over(x: f64) -> f64 {
+    if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x / 2.0 }
+}
+
+/// A fixed permutation of `0..pages`: four Feistel rounds on the next even power of two, walked until it falls inside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spread {
+    pages: u64,
+    half_bits: u32,
+}
+
+impl Spread {
+    pub(crate) fn new(pages: u32) -> Self {
+        let bits = u64::from(pages).next_power_of_two().trailing_zeros().max(2);
+        Self { pages: u64::from(pages), half_bits: bits.div_ceil(2) }
+    }
+
+    pub(crate) fn place(&self, rank: u32) -> u32 {
+        let mut value = u64::from(rank);
+        loop {
+            value = self.round_trip(value);
+            if value < self.pages {
+                return value as u32;
+            }
+        }
+    }
+
+    fn round_trip(&self, value: u64) -> u64 {
+        let mask = (1u64 << self.half_bits) - 1;
+        let (mut left, mut right) = (value >> self.half_bits, value & mask);
+        for round in 1..=4u64 {
+            let mixed = (right + round).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 29;
+            (left, right) = (right, left ^ (mixed & mask));
+        }
+        (left << self.half_bits) | right
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_sim::Streams;
+
+    fn source(shape: Shape, footprint_pages: u32) -> PatternSource {
+        let config = PatternConfig { shape, footprint_pages, request_pages: 1, read_share: 0.0, trim_share: 0.0 };
+        PatternSource::new(config, Streams::new(1).stream("workload"))
+    }
+
+    fn pages(source: &mut PatternSource, count: usize) -> Vec<u32> {
+        let mut batch = Batch::default();
+        let mut all = Vec::new();
+        while all.len() < count {
+            source.next(&mut batch, (count - all.len()).min(1000), u64::MAX).unwrap();
+            all.extend_from_slice(&batch.pages);
+        }
+        all
+    }
+
+    const HOT_COLD: Shape = Shape::HotCold { r: 0.9, hot_pages: 100 };
+    const ZIPF: Shape = Shape::Zipf { exponent: 1.2, scramble: true };
+    const HYBRID: Shape = Shape::Hybrid { sequential_share: 0.5 };
+    const SHAPES: [Shape; 6] = [Shape::Uniform, HOT_COLD, ZIPF, Shape::Sequential, HYBRID, Shape::Jesd219];
+
+    #[test]
+    fn the_first_pages_never_change() {
+        let first = SHAPES.map(|shape| pages(&mut source(shape, 1000), 4));
+        assert_eq!(first, GOLDEN);
+    }
+
+    const GOLDEN: [[u32; 4]; 6] =
+        [[834, 100, 911, 136], [16, 24, 119, 12], [388, 884, 388, 283], [0, 1, 2, 3], [100, 136, 326, 415], [330, 12, 217, 6]];
+
+    #[test]
+    fn batches_do_not_change_what_is_drawn() {
+        for shape in SHAPES {
+            let whole = pages(&mut source(shape, 777), 3000);
+            let mut single = source(shape, 777);
+            let mut batch = Batch::default();
+            for page in whole {
+                single.next(&mut batch, 1, u64::MAX).unwrap();
+                assert_eq!(batch.pages, [page]);
+                assert!(page < 777);
+            }
+        }
+    }
+
+    #[test]
+    fn hot_pages_get_their_share() {
+        let n = 100_000;
+        let hot = pages(&mut source(HOT_COLD, 1000), n).into_iter().filter(|page| *page < 100).count();
+        // r +- 3 sqrt(r (1 - r) / n)
+        assert!((hot as f64 / n as f64 - 0.9).abs() < 3.0 * (0.09 / n as f64).sqrt(), "{hot}");
+    }
+
+    #[test]
+    fn jesd219_skews_in_three_steps() {
+        let n = 100_000usize;
+        let drawn = pages(&mut source(Shape::Jesd219, 1000), n);
+        for (range, share) in [(0..50, 0.5), (50..200, 0.3), (200..1000, 0.2)] {
+            let found = drawn.iter().filter(|page| range.contains(*page)).count() as f64 / n as f64;
+            assert!((found - share).abs() < 4.0 * (share * (1.0 - share) / n as f64).sqrt(), "{range:?} {found}");
+        }
+    }
+
+    #[test]
+    fn zipf_follows_its_law() {
+        for exponent in [0.0, 0.5, 1.0, 1.2, 3.0] {
+            let n = 200_000;
+            let drawn = pages(&mut source(Shape::Zipf { exponent, scramble: false }, 50), n);
+            let weight: f64 = (1..=50).map(|rank| f64::from(rank).powf(-exponent)).sum();
+            for rank in 1..=50u32 {
+                let expected = n as f64 * f64::from(rank).powf(-exponent) / weight;
+                let found = drawn.iter().filter(|page| **page == rank - 1).count() as f64;
+                assert!((found - expected).abs() < 5.0 * expected.sqrt() + 1.0, "theta {exponent} rank {rank}: {found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_spread_is_a_permutation() {
+        for pages in [1u32, 2, 5, 64, 1000, 4097] {
+            let spread = Spread::new(pages);
+            let mut seen: Vec<u32> = (0..pages).map(|rank| spread.place(rank)).collect();
+            seen.sort_unstable();
+            assert_eq!(seen, (0..pages).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn sequential_requests_wrap_and_stay_whole() {
+        let config = PatternConfig {
+            shape: Shape::Sequential,
+            footprint_pages: 10,
+            request_pages: 4,
+            read_share: 0.0,
+            trim_share: 0.0,
+        };
+        let mut source = PatternSource::new(config, Streams::new(1).stream("workload"));
+        let mut batch = Batch::default();
+        source.next(&mut batch, 6, u64::MAX).unwrap();
+        assert_eq!((batch.pages.as_slice(), batch.requests), (&[0, 1, 2, 3, 4, 5][..], 1));
+        source.next(&mut batch, 100, 2).unwrap();
+        assert_eq!((batch.pages.as_slice(), batch.requests), (&[6, 7, 0, 1, 2, 3][..], 2));
+    }
+
+    #[test]
+    fn kinds_keep_their_shares_and_their_batches() {
+        let config = PatternConfig { read_share: 0.5, trim_share: 0.1, request_pages: 2, ..source(Shape::Uniform, 100).config };
+        let mut source = PatternSource::new(config, Streams::new(1).stream("workload"));
+        let (mut batch, mut counts) = (Batch::default(), [0u64; 3]);
+        for _ in 0..20_000 {
+            source.next(&mut batch, 64, 10).unwrap();
+            assert_eq!(batch.pages.len() as u64, 2 * batch.requests);
+            counts[batch.op as usize] += batch.requests;
+        }
+        let total = counts.iter().sum::<u64>() as f64;
+        let shares = counts.map(|count| count as f64 / total);
+        assert!((shares[0] - 0.5).abs() < 0.02 && (shares[2] - 0.1).abs() < 0.02, "{shares:?}");
+    }
+}
