@@ -1,1 +1,12 @@
-//! Scenario to system to run to results to report.
+//! Scenario to system to run to results to report: the one room that knows everything.
+
+pub mod build;
+pub mod os;
+pub mod progress;
+pub mod report;
+pub mod results;
+pub mod run;
+pub mod scenario;
+pub mod session;
+
+mod host_space;

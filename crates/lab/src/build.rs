@@ -1,0 +1,199 @@
+//! From a scenario to a plan: names become objects here, once.
+
+use std::path::Path;
+
+use wane_ftl::policies::Entry;
+use wane_ftl::policies::capacity::CAPACITY_POLICIES;
+use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
+use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
+use wane_ftl::{BuildError, Ftl, FtlConfig};
+use wane_nand::Array;
+use wane_sim::{Stream, Streams};
+use wane_units::Bytes;
+use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
+use wane_workload::standin::{self, STANDINS, StandinSource};
+use wane_workload::trace::{Assume, Format, Options, Reader, Replay, TraceError, TraceSource};
+use wane_workload::{Mix, Op, Source};
+
+use crate::run::{Phase, Plan, Precondition};
+use crate::scenario::{self, Device, Pattern, Scenario, TraceSpec, Workload};
+
+/// Why a scenario that resolved cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The firmware refuses its counts.
+    #[error(transparent)]
+    Firmware(#[from] BuildError),
+    /// A trace cannot be opened or does not fit the drive.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+}
+
+/// Policies from outside the tree, which take the place of the scenario's.
+#[derive(Default)]
+pub struct Outside {
+    /// Chooses garbage collection's victims.
+    pub victim: Option<VictimMaker>,
+    /// Levels wear.
+    pub wear_leveling: Option<WearLevelMaker>,
+}
+
+/// The plan of a scenario.
+///
+/// # Errors
+/// A trace cannot be opened, or the maps find no memory.
+pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
+    plan_with(scenario, Outside::default())
+}
+
+/// The plan of a scenario with policies from outside.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanError> {
+    let Scenario { device, ftl, precondition, .. } = scenario;
+    let streams = Streams::new(scenario.seed);
+    let capacity = accepted(&ftl.capacity, CAPACITY_POLICIES);
+    let config = FtlConfig {
+        units_per_page: device.units_per_page,
+        logical_units: device.logical_units,
+        gc_reserve: device.gc_reserve,
+        rated_blocks: device.rated_blocks,
+        endurance: device.endurance,
+        retire: ftl.retire,
+        unit: ftl.unit,
+        domain: ftl.domain,
+        frontiers: ftl.frontiers,
+        victim: outside.victim.unwrap_or_else(|| accepted(&ftl.gc, VICTIM_POLICIES)),
+        wear_leveling: outside.wear_leveling.unwrap_or_else(|| accepted(&ftl.wear_leveling, WEAR_LEVEL_POLICIES)),
+        capacity: capacity(),
+        streams,
+    };
+    let logical = f64::from(device.logical_units);
+    let filled = precondition.sequential_drive_writes > 0;
+    let mut phases = Vec::new();
+    for (number, phase) in scenario.phases.iter().enumerate() {
+        let source = source(&phase.workload, device, streams, &format!("workload.{number}"))?;
+        let units = phase.until.drive_writes.map(|drive_writes| (drive_writes * logical).round() as u64);
+        phases.push(Phase { source, units_max: units, requests_max: phase.until.requests });
+    }
+    Ok(Plan {
+        ftl: Ftl::new(Array::new(device.geometry), config)?,
+        unit_bytes: device.unit.0,
+        precondition: Precondition {
+            fill_units: if filled { 0 } else { precondition.fill.floor_of(u64::from(device.logical_units)) as u32 },
+            sequential_drive_writes: precondition.sequential_drive_writes,
+            random_units: (precondition.random_drive_writes * logical).round() as u64,
+            stream: streams.stream("precondition"),
+        },
+        phases,
+    })
+}
+
+/// The maker of a policy that the scenario's resolution has accepted.
+fn accepted<T>(table: &toml::Table, family: &[Entry<T>]) -> T {
+    scenario::parse_policy(table, family).unwrap_or_else(|reason| unreachable!("resolved scenarios hold valid policies: {reason}"))
+}
+
+fn source(workload: &Workload, device: &Device, streams: Streams, name: &str) -> Result<Box<dyn Source>, PlanError> {
+    let stream = streams.stream(name);
+    Ok(match workload {
+        Workload::Pattern(spec) => Box::new(PatternSource::new(
+            PatternConfig {
+                shape: shape(&spec.pattern, spec.footprint_units),
+                footprint_pages: spec.footprint_units,
+                request_pages: spec.request_units,
+                read_share: spec.read_share.get(),
+                trim_share: spec.trim_share.get(),
+            },
+            stream,
+        )),
+        Workload::Standin(standin) => Box::new(standin_source(standin, device, stream)),
+        Workload::Trace(spec) => Box::new(trace_source(spec, device)?),
+        Workload::Mix(parts) => {
+            let part = |(number, (share, part)): (usize, &(wane_units::Ratio, Workload))| {
+                source(part, device, streams, &format!("{name}.{number}")).map(|source| (share.get(), source))
+            };
+            Box::new(Mix::new(parts.iter().enumerate().map(part).collect::<Result<_, _>>()?, stream))
+        }
+    })
+}
+
+fn shape(pattern: &Pattern, footprint: u32) -> Shape {
+    match *pattern {
+        Pattern::Uniform => Shape::Uniform,
+        Pattern::HotCold { r, h } => Shape::HotCold { r: r.get(), hot_pages: h.floor_of(u64::from(footprint)) as u32 },
+        Pattern::Zipf { exponent, scramble } => Shape::Zipf { exponent, scramble },
+        Pattern::Sequential => Shape::Sequential,
+        Pattern::Hybrid { sequential_share } => Shape::Hybrid { sequential_share: sequential_share.get() },
+        Pattern::Jesd219 => Shape::Jesd219,
+    }
+}
+
+fn standin_source(name: &str, device: &Device, stream: Stream) -> StandinSource {
+    let standin = standin::find(name).expect("resolved scenarios name known stand-ins");
+    StandinSource::new(standin, device.logical_units, device.unit.0, stream)
+}
+
+/// How a scenario's trace is read.
+pub fn trace_options(spec: &TraceSpec) -> Options {
+    Options {
+        format: spec.format.as_deref().and_then(|format| format.parse().ok()),
+        assume: Assume { op: if spec.assume_read { Op::Read } else { Op::Write }, block_bytes: spec.assume_block.0 },
+        skip_bad_lines: spec.skip_bad_lines,
+    }
+}
+
+fn trace_source(spec: &TraceSpec, device: &Device) -> Result<TraceSource, PlanError> {
+    let reader = Reader::open(Path::new(&spec.path), &trace_options(spec))?;
+    let replay = Replay {
+        page_bytes: device.unit.0,
+        logical_pages: device.logical_units,
+        compact: spec.compact,
+        looped: spec.looped,
+    };
+    Ok(TraceSource::new(reader, replay)?)
+}
+
+/// Whether a stand-in exists; the sentence if not.
+pub(crate) fn check_standin(name: &str) -> Result<(), String> {
+    let names: Vec<&str> = STANDINS.iter().map(|standin| standin.name).collect();
+    if names.contains(&name) { Ok(()) } else { Err(format!("found \"{name}\", allowed are {}", names.join(", "))) }
+}
+
+/// Whether a trace format exists; the sentence if not.
+pub(crate) fn check_format(name: &str) -> Result<(), String> {
+    let names: Vec<String> = Format::ALL.iter().map(ToString::to_string).collect();
+    match name.parse::<Format>() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("found \"{name}\", allowed are auto, {}", names.join(", "))),
+    }
+}
+
+/// Flash pages that a scenario will program, roughly, for an estimate of its time. `None` where only the end of a
+/// trace decides.
+pub fn programs_estimate(scenario: &Scenario) -> Option<f64> {
+    let device = &scenario.device;
+    let logical = f64::from(device.logical_units);
+    // Uniform writes on a first-in first-out drive bound what greedy collection relocates.
+    let alpha = 1.0 / (1.0 - device.spare_factor);
+    let amplification = wane_theory::lru_write_amplification(alpha);
+    let prepared = f64::from(scenario.precondition.sequential_drive_writes) + scenario.precondition.random_drive_writes * amplification;
+    let mut pages = prepared * logical;
+    for phase in &scenario.phases {
+        let life = device.endurance.map(|endurance| f64::from(endurance) * device.physical_units() as f64);
+        let written = phase.until.drive_writes.map(|drive_writes| drive_writes * logical * amplification);
+        let requested = phase.until.requests.map(|requests| requests as f64 * amplification);
+        let bounds = [written, requested, life.filter(|_| phase.until.end_of_life)];
+        pages += bounds.into_iter().flatten().reduce(f64::min)?;
+    }
+    Some(pages)
+}
+
+/// Bytes that a run holds at its peak, roughly.
+pub fn memory_estimate(scenario: &Scenario) -> Bytes {
+    let footprint_map = scenario.ftl.capacity.get("policy").and_then(toml::Value::as_str) == Some("variant");
+    let looked_up = if footprint_map { 8 * u64::from(scenario.device.logical_units) + u64::from(scenario.device.logical_units) / 8 } else { 0 };
+    Bytes(scenario.device.memory_bytes() + looked_up)
+}

@@ -1,0 +1,254 @@
+//! The host's side of a drive that shrinks: which pages are in use, and where the file system keeps them.
+//!
+//! A workload speaks in addresses of the space that the drive exported when new. As long as nothing moves, an
+//! address is its own slot. Once the drive exports less, pages in use above its end are relocated to the lowest free
+//! slots (SPEC §1.7), and from then on every address is looked up.
+
+use wane_ftl::policies::capacity::Demand;
+use wane_ftl::{DeathCause, Ftl, Outcome};
+use wane_nand::Array;
+
+use crate::results::EndCause;
+
+const NOWHERE: u32 = u32::MAX;
+
+/// How many trims are handed to the drive at once.
+const TRIM_BATCH: usize = 4096;
+
+/// See the module's text.
+pub(crate) struct HostSpace {
+    /// One bit an address: the workload has data there.
+    used: Vec<u64>,
+    footprint: u32,
+    /// Pages that the file system may still relocate; `None`: any number.
+    relocations_left: Option<u64>,
+    /// Slots at and above this are given up.
+    exported: u32,
+    given_up: bool,
+    /// Units trimmed because their space was given up, not because the workload said so.
+    trimmed: u64,
+    moved: Option<Moved>,
+}
+
+/// Where pages are, once one has moved.
+struct Moved {
+    /// Address to slot.
+    slot: Vec<u32>,
+    /// Slot to address.
+    owner: Vec<u32>,
+    /// No slot below this one is free.
+    lowest_free: u32,
+}
+
+impl HostSpace {
+    pub(crate) fn new(logical_units: u32, relocations_max: Option<u64>) -> Self {
+        Self {
+            used: vec![0; (logical_units as usize).div_ceil(64)],
+            footprint: 0,
+            relocations_left: relocations_max,
+            exported: logical_units,
+            given_up: false,
+            trimmed: 0,
+            moved: None,
+        }
+    }
+
+    /// Logical units that the drive still exports: after unused space was given up at once, those in use.
+    pub(crate) fn exported(&self) -> u32 {
+        if self.given_up { self.footprint } else { self.exported }
+    }
+
+    pub(crate) fn trimmed(&self) -> u64 {
+        self.trimmed
+    }
+
+    /// Whether space was given up, so that a drive without room is one whose data no longer fit.
+    pub(crate) fn shrank(&self) -> bool {
+        self.given_up || self.moved.is_some()
+    }
+
+    /// Notes that the workload writes `pages` and turns them into slots. Stops at the first page without a slot.
+    pub(crate) fn take(&mut self, pages: &mut [u32]) -> usize {
+        if self.moved.is_none() {
+            for page in pages.iter() {
+                let (word, bit) = (&mut self.used[*page as usize / 64], 1 << (page % 64));
+                self.footprint += u32::from(*word & bit == 0);
+                *word |= bit;
+            }
+            return pages.len();
+        }
+        for (position, page) in pages.iter_mut().enumerate() {
+            let Some(slot) = self.take_moved(*page) else { return position };
+            *page = slot;
+        }
+        pages.len()
+    }
+
+    fn take_moved(&mut self, page: u32) -> Option<u32> {
+        let moved = self.moved.as_mut().expect("only asked once pages have moved");
+        if moved.slot[page as usize] != NOWHERE {
+            return Some(moved.slot[page as usize]);
+        }
+        let slot = if page < self.exported && moved.owner[page as usize] == NOWHERE {
+            page
+        } else {
+            moved.find_free(self.exported)?
+        };
+        moved.slot[page as usize] = slot;
+        moved.owner[slot as usize] = page;
+        self.used[page as usize / 64] |= 1 << (page % 64);
+        self.footprint += 1;
+        Some(slot)
+    }
+
+    /// Turns pages into the slots that hold them and drops those that hold nothing; returns how many were dropped.
+    pub(crate) fn find(&self, pages: &mut Vec<u32>) -> u64 {
+        let Some(moved) = &self.moved else { return 0 };
+        let before = pages.len();
+        pages.retain_mut(|page| {
+            *page = moved.slot[*page as usize];
+            *page != NOWHERE
+        });
+        (before - pages.len()) as u64
+    }
+
+    /// Notes that the workload no longer needs `pages` and turns them into the slots to trim.
+    pub(crate) fn release(&mut self, pages: &mut Vec<u32>) {
+        for page in pages.iter() {
+            let (word, bit) = (&mut self.used[*page as usize / 64], 1 << (page % 64));
+            self.footprint -= u32::from(*word & bit != 0);
+            *word &= !bit;
+        }
+        let Some(moved) = &mut self.moved else { return };
+        pages.retain_mut(|page| {
+            let slot = std::mem::replace(&mut moved.slot[*page as usize], NOWHERE);
+            if slot != NOWHERE {
+                moved.owner[slot as usize] = NOWHERE;
+                moved.lowest_free = moved.lowest_free.min(slot);
+            }
+            *page = slot;
+            slot != NOWHERE
+        });
+    }
+
+    /// Answers what the drive demands, relocating as it must, until the drive is content or dead.
+    pub(crate) fn answer(&mut self, ftl: &mut Ftl<Array>, demand: Demand) -> Result<(), EndCause> {
+        let mut outcome = Outcome::Demand(demand);
+        loop {
+            outcome = match outcome {
+                Outcome::Dead(cause) => return Err(self.cause(cause)),
+                Outcome::Demand(demand) => {
+                    self.give_up(ftl, demand)?;
+                    ftl.reclaim()
+                }
+                Outcome::Done => match self.relocate_one(ftl)? {
+                    Some(outcome) => outcome,
+                    None => break,
+                },
+            };
+        }
+        if self.exported < ftl.exported() {
+            ftl.shrink_to(self.exported);
+        }
+        Ok(())
+    }
+
+    /// What a drive that stopped died of, in the words of a result.
+    pub(crate) fn cause(&self, cause: DeathCause) -> EndCause {
+        match cause {
+            DeathCause::SpareExhausted => EndCause::SpareExhausted,
+            DeathCause::NoFreeBlock | DeathCause::NoVictim if self.shrank() => EndCause::FootprintDoesNotFit,
+            DeathCause::NoFreeBlock => EndCause::NoFreeBlock,
+            DeathCause::NoVictim => EndCause::NoVictim,
+        }
+    }
+
+    fn give_up(&mut self, ftl: &mut Ftl<Array>, demand: Demand) -> Result<(), EndCause> {
+        match demand {
+            Demand::Keep | Demand::EndOfLife => {}
+            Demand::DropUnused => {
+                self.given_up = true;
+                self.trim_unused(ftl, 0);
+            }
+            Demand::ExportAtMost(units) => {
+                let wanted = u32::try_from(units).unwrap_or(u32::MAX).max(self.footprint);
+                if wanted >= self.exported {
+                    return Ok(());
+                }
+                let relocations = (wanted..self.exported).filter(|slot| self.owner(*slot).is_some()).count() as u64;
+                if self.relocations_left.is_some_and(|left| relocations > left) {
+                    return Err(EndCause::RelocationBound);
+                }
+                self.moved.get_or_insert_with(|| Moved::identity(&self.used, self.exported));
+                let top = self.exported;
+                self.exported = wanted;
+                self.trim_between(ftl, wanted, top);
+            }
+        }
+        Ok(())
+    }
+
+    fn trim_unused(&mut self, ftl: &mut Ftl<Array>, from: u32) {
+        self.trim_between(ftl, from, self.exported);
+    }
+
+    /// Trims the slots without an owner in `from..to`.
+    fn trim_between(&mut self, ftl: &mut Ftl<Array>, from: u32, to: u32) {
+        let before = ftl.counters().host_units_trimmed;
+        let mut batch = Vec::with_capacity(TRIM_BATCH);
+        for slot in from..to {
+            if self.owner(slot).is_none() {
+                batch.push(slot);
+            }
+            if batch.len() == TRIM_BATCH || slot + 1 == to {
+                ftl.trim(&batch);
+                batch.clear();
+            }
+        }
+        self.trimmed += ftl.counters().host_units_trimmed - before;
+    }
+
+    /// Moves the highest page that lies in given-up space. `None` when there is none.
+    fn relocate_one(&mut self, ftl: &mut Ftl<Array>) -> Result<Option<Outcome>, EndCause> {
+        let top = ftl.exported();
+        let Some(from) = (self.exported..top).rev().find(|slot| self.owner(*slot).is_some()) else { return Ok(None) };
+        // Slots above are empty for good, so the search never covers them again.
+        ftl.shrink_to(from + 1);
+        let moved = self.moved.as_mut().expect("the drive shrank, so every address is looked up");
+        let to = moved.find_free(self.exported).ok_or(EndCause::FootprintDoesNotFit)?;
+        let (written, outcome) = ftl.write_for_file_system(to);
+        if written == 1 {
+            let before = ftl.counters().host_units_trimmed;
+            ftl.trim(&[from]);
+            self.trimmed += ftl.counters().host_units_trimmed - before;
+            let owner = std::mem::replace(&mut moved.owner[from as usize], NOWHERE);
+            moved.owner[to as usize] = owner;
+            moved.slot[owner as usize] = to;
+            self.relocations_left = self.relocations_left.map(|left| left.saturating_sub(1));
+        }
+        Ok(Some(outcome))
+    }
+
+    fn owner(&self, slot: u32) -> Option<u32> {
+        match &self.moved {
+            Some(moved) => Some(moved.owner[slot as usize]).filter(|owner| *owner != NOWHERE),
+            None => (self.used[slot as usize / 64] >> (slot % 64) & 1 == 1).then_some(slot),
+        }
+    }
+}
+
+impl Moved {
+    /// Every used address below `exported` is its own slot.
+    fn identity(used: &[u64], exported: u32) -> Self {
+        let own = |address: u32| used[address as usize / 64] >> (address % 64) & 1 == 1;
+        let table: Vec<u32> = (0..exported).map(|address| if own(address) { address } else { NOWHERE }).collect();
+        Self { slot: table.clone(), owner: table, lowest_free: 0 }
+    }
+
+    /// The lowest free slot below `exported`.
+    fn find_free(&mut self, exported: u32) -> Option<u32> {
+        let free = (self.lowest_free..exported).find(|slot| self.owner[*slot as usize] == NOWHERE);
+        self.lowest_free = free.unwrap_or(exported);
+        free
+    }
+}

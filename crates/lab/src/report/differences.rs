@@ -1,0 +1,128 @@
+//! The figures in which runs differ, as a table for the terminal.
+
+use serde_json::Value;
+
+use super::groups::{differing, groups};
+use super::numbers::counted;
+use crate::results::RunResult;
+
+/// Widest name of a run in the header.
+const NAME_MAX: usize = 24;
+
+/// A table of the settings and figures that are not the same in all runs: a line each, a column a group of runs. Seeds
+/// of one scenario share a column with their means. `run.*` differs always and is left out.
+pub fn differences(runs: &[RunResult]) -> String {
+    let groups = groups(runs);
+    if groups.len() < 2 {
+        return "There is nothing to compare: the runs are of one scenario.\n".to_owned();
+    }
+    let mut lines = vec![header(&groups.iter().map(|group| group.label.as_str()).collect::<Vec<_>>())];
+    for key in differing(&groups.iter().map(|group| &group.keys).collect::<Vec<_>>()) {
+        let values = groups.iter().map(|group| group.keys.get(&key).map_or("\u{2013}", String::as_str).to_owned());
+        lines.push(std::iter::once(key.clone()).chain(values).collect());
+    }
+    let settings = lines.len();
+    let trees: Vec<Vec<Value>> = groups
+        .iter()
+        .map(|group| group.runs.iter().filter_map(|run| serde_json::to_value(&run.summary).ok()).collect())
+        .collect();
+    let mut paths = Vec::new();
+    leaves("", &trees[0][0], &mut paths);
+    for path in paths {
+        let cells: Vec<String> = trees.iter().map(|runs| cell(runs, &path)).collect();
+        if cells.iter().any(|cell| *cell != cells[0]) {
+            lines.push(std::iter::once(path).chain(cells).collect());
+        }
+    }
+    if lines.len() == 1 {
+        return "The runs do not differ.\n".to_owned();
+    }
+    aligned(&lines, settings)
+}
+
+fn header(labels: &[&str]) -> Vec<String> {
+    let cut = |label: &&str| {
+        let short = label.chars().count() <= NAME_MAX;
+        if short { (*label).to_owned() } else { label.chars().take(NAME_MAX - 1).chain(['\u{2026}']).collect() }
+    };
+    std::iter::once(String::new()).chain(labels.iter().map(cut)).collect()
+}
+
+/// The paths of all figures, sorted.
+fn leaves(path: &str, value: &Value, paths: &mut Vec<String>) {
+    let Value::Object(fields) = value else {
+        if !value.is_array() {
+            paths.push(path.to_owned());
+        }
+        return;
+    };
+    for (key, below) in fields {
+        if path.is_empty() && (key == "run" || key == "scenario") {
+            continue;
+        }
+        leaves(&if path.is_empty() { key.clone() } else { format!("{path}.{key}") }, below, paths);
+    }
+}
+
+/// The mean of the runs' numbers, or their texts.
+fn cell(runs: &[Value], path: &str) -> String {
+    let at = |tree| path.split('.').try_fold(tree, |value: &Value, key| value.get(key));
+    let values: Vec<&Value> = runs.iter().filter_map(at).collect();
+    let numbers: Vec<f64> = values.iter().filter_map(|value| value.as_f64()).collect();
+    if let Some(mean) = crate::results::Estimate::of(&numbers).map(|estimate| estimate.mean) {
+        return counted(mean);
+    }
+    let mut texts: Vec<&str> = values.iter().filter_map(|value| value.as_str()).collect();
+    texts.dedup();
+    if texts.is_empty() { "\u{2013}".to_owned() } else { texts.join(", ") }
+}
+
+/// Columns padded to their widest cell, the first to the left, with a blank line before the figures.
+fn aligned(lines: &[Vec<String>], settings: usize) -> String {
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+    let mut text = String::new();
+    for (index, line) in lines.iter().enumerate() {
+        if index == settings && settings > 1 {
+            text.push('\n');
+        }
+        let pad = |(column, cell): (usize, &String)| {
+            let space = " ".repeat(widths[column] - cell.chars().count());
+            if column == 0 { format!("{cell}{space}") } else { format!("  {space}{cell}") }
+        };
+        let padded: String = line.iter().enumerate().map(pad).collect();
+        text.push_str(padded.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::test_run;
+
+    #[test]
+    fn only_what_differs_is_listed() {
+        let mut runs = [test_run(1), test_run(1)];
+        runs[1].summary.scenario.name = "other".to_owned();
+        runs[1].scenario_toml = runs[1].scenario_toml.replace("greedy", "fifo");
+        runs[1].summary.host.pages_read = 1_234_567;
+        runs[1].summary.run.wall_seconds = 99.0;
+        let expected = concat!(
+            "                   test      other\n",
+            "ftl.gc.policy    greedy       fifo\n",
+            "\n",
+            "host.pages_read       0  1,234,567\n",
+        );
+        assert_eq!(differences(&runs), expected);
+    }
+
+    #[test]
+    fn seeds_of_one_scenario_are_nothing_to_compare() {
+        let mut second = test_run(2);
+        second.scenario_toml = test_run(1).scenario_toml.replace("seed = 1", "seed = 2");
+        assert!(differences(&[test_run(1), second]).contains("one scenario"));
+        assert!(differences(&[]).contains("nothing to compare"));
+    }
+}

@@ -1,0 +1,137 @@
+//! How erases are spread over the blocks at the end: histogram and cumulative share.
+
+use super::axis::{Axis, step};
+use super::chart::{Chart, Curve, Layer, Names, Shape, Size};
+use super::figures::Figure;
+use super::groups::Group;
+use super::numbers::{counted, short, short_or_dash};
+use super::page::{Table, key};
+use super::words::jain_in_digits;
+use crate::results::Wear;
+
+/// About how many bars the histogram has.
+const BINS: f64 = 32.0;
+
+/// Erase counts in order, over all seeds of a group.
+struct Counts<'a> {
+    group: &'a Group<'a>,
+    sorted: Vec<u32>,
+}
+
+impl Counts<'_> {
+    /// Share of blocks, in percent, with counts in `low..high`.
+    fn share(&self, low: f64, high: f64) -> f64 {
+        let below = |limit: f64| self.sorted.partition_point(|count| f64::from(*count) < limit);
+        100.0 * (below(high) - below(low)) as f64 / self.sorted.len() as f64
+    }
+}
+
+/// The distribution of erase counts; `None` without blocks.
+pub(super) fn distribution(groups: &[Group<'_>]) -> Option<Figure> {
+    let counts: Vec<Counts<'_>> = groups.iter().map(counts_of).filter(|counts| !counts.sorted.is_empty()).collect();
+    let least = counts.iter().map(|counts| counts.sorted[0]).min()?;
+    let most = counts.iter().filter_map(|counts| counts.sorted.last().copied()).max()?;
+    let width = step(f64::from(most - least + 1) / BINS).max(1.0);
+    let start = (f64::from(least) / width).floor() * width;
+    let bins = ((f64::from(most) - start) / width).floor() as u32 + 1;
+    let edges: Vec<f64> = (0..=bins).map(|bin| start + f64::from(bin) * width).collect();
+    let x = Axis::exact(start, edges[bins as usize], 6);
+    let caption = caption(&counts);
+    let mut picture = if groups.len() > 1 { key(groups, Names::InKey) } else { String::new() };
+    picture.push_str("<div class=\"pair\">");
+    picture.push_str(&histogram(&counts, &edges, &x).draw(Size::Half));
+    picture.push_str(&cumulative(&counts, &x).draw(Size::Half));
+    picture.push_str("</div>");
+    let mut headers = vec!["erases".to_owned()];
+    headers.extend(counts.iter().map(|counts| format!("{} (% of blocks)", counts.group.label)));
+    let rows = edges.windows(2).map(|edge| {
+        let name =
+            if width > 1.0 { format!("{} to {}", counted(edge[0]), counted(edge[1] - 1.0)) } else { counted(edge[0]) };
+        let shares = counts.iter().map(|counts| short(counts.share(edge[0], edge[1])));
+        std::iter::once(name).chain(shares).collect()
+    });
+    let table = Table { headers, rows: rows.collect() };
+    Some(Figure { heading: "Erase counts at the end", caption, picture, table })
+}
+
+fn counts_of<'a>(group: &'a Group<'a>) -> Counts<'a> {
+    let blocks = group.runs.iter().flat_map(|run| &run.blocks);
+    let mut sorted: Vec<u32> = blocks.map(|block| block.erase_count).collect();
+    sorted.sort_unstable();
+    Counts { group, sorted }
+}
+
+fn caption(counts: &[Counts<'_>]) -> String {
+    let told = |counts: &Counts<'_>| {
+        let wear = |of: fn(&Wear) -> f64| counts.group.mean(|summary| Some(of(&summary.wear)));
+        let mean = short_or_dash(wear(|wear| wear.erase_count.mean));
+        let deviation = short_or_dash(wear(|wear| wear.erase_count.sd));
+        let jain = wear(|wear| wear.jain_index).map_or_else(String::new, jain_in_digits);
+        (counts.group.label.clone(), mean, deviation, jain)
+    };
+    match counts {
+        [one] => {
+            let (_, mean, deviation, jain) = told(one);
+            format!(
+                "Blocks were erased {mean} times on the mean, with a standard deviation of {deviation}; Jain\u{2019}s index is {jain}."
+            )
+        }
+        several => {
+            let told = several.iter().take(6).map(told);
+            let told = told.map(|(name, mean, deviation, _)| format!("{name} {mean} \u{b1} {deviation}"));
+            format!("Mean erase count and standard deviation: {}.", told.collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+fn chart(id: &str, title: &str, x: &Axis, y: Axis, layers: Vec<Layer>) -> Chart {
+    Chart {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        description: format!("{title}, at the end of the run."),
+        x: x.clone(),
+        x_label: "erases of a block".to_owned(),
+        y,
+        y_label: title.to_owned(),
+        y_unit: "\u{a0}%",
+        layers,
+        names: Names::InKey,
+        columns: 150,
+    }
+}
+
+fn histogram(counts: &[Counts<'_>], edges: &[f64], x: &Axis) -> Chart {
+    let mut layers = Vec::new();
+    let mut most: f64 = 0.0;
+    for counts in counts {
+        let bars: Vec<(f64, f64, f64)> =
+            edges.windows(2).map(|edge| (edge[0], edge[1], counts.share(edge[0], edge[1]))).collect();
+        most = bars.iter().map(|bar| bar.2).fold(most, f64::max);
+        layers.push(bars);
+    }
+    let alone = layers.len() == 1;
+    let layers = layers.into_iter().zip(counts).map(|(bars, counts)| {
+        let class = counts.group.class();
+        if alone {
+            return Layer::Bars { class, bars };
+        }
+        let outline = std::iter::once((edges[0], 0.0)).chain(bars.iter().map(|bar| (bar.0, bar.2)));
+        let points = outline.chain([(edges[edges.len() - 1], 0.0)]).collect();
+        Layer::Curve(Curve { class, points, shape: Shape::Steps, ..Curve::default() })
+    });
+    chart("histogram", "share of blocks at each count", x, Axis::rounded(0.0, most, 5), layers.collect())
+}
+
+fn cumulative(counts: &[Counts<'_>], x: &Axis) -> Chart {
+    let layers = counts.iter().map(|counts| {
+        let blocks = counts.sorted.len() as f64;
+        let mut seen = 0;
+        let rises = counts.sorted.chunk_by(|left, right| left == right).map(|same| {
+            seen += same.len();
+            (f64::from(same[0]), 100.0 * seen as f64 / blocks)
+        });
+        let points = std::iter::once((x.min, 0.0)).chain(rises.collect::<Vec<_>>()).chain([(x.max, 100.0)]).collect();
+        Layer::Curve(Curve { class: counts.group.class(), points, shape: Shape::Steps, ..Curve::default() })
+    });
+    chart("cumulative", "share of blocks up to a count", x, Axis::rounded(0.0, 100.0, 5), layers.collect())
+}

@@ -1,0 +1,343 @@
+//! The pictures of a life: capacity, write amplification and wear over the drive writes.
+
+use super::axis::Axis;
+use super::chart::{Chart, Curve, End, Layer, Names, Point, Shape};
+use super::groups::Group;
+use super::numbers::{count, counted, percent, short, short_or_dash};
+use super::page::{Table, key};
+use crate::results::{EndReason, EraseCounts, Row, RunResult, band, windows};
+
+/// A picture with what it says and the numbers behind it.
+pub(super) struct Figure {
+    pub(super) heading: &'static str,
+    /// What there is to see, in a sentence or two.
+    pub(super) caption: String,
+    /// Markup of the picture.
+    pub(super) picture: String,
+    pub(super) table: Table,
+}
+
+/// Moments at which a band is drawn, and at which it is tabled.
+const BAND_POINTS: usize = 160;
+const TABLE_POINTS: usize = 11;
+/// Most groups whose names fit beside a chart.
+const BESIDE_MAX: usize = 12;
+/// Most groups whose bands can be told apart.
+const BANDS_MAX: usize = 4;
+/// Most groups that a caption tells of.
+const TOLD_MAX: usize = 6;
+const DRIVE_WRITES: &str = "drive writes";
+
+/// A figure of each row, `None` where it has no value.
+type Measure = dyn Fn(&[Row]) -> Vec<Option<f64>>;
+
+/// How much of the page curves may take: columns a curve is thinned to.
+fn columns(groups: &[Group<'_>], coarseness: usize) -> usize {
+    let runs: usize = groups.iter().map(|group| group.runs.len()).sum();
+    (900 / runs.max(1) / coarseness).clamp(4, 220)
+}
+
+/// The figures that the timelines allow; none where nothing was sampled.
+pub(super) fn figures(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
+    let last = groups.iter().flat_map(|group| &group.runs).filter_map(|run| run.timeline.last());
+    let end = last.map(|row| row.drive_writes).fold(0.0, f64::max);
+    if end <= 0.0 {
+        return Vec::new();
+    }
+    let x = Axis::exact(0.0, end, 8);
+    let names = match groups.len() {
+        1 => Names::Beside,
+        2..=BESIDE_MAX => Names::BesideWhenWide,
+        _ => Names::InKey,
+    };
+    let life = Life { groups, x: &x, columns: columns(groups, coarseness), names };
+    vec![capacity(&life), amplification(&life), wear(&life)]
+}
+
+/// What the three pictures share.
+struct Life<'a> {
+    groups: &'a [Group<'a>],
+    x: &'a Axis,
+    columns: usize,
+    names: Names,
+}
+
+impl Life<'_> {
+    fn picture(&self, chart: &Chart) -> String {
+        key(self.groups, self.names) + &chart.both()
+    }
+}
+
+fn chart(id: &str, life: &Life<'_>, y: Axis, layers: Vec<Layer>) -> Chart {
+    Chart {
+        id: id.to_owned(),
+        title: String::new(),
+        description: String::new(),
+        x: life.x.clone(),
+        x_label: DRIVE_WRITES.to_owned(),
+        y,
+        y_label: String::new(),
+        y_unit: "",
+        layers,
+        names: life.names,
+        columns: life.columns,
+    }
+}
+
+fn capacity(life: &Life<'_>) -> Figure {
+    let groups = life.groups;
+    let initial = |run: &RunResult| run.summary.capacity.logical_bytes_initial.max(1) as f64;
+    let mut layers = Vec::new();
+    let alone = groups.len() == 1;
+    for group in groups {
+        let whole = initial(group.first());
+        let exported =
+            move |rows: &[Row]| rows.iter().map(|row| Some(100.0 * row.exported_bytes as f64 / whole)).collect();
+        let label = if alone { "exported" } else { &group.label };
+        layers.extend(layers_of(group, &group.class(), label, Shape::Steps, &exported));
+    }
+    if let [group] = groups {
+        let blocks = group.first().blocks.len().max(1) as f64;
+        let retired =
+            move |rows: &[Row]| rows.iter().map(|row| Some(100.0 * f64::from(row.blocks_retired) / blocks)).collect();
+        layers.extend(layers_of(group, "s1", "blocks retired", Shape::Steps, &retired));
+    }
+    let caption = captioned(capacity_caption(groups), groups);
+    let table = table_of(&layers, life.x, "%");
+    let mut chart = chart("capacity", life, Axis::rounded(0.0, 100.0, 5), layers);
+    chart.title = "Capacity over the life".to_owned();
+    chart.description = caption.clone();
+    chart.y_label =
+        if alone { "share of the first capacity, and of all blocks" } else { "share of the first capacity" }.to_owned();
+    chart.y_unit = "\u{a0}%";
+    Figure { heading: "Capacity over the life", caption, picture: life.picture(&chart), table }
+}
+
+fn amplification(life: &Life<'_>) -> Figure {
+    let groups = life.groups;
+    let total = |rows: &[Row]| windows(rows).iter().map(|window| window.total).collect::<Vec<_>>();
+    let mut layers = Vec::new();
+    for group in groups {
+        let label = if groups.len() == 1 { "total" } else { &group.label };
+        layers.extend(layers_of(group, &group.class(), label, Shape::Straight, &total));
+    }
+    if let [group] = groups {
+        let gc = |rows: &[Row]| windows(rows).iter().map(|window| window.gc).collect::<Vec<_>>();
+        let leveling = |rows: &[Row]| windows(rows).iter().map(|window| window.wear_leveling).collect::<Vec<_>>();
+        let flash = &group.first().summary.flash.pages_programmed;
+        if flash.total != flash.host + flash.gc {
+            layers.extend(layers_of(group, "s2", "host and GC", Shape::Straight, &gc));
+        }
+        if flash.wear_leveling > 0 {
+            layers.extend(layers_of(group, "s1", "wear leveling", Shape::Straight, &leveling));
+        }
+    }
+    let mut heights: Vec<f64> = curves(&layers).flat_map(|curve| &curve.points).map(|point| point.1).collect();
+    heights.sort_by(f64::total_cmp);
+    let most = heights.last().copied().unwrap_or(1.0);
+    // A drive about to die may write hundreds of pages for one; the rest of its life should still be seen.
+    let usual = heights.get(heights.len() * 98 / 100).copied().unwrap_or(most);
+    let top = if most > 3.0 * usual { 1.5 * usual } else { most };
+    let mut caption = amplification_caption(groups);
+    caption.push_str(" Each point is the write amplification since the point before it.");
+    if top < most {
+        caption.push_str(&format!(" The highest, {}, lies beyond the frame.", short(most)));
+    }
+    let caption = captioned(caption, groups);
+    let table = table_of(&layers, life.x, "");
+    let mut chart = chart("amplification", life, Axis::rounded(0.0, top, 5), layers);
+    chart.title = "Write amplification over the life".to_owned();
+    chart.description = caption.clone();
+    chart.y_label = "flash pages per host page".to_owned();
+    Figure { heading: "Write amplification over the life", caption, picture: life.picture(&chart), table }
+}
+
+fn capacity_caption(groups: &[Group<'_>]) -> String {
+    let kept = |group: &Group<'_>| {
+        let share = group.mean(|summary| {
+            let capacity = &summary.capacity;
+            Some(capacity.logical_bytes_exported as f64 / capacity.logical_bytes_initial.max(1) as f64)
+        });
+        percent(share.unwrap_or(1.0))
+    };
+    if let [group] = groups {
+        let retired = counted(group.mean(|summary| Some(summary.wear.blocks_retired as f64)).unwrap_or(0.0));
+        let blocks = count(group.first().blocks.len() as u64);
+        return format!(
+            "{} of the first capacity was left at the end; {retired} of {blocks} blocks had retired.",
+            kept(group)
+        );
+    }
+    format!("Left at the end: {}.", each(groups, kept))
+}
+
+fn amplification_caption(groups: &[Group<'_>]) -> String {
+    let whole = |group: &Group<'_>| short_or_dash(group.mean(|summary| summary.write_amplification.total));
+    let last =
+        |group: &Group<'_>| short_or_dash(group.mean(|summary| summary.write_amplification.last_drive_write.total));
+    if let [group] = groups {
+        let (whole, last) = (whole(group), last(group));
+        return format!("{whole} flash pages per host page over the whole life, {last} in the last drive write.");
+    }
+    format!("Over the whole life: {}.", each(groups, whole))
+}
+
+/// "a 1, b 2, c 3" of the first groups.
+fn each(groups: &[Group<'_>], figure: impl Fn(&Group<'_>) -> String) -> String {
+    let told: Vec<String> =
+        groups.iter().take(TOLD_MAX).map(|group| format!("{} {}", group.label, figure(group))).collect();
+    let rest = groups.len().saturating_sub(TOLD_MAX);
+    let rest = if rest > 0 { format!(", and {rest} more in the table above") } else { String::new() };
+    told.join(", ") + &rest
+}
+
+fn wear(life: &Life<'_>) -> Figure {
+    let groups = life.groups;
+    let mut layers = Vec::new();
+    let alone = groups.len() == 1;
+    for group in groups {
+        let class = group.class();
+        let curve = |of: fn(&EraseCounts) -> u32| quantile(group, of);
+        if alone {
+            layers.push(between(&format!("{class} outer"), &curve(|at| at.p1), &curve(|at| at.p99)));
+        }
+        if groups.len() <= BANDS_MAX {
+            layers.push(between(&format!("{class} inner"), &curve(|at| at.p10), &curve(|at| at.p90)));
+        }
+        if alone {
+            for (label, points) in [("most worn", curve(|at| at.max)), ("least worn", curve(|at| at.min))] {
+                let class = format!("{class} fine");
+                layers.push(Layer::Curve(Curve { class, points, label: label.to_owned(), ..Curve::default() }));
+            }
+        }
+        let label = if alone { "median" } else { &group.label }.to_owned();
+        layers.push(Layer::Curve(Curve {
+            class,
+            points: curve(|at| at.p50),
+            label,
+            end: end_of(group),
+            ..Curve::default()
+        }));
+    }
+    let most = curves(&layers).flat_map(|curve| &curve.points).map(|point| point.1).fold(1.0, f64::max);
+    let rated: Vec<f64> = groups.iter().filter_map(Group::endurance).collect();
+    let rated = rated.first().copied().filter(|first| rated.iter().all(|other| other == first));
+    let table = table_of(&layers, life.x, "");
+    let shown = rated.filter(|rated| *rated < 1.6 * most);
+    layers.extend(shown.map(|y| Layer::Level { y, label: format!("rated: {} P/E cycles", counted(y)) }));
+    let mut caption = if alone {
+        "The line is the median block; the dark band holds the middle 80 % of blocks, the light one 98 %."
+    } else if groups.len() <= BANDS_MAX {
+        "Lines are the median blocks; each band holds the middle 80 % of its run\u{2019}s blocks."
+    } else {
+        "Lines are the median blocks."
+    }
+    .to_owned();
+    if let (Some(rated), None) = (rated, shown) {
+        caption.push_str(&format!(" The rated {} P/E cycles lie beyond the frame.", counted(rated)));
+    }
+    let top = shown.map_or(most, |rated| rated.max(most));
+    let mut chart = chart("wear", life, Axis::rounded(0.0, top, 5), layers);
+    chart.title = "Wear over the life".to_owned();
+    chart.description = caption.clone();
+    chart.y_label = "erases of a block".to_owned();
+    Figure { heading: "Wear over the life", caption, picture: life.picture(&chart), table }
+}
+
+/// A group's curve: one run as it is, several seeds as a band around their mean over faint lines.
+fn layers_of(group: &Group<'_>, class: &str, label: &str, shape: Shape, measure: &Measure) -> Vec<Layer> {
+    let points = |run: &RunResult| -> Vec<Point> {
+        let values = measure(&run.timeline);
+        run.timeline.iter().zip(values).filter_map(|(row, value)| Some((row.drive_writes, value?))).collect()
+    };
+    let curve = |points, class: String, label: &str, end| {
+        Layer::Curve(Curve { class, points, label: label.to_owned(), shape, end })
+    };
+    if let [run] = group.runs[..] {
+        return vec![curve(points(run), class.to_owned(), label, end_of(group))];
+    }
+    let timelines: Vec<&[Row]> = group.runs.iter().map(|run| run.timeline.as_slice()).collect();
+    let moments = band(&timelines, measure, BAND_POINTS);
+    let area = moments.iter().map(|at| (at.drive_writes, at.estimate.low(), at.estimate.high())).collect();
+    let mut layers = vec![Layer::Area { class: format!("{class} band"), points: area }];
+    layers.extend(group.runs.iter().map(|run| curve(points(run), format!("{class} faint"), "", End::Open)));
+    let mean = moments.iter().map(|at| (at.drive_writes, at.estimate.mean)).collect();
+    layers.push(Layer::Curve(Curve {
+        class: class.to_owned(),
+        points: mean,
+        label: label.to_owned(),
+        ..Curve::default()
+    }));
+    layers
+}
+
+/// A percentile over the life; for several seeds the mean of theirs.
+fn quantile(group: &Group<'_>, of: fn(&EraseCounts) -> u32) -> Vec<Point> {
+    if let [run] = group.runs[..] {
+        return run.timeline.iter().map(|row| (row.drive_writes, f64::from(of(&row.erase_count)))).collect();
+    }
+    let timelines: Vec<&[Row]> = group.runs.iter().map(|run| run.timeline.as_slice()).collect();
+    let measure = |rows: &[Row]| rows.iter().map(|row| Some(f64::from(of(&row.erase_count)))).collect();
+    band(&timelines, measure, BAND_POINTS).iter().map(|at| (at.drive_writes, at.estimate.mean)).collect()
+}
+
+fn between(class: &str, low: &[Point], high: &[Point]) -> Layer {
+    let points = low.iter().zip(high).map(|(low, high)| (low.0, low.1, high.1)).collect();
+    Layer::Area { class: class.to_owned(), points }
+}
+
+fn end_of(group: &Group<'_>) -> End {
+    match &group.runs[..] {
+        [run] if run.summary.end.reason == EndReason::EndOfLife => End::Cross,
+        [_] => End::Dot,
+        _ => End::Open,
+    }
+}
+
+fn curves(layers: &[Layer]) -> impl Iterator<Item = &Curve> {
+    layers.iter().filter_map(|layer| if let Layer::Curve(curve) = layer { Some(curve) } else { None })
+}
+
+/// Says what marks and bands mean, where the picture has some.
+fn captioned(mut caption: String, groups: &[Group<'_>]) -> String {
+    if groups.iter().any(|group| group.runs.len() > 1) {
+        caption.push_str(
+            " Faint lines are single seeds; the line is their mean and the band its 95 % interval, up to the first that ended.",
+        );
+    }
+    if groups.iter().any(|group| end_of(group) == End::Cross) {
+        caption.push_str(" A cross marks the end of life.");
+    }
+    caption
+}
+
+/// The labeled curves at a few moments.
+fn table_of(layers: &[Layer], x: &Axis, unit: &str) -> Table {
+    let labeled: Vec<&Curve> = curves(layers).filter(|curve| !curve.label.is_empty()).collect();
+    let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+    let mut headers = vec![DRIVE_WRITES.to_owned()];
+    headers.extend(labeled.iter().map(|curve| format!("{}{unit}", curve.label)));
+    let row = |index: usize| {
+        let at = x.max * index as f64 / (TABLE_POINTS - 1) as f64;
+        let values = labeled.iter().map(|curve| short_or_dash(value_at(curve, at)));
+        std::iter::once(short(at)).chain(values).collect()
+    };
+    Table { headers, rows: (0..TABLE_POINTS).map(row).collect() }
+}
+
+/// The value of a curve at `x`; `None` outside it.
+fn value_at(curve: &Curve, x: f64) -> Option<f64> {
+    let slack = 1e-9 * x.abs();
+    let (first, last) = (curve.points.first()?, curve.points.last()?);
+    if x < first.0 - slack || x > last.0 + slack {
+        return None;
+    }
+    let after = curve.points.partition_point(|point| point.0 < x).min(curve.points.len() - 1);
+    let (x1, y1) = curve.points[after];
+    let (x0, y0) = curve.points[after.saturating_sub(1)];
+    match curve.shape {
+        _ if x1 <= x0 || x >= x1 => Some(y1),
+        Shape::Steps => Some(y0),
+        Shape::Straight => Some(y0 + (y1 - y0) * (x - x0) / (x1 - x0)),
+    }
+}

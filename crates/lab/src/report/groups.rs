@@ -1,0 +1,195 @@
+//! Which runs are seeds of one scenario, what each is called, and in which keys their scenarios differ.
+
+use std::collections::BTreeMap;
+
+use crate::results::{Estimate, RunResult, Summary};
+
+/// Runs of one scenario by one version, which differ in their seed only.
+#[derive(Clone, Debug)]
+pub(super) struct Group<'a> {
+    /// A name that no other group has.
+    pub(super) label: String,
+    /// At least one run.
+    pub(super) runs: Vec<&'a RunResult>,
+    /// Its scenario as dotted keys, without the seed.
+    pub(super) keys: Keys,
+    /// Place in the list of groups, which gives the color.
+    pub(super) index: usize,
+}
+
+/// A scenario as dotted keys and the values as written.
+pub(super) type Keys = BTreeMap<String, String>;
+
+impl Group<'_> {
+    /// The run that stands for the group where only one can be shown.
+    pub(super) fn first(&self) -> &RunResult {
+        self.runs[0]
+    }
+
+    /// Mean and interval of a figure over the seeds; `None` where no run has it.
+    pub(super) fn estimate(&self, figure: impl Fn(&Summary) -> Option<f64>) -> Option<Estimate> {
+        let values: Vec<f64> = self.runs.iter().filter_map(|run| figure(&run.summary)).collect();
+        Estimate::of(&values)
+    }
+
+    /// Mean of a figure over the seeds.
+    pub(super) fn mean(&self, figure: impl Fn(&Summary) -> Option<f64>) -> Option<f64> {
+        self.estimate(figure).map(|estimate| estimate.mean)
+    }
+
+    /// Classes that give the group its color; past the sixth, lines are dashed.
+    pub(super) fn class(&self) -> String {
+        let dashed = if self.index >= 6 { " dashed" } else { "" };
+        format!("s{}{dashed}", self.index % 6)
+    }
+
+    /// The rated P/E cycles, where the scenario has them.
+    pub(super) fn endurance(&self) -> Option<f64> {
+        self.keys.get("drive.endurance")?.parse().ok()
+    }
+}
+
+/// The groups, in the order of their first runs.
+pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for run in runs {
+        let keys = keys(&run.scenario_toml);
+        let version = &run.summary.run.version;
+        let same = |group: &&mut Group<'_>| group.keys == keys && group.first().summary.run.version == *version;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.runs.push(run),
+            None => groups.push(Group { label: String::new(), runs: vec![run], keys, index: groups.len() }),
+        }
+    }
+    name(&mut groups);
+    groups
+}
+
+/// Gives every group a name: the scenario's, with the keys that set it apart where several share it.
+fn name(groups: &mut [Group<'_>]) {
+    let names: Vec<&str> = groups.iter().map(|group| group.first().summary.scenario.name.trim()).collect();
+    let names: Vec<String> = names.iter().map(|name| if name.is_empty() { "run" } else { name }.to_owned()).collect();
+    let mut labels = Vec::new();
+    for (index, wanted) in names.iter().enumerate() {
+        let twins: Vec<&Group<'_>> =
+            groups.iter().zip(&names).filter(|(_, other)| *other == wanted).map(|(group, _)| group).collect();
+        if twins.len() == 1 {
+            labels.push(wanted.clone());
+            continue;
+        }
+        let own = &groups[index];
+        let apart = differing(&twins.iter().map(|group| &group.keys).collect::<Vec<_>>());
+        let told: Vec<String> = apart.iter().take(2).map(|key| told(key, own.keys.get(key))).collect();
+        let told = if told.is_empty() { own.first().summary.run.version.clone() } else { told.join(", ") };
+        labels.push(format!("{wanted} ({told})"));
+    }
+    for index in 0..groups.len() {
+        let twin = labels[..index].contains(&labels[index]);
+        groups[index].label = if twin { format!("{} #{}", labels[index], index + 1) } else { labels[index].clone() };
+    }
+}
+
+/// `d=4` of `ftl.gc.d`.
+fn told(key: &str, value: Option<&String>) -> String {
+    let short = key.rsplit('.').next().unwrap_or(key);
+    // A policy is told by its name alone; what it is a policy for shows in the table of differing settings.
+    if short == "policy" {
+        return value.cloned().unwrap_or_else(|| "none".to_owned());
+    }
+    format!("{short}={}", value.map_or("none", String::as_str))
+}
+
+/// Keys whose values are not the same in all scenarios.
+pub(super) fn differing(scenarios: &[&Keys]) -> Vec<String> {
+    let mut all: Vec<&String> = scenarios.iter().flat_map(|keys| keys.keys()).collect();
+    all.sort();
+    all.dedup();
+    let differs = |key: &&&String| scenarios.iter().any(|keys| keys.get(**key) != scenarios[0].get(**key));
+    all.iter().filter(differs).map(|key| (*key).clone()).collect()
+}
+
+/// The dotted keys of a scenario without its seed. Text that is no TOML becomes a single key, so that it still tells
+/// scenarios apart.
+fn keys(scenario_toml: &str) -> Keys {
+    let mut keys = Keys::new();
+    match scenario_toml.parse::<toml::Table>() {
+        Ok(table) => {
+            for (key, value) in table.iter().filter(|(key, _)| *key != "seed") {
+                flatten(key, value, &mut keys);
+            }
+        }
+        Err(_) => {
+            keys.insert("scenario".to_owned(), scenario_toml.to_owned());
+        }
+    }
+    keys
+}
+
+fn flatten(path: &str, value: &toml::Value, keys: &mut Keys) {
+    match value {
+        toml::Value::Table(table) => {
+            for (key, below) in table {
+                flatten(&format!("{path}.{key}"), below, keys);
+            }
+        }
+        toml::Value::Array(values) if values.iter().any(toml::Value::is_table) => {
+            for (index, below) in values.iter().enumerate() {
+                flatten(&format!("{path}.{}", index + 1), below, keys);
+            }
+        }
+        toml::Value::String(text) => {
+            keys.insert(path.to_owned(), text.clone());
+        }
+        other => {
+            keys.insert(path.to_owned(), other.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::test_run;
+
+    fn run(name: &str, seed: u64, toml: &str) -> RunResult {
+        let mut run = test_run(seed);
+        run.summary.scenario.name = name.to_owned();
+        run.scenario_toml = format!("seed = {seed}\n{toml}");
+        run
+    }
+
+    #[test]
+    fn runs_that_differ_in_their_seed_only_are_one_group() {
+        let runs = [run("a", 1, "[x]\ny = 1"), run("b", 1, "[x]\ny = 2"), run("a", 2, "x = { y = 1 }")];
+        let groups = groups(&runs);
+        let found: Vec<(&str, usize)> = groups.iter().map(|group| (group.label.as_str(), group.runs.len())).collect();
+        assert_eq!(found, [("a", 2), ("b", 1)]);
+    }
+
+    #[test]
+    fn groups_of_one_name_are_told_apart() {
+        let table: [([&str; 2], [&str; 2]); 3] = [
+            (["d = 1\ne = 3", "d = 2\ne = 3"], ["a (d=1)", "a (d=2)"]),
+            (["[ftl.gc]\npolicy = \"fifo\"", "[ftl]\ngc.policy = \"greedy\""], ["a (fifo)", "a (greedy)"]),
+            (["d = 1", "e = \"x\""], ["a (d=1, e=none)", "a (d=none, e=x)"]),
+        ];
+        for (scenarios, expected) in table {
+            let runs = scenarios.map(|toml| run("a", 1, toml));
+            let labels: Vec<String> = groups(&runs).into_iter().map(|group| group.label).collect();
+            assert_eq!(labels, expected);
+        }
+    }
+
+    #[test]
+    fn versions_are_compared_and_not_averaged() {
+        let mut runs = [run("a", 1, ""), run("a", 1, "")];
+        runs[1].summary.run.version = "0.2.0".to_owned();
+        let labels: Vec<String> = groups(&runs).into_iter().map(|group| group.label).collect();
+        assert_eq!(labels, ["a (0.1.0)", "a (0.2.0)"]);
+    }
+
+    #[test]
+    fn a_scenario_that_is_no_toml_is_still_a_scenario() {
+        assert_eq!(keys("= broken").len(), 1);
+    }
+}

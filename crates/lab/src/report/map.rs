@@ -1,0 +1,254 @@
+//! The map of blocks, colored by wear. Cells follow the block ids, die by die.
+
+use std::ops::Range;
+
+use svg::Node;
+use svg::node::element::{Group as Together, Path};
+
+use super::chart::{described, short as pixel, text};
+use super::figures::Figure;
+use super::groups::Group;
+use super::numbers::{count, counted, short};
+use super::page::{Table, escape};
+use crate::results::{BlockRow, BlockState};
+
+/// Most cells of one map, and of all maps of a page.
+const CELLS_MAX: usize = 4096;
+const CELLS_OF_PAGE: usize = 6 * CELLS_MAX;
+/// Most maps of a page.
+const MAPS_MAX: usize = 12;
+/// Steps of the color ramp.
+const SHADES: usize = 8;
+/// Drives with more dies are drawn as one field.
+const DIES_MAX: u32 = 32;
+
+/// Several blocks in one square.
+#[derive(Clone, Copy)]
+struct Cell {
+    erase_count: f64,
+    /// At least half of its blocks.
+    retired: bool,
+}
+
+/// A stretch of erase counts as shades.
+struct Scale {
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    /// Covers all blocks; at least a fifth of the most worn, so that even wear looks even.
+    fn of(groups: &[Group<'_>]) -> Option<Self> {
+        let counts = || groups.iter().flat_map(|group| &group.first().blocks).map(|block| f64::from(block.erase_count));
+        let high = counts().reduce(f64::max)?;
+        let low = counts().fold(high, f64::min);
+        Some(Self { low: low.min(0.8 * high).floor(), high: high.max(1.0) })
+    }
+
+    fn shade(&self, value: f64) -> usize {
+        (((value - self.low) / (self.high - self.low) * SHADES as f64) as usize).min(SHADES - 1)
+    }
+}
+
+/// The maps of all groups; `None` without blocks. A page that would grow too large asks for coarser ones.
+pub(super) fn maps(groups: &[Group<'_>], coarseness: usize) -> Option<Figure> {
+    let shown = &groups[..groups.len().min(MAPS_MAX)];
+    let scale = Scale::of(shown)?;
+    let limit = (CELLS_OF_PAGE / shown.len()).min(CELLS_MAX) / coarseness;
+    let mut picture = legend(&scale);
+    let alone = shown.len() == 1;
+    picture.push_str(if alone { "<div>" } else { "<div class=\"pair\">" });
+    for group in shown.iter().filter(|group| !group.first().blocks.is_empty()) {
+        let widths: &[(&str, f64, usize)] =
+            if alone { &[("wide", 880.0, 128), ("narrow", 400.0, 64)] } else { &[("half", 430.0, 64)] };
+        picture.push_str("<div class=\"map\">");
+        if !alone {
+            picture.push_str(&format!("<p class=\"name\">{}</p>", escape(&group.label)));
+        }
+        for (size, width, columns) in widths {
+            picture.push_str(&map(group, &scale, limit, (size, *width, *columns)));
+        }
+        picture.push_str("</div>");
+    }
+    picture.push_str("</div>");
+    let per_cell = shown.iter().map(|group| group.first().blocks.len().div_ceil(limit)).max().unwrap_or(1);
+    let mut caption = if per_cell > 1 {
+        format!("Each square is up to {per_cell} blocks with consecutive ids, colored by their mean erase count.")
+    } else {
+        "Each square is a block, in order of id, colored by its erase count.".to_owned()
+    };
+    if shown.iter().any(|group| group.runs.len() > 1) {
+        caption.push_str(" Of several seeds the first is shown.");
+    }
+    if shown.len() < groups.len() {
+        caption.push_str(&format!(" Only the first {MAPS_MAX} of {} runs are shown.", groups.len()));
+    }
+    Some(Figure { heading: "Blocks by wear", caption, picture, table: table(shown) })
+}
+
+fn legend(scale: &Scale) -> String {
+    let shades: String = (0..SHADES).map(|shade| format!("<i class=\"w{shade}\"></i>")).collect();
+    format!(
+        "<p class=\"ramp\"><span>{} erases</span><span class=\"shades\">{shades}</span><span>{}</span>\
+         <span class=\"retired\"><i class=\"hole\"></i> retired</span></p>",
+        counted(scale.low),
+        counted(scale.high)
+    )
+}
+
+/// One map in a size: its class, width in pixels and cells a row.
+fn map(group: &Group<'_>, scale: &Scale, limit: usize, (size, width, most): (&str, f64, usize)) -> String {
+    let blocks = &group.first().blocks;
+    let fields = fields(blocks, blocks.len().div_ceil(limit));
+    let labeled = fields.len() > 1;
+    let left = if labeled { 48.0 } else { 0.0 };
+    let cells: usize = fields.iter().map(|(_, cells)| cells.len()).sum();
+    let widest = fields.iter().map(|(_, cells)| cells.len()).max().unwrap_or(1);
+    // Few cells make a low picture of squares that can still be told apart.
+    let columns = ((cells as f64 * 4.0).sqrt().ceil() as usize).clamp(16, most).min(widest.max(16));
+    let side = (width - left) / columns as f64;
+    let gap = if labeled { (side * 0.7).max(4.0) } else { 0.0 };
+    let rows = |cells: &[Cell]| cells.len().div_ceil(columns) as f64;
+    let height: f64 = fields.iter().map(|(_, cells)| rows(cells) * side + gap).sum::<f64>() - gap;
+    let description = format!("{} blocks of {}, {columns} squares a row, colored by wear.", blocks.len(), group.label);
+    let id = format!("map-{}-{size}", group.index);
+    let mut picture =
+        described(&id, &format!("chart {size}"), (width, height.max(14.0)), "Blocks by wear", &description);
+    let mut top = 0.0;
+    for (die, cells) in &fields {
+        if labeled {
+            picture.append(
+                text(&format!("die {die}"), 0.0, top + (side / 2.0 + 4.0).max(10.0), "start")
+                    .set("class", "axis-label"),
+            );
+        }
+        let place = format!("translate({} {}) scale({side:.4})", pixel(left), pixel(top));
+        picture.append(field(cells, columns, scale).set("transform", place).set("class", "cells"));
+        top += rows(cells) * side + gap;
+    }
+    picture.to_string()
+}
+
+/// The cells of each die; of the whole drive where it has one die or too many.
+fn fields(blocks: &[BlockRow], per_cell: usize) -> Vec<(u32, Vec<Cell>)> {
+    let dies = blocks.iter().map(|block| block.die).max().unwrap_or(0) + 1;
+    let apart = |left: &BlockRow, right: &BlockRow| dies > DIES_MAX || left.die == right.die;
+    let mut fields: Vec<(u32, Vec<Cell>)> =
+        blocks.chunk_by(apart).map(|die| (die[0].die, die.chunks(per_cell.max(1)).map(cell).collect())).collect();
+    // Every die starts a row: of dies with a handful of cells each, only white space would be seen.
+    if fields.len() > 1 && fields.iter().any(|(_, cells)| cells.len() < 16) {
+        fields = vec![(0, fields.into_iter().flat_map(|(_, cells)| cells).collect())];
+    }
+    fields
+}
+
+fn cell(blocks: &[BlockRow]) -> Cell {
+    let erases: u64 = blocks.iter().map(|block| u64::from(block.erase_count)).sum();
+    let retired = blocks.iter().filter(|block| block.state == BlockState::Retired).count();
+    Cell { erase_count: erases as f64 / blocks.len() as f64, retired: 2 * retired >= blocks.len() }
+}
+
+/// One path a shade, and one for the holes of retired blocks.
+fn field(cells: &[Cell], columns: usize, scale: &Scale) -> Together {
+    let mut together = Together::new();
+    for shade in 0..SHADES {
+        let wanted = |cell: &Cell| scale.shade(cell.erase_count) == shade;
+        let runs = stretches(cells, columns, wanted);
+        if !runs.is_empty() {
+            together.append(Path::new().set("d", lines(&runs)).set("class", format!("w{shade}")));
+        }
+    }
+    let holes = stretches(cells, columns, |cell| cell.retired);
+    if !holes.is_empty() {
+        together.append(Path::new().set("d", lines(&holes)).set("class", "hole"));
+    }
+    together
+}
+
+/// Stretches as lines through the middle of their row, which the style draws one cell wide; dashed, for the holes.
+fn lines(stretches: &[(u32, u32, u32)]) -> String {
+    stretches.iter().map(|(column, row, length)| format!("M{column} {row}.5h{length}")).collect()
+}
+
+/// Stretches of wanted cells as (column, row, length), none across the end of a row.
+fn stretches(cells: &[Cell], columns: usize, wanted: impl Fn(&Cell) -> bool) -> Vec<(u32, u32, u32)> {
+    let mut found = Vec::new();
+    for (row, cells) in cells.chunks(columns).enumerate() {
+        let mut column = 0;
+        for same in cells.chunk_by(|left, right| wanted(left) == wanted(right)) {
+            if wanted(&same[0]) {
+                found.push((column, row as u32, same.len() as u32));
+            }
+            column += same.len() as u32;
+        }
+    }
+    found
+}
+
+/// Wear of each die, or of the drive in eight parts where it has one.
+fn table(groups: &[Group<'_>]) -> Table {
+    let mut headers = ["run", "blocks", "count", "least", "mean", "most", "retired"].map(str::to_owned).to_vec();
+    headers[1] = "block ids".to_owned();
+    let mut rows = Vec::new();
+    for group in groups {
+        for blocks in parts(&group.first().blocks) {
+            let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { continue };
+            let erases = || blocks.iter().map(|block| block.erase_count);
+            let sum: u64 = erases().map(u64::from).sum();
+            let retired = blocks.iter().filter(|block| block.state == BlockState::Retired).count();
+            rows.push(vec![
+                group.label.clone(),
+                format!("{} to {}", first.block, last.block),
+                count(blocks.len() as u64),
+                count(u64::from(erases().min().unwrap_or(0))),
+                short(sum as f64 / blocks.len() as f64),
+                count(u64::from(erases().max().unwrap_or(0))),
+                count(retired as u64),
+            ]);
+        }
+    }
+    Table { headers, rows }
+}
+
+fn parts(blocks: &[BlockRow]) -> impl Iterator<Item = &[BlockRow]> {
+    let part = blocks.len().div_ceil(8).max(1);
+    (0..8).map(move |index: usize| {
+        let range: Range<usize> = (index * part).min(blocks.len())..((index + 1) * part).min(blocks.len());
+        &blocks[range]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(block: u32, die: u32, erase_count: u32, state: BlockState) -> BlockRow {
+        BlockRow { block, channel: 0, die, plane: 0, erase_count, valid_units: 0, state }
+    }
+
+    #[test]
+    fn cells_bin_blocks_within_their_die() {
+        let blocks: Vec<BlockRow> = (0..66).map(|id| block(id, id / 33, 10 * (id % 2), BlockState::Closed)).collect();
+        let fields = fields(&blocks, 2);
+        let sizes: Vec<(u32, usize)> = fields.iter().map(|(die, cells)| (*die, cells.len())).collect();
+        assert_eq!(sizes, [(0, 17), (1, 17)]);
+        assert_eq!(fields[0].1[0].erase_count, 5.0);
+        assert_eq!(fields[0].1[16].erase_count, 0.0, "the odd block has a cell of its own");
+    }
+
+    #[test]
+    fn a_cell_is_retired_when_half_of_it_is() {
+        let of = |states: &[BlockState]| {
+            cell(&states.iter().map(|state| block(0, 0, 1, *state)).collect::<Vec<_>>()).retired
+        };
+        assert!(of(&[BlockState::Retired, BlockState::Free]));
+        assert!(!of(&[BlockState::Retired, BlockState::Free, BlockState::Closed]));
+    }
+
+    #[test]
+    fn stretches_break_at_the_end_of_a_row() {
+        let cell = |erase_count: f64| Cell { erase_count, retired: false };
+        let cells = [1.0, 2.0, 2.0, 2.0, 1.0].map(cell);
+        assert_eq!(stretches(&cells, 3, |cell| cell.erase_count == 2.0), [(1, 0, 2), (0, 1, 1)]);
+    }
+}

@@ -1,0 +1,22 @@
+//! Results as a page to look at and as a table for the terminal.
+//!
+//! The page is one file that needs nothing else: styles and pictures are inline, colors are CSS variables with a light
+//! and a dark set. Every picture is drawn for a wide and for a narrow screen and has its numbers in a table behind it.
+//! Reading and writing results is left to `results`.
+
+mod axis;
+mod chart;
+mod differences;
+mod distribution;
+mod figures;
+mod groups;
+mod map;
+mod numbers;
+mod page;
+mod words;
+
+pub use differences::differences;
+pub use page::render;
+
+#[cfg(test)]
+mod tests;

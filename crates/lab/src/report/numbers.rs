@@ -1,0 +1,114 @@
+//! Numbers for people.
+
+/// A number with `decimals` and commas between thousands.
+pub(super) fn grouped(value: f64, decimals: usize) -> String {
+    let text = format!("{:.decimals$}", value.abs());
+    let (whole, fraction) = text.split_once('.').map_or((text.as_str(), None), |(whole, part)| (whole, Some(part)));
+    let mut result = String::new();
+    if value < 0.0 && text.bytes().any(|digit| (b'1'..=b'9').contains(&digit)) {
+        result.push('\u{2212}');
+    }
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            result.push(',');
+        }
+        result.push(digit);
+    }
+    if let Some(fraction) = fraction {
+        result.push('.');
+        result.push_str(fraction);
+    }
+    result
+}
+
+/// A number with about three digits that count; a dash for one that is none.
+pub(super) fn short(value: f64) -> String {
+    if !value.is_finite() {
+        return "\u{2013}".to_owned();
+    }
+    let decimals = match value.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        0.0 => 0,
+        size if size >= 0.1 => 2,
+        size if size >= 0.01 => 3,
+        _ => 4,
+    };
+    grouped(value, decimals)
+}
+
+/// A count, or the mean of counts: without decimals where it has none.
+pub(super) fn counted(value: f64) -> String {
+    if value.fract() == 0.0 { grouped(value, 0) } else { short(value) }
+}
+
+/// [`short`], or a dash for nothing.
+pub(super) fn short_or_dash(value: Option<f64>) -> String {
+    short(value.unwrap_or(f64::NAN))
+}
+
+/// A whole number with commas.
+pub(super) fn count(value: u64) -> String {
+    grouped(value as f64, 0)
+}
+
+/// A share of one as a percentage.
+pub(super) fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    // Small shares, and those just short of all, would look like none and all.
+    let decimals = usize::from((1e-9..9.95).contains(&percent) || (99.0..99.95).contains(&percent));
+    if percent.is_finite() { format!("{}\u{a0}%", grouped(percent, decimals)) } else { short(percent) }
+}
+
+/// Traffic in decimal units, as endurance is rated: "1.23 TB".
+pub(super) fn traffic(bytes: f64) -> String {
+    scaled(bytes, 1000.0, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])
+}
+
+/// A capacity in binary units: "8 GiB".
+pub(super) fn capacity(bytes: u64) -> String {
+    scaled(bytes as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
+}
+
+fn scaled(bytes: f64, base: f64, units: &[&str]) -> String {
+    let mut value = bytes;
+    let mut unit = 0;
+    while value >= base && unit + 1 < units.len() {
+        value /= base;
+        unit += 1;
+    }
+    format!("{}\u{a0}{}", counted(value), units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        let table: [(String, &str); 19] = [
+            (grouped(1_234_567.0, 0), "1,234,567"),
+            (grouped(-1234.5, 1), "\u{2212}1,234.5"),
+            (grouped(-0.01, 1), "0.0"),
+            (short(0.0), "0"),
+            (short(2.345), "2.35"),
+            (short(34.21), "34.2"),
+            (short(99.97), "100"),
+            (short(5678.9), "5,679"),
+            (short(0.0123), "0.012"),
+            (short(f64::NAN), "\u{2013}"),
+            (counted(3.0), "3"),
+            (counted(3.5), "3.50"),
+            (percent(1.0), "100\u{a0}%"),
+            (percent(0.62), "62\u{a0}%"),
+            (percent(0.0512), "5.1\u{a0}%"),
+            (traffic(1_234_000_000_000.0), "1.23\u{a0}TB"),
+            (traffic(999.0), "999\u{a0}B"),
+            (capacity(8 << 30), "8\u{a0}GiB"),
+            (capacity(15 << 29), "7.50\u{a0}GiB"),
+        ];
+        for (found, expected) in table {
+            assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,393 @@
+//! The page around the pictures: what was run, the answer, key figures, tables and the scenario.
+
+use std::fmt::Write as _;
+
+use super::chart::Names;
+use super::distribution::distribution;
+use super::figures::{Figure, figures};
+use super::groups::{Group, Keys, differing, groups};
+use super::map::maps;
+use super::numbers::{capacity, percent, short_or_dash, traffic};
+use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval};
+use crate::results::{RunResult, Summary};
+
+const STYLE: &str = include_str!("style.css");
+/// What a page may weigh.
+const BYTES_MAX: usize = 1_000_000;
+/// Most scenarios that are printed whole.
+const SCENARIOS_MAX: usize = 12;
+/// Most groups that are told of in sentences above the table.
+const PARAGRAPHS_MAX: usize = 6;
+/// Most groups whose every figure is told in the table of key figures.
+const TOLD_MAX: usize = 64;
+
+/// Rows of text under headers; the first column names the row.
+pub(super) struct Table {
+    pub(super) headers: Vec<String>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+/// One page about one run, or about several laid over each other: HTML that needs nothing else, under 1 MB.
+///
+/// Runs that differ in their seed only are drawn as one with a band.
+pub fn render(runs: &[RunResult]) -> String {
+    let groups = groups(runs);
+    // Curves and maps are drawn as finely as the size allows.
+    let mut page = String::new();
+    for coarseness in [1, 2, 4, 8, 16] {
+        page = draw(&groups, coarseness);
+        if page.len() < BYTES_MAX {
+            break;
+        }
+    }
+    page
+}
+
+fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
+    let title = match groups {
+        [] => "wane report".to_owned(),
+        [group] => format!("{} \u{2013} wane report", group.label),
+        several => format!("{} runs \u{2013} wane report", several.len()),
+    };
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <body>\n<main>\n",
+        escape(&title)
+    );
+    page.push_str(&opening(groups));
+    page.push_str(&warnings(groups));
+    if let [group] = groups {
+        page.push_str(&tiles(group));
+    } else if !groups.is_empty() {
+        page.push_str(&side_by_side(groups));
+    }
+    page.push_str(&what_was_run(groups));
+    let pictures = figures(groups, coarseness).into_iter().chain(distribution(groups)).chain(maps(groups, coarseness));
+    for picture in pictures {
+        page.push_str(&figure(&picture));
+    }
+    page.push_str(&scenarios(groups));
+    page.push_str(&footer(groups));
+    page.push_str("</main>\n</body>\n</html>\n");
+    page
+}
+
+/// Text as HTML.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// Names of the groups beside their colors, where charts do not have them.
+pub(super) fn key(groups: &[Group<'_>], names: Names) -> String {
+    let class = match names {
+        Names::Beside => return String::new(),
+        Names::BesideWhenWide => "key narrow",
+        Names::InKey => "key",
+    };
+    let names = groups.iter().map(|group| format!("<span>{}{}</span>", swatch(group), escape(&group.label)));
+    format!("<p class=\"{class}\">{}</p>", names.collect::<String>())
+}
+
+fn swatch(group: &Group<'_>) -> String {
+    format!("<i class=\"swatch {}\"></i>", group.class())
+}
+
+fn opening(groups: &[Group<'_>]) -> String {
+    let mut text = String::from("<header>\n<p class=\"eyebrow\">wane report");
+    if let [group] = groups {
+        text.push_str(&format!(" \u{b7} {}", escape(&group.label)));
+    }
+    let _ = write!(text, "</p>\n<h1>{}</h1>\n", escape(&headline(groups)));
+    match groups {
+        [group] => {
+            for paragraph in paragraphs(group) {
+                let _ = writeln!(text, "<p class=\"lead\">{}</p>", escape(&paragraph));
+            }
+        }
+        several => {
+            text.push_str("<ul class=\"answers\">\n");
+            for group in several.iter().filter(|_| several.len() <= PARAGRAPHS_MAX) {
+                let told = life_in_words(group);
+                let _ = writeln!(
+                    text,
+                    "<li>{}<strong>{}.</strong> {}</li>",
+                    swatch(group),
+                    escape(&group.label),
+                    escape(&told)
+                );
+            }
+            text.push_str("</ul>\n");
+        }
+    }
+    text.push_str("</header>\n");
+    text
+}
+
+fn warnings(groups: &[Group<'_>]) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for (group, run) in groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run))) {
+        for warning in &run.summary.warnings {
+            let warning = if groups.len() > 1 { format!("{}: {warning}", group.label) } else { warning.clone() };
+            if !told.contains(&warning) {
+                told.push(warning);
+            }
+        }
+    }
+    if told.is_empty() {
+        return String::new();
+    }
+    let items: String = told.iter().take(20).map(|warning| format!("<li>{}</li>\n", escape(warning))).collect();
+    format!("<aside class=\"warnings\" aria-label=\"Warnings\"><p>To keep in mind</p><ul>\n{items}</ul></aside>\n")
+}
+
+/// The figures of one group, large.
+fn tiles(group: &Group<'_>) -> String {
+    let of = |figure: fn(&Summary) -> Option<f64>| with_interval(group.estimate(figure));
+    let amplification = &group.first().summary.write_amplification;
+    let erases = &group.first().summary.wear.erase_count;
+    let first = &group.first().summary;
+    let exported = |summary: &Summary| {
+        Some(summary.capacity.logical_bytes_exported as f64 / summary.capacity.logical_bytes_initial.max(1) as f64)
+    };
+    let tiles = [
+        (
+            "drive writes",
+            of(life),
+            traffic(group.mean(|summary| Some(summary.host.bytes_written as f64)).unwrap_or(0.0)),
+        ),
+        (
+            "write amplification",
+            of(|summary| summary.write_amplification.total),
+            format!(
+                "GC {}, wear leveling {}",
+                short_or_dash(amplification.gc),
+                short_or_dash(amplification.wear_leveling)
+            ),
+        ),
+        (
+            "median erase count",
+            of(|summary| Some(f64::from(summary.wear.erase_count.p50))),
+            format!("{} to {}; Jain {}", erases.min, erases.max, jain_in_digits(first.wear.jain_index)),
+        ),
+        (
+            "capacity at the end",
+            percent(group.mean(exported).unwrap_or(1.0)),
+            format!("of {}", capacity(first.capacity.logical_bytes_initial)),
+        ),
+    ];
+    let tiles: String = tiles
+        .iter()
+        .map(|(name, value, note)| {
+            format!("<div><dt>{name}</dt><dd>{}<small>{}</small></dd></div>\n", escape(value), escape(note))
+        })
+        .collect();
+    format!("<dl class=\"tiles\">\n{tiles}</dl>\n")
+}
+
+/// The figures of several groups, a row each; a card each on a narrow screen.
+fn side_by_side(groups: &[Group<'_>]) -> String {
+    const NAMES: [&str; 8] = [
+        "run",
+        "ended by",
+        "drive writes",
+        "host wrote",
+        "WAF",
+        "median erases",
+        "Jain\u{2019}s index",
+        "capacity left",
+    ];
+    let head: String = NAMES.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
+    let mut rows = String::new();
+    for group in groups.iter().take(TOLD_MAX) {
+        let of = |figure: fn(&Summary) -> Option<f64>| with_interval(group.estimate(figure));
+        let left = |summary: &Summary| {
+            Some(summary.capacity.logical_bytes_exported as f64 / summary.capacity.logical_bytes_initial.max(1) as f64)
+        };
+        let cells = [
+            ends(group),
+            of(life),
+            traffic(group.mean(|summary| Some(summary.host.bytes_written as f64)).unwrap_or(0.0)),
+            of(|summary| summary.write_amplification.total),
+            of(|summary| Some(f64::from(summary.wear.erase_count.p50))),
+            group.mean(|summary| Some(summary.wear.jain_index)).map_or_else(String::new, jain_in_digits),
+            percent(group.mean(left).unwrap_or(1.0)),
+        ];
+        let seeds =
+            if group.runs.len() > 1 { format!(" <small>{} seeds</small>", group.runs.len()) } else { String::new() };
+        let _ = write!(rows, "<tr><th scope=\"row\">{}{}{seeds}</th>", swatch(group), escape(&group.label));
+        for (name, cell) in NAMES[1..].iter().zip(&cells) {
+            let _ = write!(rows, "<td data-name=\"{name}\">{}</td>", escape(cell));
+        }
+        rows.push_str("</tr>\n");
+    }
+    let rest = groups.len().saturating_sub(TOLD_MAX);
+    let rest =
+        if rest > 0 { format!("<p class=\"caption\">{rest} more runs are drawn below.</p>\n") } else { String::new() };
+    format!("<table class=\"cards\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n{rest}")
+}
+
+/// What all runs share, and where their settings differ.
+fn what_was_run(groups: &[Group<'_>]) -> String {
+    let Some(first) = groups.first() else { return String::new() };
+    let apart = differing(&groups.iter().map(|group| &group.keys).collect::<Vec<_>>());
+    let common: Keys = first
+        .keys
+        .iter()
+        .filter(|(key, _)| !apart.contains(key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let mut text = String::from("<section>\n<h2>What was run</h2>\n");
+    let setting = |(name, value): &(String, String)| format!("<span>{}</span> {}", escape(name), escape(value));
+    let facts: String = sections(&common)
+        .iter()
+        .map(|(name, settings)| {
+            let told: Vec<String> = settings.iter().map(setting).collect();
+            format!("<div><dt>{}</dt><dd>{}</dd></div>\n", escape(name), told.join(" \u{b7} "))
+        })
+        .collect();
+    if !facts.is_empty() {
+        let _ = writeln!(text, "<dl class=\"facts\">\n{facts}</dl>");
+    }
+    if !apart.is_empty() {
+        let mut headers = vec!["setting that differs".to_owned()];
+        headers.extend(groups.iter().take(SCENARIOS_MAX).map(|group| group.label.clone()));
+        let rows = apart.iter().map(|key| {
+            let values = groups.iter().take(SCENARIOS_MAX);
+            let values = values.map(|group| group.keys.get(key).cloned().unwrap_or_else(|| "\u{2013}".to_owned()));
+            std::iter::once(key.clone()).chain(values).collect()
+        });
+        text.push_str(&table(&Table { headers, rows: rows.collect() }, "settings"));
+    }
+    text.push_str("</section>\n");
+    text
+}
+
+/// Settings as names and values by the first part of their keys; the parameters of a policy stand in brackets behind its
+/// name: gc, "greedy (tie oldest)".
+fn sections(keys: &Keys) -> Vec<(String, Vec<(String, String)>)> {
+    let mut sections: Vec<(String, Vec<(String, String)>)> = Vec::new();
+    for (key, value) in keys {
+        let (section, name) = key.split_once('.').unwrap_or(("run", key));
+        let policy = name.rsplit_once('.').filter(|(owner, _)| keys.contains_key(&format!("{section}.{owner}.policy")));
+        let setting = match policy {
+            Some((owner, "policy")) => (owner.replace('.', " "), value.clone() + &parameters(keys, section, owner)),
+            Some(_) => continue,
+            None => (name.replace('.', " "), value.clone()),
+        };
+        match sections.iter_mut().find(|(known, _)| known == section) {
+            Some((_, settings)) => settings.push(setting),
+            None => sections.push((section.to_owned(), vec![setting])),
+        }
+    }
+    sections
+}
+
+fn parameters(keys: &Keys, section: &str, owner: &str) -> String {
+    let prefix = format!("{section}.{owner}.");
+    let parameters: Vec<String> = keys
+        .iter()
+        .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)))
+        .filter(|(name, _)| *name != "policy")
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    if parameters.is_empty() { String::new() } else { format!(" ({})", parameters.join(", ")) }
+}
+
+fn figure(figure: &Figure) -> String {
+    format!(
+        "<section>\n<h2>{}</h2>\n<figure>\n<figcaption class=\"caption\">{}</figcaption>\n{}\n</figure>\n\
+         <details><summary>Numbers</summary>\n{}</details>\n</section>\n",
+        figure.heading,
+        escape(&figure.caption),
+        figure.picture,
+        table(&figure.table, "numbers"),
+    )
+}
+
+/// A table that scrolls by itself where it is wider than the screen.
+fn table(table: &Table, class: &str) -> String {
+    let head: String = table.headers.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
+    let row = |cells: &Vec<String>| {
+        let cells = cells.iter().enumerate().map(|(index, cell)| {
+            let cell = escape(cell);
+            if index == 0 { format!("<th scope=\"row\">{cell}</th>") } else { format!("<td>{cell}</td>") }
+        });
+        format!("<tr>{}</tr>\n", cells.collect::<String>())
+    };
+    let rows: String = table.rows.iter().map(row).collect();
+    format!(
+        "<div class=\"scroll\" tabindex=\"0\"><table class=\"{class}\">\n<thead><tr>{head}</tr></thead>\n\
+         <tbody>\n{rows}</tbody>\n</table></div>\n"
+    )
+}
+
+fn scenarios(groups: &[Group<'_>]) -> String {
+    let mut text = String::new();
+    for group in groups.iter().take(SCENARIOS_MAX) {
+        let name = if groups.len() > 1 { format!(": {}", escape(&group.label)) } else { String::new() };
+        let _ = writeln!(
+            text,
+            "<details><summary>Resolved scenario{name}</summary>\n<pre>{}</pre></details>",
+            escape(&group.first().scenario_toml)
+        );
+    }
+    if text.is_empty() { text } else { format!("<section>\n<h2>To run it again</h2>\n{text}</section>\n") }
+}
+
+fn footer(groups: &[Group<'_>]) -> String {
+    let lines: String = groups
+        .iter()
+        .take(TOLD_MAX)
+        .map(|group| {
+            let seeds: Vec<String> = group.runs.iter().map(|run| run.summary.run.seed.to_string()).collect();
+            let first = &group.first().summary;
+            format!(
+                "<p>{}: scenario {}, seed {}, wane {}, {} s</p>\n",
+                escape(&group.label),
+                escape(&first.scenario.hash),
+                seeds.join(", "),
+                escape(&first.run.version),
+                short_or_dash(group.mean(|summary| Some(summary.run.wall_seconds))),
+            )
+        })
+        .collect();
+    format!("<footer>\n{lines}</footer>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_gathered_by_section_and_policy() {
+        let keys: Keys = [
+            ("drive.page-size", "4 KiB"),
+            ("ftl.gc.policy", "greedy"),
+            ("ftl.gc.tie", "oldest"),
+            ("ftl.gc-reserve", "7"),
+            ("workload.1.share", "0.5"),
+        ]
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+        let told = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let expected = [
+            ("drive".to_owned(), vec![told("page-size", "4 KiB")]),
+            ("ftl".to_owned(), vec![told("gc-reserve", "7"), told("gc", "greedy (tie oldest)")]),
+            ("workload".to_owned(), vec![told("1 share", "0.5")]),
+        ];
+        assert_eq!(sections(&keys), expected);
+    }
+}

@@ -1,0 +1,251 @@
+//! The answer in words: how long a drive lived, why it ended, what writing cost and how even its wear is.
+
+use super::groups::Group;
+use super::numbers::{count, counted, percent, short, traffic};
+use crate::results::{EndCause, EndReason, Estimate, Summary};
+
+/// The answer in one line.
+pub(super) fn headline(groups: &[Group<'_>]) -> String {
+    match groups {
+        [] => "Nothing was run".to_owned(),
+        [group] => alone(group),
+        _ => longest(groups),
+    }
+}
+
+fn alone(group: &Group<'_>) -> String {
+    let life = counted(group.mean(life).unwrap_or(0.0));
+    match reason(group) {
+        Some(EndReason::EndOfLife) => format!("The drive lived for {life} drive writes"),
+        Some(EndReason::Interrupted) => format!("Interrupted after {life} drive writes"),
+        _ => format!("After {life} drive writes the run was over"),
+    }
+}
+
+/// Compares lives where every drive lived to its end; otherwise only counts the runs.
+fn longest(groups: &[Group<'_>]) -> String {
+    let mut lives: Vec<(f64, &str)> =
+        groups.iter().filter_map(|group| Some((group.mean(life)?, group.label.as_str()))).collect();
+    let complete = groups.iter().all(|group| reason(group) == Some(EndReason::EndOfLife));
+    lives.sort_by(|left, right| right.0.total_cmp(&left.0));
+    let (best, worst) = (lives[0], lives[lives.len() - 1]);
+    if !complete || worst.0 <= 0.0 {
+        return format!("{} runs side by side", groups.len());
+    }
+    let ratio = best.0 / worst.0;
+    if ratio < 1.01 {
+        return format!("{} drives lived equally long: {} drive writes", groups.len(), counted(best.0));
+    }
+    format!("\u{201c}{}\u{201d} lived {} times as long as \u{201c}{}\u{201d}", best.1, short(ratio), worst.1)
+}
+
+/// Everything about one group, a paragraph each.
+pub(super) fn paragraphs(group: &Group<'_>) -> Vec<String> {
+    [Some(life_in_words(group)), amplification_in_words(group), Some(wear_in_words(group)), capacity_in_words(group)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+pub(super) fn life_in_words(group: &Group<'_>) -> String {
+    let life = with_interval(group.estimate(life));
+    let data = traffic(group.mean(|summary| Some(summary.host.bytes_written as f64)).unwrap_or(0.0));
+    let wrote = format!("The host wrote {life} drive writes ({data})");
+    let cause = group.first().summary.end.cause.map(cause_in_words);
+    let told = match (reason(group), cause) {
+        (Some(EndReason::EndOfLife), Some(cause)) => {
+            format!("{wrote} until the drive reached its end of life: {cause}.")
+        }
+        (Some(EndReason::EndOfLife), None) => format!("{wrote} until the drive reached its end of life."),
+        (Some(EndReason::Interrupted), _) => {
+            format!("{wrote} before the run was interrupted; these are the results so far.")
+        }
+        (Some(EndReason::DriveWrites), _) => format!("{wrote}, as many as asked for; the drive was still alive."),
+        (Some(EndReason::Requests), _) => format!("{wrote} in the requests asked for; the drive was still alive."),
+        (Some(EndReason::TraceEnd), _) => format!("{wrote} until the trace ran out; the drive was still alive."),
+        (None, _) => format!("{wrote} on the mean; the seeds ended differently ({}).", ends(group)),
+    };
+    match group.runs.len() {
+        1 => told,
+        seeds => format!("{told} These are means of {seeds} seeds with 95 % intervals."),
+    }
+}
+
+fn amplification_in_words(group: &Group<'_>) -> Option<String> {
+    let total = group.estimate(|summary| summary.write_amplification.total)?;
+    let gc = group.mean(|summary| summary.write_amplification.gc).unwrap_or(1.0) - 1.0;
+    let leveling = group.mean(|summary| summary.write_amplification.wear_leveling).unwrap_or(0.0);
+    let rest = total.mean - 1.0 - gc - leveling;
+    let mut causes = vec![format!("{} of them for garbage collection", short(gc.max(0.0)))];
+    if leveling > 0.0 {
+        causes.push(format!("{} for wear leveling", short(leveling)));
+    }
+    if rest > 5e-4 {
+        causes.push(format!("{} for padding and the file system", short(rest)));
+    }
+    let last = group.mean(|summary| summary.write_amplification.last_drive_write.total);
+    let last = last.map_or(String::new(), |last| format!(" In the last drive write it was {}.", short(last)));
+    Some(format!(
+        "Each page that the host wrote cost {} flash pages, {}.{last}",
+        with_interval(Some(total)),
+        listed(&causes)
+    ))
+}
+
+fn wear_in_words(group: &Group<'_>) -> String {
+    let of = |figure: fn(&Summary) -> f64| group.mean(|summary| Some(figure(summary))).unwrap_or(0.0);
+    let (mean, sd) = (of(|summary| summary.wear.erase_count.mean), of(|summary| summary.wear.erase_count.sd));
+    let variation = if mean > 0.0 { sd / mean } else { 0.0 };
+    let evenness = match variation {
+        low if low < 0.03 => "very even",
+        low if low < 0.1 => "even",
+        low if low < 0.25 => "somewhat uneven",
+        low if low < 0.5 => "uneven",
+        _ => "very uneven",
+    };
+    let (least, median) =
+        (of(|summary| f64::from(summary.wear.erase_count.min)), of(|summary| f64::from(summary.wear.erase_count.p50)));
+    let (most, jain) = (of(|summary| f64::from(summary.wear.erase_count.max)), of(|summary| summary.wear.jain_index));
+    let rated = group.endurance().map_or(String::new(), |rated| format!(" of {} rated", counted(rated)));
+    format!(
+        "Wear is {evenness}: the least worn block was erased {} times, the median {} and the most worn {} times{rated}; \
+         blocks deviate by {} from the mean, and Jain\u{2019}s index is {}.",
+        counted(least),
+        counted(median),
+        counted(most),
+        percent(variation),
+        jain_in_digits(jain),
+    )
+}
+
+fn capacity_in_words(group: &Group<'_>) -> Option<String> {
+    let share = group.mean(|summary| {
+        let capacity = &summary.capacity;
+        Some(capacity.logical_bytes_exported as f64 / capacity.logical_bytes_initial.max(1) as f64)
+    })?;
+    let retired = group.mean(|summary| Some(summary.wear.blocks_retired as f64))?;
+    let blocks = group.first().blocks.len();
+    let of = if blocks > 0 { format!(" of {}", count(blocks as u64)) } else { String::new() };
+    let retired = format!("{}{of} blocks had retired", counted(retired));
+    Some(if share >= 1.0 {
+        format!("It exported its full capacity to the end, when {retired}.")
+    } else {
+        format!("At the end it still exported {} of its first capacity, and {retired}.", percent(share))
+    })
+}
+
+/// Jain's index, which tells most near 1: with as many digits as keep it apart from 1.
+pub(super) fn jain_in_digits(jain: f64) -> String {
+    let told = |decimals| super::numbers::grouped(jain, decimals);
+    let digits = (3..6).find(|digits| jain >= 1.0 || !told(*digits).starts_with('1'));
+    told(digits.unwrap_or(6))
+}
+
+/// Why a group ended, in a few words.
+pub(super) fn ends(group: &Group<'_>) -> String {
+    let mut told: Vec<String> = group
+        .runs
+        .iter()
+        .map(|run| match (run.summary.end.reason, run.summary.end.cause) {
+            (EndReason::EndOfLife, Some(cause)) => cause.name().replace('-', " "),
+            (reason, _) => reason.name().replace('-', " "),
+        })
+        .collect();
+    told.sort();
+    told.dedup();
+    told.join(", ")
+}
+
+const fn cause_in_words(cause: EndCause) -> &'static str {
+    match cause {
+        EndCause::SpareExhausted => "as many blocks had retired as it had to spare",
+        EndCause::NoFreeBlock => "no free block was left to write to",
+        EndCause::NoVictim => "garbage collection found no block that it could reclaim",
+        EndCause::FootprintDoesNotFit => "the data in use no longer fit what it could export",
+        EndCause::RelocationBound => "the file system had relocated as much as it was allowed to",
+    }
+}
+
+/// The reason that all seeds share.
+fn reason(group: &Group<'_>) -> Option<EndReason> {
+    let first = group.first().summary.end.reason;
+    group.runs.iter().all(|run| run.summary.end.reason == first).then_some(first)
+}
+
+pub(super) const fn life(summary: &Summary) -> Option<f64> {
+    Some(summary.end.at_drive_writes)
+}
+
+/// A mean, with its interval where there is one.
+pub(super) fn with_interval(estimate: Option<Estimate>) -> String {
+    match estimate {
+        None => short(f64::NAN),
+        Some(estimate) if estimate.half_width.is_finite() && estimate.half_width > 0.0 => {
+            format!("{} \u{b1} {}", short(estimate.mean), short(estimate.half_width))
+        }
+        Some(estimate) => counted(estimate.mean),
+    }
+}
+
+/// "a, b and c".
+fn listed(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::groups::groups;
+    use crate::results::{MadeUp, RunResult, made_up};
+
+    fn run(name: &'static str, variant: bool, seed: u64) -> RunResult {
+        made_up(MadeUp { name, seed, blocks: 64, rows: 40, variant, leveled: false })
+    }
+
+    #[test]
+    fn the_headline_answers_the_question() {
+        let mut stopped = run("fixed", false, 1);
+        stopped.summary.end.reason = EndReason::Interrupted;
+        let mut longer = run("longer", true, 1);
+        longer.summary.end.at_drive_writes = 2.0 * run("fixed", false, 1).summary.end.at_drive_writes;
+        let table = [
+            (vec![], "Nothing was run"),
+            (vec![run("fixed", false, 1)], "The drive lived for 39 drive writes"),
+            (vec![stopped.clone()], "Interrupted after 39 drive writes"),
+            (
+                vec![run("fixed", false, 1), longer],
+                "\u{201c}longer\u{201d} lived 2.00 times as long as \u{201c}fixed\u{201d}",
+            ),
+            (vec![run("fixed", false, 1), run("other", true, 1)], "2 drives lived equally long: 39 drive writes"),
+            (vec![stopped, run("other", true, 1)], "2 runs side by side"),
+        ];
+        for (runs, expected) in table {
+            assert_eq!(headline(&groups(&runs)), expected);
+        }
+    }
+
+    #[test]
+    fn an_index_below_one_is_never_told_as_one() {
+        for (jain, expected) in [(1.0, "1.000"), (0.9123, "0.912"), (0.9996, "0.9996"), (0.99997, "0.99997")] {
+            assert_eq!(jain_in_digits(jain), expected);
+        }
+    }
+
+    #[test]
+    fn the_end_is_told_with_its_cause() {
+        let runs = [run("fixed", false, 1)];
+        let told = paragraphs(&groups(&runs)[0]).join(" ");
+        for part in
+            ["39 drive writes", "as many blocks had retired as it had to spare", "for garbage collection", "Wear is"]
+        {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        let seeds = [run("fixed", false, 1), run("fixed", false, 2)];
+        let told = paragraphs(&groups(&seeds)[0]).join(" ");
+        assert!(told.contains("means of 2 seeds") && told.contains('\u{b1}'), "{told}");
+    }
+}

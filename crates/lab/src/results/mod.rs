@@ -1,0 +1,31 @@
+//! What a run leaves behind: counters, the wear of its blocks, a timeline, a summary, and the folder that keeps them.
+//!
+//! Everything here is a plain value that the run fills in. Running, and the pictures made of results, are left to
+//! others. Names of keys and columns are stable and documented in `docs/src/results.md`.
+
+mod counters;
+mod folder;
+mod grid;
+mod statistics;
+mod summary;
+mod tables;
+mod timeline;
+mod wear;
+
+pub use counters::{Counters, WriteAmplification, write_amplification};
+pub use folder::{Folder, ResultError, RunResult};
+pub use grid::{GRID_LEAVES, GridCell, grid_csv};
+pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975};
+pub use summary::{
+    BlocksErased, Capacity, End, EndCause, EndReason, Flash, Gc, Host, PagesProgrammed, Run, Scenario, Summary,
+    SummaryWriteAmplification, Wear,
+};
+pub(crate) use timeline::windows;
+pub use timeline::{Row, TIMELINE_ROWS_MAX, Timeline};
+pub use wear::{BlockRow, BlockState, EraseCounts, WearSnapshot, jain_index};
+
+#[cfg(test)]
+pub(crate) use test_runs::{MadeUp, made_up, test_run};
+
+#[cfg(test)]
+mod test_runs;

@@ -1,0 +1,244 @@
+//! The summary of a run: `summary.json`, and what `wane run --json` prints.
+//!
+//! Fields stand in the order in which they are written. Ratios are null where they are undefined. Everything under
+//! `run` may differ between two runs of the same scenario; nothing else may.
+
+use serde::{Deserialize, Serialize};
+
+use super::{EraseCounts, WriteAmplification};
+
+/// A run in numbers. Pages are mapping units; counts start after preconditioning, `wear` includes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Which scenario was run.
+    pub scenario: Scenario,
+    /// What the host did.
+    pub host: Host,
+    /// What the flash did.
+    pub flash: Flash,
+    /// Flash pages programmed per host page.
+    pub write_amplification: SummaryWriteAmplification,
+    /// Garbage collection.
+    pub gc: Gc,
+    /// Erase counts over all physical blocks, retired ones included.
+    pub wear: Wear,
+    /// What the drive holds.
+    pub capacity: Capacity,
+    /// How the run ended.
+    pub end: End,
+    /// What the reader of these numbers should know.
+    pub warnings: Vec<String>,
+    /// What may differ between two runs of the same scenario.
+    pub run: Run,
+}
+
+/// `scenario.*`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// A name for people: of the scenario file, the experiment or the grid cell.
+    pub name: String,
+    /// Hash of the resolved scenario.
+    pub hash: String,
+}
+
+/// `host.*`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Host {
+    /// Pages written.
+    pub pages_written: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+    /// Pages written over the logical pages of the new drive.
+    pub drive_writes: f64,
+    /// Pages read.
+    pub pages_read: u64,
+    /// Pages among those read that held no data.
+    pub pages_read_unmapped: u64,
+    /// Pages given up.
+    pub pages_trimmed: u64,
+}
+
+/// `flash.*`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flash {
+    /// Pages programmed, by cause.
+    pub pages_programmed: PagesProgrammed,
+    /// Program commands: fewer than pages where a flash page holds several mapping units.
+    pub program_operations: u64,
+    /// Blocks erased, by cause.
+    pub blocks_erased: BlocksErased,
+}
+
+/// `flash.pages_programmed.*`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PagesProgrammed {
+    /// For host writes.
+    pub host: u64,
+    /// Relocated by garbage collection.
+    pub gc: u64,
+    /// Relocated by wear leveling.
+    pub wear_leveling: u64,
+    /// Relocated by the file system when the drive shrank.
+    pub file_system: u64,
+    /// Left empty in flash pages that were closed before they were full.
+    pub padding: u64,
+    /// All of these.
+    pub total: u64,
+}
+
+/// `flash.blocks_erased.*`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlocksErased {
+    /// By garbage collection.
+    pub gc: u64,
+    /// By wear leveling.
+    pub wear_leveling: u64,
+    /// Both.
+    pub total: u64,
+}
+
+/// `write_amplification.*`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SummaryWriteAmplification {
+    /// (host + garbage collection) / host.
+    pub gc: Option<f64>,
+    /// Wear leveling / host.
+    pub wear_leveling: Option<f64>,
+    /// Every cause / host.
+    pub total: Option<f64>,
+    /// The same over the last full drive write, or over the whole run where it was shorter.
+    pub last_drive_write: WriteAmplification,
+}
+
+impl SummaryWriteAmplification {
+    /// Joins the figures of the whole run and of its last drive write.
+    pub const fn new(whole: WriteAmplification, last_drive_write: WriteAmplification) -> Self {
+        Self { gc: whole.gc, wear_leveling: whole.wear_leveling, total: whole.total, last_drive_write }
+    }
+}
+
+/// `gc.*`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Gc {
+    /// Blocks chosen.
+    pub victims: u64,
+    /// Valid pages in a chosen block; null without victims.
+    pub valid_pages_per_victim_mean: Option<f64>,
+}
+
+/// `wear.*`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Wear {
+    /// Erases of a block.
+    pub erase_count: EraseCounts,
+    /// Mean erase count when counting began.
+    pub erase_count_mean_at_start: f64,
+    /// Jain's fairness index of the erase counts: 1 when all are equal.
+    pub jain_index: f64,
+    /// Blocks out of service.
+    pub blocks_retired: u64,
+}
+
+/// `capacity.*`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capacity {
+    /// Bytes that the new drive exports.
+    pub logical_bytes_initial: u64,
+    /// Bytes that the drive exports at the end.
+    pub logical_bytes_exported: u64,
+    /// Bytes of the blocks still in service.
+    pub physical_bytes_usable: u64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndReason {
+    /// The drive writes asked for were made.
+    DriveWrites,
+    /// The requests asked for were served.
+    Requests,
+    /// The trace ran out.
+    TraceEnd,
+    /// The drive died.
+    EndOfLife,
+    /// The user stopped the run.
+    Interrupted,
+}
+
+/// What a drive died of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndCause {
+    /// As many blocks retired as the drive had to spare.
+    SpareExhausted,
+    /// Nothing left to write to.
+    NoFreeBlock,
+    /// Nothing that garbage collection could reclaim.
+    NoVictim,
+    /// The data in use exceed what the drive still exports.
+    FootprintDoesNotFit,
+    /// The file system relocated as much as it was allowed to.
+    RelocationBound,
+}
+
+/// `end.*`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct End {
+    /// Why the run ended.
+    pub reason: EndReason,
+    /// What the drive died of; null when it lives.
+    pub cause: Option<EndCause>,
+    /// Drive writes at the end.
+    pub at_drive_writes: f64,
+}
+
+/// `run.*`: what may differ between two runs of the same scenario.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Root of all random streams.
+    pub seed: u64,
+    /// Seconds that the run took.
+    pub wall_seconds: f64,
+    /// Flash pages programmed a second, over the measured phase; null when it took no time.
+    pub flash_pages_programmed_per_second: Option<f64>,
+    /// Most memory that the process held; null where the system does not tell.
+    pub peak_memory_bytes: Option<u64>,
+    /// Version of the program.
+    pub version: String,
+}
+
+impl Summary {
+    /// The summary as it is kept: indented JSON with a line end.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a summary holds only strings and numbers");
+        text.push('\n');
+        text
+    }
+}
+
+impl EndReason {
+    /// The name in `summary.json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DriveWrites => "drive-writes",
+            Self::Requests => "requests",
+            Self::TraceEnd => "trace-end",
+            Self::EndOfLife => "end-of-life",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+impl EndCause {
+    /// The name in `summary.json`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SpareExhausted => "spare-exhausted",
+            Self::NoFreeBlock => "no-free-block",
+            Self::NoVictim => "no-victim",
+            Self::FootprintDoesNotFit => "footprint-does-not-fit",
+            Self::RelocationBound => "relocation-bound",
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The two tables of a result, as Parquet and as CSV.
+//!
+//! A table is a list of named columns; Parquet and CSV are written from the same list, so that they cannot differ. The
+//! files are small (2,048 rows, or one row a block): one row group, no compression, read back whole.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::Encoding;
+use parquet::column::reader::ColumnReader;
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use super::timeline::windows;
+use super::{BlockRow, BlockState, Counters, EraseCounts, Row};
+
+/// Values of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Values {
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    F64(Vec<f64>),
+    /// May be null.
+    Ratio(Vec<Option<f64>>),
+    Text(Vec<&'static str>),
+}
+
+pub(super) struct Column {
+    name: String,
+    values: Values,
+}
+
+fn column(name: &str, values: Values) -> Column {
+    Column { name: name.to_owned(), values }
+}
+
+/// The columns of `timeline.parquet` and `timeline.csv`.
+pub(super) fn timeline_columns(rows: &[Row]) -> Vec<Column> {
+    let mut columns = vec![
+        column("drive_writes", Values::F64(rows.iter().map(|row| row.drive_writes).collect())),
+        column("phase", Values::U32(rows.iter().map(|row| row.phase).collect())),
+    ];
+    for (index, (name, _)) in Counters::default().named().iter().enumerate() {
+        columns.push(column(name, Values::U64(rows.iter().map(|row| row.counters.named()[index].1).collect())));
+    }
+    let of_interval = windows(rows);
+    columns.push(column("write_amplification_gc", Values::Ratio(of_interval.iter().map(|at| at.gc).collect())));
+    let wear_leveling = of_interval.iter().map(|at| at.wear_leveling).collect();
+    columns.push(column("write_amplification_wear_leveling", Values::Ratio(wear_leveling)));
+    columns.push(column("write_amplification_total", Values::Ratio(of_interval.iter().map(|at| at.total).collect())));
+    for (index, (name, _)) in EraseCounts::default().named().iter().enumerate() {
+        let values = rows.iter().map(|row| row.erase_count.named()[index].1).collect();
+        columns.push(column(&format!("erase_count_{name}"), Values::U32(values)));
+    }
+    columns.push(column("erase_count_mean", Values::F64(rows.iter().map(|row| row.erase_count.mean).collect())));
+    columns.push(column("erase_count_sd", Values::F64(rows.iter().map(|row| row.erase_count.sd).collect())));
+    columns.push(column("blocks_retired", Values::U32(rows.iter().map(|row| row.blocks_retired).collect())));
+    columns.push(column("logical_bytes_exported", Values::U64(rows.iter().map(|row| row.exported_bytes).collect())));
+    columns
+}
+
+/// The columns of `blocks.parquet`.
+pub(super) fn block_columns(rows: &[BlockRow]) -> Vec<Column> {
+    let number = |name: &str, of: fn(&BlockRow) -> u32| column(name, Values::U32(rows.iter().map(of).collect()));
+    vec![
+        number("block", |row| row.block),
+        number("channel", |row| row.channel),
+        number("die", |row| row.die),
+        number("plane", |row| row.plane),
+        number("erase_count", |row| row.erase_count),
+        number("valid_pages", |row| row.valid_units),
+        column("state", Values::Text(rows.iter().map(|row| row.state.name()).collect())),
+    ]
+}
+
+/// The table as CSV: a header, a line a row, nothing for null.
+pub(super) fn to_csv(columns: &[Column]) -> String {
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let mut text = names.join(",");
+    text.push('\n');
+    for row in 0..columns.first().map_or(0, |column| column.values.len()) {
+        for (index, column) in columns.iter().enumerate() {
+            if index > 0 {
+                text.push(',');
+            }
+            let written = match &column.values {
+                Values::U32(values) => write!(text, "{}", values[row]),
+                Values::U64(values) => write!(text, "{}", values[row]),
+                Values::F64(values) => write!(text, "{}", values[row]),
+                Values::Ratio(values) => values[row].map_or(Ok(()), |value| write!(text, "{value}")),
+                Values::Text(values) => write!(text, "{}", values[row]),
+            };
+            written.expect("a String takes any text");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+impl Values {
+    fn len(&self) -> usize {
+        match self {
+            Self::U32(values) => values.len(),
+            Self::U64(values) => values.len(),
+            Self::F64(values) => values.len(),
+            Self::Ratio(values) => values.len(),
+            Self::Text(values) => values.len(),
+        }
+    }
+
+    fn schema(&self, name: &str) -> String {
+        match self {
+            Self::U32(_) => format!("required int32 {name} (integer(32,false));"),
+            Self::U64(_) => format!("required int64 {name} (integer(64,false));"),
+            Self::F64(_) => format!("required double {name};"),
+            Self::Ratio(_) => format!("optional double {name};"),
+            Self::Text(_) => format!("required byte_array {name} (string);"),
+        }
+    }
+}
+
+/// Writes `columns` to `sink` as Parquet, with `metadata` in the footer.
+pub(super) fn write_parquet<W: Write + Send>(
+    sink: W,
+    columns: &[Column],
+    metadata: &[(&str, &str)],
+) -> Result<(), ParquetError> {
+    let fields: String = columns.iter().map(|column| column.values.schema(&column.name)).collect();
+    let schema = Arc::new(parse_message_type(&format!("message wane {{ {fields} }}"))?);
+    let pairs = metadata.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), (*value).to_owned())).collect();
+    let properties = WriterProperties::builder()
+        .set_created_by(format!("wane {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(pairs))
+        .set_encoding(Encoding::PLAIN)
+        .build();
+    let mut file = SerializedFileWriter::new(sink, schema, Arc::new(properties))?;
+    let mut group = file.next_row_group()?;
+    for column in columns {
+        write_column(&mut group, &column.values)?;
+    }
+    group.close()?;
+    file.close()?;
+    Ok(())
+}
+
+fn write_column<W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &Values,
+) -> Result<(), ParquetError> {
+    let mut column = group.next_column()?.expect("the schema has a field a column");
+    match values {
+        Values::U32(values) => {
+            let signed: Vec<i32> = values.iter().map(|value| value.cast_signed()).collect();
+            column.typed::<Int32Type>().write_batch(&signed, None, None)?;
+        }
+        Values::U64(values) => {
+            let signed: Vec<i64> = values.iter().map(|value| value.cast_signed()).collect();
+            column.typed::<Int64Type>().write_batch(&signed, None, None)?;
+        }
+        Values::F64(values) => {
+            column.typed::<DoubleType>().write_batch(values, None, None)?;
+        }
+        Values::Ratio(values) => {
+            let present: Vec<f64> = values.iter().copied().flatten().collect();
+            let levels: Vec<i16> = values.iter().map(|value| i16::from(value.is_some())).collect();
+            column.typed::<DoubleType>().write_batch(&present, Some(&levels), None)?;
+        }
+        Values::Text(values) => {
+            let texts: Vec<ByteArray> = values.iter().map(|text| ByteArray::from(*text)).collect();
+            column.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
+        }
+    }
+    column.close()
+}
+
+/// A Parquet file that this module wrote, opened to be read.
+pub(super) struct Table {
+    file: SerializedFileReader<File>,
+}
+
+impl Table {
+    /// Opens the file.
+    pub(super) fn open(path: &Path) -> Result<Self, String> {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        Ok(Self { file: SerializedFileReader::new(file).map_err(|error| error.to_string())? })
+    }
+
+    fn rows(&self) -> usize {
+        usize::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
+    }
+
+    fn complete<T>(&self, name: &str, values: Vec<T>) -> Result<Vec<T>, String> {
+        let (found, rows) = (values.len(), self.rows());
+        if found == rows { Ok(values) } else { Err(format!("its column '{name}' has {found} values in {rows} rows")) }
+    }
+
+    fn reader(&self, group: usize, name: &str) -> Result<ColumnReader, String> {
+        let schema = self.file.metadata().file_metadata().schema_descr();
+        let index = schema.columns().iter().position(|column| column.name() == name);
+        let index = index.ok_or_else(|| format!("it has no column '{name}'"))?;
+        let group = self.file.get_row_group(group).map_err(|error| error.to_string())?;
+        group.get_column_reader(index).map_err(|error| error.to_string())
+    }
+
+    fn u64s(&self, name: &str) -> Result<Vec<u64>, String> {
+        let (mut narrow, mut wide) = (Vec::new(), Vec::new());
+        for group in 0..self.file.num_row_groups() {
+            let read = match self.reader(group, name)? {
+                ColumnReader::Int32ColumnReader(mut reader) => {
+                    reader.read_records(self.rows(), None, None, &mut narrow).map(drop)
+                }
+                ColumnReader::Int64ColumnReader(mut reader) => {
+                    reader.read_records(self.rows(), None, None, &mut wide).map(drop)
+                }
+                _ => return Err(format!("its column '{name}' holds no integers")),
+            };
+            read.map_err(|error| error.to_string())?;
+        }
+        let narrow = narrow.into_iter().map(|value: i32| u64::from(value.cast_unsigned()));
+        self.complete(name, narrow.chain(wide.into_iter().map(i64::cast_unsigned)).collect())
+    }
+
+    fn u32s(&self, name: &str) -> Result<Vec<u32>, String> {
+        let narrow =
+            |value| u32::try_from(value).map_err(|_| format!("its column '{name}' holds {value}, past 32 bits"));
+        self.u64s(name)?.into_iter().map(narrow).collect()
+    }
+
+    fn f64s(&self, name: &str) -> Result<Vec<f64>, String> {
+        let mut values = Vec::new();
+        for group in 0..self.file.num_row_groups() {
+            let ColumnReader::DoubleColumnReader(mut reader) = self.reader(group, name)? else {
+                return Err(format!("its column '{name}' holds no numbers"));
+            };
+            reader.read_records(self.rows(), None, None, &mut values).map_err(|error| error.to_string())?;
+        }
+        self.complete(name, values)
+    }
+
+    fn texts(&self, name: &str) -> Result<Vec<ByteArray>, String> {
+        let mut values = Vec::new();
+        for group in 0..self.file.num_row_groups() {
+            let ColumnReader::ByteArrayColumnReader(mut reader) = self.reader(group, name)? else {
+                return Err(format!("its column '{name}' holds no text"));
+            };
+            reader.read_records(self.rows(), None, None, &mut values).map_err(|error| error.to_string())?;
+        }
+        self.complete(name, values)
+    }
+
+    /// Rows of `timeline.parquet`. The ratios of its intervals follow from the counters and are not read.
+    pub(super) fn timeline(&self) -> Result<Vec<Row>, String> {
+        let (drive_writes, phase) = (self.f64s("drive_writes")?, self.u32s("phase")?);
+        let counters = Counters::default().named().map(|(name, _)| self.u64s(name));
+        let counters: Vec<Vec<u64>> = counters.into_iter().collect::<Result<_, _>>()?;
+        let erases = EraseCounts::default().named().map(|(name, _)| self.u32s(&format!("erase_count_{name}")));
+        let erases: Vec<Vec<u32>> = erases.into_iter().collect::<Result<_, _>>()?;
+        let (mean, sd) = (self.f64s("erase_count_mean")?, self.f64s("erase_count_sd")?);
+        let (retired, exported) = (self.u32s("blocks_retired")?, self.u64s("logical_bytes_exported")?);
+        let row = |at: usize| Row {
+            drive_writes: drive_writes[at],
+            phase: phase[at],
+            counters: Counters::from_values(std::array::from_fn(|index| counters[index][at])),
+            erase_count: EraseCounts::from_values(std::array::from_fn(|index| erases[index][at]), mean[at], sd[at]),
+            blocks_retired: retired[at],
+            exported_bytes: exported[at],
+        };
+        Ok((0..drive_writes.len()).map(row).collect())
+    }
+
+    /// Rows of `blocks.parquet`.
+    pub(super) fn blocks(&self) -> Result<Vec<BlockRow>, String> {
+        let names = ["block", "channel", "die", "plane", "erase_count", "valid_pages"];
+        let columns: Vec<Vec<u32>> = names.into_iter().map(|name| self.u32s(name)).collect::<Result<_, _>>()?;
+        let states = self.texts("state")?;
+        let row = |(at, state): (usize, &ByteArray)| {
+            let name = state.as_utf8().unwrap_or("(not UTF-8)");
+            Ok(BlockRow {
+                block: columns[0][at],
+                channel: columns[1][at],
+                die: columns[2][at],
+                plane: columns[3][at],
+                erase_count: columns[4][at],
+                valid_units: columns[5][at],
+                state: BlockState::from_name(name).ok_or_else(|| format!("its column 'state' holds '{name}'"))?,
+            })
+        };
+        states.iter().enumerate().map(row).collect()
+    }
+}

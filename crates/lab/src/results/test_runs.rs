@@ -1,0 +1,169 @@
+//! Made-up runs for tests: plausible figures without an engine.
+
+use wane_units::{Bytes, Geometry};
+
+use super::*;
+
+/// What a made-up drive is like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MadeUp {
+    pub(crate) name: &'static str,
+    pub(crate) seed: u64,
+    pub(crate) blocks: u32,
+    pub(crate) rows: u64,
+    /// Whether the drive gives up capacity instead of dying at its spare blocks' end.
+    pub(crate) variant: bool,
+    /// Whether wear is leveled.
+    pub(crate) leveled: bool,
+}
+
+const UNITS_PER_BLOCK: u64 = 64;
+const PAGE: u64 = 4096;
+const ENDURANCE: u32 = 500;
+
+/// A small run that died.
+pub(crate) fn test_run(seed: u64) -> RunResult {
+    made_up(MadeUp { name: "test", seed, blocks: 32, rows: 12, variant: false, leveled: false })
+}
+
+/// A number in 0..1 that looks random.
+fn noise(seed: u64, index: u64) -> f64 {
+    let mut word = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ index.wrapping_mul(0xD1B5_4A32_D192_ED03);
+    word ^= word >> 29;
+    word = word.wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    word ^= word >> 32;
+    (word >> 11) as f64 / (1u64 << 53) as f64
+}
+
+pub(crate) fn made_up(like: MadeUp) -> RunResult {
+    let MadeUp { blocks, rows, seed, .. } = like;
+    let geometry = Geometry::new(2, 2, 2, blocks / 8, UNITS_PER_BLOCK as u32, Bytes(PAGE)).unwrap();
+    let logical = u64::from(blocks) * UNITS_PER_BLOCK * 9 / 10;
+    let spread = if like.leveled { 0.05 } else { 0.35 };
+    let speed: Vec<f64> = (0..u64::from(blocks))
+        .map(|block| {
+            let hot = if !like.leveled && block % 3 == 0 { 1.3 } else { 0.9 };
+            hot * (1.0 + spread * (noise(seed, block) + noise(seed, block + 7_000_000) - 1.0))
+        })
+        .collect();
+    let limit = if like.variant { blocks * 6 / 10 } else { blocks / 10 };
+    let mut timeline = Timeline::new(1);
+    let mut counters = Counters::default();
+    let (mut last_window, mut counts, mut states) = (Counters::default(), vec![], vec![]);
+    for row in 0..rows {
+        let life = row as f64 / (rows - 1) as f64;
+        let mean = 8.0 + life * f64::from(ENDURANCE) * if like.variant { 1.15 } else { 0.85 };
+        counts = speed.iter().map(|speed| ((speed * mean) as u32).min(ENDURANCE)).collect::<Vec<u32>>();
+        states = counts
+            .iter()
+            .map(|count| if *count >= ENDURANCE { BlockState::Retired } else { BlockState::Closed })
+            .collect();
+        let retired = (states.iter().filter(|state| **state == BlockState::Retired).count() as u32).min(limit);
+        let gc = 2.2
+            + 0.8 * (-life * 9.0).exp()
+            + 1.6 * f64::from(retired) / f64::from(blocks)
+            + 0.1 * noise(seed, row + 99);
+        let wear_leveling = if like.leveled && life > 0.2 { 0.12 + 0.1 * life } else { 0.0 };
+        if row > 0 {
+            last_window = counters;
+            advance(&mut counters, 40 * logical / rows, gc, wear_leveling);
+        }
+        let lost =
+            if like.variant { logical * u64::from(retired.saturating_sub(blocks / 20)) / u64::from(blocks) } else { 0 };
+        timeline.push(Row {
+            drive_writes: counters.host_units_written as f64 / logical as f64,
+            phase: 0,
+            counters,
+            erase_count: EraseCounts::of(&counts),
+            blocks_retired: retired,
+            exported_bytes: (logical - lost) * PAGE,
+        });
+    }
+    let snapshot = WearSnapshot::new(geometry, counts, vec![UNITS_PER_BLOCK as u32 / 2; blocks as usize], states);
+    let timeline = timeline.into_rows();
+    let summary = summarize(like, &timeline, &snapshot, &(counters - last_window), logical);
+    RunResult { summary, timeline, blocks: snapshot.rows(), scenario_toml: scenario(like) }
+}
+
+fn advance(counters: &mut Counters, host: u64, gc: f64, wear_leveling: f64) {
+    counters.host_units_written += host;
+    counters.programmed_host += host;
+    counters.programmed_gc += (host as f64 * (gc - 1.0)) as u64;
+    counters.programmed_wear_leveling += (host as f64 * wear_leveling) as u64;
+    counters.program_operations = counters.programmed();
+    counters.erases_gc = (counters.programmed_host + counters.programmed_gc) / UNITS_PER_BLOCK;
+    counters.erases_wear_leveling = counters.programmed_wear_leveling / UNITS_PER_BLOCK;
+    counters.gc_victims = counters.erases_gc;
+    counters.gc_victim_valid_units = counters.programmed_gc;
+}
+
+fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_window: &Counters, logical: u64) -> Summary {
+    let last = timeline.last().unwrap();
+    let counters = last.counters;
+    Summary {
+        scenario: Scenario { name: like.name.to_owned(), hash: format!("{:016x}", like.seed * 7919) },
+        host: Host {
+            pages_written: counters.host_units_written,
+            bytes_written: counters.host_units_written * PAGE,
+            drive_writes: last.drive_writes,
+            ..Host::default()
+        },
+        flash: Flash {
+            pages_programmed: PagesProgrammed {
+                host: counters.programmed_host,
+                gc: counters.programmed_gc,
+                wear_leveling: counters.programmed_wear_leveling,
+                total: counters.programmed(),
+                ..PagesProgrammed::default()
+            },
+            program_operations: counters.program_operations,
+            blocks_erased: BlocksErased {
+                gc: counters.erases_gc,
+                wear_leveling: counters.erases_wear_leveling,
+                total: counters.erases_gc + counters.erases_wear_leveling,
+            },
+        },
+        write_amplification: SummaryWriteAmplification::new(
+            write_amplification(&counters),
+            write_amplification(last_window),
+        ),
+        gc: Gc { victims: counters.gc_victims, valid_pages_per_victim_mean: Some(41.5) },
+        wear: Wear {
+            erase_count: snapshot.quantiles(),
+            erase_count_mean_at_start: timeline[0].erase_count.mean,
+            jain_index: snapshot.jain_index(),
+            blocks_retired: u64::from(last.blocks_retired),
+        },
+        capacity: Capacity {
+            logical_bytes_initial: logical * PAGE,
+            logical_bytes_exported: last.exported_bytes,
+            physical_bytes_usable: u64::from(like.blocks - last.blocks_retired) * UNITS_PER_BLOCK * PAGE,
+        },
+        end: End {
+            reason: EndReason::EndOfLife,
+            cause: Some(if like.variant { EndCause::FootprintDoesNotFit } else { EndCause::SpareExhausted }),
+            at_drive_writes: last.drive_writes,
+        },
+        warnings: vec![],
+        run: Run {
+            seed: like.seed,
+            wall_seconds: 2.5,
+            flash_pages_programmed_per_second: Some(1.25e8),
+            peak_memory_bytes: Some(120 << 20),
+            version: "0.1.0".to_owned(),
+        },
+    }
+}
+
+fn scenario(like: MadeUp) -> String {
+    format!(
+        "seed = {}\n\n[drive]\nlogical-capacity = \"{} KiB\"\nspare-factor = 0.1\npage-size = \"4 KiB\"\n\
+         pages-per-block = 64\nendurance = {ENDURANCE}\n\n[ftl]\ncapacity = {{ policy = \"{}\" }}\n\
+         gc = {{ policy = \"greedy\" }}\nwear-leveling = {{ policy = \"{}\" }}\n\n\
+         [workload]\npattern = \"hot-cold\"\nr = 0.9\nh = 0.1\n",
+        like.seed,
+        u64::from(like.blocks) * UNITS_PER_BLOCK * 9 / 10 * 4,
+        if like.variant { "variant" } else { "fixed" },
+        if like.leveled { "pwl" } else { "none" },
+    )
+}

@@ -1,0 +1,142 @@
+//! A run's life in at most 2,048 rows.
+//!
+//! How long a drive will live is unknown while it lives. Sampling starts fine, and whenever the rows are full every
+//! second one is dropped and the interval doubles, so that the rows always span the whole life evenly.
+
+use super::{Counters, EraseCounts, WriteAmplification, write_amplification};
+
+/// Most rows that a timeline holds.
+pub const TIMELINE_ROWS_MAX: usize = 2048;
+
+/// The drive at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Row {
+    /// Host pages written over the logical pages of the new drive.
+    pub drive_writes: f64,
+    /// Index of the scenario's phase.
+    pub phase: u32,
+    /// Counts from the end of preconditioning to this moment.
+    pub counters: Counters,
+    /// Erase counts of all physical blocks.
+    pub erase_count: EraseCounts,
+    /// Blocks out of service.
+    pub blocks_retired: u32,
+    /// Bytes that the drive exports.
+    pub exported_bytes: u64,
+}
+
+/// Rows in order of host units written.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    rows: Vec<Row>,
+    interval: u64,
+}
+
+impl Timeline {
+    /// An empty timeline that wants a row every `interval_units` host units, from 0 on. Zero counts as one.
+    pub fn new(interval_units: u64) -> Self {
+        Self { rows: Vec::with_capacity(TIMELINE_ROWS_MAX), interval: interval_units.max(1) }
+    }
+
+    /// Host units written at which the next row is due.
+    pub fn due_at(&self) -> u64 {
+        self.rows.last().map_or(0, |last| (last.counters.host_units_written / self.interval + 1) * self.interval)
+    }
+
+    /// Adds a row. One at the same host units as the last takes its place, so the end of a run may always be pushed.
+    ///
+    /// # Panics
+    /// The row lies before the last.
+    pub fn push(&mut self, row: Row) {
+        if let Some(last) = self.rows.last_mut() {
+            let (before, now) = (last.counters.host_units_written, row.counters.host_units_written);
+            assert!(before <= now, "rows come in order: {now} host units after {before}");
+            if before == now {
+                *last = row;
+                return;
+            }
+        }
+        if self.rows.len() == TIMELINE_ROWS_MAX {
+            let mut index = 0;
+            self.rows.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+            self.interval *= 2;
+        }
+        self.rows.push(row);
+    }
+
+    /// The rows so far.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The rows.
+    pub fn into_rows(self) -> Vec<Row> {
+        self.rows
+    }
+}
+
+/// The write amplification of each row's interval: since the row before, or since counting began for the first.
+pub(crate) fn windows(rows: &[Row]) -> Vec<WriteAmplification> {
+    let earlier = std::iter::once(Counters::default()).chain(rows.iter().map(|row| row.counters));
+    rows.iter().zip(earlier).map(|(row, before)| write_amplification(&(row.counters - before))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(units: u64) -> Row {
+        let counters = Counters { host_units_written: units, programmed_host: units, ..Counters::default() };
+        Row { drive_writes: units as f64, counters, ..Row::default() }
+    }
+
+    #[test]
+    fn sampling_halves_its_rate_when_the_rows_are_full() {
+        let mut timeline = Timeline::new(10);
+        let mut taken = 0;
+        for units in 0..=100_000 {
+            if units == timeline.due_at() {
+                timeline.push(row(units));
+                taken += 1;
+            }
+            assert!(timeline.rows().len() <= TIMELINE_ROWS_MAX);
+        }
+        // 2,048 rows every 10 units, then 1,024 more every 20, every 40, and the rest every 80.
+        let written: Vec<u64> = timeline.rows().iter().map(|row| row.counters.host_units_written).collect();
+        assert_eq!(written, (0..=100_000).step_by(80).collect::<Vec<_>>());
+        assert_eq!(taken, 2048 + 1024 + 1024 + (100_000 - 81_920) / 80 + 1);
+    }
+
+    #[test]
+    fn the_end_is_kept_wherever_it_falls() {
+        for last in [20_470, 20_471, 20_475, 20_480, 20_481] {
+            let mut timeline = Timeline::new(10);
+            for units in (0..=20_470).step_by(10) {
+                timeline.push(row(units));
+            }
+            assert_eq!(timeline.rows().len(), TIMELINE_ROWS_MAX);
+            timeline.push(row(last));
+            assert_eq!(timeline.rows().last(), Some(&row(last)), "{last}");
+            assert_eq!(timeline.rows()[0], row(0));
+        }
+    }
+
+    #[test]
+    fn a_late_row_does_not_shift_the_next() {
+        let mut timeline = Timeline::new(10);
+        timeline.push(row(0));
+        timeline.push(row(17));
+        assert_eq!(timeline.due_at(), 20);
+    }
+
+    #[test]
+    fn a_window_spans_from_the_row_before() {
+        let mut second = row(30);
+        second.counters.programmed_gc = 40;
+        let windows = windows(&[row(0), row(10), second]);
+        assert_eq!(windows.iter().map(|window| window.gc).collect::<Vec<_>>(), [None, Some(1.0), Some(3.0)]);
+    }
+}

@@ -1,0 +1,278 @@
+//! The wear of a drive's blocks at one moment: erase counts, their quantiles and how even they are.
+
+use serde::{Deserialize, Serialize};
+use wane_units::{BlockId, Geometry};
+
+/// What a block is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockState {
+    /// Erased and waiting.
+    Free,
+    /// Being written.
+    Open,
+    /// Full.
+    Closed,
+    /// Out of service.
+    Retired,
+}
+
+impl BlockState {
+    /// The name in `blocks.parquet`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Open => "open",
+            Self::Closed => "closed",
+            Self::Retired => "retired",
+        }
+    }
+
+    /// The inverse of [`BlockState::name`].
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Free, Self::Open, Self::Closed, Self::Retired].into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// A frozen copy of what the drive knows of its physical blocks, in order of block id.
+///
+/// The three tables have one entry a block of `geometry`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WearSnapshot {
+    geometry: Geometry,
+    erase_counts: Vec<u32>,
+    valid_units: Vec<u32>,
+    states: Vec<BlockState>,
+}
+
+/// One row of `blocks.parquet`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockRow {
+    /// Block id.
+    pub block: u32,
+    /// Channel of its die.
+    pub channel: u32,
+    /// Its die.
+    pub die: u32,
+    /// Its plane, numbered within the die.
+    pub plane: u32,
+    /// Erases.
+    pub erase_count: u32,
+    /// Mapping units that hold current data.
+    pub valid_units: u32,
+    /// What it is used for.
+    pub state: BlockState,
+}
+
+impl WearSnapshot {
+    /// A snapshot of all blocks of `geometry`.
+    ///
+    /// # Panics
+    /// A table has another length than the geometry has blocks.
+    pub fn new(geometry: Geometry, erase_counts: Vec<u32>, valid_units: Vec<u32>, states: Vec<BlockState>) -> Self {
+        let blocks = geometry.blocks() as usize;
+        assert_eq!(erase_counts.len(), blocks, "an erase count a block");
+        assert_eq!(valid_units.len(), blocks, "a valid count a block");
+        assert_eq!(states.len(), blocks, "a state a block");
+        Self { geometry, erase_counts, valid_units, states }
+    }
+
+    /// Erases of each block.
+    pub fn erase_counts(&self) -> &[u32] {
+        &self.erase_counts
+    }
+
+    /// Quantiles, mean and deviation of the erase counts.
+    pub fn quantiles(&self) -> EraseCounts {
+        EraseCounts::of(&self.erase_counts)
+    }
+
+    /// Jain's index of the erase counts.
+    pub fn jain_index(&self) -> f64 {
+        jain_index(&self.erase_counts)
+    }
+
+    /// Blocks out of service.
+    pub fn retired(&self) -> u64 {
+        self.states.iter().filter(|state| **state == BlockState::Retired).count() as u64
+    }
+
+    /// The rows of `blocks.parquet`.
+    pub fn rows(&self) -> Vec<BlockRow> {
+        (0..self.geometry.blocks())
+            .map(|block| {
+                let die = self.geometry.die_of(BlockId(block));
+                BlockRow {
+                    block,
+                    channel: self.geometry.channel_of(die).0,
+                    die: die.0,
+                    plane: self.geometry.plane_of(BlockId(block)).0,
+                    erase_count: self.erase_counts[block as usize],
+                    valid_units: self.valid_units[block as usize],
+                    state: self.states[block as usize],
+                }
+            })
+            .collect()
+    }
+}
+
+/// Erase counts of all physical blocks in ten figures: nearest-rank percentiles, mean, population deviation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EraseCounts {
+    /// Least.
+    pub min: u32,
+    /// 1st percentile.
+    pub p1: u32,
+    /// 10th percentile.
+    pub p10: u32,
+    /// Median.
+    pub p50: u32,
+    /// 90th percentile.
+    pub p90: u32,
+    /// 95th percentile.
+    pub p95: u32,
+    /// 99th percentile.
+    pub p99: u32,
+    /// Most.
+    pub max: u32,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation of the population.
+    pub sd: f64,
+}
+
+impl EraseCounts {
+    /// The figures of `counts`, in time proportional to their number. All are 0 without blocks.
+    pub fn of(counts: &[u32]) -> Self {
+        let Some((&min, &max)) = counts.iter().min().zip(counts.iter().max()) else { return Self::default() };
+        let ranked = Ranked::new(counts, min, max);
+        let blocks = counts.len() as f64;
+        let sum: u64 = counts.iter().map(|count| u64::from(*count)).sum();
+        let mean = sum as f64 / blocks;
+        let variance = counts.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum::<f64>() / blocks;
+        let [p1, p10, p50, p90, p95, p99] = [1, 10, 50, 90, 95, 99].map(|percent| ranked.percentile(percent));
+        Self { min, p1, p10, p50, p90, p95, p99, max, mean, sd: variance.sqrt() }
+    }
+
+    /// The inverse of [`EraseCounts::named`], with the figures that are no counts.
+    pub(crate) const fn from_values(values: [u32; 8], mean: f64, sd: f64) -> Self {
+        let [min, p1, p10, p50, p90, p95, p99, max] = values;
+        Self { min, p1, p10, p50, p90, p95, p99, max, mean, sd }
+    }
+
+    /// Least, percentiles and most with their names, in the order of the columns.
+    pub(crate) const fn named(&self) -> [(&'static str, u32); 8] {
+        [
+            ("min", self.min),
+            ("p1", self.p1),
+            ("p10", self.p10),
+            ("p50", self.p50),
+            ("p90", self.p90),
+            ("p95", self.p95),
+            ("p99", self.p99),
+            ("max", self.max),
+        ]
+    }
+}
+
+/// Jain's fairness index (sum x)^2 / (n sum x^2): 1 when all counts are equal, also when all are 0; 1/n when one block
+/// takes all erases (Jain, Chiu and Hawe, DEC TR-301, 1984).
+pub fn jain_index(counts: &[u32]) -> f64 {
+    let sum: u128 = counts.iter().map(|count| u128::from(*count)).sum();
+    let squares: u128 = counts.iter().map(|count| u128::from(*count).pow(2)).sum();
+    if squares == 0 { 1.0 } else { sum as f64 * sum as f64 / (counts.len() as f64 * squares as f64) }
+}
+
+/// Counts in an order that percentiles can be read from.
+enum Ranked {
+    /// Blocks at each count from the least on.
+    Histogram { min: u32, blocks_at: Vec<u32>, blocks: u64 },
+    /// The counts themselves, for a drive whose counts lie so far apart that a histogram would outgrow it.
+    Sorted(Vec<u32>),
+}
+
+impl Ranked {
+    fn new(counts: &[u32], min: u32, max: u32) -> Self {
+        let span = (max - min) as usize;
+        if span > 4 * counts.len() + (1 << 16) {
+            let mut sorted = counts.to_vec();
+            sorted.sort_unstable();
+            return Self::Sorted(sorted);
+        }
+        let mut blocks_at = vec![0; span + 1];
+        for count in counts {
+            blocks_at[(count - min) as usize] += 1;
+        }
+        Self::Histogram { min, blocks_at, blocks: counts.len() as u64 }
+    }
+
+    /// The count of rank ceil(percent / 100 x n).
+    fn percentile(&self, percent: u64) -> u32 {
+        match self {
+            Self::Sorted(sorted) => sorted[rank(percent, sorted.len() as u64) as usize - 1],
+            Self::Histogram { min, blocks_at, blocks } => {
+                let wanted = rank(percent, *blocks);
+                let mut seen = 0;
+                let above = blocks_at.iter().position(|at| {
+                    seen += u64::from(*at);
+                    seen >= wanted
+                });
+                min + above.expect("the last bucket completes every rank") as u32
+            }
+        }
+    }
+}
+
+fn rank(percent: u64, blocks: u64) -> u64 {
+    (percent * blocks).div_ceil(100).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_nearest_rank() {
+        let table: [(&str, Vec<u32>, [u32; 8]); 6] = [
+            ("none", vec![], [0; 8]),
+            ("one", vec![7], [7; 8]),
+            ("two", vec![9, 3], [3, 3, 3, 3, 9, 9, 9, 9]),
+            ("1 to 100", (1..=100).rev().collect(), [1, 1, 10, 50, 90, 95, 99, 100]),
+            ("1 to 101", (1..=101).collect(), [1, 2, 11, 51, 91, 96, 100, 101]),
+            (
+                "far apart",
+                vec![0, 4_000_000_000, 5],
+                [0, 0, 0, 5, 4_000_000_000, 4_000_000_000, 4_000_000_000, 4_000_000_000],
+            ),
+        ];
+        for (name, counts, expected) in table {
+            assert_eq!(EraseCounts::of(&counts).named().map(|(_, value)| value), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn deviation_is_of_the_population() {
+        let figures = EraseCounts::of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!((figures.mean, figures.sd), (5.0, 2.0));
+    }
+
+    #[test]
+    fn jain_index_is_one_for_even_wear_and_one_nth_for_one_worn_block() {
+        for (counts, expected) in
+            [(vec![], 1.0), (vec![0, 0, 0], 1.0), (vec![5, 5, 5, 5], 1.0), (vec![8, 0, 0, 0], 0.25), (vec![1, 3], 0.8)]
+        {
+            assert_eq!(jain_index(&counts), expected, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn rows_name_each_block_with_its_place() {
+        let geometry = Geometry::new(2, 1, 2, 2, 4, wane_units::Bytes(4096)).unwrap();
+        let mut states = vec![BlockState::Closed; 8];
+        states[5] = BlockState::Retired;
+        let snapshot = WearSnapshot::new(geometry, (0..8).collect(), vec![3; 8], states);
+        assert_eq!(snapshot.retired(), 1);
+        let row = snapshot.rows()[6];
+        assert_eq!((row.block, row.channel, row.die, row.plane, row.erase_count), (6, 1, 1, 1, 6));
+        assert_eq!(snapshot.rows()[5].state, BlockState::Retired);
+    }
+}

@@ -1,0 +1,443 @@
+//! One run: a drive, preconditioned, driven by its phases, watched until it ends.
+//!
+//! A run is single-threaded and reads no clock; the caller measures. Whoever builds a [`Plan`] has resolved every
+//! name already.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wane_ftl::{DeathCause, Ftl, Outcome};
+use wane_nand::Array;
+use wane_sim::Stream;
+use wane_units::BlockId;
+use wane_workload::{Batch, Op, Progress, Source, SourceError};
+
+use crate::host_space::HostSpace;
+use crate::results::{BlockState, Counters, EndCause, EndReason, Row, Timeline, WearSnapshot};
+
+/// Pages handed to the drive at once: large enough to prefetch across, small enough to stay in the first cache.
+const BATCH_PAGES: usize = 4096;
+
+/// The timeline starts with this many rows a drive write.
+const ROWS_PER_DRIVE_WRITE: u64 = 64;
+
+/// The window of the last drive write is kept in steps of this part of it.
+const WINDOW_STEPS: u64 = 64;
+
+/// Everything a run needs.
+pub struct Plan {
+    /// The drive, new.
+    pub ftl: Ftl<Array>,
+    /// Bytes of a mapping unit.
+    pub unit_bytes: u64,
+    /// What happens before counting starts.
+    pub precondition: Precondition,
+    /// What happens then, in order. At least one.
+    pub phases: Vec<Phase>,
+}
+
+/// How a drive is aged before counting starts. Wear leveling is off meanwhile.
+pub struct Precondition {
+    /// Logical units written sequentially from 0 on, first of all.
+    pub fill_units: u32,
+    /// Whole sequential drive writes after that.
+    pub sequential_drive_writes: u32,
+    /// Units of uniform random writes after that.
+    pub random_units: u64,
+    /// Draws the random ones.
+    pub stream: Stream,
+}
+
+/// One stretch of a run.
+pub struct Phase {
+    /// Where its requests come from.
+    pub source: Box<dyn Source>,
+    /// It ends after this many host units written.
+    pub units_max: Option<u64>,
+    /// It ends after this many requests.
+    pub requests_max: Option<u64>,
+}
+
+/// What a run has come to.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Counts since preconditioning.
+    pub counters: Counters,
+    /// The same over the last drive write, or over all of a shorter run.
+    pub last_drive_write: Counters,
+    /// Its life.
+    pub timeline: Vec<Row>,
+    /// Its blocks.
+    pub wear: WearSnapshot,
+    /// Mean erase count when counting began.
+    pub erase_count_mean_at_start: f64,
+    /// Why it ended.
+    pub reason: EndReason,
+    /// What the drive died of.
+    pub cause: Option<EndCause>,
+    /// Logical units exported at the end.
+    pub exported_units: u32,
+    /// Answers of policies that were refused.
+    pub policy_refusals: u64,
+}
+
+/// How far a run is; given to its watcher after every batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    /// Still preconditioning.
+    pub preconditioning: bool,
+    /// Which phase, from 0.
+    pub phase: usize,
+    /// Drive writes since preconditioning.
+    pub drive_writes: f64,
+    /// How much of the phase is done, if it has a length; of a drive that lives until it dies, how much of its rated
+    /// erases is used.
+    pub done: Option<f64>,
+    /// Flash units programmed since the drive was new.
+    pub programmed: u64,
+}
+
+/// Watches a run and may stop it.
+pub struct Watch<'a> {
+    /// Called after every batch.
+    pub step: &'a mut dyn FnMut(&Step),
+    /// Once true, the run ends as interrupted.
+    pub stop: &'a AtomicBool,
+}
+
+/// Runs a plan to its end.
+///
+/// # Errors
+/// A trace cannot be read further. A drive that dies is no error.
+pub fn run(plan: Plan, watch: &mut Watch<'_>) -> Result<Finished, SourceError> {
+    let mut running = Running::new(plan.ftl, plan.unit_bytes);
+    let mut end = running.precondition(plan.precondition, watch);
+    running.start();
+    for (number, phase) in plan.phases.into_iter().enumerate() {
+        if end.is_some() {
+            break;
+        }
+        running.phase = number;
+        match running.drive(phase, watch)? {
+            PhaseEnd::Over(reason) => running.reason = reason,
+            PhaseEnd::Run(ended) => end = Some(ended),
+        }
+    }
+    Ok(running.finish(end))
+}
+
+/// Why a run is over before its phases are.
+#[derive(Clone, Copy)]
+enum Ended {
+    Died(EndCause),
+    Interrupted,
+}
+
+enum PhaseEnd {
+    Over(EndReason),
+    Run(Ended),
+}
+
+struct Running {
+    ftl: Ftl<Array>,
+    unit_bytes: u64,
+    space: Option<HostSpace>,
+    phase: usize,
+    /// Counters at the end of preconditioning.
+    zero: Counters,
+    mean_at_start: f64,
+    timeline: Timeline,
+    window: VecDeque<Counters>,
+    window_step: u64,
+    reason: EndReason,
+    slots: Vec<u32>,
+}
+
+impl Running {
+    fn new(ftl: Ftl<Array>, unit_bytes: u64) -> Self {
+        let logical = ftl.logical_initial();
+        let capacity = ftl.capacity_policy();
+        let bound = capacity.relocation_bound().map(|bytes| bytes.0 / unit_bytes);
+        let space = capacity.may_shrink().then(|| HostSpace::new(logical, bound));
+        Self {
+            space,
+            unit_bytes,
+            phase: 0,
+            zero: Counters::default(),
+            mean_at_start: 0.0,
+            timeline: Timeline::new((u64::from(logical) / ROWS_PER_DRIVE_WRITE).max(1)),
+            window: VecDeque::new(),
+            window_step: (u64::from(logical) / WINDOW_STEPS).max(1),
+            reason: EndReason::Requests,
+            slots: Vec::with_capacity(BATCH_PAGES),
+            ftl,
+        }
+    }
+
+    fn precondition(&mut self, precondition: Precondition, watch: &mut Watch<'_>) -> Option<Ended> {
+        let Precondition { fill_units, sequential_drive_writes, random_units, mut stream } = precondition;
+        let logical = self.ftl.logical_initial();
+        let sequential = u64::from(sequential_drive_writes) * u64::from(logical);
+        let total = u64::from(fill_units) + sequential + random_units;
+        let mut pages = Vec::with_capacity(BATCH_PAGES);
+        let mut done = 0u64;
+        while done < total {
+            pages.clear();
+            let until = match () {
+                () if done < u64::from(fill_units) => u64::from(fill_units),
+                () if done < u64::from(fill_units) + sequential => u64::from(fill_units) + sequential,
+                () => total,
+            };
+            let count = (until - done).min(BATCH_PAGES as u64);
+            if done < u64::from(fill_units) {
+                pages.extend(done as u32..(done + count) as u32);
+            } else if done < u64::from(fill_units) + sequential {
+                let first = done - u64::from(fill_units);
+                pages.extend((first..first + count).map(|unit| (unit % u64::from(logical)) as u32));
+            } else {
+                pages.extend((0..count).map(|_| stream.below(u64::from(logical)) as u32));
+            }
+            done += count;
+            if let Err(cause) = self.write_unmarked(&pages) {
+                return Some(Ended::Died(cause));
+            }
+            if self.report(watch, Some(done as f64 / total as f64), true) {
+                return Some(Ended::Interrupted);
+            }
+        }
+        None
+    }
+
+    /// Writes what the workload does not own: preconditioning leaves no footprint.
+    fn write_unmarked(&mut self, pages: &[u32]) -> Result<(), EndCause> {
+        let mut done = 0;
+        while done < pages.len() {
+            let (written, mut outcome) = self.ftl.write(&pages[done..]);
+            done += written;
+            // A drive that wears out already now finds no host that would give space back.
+            while let Outcome::Demand(_) = outcome {
+                outcome = self.ftl.reclaim();
+            }
+            if let Outcome::Dead(cause) = outcome {
+                return Err(self.cause(cause));
+            }
+        }
+        Ok(())
+    }
+
+    fn cause(&self, cause: DeathCause) -> EndCause {
+        match &self.space {
+            Some(space) => space.cause(cause),
+            None => match cause {
+                DeathCause::SpareExhausted => EndCause::SpareExhausted,
+                DeathCause::NoFreeBlock => EndCause::NoFreeBlock,
+                DeathCause::NoVictim => EndCause::NoVictim,
+            },
+        }
+    }
+
+    /// Counting starts.
+    fn start(&mut self) {
+        self.zero = Counters::from(*self.ftl.counters());
+        let counts = self.ftl.erase_counts();
+        self.mean_at_start = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64;
+        self.ftl.set_leveling(true);
+        self.window.push_back(Counters::default());
+        self.sample();
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = Counters::from(*self.ftl.counters()) - self.zero;
+        counters.host_units_trimmed -= self.space.as_ref().map_or(0, HostSpace::trimmed);
+        counters
+    }
+
+    fn drive(&mut self, phase: Phase, watch: &mut Watch<'_>) -> Result<PhaseEnd, SourceError> {
+        let Phase { mut source, units_max, requests_max } = phase;
+        let units_start = self.counters().host_units_written;
+        let units_end = units_max.map(|units| units_start + units);
+        let mut requests = 0;
+        let mut batch = Batch::default();
+        loop {
+            let written = self.counters().host_units_written;
+            if units_end.is_some_and(|end| written >= end) {
+                return Ok(PhaseEnd::Over(EndReason::DriveWrites));
+            }
+            if requests_max.is_some_and(|max| requests >= max) {
+                return Ok(PhaseEnd::Over(EndReason::Requests));
+            }
+            let due = self.timeline.due_at().min(self.window_due()).min(units_end.unwrap_or(u64::MAX));
+            let pages_max = due.saturating_sub(written).clamp(1, BATCH_PAGES as u64) as usize;
+            let requests_left = requests_max.map_or(u64::MAX, |max| max - requests);
+            if source.next(&mut batch, pages_max, requests_left)? == Progress::End {
+                return Ok(PhaseEnd::Over(EndReason::TraceEnd));
+            }
+            requests += batch.requests;
+            if let Err(cause) = self.serve(&mut batch) {
+                return Ok(PhaseEnd::Run(Ended::Died(cause)));
+            }
+            self.sample_if_due();
+            let share = |max: u64, now: u64| now as f64 / max.max(1) as f64;
+            let by_units = units_max.map(|max| share(max, self.counters().host_units_written - units_start));
+            let by_requests = requests_max.map(|max| share(max, requests));
+            let by_wear = self.ftl.life_used();
+            let done = [by_units, by_requests, by_wear].into_iter().flatten().reduce(f64::max);
+            if self.report(watch, done, false) {
+                return Ok(PhaseEnd::Run(Ended::Interrupted));
+            }
+        }
+    }
+
+    fn serve(&mut self, batch: &mut Batch) -> Result<(), EndCause> {
+        match batch.op {
+            Op::Write => self.write(&batch.pages)?,
+            Op::Read => {
+                let missing = self.space.as_ref().map_or(0, |space| space.find(&mut batch.pages));
+                self.ftl.read(&batch.pages);
+                self.ftl.read_unmapped(missing);
+            }
+            Op::Trim => {
+                if let Some(space) = &mut self.space {
+                    space.release(&mut batch.pages);
+                }
+                self.ftl.trim(&batch.pages);
+            }
+            // The page buffer survives power loss, so a flush programs nothing.
+            Op::Flush => {}
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, pages: &[u32]) -> Result<(), EndCause> {
+        let Some(space) = &mut self.space else {
+            return match self.ftl.write(pages) {
+                (_, Outcome::Done) => Ok(()),
+                (_, Outcome::Dead(cause)) => Err(self.cause(cause)),
+                (_, Outcome::Demand(_)) => unreachable!("a drive that may not shrink demands nothing"),
+            };
+        };
+        let mut done = 0;
+        while done < pages.len() {
+            self.slots.clear();
+            self.slots.extend_from_slice(&pages[done..]);
+            // Slots change when the file system relocates, so what is left is looked up again after each answer.
+            let placed = space.take(&mut self.slots);
+            let (written, outcome) = self.ftl.write(&self.slots[..placed]);
+            done += written;
+            match outcome {
+                Outcome::Done if placed < self.slots.len() => return Err(EndCause::FootprintDoesNotFit),
+                Outcome::Done => {}
+                Outcome::Demand(demand) => space.answer(&mut self.ftl, demand)?,
+                Outcome::Dead(cause) => return Err(space.cause(cause)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports a step; true when the run is to stop.
+    fn report(&mut self, watch: &mut Watch<'_>, done: Option<f64>, preconditioning: bool) -> bool {
+        let drive_writes = self.counters().host_units_written as f64 / f64::from(self.ftl.logical_initial());
+        let programmed = self.ftl.counters().programmed_total();
+        (watch.step)(&Step { preconditioning, phase: self.phase, drive_writes, done, programmed });
+        watch.stop.load(Ordering::Relaxed)
+    }
+
+    fn window_due(&self) -> u64 {
+        self.window.back().map_or(0, |last| last.host_units_written + self.window_step)
+    }
+
+    fn sample_if_due(&mut self) {
+        let now = self.counters().host_units_written;
+        if now >= self.timeline.due_at() {
+            self.sample();
+        }
+        if now >= self.window_due() {
+            self.window.push_back(self.counters());
+            if self.window.len() as u64 > WINDOW_STEPS + 2 {
+                self.window.pop_front();
+            }
+        }
+    }
+
+    fn exported(&self) -> u32 {
+        self.space.as_ref().map_or(self.ftl.exported(), HostSpace::exported)
+    }
+
+    fn sample(&mut self) {
+        let counters = self.counters();
+        let row = Row {
+            drive_writes: counters.host_units_written as f64 / f64::from(self.ftl.logical_initial()),
+            phase: self.phase as u32,
+            counters,
+            erase_count: crate::results::EraseCounts::of(self.ftl.media().erase_counts()),
+            blocks_retired: self.ftl.bad() * self.ftl.layout().width(),
+            exported_bytes: u64::from(self.exported()) * self.unit_bytes,
+        };
+        self.timeline.push(row);
+    }
+
+    fn wear(&self) -> WearSnapshot {
+        let geometry = *wane_nand::Media::geometry(self.ftl.media());
+        let layout = self.ftl.layout();
+        let holders: Vec<u32> = (0..geometry.blocks()).map(|block| layout.holder(BlockId(block))).collect();
+        let state = |holder: &u32| match self.ftl.state(*holder) {
+            wane_ftl::BlockState::Free => BlockState::Free,
+            wane_ftl::BlockState::Open => BlockState::Open,
+            wane_ftl::BlockState::Closed => BlockState::Closed,
+            wane_ftl::BlockState::Retired => BlockState::Retired,
+        };
+        // A superblock's valid units lie spread over its members, so each shows its share.
+        let valid = |holder: &u32| self.ftl.valid(*holder) / layout.width();
+        WearSnapshot::new(
+            geometry,
+            self.ftl.media().erase_counts().to_vec(),
+            holders.iter().map(valid).collect(),
+            holders.iter().map(state).collect(),
+        )
+    }
+
+    fn finish(mut self, end: Option<Ended>) -> Finished {
+        self.sample();
+        let counters = self.counters();
+        let logical = u64::from(self.ftl.logical_initial());
+        let from = counters.host_units_written.saturating_sub(logical);
+        let before = self.window.iter().rev().find(|earlier| earlier.host_units_written <= from);
+        let (reason, cause) = match end {
+            Some(Ended::Died(cause)) => (EndReason::EndOfLife, Some(cause)),
+            Some(Ended::Interrupted) => (EndReason::Interrupted, None),
+            None => (self.reason, None),
+        };
+        Finished {
+            counters,
+            last_drive_write: counters - before.copied().unwrap_or_default(),
+            wear: self.wear(),
+            erase_count_mean_at_start: self.mean_at_start,
+            reason,
+            cause,
+            exported_units: self.exported(),
+            policy_refusals: self.ftl.counters().policy_refusals,
+            timeline: self.timeline.into_rows(),
+        }
+    }
+}
+
+impl From<wane_ftl::Counters> for Counters {
+    fn from(ftl: wane_ftl::Counters) -> Self {
+        Self {
+            host_units_written: ftl.host_units_written,
+            host_units_read: ftl.host_units_read,
+            host_units_read_unmapped: ftl.host_units_read_unmapped,
+            host_units_trimmed: ftl.host_units_trimmed,
+            programmed_host: ftl.programmed_host,
+            programmed_gc: ftl.programmed_gc,
+            programmed_wear_leveling: ftl.programmed_wear_leveling,
+            programmed_file_system: ftl.programmed_file_system,
+            programmed_padding: ftl.programmed_padding,
+            program_operations: ftl.program_operations,
+            erases_gc: ftl.erases_gc,
+            erases_wear_leveling: ftl.erases_wear_leveling,
+            gc_victims: ftl.gc_victims,
+            gc_victim_valid_units: ftl.gc_victim_valid_units,
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! The drive of a scenario: two of capacity, spare factor and geometry give the third.
+
+use toml::{Table, Value};
+use wane_ftl::{DomainKind, Layout, Unit};
+use wane_units::{Bytes, Geometry, GeometryError, Ratio, floor_exact};
+
+use super::layer::ratio;
+
+/// A drive, worked out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Device {
+    /// The flash.
+    pub geometry: Geometry,
+    /// Bytes of a mapping unit.
+    pub unit: Bytes,
+    /// Mapping units in a page.
+    pub units_per_page: u32,
+    /// Logical units exported when new.
+    pub logical_units: u32,
+    /// Firmware blocks: flash blocks, or superblocks.
+    pub blocks: u32,
+    /// Firmware blocks without the reserve: T of SPEC §1.1.
+    pub rated_blocks: u32,
+    /// Free firmware blocks that garbage collection keeps in each domain.
+    pub gc_reserve: u32,
+    /// (physical - logical) / physical, as written or as it came out.
+    pub spare_factor: f64,
+    /// Rated P/E cycles.
+    pub endurance: Option<u32>,
+}
+
+/// A key and what is wrong with it.
+pub(super) type Refusal = (&'static str, String);
+
+/// How the firmware groups blocks.
+#[derive(Clone, Copy)]
+pub(super) struct Grouping {
+    pub(super) unit: Unit,
+    pub(super) domain: DomainKind,
+    /// Blocks being written in each domain.
+    pub(super) frontiers: u32,
+    pub(super) gc_reserve: u32,
+}
+
+/// Most units that 32-bit maps can name.
+const UNITS_MAX: u64 = u32::MAX as u64 - 1;
+
+/// Rated P/E cycles of a drive that says nothing.
+const ENDURANCE: u32 = 500;
+
+/// Values of `[drive]`: those that the scenario sets, over those that its preset brings.
+struct Drive<'a> {
+    set: &'a Table,
+    inherited: &'a Table,
+}
+
+/// What fixes the size of the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Given {
+    CapacityAndSpare,
+    GeometryAndSpare,
+    CapacityAndGeometry,
+    All,
+}
+
+impl Drive<'_> {
+    fn get(&self, key: &str) -> Option<&Value> {
+        self.set.get(key).or_else(|| self.inherited.get(key))
+    }
+
+    fn count(&self, key: &str) -> Option<u64> {
+        self.get(key).and_then(Value::as_integer).and_then(|count| u64::try_from(count).ok())
+    }
+
+    fn bytes(&self, key: &str) -> Option<u64> {
+        self.get(key).and_then(Value::as_str).and_then(|text| text.parse::<Bytes>().ok()).map(|bytes| bytes.0)
+    }
+
+    /// `None` for a drive without a rating.
+    fn endurance(&self) -> Option<u32> {
+        match self.get("endurance") {
+            None => Some(ENDURANCE),
+            Some(value) => value.as_integer().and_then(|count| u32::try_from(count).ok()),
+        }
+    }
+
+    /// A key that the scenario sets displaces an inherited one; of two inherited ones the geometry goes before the
+    /// spare factor, and the spare factor before the capacity.
+    fn given(&self) -> Result<Given, Refusal> {
+        let groups = |table: &Table| {
+            let has = |key: &str| table.contains_key(key);
+            (has("logical-capacity"), has("spare-factor"), has("blocks") || has("blocks-per-plane"))
+        };
+        let (set, below) = (groups(self.set), groups(self.inherited));
+        // (capacity, spare factor, geometry)
+        let given = match (set, below) {
+            ((true, true, true), _) => Given::All,
+            ((true, true, false), _) => Given::CapacityAndSpare,
+            ((true, false, true), _) => Given::CapacityAndGeometry,
+            ((false, true, true), _) => Given::GeometryAndSpare,
+            ((true, false, false), (_, true, _)) => Given::CapacityAndSpare,
+            ((true, false, false), (_, false, true)) => Given::CapacityAndGeometry,
+            ((false, true, false), (_, _, true)) => Given::GeometryAndSpare,
+            ((false, true, false), (true, _, false)) => Given::CapacityAndSpare,
+            ((false, false, true), (_, true, _)) => Given::GeometryAndSpare,
+            ((false, false, true), (true, false, _)) => Given::CapacityAndGeometry,
+            ((false, false, false), (true, true, _)) => Given::CapacityAndSpare,
+            ((false, false, false), (true, false, true)) => Given::CapacityAndGeometry,
+            ((false, false, false), (false, true, true)) => Given::GeometryAndSpare,
+            _ => {
+                let message = "its size is open; give two of logical-capacity, spare-factor and blocks";
+                return Err(("drive", message.to_owned()));
+            }
+        };
+        Ok(given)
+    }
+}
+
+/// Works out the drive.
+pub(super) fn device(set: &Table, inherited: &Table, grouping: Grouping) -> Result<Device, Refusal> {
+    let drive = Drive { set, inherited };
+    let shape = Shape::new(&drive, grouping)?;
+    let given = drive.given()?;
+    let spare = drive.get("spare-factor").and_then(ratio).map_or(0.0, Ratio::get);
+    if spare >= 1.0 && given != Given::CapacityAndGeometry {
+        let message = "found 100 %, which leaves no logical capacity; less than 100 % is allowed";
+        return Err(("drive.spare-factor", message.to_owned()));
+    }
+    let logical = shape.logical(&drive)?;
+    let (blocks_per_plane, logical) = match given {
+        Given::CapacityAndSpare => (shape.per_plane(shape.needed(logical, spare)), logical),
+        Given::GeometryAndSpare => {
+            let blocks = shape.blocks_per_plane(&drive)?;
+            (blocks, u128::from(floor_exact((1.0 - spare) * shape.units(blocks) as f64)))
+        }
+        Given::CapacityAndGeometry => (shape.blocks_per_plane(&drive)?, logical),
+        Given::All => {
+            let blocks = shape.blocks_per_plane(&drive)?;
+            shape.agree(blocks, logical, spare)?;
+            (blocks, logical)
+        }
+    };
+    shape.fits(blocks_per_plane, logical)?;
+    shape.finish(&drive, blocks_per_plane, logical, (given != Given::CapacityAndGeometry).then_some(spare))
+}
+
+/// Everything but the size. Counts are wide, so that no product of allowed values overflows.
+struct Shape {
+    channels: u32,
+    dies_per_channel: u32,
+    planes_per_die: u32,
+    pages_per_block: u32,
+    /// Bytes of a page.
+    page: u64,
+    /// Bytes of a mapping unit.
+    unit: u64,
+    /// Planes of the drive.
+    planes: u128,
+    units_per_flash_block: u128,
+    /// Flash blocks in a firmware block.
+    width: u128,
+    /// Of all domains, in firmware blocks.
+    reserve: u128,
+    domains: u128,
+    grouping: Grouping,
+}
+
+impl Shape {
+    fn new(drive: &Drive<'_>, grouping: Grouping) -> Result<Self, Refusal> {
+        // The keys' ranges keep each count within 32 bits.
+        let count = |key, default| drive.count(key).unwrap_or(default) as u32;
+        let (channels, dies_per_channel) = (count("channels", 1), count("dies-per-channel", 1));
+        let (planes_per_die, pages_per_block) = (count("planes-per-die", 1), count("pages-per-block", 256));
+        let page = drive.bytes("page-size").unwrap_or(4096);
+        // A page size set here displaces an inherited mapping unit.
+        let inherits = drive.set.contains_key("mapping-unit") || !drive.set.contains_key("page-size");
+        let unit = drive.bytes("mapping-unit").filter(|_| inherits).unwrap_or(page);
+        if !page.is_multiple_of(unit) {
+            let message = format!("found {}, which is no whole fraction of the page, {}", Bytes(unit), Bytes(page));
+            return Err(("drive.mapping-unit", message));
+        }
+        let units_per_flash_block = u128::from(page / unit) * u128::from(pages_per_block);
+        if units_per_flash_block < 2 {
+            return Err(("drive.pages-per-block", "a block holds 1 mapping unit; at least 2 are needed".to_owned()));
+        }
+        let dies = u128::from(channels) * u128::from(dies_per_channel);
+        let planes = dies * u128::from(planes_per_die);
+        let domains = if grouping.domain == DomainKind::Die { dies } else { 1 };
+        Ok(Self {
+            channels,
+            dies_per_channel,
+            planes_per_die,
+            pages_per_block,
+            page,
+            unit,
+            planes,
+            units_per_flash_block,
+            width: if grouping.unit == Unit::Superblock { planes / domains } else { 1 },
+            reserve: u128::from(grouping.gc_reserve) * domains,
+            domains,
+            grouping,
+        })
+    }
+
+    /// Logical units as written; 0 where the capacity is not.
+    fn logical(&self, drive: &Drive<'_>) -> Result<u128, Refusal> {
+        let Some(bytes) = drive.bytes("logical-capacity") else { return Ok(0) };
+        if !bytes.is_multiple_of(self.unit) {
+            let (found, unit) = (Bytes(bytes), Bytes(self.unit));
+            return Err(("drive.logical-capacity", format!("found {found}, which is no multiple of the mapping unit, {unit}")));
+        }
+        Ok(u128::from(bytes / self.unit))
+    }
+
+    fn units_per_block(&self) -> u128 {
+        self.units_per_flash_block * self.width
+    }
+
+    /// Units of the flash with so many blocks a plane.
+    fn units(&self, blocks_per_plane: u128) -> u128 {
+        blocks_per_plane * self.planes * self.units_per_flash_block
+    }
+
+    /// Flash blocks that hold a capacity and its spare: T = floor(U / (1 - s)) with U in firmware blocks, which may be
+    /// a fraction; the reserve on top.
+    fn needed(&self, logical: u128, spare: f64) -> u128 {
+        let rated = floor_exact(logical as f64 / (self.units_per_block() as f64 * (1.0 - spare)));
+        (u128::from(rated) + self.reserve) * self.width
+    }
+
+    /// Blocks of each plane that make up `flash_blocks`, rounded up to a whole shape.
+    fn per_plane(&self, flash_blocks: u128) -> u128 {
+        flash_blocks.div_ceil(self.planes).max(1)
+    }
+
+    fn blocks_per_plane(&self, drive: &Drive<'_>) -> Result<u128, Refusal> {
+        // One of the two keys displaces the other from below; side by side, as they may stand, they must agree.
+        let layer = if drive.set.contains_key("blocks") || drive.set.contains_key("blocks-per-plane") {
+            drive.set
+        } else {
+            drive.inherited
+        };
+        let own = Drive { set: layer, inherited: &Table::new() };
+        let planes = self.planes;
+        match (own.count("blocks").map(u128::from), own.count("blocks-per-plane").map(u128::from)) {
+            (Some(flat), _) if !flat.is_multiple_of(planes) => {
+                Err(("drive.blocks", format!("found {flat}, which is no multiple of the drive's {planes} planes")))
+            }
+            (Some(flat), Some(each)) if flat != each * planes => {
+                let message = format!("found {flat}, but {planes} planes of {each} blocks are {}", each * planes);
+                Err(("drive.blocks", message))
+            }
+            (Some(flat), _) => Ok(flat / planes),
+            (None, Some(each)) => Ok(each),
+            (None, None) => Err(("drive.blocks", "missing; give blocks or blocks-per-plane".to_owned())),
+        }
+    }
+
+    /// Whether all three, given together, name the same drive to within a block.
+    fn agree(&self, blocks_per_plane: u128, logical: u128, spare: f64) -> Result<(), Refusal> {
+        let flash_blocks = blocks_per_plane * self.planes;
+        let needed = self.needed(logical, spare);
+        let rounded = self.per_plane(needed) * self.planes;
+        let on_top = (needed.saturating_sub(1)..=rounded + 1).contains(&flash_blocks);
+        let exported = (1.0 - spare) * self.units(blocks_per_plane) as f64;
+        let inside = (exported - logical as f64).abs() <= self.units_per_block() as f64;
+        if on_top || inside {
+            return Ok(());
+        }
+        let capacity = self.shown(logical);
+        let spare = Ratio::new(spare).unwrap_or(Ratio::ZERO);
+        Err((
+            "drive",
+            format!(
+                "logical-capacity {capacity} and spare-factor {spare} ask for {rounded} blocks, but the geometry has \
+                 {flash_blocks}; leave one of the three out"
+            ),
+        ))
+    }
+
+    /// Refuses more mapping units than the maps can name, naming the smallest unit that fits.
+    fn fits(&self, blocks_per_plane: u128, logical: u128) -> Result<(), Refusal> {
+        let units = self.units(blocks_per_plane).max(logical);
+        if units <= u128::from(UNITS_MAX) {
+            return Ok(());
+        }
+        let bytes = units.saturating_mul(u128::from(self.unit));
+        let least = bytes.div_ceil(u128::from(UNITS_MAX));
+        let page = u128::from(self.page);
+        // At most 2^15 fractions: the range of the sizes bounds them.
+        let fraction = (1..=page / least.max(1)).rev().find(|parts| page.is_multiple_of(*parts));
+        let advice = match fraction {
+            Some(parts) => format!("the smallest mapping-unit that fits is {}", self.sized(page / parts)),
+            None => format!("even whole pages are too small: the smallest page-size that fits is {}", self.sized(least.next_power_of_two())),
+        };
+        let unit = Bytes(self.unit);
+        Err(("drive.mapping-unit", format!("{units} mapping units of {unit} are more than the {UNITS_MAX} that the maps hold; {advice}")))
+    }
+
+    fn sized(&self, bytes: u128) -> Bytes {
+        Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+
+    fn shown(&self, units: u128) -> Bytes {
+        self.sized(units.saturating_mul(u128::from(self.unit)))
+    }
+
+    /// The drive, its numbers of units known to fit 32 bits.
+    fn finish(&self, drive: &Drive<'_>, per_plane: u128, logical: u128, spare: Option<f64>) -> Result<Device, Refusal> {
+        let (channels, dies, planes) = (self.channels, self.dies_per_channel, self.planes_per_die);
+        let geometry = Geometry::new(channels, dies, planes, per_plane as u32, self.pages_per_block, Bytes(self.page))
+            .map_err(|error: GeometryError| ("drive", error.to_string()))?;
+        let units_per_page = (self.page / self.unit) as u32;
+        let blocks = Layout::new(geometry, self.grouping.unit, self.grouping.domain, units_per_page).blocks();
+        let usable = u128::from(blocks).saturating_sub(self.reserve) * self.units_per_block();
+        // Writing needs a block that is open beside those in reserve.
+        let open = u128::from(self.grouping.frontiers) * self.domains;
+        let writable = u128::from(blocks).saturating_sub(self.reserve + open) * self.units_per_block();
+        if logical == 0 || logical >= usable || logical > writable {
+            let message = format!(
+                "leaves no spare space: {} of logical capacity against {} of flash beside the {} blocks that garbage \
+                 collection keeps free",
+                self.shown(logical),
+                self.shown(usable),
+                self.reserve
+            );
+            let key = if drive.get("logical-capacity").is_some() { "drive.logical-capacity" } else { "drive.spare-factor" };
+            return Err((key, message));
+        }
+        Ok(Device {
+            geometry,
+            unit: Bytes(self.unit),
+            units_per_page,
+            logical_units: logical as u32,
+            blocks,
+            rated_blocks: blocks - self.reserve as u32,
+            gc_reserve: self.grouping.gc_reserve,
+            spare_factor: spare.unwrap_or(1.0 - logical as f64 / self.units(per_plane) as f64),
+            endurance: drive.endurance(),
+        })
+    }
+}
+
+impl Device {
+    /// Logical bytes when new.
+    pub fn logical_bytes(&self) -> u64 {
+        u64::from(self.logical_units) * self.unit.0
+    }
+
+    /// Physical mapping units.
+    pub fn physical_units(&self) -> u64 {
+        u64::from(self.geometry.pages()) * u64::from(self.units_per_page)
+    }
+
+    /// Memory that a run takes, in bytes: two maps, a bit a unit, and the blocks' records.
+    pub fn memory_bytes(&self) -> u64 {
+        // A block costs its record, its place in the index's queues, and its entry in a leveler's order.
+        const PER_BLOCK: u64 = 192;
+        let maps = 4 * u64::from(self.logical_units) + 4 * self.physical_units() + self.physical_units() / 8;
+        maps + u64::from(self.geometry.blocks()) * PER_BLOCK + (16 << 20)
+    }
+}

@@ -1,0 +1,38 @@
+//! What is wrong with a scenario: one sentence, and where.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A scenario that cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The file, the preset or `--set`.
+    pub source_name: String,
+    /// The key, such as `ftl.gc.d`; empty where the text is no TOML.
+    pub key: String,
+    /// What was found and what is allowed.
+    pub message: String,
+    /// Line of `text`, from 1.
+    pub line: Option<usize>,
+    /// Bytes of `text`.
+    pub span: Option<Range<usize>>,
+    /// The source's text.
+    pub text: String,
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.source_name)?;
+        if let Some(line) = self.line {
+            write!(f, ", line {line}")?;
+        }
+        if self.key.is_empty() { write!(f, ": {}", self.message) } else { write!(f, ": {}: {}", self.key, self.message) }
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// The line, from 1, that holds byte `at`.
+pub(super) fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}

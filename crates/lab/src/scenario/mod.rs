@@ -1,0 +1,472 @@
+//! The scenario: one TOML file that says everything about a run.
+//!
+//! Layers (preset, file, `--set`) are parsed with their places, checked against the table of [`keys`], laid over each
+//! other and resolved to plain typed data. Built objects never sit here; `crate::build` makes them.
+
+mod device;
+mod error;
+pub mod keys;
+mod layer;
+mod presets;
+mod workload;
+
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityMaker};
+use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
+use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
+use wane_ftl::policies::{Entry, find, names};
+use wane_ftl::{DomainKind, Frontiers, Retire, Unit};
+use wane_units::Ratio;
+
+pub use device::Device;
+pub use error::ScenarioError;
+pub use presets::{PRESETS, Preset};
+pub use workload::{Pattern, PatternSpec, Phase, TraceSpec, Until, Workload};
+
+use device::Grouping;
+use keys::Family;
+use layer::{Layer, merge, number, ratio};
+use workload::Space;
+
+/// The preset of a scenario that names none.
+pub const DEFAULT_PRESET: &str = "ftlsim-8g";
+
+/// A resolved scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Root of all random streams.
+    pub seed: u64,
+    /// A name for people.
+    pub name: String,
+    /// The preset it started from.
+    pub preset: String,
+    /// The drive.
+    pub device: Device,
+    /// The firmware.
+    pub ftl: FtlSettings,
+    /// What happens before counting.
+    pub precondition: Precondition,
+    /// What happens then, in order.
+    pub phases: Vec<Phase>,
+}
+
+/// `[ftl]`, resolved. Policies are tables with `policy` and their parameters, checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FtlSettings {
+    /// Garbage collection's policy.
+    pub gc: Table,
+    /// The wear leveler.
+    pub wear_leveling: Table,
+    /// The capacity policy.
+    pub capacity: Table,
+    /// When blocks retire.
+    pub retire: Retire,
+    /// Block or superblock.
+    pub unit: Unit,
+    /// Drive or die.
+    pub domain: DomainKind,
+    /// One frontier or two.
+    pub frontiers: Frontiers,
+}
+
+/// `[precondition]`, resolved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Precondition {
+    /// Share of the logical pages written first.
+    pub fill: Ratio,
+    /// Sequential drive writes, the fill included.
+    pub sequential_drive_writes: u32,
+    /// Uniform random drive writes after that.
+    pub random_drive_writes: f64,
+}
+
+/// Where a scenario comes from.
+#[derive(Clone, Debug, Default)]
+pub struct Sources<'a> {
+    /// A preset that takes the place of the file's.
+    pub preset: Option<&'a str>,
+    /// The file's name and text.
+    pub file: Option<(&'a str, &'a str)>,
+    /// `KEY=VALUE` assignments, later ones on top.
+    pub set: &'a [String],
+}
+
+impl Scenario {
+    /// Reads and resolves a scenario.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn resolve(sources: &Sources<'_>) -> Result<Self, ScenarioError> {
+        let mut layers = Vec::new();
+        if let Some((name, text)) = sources.file {
+            layers.push(Layer::parse(name, text)?);
+        }
+        for assignment in sources.set {
+            layers.push(Layer::set(assignment)?);
+        }
+        let mut set = Table::new();
+        layers.iter().for_each(|layer| merge(&mut set, &layer.table));
+        let named = set.get("drive").and_then(|drive| drive.get("preset")).and_then(Value::as_str);
+        let preset_name = sources.preset.or(named).unwrap_or(DEFAULT_PRESET).to_owned();
+        let preset = presets::find(&preset_name).ok_or_else(|| {
+            let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+            at(&layers, "drive.preset", format!("found \"{preset_name}\", allowed are {}", known.join(", ")))
+        })?;
+        let inherited = Layer::parse(preset.name, preset.text)?.table;
+        let mut merged = inherited.clone();
+        merge(&mut merged, &set);
+        let resolver = Resolver { layers: &layers, set: &set, inherited: &inherited, merged: &merged };
+        let mut scenario = resolver.resolve(preset_name)?;
+        if scenario.name.is_empty() {
+            let stem = sources.file.and_then(|(name, _)| Path::new(name).file_stem()).map(|stem| stem.to_string_lossy().into_owned());
+            scenario.name = stem.unwrap_or_else(|| scenario.preset.clone());
+        }
+        Ok(scenario)
+    }
+
+    /// The resolved scenario as TOML: every key with its value. It resolves to itself.
+    pub fn to_toml(&self) -> String {
+        let mut top = self.table();
+        top.insert("name".to_owned(), Value::from(self.name.as_str()));
+        toml::to_string(&top).expect("a table of plain values is TOML")
+    }
+
+    /// A hash of everything that decides the results, as 16 hexadecimal digits. The name is left out.
+    pub fn hash(&self) -> String {
+        let text = toml::to_string(&self.table()).expect("a table of plain values is TOML");
+        let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv))
+    }
+
+    /// Makes relative trace paths relative to the folder of the scenario's file.
+    pub fn relative_to(&mut self, folder: &Path) {
+        fn walk(workload: &mut Workload, folder: &Path) {
+            match workload {
+                Workload::Trace(trace) if trace.path.is_relative() && trace.path != Path::new("-") => {
+                    trace.path = folder.join(&trace.path);
+                }
+                Workload::Mix(parts) => parts.iter_mut().for_each(|(_, part)| walk(part, folder)),
+                Workload::Trace(_) | Workload::Pattern(_) | Workload::Standin(_) => {}
+            }
+        }
+        self.phases.iter_mut().for_each(|phase| walk(&mut phase.workload, folder));
+    }
+
+    fn space(&self) -> Space {
+        Space { logical_units: self.device.logical_units, unit: self.device.unit }
+    }
+
+    fn table(&self) -> Table {
+        let mut top = Table::new();
+        top.insert("seed".to_owned(), Value::from(self.seed as i64));
+        top.insert("drive".to_owned(), Value::Table(self.drive_table()));
+        top.insert("ftl".to_owned(), Value::Table(self.ftl_table()));
+        let precondition = [
+            ("fill", Value::from(self.precondition.fill.get())),
+            ("sequential-drive-writes", Value::from(i64::from(self.precondition.sequential_drive_writes))),
+            ("random-drive-writes", Value::from(self.precondition.random_drive_writes)),
+        ];
+        top.insert("precondition".to_owned(), Value::Table(named(precondition)));
+        if let [phase] = &self.phases[..] {
+            top.insert("workload".to_owned(), Value::Table(phase.workload.to_table(self.space())));
+            top.insert("until".to_owned(), Value::Table(phase.until.to_table()));
+        } else {
+            let phase = |phase: &Phase| {
+                let tables = [("workload", phase.workload.to_table(self.space())), ("until", phase.until.to_table())];
+                Value::Table(named(tables.map(|(name, table)| (name, Value::Table(table)))))
+            };
+            top.insert("phase".to_owned(), Value::Array(self.phases.iter().map(phase).collect()));
+        }
+        top
+    }
+
+    fn drive_table(&self) -> Table {
+        let (device, shape) = (&self.device, &self.device.geometry);
+        let endurance = device.endurance.map_or(Value::from("none"), |count| Value::from(i64::from(count)));
+        named([
+            ("preset", Value::from(self.preset.as_str())),
+            ("logical-capacity", Value::from(format!("{} B", device.logical_bytes()))),
+            ("spare-factor", Value::from(device.spare_factor)),
+            ("channels", Value::from(i64::from(shape.channels()))),
+            ("dies-per-channel", Value::from(i64::from(shape.dies_per_channel()))),
+            ("planes-per-die", Value::from(i64::from(shape.planes_per_die()))),
+            ("blocks-per-plane", Value::from(i64::from(shape.blocks_per_plane()))),
+            ("pages-per-block", Value::from(i64::from(shape.pages_per_block()))),
+            ("page-size", Value::from(format!("{} B", shape.page_size().0))),
+            ("mapping-unit", Value::from(format!("{} B", device.unit.0))),
+            ("endurance", endurance),
+        ])
+    }
+
+    fn ftl_table(&self) -> Table {
+        let ftl = &self.ftl;
+        named([
+            ("gc", Value::Table(ftl.gc.clone())),
+            ("wear-leveling", Value::Table(ftl.wear_leveling.clone())),
+            ("capacity", Value::Table(ftl.capacity.clone())),
+            ("gc-reserve", Value::from(i64::from(self.device.gc_reserve))),
+            ("retire", Value::from(RETIRE[ftl.retire as usize])),
+            ("unit", Value::from(UNIT[ftl.unit as usize])),
+            ("domain", Value::from(DOMAIN[ftl.domain as usize])),
+            ("frontiers", Value::from(FRONTIERS[ftl.frontiers as usize])),
+        ])
+    }
+}
+
+// The names of each choice, in the order of its enum.
+const RETIRE: [&str; 3] = ["at-endurance", "at-gc-erase", "never"];
+const UNIT: [&str; 2] = ["block", "superblock"];
+const DOMAIN: [&str; 2] = ["drive", "die"];
+const FRONTIERS: [&str; 2] = ["one", "separate"];
+
+fn named<const N: usize>(entries: [(&str, Value); N]) -> Table {
+    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// An error at a key, in the topmost layer that has it.
+fn at(layers: &[Layer], key: &str, message: String) -> ScenarioError {
+    let holds = |layer: &&Layer| {
+        let mut table = Some(&layer.table);
+        let mut parts = key.split('.').peekable();
+        while let (Some(current), Some(part)) = (table, parts.next()) {
+            match current.get(part) {
+                None => return false,
+                Some(value) => table = value.as_table(),
+            }
+        }
+        true
+    };
+    let holder = layers.iter().rev().find(holds).or_else(|| layers.first());
+    match holder {
+        Some(layer) => layer.error(key, message),
+        None => ScenarioError {
+            source_name: "scenario".to_owned(),
+            key: key.to_owned(),
+            message,
+            line: None,
+            span: None,
+            text: String::new(),
+        },
+    }
+}
+
+struct Resolver<'a> {
+    layers: &'a [Layer],
+    set: &'a Table,
+    inherited: &'a Table,
+    merged: &'a Table,
+}
+
+impl Resolver<'_> {
+    fn error(&self, key: &str, message: String) -> ScenarioError {
+        at(self.layers, key, message)
+    }
+
+    fn section<'t>(table: &'t Table, name: &str) -> Option<&'t Table> {
+        table.get(name).and_then(Value::as_table)
+    }
+
+    fn resolve(&self, preset: String) -> Result<Scenario, ScenarioError> {
+        let empty = Table::new();
+        let ftl_table = Self::section(self.merged, "ftl").unwrap_or(&empty);
+        let ftl = self.ftl(ftl_table)?;
+        let gc_reserve = ftl_table.get("gc-reserve").and_then(Value::as_integer).unwrap_or(7) as u32;
+        let grouping = Grouping { unit: ftl.unit, domain: ftl.domain, gc_reserve };
+        let set = Self::section(self.set, "drive").unwrap_or(&empty);
+        let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);
+        let device = device::device(set, inherited, grouping).map_err(|(key, message)| self.error(key, message))?;
+        self.check_reserve(&device, &ftl)?;
+        let space = Space { logical_units: device.logical_units, unit: device.unit };
+        let scenario = Scenario {
+            seed: self.merged.get("seed").and_then(Value::as_integer).unwrap_or(1) as u64,
+            name: self.merged.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            preset,
+            device,
+            precondition: self.precondition()?,
+            phases: self.phases(space, &device, &ftl)?,
+            ftl,
+        };
+        Ok(scenario)
+    }
+
+    fn ftl(&self, table: &Table) -> Result<FtlSettings, ScenarioError> {
+        let choice = |key: &str, names: &[&str]| {
+            let written = table.get(key).and_then(Value::as_str);
+            written.and_then(|word| names.iter().position(|name| *name == word)).unwrap_or(0)
+        };
+        Ok(FtlSettings {
+            gc: self.policy(table, "gc", "greedy", VICTIM_POLICIES)?,
+            wear_leveling: self.policy(table, "wear-leveling", "none", WEAR_LEVEL_POLICIES)?,
+            capacity: self.policy(table, "capacity", "fixed", CAPACITY_POLICIES)?,
+            retire: [Retire::AtEndurance, Retire::AtGcErase, Retire::Never][choice("retire", &RETIRE)],
+            unit: [Unit::Block, Unit::Superblock][choice("unit", &UNIT)],
+            domain: [DomainKind::Drive, DomainKind::Die][choice("domain", &DOMAIN)],
+            frontiers: [Frontiers::One, Frontiers::Separate][choice("frontiers", &FRONTIERS)],
+        })
+    }
+
+    /// A policy's table, its name known and its parameters accepted.
+    fn policy<T>(&self, ftl: &Table, key: &str, default: &str, family: &[Entry<T>]) -> Result<Table, ScenarioError> {
+        let path = format!("ftl.{key}");
+        let mut table = ftl.get(key).and_then(Value::as_table).cloned().unwrap_or_default();
+        let name = match table.get("policy") {
+            None if table.is_empty() => default.to_owned(),
+            None => return Err(self.error(&path, "its `policy` is missing".to_owned())),
+            Some(Value::String(name)) => name.clone(),
+            Some(other) => return Err(self.error(&format!("{path}.policy"), format!("found {}, expected a name", layer::shown(other)))),
+        };
+        table.insert("policy".to_owned(), Value::from(name.as_str()));
+        parse_policy(&table, family).map_err(|message| self.error(&path, message))?;
+        Ok(table)
+    }
+
+    fn check_reserve(&self, device: &Device, ftl: &FtlSettings) -> Result<(), ScenarioError> {
+        let leveler = ftl.wear_leveling.get("policy").and_then(Value::as_str).unwrap_or_default();
+        if leveler == "pwl" && device.endurance.is_none() {
+            return Err(self.error("drive.endurance", "is \"none\", but pwl follows the rated endurance".to_owned()));
+        }
+        let retires = device.endurance.is_some() && ftl.retire != Retire::Never;
+        let swaps = matches!(leveler, "dual-pool" | "hot-cold-swap");
+        if device.gc_reserve < 2 && (retires || swaps) {
+            let message = "found 1; at least 2 are needed where blocks can retire or swap their data".to_owned();
+            return Err(self.error("ftl.gc-reserve", message));
+        }
+        Ok(())
+    }
+
+    fn precondition(&self) -> Result<Precondition, ScenarioError> {
+        let empty = Table::new();
+        let table = Self::section(self.merged, "precondition").unwrap_or(&empty);
+        let written = table.get("sequential-drive-writes").and_then(Value::as_integer);
+        let fill = table.get("fill").and_then(ratio);
+        let sequential = written.unwrap_or(i64::from(fill.is_none_or(|fill| fill == Ratio::ONE))) as u32;
+        let fill = fill.unwrap_or(if sequential == 0 { Ratio::ZERO } else { Ratio::ONE });
+        if fill != Ratio::ONE && sequential > 0 {
+            let message = format!("{sequential} sequential drive writes fill the drive, but fill is {fill}");
+            return Err(self.error("precondition.sequential-drive-writes", message));
+        }
+        let random_drive_writes = table.get("random-drive-writes").and_then(number).unwrap_or(0.0);
+        Ok(Precondition { fill, sequential_drive_writes: sequential, random_drive_writes })
+    }
+
+    fn phases(&self, space: Space, device: &Device, ftl: &FtlSettings) -> Result<Vec<Phase>, ScenarioError> {
+        let listed = self.merged.get("phase").and_then(Value::as_array);
+        let tables: Vec<(String, &Table)> = match listed {
+            Some(phases) => {
+                (0..).zip(phases).filter_map(|(n, phase)| Some((format!("phase.{n}."), phase.as_table()?))).collect()
+            }
+            None => vec![(String::new(), self.merged)],
+        };
+        if tables.is_empty() {
+            return Err(self.error("phase", "is empty; at least one phase is needed".to_owned()));
+        }
+        let empty = Table::new();
+        let mut phases = Vec::new();
+        for (prefix, table) in tables {
+            let part = |name: &str| Self::section(table, name).unwrap_or(&empty);
+            let workload = workload::workload(part("workload"), space, false)
+                .map_err(|(key, message)| self.error(&format!("{prefix}workload.{key}"), message))?;
+            self.check_names(&workload, &format!("{prefix}workload"))?;
+            let until = workload::until(part("until"));
+            let bounded = until.drive_writes.is_some() || until.requests.is_some() || workload.ends();
+            let dies = until.end_of_life && device.endurance.is_some() && ftl.retire != Retire::Never;
+            if !bounded && !dies {
+                let message = if until.end_of_life {
+                    "end-of-life alone never comes: no block retires (see drive.endurance and ftl.retire)"
+                } else {
+                    "the run would never end; give drive-writes, requests or end-of-life = true"
+                };
+                return Err(self.error(&format!("{prefix}until"), message.to_owned()));
+            }
+            phases.push(Phase { workload, until });
+        }
+        Ok(phases)
+    }
+
+    /// Stand-ins and trace formats are named; the names are looked up here, not while running.
+    fn check_names(&self, workload: &Workload, path: &str) -> Result<(), ScenarioError> {
+        match workload {
+            Workload::Standin(name) => crate::build::check_standin(name).map_err(|message| self.error(&format!("{path}.standin"), message)),
+            Workload::Trace(TraceSpec { format: Some(format), .. }) => {
+                crate::build::check_format(format).map_err(|message| self.error(&format!("{path}.format"), message))
+            }
+            Workload::Mix(parts) => {
+                (0..).zip(parts).try_for_each(|(n, (_, part)): (usize, _)| self.check_names(part, &format!("{path}.mix.{n}")))
+            }
+            Workload::Trace(_) | Workload::Pattern(_) => Ok(()),
+        }
+    }
+}
+
+/// The maker of a policy's table, whose `policy` names an entry of the family.
+pub(crate) fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, String> {
+    let mut parameters = table.clone();
+    let name = parameters.remove("policy").and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
+    let Some(entry) = find(family, &name) else {
+        let known = names(family);
+        let close = known.iter().map(|known| (strsim::jaro_winkler(&name, known), known));
+        let best = close.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0));
+        let hint = best.map(|(_, known)| format!("; did you mean \"{known}\"?")).unwrap_or_default();
+        return Err(format!("unknown policy \"{name}\", allowed are {}{hint}", known.join(", ")));
+    };
+    (entry.parse)(parameters).map_err(|error| error.0)
+}
+
+/// A policy as lists show it.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyInfo {
+    /// Where it is chosen.
+    pub family: Family,
+    /// Its name.
+    pub name: &'static str,
+    /// One line of help.
+    pub summary: &'static str,
+    /// Its page, in Markdown.
+    pub page: &'static str,
+    /// A table that chooses it.
+    pub example: &'static str,
+}
+
+/// Every built-in policy.
+pub fn policies() -> Vec<PolicyInfo> {
+    fn info<T>(family: Family, entries: &'static [Entry<T>]) -> impl Iterator<Item = PolicyInfo> {
+        entries.iter().map(move |entry| PolicyInfo {
+            family,
+            name: entry.name,
+            summary: entry.summary,
+            page: entry.page,
+            example: entry.example,
+        })
+    }
+    let victims = info::<VictimMaker>(Family::Victim, VICTIM_POLICIES);
+    let levelers = info::<WearLevelMaker>(Family::WearLeveling, WEAR_LEVEL_POLICIES);
+    victims.chain(levelers).chain(info::<CapacityMaker>(Family::Capacity, CAPACITY_POLICIES)).collect()
+}
+
+impl Family {
+    /// The key under `[ftl]`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Family::Victim => "gc",
+            Family::WearLeveling => "wear-leveling",
+            Family::Capacity => "capacity",
+        }
+    }
+}
+
+/// Reads any bytes as a scenario: what the fuzzer calls.
+#[doc(hidden)]
+pub fn resolve_bytes(bytes: &[u8]) -> Result<Scenario, ScenarioError> {
+    let text = String::from_utf8_lossy(bytes);
+    Scenario::resolve(&Sources { file: Some(("fuzz.toml", &text)), ..Sources::default() })
+}
+
+/// The folder that relative traces of a scenario file are relative to.
+pub fn folder_of(file: &Path) -> PathBuf {
+    file.parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! Runs scenarios: one, several seeds, or a grid of them; fills in results.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use wane_workload::SourceError;
+
+use crate::build::{self, Outside, PlanError};
+use crate::os;
+use crate::progress::Stopwatch;
+use crate::results::{
+    BlocksErased, Capacity, End, EndReason, Flash, Folder, Gc, Host, PagesProgrammed, ResultError, Run, RunResult, Summary,
+    SummaryWriteAmplification, Wear, write_amplification,
+};
+use crate::run::{Finished, Step, Watch, run};
+use crate::scenario::Scenario;
+
+/// The version in every result.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Share of the reads that may find nothing before a result warns of it.
+const UNMAPPED_READS_MAX: f64 = 0.01;
+
+/// Why a run gave no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The scenario needs more memory than there is.
+    #[error("the run needs about {needed} of memory, but {available} are available; use a larger mapping-unit or a smaller drive")]
+    Memory {
+        /// Estimated need.
+        needed: wane_units::Bytes,
+        /// What could be had.
+        available: wane_units::Bytes,
+    },
+    /// The scenario cannot be built.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The trace broke off.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The results cannot be written.
+    #[error(transparent)]
+    Results(#[from] ResultError),
+}
+
+/// Refuses a scenario that will not fit in memory.
+///
+/// # Errors
+/// It will not.
+pub fn check_memory(scenario: &Scenario) -> Result<(), SessionError> {
+    let needed = build::memory_estimate(scenario);
+    match os::available_memory() {
+        Some(available) if needed.0 > available => Err(SessionError::Memory { needed, available: wane_units::Bytes(available) }),
+        _ => Ok(()),
+    }
+}
+
+/// Runs a scenario to its end.
+///
+/// # Errors
+/// It needs too much memory, cannot be built, or its trace breaks off.
+pub fn execute(scenario: &Scenario, outside: Outside, watch: &mut Watch<'_>) -> Result<RunResult, SessionError> {
+    check_memory(scenario)?;
+    let stopwatch = Stopwatch::start();
+    let plan = build::plan_with(scenario, outside)?;
+    let mut measured = Measured::default();
+    let Watch { step: on_step, stop } = watch;
+    let mut step = |step: &Step| {
+        measured.note(&stopwatch, step);
+        on_step(step);
+    };
+    let finished = run(plan, &mut Watch { step: &mut step, stop })?;
+    Ok(result(scenario, &finished, &stopwatch, &measured))
+}
+
+/// When the measured phase began and what was programmed by then.
+#[derive(Default)]
+struct Measured {
+    from_seconds: f64,
+    from_programmed: u64,
+    programmed: u64,
+}
+
+impl Measured {
+    fn note(&mut self, stopwatch: &Stopwatch, step: &Step) {
+        self.programmed = step.programmed;
+        if step.preconditioning {
+            self.from_seconds = stopwatch.elapsed().as_secs_f64();
+            self.from_programmed = step.programmed;
+        }
+    }
+}
+
+fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measured: &Measured) -> RunResult {
+    let device = &scenario.device;
+    let counters = &finished.counters;
+    let drive_writes = counters.host_units_written as f64 / f64::from(device.logical_units);
+    let wall_seconds = stopwatch.elapsed().as_secs_f64();
+    let seconds = wall_seconds - measured.from_seconds;
+    let rate = (measured.programmed - measured.from_programmed) as f64 / seconds;
+    let summary = Summary {
+        scenario: crate::results::Scenario { name: scenario.name.clone(), hash: scenario.hash() },
+        host: Host {
+            pages_written: counters.host_units_written,
+            bytes_written: counters.host_units_written * device.unit.0,
+            drive_writes,
+            pages_read: counters.host_units_read,
+            pages_read_unmapped: counters.host_units_read_unmapped,
+            pages_trimmed: counters.host_units_trimmed,
+        },
+        flash: Flash {
+            pages_programmed: PagesProgrammed {
+                host: counters.programmed_host,
+                gc: counters.programmed_gc,
+                wear_leveling: counters.programmed_wear_leveling,
+                file_system: counters.programmed_file_system,
+                padding: counters.programmed_padding,
+                total: counters.programmed(),
+            },
+            program_operations: counters.program_operations,
+            blocks_erased: BlocksErased {
+                gc: counters.erases_gc,
+                wear_leveling: counters.erases_wear_leveling,
+                total: counters.erases_gc + counters.erases_wear_leveling,
+            },
+        },
+        write_amplification: SummaryWriteAmplification::new(
+            write_amplification(counters),
+            write_amplification(&finished.last_drive_write),
+        ),
+        gc: Gc {
+            victims: counters.gc_victims,
+            valid_pages_per_victim_mean: (counters.gc_victims > 0)
+                .then(|| counters.gc_victim_valid_units as f64 / counters.gc_victims as f64),
+        },
+        wear: Wear {
+            erase_count: finished.wear.quantiles(),
+            erase_count_mean_at_start: finished.erase_count_mean_at_start,
+            jain_index: finished.wear.jain_index(),
+            blocks_retired: finished.wear.retired(),
+        },
+        capacity: Capacity {
+            logical_bytes_initial: device.logical_bytes(),
+            logical_bytes_exported: u64::from(finished.exported_units) * device.unit.0,
+            physical_bytes_usable: (u64::from(device.geometry.blocks()) - finished.wear.retired()) * device.geometry.block_size().0,
+        },
+        end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
+        warnings: warnings(finished),
+        run: Run {
+            seed: scenario.seed,
+            wall_seconds,
+            flash_pages_programmed_per_second: rate.is_finite().then_some(rate),
+            peak_memory_bytes: os::peak_memory(),
+            version: VERSION.to_owned(),
+        },
+    };
+    RunResult {
+        summary,
+        timeline: finished.timeline.clone(),
+        blocks: finished.wear.rows(),
+        scenario_toml: scenario.to_toml(),
+    }
+}
+
+fn warnings(finished: &Finished) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let counters = &finished.counters;
+    let share = counters.host_units_read_unmapped as f64 / counters.host_units_read.max(1) as f64;
+    if share > UNMAPPED_READS_MAX {
+        warnings.push(format!("{:.1} % of the pages read held no data and touched no flash", 100.0 * share));
+    }
+    if finished.policy_refusals > 0 {
+        warnings.push(format!("{} answers of policies named blocks that could not be used; greedy's choice or none took their place", finished.policy_refusals));
+    }
+    warnings
+}
+
+/// What became of one of several runs.
+pub type Outcome = Result<RunResult, SessionError>;
+
+/// One of several runs.
+pub struct Cell {
+    /// What is run.
+    pub scenario: Scenario,
+    /// Where its results go.
+    pub folder: Option<std::path::PathBuf>,
+}
+
+/// Runs scenarios in parallel on all cores, never more at once than memory allows. Cells whose folder holds a finished
+/// result of the same scenario and version are read instead of run. Results come in the order of the cells; the numbers
+/// are those of one run at a time.
+///
+/// `each` hears when a cell is finished: its number, its result and whether it was read.
+pub fn execute_all(cells: &[Cell], stop: &AtomicBool, each: &(dyn Fn(usize, &Outcome, bool) + Sync)) -> Vec<Option<Outcome>> {
+    let need = cells.iter().map(|cell| build::memory_estimate(&cell.scenario).0).max().unwrap_or(1).max(1);
+    let fit = os::available_memory().map_or(usize::MAX, |available| (available / need).max(1) as usize);
+    let workers = os::cores().min(fit).min(cells.len()).max(1);
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Outcome>>> = cells.iter().map(|_| Mutex::new(None)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(cell) = cells.get(number).filter(|_| !stop.load(Ordering::Relaxed)) else { return };
+                    let (outcome, was_there) = execute_cell(cell, stop);
+                    each(number, &outcome, was_there);
+                    *results[number].lock().expect("no holder panics") = Some(outcome);
+                }
+            });
+        }
+    });
+    results.into_iter().map(|result| result.into_inner().expect("no holder panics")).collect()
+}
+
+fn execute_cell(cell: &Cell, stop: &AtomicBool) -> (Outcome, bool) {
+    if let Some(folder) = &cell.folder
+        && let Ok(Some(_)) = Folder::finished(folder, &cell.scenario.hash(), VERSION)
+        && let Ok(result) = Folder::read(folder)
+    {
+        return (Ok(result), true);
+    }
+    let outcome = execute(&cell.scenario, Outside::default(), &mut Watch { step: &mut |_| {}, stop });
+    let written = outcome.and_then(|result| {
+        if let Some(folder) = &cell.folder {
+            write(folder, &result)?;
+        }
+        Ok(result)
+    });
+    (written, false)
+}
+
+/// Writes a run and its report into a folder.
+///
+/// # Errors
+/// The folder cannot be made or written, or holds something else.
+pub fn write(folder: &Path, result: &RunResult) -> Result<(), ResultError> {
+    let report = crate::report::render(std::slice::from_ref(result));
+    Folder::create(folder)?.write(result, Some(&report))
+}
+
+/// Whether any of several runs was interrupted.
+pub fn interrupted(result: &RunResult) -> bool {
+    result.summary.end.reason == EndReason::Interrupted
+}

@@ -1,0 +1,250 @@
+//! Stand-ins for the eleven traces of the dissertation (000) Table 4, which cannot be had: writes with the published
+//! footprint, mean size, hotness and sequentiality, on any drive.
+//!
+//! A request goes on where the last one ended with the chance of the published sequentiality, and otherwise jumps: to
+//! the hot part with chance r, else to the cold part, uniform within. Runs stay in their part. Footprints scale with
+//! the drive, request sizes do not. Where the traces' data lay is not published, but that little stands at the top of
+//! the address space, except in DAP-PS (§4.5.3): a stand-in fills the space from 0 on and keeps a tail at the very top.
+
+use wane_sim::Stream;
+
+use crate::{Batch, Op, Progress, Request, Source, SourceError};
+
+/// A published trace in five figures. Sizes are relative to a drive of 256 GiB.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standin {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// Address space that is written, in GiB of 256.
+    pub footprint_gib: f64,
+    /// Mean size of a write in KiB.
+    pub write_kib: f64,
+    /// Share of the writes that goes to the hot part; the hot part is the rest of 1 of the footprint.
+    pub r: f64,
+    /// Share of the writes that go on where the last one ended.
+    pub sequential_share: f64,
+    /// Part of the footprint that lies at the top of the address space, in GiB of 256: our assumption.
+    pub tail_gib: f64,
+}
+
+const fn standin(name: &'static str, footprint_gib: f64, write_kib: f64, r: f64, sequential_share: f64, tail_gib: f64) -> Standin {
+    Standin { name, footprint_gib, write_kib, r, sequential_share, tail_gib }
+}
+
+/// Every stand-in, in the order of Table 4.
+pub const STANDINS: [Standin; 11] = [
+    standin("ycsb-a", 89.99, 50.48, 0.6469, 0.49, 0.5),
+    standin("vdi", 255.99, 17.99, 0.6445, 0.14, 0.5),
+    standin("wbs", 56.05, 27.82, 0.6034, 0.02, 0.5),
+    standin("dtrs", 150.63, 31.85, 0.5420, 0.12, 0.5),
+    standin("dap-ds", 0.17, 7.21, 0.7862, 0.03, 0.02),
+    standin("dap-ps", 36.06, 97.20, 0.5502, 0.16, 17.5),
+    standin("lm-tbe", 239.49, 61.90, 0.6029, 0.94, 0.5),
+    standin("msn-cfs", 5.58, 12.92, 0.6928, 0.25, 0.5),
+    standin("msn-befs", 31.42, 11.62, 0.7018, 0.03, 0.5),
+    standin("rad-as", 4.53, 9.87, 0.7090, 0.45, 0.5),
+    standin("rad-be", 14.73, 13.02, 0.6551, 0.33, 0.5),
+];
+
+/// The drive that the figures are relative to.
+const DRIVE_GIB: f64 = 256.0;
+
+/// Page of the figures, in bytes.
+const PAGE_BYTES: f64 = 4096.0;
+
+/// The stand-in called `name`.
+pub fn find(name: &str) -> Option<&'static Standin> {
+    STANDINS.iter().find(|standin| standin.name == name)
+}
+
+/// A stand-in on a drive. As a [`Source`] it never ends; as an iterator it gives requests.
+#[derive(Debug)]
+pub struct StandinSource {
+    stream: Stream,
+    page_bytes: u64,
+    /// Pages of the footprint, the first `hot` of them hot, the first `bottom` of them from address 0 on.
+    footprint: u32,
+    hot: u32,
+    bottom: u32,
+    logical: u32,
+    r: f64,
+    sequential_share: f64,
+    /// ln of the chance that a request goes on for another page.
+    log_more: f64,
+    /// Where the last request ended, and its part: the next sequential one starts there.
+    cursor: u32,
+    in_hot: bool,
+    /// The rest of a request that did not fit a batch.
+    rest: Option<(u32, u32)>,
+}
+
+impl StandinSource {
+    /// The stand-in on a drive of `logical` pages of `page_bytes`.
+    pub fn new(standin: &Standin, logical: u32, page_bytes: u64, stream: Stream) -> Self {
+        let scale = f64::from(logical) / DRIVE_GIB;
+        let footprint = ((standin.footprint_gib * scale).round() as u32).clamp(2, logical);
+        let tail = ((standin.tail_gib * scale).round() as u32).clamp(1, footprint / 2);
+        let hot = ((f64::from(footprint) * (1.0 - standin.r)).round() as u32).clamp(1, footprint - 1);
+        let mean_pages = (standin.write_kib * 1024.0 / PAGE_BYTES * PAGE_BYTES / page_bytes as f64).max(1.0);
+        Self {
+            stream,
+            page_bytes,
+            footprint,
+            hot,
+            bottom: footprint - tail,
+            logical,
+            r: standin.r,
+            sequential_share: standin.sequential_share,
+            log_more: if mean_pages > 1.0 { libm::log(1.0 - 1.0 / mean_pages) } else { f64::NEG_INFINITY },
+            cursor: 0,
+            in_hot: true,
+            rest: None,
+        }
+    }
+
+    /// Pages that the stand-in touches.
+    pub fn footprint_pages(&self) -> u32 {
+        self.footprint
+    }
+
+    /// A geometric number of pages, at least 1.
+    fn size(&mut self) -> u32 {
+        let draw = 1.0 - self.stream.unit();
+        let more = libm::floor(libm::log(draw) / self.log_more);
+        1 + more.clamp(0.0, 1e6) as u32
+    }
+
+    /// The next request as an index into the footprint and a count.
+    fn draw(&mut self) -> (u32, u32) {
+        let size = self.size();
+        let (first, end) = self.extent(self.in_hot, self.cursor);
+        let goes_on = self.stream.chance(self.sequential_share);
+        let start = if goes_on && self.cursor > first && self.cursor + size <= end {
+            self.cursor
+        } else if goes_on && self.cursor > first {
+            // The run reached the end of its part: it starts over there, so that the parts keep their shares.
+            first
+        } else {
+            self.in_hot = self.stream.chance(self.r);
+            let (first, pages) = if self.in_hot { (0, self.hot) } else { (self.hot, self.footprint - self.hot) };
+            first + self.stream.below(u64::from(pages)) as u32
+        };
+        let (first, end) = self.extent(self.in_hot, start);
+        let size = size.min(end - first);
+        let start = start.min(end - size);
+        self.cursor = start + size;
+        (start, size)
+    }
+
+    /// The contiguous stretch of a part that holds `index`, which may be its end.
+    fn extent(&self, in_hot: bool, index: u32) -> (u32, u32) {
+        match () {
+            () if in_hot && index <= self.bottom => (0, self.hot.min(self.bottom)),
+            () if in_hot => (self.bottom, self.hot),
+            () if index < self.bottom || (index == self.bottom && self.cursor == index) => (self.hot, self.bottom.max(self.hot)),
+            () => (self.bottom.max(self.hot), self.footprint),
+        }
+    }
+
+    fn page(&self, index: u32) -> u32 {
+        if index < self.bottom { index } else { self.logical - self.footprint + index }
+    }
+}
+
+impl Source for StandinSource {
+    fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
+        batch.pages.clear();
+        batch.op = Op::Write;
+        batch.requests = 0;
+        while batch.pages.len() < pages_max && batch.requests < requests_max {
+            let (start, pages) = self.rest.take().unwrap_or_else(|| self.draw());
+            let fits = pages.min((pages_max - batch.pages.len()) as u32);
+            let first = self.page(start);
+            batch.pages.extend(first..first + fits);
+            if fits < pages {
+                self.rest = Some((start + fits, pages - fits));
+            } else {
+                batch.requests += 1;
+            }
+        }
+        Ok(Progress::More)
+    }
+}
+
+impl Iterator for StandinSource {
+    type Item = Request;
+
+    fn next(&mut self) -> Option<Request> {
+        let (start, pages) = self.draw();
+        let bytes = |pages: u32| u64::from(pages) * self.page_bytes;
+        Some(Request { at: 0, op: Op::Write, offset: bytes(self.page(start)), length: bytes(pages) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_sim::Streams;
+
+    /// Footprint in pages, mean pages, r at h = 1 - r, sequential share: measured as SPEC §4.3 defines them.
+    fn measure(source: &mut StandinSource, logical: u32, requests: usize) -> (u32, f64, f64, f64) {
+        let mut counts = vec![0u32; logical as usize];
+        let (mut pages, mut sequential, mut end) = (0u64, 0u32, u64::MAX);
+        for _ in 0..requests {
+            let request = Iterator::next(source).unwrap();
+            sequential += u32::from(request.offset == end);
+            end = request.offset + request.length;
+            for page in request.offset / 4096..end / 4096 {
+                counts[page as usize] += 1;
+                pages += 1;
+            }
+        }
+        let mut touched: Vec<u32> = counts.into_iter().filter(|count| *count > 0).collect();
+        touched.sort_unstable_by(|a, b| b.cmp(a));
+        let (mut cumulative, mut r) = (0u64, 1.0);
+        for (rank, count) in touched.iter().enumerate() {
+            cumulative += u64::from(*count);
+            r = cumulative as f64 / pages as f64;
+            if r >= 1.0 - (rank + 1) as f64 / touched.len() as f64 {
+                break;
+            }
+        }
+        (touched.len() as u32, pages as f64 / requests as f64, r, f64::from(sequential) / requests as f64)
+    }
+
+    #[test]
+    fn stand_ins_measure_back_to_what_was_published() {
+        for standin in &STANDINS {
+            // In a handful of pages a jump often lands where the last request ended; small footprints need a larger drive.
+            let logical = if standin.footprint_gib < 20.0 { 1 << 20 } else { 1 << 17 };
+            let mut source = StandinSource::new(standin, logical, 4096, Streams::new(1).stream(standin.name));
+            let wanted_pages = standin.footprint_gib / 256.0 * f64::from(logical);
+            let size = standin.write_kib / 4.0;
+            // Each page is written 400 times, so that chance hardly blurs its count.
+            let requests = (400.0 * wanted_pages / size) as usize;
+            let (footprint, pages, r, sequential) = measure(&mut source, logical, requests);
+            let name = standin.name;
+            assert!((f64::from(footprint) / wanted_pages - 1.0).abs() < 0.02, "{name}: footprint {footprint} {wanted_pages}");
+            assert!((pages / size - 1.0).abs() < 0.03, "{name}: size {pages} {size}");
+            assert!((r - standin.r).abs() < 0.02, "{name}: r {r} {}", standin.r);
+            assert!((sequential - standin.sequential_share).abs() < 0.02, "{name}: sequential {sequential}");
+        }
+    }
+
+    #[test]
+    fn a_source_writes_what_its_requests_say() {
+        let standin = find("rad-be").unwrap();
+        let make = || StandinSource::new(standin, 10_000, 4096, Streams::new(3).stream("workload"));
+        let wanted: Vec<u32> = make()
+            .take(500)
+            .flat_map(|request| (request.offset / 4096) as u32..((request.offset + request.length) / 4096) as u32)
+            .collect();
+        let (mut source, mut batch, mut found) = (make(), Batch::default(), Vec::new());
+        while found.len() < wanted.len() {
+            Source::next(&mut source, &mut batch, 7, u64::MAX).unwrap();
+            found.extend_from_slice(&batch.pages);
+        }
+        assert_eq!(found[..wanted.len()], wanted);
+        assert!(wanted.iter().all(|page| *page < 10_000));
+    }
+}
