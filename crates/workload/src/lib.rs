@@ -6,6 +6,8 @@ mod mix;
 pub mod pattern;
 mod request;
 mod source;
+pub mod standin;
+pub mod trace;
 
 pub use mix::Mix;
 pub use request::{Op, Request};

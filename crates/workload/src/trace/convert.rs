@@ -1,0 +1,109 @@
+//! Traces written: as fio iolog, or in the compact form.
+
+use std::io::Write;
+
+use super::compact::Encoder;
+use super::{Reader, TraceError};
+use crate::{Op, Request};
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// fio iolog: version 3 where requests have times, else version 2.
+    FioIolog,
+    /// wane's compact form.
+    Compact,
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Converted {
+    /// Requests, flushes included.
+    pub requests: u64,
+}
+
+/// The file that an iolog's requests go to.
+const DEVICE: &str = "device";
+
+/// Writes a trace in another form.
+///
+/// # Errors
+/// The trace does not parse, or the output cannot be written.
+pub fn convert(reader: Reader, out: &mut dyn Write, target: Target) -> Result<Converted, TraceError> {
+    write_requests(reader, out, target)
+}
+
+/// Writes any requests as a trace.
+///
+/// # Errors
+/// As [`convert`].
+pub fn write_requests(
+    requests: impl Iterator<Item = Result<Request, TraceError>>,
+    out: &mut dyn Write,
+    target: Target,
+) -> Result<Converted, TraceError> {
+    let mut converted = Converted::default();
+    let mut out = std::io::BufWriter::new(out);
+    let mut encoder = Encoder::new();
+    let mut timed = None;
+    if target == Target::Compact {
+        encoder.start(&mut out).map_err(TraceError::Unwritable)?;
+    }
+    // The version is known once a request says whether there are times; until then requests wait at time 0.
+    let mut waiting = Vec::new();
+    for request in requests {
+        let request = request?;
+        converted.requests += 1;
+        match (target, timed) {
+            (Target::Compact, _) => encoder.request(&request, &mut out).map_err(TraceError::Unwritable)?,
+            (Target::FioIolog, Some(timed)) => iolog(&request, timed, &mut out).map_err(TraceError::Unwritable)?,
+            (Target::FioIolog, None) => {
+                waiting.push(request);
+                if request.at > 0 || waiting.len() == WAITING_MAX {
+                    timed = Some(start_iolog(&mut waiting, &mut out)?);
+                }
+            }
+        }
+    }
+    match target {
+        Target::Compact => encoder.finish(&mut out).map_err(TraceError::Unwritable)?,
+        Target::FioIolog => {
+            let timed = match timed {
+                Some(timed) => timed,
+                None => start_iolog(&mut waiting, &mut out)?,
+            };
+            let prefix = if timed { "0 " } else { "" };
+            writeln!(out, "{prefix}{DEVICE} close").map_err(TraceError::Unwritable)?;
+        }
+    }
+    out.flush().map_err(TraceError::Unwritable)?;
+    Ok(converted)
+}
+
+/// A trace whose first requests all come at time 0 is taken for one without times.
+const WAITING_MAX: usize = 4096;
+
+/// Writes the head and what waited; true where requests have times.
+fn start_iolog(waiting: &mut Vec<Request>, out: &mut dyn Write) -> Result<bool, TraceError> {
+    let timed = waiting.iter().any(|request| request.at > 0);
+    let (version, prefix) = if timed { (3, "0 ") } else { (2, "") };
+    let head = write!(out, "fio version {version} iolog\n{prefix}{DEVICE} add\n{prefix}{DEVICE} open\n");
+    head.map_err(TraceError::Unwritable)?;
+    for request in waiting.drain(..) {
+        iolog(&request, timed, out).map_err(TraceError::Unwritable)?;
+    }
+    Ok(timed)
+}
+
+fn iolog(request: &Request, timed: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    if timed {
+        write!(out, "{} ", request.at / 1_000_000)?;
+    }
+    let action = match request.op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+        Op::Flush => return writeln!(out, "{DEVICE} sync 0 0"),
+    };
+    writeln!(out, "{DEVICE} {action} {} {}", request.offset, request.length)
+}

@@ -1,0 +1,71 @@
+//! Which format a trace has, by its first bytes.
+
+use super::binary::{blktrace_event, looks_like_blktrace, looks_like_vscsi};
+use super::compact::MAGIC;
+use super::text::{Line, Rules, blkparse_action};
+use super::{Assume, Format};
+
+/// Lines that are tried.
+const LINES_TRIED: usize = 50;
+
+/// Text formats, the more particular before the more general. SSDsim's columns are MQSim's, so its name is never found.
+const TEXTS: [Format; 10] = [
+    Format::FioIolog3,
+    Format::FioIolog2,
+    Format::Blkparse,
+    Format::CloudphysicsCsv,
+    Format::Msr,
+    Format::Spc,
+    Format::Alibaba,
+    Format::Tencent,
+    Format::Fiu,
+    Format::Mqsim,
+];
+
+/// The format of a trace that starts with `head`.
+pub(super) fn detect(head: &[u8]) -> Option<Format> {
+    match () {
+        () if head.starts_with(MAGIC) => return Some(Format::Compact),
+        () if looks_like_blktrace(head) => return Some(Format::Blktrace),
+        () if head.starts_with(b"fio version 3 iolog") => return Some(Format::FioIolog3),
+        () if head.starts_with(b"fio version 2 iolog") => return Some(Format::FioIolog2),
+        () => {}
+    }
+    if !head.contains(&0) {
+        return TEXTS.into_iter().skip(2).chain([Format::Lis]).find(|format| fits(*format, head));
+    }
+    looks_like_vscsi(head).then_some(Format::Vscsi)
+}
+
+/// Whether the head's lines are of a format: some hold requests, and none is bad.
+fn fits(format: Format, head: &[u8]) -> bool {
+    let rules = Rules { format, assume: Assume::default(), event: event(format, head) };
+    let mut requests = 0;
+    for (number, line) in (1..).zip(lines(head).take(LINES_TRIED)) {
+        match rules.parse(line, number) {
+            Line::Request(..) => requests += 1,
+            Line::Ignored => {}
+            // One line may be damaged; a format is not rejected for what `skip_bad_lines` is there for.
+            Line::Bad if requests > 10 => {}
+            Line::Bad => return false,
+        }
+    }
+    let events = format == Format::Blkparse && lines(head).take(LINES_TRIED).any(|line| blkparse_action(line).is_some());
+    requests > 0 || events
+}
+
+/// Whole lines of the head; a single one may be cut.
+fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let end = head.iter().rposition(|byte| *byte == b'\n').unwrap_or(head.len());
+    head[..end].split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty())
+}
+
+/// The event that counts: issue (`D`), or queue (`Q`) where the head has no issue.
+pub(super) fn event(format: Format, head: &[u8]) -> u8 {
+    let issued = match format {
+        Format::Blkparse => lines(head).any(|line| blkparse_action(line) == Some(b'D')),
+        Format::Blktrace => blktrace_event(head),
+        _ => true,
+    };
+    if issued { b'D' } else { b'Q' }
+}

@@ -1,0 +1,231 @@
+//! Block traces: read in any common format, measured, converted, replayed.
+//!
+//! Formats are found by content. Memory is bounded by the footprint of a trace, never by its length.
+
+mod binary;
+mod compact;
+mod convert;
+mod detect;
+mod info;
+mod input;
+mod reader;
+mod replay;
+mod text;
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Op;
+
+pub use convert::{Converted, Target, convert, write_requests};
+pub use info::{Figures, Hotness, Info, Measure, info};
+pub use reader::Reader;
+pub use replay::{Replay, TraceSource};
+
+/// Bytes of a sector.
+pub(crate) const SECTOR: u64 = 512;
+
+/// A trace format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// wane's own compact form.
+    Compact,
+    /// fio iolog version 2.
+    FioIolog2,
+    /// fio iolog version 3.
+    FioIolog3,
+    /// blkparse's default text.
+    Blkparse,
+    /// blktrace's binary events.
+    Blktrace,
+    /// MQSim ASCII.
+    Mqsim,
+    /// SSDsim ASCII: the columns of MQSim.
+    Ssdsim,
+    /// CloudPhysics CSV.
+    CloudphysicsCsv,
+    /// VMware vSCSI, binary, version 1.
+    Vscsi,
+    /// FIU's nine columns.
+    Fiu,
+    /// ARC's `.lis`.
+    Lis,
+    /// MSR Cambridge CSV.
+    Msr,
+    /// Storage Performance Council.
+    Spc,
+    /// Alibaba block traces.
+    Alibaba,
+    /// Tencent cloud block storage.
+    Tencent,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: &'static [Self] = &[
+        Self::Compact,
+        Self::FioIolog2,
+        Self::FioIolog3,
+        Self::Blkparse,
+        Self::Blktrace,
+        Self::Mqsim,
+        Self::Ssdsim,
+        Self::CloudphysicsCsv,
+        Self::Vscsi,
+        Self::Fiu,
+        Self::Lis,
+        Self::Msr,
+        Self::Spc,
+        Self::Alibaba,
+        Self::Tencent,
+    ];
+
+    /// The name on the command line and in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Compact => "wane-compact",
+            Self::FioIolog2 => "fio-iolog-2",
+            Self::FioIolog3 => "fio-iolog-3",
+            Self::Blkparse => "blkparse",
+            Self::Blktrace => "blktrace",
+            Self::Mqsim => "mqsim",
+            Self::Ssdsim => "ssdsim",
+            Self::CloudphysicsCsv => "cloudphysics-csv",
+            Self::Vscsi => "vscsi",
+            Self::Fiu => "fiu",
+            Self::Lis => "lis",
+            Self::Msr => "msr",
+            Self::Spc => "spc",
+            Self::Alibaba => "alibaba",
+            Self::Tencent => "tencent",
+        }
+    }
+
+    /// What a line or record looks like.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Compact => "wane's compact binary form",
+            Self::FioIolog2 => "FILE ACTION OFFSET LENGTH, in bytes",
+            Self::FioIolog3 => "MILLISECONDS FILE ACTION OFFSET LENGTH, in bytes",
+            Self::Blkparse => "MAJ,MIN CPU SEQ SECONDS PID ACTION RWBS SECTOR + SECTORS [PROCESS]",
+            Self::Blktrace => "binary events of 48 bytes and their payload",
+            Self::Mqsim | Self::Ssdsim => "NANOSECONDS DEVICE SECTOR SECTORS OP, with 1 for a read and 0 for a write",
+            Self::CloudphysicsCsv => "VERSION,SECONDS,SCSI-OPCODE,BYTES,SECTOR",
+            Self::Vscsi => "binary records of 32 bytes",
+            Self::Fiu => "NANOSECONDS PID PROCESS SECTOR SECTORS R|W MAJOR MINOR HASH",
+            Self::Lis => "BLOCK BLOCKS IGNORED NUMBER, without direction, time or unit",
+            Self::Msr => "FILETIME,HOST,DISK,Read|Write,OFFSET,BYTES,RESPONSE",
+            Self::Spc => "ASU,SECTOR,BYTES,R|W,SECONDS",
+            Self::Alibaba => "DEVICE,R|W,OFFSET,BYTES,MICROSECONDS",
+            Self::Tencent => "SECONDS,SECTOR,SECTORS,0|1,VOLUME, with 0 for a read and 1 for a write",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that is no format's.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no trace format \"{0}\"")]
+pub struct UnknownFormat(String);
+
+impl FromStr for Format {
+    type Err = UnknownFormat;
+
+    fn from_str(name: &str) -> Result<Self, UnknownFormat> {
+        Self::ALL.iter().copied().find(|format| format.name() == name).ok_or_else(|| UnknownFormat(name.to_owned()))
+    }
+}
+
+/// What is assumed of a trace that does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assume {
+    /// Direction.
+    pub op: Op,
+    /// Bytes of a block.
+    pub block_bytes: u64,
+}
+
+impl Default for Assume {
+    fn default() -> Self {
+        Self { op: Op::Write, block_bytes: SECTOR }
+    }
+}
+
+/// How a trace is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Its format; `None`: by content.
+    pub format: Option<Format>,
+    /// What is assumed where it does not say.
+    pub assume: Assume,
+    /// Count lines that do not parse instead of stopping at the first.
+    pub skip_bad_lines: bool,
+}
+
+/// Why a trace cannot be read. Each is one sentence with the file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceError {
+    /// The file cannot be opened or read, or its compression is damaged.
+    #[error("{name}: cannot be read: {source}")]
+    Unreadable {
+        /// The file.
+        name: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// No format fits.
+    #[error("{name}: {reason}")]
+    Unusable {
+        /// The file.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// A line does not parse.
+    #[error("{name}, line {line}: found '{found}', expected {expected}")]
+    Line {
+        /// The file.
+        name: String,
+        /// From 1.
+        line: u64,
+        /// What stands there, shortened.
+        found: String,
+        /// What should.
+        expected: &'static str,
+    },
+    /// A binary record makes no sense or is cut off.
+    #[error("{name}, record {record}: {reason}")]
+    Record {
+        /// The file.
+        name: String,
+        /// From 1.
+        record: u64,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The output cannot be written.
+    #[error("the trace cannot be written: {0}")]
+    Unwritable(#[source] std::io::Error),
+}
+
+/// Reads any bytes as a trace, to its end or first error: what the fuzzer calls. Returns the requests read.
+#[doc(hidden)]
+pub fn read_all(bytes: &[u8], format: Option<Format>) -> Result<u64, TraceError> {
+    let options = Options { format, ..Options::default() };
+    let reader = Reader::from_read("fuzz", Box::new(std::io::Cursor::new(bytes.to_vec())), &options)?;
+    let mut requests = 0;
+    for request in reader {
+        request?;
+        requests += 1;
+    }
+    Ok(requests)
+}
+
+#[cfg(test)]
+mod tests;

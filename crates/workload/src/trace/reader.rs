@@ -1,0 +1,229 @@
+//! Requests of a trace, one by one.
+
+use std::io::{BufRead, Read};
+use std::path::Path;
+
+use super::binary::{self, Record};
+use super::compact::{self, Next, State};
+use super::detect::{detect, event};
+use super::input::Input;
+use super::text::{Line, Rules};
+use super::{Format, Options, TraceError};
+use crate::{Op, Request};
+
+/// A line longer than this is no line of a trace.
+const LINE_BYTES_MAX: usize = 1 << 20;
+
+/// A time this far ahead of the last one is taken for a fault of the recorder: 30 days.
+const GAP_MAX: u64 = 30 * 86_400 * 1_000_000_000;
+
+/// Reads a trace. Iterates over its requests; the first error ends it.
+pub struct Reader {
+    name: String,
+    bytes: Box<dyn BufRead + Send>,
+    rules: Rules,
+    skip_bad_lines: bool,
+    line: Vec<u8>,
+    /// Lines or records read.
+    number: u64,
+    state: State,
+    first: Option<u64>,
+    last: u64,
+    over: bool,
+    counts: Counts,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    odd_times: u64,
+    bad_lines: u64,
+    empty: u64,
+}
+
+impl Reader {
+    /// The trace at `path`; `-` is stdin.
+    ///
+    /// # Errors
+    /// It cannot be read, or no format fits.
+    pub fn open(path: &Path, options: &Options) -> Result<Self, TraceError> {
+        Self::new(Input::open(path)?, options)
+    }
+
+    /// A trace from any bytes, called `name` in messages.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn from_read(name: &str, bytes: Box<dyn Read + Send>, options: &Options) -> Result<Self, TraceError> {
+        Self::new(Input::from_read(name, bytes)?, options)
+    }
+
+    fn new(mut input: Input, options: &Options) -> Result<Self, TraceError> {
+        let unusable = |reason: &str| TraceError::Unusable { name: input.name.clone(), reason: reason.to_owned() };
+        if input.head.is_empty() {
+            return Err(unusable("it is empty"));
+        }
+        let format = options.format.or_else(|| detect(&input.head));
+        let format = format.ok_or_else(|| unusable("its content fits no known trace format; name one with --format"))?;
+        let mut state = State::START;
+        if format == Format::Compact {
+            let magic = compact::read_magic(&mut state, &mut input.bytes);
+            if !magic.map_err(|source| TraceError::Unreadable { name: input.name.clone(), source })? {
+                return Err(unusable("it does not start as a wane-compact trace"));
+            }
+        }
+        Ok(Self {
+            rules: Rules { format, assume: options.assume, event: event(format, &input.head) },
+            name: input.name,
+            bytes: input.bytes,
+            skip_bad_lines: options.skip_bad_lines,
+            line: Vec::new(),
+            number: 0,
+            state,
+            first: None,
+            last: 0,
+            over: false,
+            counts: Counts::default(),
+        })
+    }
+
+    /// The format.
+    pub fn format(&self) -> Format {
+        self.rules.format
+    }
+
+    /// The file, as messages name it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What was assumed, and what was odd so far, in sentences.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.rules.format == Format::Lis {
+            let op = if self.rules.assume.op == Op::Read { "reads" } else { "writes" };
+            notes.push(format!(
+                "the format has no direction and no unit: read as {op} of {}-byte blocks (see --assume)",
+                self.rules.assume.block_bytes
+            ));
+        }
+        if matches!(self.rules.format, Format::Blkparse | Format::Blktrace) {
+            let event = if self.rules.event == b'D' { "issue (D)" } else { "queue (Q)" };
+            notes.push(format!("counts {event} events"));
+        }
+        let mut count = |count: u64, what: &str| {
+            if count > 0 {
+                notes.push(format!("{count} {what}"));
+            }
+        };
+        count(self.counts.odd_times, "timestamps jump backwards or by more than 30 days; the one before is used");
+        count(self.counts.bad_lines, "lines that do not parse were skipped");
+        count(self.counts.empty, "requests of no length were skipped");
+        notes
+    }
+
+    /// The next request, `None` at the end.
+    fn read(&mut self) -> Result<Option<Request>, TraceError> {
+        loop {
+            let (at, mut request) = match self.rules.format {
+                Format::Vscsi | Format::Blktrace => match self.read_record()? {
+                    Record::Request(at, request) => (at, request),
+                    Record::Ignored => continue,
+                    Record::End => return Ok(None),
+                    Record::Bad(reason) => {
+                        return Err(TraceError::Record { name: self.name.clone(), record: self.number, reason });
+                    }
+                },
+                Format::Compact => match self.read_compact()? {
+                    Some(request) => (Some(request.at), request),
+                    None => return Ok(None),
+                },
+                _ => match self.read_line()? {
+                    Some(Line::Request(at, request)) => (at, request),
+                    Some(Line::Ignored) => continue,
+                    Some(Line::Bad) => {
+                        self.bad_line()?;
+                        continue;
+                    }
+                    None => return Ok(None),
+                },
+            };
+            request.at = self.time(at);
+            if request.length == 0 && request.op != Op::Flush {
+                self.counts.empty += 1;
+                continue;
+            }
+            return Ok(Some(request));
+        }
+    }
+
+    /// Time since the first request.
+    fn time(&mut self, at: Option<u64>) -> u64 {
+        let Some(at) = at else { return 0 };
+        let first = *self.first.get_or_insert(at);
+        match at.checked_sub(first) {
+            Some(since) if since >= self.last && since - self.last <= GAP_MAX => self.last = since,
+            _ => self.counts.odd_times += 1,
+        }
+        self.last
+    }
+
+    fn read_record(&mut self) -> Result<Record, TraceError> {
+        self.number += 1;
+        let record = match self.rules.format {
+            Format::Vscsi => binary::vscsi(&mut self.bytes),
+            _ => binary::blktrace(&mut self.bytes, self.rules.event),
+        };
+        record.map_err(|source| TraceError::Unreadable { name: self.name.clone(), source })
+    }
+
+    fn read_compact(&mut self) -> Result<Option<Request>, TraceError> {
+        self.number += 1;
+        let next = compact::read_record(&mut self.state, &mut self.bytes);
+        let bad = |reason: &str| TraceError::Record { name: self.name.clone(), record: self.number, reason: reason.to_owned() };
+        match next.map_err(|source| TraceError::Unreadable { name: self.name.clone(), source })? {
+            Next::Request(request) => Ok(Some(request)),
+            Next::End => Ok(None),
+            Next::Nothing => Err(bad("the end of the file is cut off")),
+            Next::Bad(reason) => Err(bad(reason)),
+        }
+    }
+
+    fn read_line(&mut self) -> Result<Option<Line>, TraceError> {
+        self.line.clear();
+        let mut limited = (&mut self.bytes).take(LINE_BYTES_MAX as u64);
+        let read = limited.read_until(b'\n', &mut self.line);
+        let read = read.map_err(|source| TraceError::Unreadable { name: self.name.clone(), source })?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.number += 1;
+        let line = if self.number == 1 { self.line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.line) } else { &self.line };
+        Ok(Some(self.rules.parse(line, self.number)))
+    }
+
+    fn bad_line(&mut self) -> Result<(), TraceError> {
+        self.counts.bad_lines += 1;
+        if self.skip_bad_lines {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(self.line.trim_ascii());
+        let mut found: String = text.chars().filter(|letter| !letter.is_control()).take(60).collect();
+        if found.len() < text.len() {
+            found.push_str("...");
+        }
+        Err(TraceError::Line { name: self.name.clone(), line: self.number, found, expected: self.rules.format.summary() })
+    }
+}
+
+impl Iterator for Reader {
+    type Item = Result<Request, TraceError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.over {
+            return None;
+        }
+        let next = self.read().transpose();
+        self.over = !matches!(next, Some(Ok(_)));
+        next
+    }
+}

@@ -1,0 +1,291 @@
+use super::*;
+use std::io::{Cursor, Write};
+
+/// A small sample of each text format: two requests, a read of 8 sectors at 100 and a write of 16 at 200 half a second
+/// later.
+const SAMPLES: [(Format, &str); 12] = [
+    (Format::FioIolog2, "fio version 2 iolog\nf add\nf open\nf read 51200 4096\nf write 102400 8192\nf close\n"),
+    (Format::FioIolog3, "fio version 3 iolog\n0 f add\n0 f open\n10 f read 51200 4096\n510 f write 102400 8192\n"),
+    (
+        Format::Blkparse,
+        "  8,0    1        1     0.000000000   123  Q   R 100 + 8 [cat]\n  8,0    1        2     0.000000001   123  D   R 100 + 8 \
+         [cat]\n  8,0    1        3     0.500000001   123  D  WS 200 + 16 [cat]\n  8,0    1        4     0.6   123  C  WS 200 + 16 \
+         [0]\nCPU0 (8,0):\n Reads Queued:           1,        4KiB\n",
+    ),
+    (Format::Mqsim, "1000 0 100 8 1\n500001000 0 200 16 0\n"),
+    (Format::CloudphysicsCsv, "version,time,op,size,lbn\n1,10,28,4096,100\n1,10.5,2a,8192,200\n"),
+    (Format::Fiu, "1000 12 cat 100 8 R 6 0 0123abcd\n500001000 12 cat 200 16 W 6 0 0123abcd\n"),
+    (Format::Msr, "128166372003061629,usr,0,Read,51200,4096,100\n128166372008061629,usr,0,Write,102400,8192,100\n"),
+    (Format::Spc, "0,100,4096,R,0.25\n0,200,8192,w,0.75\n"),
+    (Format::Alibaba, "3,R,51200,4096,1577808000000000\n3,W,102400,8192,1577808000500000\n"),
+    (Format::Tencent, "1538323200,100,8,0,1283\n1538323200.5,200,16,1,1283\n"),
+    (Format::Lis, "100 8 0 1\n200 16 0 2\n"),
+    (Format::Ssdsim, "1000 0 100 8 1\n500001000 0 200 16 0\n"),
+];
+
+fn reader(bytes: &[u8], options: &Options) -> Result<Reader, TraceError> {
+    Reader::from_read("sample", Box::new(Cursor::new(bytes.to_vec())), options)
+}
+
+fn requests(bytes: &[u8]) -> Vec<Request> {
+    reader(bytes, &Options::default()).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+fn wanted() -> [Request; 2] {
+    [
+        Request { at: 0, op: Op::Read, offset: 51_200, length: 4096 },
+        Request { at: 500_000_000, op: Op::Write, offset: 102_400, length: 8192 },
+    ]
+}
+
+use crate::Request;
+
+#[test]
+fn every_text_format_is_found_and_read() {
+    for (format, text) in SAMPLES {
+        let mut reader = reader(text.as_bytes(), &Options::default()).unwrap_or_else(|error| panic!("{format}: {error}"));
+        let found = if format == Format::Ssdsim { Format::Mqsim } else { format };
+        assert_eq!(reader.format(), found, "{text}");
+        let read: Vec<Request> = (&mut reader).collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{format}: {error}"));
+        let mut wanted = wanted();
+        match format {
+            Format::FioIolog2 => wanted[1].at = 0,
+            Format::Lis => wanted.iter_mut().for_each(|request| (request.at, request.op) = (0, Op::Write)),
+            _ => {}
+        }
+        assert_eq!(read, wanted, "{format}");
+        assert_eq!(reader.notes().is_empty(), !matches!(format, Format::Lis | Format::Blkparse), "{format}");
+    }
+}
+
+fn vscsi_sample() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (serial, length, opcode, sector, micros) in [(1u32, 4096u32, 0x28u16, 100u64, 7u64), (2, 8192, 0x2a, 200, 500_007)] {
+        bytes.extend(serial.to_le_bytes());
+        bytes.extend(length.to_le_bytes());
+        bytes.extend(1u32.to_le_bytes());
+        bytes.extend(opcode.to_le_bytes());
+        bytes.extend(2u16.to_le_bytes());
+        bytes.extend(sector.to_le_bytes());
+        bytes.extend(micros.to_le_bytes());
+    }
+    bytes
+}
+
+fn blktrace_sample() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // (action, category, time, sector, bytes, payload)
+    let events = [
+        (1u32, 1u32, 5u64, 100u64, 4096u32, 0u16),
+        (7, 1, 7, 100, 4096, 3),
+        (7, 2, 500_000_007, 200, 8192, 0),
+        (8, 2, 600_000_000, 200, 8192, 0),
+    ];
+    for (action, category, time, sector, length, payload) in events {
+        bytes.extend(0x6561_7407u32.to_le_bytes());
+        bytes.extend(1u32.to_le_bytes());
+        bytes.extend(time.to_le_bytes());
+        bytes.extend(sector.to_le_bytes());
+        bytes.extend(length.to_le_bytes());
+        bytes.extend((action | category << 16).to_le_bytes());
+        bytes.extend([0; 14]);
+        bytes.extend(payload.to_le_bytes());
+        bytes.extend(vec![9; usize::from(payload)]);
+    }
+    bytes
+}
+
+#[test]
+fn binary_formats_are_found_and_read() {
+    for (format, bytes) in [(Format::Vscsi, vscsi_sample()), (Format::Blktrace, blktrace_sample())] {
+        assert_eq!(reader(&bytes, &Options::default()).unwrap().format(), format);
+        assert_eq!(requests(&bytes), wanted(), "{format}");
+        let cut = &bytes[..bytes.len() - 5];
+        let error = reader(cut, &Options::default()).unwrap().find_map(Result::err).unwrap();
+        assert!(error.to_string().contains("cut off"), "{error}");
+    }
+}
+
+#[test]
+fn compression_is_found() {
+    let text = SAMPLES[3].1.as_bytes();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(text).unwrap();
+    let mut bzip = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    bzip.write_all(text).unwrap();
+    let packed = [gzip.finish().unwrap(), bzip.finish().unwrap(), zstd::encode_all(text, 1).unwrap()];
+    for bytes in packed {
+        assert_eq!(requests(&bytes), wanted());
+        let cut = reader(&bytes[..bytes.len() / 2], &Options::default());
+        assert!(cut.is_err() || cut.unwrap().any(|request| request.is_err()), "a cut file is noticed");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_named_with_its_line() {
+    let table: [(&[u8], &str); 7] = [
+        (b"", "it is empty"),
+        (b"hello\nworld\n", "fits no known trace format"),
+        (b"1 0 100 8 1\n2 0 200 16 0\n3 0 x 8 1\n", "line 3: found '3 0 x 8 1', expected NANOSECONDS"),
+        (b"1 0 100 8 1\n2 0 36028797018963968 8 0\n", "line 2"),
+        (b"1 0 100 8 2\n", "fits no known trace format"),
+        (b"fio version 3 iolog\n0 f jump 1 2\n", "line 2: found '0 f jump 1 2'"),
+        (b"WANETRC1\x00", "record 1: it is cut off"),
+    ];
+    for (bytes, want) in table {
+        let mut error = reader(bytes, &Options::default()).err();
+        if error.is_none() {
+            // A line that is bad within the head is no reason to doubt a format that is given.
+            error = reader(bytes, &Options::default()).unwrap().find_map(Result::err);
+        }
+        let format = if bytes.starts_with(b"1 0") && want.contains("line") { Some(Format::Mqsim) } else { None };
+        if format.is_some() {
+            error = reader(bytes, &Options { format, ..Options::default() }).unwrap().find_map(Result::err);
+        }
+        let error = error.expect("an error").to_string();
+        assert!(error.contains(want), "said: {error}\nwant: {want}");
+    }
+}
+
+#[test]
+fn bad_lines_are_skipped_and_counted_when_asked() {
+    let options = Options { format: Some(Format::Mqsim), skip_bad_lines: true, ..Options::default() };
+    let mut reader = reader(b"1 0 100 8 1\nx\n2 0 1 0 0\n1 0 9 8 0\n", &options).unwrap();
+    assert_eq!((&mut reader).filter(Result::is_ok).count(), 2);
+    let notes = reader.notes().join("; ");
+    for note in ["1 lines that do not parse", "1 requests of no length", "1 timestamps jump"] {
+        assert!(notes.contains(note), "{notes}");
+    }
+}
+
+#[test]
+fn assumptions_change_what_is_read() {
+    let assume = Assume { op: Op::Read, block_bytes: 4096 };
+    let first = reader(SAMPLES[10].1.as_bytes(), &Options { assume, ..Options::default() }).unwrap().next().unwrap().unwrap();
+    assert_eq!((first.op, first.offset, first.length), (Op::Read, 409_600, 32_768));
+}
+
+#[test]
+fn written_traces_read_back() {
+    let mut all = wanted().to_vec();
+    all.push(Request { at: 700_000_000, op: Op::Trim, offset: 0, length: 512 });
+    all.push(Request { at: 800_000_000, op: Op::Flush, offset: 0, length: 0 });
+    for (target, format) in [(Target::FioIolog, Format::FioIolog3), (Target::Compact, Format::Compact)] {
+        let mut bytes = Vec::new();
+        let converted = write_requests(all.iter().copied().map(Ok), &mut bytes, target).unwrap();
+        assert_eq!(converted.requests, 4);
+        assert_eq!(reader(&bytes, &Options::default()).unwrap().format(), format);
+        assert_eq!(requests(&bytes), all);
+    }
+    let untimed: Vec<Request> = all.iter().map(|request| Request { at: 0, ..*request }).collect();
+    let mut bytes = Vec::new();
+    write_requests(untimed.iter().copied().map(Ok), &mut bytes, Target::FioIolog).unwrap();
+    assert_eq!(requests(&bytes), untimed);
+}
+
+#[test]
+fn a_damaged_compact_trace_is_noticed() {
+    let mut bytes = Vec::new();
+    write_requests(wanted().into_iter().map(Ok), &mut bytes, Target::Compact).unwrap();
+    for at in 8..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x10;
+        assert!(read_all(&damaged, Some(Format::Compact)).is_err(), "byte {at}");
+    }
+}
+
+#[test]
+fn figures_follow_their_definitions() {
+    let write = |page: u64, pages: u64| Request { at: 0, op: Op::Write, offset: page * 4096, length: pages * 4096 };
+    let mut measure = Measure::default();
+    // Page 0 four times, pages 1, 2, 3 and 10 once: the top 2 of 5 pages get 5 of 8, the top 40 % less than 60 %.
+    for request in [write(0, 1), write(0, 1), write(0, 1), write(0, 4), write(10, 1)] {
+        measure.push(&request);
+    }
+    measure.push(&Request { at: 900, op: Op::Read, offset: 100, length: 100 });
+    let figures = measure.finish();
+    assert_eq!((figures.requests, figures.writes, figures.bytes_written), (6, 5, 8 * 4096));
+    assert_eq!((figures.footprint_bytes, figures.footprint_written_bytes), (5 * 4096, 5 * 4096));
+    assert_eq!(figures.hotness, Some(Hotness { r: 0.625, h: 0.4 }));
+    assert_eq!(figures.sequential_share, Some(0.0));
+    assert_eq!(figures.interarrival_ns_mean, Some(180.0));
+    measure.push(&write(11, 1));
+    assert_eq!(measure.finish().sequential_share, Some(1.0 / 7.0));
+}
+
+fn source(text: &str, replay: Replay) -> Result<TraceSource, TraceError> {
+    TraceSource::new(reader(text.as_bytes(), &Options::default())?, replay)
+}
+
+const TRIMMING: &str = "fio version 2 iolog\nf write 4095 2\nf write 40960 12288\nf trim 4095 8200\nf sync\nf read 8192000 1\n";
+
+#[test]
+fn pages_follow_the_remap() {
+    use crate::{Batch, Progress, Source};
+    let modulo = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: false };
+    for (replay, want) in [
+        (modulo, [vec![0, 1, 10, 11, 12], vec![1, 2], vec![], vec![0]]),
+        (Replay { compact: true, ..modulo }, [vec![0, 1, 2, 3, 4], vec![1], vec![], vec![5]]),
+    ] {
+        let mut source = source(TRIMMING, replay).unwrap();
+        let mut batch = Batch::default();
+        for (pages, op) in want.iter().zip([Op::Write, Op::Trim, Op::Flush, Op::Read]) {
+            assert_eq!(source.next(&mut batch, 100, 100).unwrap(), Progress::More);
+            assert_eq!((&batch.pages, batch.op), (pages, op));
+        }
+        assert_eq!(source.next(&mut batch, 100, 100).unwrap(), Progress::End);
+    }
+}
+
+#[test]
+fn a_loop_repeats_itself_whatever_the_batches() {
+    use crate::{Batch, Source};
+    let replay = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: true };
+    let mut source = source(TRIMMING, replay).unwrap();
+    let (mut batch, mut writes, mut requests) = (Batch::default(), Vec::new(), 0);
+    while requests < 15 {
+        source.next(&mut batch, 2, 1).unwrap();
+        requests += batch.requests;
+        if batch.op == Op::Write {
+            writes.extend_from_slice(&batch.pages);
+        }
+    }
+    assert_eq!(writes, [0, 1, 10, 11, 12].repeat(3));
+}
+
+#[test]
+fn a_trace_that_does_not_fit_is_refused() {
+    let replay = Replay { page_bytes: 4096, logical_pages: 3, compact: true, looped: true };
+    assert!(source(TRIMMING, replay).err().unwrap().to_string().contains("touches 6 pages, but the drive has 3"));
+    let nothing = source("fio version 2 iolog\nf sync\n", replay).err().unwrap().to_string();
+    assert!(nothing.contains("holds no read or write"), "{nothing}");
+}
+
+#[test]
+fn any_bytes_give_requests_or_a_sentence() {
+    let mut stream = wane_sim::Streams::new(5).stream("fuzz");
+    let mut samples: Vec<Vec<u8>> = SAMPLES.iter().map(|(_, text)| text.as_bytes().to_vec()).collect();
+    samples.extend([vscsi_sample(), blktrace_sample(), TRIMMING.as_bytes().to_vec()]);
+    let mut compact = Vec::new();
+    write_requests(wanted().into_iter().map(Ok), &mut compact, Target::Compact).unwrap();
+    samples.push(compact);
+    for round in 0..6000usize {
+        let mut bytes = samples[round % samples.len()].clone();
+        for _ in 0..=round % 5 {
+            let at = stream.below(bytes.len() as u64) as usize;
+            match stream.below(4) {
+                0 => bytes[at] = stream.bits() as u8,
+                1 => bytes.truncate(at.max(1)),
+                2 => bytes.insert(at, stream.bits() as u8),
+                _ => bytes = bytes.iter().chain(&bytes[at..]).copied().collect(),
+            }
+        }
+        let forced = Format::ALL[stream.below(Format::ALL.len() as u64) as usize];
+        for format in [None, Some(forced)] {
+            if let Err(error) = read_all(&bytes, format) {
+                let sentence = error.to_string();
+                assert!(!sentence.contains('\n') && sentence.len() < 400, "{sentence}");
+            }
+        }
+    }
+}
