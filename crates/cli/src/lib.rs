@@ -1,1 +1,64 @@
-//! The wane command.
+//! The `wane` command, as a library with a thin `main`.
+//!
+//! [`main`] takes the arguments and returns the exit code: 0 done, 1 a check differs, 2 whatever the user gave is wrong,
+//! 3 internal, 130 interrupted.
+
+mod args;
+mod commands;
+mod output;
+mod progress;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+pub use args::command;
+use args::{Arguments, Command};
+use output::Failure;
+
+/// All went well.
+pub const DONE: i32 = 0;
+/// `reproduce --check` found a verdict that differs.
+pub const DIFFERS: i32 = 1;
+/// What the user gave is wrong.
+pub const WRONG: i32 = 2;
+/// A bug.
+pub const INTERNAL: i32 = 3;
+/// The user stopped it.
+pub const INTERRUPTED: i32 = 130;
+
+/// Runs the command and returns its exit code.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
+        eprintln!("wane: internal error{place}: {}; please report it with the command you ran", output::panic_text(panic));
+    }));
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            let _ = error.print();
+            return if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) { DONE } else { WRONG };
+        }
+    };
+    match std::panic::catch_unwind(|| dispatch(arguments.command)) {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => failure.report(),
+        Err(_) => INTERNAL,
+    }
+}
+
+fn dispatch(command: Command) -> Result<i32, Failure> {
+    match command {
+        Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Reproduce(arguments) => commands::reproduce::reproduce(&arguments),
+        Command::Demo(arguments) => commands::demo::demo(&arguments),
+        Command::Presets(arguments) => commands::lists::presets(&arguments),
+        Command::Policies(arguments) => commands::lists::policies(&arguments),
+        Command::Trace(arguments) => commands::trace::trace(&arguments),
+        Command::Report(arguments) => commands::report::report(&arguments),
+        Command::Manual => commands::lists::manual(),
+        Command::Completions { shell } => commands::lists::completions(shell),
+        Command::Man => commands::lists::man(),
+    }
+}

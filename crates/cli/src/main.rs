@@ -1,1 +1,5 @@
-fn main() {}
+//! The `wane` command.
+
+fn main() {
+    std::process::exit(wane_cli::main(std::env::args_os()));
+}

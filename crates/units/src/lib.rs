@@ -9,4 +9,4 @@ mod quantity;
 
 pub use geometry::{Geometry, GeometryError};
 pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn};
-pub use quantity::{Bytes, PeCycles, QuantityError, Ratio};
+pub use quantity::{Bytes, PeCycles, QuantityError, Ratio, floor_exact};

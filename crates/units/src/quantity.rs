@@ -95,7 +95,7 @@ impl Ratio {
 }
 
 /// `floor`, but 2.9999999999 from a decimal fraction that binary cannot hold counts as 3.
-pub(crate) fn floor_exact(value: f64) -> u64 {
+pub fn floor_exact(value: f64) -> u64 {
     let nearest = value.round();
     if (value - nearest).abs() <= nearest.abs() * 1e-12 { nearest as u64 } else { value.floor() as u64 }
 }

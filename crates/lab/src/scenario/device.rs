@@ -207,7 +207,10 @@ impl Shape {
         let Some(bytes) = drive.bytes("logical-capacity") else { return Ok(0) };
         if !bytes.is_multiple_of(self.unit) {
             let (found, unit) = (Bytes(bytes), Bytes(self.unit));
-            return Err(("drive.logical-capacity", format!("found {found}, which is no multiple of the mapping unit, {unit}")));
+            return Err((
+                "drive.logical-capacity",
+                format!("found {found}, which is no multiple of the mapping unit, {unit}"),
+            ));
         }
         Ok(u128::from(bytes / self.unit))
     }
@@ -290,11 +293,16 @@ impl Shape {
         // At most 2^15 fractions: the range of the sizes bounds them.
         let fraction = (1..=page / least.max(1)).rev().find(|parts| page.is_multiple_of(*parts));
         let advice = match fraction {
-            Some(parts) => format!("the smallest mapping-unit that fits is {}", self.sized(page / parts)),
-            None => format!("even whole pages are too small: the smallest page-size that fits is {}", self.sized(least.next_power_of_two())),
+            Some(parts) => format!("the smallest unit that fits is {}", self.sized(page / parts)),
+            None => {
+                let unit = self.sized(least.next_power_of_two());
+                format!("the smallest unit that fits is {unit}, and page-size must be at least that")
+            }
         };
         let unit = Bytes(self.unit);
-        Err(("drive.mapping-unit", format!("{units} mapping units of {unit} are more than the {UNITS_MAX} that the maps hold; {advice}")))
+        let message =
+            format!("{units} mapping units of {unit} are more than the {UNITS_MAX} that the maps hold; {advice}");
+        Err(("drive.mapping-unit", message))
     }
 
     fn sized(&self, bytes: u128) -> Bytes {
@@ -316,7 +324,15 @@ impl Shape {
         // Writing needs a block that is open beside those in reserve.
         let open = u128::from(self.grouping.frontiers) * self.domains;
         let writable = u128::from(blocks).saturating_sub(self.reserve + open) * self.units_per_block();
-        if logical == 0 || logical >= usable || logical > writable {
+        let key = if drive.set.contains_key("logical-capacity") || spare.is_none() {
+            "drive.logical-capacity"
+        } else {
+            "drive.spare-factor"
+        };
+        if logical == 0 {
+            return Err((key, format!("leaves no logical capacity: less than one mapping unit, {}", Bytes(self.unit))));
+        }
+        if logical >= usable || logical > writable {
             let message = format!(
                 "leaves no spare space: {} of logical capacity against {} of flash beside the {} blocks that garbage \
                  collection keeps free",
@@ -324,7 +340,6 @@ impl Shape {
                 self.shown(usable),
                 self.reserve
             );
-            let key = if drive.get("logical-capacity").is_some() { "drive.logical-capacity" } else { "drive.spare-factor" };
             return Err((key, message));
         }
         Ok(Device {

@@ -12,27 +12,32 @@ pub struct ScenarioError {
     pub key: String,
     /// What was found and what is allowed.
     pub message: String,
-    /// Line of `text`, from 1.
-    pub line: Option<usize>,
     /// Bytes of `text`.
     pub span: Option<Range<usize>>,
     /// The source's text.
     pub text: String,
 }
 
+impl ScenarioError {
+    /// Line of `text`, from 1.
+    pub fn line(&self) -> Option<usize> {
+        let before = |span: &Range<usize>| self.text.bytes().take(span.start).filter(|byte| *byte == b'\n').count();
+        self.span.as_ref().map(|span| before(span) + 1)
+    }
+}
+
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.source_name)?;
-        if let Some(line) = self.line {
+        if let Some(line) = self.line() {
             write!(f, ", line {line}")?;
         }
-        if self.key.is_empty() { write!(f, ": {}", self.message) } else { write!(f, ": {}: {}", self.key, self.message) }
+        if self.key.is_empty() {
+            write!(f, ": {}", self.message)
+        } else {
+            write!(f, ": {}: {}", self.key, self.message)
+        }
     }
 }
 
 impl std::error::Error for ScenarioError {}
-
-/// The line, from 1, that holds byte `at`.
-pub(super) fn line_of(text: &str, at: usize) -> usize {
-    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
-}

@@ -1,5 +1,9 @@
 //! Every key of a scenario: its kind, default, range and text. Checks and the manual are made from this table.
 
+use wane_ftl::policies::capacity::CAPACITY_POLICIES;
+use wane_ftl::policies::names;
+use wane_ftl::policies::victim::VICTIM_POLICIES;
+use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_units::Bytes;
 
 /// What a value may be.
@@ -38,6 +42,26 @@ pub enum Family {
     Capacity,
 }
 
+impl Family {
+    /// The key under `[ftl]`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Family::Victim => "gc",
+            Family::WearLeveling => "wear-leveling",
+            Family::Capacity => "capacity",
+        }
+    }
+
+    /// Names of its policies.
+    pub fn names(self) -> Vec<&'static str> {
+        match self {
+            Family::Victim => names(VICTIM_POLICIES),
+            Family::WearLeveling => names(WEAR_LEVEL_POLICIES),
+            Family::Capacity => names(CAPACITY_POLICIES),
+        }
+    }
+}
+
 /// One key.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
@@ -68,6 +92,8 @@ const fn key(name: &'static str, kind: Kind, default: &'static str, doc: &'stati
 
 const U32: u64 = u32::MAX as u64;
 const ANY: u64 = i64::MAX as u64;
+/// Largest seed: TOML's integers have room above it for the seeds that follow.
+const SEED_MAX: u64 = 1 << 62;
 const MIB: u64 = 1 << 20;
 /// A sector: no unit of a drive is smaller.
 const SECTOR: u64 = 512;
@@ -80,7 +106,12 @@ pub const TOP: Section = Section {
     name: "",
     doc: "The run as a whole.",
     keys: &[
-        key("seed", Kind::Count(0, ANY), "1", "Root of all random streams. The same scenario and seed give the same result, byte for byte."),
+        key(
+            "seed",
+            Kind::Count(0, SEED_MAX),
+            "1",
+            "Root of all random streams. The same scenario and seed give the same result, byte for byte.",
+        ),
         key("name", Kind::Text, "the file's name", "A name for people, shown in results and reports."),
     ],
 };
@@ -91,18 +122,53 @@ pub const DRIVE: Section = Section {
     doc: "The flash, and what the drive exports of it. Two of logical capacity, spare factor and geometry are given, the third \
           follows. A key set here displaces one that comes from the preset.",
     keys: &[
-        key("preset", Kind::Text, "none", "The drive to start from; `wane presets` lists them. `none` starts from the defaults of this page."),
-        key("logical-capacity", Kind::Bytes(SECTOR, 1 << 56), "8 GiB", "What the drive exports when new. A multiple of the mapping unit."),
-        key("spare-factor", Kind::Ratio, "10 %", "(physical - logical) / physical capacity. With a logical capacity, the physical blocks are floor(logical / (1 - spare-factor)), and the reserve of garbage collection comes on top, rounded up to whole dies and planes; with a geometry, the logical pages are floor((1 - spare-factor) x physical pages), and the reserve lies inside."),
+        key(
+            "preset",
+            Kind::Text,
+            "none",
+            "The drive to start from; `wane presets` lists them. `none` starts from the defaults of this page.",
+        ),
+        key(
+            "logical-capacity",
+            Kind::Bytes(SECTOR, 1 << 56),
+            "8 GiB",
+            "What the drive exports when new. A multiple of the mapping unit.",
+        ),
+        key(
+            "spare-factor",
+            Kind::Ratio,
+            "10 %",
+            "(physical - logical) / physical capacity. With a logical capacity, the physical blocks are floor(logical / (1 - spare-factor)), and the reserve of garbage collection comes on top, rounded up to whole dies and planes; with a geometry, the logical pages are floor((1 - spare-factor) x physical pages), and the reserve lies inside.",
+        ),
         key("channels", Kind::Count(1, 4096), "1", "Channels of the drive."),
         key("dies-per-channel", Kind::Count(1, 4096), "1", "Dies on each channel."),
         key("planes-per-die", Kind::Count(1, 64), "1", "Planes of each die."),
         key("blocks-per-plane", Kind::Count(1, U32), "derived", "Blocks of each plane."),
-        key("blocks", Kind::Count(1, U32), "derived", "Blocks of the whole drive, instead of `blocks-per-plane`. A multiple of the drive's planes."),
-        key("pages-per-block", Kind::Count(1, 1 << 20), "256", "Pages of a block. At least 2 mapping units must fit a block."),
+        key(
+            "blocks",
+            Kind::Count(1, U32),
+            "derived",
+            "Blocks of the whole drive, instead of `blocks-per-plane`. A multiple of the drive's planes.",
+        ),
+        key(
+            "pages-per-block",
+            Kind::Count(1, 1 << 20),
+            "256",
+            "Pages of a block. At least 2 mapping units must fit a block.",
+        ),
         key("page-size", Kind::Bytes(SECTOR, 16 * MIB), "4 KiB", "Unit of program."),
-        key("mapping-unit", Kind::Bytes(SECTOR, 16 * MIB), "the page", "Unit of the map, of validity and of host pages: the page or a whole fraction of it. Fine units make small writes cheap and maps large."),
-        key("endurance", Kind::CountOrNone(1, U32), "500", "Rated P/E cycles, which policies read and at which blocks retire; or `\"none\"`."),
+        key(
+            "mapping-unit",
+            Kind::Bytes(SECTOR, 16 * MIB),
+            "the page",
+            "Unit of the map, of validity and of host pages: the page or a whole fraction of it. Fine units make small writes cheap and maps large.",
+        ),
+        key(
+            "endurance",
+            Kind::CountOrNone(1, U32),
+            "500",
+            "Rated P/E cycles, which policies read and at which blocks retire; or `\"none\"`.",
+        ),
     ],
 };
 
@@ -112,13 +178,48 @@ pub const FTL: Section = Section {
     doc: "The firmware.",
     keys: &[
         key("gc", Kind::Policy(Family::Victim), "{ policy = \"greedy\" }", "Which block garbage collection reclaims."),
-        key("wear-leveling", Kind::Policy(Family::WearLeveling), "{ policy = \"none\" }", "Which data moves so that blocks wear alike. Off during preconditioning."),
-        key("capacity", Kind::Policy(Family::Capacity), "{ policy = \"fixed\" }", "What happens to the exported capacity as blocks retire."),
-        key("gc-reserve", Kind::Count(1, 1 << 20), "7", "Free blocks that garbage collection keeps, in each domain. At least 2 where blocks can retire or swap."),
-        key("retire", Kind::Choice(&["at-endurance", "at-gc-erase", "never"]), "at-endurance", "Whether a block leaves service at its rated count. `at-gc-erase` checks the erases of garbage collection only, as the released FTLSim does."),
-        key("unit", Kind::Choice(&["block", "superblock"]), "block", "Unit of reclaim: a block, or a block of every plane of the domain together."),
-        key("domain", Kind::Choice(&["drive", "die"]), "drive", "How far one free list, its frontiers and its victim index reach. With `die`, host pages go to the dies in turn, channel first."),
-        key("frontiers", Kind::Choice(&["one", "separate"]), "one", "Whether relocated pages fill the host's block or one of their own, which keeps hot and cold data apart."),
+        key(
+            "wear-leveling",
+            Kind::Policy(Family::WearLeveling),
+            "{ policy = \"none\" }",
+            "Which data moves so that blocks wear alike. Off during preconditioning.",
+        ),
+        key(
+            "capacity",
+            Kind::Policy(Family::Capacity),
+            "{ policy = \"fixed\" }",
+            "What happens to the exported capacity as blocks retire.",
+        ),
+        key(
+            "gc-reserve",
+            Kind::Count(1, 1 << 20),
+            "7",
+            "Free blocks that garbage collection keeps, in each domain. At least 2 where blocks can retire or swap.",
+        ),
+        key(
+            "retire",
+            Kind::Choice(&["at-endurance", "at-gc-erase", "never"]),
+            "at-endurance",
+            "Whether a block leaves service at its rated count. `at-gc-erase` checks the erases of garbage collection only, as the released FTLSim does.",
+        ),
+        key(
+            "unit",
+            Kind::Choice(&["block", "superblock"]),
+            "block",
+            "Unit of reclaim: a block, or a block of every plane of the domain together.",
+        ),
+        key(
+            "domain",
+            Kind::Choice(&["drive", "die"]),
+            "drive",
+            "How far one free list, its frontiers and its victim index reach. With `die`, host pages go to the dies in turn, channel first.",
+        ),
+        key(
+            "frontiers",
+            Kind::Choice(&["one", "separate"]),
+            "one",
+            "Whether relocated pages fill the host's block or one of their own, which keeps hot and cold data apart.",
+        ),
     ],
 };
 
@@ -127,8 +228,18 @@ pub const PRECONDITION: Section = Section {
     name: "precondition",
     doc: "What happens before counting starts. Wear from here is kept; wear leveling is off.",
     keys: &[
-        key("fill", Kind::Ratio, "100 %", "Share of the logical pages written first, sequentially. `\"0 %\"` starts with an empty drive. It counts as the first of the sequential drive writes."),
-        key("sequential-drive-writes", Kind::Count(0, 1 << 20), "1 when filled", "Sequential drive writes; the fill is the first of them."),
+        key(
+            "fill",
+            Kind::Ratio,
+            "100 %",
+            "Share of the logical pages written first, sequentially. `\"0 %\"` starts with an empty drive. It counts as the first of the sequential drive writes.",
+        ),
+        key(
+            "sequential-drive-writes",
+            Kind::Count(0, 1 << 20),
+            "1 when filled",
+            "Sequential drive writes; the fill is the first of them.",
+        ),
         key("random-drive-writes", Kind::Number(0.0, 1e6), "0", "Uniform random writes after that, in drive writes."),
     ],
 };
@@ -138,7 +249,12 @@ pub const WORKLOAD: Section = Section {
     name: "workload",
     doc: "Where requests come from: a pattern, a trace, a stand-in for a published trace, or a mixture.",
     keys: &[
-        key("pattern", Kind::Choice(PATTERNS), "uniform", "`uniform`; `hot-cold`: r of the accesses go to h of the footprint; `zipf`; `sequential`, wrapping; `hybrid`: random and sequential; `jesd219`: 50 % of the accesses on 5 % of the pages, 30 % on the next 15 %."),
+        key(
+            "pattern",
+            Kind::Choice(PATTERNS),
+            "uniform",
+            "`uniform`; `hot-cold`: r of the accesses go to h of the footprint; `zipf`; `sequential`, wrapping; `hybrid`: random and sequential; `jesd219`: 50 % of the accesses on 5 % of the pages, 30 % on the next 15 %.",
+        ),
         key("footprint", Kind::Ratio, "100 %", "Share of the logical pages that a pattern touches, from page 0 on."),
         key("request-size", Kind::Bytes(SECTOR, 1 << 40), "one mapping unit", "Size of a pattern's requests."),
         key("read-share", Kind::Ratio, "0 %", "Share of a pattern's requests that read."),
@@ -147,13 +263,23 @@ pub const WORKLOAD: Section = Section {
         key("h", Kind::Ratio, "0.2", "`hot-cold`: share of the footprint that is hot."),
         key("exponent", Kind::Number(0.0, 10.0), "1.2", "`zipf`: the exponent theta; 0 is uniform."),
         key("scramble", Kind::Flag, "true", "`zipf`: spread the popular pages over the footprint."),
-        key("sequential-share", Kind::Ratio, "50 %", "`hybrid`: share of the requests that go on where the last sequential one ended."),
+        key(
+            "sequential-share",
+            Kind::Ratio,
+            "50 %",
+            "`hybrid`: share of the requests that go on where the last sequential one ended.",
+        ),
         key("trace", Kind::Text, "none", "A trace file; relative to the scenario's folder. `\"-\"` reads stdin."),
         key("format", Kind::Text, "auto", "The trace's format; `auto` looks at its content."),
         key("assume-op", Kind::Choice(&["read", "write"]), "write", "Direction of a trace that has none."),
         key("assume-block", Kind::Bytes(1, MIB), "512 B", "Unit of a trace that has none."),
         key("skip-bad-lines", Kind::Flag, "false", "Count lines that do not parse instead of stopping at the first."),
-        key("remap", Kind::Choice(&["modulo", "compact"]), "modulo", "How a trace's pages become the drive's: page modulo logical pages, which keeps distances; or the rank among the pages touched, which keeps the footprint."),
+        key(
+            "remap",
+            Kind::Choice(&["modulo", "compact"]),
+            "modulo",
+            "How a trace's pages become the drive's: page modulo logical pages, which keeps distances; or the rank among the pages touched, which keeps the footprint.",
+        ),
         key("loop", Kind::Flag, "true", "Start a trace over at its end."),
         key("standin", Kind::Text, "none", "A stand-in for a published trace, by name, such as `rad-be`."),
         key("mix", Kind::Mix, "none", "Workloads drawn per request: `[{ share = \"70 %\", pattern = ... }, ...]`."),
@@ -167,7 +293,12 @@ pub const UNTIL: Section = Section {
     doc: "When the run, or a phase, ends: at whichever comes first. A trace without `loop` also ends at its end, and a dead \
           drive always ends the run.",
     keys: &[
-        key("drive-writes", Kind::Number(0.0, 1e9), "none", "Host pages written over the initial logical pages, since preconditioning or the start of the phase."),
+        key(
+            "drive-writes",
+            Kind::Number(0.0, 1e9),
+            "none",
+            "Host pages written over the initial logical pages, since preconditioning or the start of the phase.",
+        ),
         key("requests", Kind::Count(1, ANY), "none", "Requests served."),
         key("end-of-life", Kind::Flag, "false", "Run until the drive is dead."),
     ],
@@ -182,20 +313,34 @@ pub fn manual() -> String {
         "# The scenario file\n\nOne TOML file says everything about a run. Unknown keys are refused. Ratios are written `0.9` or \
          `\"90 %\"`, counts as bare numbers, everything else with its unit. Values come in layers: the preset, the file, `--set \
          KEY=VALUE`; a layer that names another policy than the one below replaces that table whole. `[[phase]]` tables, each with \
-         its `workload` and `until`, take the place of a single workload.\n",
+         its `workload` and `until`, take the place of a single workload; `--set phase.0.until.requests=5` speaks of the \
+         first.\n",
     );
     for section in SECTIONS {
         let title = if section.name.is_empty() { "Top".to_owned() } else { format!("`[{}]`", section.name) };
-        page.push_str(&format!("\n## {title}\n\n{}\n\n| key | default | allowed | meaning |\n|---|---|---|---|\n", section.doc));
+        page.push_str(&format!(
+            "\n## {title}\n\n{}\n\n| key | default | allowed | meaning |\n|---|---|---|---|\n",
+            section.doc
+        ));
         for key in section.keys {
-            page.push_str(&format!("| `{}` | {} | {} | {} |\n", key.name, code(key.default), key.kind.allowed(), key.doc));
+            page.push_str(&format!(
+                "| `{}` | {} | {} | {} |\n",
+                key.name,
+                code(key.default),
+                key.kind.allowed(),
+                key.doc
+            ));
         }
     }
     page
 }
 
 fn code(text: &str) -> String {
-    if text.starts_with('{') || text.starts_with(|first: char| first.is_ascii_digit()) { format!("`{text}`") } else { text.to_owned() }
+    if text.starts_with('{') || text.starts_with(|first: char| first.is_ascii_digit()) {
+        format!("`{text}`")
+    } else {
+        text.to_owned()
+    }
 }
 
 impl Kind {
@@ -210,12 +355,18 @@ impl Kind {
             Kind::Flag => "true or false".to_owned(),
             Kind::Text => "text".to_owned(),
             Kind::Choice(words) => words.join(", "),
-            Kind::Policy(_) => "a policy's name, or a table with `policy` and its parameters".to_owned(),
+            Kind::Policy(family) => {
+                format!("a policy ({}), or a table with `policy` and its parameters", family.names().join(", "))
+            }
             Kind::Mix => "a list of workloads with `share`".to_owned(),
         }
     }
 }
 
 fn range(least: u64, most: u64) -> String {
-    if most >= U32 { format!("a whole number, {least} and up") } else { format!("a whole number from {least} to {most}") }
+    if most >= U32 {
+        format!("a whole number, {least} and up")
+    } else {
+        format!("a whole number from {least} to {most}")
+    }
 }

@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 use wane_units::{Bytes, Ratio};
 
-use super::error::{ScenarioError, line_of};
+use super::error::ScenarioError;
 use super::keys::{Key, Kind, SECTIONS, Section, TOP, UNTIL, WORKLOAD};
 
 /// Deepest key that `--set` takes: `phase.0.workload.mix.0.share` and some room.
@@ -31,7 +31,6 @@ impl Layer {
                 source_name: name.to_owned(),
                 key: String::new(),
                 message: format!("this is no TOML: {}", error.message().trim().replace('\n', "; ")),
-                line: span.as_ref().map(|span| line_of(text, span.start)),
                 span,
                 text: text.to_owned(),
             }
@@ -71,6 +70,21 @@ impl Layer {
         Ok(layer)
     }
 
+    /// Whether the layer sets a key or table.
+    pub(super) fn holds(&self, key: &str) -> bool {
+        let mut value: Option<&Value> = None;
+        for part in key.split('.') {
+            let next = match value {
+                None => self.table.get(part),
+                Some(Value::Array(list)) => part.parse().ok().and_then(|number: usize| list.get(number)),
+                Some(value) => value.get(part),
+            };
+            let Some(next) = next else { return false };
+            value = Some(next);
+        }
+        true
+    }
+
     /// An error at a key of this layer, or at the nearest table that is there.
     pub(super) fn error(&self, key: &str, message: String) -> ScenarioError {
         let mut place = key;
@@ -83,21 +97,16 @@ impl Layer {
                 None => break None,
             }
         };
-        ScenarioError {
-            source_name: self.name.clone(),
-            key: key.to_owned(),
-            message,
-            line: span.as_ref().map(|span| line_of(&self.text, span.start)),
-            span,
-            text: self.text.clone(),
-        }
+        ScenarioError { source_name: self.name.clone(), key: key.to_owned(), message, span, text: self.text.clone() }
     }
 
     fn check(&self) -> Result<(), ScenarioError> {
         for (name, value) in &self.table {
             match (SECTIONS.iter().find(|section| !section.name.is_empty() && section.name == name), value) {
                 (Some(section), Value::Table(table)) => self.check_section(section, table, name)?,
-                (Some(_), _) => return Err(self.error(name, format!("found {}, expected a table [{name}]", shown(value)))),
+                (Some(_), _) => {
+                    return Err(self.error(name, format!("found {}, expected a table [{name}]", shown(value))));
+                }
                 (None, _) if name == "phase" => self.check_phases(value)?,
                 (None, _) => {
                     let key = TOP.keys.iter().find(|key| key.name == name);
@@ -162,7 +171,9 @@ impl Layer {
     fn check_value(&self, key: &Key, value: &Value, path: &str) -> Result<(), ScenarioError> {
         let within = |number: &i64, least, most| u64::try_from(*number).is_ok_and(|n| (least..=most).contains(&n));
         let fits = match (key.kind, value) {
-            (Kind::Count(least, most) | Kind::CountOrNone(least, most), Value::Integer(count)) => within(count, least, most),
+            (Kind::Count(least, most) | Kind::CountOrNone(least, most), Value::Integer(count)) => {
+                within(count, least, most)
+            }
             (Kind::CountOrNone(_, _), Value::String(word)) => word == "none",
             (Kind::Number(least, most), Value::Integer(_) | Value::Float(_)) => {
                 number(value).is_some_and(|number| (least..=most).contains(&number))
@@ -182,7 +193,11 @@ impl Layer {
             (Kind::Mix, _) if items(value).is_some() => return self.check_mix(value, path),
             _ => false,
         };
-        if fits { Ok(()) } else { Err(self.error(path, format!("found {}, expected {}", shown(value), key.kind.allowed()))) }
+        if fits {
+            Ok(())
+        } else {
+            Err(self.error(path, format!("found {}, expected {}", shown(value), key.kind.allowed())))
+        }
     }
 
     fn check_mix(&self, parts: &Value, path: &str) -> Result<(), ScenarioError> {
@@ -291,6 +306,9 @@ fn expand_shorthands(table: &mut Table) {
 /// The keys of a workload that say of what kind it is.
 pub(super) const WORKLOAD_KINDS: [&str; 4] = ["pattern", "trace", "standin", "mix"];
 
+/// Keys of single patterns, which another pattern does not take over.
+const OWN_KEYS: [&str; 5] = ["r", "h", "exponent", "scramble", "sequential-share"];
+
 /// A key and what is wrong with it.
 pub(super) type Refusal = (String, String);
 
@@ -321,7 +339,14 @@ fn lay(base: &mut Table, over: &Table, path: &str) -> Result<(), Refusal> {
             (None, Value::Table(_)) if name == "phase" || name == "mix" => {
                 return Err((path, "found no list of which this would be a part".to_owned()));
             }
-            (Some(Value::Table(below)), Value::Table(above)) if !replaces(name, below, above) => lay(below, above, &path)?,
+            (Some(Value::Table(below)), Value::Table(above)) if !replaces(name, below, above) => {
+                if name == "workload"
+                    && above.get("pattern").is_some_and(|pattern| below.get("pattern") != Some(pattern))
+                {
+                    OWN_KEYS.iter().for_each(|key| drop(below.remove(*key)));
+                }
+                lay(below, above, &path)?;
+            }
             _ => {
                 base.insert(name.clone(), value.clone());
             }
@@ -346,7 +371,14 @@ fn lay_items(list: &mut [Value], over: &Table, path: &str) -> Result<(), Refusal
 
 /// A table that names another policy, or another kind of workload, takes nothing from the one below.
 fn replaces(name: &str, below: &Table, above: &Table) -> bool {
-    let differs = |key: &str| above.get(key).is_some_and(|policy| below.get(key) != Some(policy));
-    let policies = ["gc", "wear-leveling", "capacity"].contains(&name);
-    (policies && differs("policy")) || (name == "workload" && WORKLOAD_KINDS.iter().any(|kind| differs(kind)))
+    match name {
+        "gc" | "wear-leveling" | "capacity" => {
+            above.get("policy").is_some_and(|policy| below.get("policy").is_some_and(|other| other != policy))
+        }
+        "workload" => {
+            let kind = |table: &Table| WORKLOAD_KINDS.into_iter().find(|kind| table.contains_key(*kind));
+            kind(above).is_some_and(|above| above != kind(below).unwrap_or("pattern"))
+        }
+        _ => false,
+    }
 }

@@ -28,10 +28,7 @@ pub use workload::{Pattern, PatternSpec, Phase, TraceSpec, Until, Workload};
 use device::Grouping;
 use keys::Family;
 use layer::{Layer, merge, number, ratio};
-use workload::Space;
-
-/// The preset of a scenario that names none.
-pub const DEFAULT_PRESET: &str = "ftlsim-8g";
+use workload::{Paths, Space};
 
 /// A resolved scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,37 +104,52 @@ impl Scenario {
             layers.push(Layer::set(assignment)?);
         }
         let mut set = Table::new();
-        layers.iter().for_each(|layer| merge(&mut set, &layer.table));
+        for layer in &layers {
+            merge(&mut set, &layer.table).map_err(|(key, message)| layer.error(&key, message))?;
+        }
         let named = set.get("drive").and_then(|drive| drive.get("preset")).and_then(Value::as_str);
-        let preset_name = sources.preset.or(named).unwrap_or(DEFAULT_PRESET).to_owned();
+        let preset_name = sources.preset.or(named).unwrap_or(presets::NONE.name).to_owned();
         let preset = presets::find(&preset_name).ok_or_else(|| {
             let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-            at(&layers, "drive.preset", format!("found \"{preset_name}\", allowed are {}", known.join(", ")))
+            let hint = layer::nearest(&preset_name, &known).map(|near| format!("; did you mean \"{near}\"?"));
+            let allowed = known.join(", ");
+            let message = format!("found \"{preset_name}\", allowed are {allowed}, none{}", hint.unwrap_or_default());
+            at(&layers, "drive.preset", message)
         })?;
         let inherited = Layer::parse(preset.name, preset.text)?.table;
         let mut merged = inherited.clone();
-        merge(&mut merged, &set);
+        merge(&mut merged, &set).map_err(|(key, message)| at(&layers, &key, message))?;
         let resolver = Resolver { layers: &layers, set: &set, inherited: &inherited, merged: &merged };
         let mut scenario = resolver.resolve(preset_name)?;
         if scenario.name.is_empty() {
-            let stem = sources.file.and_then(|(name, _)| Path::new(name).file_stem()).map(|stem| stem.to_string_lossy().into_owned());
-            scenario.name = stem.unwrap_or_else(|| scenario.preset.clone());
+            let stem = sources.file.and_then(|(name, _)| Path::new(name).file_stem());
+            scenario.name = stem.map_or_else(|| scenario.preset.clone(), |stem| stem.to_string_lossy().into_owned());
         }
         Ok(scenario)
     }
 
     /// The resolved scenario as TOML: every key with its value. It resolves to itself.
     pub fn to_toml(&self) -> String {
-        let mut top = self.table();
+        let mut top = self.table(Paths::Resolved);
         top.insert("name".to_owned(), Value::from(self.name.as_str()));
         toml::to_string(&top).expect("a table of plain values is TOML")
     }
 
-    /// A hash of everything that decides the results, as 16 hexadecimal digits. The name is left out.
+    /// A hash of everything that decides the results, as 16 hexadecimal digits. Names are left out, and traces count by
+    /// their paths as written, so that the hash is the same on every machine.
     pub fn hash(&self) -> String {
-        let text = toml::to_string(&self.table()).expect("a table of plain values is TOML");
+        let mut top = self.table(Paths::AsWritten);
+        if let Some(Value::Table(drive)) = top.get_mut("drive") {
+            drive.remove("preset");
+        }
+        let text = toml::to_string(&top).expect("a table of plain values is TOML");
         let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv))
+    }
+
+    /// Memory that a run takes, in bytes, roughly.
+    pub fn memory_bytes(&self) -> u64 {
+        self.device.memory_bytes()
     }
 
     /// Makes relative trace paths relative to the folder of the scenario's file.
@@ -158,7 +170,7 @@ impl Scenario {
         Space { logical_units: self.device.logical_units, unit: self.device.unit }
     }
 
-    fn table(&self) -> Table {
+    fn table(&self, paths: Paths) -> Table {
         let mut top = Table::new();
         top.insert("seed".to_owned(), Value::from(self.seed as i64));
         top.insert("drive".to_owned(), Value::Table(self.drive_table()));
@@ -170,11 +182,12 @@ impl Scenario {
         ];
         top.insert("precondition".to_owned(), Value::Table(named(precondition)));
         if let [phase] = &self.phases[..] {
-            top.insert("workload".to_owned(), Value::Table(phase.workload.to_table(self.space())));
+            top.insert("workload".to_owned(), Value::Table(phase.workload.to_table(self.space(), paths)));
             top.insert("until".to_owned(), Value::Table(phase.until.to_table()));
         } else {
             let phase = |phase: &Phase| {
-                let tables = [("workload", phase.workload.to_table(self.space())), ("until", phase.until.to_table())];
+                let tables =
+                    [("workload", phase.workload.to_table(self.space(), paths)), ("until", phase.until.to_table())];
                 Value::Table(named(tables.map(|(name, table)| (name, Value::Table(table)))))
             };
             top.insert("phase".to_owned(), Value::Array(self.phases.iter().map(phase).collect()));
@@ -187,15 +200,15 @@ impl Scenario {
         let endurance = device.endurance.map_or(Value::from("none"), |count| Value::from(i64::from(count)));
         named([
             ("preset", Value::from(self.preset.as_str())),
-            ("logical-capacity", Value::from(format!("{} B", device.logical_bytes()))),
+            ("logical-capacity", workload::size(device.logical_bytes())),
             ("spare-factor", Value::from(device.spare_factor)),
             ("channels", Value::from(i64::from(shape.channels()))),
             ("dies-per-channel", Value::from(i64::from(shape.dies_per_channel()))),
             ("planes-per-die", Value::from(i64::from(shape.planes_per_die()))),
             ("blocks-per-plane", Value::from(i64::from(shape.blocks_per_plane()))),
             ("pages-per-block", Value::from(i64::from(shape.pages_per_block()))),
-            ("page-size", Value::from(format!("{} B", shape.page_size().0))),
-            ("mapping-unit", Value::from(format!("{} B", device.unit.0))),
+            ("page-size", workload::size(shape.page_size().0)),
+            ("mapping-unit", workload::size(device.unit.0)),
             ("endurance", endurance),
         ])
     }
@@ -225,27 +238,24 @@ fn named<const N: usize>(entries: [(&str, Value); N]) -> Table {
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// An error at a key, in the topmost layer that has it.
+/// An error at a key, in the topmost layer that has it, or else the nearest table around it.
 fn at(layers: &[Layer], key: &str, message: String) -> ScenarioError {
-    let holds = |layer: &&Layer| {
-        let mut table = Some(&layer.table);
-        let mut parts = key.split('.').peekable();
-        while let (Some(current), Some(part)) = (table, parts.next()) {
-            match current.get(part) {
-                None => return false,
-                Some(value) => table = value.as_table(),
-            }
+    let mut place = key;
+    loop {
+        if let Some(layer) = layers.iter().rev().find(|layer| layer.holds(place)) {
+            return layer.error(key, message);
         }
-        true
-    };
-    let holder = layers.iter().rev().find(holds).or_else(|| layers.first());
-    match holder {
+        match place.rsplit_once('.') {
+            Some((parent, _)) => place = parent,
+            None => break,
+        }
+    }
+    match layers.first() {
         Some(layer) => layer.error(key, message),
         None => ScenarioError {
-            source_name: "scenario".to_owned(),
+            source_name: "the scenario".to_owned(),
             key: key.to_owned(),
             message,
-            line: None,
             span: None,
             text: String::new(),
         },
@@ -273,7 +283,8 @@ impl Resolver<'_> {
         let ftl_table = Self::section(self.merged, "ftl").unwrap_or(&empty);
         let ftl = self.ftl(ftl_table)?;
         let gc_reserve = ftl_table.get("gc-reserve").and_then(Value::as_integer).unwrap_or(7) as u32;
-        let grouping = Grouping { unit: ftl.unit, domain: ftl.domain, gc_reserve };
+        let frontiers = if ftl.frontiers == Frontiers::One { 1 } else { 2 };
+        let grouping = Grouping { unit: ftl.unit, domain: ftl.domain, frontiers, gc_reserve };
         let set = Self::section(self.set, "drive").unwrap_or(&empty);
         let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);
         let device = device::device(set, inherited, grouping).map_err(|(key, message)| self.error(key, message))?;
@@ -311,14 +322,21 @@ impl Resolver<'_> {
     fn policy<T>(&self, ftl: &Table, key: &str, default: &str, family: &[Entry<T>]) -> Result<Table, ScenarioError> {
         let path = format!("ftl.{key}");
         let mut table = ftl.get(key).and_then(Value::as_table).cloned().unwrap_or_default();
-        let name = match table.get("policy") {
-            None if table.is_empty() => default.to_owned(),
-            None => return Err(self.error(&path, "its `policy` is missing".to_owned())),
-            Some(Value::String(name)) => name.clone(),
-            Some(other) => return Err(self.error(&format!("{path}.policy"), format!("found {}, expected a name", layer::shown(other)))),
-        };
-        table.insert("policy".to_owned(), Value::from(name.as_str()));
-        parse_policy(&table, family).map_err(|message| self.error(&path, message))?;
+        match table.get("policy") {
+            None => drop(table.insert("policy".to_owned(), Value::from(default))),
+            Some(Value::String(_)) => {}
+            Some(other) => {
+                let message =
+                    format!("found {}, expected a name, one of {}", layer::shown(other), names(family).join(", "));
+                return Err(self.error(&format!("{path}.policy"), message));
+            }
+        }
+        parse_policy(&table, family).map_err(|message| {
+            // The sentence names the parameter; its place is the best one to point at.
+            let named = table.keys().find(|name| message.contains(&format!("`{name}`")));
+            let place = named.map_or(path.clone(), |name| format!("{path}.{name}"));
+            self.error(&place, message)
+        })?;
         Ok(table)
     }
 
@@ -338,13 +356,18 @@ impl Resolver<'_> {
 
     fn precondition(&self) -> Result<Precondition, ScenarioError> {
         let empty = Table::new();
-        let table = Self::section(self.merged, "precondition").unwrap_or(&empty);
+        let set = Self::section(self.set, "precondition").unwrap_or(&empty);
+        let set_fill = set.get("fill").and_then(ratio);
+        // A drive that is not filled has not seen the drive writes of a preset either.
+        let partly = set_fill.is_some_and(|fill| fill != Ratio::ONE);
+        let table = if partly { set } else { Self::section(self.merged, "precondition").unwrap_or(&empty) };
         let written = table.get("sequential-drive-writes").and_then(Value::as_integer);
         let fill = table.get("fill").and_then(ratio);
         let sequential = written.unwrap_or(i64::from(fill.is_none_or(|fill| fill == Ratio::ONE))) as u32;
         let fill = fill.unwrap_or(if sequential == 0 { Ratio::ZERO } else { Ratio::ONE });
         if fill != Ratio::ONE && sequential > 0 {
-            let message = format!("{sequential} sequential drive writes fill the drive, but fill is {fill}");
+            let message =
+                format!("found {sequential}, which fill the drive, but fill is {fill}; leave one of them out");
             return Err(self.error("precondition.sequential-drive-writes", message));
         }
         let random_drive_writes = table.get("random-drive-writes").and_then(number).unwrap_or(0.0);
@@ -370,31 +393,41 @@ impl Resolver<'_> {
                 .map_err(|(key, message)| self.error(&format!("{prefix}workload.{key}"), message))?;
             self.check_names(&workload, &format!("{prefix}workload"))?;
             let until = workload::until(part("until"));
-            let bounded = until.drive_writes.is_some() || until.requests.is_some() || workload.ends();
             let dies = until.end_of_life && device.endurance.is_some() && ftl.retire != Retire::Never;
-            if !bounded && !dies {
-                let message = if until.end_of_life {
-                    "end-of-life alone never comes: no block retires (see drive.endurance and ftl.retire)"
-                } else {
-                    "the run would never end; give drive-writes, requests or end-of-life = true"
-                };
-                return Err(self.error(&format!("{prefix}until"), message.to_owned()));
-            }
+            self.check_end(&workload, until, dies, &format!("{prefix}until"))?;
             phases.push(Phase { workload, until });
         }
         Ok(phases)
     }
 
+    /// Refuses a phase that would never end.
+    fn check_end(&self, workload: &Workload, until: Until, dies: bool, path: &str) -> Result<(), ScenarioError> {
+        if workload.ends() || until.requests.is_some() {
+            return Ok(());
+        }
+        let message = match (until.drive_writes, until.end_of_life) {
+            (None, false) => "the run would never end; give drive-writes, requests or end-of-life = true",
+            (None, true) if !dies => {
+                "end-of-life alone never comes: no block retires (see drive.endurance and ftl.retire)"
+            }
+            _ if !workload.writes() => "the run would never end, because its workload writes nothing; give requests",
+            _ => return Ok(()),
+        };
+        Err(self.error(path, message.to_owned()))
+    }
+
     /// Stand-ins and trace formats are named; the names are looked up here, not while running.
     fn check_names(&self, workload: &Workload, path: &str) -> Result<(), ScenarioError> {
         match workload {
-            Workload::Standin(name) => crate::build::check_standin(name).map_err(|message| self.error(&format!("{path}.standin"), message)),
+            Workload::Standin(name) => {
+                crate::build::check_standin(name).map_err(|message| self.error(&format!("{path}.standin"), message))
+            }
             Workload::Trace(TraceSpec { format: Some(format), .. }) => {
                 crate::build::check_format(format).map_err(|message| self.error(&format!("{path}.format"), message))
             }
-            Workload::Mix(parts) => {
-                (0..).zip(parts).try_for_each(|(n, (_, part)): (usize, _)| self.check_names(part, &format!("{path}.mix.{n}")))
-            }
+            Workload::Mix(parts) => (0..)
+                .zip(parts)
+                .try_for_each(|(n, (_, part)): (usize, _)| self.check_names(part, &format!("{path}.mix.{n}"))),
             Workload::Trace(_) | Workload::Pattern(_) => Ok(()),
         }
     }
@@ -406,9 +439,7 @@ pub(crate) fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, S
     let name = parameters.remove("policy").and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
     let Some(entry) = find(family, &name) else {
         let known = names(family);
-        let close = known.iter().map(|known| (strsim::jaro_winkler(&name, known), known));
-        let best = close.filter(|(score, _)| *score > 0.75).max_by(|a, b| a.0.total_cmp(&b.0));
-        let hint = best.map(|(_, known)| format!("; did you mean \"{known}\"?")).unwrap_or_default();
+        let hint = layer::nearest(&name, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
         return Err(format!("unknown policy \"{name}\", allowed are {}{hint}", known.join(", ")));
     };
     (entry.parse)(parameters).map_err(|error| error.0)
@@ -443,17 +474,6 @@ pub fn policies() -> Vec<PolicyInfo> {
     let victims = info::<VictimMaker>(Family::Victim, VICTIM_POLICIES);
     let levelers = info::<WearLevelMaker>(Family::WearLeveling, WEAR_LEVEL_POLICIES);
     victims.chain(levelers).chain(info::<CapacityMaker>(Family::Capacity, CAPACITY_POLICIES)).collect()
-}
-
-impl Family {
-    /// The key under `[ftl]`.
-    pub fn key(self) -> &'static str {
-        match self {
-            Family::Victim => "gc",
-            Family::WearLeveling => "wear-leveling",
-            Family::Capacity => "capacity",
-        }
-    }
 }
 
 /// Reads any bytes as a scenario: what the fuzzer calls.

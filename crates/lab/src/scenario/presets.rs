@@ -23,6 +23,10 @@ macro_rules! preset {
     };
 }
 
+/// Where a scenario starts that names no preset: the defaults of the manual that fix the drive's size.
+pub(super) const NONE: Preset =
+    Preset { name: "none", text: "[drive]\nlogical-capacity = \"8 GiB\"\nspare-factor = \"10 %\"\n" };
+
 /// Every preset.
 pub const PRESETS: &[Preset] = &[
     preset!("ftlsim-256g"),
@@ -37,5 +41,5 @@ pub const PRESETS: &[Preset] = &[
 
 /// The preset called `name`.
 pub(super) fn find(name: &str) -> Option<&'static Preset> {
-    PRESETS.iter().find(|preset| preset.name == name)
+    PRESETS.iter().chain([&NONE]).find(|preset| preset.name == name)
 }

@@ -26,6 +26,18 @@ drive-writes = 100
 end-of-life  = true                  # whichever comes first
 "#;
 
+const PHASES: &str = r#"
+[drive]
+preset = "amber-mlc"
+blocks-per-plane = 64
+[[phase]]
+workload = { mix = [{ share = "70 %", pattern = "zipf", exponent = 1.1 }, { share = 0.3, trace = "a.csv", loop = false }] }
+until = { requests = 1_000 }
+[[phase]]
+workload = { pattern = "hybrid", request-size = "16 KiB", read-share = 0.5 }
+until = { drive-writes = 0.5, end-of-life = true }
+"#;
+
 fn resolve(text: &str, set: &[&str]) -> Result<Scenario, ScenarioError> {
     let set: Vec<String> = set.iter().map(|assignment| (*assignment).to_owned()).collect();
     Scenario::resolve(&Sources { preset: None, file: Some(("test.toml", text)), set: &set })
@@ -53,6 +65,24 @@ fn the_published_drive_has_its_published_blocks() {
 }
 
 #[test]
+fn the_drives_of_the_papers_come_out() {
+    // (preset, logical units, physical units, T, firmware blocks)
+    let table = [
+        ("ftlsim-8g", 2_097_152, 9109 * 256, 9102, 9109),
+        ("amber-mlc", 67_004_006, 74_448_896, 145_401, 145_408),
+        ("femu-16g", 3_932_160, 4_194_304, 253, 256),
+        ("cvss-128g", 31_249_920, 33_554_432, 492, 512),
+        ("fast19-ssd", 52_428_800, 67_108_864, 65_312, 65_536),
+        ("mean-field", 7_130_316, 8_388_608, 124_520, 131_072),
+    ];
+    for (preset, logical, physical, rated, blocks) in table {
+        let device = resolve(&format!("[drive]\npreset = '{preset}'\n[until]\ndrive-writes = 1"), &[]).unwrap().device;
+        let got = (device.logical_units, device.physical_units(), device.rated_blocks, device.blocks);
+        assert_eq!(got, (logical, physical, rated, blocks), "{preset}");
+    }
+}
+
+#[test]
 fn every_preset_resolves_and_says_what_it_is() {
     for preset in PRESETS {
         let sources = Sources { preset: Some(preset.name), file: Some(("t", "[until]\ndrive-writes = 1")), set: &[] };
@@ -67,10 +97,12 @@ fn a_resolved_scenario_resolves_to_itself() {
                   'rad-be' }\nuntil = { drive-writes = 0.5 }\n";
     let mix = "[workload]\nmix = [{ share = '70 %', pattern = 'uniform' }, { share = 0.3, pattern = 'jesd219' }]\n\
                [until]\ndrive-writes = 1\n";
-    let geometry = "[drive]\npreset = 'amber-mlc'\nendurance = 'none'\n[ftl]\nunit = 'superblock'\n[until]\nrequests = 9";
+    let geometry =
+        "[drive]\npreset = 'amber-mlc'\nendurance = 'none'\n[ftl]\nunit = 'superblock'\n[until]\nrequests = 9";
     let graceful = "[ftl]\ncapacity = { policy = 'variant', shrink = 'graceful', relocation-bound = '1 GiB' }\n[until]\n\
                     end-of-life = true";
-    let all_presets = PRESETS.iter().map(|preset| format!("[drive]\npreset = '{}'\n[until]\ndrive-writes = 2.5", preset.name));
+    let all_presets =
+        PRESETS.iter().map(|preset| format!("[drive]\npreset = '{}'\n[until]\ndrive-writes = 2.5", preset.name));
     let texts = [EXAMPLE, phases, mix, geometry, graceful].map(str::to_owned).into_iter().chain(all_presets);
     for text in texts {
         let once = resolve(&text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -115,74 +147,346 @@ fn keys_that_are_set_displace_inherited_ones() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_one_sentence() {
-    let u = "\n[until]\ndrive-writes = 1";
-    // (text, a part of the sentence)
-    let table: [(String, &str); 34] = [
-        ("[drive]\npage_size = '4 KiB'".into(), "test.toml, line 2: drive.page_size: unknown key; did you mean \"page-size\"?"),
-        ("[drvie]\nx = 1".into(), "did you mean \"drive\"?"),
-        ("seed = 'x'".into(), "seed: found \"x\", expected a whole number"),
-        ("seed = -1".into(), "found -1"),
-        ("drive = 3".into(), "expected a table [drive]"),
-        ("[drive".into(), "this is no TOML"),
-        ("[drive]\npage-size = 4096".into(), "expected a size with its unit"),
-        ("[drive]\npage-size = '4 KB'".into(), "'4 KB' is not a size"),
-        ("[drive]\nspare-factor = 1.5".into(), "found 1.5, expected 0 to 1"),
-        ("[drive]\nspare-factor = '100 %'".into(), "leaves no logical capacity"),
-        ("[drive]\npreset = 'x'".into(), "allowed are ftlsim-256g"),
-        (format!("[drive]\nspare-factor = 0{u}"), "leave no spare space"),
-        (format!("[drive]\nlogical-capacity = '1 GiB'\nspare-factor = 0.1\nblocks = 9999{u}"), "leave one of the three out"),
-        (format!("[drive]\nlogical-capacity = '1000 B'{u}"), "no multiple of the mapping unit"),
-        (format!("[drive]\nmapping-unit = '3 KiB'{u}"), "no whole fraction of the page"),
-        (format!("[drive]\nlogical-capacity = '17 TiB'{u}"), "the smallest unit that fits is 8 KiB"),
-        (format!("[drive]\nchannels = 3\nblocks = 1000{u}"), "no multiple of the drive's 3 planes"),
-        (format!("[ftl]\ngc = 'gredy'{u}"), "did you mean \"greedy\"?"),
-        (format!("[ftl]\ngc = {{ policy = 'd-choices', d = 0 }}{u}"), "d is 0; 1 to 4096 is allowed"),
-        (format!("[ftl]\ngc = {{ policy = 'greedy', d = 2 }}{u}"), "unknown field `d`"),
-        (format!("[ftl]\ngc = {{ d = 2 }}{u}"), "its `policy` is missing"),
-        (format!("[ftl]\nwear-leveling = {{ policy = 'pwl', threshold = '150 %' }}{u}"), "ratio between 0 and 1"),
-        (format!("[drive]\nendurance = 'none'\n[ftl]\nwear-leveling = 'pwl'{u}"), "pwl follows the rated endurance"),
-        (format!("[ftl]\ngc-reserve = 1{u}"), "at least 2 are needed"),
-        (format!("[precondition]\nfill = '50 %'\nsequential-drive-writes = 1{u}"), "but fill is 50 %"),
-        (format!("[workload]\nfootprint = '120 %'{u}"), "found \"120 %\", expected 0 to 1"),
-        (format!("[workload]\nfootprint = 0{u}"), "covers no page"),
-        (format!("[workload]\nexponent = 1.2{u}"), "does not belong to pattern = \"uniform\""),
-        (format!("[workload]\npattern = 'zip'{u}"), "did you mean \"zipf\"?"),
-        (format!("[workload]\npattern = 'uniform'\ntrace = 'x'{u}"), "stands beside pattern"),
-        (format!("[workload]\nmix = [{{ share = 0.5, pattern = 'uniform' }}]{u}"), "add up to 50 %"),
-        (format!("[workload]\nstandin = 'x'{u}"), "allowed are ycsb-a"),
-        (String::new(), "the run would never end"),
-        ("[drive]\nendurance = 'none'\n[until]\nend-of-life = true".into(), "end-of-life alone never comes"),
+fn each_die_keeps_a_reserve_and_superblocks_come_whole() {
+    let shape = "channels = 2\ndies-per-channel = 2\nplanes-per-die = 2\nlogical-capacity = '1 GiB'\n";
+    // U is 1024 blocks, 128 superblocks of the drive or 512 of the dies. (unit, domain, T, flash blocks)
+    let table = [
+        ("block", "drive", 1137, 1137 + 7),
+        ("block", "die", 1137 + 3, 1137 + 28 + 3),
+        ("superblock", "drive", 142, (142 + 7) * 8),
+        ("superblock", "die", 568, (568 + 28) * 2),
     ];
+    for (unit, domain, rated, flash) in table {
+        let text = format!("[drive]\n{shape}[ftl]\nunit = '{unit}'\ndomain = '{domain}'\n[until]\ndrive-writes = 1");
+        let device = resolve(&text, &[]).unwrap().device;
+        assert_eq!((device.rated_blocks, device.geometry.blocks()), (rated, flash), "{unit} {domain}");
+        assert_eq!(device.geometry.blocks() % 8, 0);
+    }
+}
+
+#[test]
+fn preconditioning_fills_once_unless_it_says_otherwise() {
+    let preset = "[drive]\npreset = 'ftlsim-8g'\n";
+    // (text, fill, sequential, random)
+    let table = [
+        ("", 1.0, 1, 0.0),
+        (preset, 1.0, 1, 3.0),
+        ("[precondition]\nfill = '0 %'", 0.0, 0, 0.0),
+        ("[precondition]\nfill = 0.25\nrandom-drive-writes = 0.5", 0.25, 0, 0.5),
+        ("[precondition]\nsequential-drive-writes = 0", 0.0, 0, 0.0),
+        ("[precondition]\nsequential-drive-writes = 2\nfill = '100 %'", 1.0, 2, 0.0),
+        ("[precondition]\nfill = '0 %'\n[drive]\npreset = 'ftlsim-8g'", 0.0, 0, 0.0),
+        ("[precondition]\nrandom-drive-writes = 1\n[drive]\npreset = 'ftlsim-8g'", 1.0, 1, 1.0),
+    ];
+    for (text, fill, sequential, random) in table {
+        let precondition = resolve(&format!("{text}\n[until]\ndrive-writes = 1"), &[]).unwrap().precondition;
+        let got = (precondition.fill.get(), precondition.sequential_drive_writes, precondition.random_drive_writes);
+        assert_eq!(got, (fill, sequential, random), "{text}");
+    }
+}
+
+#[test]
+fn another_workload_keeps_what_still_means_something() {
+    let workload = |text: &str, set: &[&str]| {
+        let scenario =
+            resolve(&format!("{text}\n[until]\ndrive-writes = 1"), set).unwrap_or_else(|error| panic!("{error}"));
+        scenario.phases[0].workload.clone()
+    };
+    let hot_cold = "[workload]\npattern = 'hot-cold'\nr = 0.9\nh = 0.1\nfootprint = '50 %'";
+    let Workload::Pattern(zipf) = workload(hot_cold, &["workload.pattern=zipf"]) else { panic!("a pattern") };
+    assert_eq!((zipf.pattern.name(), zipf.footprint_units), ("zipf", 1_048_576));
+    let trace = "[workload]\ntrace = 'a.csv'\nloop = false\nremap = 'compact'";
+    let Workload::Trace(other) = workload(trace, &["workload.trace=b.csv"]) else { panic!("a trace") };
+    assert_eq!((other.written.as_str(), other.looped, other.compact), ("b.csv", false, true));
+    assert_eq!(workload(hot_cold, &["workload.standin=rad-be"]), Workload::Standin("rad-be".into()));
+}
+
+#[test]
+fn phases_are_numbered_from_0() {
+    let over = |set: &[&str]| resolve(PHASES, set);
+    let scenario =
+        over(&["phase.0.until.requests=5", "phase.0.workload.mix.0.exponent=2", "phase.1.workload.pattern=zipf"]);
+    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(scenario.phases[0].until.requests, Some(5));
+    let Workload::Mix(parts) = &scenario.phases[0].workload else { panic!("a mixture") };
+    assert!(matches!(&parts[0].1, Workload::Pattern(PatternSpec { pattern: Pattern::Zipf { exponent: 2.0, .. }, .. })));
+    let Workload::Pattern(spec) = &scenario.phases[1].workload else { panic!("a pattern") };
+    assert_eq!((spec.pattern.name(), spec.read_share.get()), ("zipf", 0.5));
+    let table = [
+        ("phase.2.until.requests=5", "phase.2: is not there; the list has 2, counted from 0"),
+        ("phase.x.until.requests=5", "expected [[phase]] tables"),
+        ("workload.r=0.5", "write phase.0.workload"),
+        ("until.requests=1", "write phase.0.until"),
+    ];
+    for (set, want) in table {
+        let error = over(&[set]).expect_err(set).to_string();
+        assert!(error.contains(want), "{set}: {error}");
+    }
+    assert!(resolve(EXAMPLE, &["phase.0.until.requests=1"]).unwrap_err().to_string().contains("found no list"));
+    let replaced = "phase=[{ until = { requests = 3 } }]";
+    assert_eq!(resolve(EXAMPLE, &[replaced]).unwrap().phases[0].until.requests, Some(3));
+}
+
+#[test]
+fn a_hash_names_traces_as_the_file_does() {
+    let text = "[workload]\ntrace = 'a.csv'\n[until]\ndrive-writes = 1";
+    let mut moved = resolve(text, &[]).unwrap();
+    let hash = moved.hash();
+    moved.relative_to(Path::new("/somewhere"));
+    let Workload::Trace(trace) = &moved.phases[0].workload else { panic!("a trace") };
+    assert_eq!((trace.path.as_path(), moved.hash()), (Path::new("/somewhere/a.csv"), hash.clone()));
+    assert!(moved.to_toml().contains("/somewhere/a.csv"));
+    assert_ne!(resolve(&text.replace("a.csv", "b.csv"), &[]).unwrap().hash(), hash);
+}
+
+#[test]
+fn an_error_points_at_its_place() {
+    let text = "[drive]\npage-size = '4 KiB'\nmapping-unit = '3 KiB'\n[until]\ndrive-writes = 1";
+    let error = resolve(text, &[]).unwrap_err();
+    assert_eq!((error.line(), error.key.as_str()), (Some(3), "drive.mapping-unit"));
+    assert_eq!(&text[error.span.unwrap()], "mapping-unit = '3 KiB'");
+    let good = text.replace("3 KiB", "2 KiB");
+    let error = resolve(&good, &["drive.mapping-unit='3 KiB'"]).unwrap_err();
+    assert_eq!((error.source_name.as_str(), error.line()), ("--set drive.mapping-unit='3 KiB'", None));
+    let error = resolve(&good, &["ftl.wear-leveling={ policy = 'pwl', threshold = 7 }"]).unwrap_err();
+    assert_eq!(error.key, "ftl.wear-leveling");
+}
+
+/// Resolves each text, to which an end is added where it has none, and looks for a part of the sentence.
+fn check_refusals(table: &[(&str, &str)]) {
     for (text, want) in table {
+        let ends = text.contains("until") || text.contains("phase");
+        let text = if ends { (*text).to_owned() } else { format!("{text}\n[until]\ndrive-writes = 1") };
         let error = resolve(&text, &[]).expect_err(&text).to_string();
         assert!(error.contains(want), "{text}\n  said: {error}\n  want: {want}");
         assert!(!error.contains('\n'), "one line: {error}");
     }
+}
+
+#[test]
+fn what_is_no_scenario_is_said_in_one_sentence() {
+    check_refusals(&[
+        ("[drvie]\nx = 1", "did you mean \"drive\"?"),
+        ("seed = 'x'", "seed: found \"x\", expected a whole number"),
+        ("seed = -1", "found -1"),
+        ("[drive", "this is no TOML"),
+        ("seed = 1\nseed = 2", "this is no TOML"),
+    ]);
+}
+
+#[test]
+fn a_drive_that_cannot_be_is_refused_in_one_sentence() {
+    check_refusals(&[
+        (
+            "[drive]\npage_size = '4 KiB'",
+            "test.toml, line 2: drive.page_size: unknown key; did you mean \"page-size\"?",
+        ),
+        ("drive = 3", "expected a table [drive]"),
+        ("[drive]\npage-size = 4096", "expected a size with its unit"),
+        ("[drive]\npage-size = '4 KB'", "'4 KB' is not a size"),
+        ("[drive]\nspare-factor = 1.5", "found 1.5, expected 0 to 1"),
+        ("[drive]\nspare-factor = '100 %'", "leaves no logical capacity"),
+        ("[drive]\npreset = 'x'", "allowed are ftlsim-256g"),
+        ("[drive]\nspare-factor = 0", "leaves no spare space"),
+        ("[drive]\nlogical-capacity = '1 GiB'\nspare-factor = 0.1\nblocks = 9999", "leave one of the three out"),
+        ("[drive]\nlogical-capacity = '1000 B'", "no multiple of the mapping unit"),
+        ("[drive]\nmapping-unit = '3 KiB'", "no whole fraction of the page"),
+        ("[drive]\nlogical-capacity = '17 TiB'", "the smallest unit that fits is 8 KiB"),
+        ("[drive]\nchannels = 3\nblocks = 1000", "no multiple of the drive's 3 planes"),
+        ("[drive]\nendurance = 'much'", "found \"much\""),
+        ("[drive]\npages-per-block = 1", "at least 2 are needed"),
+        ("[drive]\nblocks = 100\nblocks-per-plane = 99", "1 planes of 99 blocks are 99"),
+        ("[drive]\nspare-factor = '99.99999999 %'\nblocks = 100", "leaves no logical capacity"),
+        ("[drive]\nlogical-capacity = '17 TiB'\npage-size = '16 KiB'\nmapping-unit = '4 KiB'", "fits is 8 KiB"),
+    ]);
+}
+
+#[test]
+fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
+    check_refusals(&[
+        ("[ftl]\ngc = 'gredy'", "did you mean \"greedy\"?"),
+        ("[ftl]\ngc = { policy = 'd-choices', d = 0 }", "d is 0; 1 to 4096 is allowed"),
+        ("[ftl]\ngc = { policy = 'greedy', d = 2 }", "unknown field `d`"),
+        ("[ftl]\ngc = { d = 2 }", "policy \"greedy\": unknown field `d`"),
+        ("[ftl]\nwear-leveling = { policy = 'pwl', threshold = '150 %' }", "ratio between 0 and 1"),
+        ("[drive]\nendurance = 'none'\n[ftl]\nwear-leveling = 'pwl'", "pwl follows the rated endurance"),
+        ("[ftl]\ngc-reserve = 1", "at least 2 are needed"),
+        ("[ftl]\ngc = 3", "expected a policy (greedy, cost-benefit"),
+        ("[ftl]\ngc = { policy = 3 }", "found 3, expected a name"),
+        ("[ftl]\nunit = 'superblok'", "did you mean \"superblock\"?"),
+        ("[drive]\nendurance = 'none'\n[ftl]\ngc-reserve = 1\nwear-leveling = 'dual-pool'", "at least 2"),
+    ]);
+}
+
+#[test]
+fn a_run_that_cannot_be_is_refused_in_one_sentence() {
+    check_refusals(&[
+        ("[precondition]\nfill = '50 %'\nsequential-drive-writes = 1", "but fill is 50 %"),
+        ("[workload]\nfootprint = '120 %'", "found \"120 %\", expected 0 to 1"),
+        ("[workload]\nfootprint = 0", "covers no page"),
+        ("[workload]\nexponent = 1.2", "does not belong to pattern = \"uniform\""),
+        ("[workload]\npattern = 'zip'", "did you mean \"zipf\"?"),
+        ("[workload]\npattern = 'uniform'\ntrace = 'x'", "stands beside pattern"),
+        ("[workload]\nmix = [{ share = 0.5, pattern = 'uniform' }]", "add up to 50 %"),
+        ("[workload]\nstandin = 'x'", "allowed are ycsb-a"),
+        ("[workload]\nfill = '10 %'", "unknown key here; it belongs to [precondition]"),
+        ("[workload]\nread-share = 0.7\ntrim-share = 0.4", "exceeds 100 %"),
+        ("[workload]\nread-share = 1", "its workload writes nothing"),
+        ("[workload]\nrequest-size = '5 KiB'", "a multiple of the mapping unit, 4 KiB"),
+        ("[workload]\npattern = 'hot-cold'\nh = 0", "leaves no hot page"),
+        ("[workload]\npattern = 'hot-cold'\nh = 1", "leaves no cold page"),
+        ("[workload]\nstandin = 'rad-be'\nfootprint = 0.5", "does not belong to a stand-in"),
+        ("[workload]\ntrace = ''", "found \"\", expected text"),
+        ("[workload]\ntrace = 'x'\nassume-block = '0 B'", "found \"0 B\""),
+        ("[workload]\nshare = 0.5", "belongs to a part of a mixture"),
+        ("[workload]\nmix = [{ pattern = 'uniform' }]", "needs its share"),
+        ("[workload]\nmix = [{ share = 1, mix = [] }]", "cannot be a mixture"),
+        ("[workload]\nmix = 3", "expected a list of workloads"),
+        ("[[phase]]\n[workload]\n", "stands beside [[phase]]"),
+        ("phase = 3", "expected [[phase]] tables"),
+        ("phase = []", "at least one phase is needed"),
+        ("[[phase]]\nworkloads = {}", "did you mean \"workload\"?"),
+        ("[[phase]]\nuntil = { end-of-life = false }", "phase.0.until: the run would never end"),
+        ("[until]\ndrive-writes = nan", "found nan"),
+        ("[until]\nrequests = 0", "found 0, expected a whole number, 1 and up"),
+        ("until = {}", "the run would never end"),
+        ("[drive]\nendurance = 'none'\n[until]\nend-of-life = true", "end-of-life alone never comes"),
+    ]);
+}
+
+#[test]
+fn a_wrong_assignment_is_named() {
     let error = resolve(EXAMPLE, &["ftl.gc.polcy=x"]).unwrap_err().to_string();
-    assert!(error.starts_with("--set ftl.gc.polcy=x: ftl.gc: "), "{error}");
+    assert!(error.starts_with("--set ftl.gc.polcy=x: ftl.gc.polcy: "), "{error}");
     assert!(resolve(EXAMPLE, &["nonsense"]).unwrap_err().to_string().contains("KEY=VALUE"));
+}
+
+/// What a scenario resolves to resolves to the same; anything else is a sentence of one line.
+fn check_total(result: Result<Scenario, ScenarioError>, context: &str) -> bool {
+    match result {
+        Ok(scenario) => {
+            let again = resolve(&scenario.to_toml(), &[]).unwrap_or_else(|error| panic!("{context}: {error}"));
+            assert_eq!(again.hash(), scenario.hash(), "{context}");
+            true
+        }
+        Err(error) => {
+            let sentence = error.to_string();
+            assert!(!error.message.is_empty() && !sentence.contains('\n'), "{context}: {sentence:?}");
+            let inside = |span: std::ops::Range<usize>| span.start <= span.end && span.end <= error.text.len();
+            assert!(error.span.is_none_or(inside), "{context}: {sentence}");
+            false
+        }
+    }
 }
 
 #[test]
 fn any_bytes_give_a_scenario_or_a_sentence() {
     let mut stream = wane_sim::Streams::new(11).stream("fuzz");
-    for round in 0..3000 {
-        let mut bytes = EXAMPLE.as_bytes().to_vec();
+    let mut good = 0;
+    for round in 0..4000 {
+        let mut bytes = if round % 2 == 0 { EXAMPLE.as_bytes().to_vec() } else { PHASES.as_bytes().to_vec() };
         for _ in 0..=round % 6 {
             let at = stream.below(bytes.len() as u64) as usize;
             match stream.below(4) {
                 0 => bytes[at] = stream.bits() as u8,
-                1 => drop(bytes.remove(at)),
-                2 => bytes.insert(at, b"0123456789\"'[]{}=.%-"[stream.below(20) as usize]),
+                1 if bytes.len() > 1 => drop(bytes.remove(at)),
+                2 => bytes.insert(at, b"0123456789\"'[]{}=.%-\n"[stream.below(21) as usize]),
                 _ => bytes.truncate(at.max(1)),
             }
         }
-        match resolve_bytes(&bytes) {
-            Ok(scenario) => assert_eq!(resolve(&scenario.to_toml(), &[]).unwrap().hash(), scenario.hash()),
-            Err(error) => assert!(!error.message.is_empty()),
-        }
+        good += u32::from(check_total(resolve_bytes(&bytes), &format!("round {round}")));
     }
+    assert!(good > 100, "only {good} mutants were scenarios: the test explores too little");
+}
+
+#[test]
+fn nesting_without_end_is_refused() {
+    let deep = 100_000;
+    let dotted = vec!["drive"; deep].join(".");
+    let texts = [
+        format!("seed = {}", "[".repeat(deep)),
+        format!("workload = {}", "{mix=[".repeat(deep)),
+        format!("{dotted} = 1"),
+        format!("[{dotted}]"),
+    ];
+    for text in texts {
+        assert!(resolve(&text, &[]).is_err(), "{}", &text[..40]);
+    }
+    assert!(resolve(EXAMPLE, &[&format!("{dotted}=1")]).is_err());
+    assert!(resolve(EXAMPLE, &[&format!("seed={}", "[".repeat(deep))]).is_err());
+    assert!(resolve("\u{feff}[until]\ndrive-writes = 1", &[]).is_ok(), "a byte order mark is no content");
+}
+
+#[test]
+fn any_values_give_a_scenario_or_a_sentence() {
+    let mut stream = wane_sim::Streams::new(12).stream("fuzz");
+    let values = [
+        "0",
+        "1",
+        "2",
+        "3",
+        "7",
+        "8",
+        "64",
+        "1000",
+        "4096",
+        "1048576",
+        "4294967295",
+        "9223372036854775807",
+        "-1",
+        "0.1",
+        "0.5",
+        "0.999999999999",
+        "1.0",
+        "1e300",
+        "nan",
+        "true",
+        "false",
+        "'none'",
+        "'0 %'",
+        "'99.9999 %'",
+        "'512 B'",
+        "'4 KiB'",
+        "'16 KiB'",
+        "'16 MiB'",
+        "'1 GiB'",
+        "'1 TiB'",
+        "'16 TiB'",
+        "'65536 TiB'",
+        "'die'",
+        "'superblock'",
+        "'separate'",
+        "'never'",
+        "'zipf'",
+        "'hot-cold'",
+        "'tiny'",
+        "'amber-mlc'",
+        "'pwl'",
+        "'variant'",
+        "'dual-pool'",
+        "{}",
+        "[]",
+    ];
+    // Values that fit their key alone, so that the draws explore how keys go together.
+    let paths = keys::SECTIONS
+        .iter()
+        .flat_map(|section| section.keys.iter().map(|key| format!("{}.{}", section.name, key.name)));
+    let fitting = |path: String| -> Vec<String> {
+        let assign = |value: &&str| format!("{}={value}", path.trim_start_matches('.'));
+        values.iter().map(assign).filter(|assignment| Layer::set(assignment).is_ok()).collect()
+    };
+    let keys: Vec<Vec<String>> = paths.map(fitting).filter(|fitting| !fitting.is_empty()).collect();
+    let mut good = 0;
+    for round in 0..20_000 {
+        let mut set = vec!["until.drive-writes=1".to_owned()];
+        for _ in 0..1 + round % 5 {
+            let key = &keys[stream.below(keys.len() as u64) as usize];
+            set.push(key[stream.below(key.len() as u64) as usize].clone());
+        }
+        let result = Scenario::resolve(&Sources { set: &set, ..Sources::default() });
+        good += u32::from(check_total(result, &set.join(" ")));
+    }
+    assert!(good > 1000, "only {good} draws were scenarios: the test explores too little");
 }
 
 #[test]

@@ -70,6 +70,8 @@ pub enum Pattern {
 pub struct TraceSpec {
     /// The file, or `-`.
     pub path: PathBuf,
+    /// The file as the scenario names it.
+    pub written: String,
     /// Its format; `None`: by content.
     pub format: Option<String>,
     /// Direction of a trace without one.
@@ -110,6 +112,21 @@ pub(super) type Refusal = (String, String);
 const PATTERN_KEYS: [&str; 4] = ["footprint", "request-size", "read-share", "trim-share"];
 const TRACE_KEYS: [&str; 6] = ["format", "assume-op", "assume-block", "skip-bad-lines", "remap", "loop"];
 
+/// Which path of a trace a table shows.
+#[derive(Clone, Copy)]
+pub(super) enum Paths {
+    /// As the scenario has it.
+    AsWritten,
+    /// As it is opened.
+    Resolved,
+}
+
+/// A size as the shortest text that is exact.
+pub(super) fn size(bytes: u64) -> Value {
+    let short = Bytes(bytes).to_string();
+    Value::from(if short.parse() == Ok(Bytes(bytes)) { short } else { format!("{bytes} B") })
+}
+
 /// What the workload is measured against.
 #[derive(Clone, Copy)]
 pub(super) struct Space {
@@ -120,7 +137,10 @@ pub(super) struct Space {
 pub(super) fn workload(table: &Table, space: Space, in_mix: bool) -> Result<Workload, Refusal> {
     let kinds: Vec<&str> = WORKLOAD_KINDS.into_iter().filter(|kind| table.contains_key(*kind)).collect();
     if let [first, second, ..] = kinds[..] {
-        return Err((second.to_owned(), format!("stands beside {first}; one of {} is allowed", WORKLOAD_KINDS.join(", "))));
+        return Err((
+            second.to_owned(),
+            format!("stands beside {first}; one of {} is allowed", WORKLOAD_KINDS.join(", ")),
+        ));
     }
     if table.contains_key("share") && !in_mix {
         return Err(("share".to_owned(), "belongs to a part of a mixture".to_owned()));
@@ -159,7 +179,9 @@ fn only(table: &Table, kind: &str, allowed: &[&str], what: &str) -> Result<(), R
     let stray = table.keys().find(|key| *key != kind && *key != "share" && !allowed.contains(&key.as_str()));
     match stray {
         None => Ok(()),
-        Some(key) if allowed.is_empty() => Err((key.clone(), format!("does not belong to {what}, which takes no other key"))),
+        Some(key) if allowed.is_empty() => {
+            Err((key.clone(), format!("does not belong to {what}, which takes no other key")))
+        }
         Some(key) => Err((key.clone(), format!("does not belong to {what}, which takes {}", allowed.join(", ")))),
     }
 }
@@ -173,7 +195,9 @@ fn pattern(table: &Table, space: Space) -> Result<PatternSpec, Refusal> {
             (Pattern::Zipf { exponent, scramble: flag(table, "scramble", true) }, &["exponent", "scramble"])
         }
         "sequential" => (Pattern::Sequential, &[]),
-        "hybrid" => (Pattern::Hybrid { sequential_share: share(table, "sequential-share", 0.5) }, &["sequential-share"]),
+        "hybrid" => {
+            (Pattern::Hybrid { sequential_share: share(table, "sequential-share", 0.5) }, &["sequential-share"])
+        }
         "jesd219" => (Pattern::Jesd219, &[]),
         _ => (Pattern::Uniform, &[]),
     };
@@ -196,10 +220,16 @@ fn pattern(table: &Table, space: Space) -> Result<PatternSpec, Refusal> {
         return Err(("h".to_owned(), "leaves no cold page in the footprint".to_owned()));
     }
     let (read_share, trim_share) = (share(table, "read-share", 0.0), share(table, "trim-share", 0.0));
-    if read_share.get() + trim_share.get() > 1.0 {
+    if read_share.get() + trim_share.get() > 1.0 + 1e-12 {
         return Err(("trim-share".to_owned(), "together with read-share it exceeds 100 %".to_owned()));
     }
-    Ok(PatternSpec { pattern: shape, footprint_units: footprint, request_units: request_units(table, space, footprint)?, read_share, trim_share })
+    Ok(PatternSpec {
+        pattern: shape,
+        footprint_units: footprint,
+        request_units: request_units(table, space, footprint)?,
+        read_share,
+        trim_share,
+    })
 }
 
 fn request_units(table: &Table, space: Space, footprint: u32) -> Result<u32, Refusal> {
@@ -218,6 +248,7 @@ fn trace(table: &Table) -> TraceSpec {
     let block = text(table, "assume-block").and_then(|text| text.parse().ok()).unwrap_or(Bytes(512));
     TraceSpec {
         path: PathBuf::from(text(table, "trace").unwrap_or_default()),
+        written: text(table, "trace").unwrap_or_default().to_owned(),
         format: text(table, "format").filter(|format| *format != "auto").map(str::to_owned),
         assume_read: text(table, "assume-op") == Some("read"),
         assume_block: block,
@@ -264,8 +295,17 @@ impl Workload {
         }
     }
 
-    /// The resolved table. `logical_units` turns the footprint back into a ratio.
-    pub(super) fn to_table(&self, space: Space) -> Table {
+    /// Whether anything writes. Of a trace that is not known before it is read.
+    pub(super) fn writes(&self) -> bool {
+        match self {
+            Workload::Pattern(spec) => spec.read_share.get() + spec.trim_share.get() < 1.0,
+            Workload::Mix(parts) => parts.iter().any(|(share, part)| *share != Ratio::ZERO && part.writes()),
+            Workload::Trace(_) | Workload::Standin(_) => true,
+        }
+    }
+
+    /// The resolved table. The space turns the footprint back into a ratio.
+    pub(super) fn to_table(&self, space: Space, paths: Paths) -> Table {
         let mut table = Table::new();
         let mut put = |key: &str, value: Value| {
             table.insert(key.to_owned(), value);
@@ -273,17 +313,24 @@ impl Workload {
         match self {
             Workload::Standin(name) => put("standin", Value::from(name.as_str())),
             Workload::Trace(trace) => {
-                put("trace", Value::from(trace.path.to_string_lossy().into_owned()));
+                let resolved = trace.path.to_string_lossy();
+                put(
+                    "trace",
+                    Value::from(match paths {
+                        Paths::AsWritten => trace.written.as_str(),
+                        Paths::Resolved => &resolved,
+                    }),
+                );
                 put("format", Value::from(trace.format.as_deref().unwrap_or("auto")));
                 put("assume-op", Value::from(if trace.assume_read { "read" } else { "write" }));
-                put("assume-block", Value::from(format!("{} B", trace.assume_block.0)));
+                put("assume-block", size(trace.assume_block.0));
                 put("skip-bad-lines", Value::from(trace.skip_bad_lines));
                 put("remap", Value::from(if trace.compact { "compact" } else { "modulo" }));
                 put("loop", Value::from(trace.looped));
             }
             Workload::Mix(parts) => {
                 let part = |(share, workload): &(Ratio, Workload)| {
-                    let mut table = workload.to_table(space);
+                    let mut table = workload.to_table(space, paths);
                     table.insert("share".to_owned(), Value::from(share.get()));
                     Value::Table(table)
                 };
@@ -292,7 +339,7 @@ impl Workload {
             Workload::Pattern(spec) => {
                 put("pattern", Value::from(spec.pattern.name()));
                 put("footprint", Value::from(f64::from(spec.footprint_units) / f64::from(space.logical_units)));
-                put("request-size", Value::from(format!("{} B", u64::from(spec.request_units) * space.unit.0)));
+                put("request-size", size(u64::from(spec.request_units) * space.unit.0));
                 put("read-share", Value::from(spec.read_share.get()));
                 put("trim-share", Value::from(spec.trim_share.get()));
                 match spec.pattern {
@@ -304,7 +351,9 @@ impl Workload {
                         put("exponent", Value::from(exponent));
                         put("scramble", Value::from(scramble));
                     }
-                    Pattern::Hybrid { sequential_share } => put("sequential-share", Value::from(sequential_share.get())),
+                    Pattern::Hybrid { sequential_share } => {
+                        put("sequential-share", Value::from(sequential_share.get()));
+                    }
                     Pattern::Uniform | Pattern::Sequential | Pattern::Jesd219 => {}
                 }
             }

@@ -1,0 +1,220 @@
+//! What can be asked on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+/// wane runs a flash store's whole life: how it wears, slows and shrinks under a workload, with the policy you choose.
+#[derive(Debug, Parser)]
+#[command(name = "wane", version, after_help = "\
+Examples:
+  wane run scenario.toml --out out/first
+  wane run scenario.toml --set ftl.gc.policy=d-choices --sweep ftl.gc.d=1,2,4,8 --out out/d
+  wane report out/first out/d/0
+  wane trace info trace.gz
+
+Exit codes: 0 done; 1 a verdict differs (reproduce --check); 2 usage, scenario, trace or folder is wrong; 3 internal; \
+130 interrupted, with the results so far written and marked.")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario: a drive's life, or a grid of lives
+    Run(RunArguments),
+    /// Run the experiments behind published claims, and compare
+    Reproduce(ReproduceArguments),
+    /// Age one drive three ways under a recorded database trace, and draw the report
+    Demo(DemoArguments),
+    /// List the drives to start from
+    Presets(PresetsArguments),
+    /// List the policies, or show one's page
+    Policies(PoliciesArguments),
+    /// Look at block traces, convert them, or synthesize stand-ins
+    Trace(TraceArguments),
+    /// Draw a report of results, or lay several over each other
+    Report(ReportArguments),
+    /// Print the manual of the scenario file, in Markdown
+    Manual,
+    /// Print completions for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page
+    Man,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wane run scenario.toml                        run it and print the summary
+  wane run scenario.toml --dry-run              print what would be run, its memory and time
+  wane run --preset tiny --set until.drive-writes=20
+  wane run scenario.toml --seeds 5 --out out/s  five seeds: means and 95 % intervals
+  wane run scenario.toml --sweep ftl.gc.d=1,2,4,8 --out out/d")]
+pub(crate) struct RunArguments {
+    /// The scenario file; `-` reads it from stdin
+    pub(crate) scenario: Option<PathBuf>,
+    /// Start from this preset instead of the file's
+    #[arg(long)]
+    pub(crate) preset: Option<String>,
+    /// Override a key, such as `ftl.gc.policy=d-choices`
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Run once for each value, such as `ftl.gc.d=1,2,4,8`; several make a grid
+    #[arg(long, value_name = "KEY=V1,V2,...")]
+    pub(crate) sweep: Vec<String>,
+    /// Run this many seeds, from the scenario's on
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) seeds: Option<u32>,
+    /// Write results into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// Print the resolved scenario, its memory and an estimate of its time, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReproduceArguments {
+    /// Which claims, such as `WL1` or `CV`; all of them without
+    pub(crate) ids: Vec<String>,
+    /// List the claims: id, class and source
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Compare the verdicts with this page and exit with 1 where one differs
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "docs/claims.md")]
+    pub(crate) check: Option<PathBuf>,
+    /// Write the page of claims, with their figures beside it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct DemoArguments {
+    /// Write the three results and the report into this folder
+    #[arg(long, value_name = "DIR", default_value = "out/demo")]
+    pub(crate) out: PathBuf,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PresetsArguments {
+    /// Print this preset's TOML
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PoliciesArguments {
+    /// Print this policy's page and a minimal scenario
+    pub(crate) name: Option<String>,
+    /// Print all pages as one Markdown document
+    #[arg(long)]
+    pub(crate) pages: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TraceArguments {
+    #[command(subcommand)]
+    pub(crate) command: TraceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Measure a trace: requests, bytes, footprint, hotness, sequentiality
+    Info {
+        /// The trace; `-` reads stdin
+        file: PathBuf,
+        /// Print as JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        reading: Reading,
+    },
+    /// Write a trace as fio iolog or in wane's compact form
+    Convert {
+        /// The trace; `-` reads stdin
+        file: PathBuf,
+        /// Where to write; `-` writes to stdout
+        target: PathBuf,
+        /// What to write
+        #[arg(long, value_enum, default_value_t = Target::Compact)]
+        to: Target,
+        #[command(flatten)]
+        reading: Reading,
+    },
+    /// Write a stand-in for a published trace
+    Synthesize {
+        /// The stand-in, such as `rad-be`; `list` lists them
+        standin: String,
+        /// Where to write; `-` writes to stdout
+        #[arg(default_value = "-")]
+        target: PathBuf,
+        /// The drive that it is scaled to
+        #[arg(long, default_value = "8 GiB")]
+        capacity: String,
+        /// How many requests
+        #[arg(long, default_value_t = 100_000)]
+        requests: u64,
+        /// Root of the random stream
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// What to write
+        #[arg(long, value_enum, default_value_t = Target::Iolog)]
+        to: Target,
+    },
+}
+
+/// How a trace is read.
+#[derive(Args, Debug)]
+pub(crate) struct Reading {
+    /// Its format, instead of a look at its content
+    #[arg(long)]
+    pub(crate) format: Option<String>,
+    /// Direction and unit of a trace without them, such as `read,4KiB`
+    #[arg(long, value_name = "OP,SIZE")]
+    pub(crate) assume: Option<String>,
+    /// Count lines that do not parse instead of stopping
+    #[arg(long)]
+    pub(crate) skip_bad_lines: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Target {
+    /// fio iolog, text
+    Iolog,
+    /// wane's compact binary form
+    Compact,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReportArguments {
+    /// Result folders
+    #[arg(required = true)]
+    pub(crate) results: Vec<PathBuf>,
+    /// Where the page goes
+    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    pub(crate) out: PathBuf,
+}
+
+/// The command with everything it takes: what completions and the man page are made from.
+pub fn command() -> clap::Command {
+    Arguments::command()
+}

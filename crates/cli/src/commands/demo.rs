@@ -1,0 +1,96 @@
+//! `wane demo`: one drive, three lives under a recorded database trace.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use wane_lab::report;
+use wane_lab::results::{Folder, RunResult};
+use wane_lab::scenario::{Scenario, Sources, Workload};
+use wane_lab::session;
+
+use super::run::{subfolder, watched};
+use crate::args::DemoArguments;
+use crate::output::{Failure, print};
+use crate::progress::stop_flag;
+use crate::{DONE, INTERRUPTED};
+
+/// The recorded trace, shipped in the program.
+const TRACE: &[u8] = include_bytes!("../../../../assets/traces/pgbench-ext4.iolog.zst");
+
+/// The drive and its workload; the three lives differ in two keys.
+const SCENARIO: &str = include_str!("../../../../assets/demo.toml");
+
+/// Folder, name and the keys that set a life apart.
+const LIVES: [(&str, &str, &[&str]); 3] = [
+    ("fixed", "fixed capacity", &[]),
+    ("fixed-wear-leveling", "fixed capacity, wear leveling", &["ftl.wear-leveling.policy=pwl"]),
+    ("variant", "variant capacity", &["ftl.capacity={ policy = \"variant\", shrink = \"graceful\" }"]),
+];
+
+pub(crate) fn demo(arguments: &DemoArguments) -> Result<i32, Failure> {
+    Folder::create(&arguments.out).map_err(Failure::wrong)?;
+    let trace = tempfile::NamedTempFile::new().and_then(|file| std::fs::write(file.path(), TRACE).map(|()| file));
+    let trace = trace.map_err(|error| Failure::wrong(format!("the trace finds no place in the temporary folder: {error}")))?;
+    let stop = stop_flag();
+    let mut results = Vec::new();
+    for (folder, name, set) in LIVES {
+        let scenario = life(name, set, trace.path())?;
+        if results.is_empty() {
+            print(&head(&scenario))?;
+        }
+        let mut result = watched(&scenario, arguments.quiet, &stop)?;
+        // The trace's place was a temporary one; what stays is where the project keeps it.
+        result.scenario_toml = result.scenario_toml.replace(&trace.path().display().to_string(), "assets/traces/pgbench-ext4.iolog.zst");
+        session::write(&subfolder(&arguments.out, folder), &result).map_err(Failure::wrong)?;
+        let interrupted = session::interrupted(&result);
+        results.push(result);
+        if interrupted {
+            break;
+        }
+    }
+    let page = report::render(&results);
+    Folder::create(&arguments.out).and_then(|folder| folder.write_report(&page)).map_err(Failure::wrong)?;
+    print(&format!("{}\nreport: {}\n", side_by_side(&results), arguments.out.join("report.html").display()))?;
+    Ok(if results.iter().any(session::interrupted) { INTERRUPTED } else { DONE })
+}
+
+fn life(name: &str, set: &[&str], trace: &Path) -> Result<Scenario, Failure> {
+    let set: Vec<String> = set.iter().map(|assignment| (*assignment).to_owned()).collect();
+    let mut scenario = Scenario::resolve(&Sources { preset: None, file: Some(("demo.toml", SCENARIO)), set: &set })?;
+    name.clone_into(&mut scenario.name);
+    for phase in &mut scenario.phases {
+        if let Workload::Trace(spec) = &mut phase.workload {
+            spec.path = trace.to_path_buf();
+        }
+    }
+    Ok(scenario)
+}
+
+fn head(scenario: &Scenario) -> String {
+    let device = &scenario.device;
+    format!(
+        "One drive of {} ({} rated P/E cycles, {:.0} % spare), aged to its end under a recorded PostgreSQL trace, three times.\n",
+        wane_units::Bytes(device.logical_bytes()),
+        device.endurance.unwrap_or(0),
+        100.0 * device.spare_factor
+    )
+}
+
+fn side_by_side(results: &[RunResult]) -> String {
+    let mut text = String::new();
+    let mut row = |name: &str, cell: &dyn Fn(&RunResult) -> String| {
+        let _ = write!(text, "{name:<24}");
+        results.iter().for_each(|result| drop(write!(text, "{:>30}", cell(result))));
+        text.push('\n');
+    };
+    let number = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| format!("{value:.2}"));
+    row("", &|result| result.summary.scenario.name.clone());
+    row("drive writes", &|result| format!("{:.1}", result.summary.end.at_drive_writes));
+    row("data written", &|result| wane_units::Bytes(result.summary.host.bytes_written).to_string());
+    row("write amplification", &|result| number(result.summary.write_amplification.total));
+    row("mean erases of a block", &|result| format!("{:.0}", result.summary.wear.erase_count.mean));
+    row("spread (sd)", &|result| format!("{:.1}", result.summary.wear.erase_count.sd));
+    row("end", &|result| result.summary.end.cause.map_or(result.summary.end.reason.name(), |cause| cause.name()).to_owned());
+    row("exported at the end", &|result| wane_units::Bytes(result.summary.capacity.logical_bytes_exported).to_string());
+    text
+}

@@ -1,0 +1,78 @@
+//! `wane presets`, `policies`, `manual`, `completions` and `man`.
+
+use std::fmt::Write as _;
+
+use wane_lab::scenario::keys::manual as key_manual;
+use wane_lab::scenario::{PRESETS, PolicyInfo, policies as all_policies};
+
+use crate::DONE;
+use crate::args::{PoliciesArguments, PresetsArguments};
+use crate::output::{Failure, print};
+
+pub(crate) fn presets(arguments: &PresetsArguments) -> Result<i32, Failure> {
+    let text = match &arguments.name {
+        None => PRESETS.iter().map(|preset| format!("{:<14} {}\n", preset.name, preset.summary())).collect(),
+        Some(name) => {
+            let known = || PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
+            let preset = PRESETS.iter().find(|preset| preset.name == name);
+            preset.ok_or_else(|| Failure::wrong(format!("no preset \"{name}\"; there are {}", known())))?.text.to_owned()
+        }
+    };
+    print(&text)?;
+    Ok(DONE)
+}
+
+pub(crate) fn policies(arguments: &PoliciesArguments) -> Result<i32, Failure> {
+    let all = all_policies();
+    let text = match &arguments.name {
+        _ if arguments.pages => pages(&all),
+        None => all.iter().map(|policy| format!("{:<14} {:<16} {}\n", policy.family.key(), policy.name, policy.summary)).collect(),
+        Some(name) => {
+            let found: Vec<&PolicyInfo> = all.iter().filter(|policy| policy.name == name).collect();
+            if found.is_empty() {
+                let names: Vec<&str> = all.iter().map(|policy| policy.name).collect();
+                return Err(Failure::wrong(format!("no policy \"{name}\"; there are {}", names.join(", "))));
+            }
+            found.into_iter().map(page).collect()
+        }
+    };
+    print(&text)?;
+    Ok(DONE)
+}
+
+fn pages(all: &[PolicyInfo]) -> String {
+    let mut text = "# Policies\n\nGenerated from the policies' own files by `wane policies --pages`.\n".to_owned();
+    for policy in all {
+        text.push('\n');
+        text.push_str(&page(policy));
+    }
+    text
+}
+
+fn page(policy: &PolicyInfo) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "## `{}`: {}\n", policy.name, policy.summary);
+    let _ = writeln!(text, "{}", policy.page.trim_end());
+    let key = policy.family.key();
+    let _ = writeln!(text, "\n```toml\n[ftl]\n{key} = {}\n\n[until]\ndrive-writes = 10\n```", policy.example);
+    text
+}
+
+pub(crate) fn manual() -> Result<i32, Failure> {
+    print(&key_manual())?;
+    Ok(DONE)
+}
+
+pub(crate) fn completions(shell: clap_complete::Shell) -> Result<i32, Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut crate::command(), "wane", &mut text);
+    print(&String::from_utf8_lossy(&text))?;
+    Ok(DONE)
+}
+
+pub(crate) fn man() -> Result<i32, Failure> {
+    let mut text = Vec::new();
+    clap_mangen::Man::new(crate::command()).render(&mut text).map_err(Failure::wrong)?;
+    print(&String::from_utf8_lossy(&text))?;
+    Ok(DONE)
+}

@@ -1,0 +1,8 @@
+//! One file a command.
+
+pub(crate) mod demo;
+pub(crate) mod lists;
+pub(crate) mod report;
+pub(crate) mod reproduce;
+pub(crate) mod run;
+pub(crate) mod trace;

@@ -1,0 +1,145 @@
+//! `wane trace`: info, convert, synthesize.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+
+use wane_units::Bytes;
+use wane_workload::trace::{self, Assume, Converted, Format, Info, Options, Reader, TraceError};
+use wane_workload::standin::{self, STANDINS, StandinSource};
+use wane_workload::Op;
+
+use crate::DONE;
+use crate::args::{Reading, Target, TraceArguments, TraceCommand};
+use crate::output::{Failure, print, write_file};
+
+/// Page of a synthesized trace.
+const PAGE: u64 = 4096;
+
+pub(crate) fn trace(arguments: &TraceArguments) -> Result<i32, Failure> {
+    match &arguments.command {
+        TraceCommand::Info { file, json, reading } => info(file, *json, reading),
+        TraceCommand::Convert { file, target, to, reading } => {
+            let reader = Reader::open(file, &options(reading)?).map_err(Failure::wrong)?;
+            let converted = write(target, |out| trace::convert(reader, out, kind(*to)))?;
+            tell(target, converted)
+        }
+        TraceCommand::Synthesize { standin, target, capacity, requests, seed, to } => {
+            if standin == "list" {
+                return list();
+            }
+            let requests = synthesize(standin, capacity, *seed)?.take(usize::try_from(*requests).unwrap_or(usize::MAX)).map(Ok);
+            let converted = write(target, |out| trace::write_requests(requests, out, kind(*to)))?;
+            tell(target, converted)
+        }
+    }
+}
+
+fn kind(target: Target) -> trace::Target {
+    match target {
+        Target::Iolog => trace::Target::FioIolog,
+        Target::Compact => trace::Target::Compact,
+    }
+}
+
+fn write(
+    target: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<Converted, TraceError>,
+) -> Result<Converted, Failure> {
+    let mut converted = Converted::default();
+    if target == Path::new("-") {
+        return write(&mut std::io::stdout().lock()).map_err(|error| match error {
+            TraceError::Unwritable(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            error => Failure::wrong(error),
+        });
+    }
+    write_file(target, |file| {
+        converted = write(file).map_err(Failure::wrong)?;
+        Ok(())
+    })?;
+    Ok(converted)
+}
+
+fn tell(target: &Path, converted: Converted) -> Result<i32, Failure> {
+    if target != Path::new("-") {
+        print(&format!("{}: {} requests\n", target.display(), converted.requests))?;
+    }
+    Ok(DONE)
+}
+
+fn options(reading: &Reading) -> Result<Options, Failure> {
+    let format = reading.format.as_ref().map(|name| {
+        let known = || Format::ALL.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        name.parse::<Format>().map_err(|error| Failure::wrong(format!("--format: {error}; there are {}", known())))
+    });
+    let assume = reading.assume.as_ref().map(|text| assume(text)).transpose()?.unwrap_or_default();
+    Ok(Options { format: format.transpose()?, assume, skip_bad_lines: reading.skip_bad_lines })
+}
+
+fn assume(text: &str) -> Result<Assume, Failure> {
+    let wrong = || Failure::wrong(format!("--assume {text}: expected read or write and a block size, such as read,4KiB"));
+    let (op, size) = text.split_once(',').ok_or_else(wrong)?;
+    let op = match op.trim() {
+        "read" => Op::Read,
+        "write" => Op::Write,
+        _ => return Err(wrong()),
+    };
+    let block = size.parse::<Bytes>().ok().filter(|bytes| bytes.0 > 0).ok_or_else(wrong)?;
+    Ok(Assume { op, block_bytes: block.0 })
+}
+
+fn info(file: &Path, json: bool, reading: &Reading) -> Result<i32, Failure> {
+    let reader = Reader::open(file, &options(reading)?).map_err(Failure::wrong)?;
+    let info = trace::info(reader).map_err(Failure::wrong)?;
+    if json {
+        print(&(serde_json::to_string_pretty(&info).map_err(Failure::wrong)? + "\n"))?;
+    } else {
+        print(&words(&info))?;
+    }
+    Ok(DONE)
+}
+
+fn words(info: &Info) -> String {
+    let figures = &info.figures;
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "{name:<14} {value}");
+    };
+    let percent = |share: Option<f64>| share.map_or_else(|| "none".to_owned(), |share| format!("{:.1} %", 100.0 * share));
+    line("format", info.format.clone());
+    line("requests", format!("{}: {} reads, {} writes, {} trims; {} flushes", figures.requests, figures.reads, figures.writes, figures.trims, figures.flushes));
+    line("read", Bytes(figures.bytes_read).to_string());
+    line("written", Bytes(figures.bytes_written).to_string());
+    line("footprint", format!("{}, {} of it written", Bytes(figures.footprint_bytes), Bytes(figures.footprint_written_bytes)));
+    line("request mean", figures.request_bytes_mean.map_or_else(|| "none".to_owned(), |bytes| format!("{:.2} KiB", bytes / 1024.0)));
+    let hotness = |hot: &trace::Hotness| format!("{:.1} % of the accesses go to {:.1} % of the pages", 100.0 * hot.r, 100.0 * hot.h);
+    line("hotness", figures.hotness.as_ref().map_or_else(|| "none".to_owned(), hotness));
+    line("sequential", percent(figures.sequential_share));
+    line("interarrival", figures.interarrival_ns_mean.map_or_else(|| "none".to_owned(), |nanos| format!("{:.3} ms", nanos / 1e6)));
+    info.notes.iter().for_each(|note| line("note", note.clone()));
+    text
+}
+
+fn list() -> Result<i32, Failure> {
+    let line = |standin: &standin::Standin| {
+        format!(
+            "{:<10} {:>7.2} GiB of 256 written, {:>6.2} KiB a write, r {:.4}, {:>2.0} % sequential\n",
+            standin.name,
+            standin.footprint_gib,
+            standin.write_kib,
+            standin.r,
+            100.0 * standin.sequential_share
+        )
+    };
+    print(&STANDINS.iter().map(line).collect::<String>())?;
+    Ok(DONE)
+}
+
+fn synthesize(name: &str, capacity: &str, seed: u64) -> Result<StandinSource, Failure> {
+    let names = || STANDINS.iter().map(|standin| standin.name).collect::<Vec<_>>().join(", ");
+    let standin = standin::find(name).ok_or_else(|| Failure::wrong(format!("no stand-in \"{name}\"; there are {}", names())))?;
+    let bytes: Bytes = capacity.parse().map_err(|error| Failure::wrong(format!("--capacity: {error}")))?;
+    let pages = u32::try_from(bytes.0 / PAGE).ok().filter(|pages| *pages >= 256);
+    let pages = pages.ok_or_else(|| Failure::wrong(format!("--capacity {capacity}: 1 MiB to 16 TiB is allowed")))?;
+    Ok(StandinSource::new(standin, pages, PAGE, wane_sim::Streams::new(seed).stream("workload.0")))
+}

@@ -1,0 +1,93 @@
+//! Printing that survives a closed pipe, and failures that become one sentence and an exit code.
+
+use std::io::{self, IsTerminal, Write};
+use std::panic::PanicHookInfo;
+use std::path::Path;
+
+use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Severity};
+use wane_lab::scenario::ScenarioError;
+
+use crate::{DONE, WRONG};
+
+/// Why a command stops.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The user's input is wrong: one sentence.
+    Wrong(String),
+    /// A scenario is wrong, and where.
+    Scenario(Box<ScenarioError>),
+    /// Whoever reads the output has gone: nothing is wrong.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// A sentence made of an error.
+    pub(crate) fn wrong(error: impl std::fmt::Display) -> Self {
+        Self::Wrong(error.to_string())
+    }
+
+    /// Says what is wrong; returns the exit code.
+    pub(crate) fn report(&self) -> i32 {
+        match self {
+            Self::ClosedPipe => return DONE,
+            Self::Wrong(sentence) => eprintln!("wane: {sentence}"),
+            Self::Scenario(error) => report_scenario(error),
+        }
+        WRONG
+    }
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self::Scenario(Box::new(error))
+    }
+}
+
+/// On a terminal the place is drawn under its sentence.
+fn report_scenario(error: &ScenarioError) {
+    eprintln!("wane: {error}");
+    let Some(span) = error.span.clone().filter(|_| io::stderr().is_terminal()) else { return };
+    let label = LabeledSpan::at(span, error.message.clone());
+    let diagnostic = MietteDiagnostic::new(error.key.clone()).with_severity(Severity::Error).with_label(label);
+    let report = miette::Report::new(diagnostic).with_source_code(NamedSource::new(&error.source_name, error.text.clone()));
+    let theme = if std::env::var_os("NO_COLOR").is_some() { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };
+    let mut drawn = String::new();
+    if GraphicalReportHandler::new_themed(theme).render_report(&mut drawn, report.as_ref()).is_ok() {
+        eprint!("{drawn}");
+    }
+}
+
+/// Prints text to stdout.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+        _ => Failure::wrong(format!("stdout: {error}")),
+    })
+}
+
+/// Writes a file whole or not at all. What is no plain file, such as a pipe, is written as it is.
+pub(crate) fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+    let wrong = |error: io::Error| Failure::wrong(format!("{}: cannot be written: {error}", path.display()));
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return write(&mut std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    // A temporary file is its owner's alone; a result is for whoever the umask allows.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(folder).map_err(wrong)?;
+    write(&mut file)?;
+    file.as_file().sync_data().map_err(wrong)?;
+    file.persist(path).map_err(|error| wrong(error.error))?;
+    Ok(())
+}
+
+/// What a panic said.
+pub(crate) fn panic_text(panic: &PanicHookInfo<'_>) -> String {
+    let payload = panic.payload();
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+}

@@ -1,0 +1,92 @@
+//! Progress: a bar with the time left on a terminal, a line every ten seconds elsewhere; and Ctrl-C.
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use wane_lab::progress::{Stopwatch, Throttle};
+use wane_lab::run::Step;
+
+/// Shows how far a run is.
+pub(crate) struct Progress {
+    label: String,
+    stopwatch: Stopwatch,
+    throttle: Throttle,
+    bar: Option<ProgressBar>,
+    lines: bool,
+}
+
+const BAR_STEPS: u64 = 1000;
+
+impl Progress {
+    /// Progress of what `label` names; silent with `quiet`.
+    pub(crate) fn new(label: &str, quiet: bool) -> Self {
+        let terminal = io::stderr().is_terminal();
+        let bar = (terminal && !quiet).then(|| {
+            let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{prefix:24!} {wide_bar} {msg}").expect("the template is fixed");
+            bar.set_style(style);
+            bar.set_prefix(label.to_owned());
+            bar
+        });
+        let interval = Duration::from_millis(if terminal { 100 } else { 10_000 });
+        let mut throttle = Throttle::new(interval);
+        // Off a terminal, a run shorter than the interval says nothing.
+        throttle.ready();
+        Self { label: label.to_owned(), stopwatch: Stopwatch::start(), throttle, bar, lines: !terminal && !quiet }
+    }
+
+    pub(crate) fn step(&mut self, step: &Step) {
+        if !self.throttle.ready() {
+            return;
+        }
+        let left = step.done.and_then(|done| self.stopwatch.left(done)).map(|left| format!(", {} left", short(left)));
+        let stage = if step.preconditioning { "preconditioning".to_owned() } else { format!("{:.1} drive writes", step.drive_writes) };
+        let text = format!("{stage}{}", left.unwrap_or_default());
+        if let Some(bar) = &self.bar {
+            bar.set_position((step.done.unwrap_or(0.0) * BAR_STEPS as f64) as u64);
+            bar.set_message(text);
+        } else if self.lines {
+            eprintln!("{}: {text}", self.label);
+        }
+    }
+
+    /// Says a line now, between steps.
+    pub(crate) fn say(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| eprintln!("{text}")),
+            None if self.lines => eprintln!("{text}"),
+            None => {}
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn short(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..100 => format!("{seconds} s"),
+        100..6000 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{:.1} h", seconds as f64 / 3600.0),
+    }
+}
+
+/// True once the user pressed Ctrl-C; the second time ends the process at once.
+pub(crate) fn stop_flag() -> Arc<AtomicBool> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&stop);
+    // Without a handler Ctrl-C ends the process as ever, so a refusal costs only the partial results.
+    let _ = ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(crate::INTERRUPTED);
+        }
+    });
+    stop
+}
