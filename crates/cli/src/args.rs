@@ -67,6 +67,9 @@ pub(crate) struct RunArguments {
     /// Run once for each value, such as `ftl.gc.d=1,2,4,8`; several make a grid
     #[arg(long, value_name = "KEY=V1,V2,...")]
     pub(crate) sweep: Vec<String>,
+    /// Root of all random streams, instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Run this many seeds, from the scenario's on
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
@@ -94,9 +97,12 @@ pub(crate) struct ReproduceArguments {
     /// Compare the verdicts with this page and exit with 1 where one differs
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "docs/claims.md")]
     pub(crate) check: Option<PathBuf>,
-    /// Write the page of claims, with their figures beside it
+    /// Write the page of claims
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
+    /// Draw each claim's runs as a page into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) figures: Option<PathBuf>,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -4,6 +4,7 @@ pub mod build;
 pub mod os;
 pub mod progress;
 pub mod report;
+pub mod reproduce;
 pub mod results;
 pub mod run;
 pub mod scenario;

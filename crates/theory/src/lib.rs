@@ -19,6 +19,64 @@ pub fn random_write_amplification(alpha: f64) -> f64 {
 /// amplification (SPEC §1.10).
 pub const GREEDY_UNIFORM: [(u32, f64); 4] = [(32, 4.53), (64, 4.85), (128, 5.03), (256, 5.11)];
 
+/// Jain's index of erase counts: (sum e)^2 / (N sum e^2), from 1/N (one block takes all) to 1 (all alike).
+///
+/// 1 where nothing was erased, since all are alike. Source: R. Jain et al., DEC-TR-301, 1984; SPEC §10.3.
+pub fn jain_index(counts: &[u32]) -> f64 {
+    // Exact: 2^32 blocks of 2^32 erasures are 2^96.
+    let sum: u128 = counts.iter().map(|count| u128::from(*count)).sum();
+    let squares: u128 = counts.iter().map(|count| u128::from(*count) * u128::from(*count)).sum();
+    if squares == 0 { 1.0 } else { sum as f64 * sum as f64 / (counts.len() as f64 * squares as f64) }
+}
+
+/// Share of the blocks that hold i of `pages` valid pages, i = 0 to `pages`: binomial(`pages`, 1/2).
+///
+/// The fixed point of the mean-field model under uniform requests (SPEC §10.1). Utilization is no parameter: it is a
+/// half, so this says nothing of fuller drives. `pages` up to 1,000; above, 2^-pages runs out of a float's range.
+pub fn half_full_occupancy(pages: u32) -> Vec<f64> {
+    let none = libm::exp2(-f64::from(pages));
+    let mut shares = vec![none];
+    let mut share = none;
+    for valid in 0..pages {
+        share *= f64::from(pages - valid) / f64::from(valid + 1);
+        shares.push(share);
+    }
+    shares
+}
+
+/// What a victim policy costs and how evenly it wears.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Victims {
+    /// Mean valid pages of a victim.
+    pub valid_pages_mean: f64,
+    /// Jain's index of the erasures, 0 to 1.
+    pub wear_index: f64,
+    /// Write amplification, from 1 on.
+    pub write_amplification: f64,
+}
+
+/// The emptiest of `d` blocks drawn with replacement, by `occupancy[i]`, the share of blocks with i valid pages.
+///
+/// A fraction of `d` mixes its neighbors. Source: SPEC §10.3 and §10.5. `occupancy` adds up to 1 and does not put every
+/// block at its full size, where the amplification is infinite; `d` is at least 1.
+pub fn d_choices(occupancy: &[f64], d: f64) -> Victims {
+    let (whole, part) = (libm::floor(d), d - libm::floor(d));
+    let (mut tail, mut next) = (1.0, 1.0);
+    let (mut valid_pages_mean, mut squares) = (0.0, 0.0);
+    for (valid, share) in occupancy.iter().enumerate() {
+        next = f64::max(next - share, 0.0);
+        let chance = |d| libm::pow(tail, d) - libm::pow(next, d);
+        let chosen = (1.0 - part) * chance(whole) + part * chance(whole + 1.0);
+        valid_pages_mean += valid as f64 * chosen;
+        if *share > 0.0 {
+            squares += chosen * chosen / share;
+        }
+        tail = next;
+    }
+    let pages = occupancy.len() as f64 - 1.0;
+    Victims { valid_pages_mean, wear_index: 1.0 / squares, write_amplification: pages / (pages - valid_pages_mean) }
+}
+
 /// The principal branch of Lambert's W on [-1/e, 0], by Halley's iteration from the series at the branch point.
 fn lambert_w0(x: f64) -> f64 {
     let p = libm::sqrt((2.0 * (core::f64::consts::E * x + 1.0)).max(0.0));
@@ -54,5 +112,60 @@ mod tests {
             assert!((found - want).abs() < 5e-4, "{alpha} {found}");
         }
         assert!((random_write_amplification(1.0 / 0.9) - 10.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn jain_index_runs_from_one_block_to_all() {
+        for (counts, want) in [
+            (&[7, 7, 7, 7][..], 1.0),
+            (&[9, 0, 0, 0], 0.25),
+            (&[1, 2, 3], 36.0 / 42.0),
+            (&[0, 0], 1.0),
+            (&[], 1.0),
+            (&[u32::MAX; 5], 1.0),
+        ] {
+            let found = jain_index(counts);
+            assert!((found - want).abs() < 1e-12, "{counts:?} {found}");
+        }
+    }
+
+    #[test]
+    fn half_full_blocks_are_binomial() {
+        assert_eq!(half_full_occupancy(2), [0.25, 0.5, 0.25]);
+        assert_eq!(half_full_occupancy(4), [0.0625, 0.25, 0.375, 0.25, 0.0625]);
+        for pages in [64, 256, 1000] {
+            let sum: f64 = half_full_occupancy(pages).iter().sum();
+            assert!((sum - 1.0).abs() < 1e-12, "{pages} {sum}");
+        }
+    }
+
+    #[test]
+    fn d_choices_match_the_published_table() {
+        // SPEC §10.5: d, mean valid pages, wear index, write amplification of 64-page blocks.
+        let occupancy = half_full_occupancy(64);
+        for (d, valid, wear, amplification) in [
+            (1.0, 32.0, 1.0, 2.0),
+            (1.5, 30.874, 0.9235, 1.932),
+            (2.0, 29.748, 0.7511, 1.869),
+            (3.0, 28.622, 0.5571, 1.809),
+            (5.0, 27.359, 0.3617, 1.747),
+            (10.0, 25.865, 0.1914, 1.678),
+            (20.0, 24.563, 0.0985, 1.623),
+            (50.0, 23.060, 0.0402, 1.563),
+            (100.0, 22.047, 0.0203, 1.526),
+        ] {
+            let found = d_choices(&occupancy, d);
+            assert!((found.valid_pages_mean - valid).abs() < 5.1e-4, "{d} {found:?}");
+            assert!((found.wear_index - wear).abs() < 5.1e-5, "{d} {found:?}");
+            assert!((found.write_amplification - amplification).abs() < 5.1e-4, "{d} {found:?}");
+        }
+    }
+
+    #[test]
+    fn empty_states_change_nothing() {
+        let found = d_choices(&[0.0, 0.5, 0.0, 0.5, 0.0], 2.0);
+        // Both draws full: 1/4.
+        assert_eq!(found.valid_pages_mean, 1.5);
+        assert!((found.wear_index - 0.8).abs() < 1e-12 && (found.write_amplification - 1.6).abs() < 1e-12, "{found:?}");
     }
 }

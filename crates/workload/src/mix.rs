@@ -55,8 +55,13 @@ mod tests {
     fn each_part_gets_its_share_of_whole_requests() {
         let streams = Streams::new(1);
         let part = |footprint_pages, request_pages, name| -> Box<dyn Source> {
-            let config =
-                PatternConfig { shape: Shape::Uniform, footprint_pages, request_pages, read_share: 0.0, trim_share: 0.0 };
+            let config = PatternConfig {
+                shape: Shape::Uniform,
+                footprint_pages,
+                request_pages,
+                read_share: 0.0,
+                trim_share: 0.0,
+            };
             Box::new(PatternSource::new(config, streams.stream(name)))
         };
         let mut mix = Mix::new(vec![(0.7, part(10, 1, "a")), (0.3, part(100, 3, "b"))], streams.stream("mix"));

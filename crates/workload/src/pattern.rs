@@ -52,6 +52,76 @@ pub struct PatternConfig {
     pub trim_share: f64,
 }
 
+impl PatternConfig {
+    /// Whether a source can be built.
+    ///
+    /// # Errors
+    /// The first value that is out of its range.
+    pub fn check(&self) -> Result<(), PatternError> {
+        let Self { shape, footprint_pages: footprint, request_pages, read_share, trim_share } = *self;
+        if !(1..=footprint).contains(&request_pages) {
+            return Err(PatternError::Request { footprint, found: request_pages });
+        }
+        let share = |name, found| (0.0..=1.0).contains(&found).then_some(()).ok_or(PatternError::Share { name, found });
+        share("read", read_share)?;
+        share("trim", trim_share)?;
+        // Shares come from decimal text; their sum may be off by a rounding.
+        if read_share + trim_share > 1.0 + 1e-9 {
+            return Err(PatternError::Share { name: "read and trim", found: read_share + trim_share });
+        }
+        match shape {
+            Shape::HotCold { r, hot_pages } => {
+                share("hot", r)?;
+                let fits = hot_pages <= footprint && (hot_pages > 0 || r == 0.0) && (hot_pages < footprint || r == 1.0);
+                fits.then_some(()).ok_or(PatternError::HotPages { footprint, found: hot_pages })
+            }
+            Shape::Zipf { exponent, .. } if !(0.0..f64::INFINITY).contains(&exponent) => {
+                Err(PatternError::Exponent { found: exponent })
+            }
+            Shape::Hybrid { sequential_share } => share("sequential", sequential_share),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A pattern that cannot be.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PatternError {
+    /// A request that does not fit.
+    #[error("a request has {found} pages; allowed are 1 to {footprint}, the footprint")]
+    Request {
+        /// Pages of the footprint.
+        footprint: u32,
+        /// Pages of a request.
+        found: u32,
+    },
+    /// A share that is none.
+    #[error("the {name} share is {found}; allowed is 0 to 1")]
+    Share {
+        /// Of what.
+        name: &'static str,
+        /// The share.
+        found: f64,
+    },
+    /// A part without a page that gets accesses.
+    #[error(
+        "{found} of {footprint} pages are hot; a hot and a cold part that get accesses need at least one page each"
+    )]
+    HotPages {
+        /// Pages of the footprint.
+        footprint: u32,
+        /// Pages of the hot part.
+        found: u32,
+    },
+    /// An exponent that makes no law.
+    #[error("Zipf's exponent is {found}; a finite number from 0 on is allowed")]
+    Exponent {
+        /// The exponent.
+        found: f64,
+    },
+}
+
 /// A pattern as a source. It never ends.
 #[derive(Debug)]
 pub struct PatternSource {
@@ -68,9 +138,11 @@ impl PatternSource {
     /// The pattern, drawing from `stream`.
     ///
     /// # Panics
-    /// The footprint is empty or smaller than a request; whoever builds the config has checked that.
+    /// [`PatternConfig::check`] refuses the config; whoever builds one asks it first.
     pub fn new(config: PatternConfig, stream: Stream) -> Self {
-        assert!(config.request_pages >= 1 && config.footprint_pages >= config.request_pages, "a request fits the footprint");
+        if let Err(refusal) = config.check() {
+            panic!("{refusal}");
+        }
         Self { picker: Picker::new(&config), config, stream, rest: None, drawn: None }
     }
 
@@ -133,12 +205,24 @@ impl Source for PatternSource {
 /// Draws first pages.
 #[derive(Debug)]
 enum Picker {
-    Uniform { pages: u64 },
+    Uniform {
+        pages: u64,
+    },
     /// Consecutive parts with the cumulative chance, of 2^32, that the access falls in or before each.
     Parts(Vec<Part>),
-    Zipf { law: Zipf, spread: Option<Spread> },
-    Sequential { next: u32, pages: u32 },
-    Hybrid { sequential: u64, next: u32, pages: u32 },
+    Zipf {
+        law: Zipf,
+        spread: Option<Spread>,
+    },
+    Sequential {
+        next: u32,
+        pages: u32,
+    },
+    Hybrid {
+        sequential: u64,
+        next: u32,
+        pages: u32,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -167,11 +251,13 @@ impl Picker {
                 Self::Zipf { law: Zipf::new(pages, exponent), spread: scramble.then(|| Spread::new(pages)) }
             }
             Shape::Sequential => Self::Sequential { next: 0, pages },
-            Shape::Hybrid { sequential_share } => Self::Hybrid { sequential: threshold(sequential_share), next: 0, pages },
+            Shape::Hybrid { sequential_share } => {
+                Self::Hybrid { sequential: threshold(sequential_share), next: 0, pages }
+            }
         }
     }
 
-    /// Parts of the footprint with their chances. An empty part's chance goes to the one before it.
+    /// Parts of the footprint with their chances. An empty part's chance goes to the next one, or to the last.
     fn parts(parts: &[(f64, u32)]) -> Self {
         let (mut below, mut first) = (0.0, 0u64);
         let mut built: Vec<Part> = Vec::new();
@@ -370,8 +456,14 @@ mod tests {
         assert_eq!(first, GOLDEN);
     }
 
-    const GOLDEN: [[u32; 4]; 6] =
-        [[834, 100, 911, 136], [16, 24, 119, 12], [388, 884, 388, 283], [0, 1, 2, 3], [100, 136, 326, 415], [330, 12, 217, 6]];
+    const GOLDEN: [[u32; 4]; 6] = [
+        [834, 100, 911, 136],
+        [16, 24, 119, 12],
+        [388, 884, 388, 283],
+        [0, 1, 2, 3],
+        [100, 136, 326, 415],
+        [330, 12, 217, 6],
+    ];
 
     #[test]
     fn batches_do_not_change_what_is_drawn() {
@@ -414,8 +506,80 @@ mod tests {
             for rank in 1..=50u32 {
                 let expected = n as f64 * f64::from(rank).powf(-exponent) / weight;
                 let found = drawn.iter().filter(|page| **page == rank - 1).count() as f64;
-                assert!((found - expected).abs() < 5.0 * expected.sqrt() + 1.0, "theta {exponent} rank {rank}: {found} {expected}");
+                assert!(
+                    (found - expected).abs() < 5.0 * expected.sqrt() + 1.0,
+                    "theta {exponent} rank {rank}: {found} {expected}"
+                );
             }
+        }
+    }
+
+    #[test]
+    fn zipf_follows_its_law_over_a_million_ranks() {
+        // Decades of ranks: their shares are known, and each is met often enough.
+        let (ranks, n) = (1_000_000u32, 1_000_000usize);
+        for exponent in [0.8, 1.0, 1.2] {
+            let drawn = pages(&mut source(Shape::Zipf { exponent, scramble: false }, ranks), n);
+            let weight = |from: u32, to: u32| (from..to).map(|rank| f64::from(rank + 1).powf(-exponent)).sum::<f64>();
+            let whole = weight(0, ranks);
+            let mut chi_square = 0.0;
+            for (from, to) in
+                [(0, 1), (1, 10), (10, 100), (100, 1000), (1000, 10_000), (10_000, 100_000), (100_000, ranks)]
+            {
+                let expected = n as f64 * weight(from, to) / whole;
+                let found = drawn.iter().filter(|page| (from..to).contains(*page)).count() as f64;
+                chi_square += (found - expected) * (found - expected) / expected;
+            }
+            // The 99.9 % quantile of chi-square with 6 degrees of freedom.
+            assert!(chi_square < 22.5, "theta {exponent}: {chi_square}");
+        }
+    }
+
+    #[test]
+    fn requests_of_many_pages_stay_in_the_footprint() {
+        for (shape, request_pages) in SHAPES.into_iter().flat_map(|shape| [2, 7, 500, 1000].map(|pages| (shape, pages)))
+        {
+            let config = PatternConfig { request_pages, ..source(shape, 1000).config };
+            let mut source = PatternSource::new(config, Streams::new(1).stream("workload"));
+            let mut batch = Batch::default();
+            for _ in 0..300 {
+                source.next(&mut batch, 4096, 1).unwrap();
+                assert_eq!((batch.pages.len(), batch.requests), (request_pages as usize, 1));
+                assert!(
+                    batch.pages.is_sorted() && batch.pages.iter().all(|page| *page < 1000),
+                    "{shape:?} {request_pages}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_cannot_be_is_refused() {
+        let good = source(Shape::Uniform, 100).config;
+        let shaped = |shape| PatternConfig { shape, ..good };
+        let hot_cold = |r, hot_pages| shaped(Shape::HotCold { r, hot_pages });
+        for (config, reason) in [
+            (PatternConfig { request_pages: 0, ..good }, "a request has 0 pages; allowed are 1 to 100, the footprint"),
+            (PatternConfig { request_pages: 101, ..good }, "a request has 101 pages"),
+            (PatternConfig { footprint_pages: 0, ..good }, "allowed are 1 to 0"),
+            (PatternConfig { read_share: -0.1, ..good }, "the read share is -0.1; allowed is 0 to 1"),
+            (PatternConfig { trim_share: f64::NAN, ..good }, "the trim share is NaN"),
+            (PatternConfig { read_share: 0.75, trim_share: 0.5, ..good }, "the read and trim share is 1.25"),
+            (hot_cold(1.5, 10), "the hot share is 1.5"),
+            (hot_cold(0.9, 0), "0 of 100 pages are hot"),
+            (hot_cold(0.9, 100), "100 of 100 pages are hot"),
+            (hot_cold(1.0, 101), "101 of 100 pages are hot"),
+            (shaped(Shape::Zipf { exponent: -1.0, scramble: true }), "Zipf's exponent is -1"),
+            (shaped(Shape::Zipf { exponent: f64::INFINITY, scramble: true }), "Zipf's exponent is inf"),
+            (shaped(Shape::Hybrid { sequential_share: 2.0 }), "the sequential share is 2"),
+        ] {
+            let refusal = config.check().unwrap_err().to_string();
+            assert!(refusal.contains(reason), "{refusal}");
+        }
+        for config in
+            [good, hot_cold(0.0, 0), hot_cold(1.0, 100), PatternConfig { read_share: 0.7, trim_share: 0.3, ..good }]
+        {
+            assert_eq!(config.check(), Ok(()));
         }
     }
 
@@ -448,7 +612,8 @@ mod tests {
 
     #[test]
     fn kinds_keep_their_shares_and_their_batches() {
-        let config = PatternConfig { read_share: 0.5, trim_share: 0.1, request_pages: 2, ..source(Shape::Uniform, 100).config };
+        let config =
+            PatternConfig { read_share: 0.5, trim_share: 0.1, request_pages: 2, ..source(Shape::Uniform, 100).config };
         let mut source = PatternSource::new(config, Streams::new(1).stream("workload"));
         let (mut batch, mut counts) = (Batch::default(), [0u64; 3]);
         for _ in 0..20_000 {

@@ -27,7 +27,14 @@ pub struct Standin {
     pub tail_gib: f64,
 }
 
-const fn standin(name: &'static str, footprint_gib: f64, write_kib: f64, r: f64, sequential_share: f64, tail_gib: f64) -> Standin {
+const fn standin(
+    name: &'static str,
+    footprint_gib: f64,
+    write_kib: f64,
+    r: f64,
+    sequential_share: f64,
+    tail_gib: f64,
+) -> Standin {
     Standin { name, footprint_gib, write_kib, r, sequential_share, tail_gib }
 }
 
@@ -49,9 +56,6 @@ pub const STANDINS: [Standin; 11] = [
 /// The drive that the figures are relative to.
 const DRIVE_GIB: f64 = 256.0;
 
-/// Page of the figures, in bytes.
-const PAGE_BYTES: f64 = 4096.0;
-
 /// The stand-in called `name`.
 pub fn find(name: &str) -> Option<&'static Standin> {
     STANDINS.iter().find(|standin| standin.name == name)
@@ -71,21 +75,23 @@ pub struct StandinSource {
     sequential_share: f64,
     /// ln of the chance that a request goes on for another page.
     log_more: f64,
-    /// Where the last request ended, and its part: the next sequential one starts there.
+    /// Where the last request ended: the next sequential one starts there.
     cursor: u32,
-    in_hot: bool,
+    /// First and end of the stretch that the run stays in.
+    stretch: (u32, u32),
     /// The rest of a request that did not fit a batch.
     rest: Option<(u32, u32)>,
 }
 
 impl StandinSource {
-    /// The stand-in on a drive of `logical` pages of `page_bytes`.
+    /// The stand-in on a drive of `logical` pages of `page_bytes`, at least 2 pages. From 65,536 pages on it measures
+    /// back to its published figures; on smaller drives some footprints are shorter than a run.
     pub fn new(standin: &Standin, logical: u32, page_bytes: u64, stream: Stream) -> Self {
         let scale = f64::from(logical) / DRIVE_GIB;
         let footprint = ((standin.footprint_gib * scale).round() as u32).clamp(2, logical);
         let tail = ((standin.tail_gib * scale).round() as u32).clamp(1, footprint / 2);
-        let hot = ((f64::from(footprint) * (1.0 - standin.r)).round() as u32).clamp(1, footprint - 1);
-        let mean_pages = (standin.write_kib * 1024.0 / PAGE_BYTES * PAGE_BYTES / page_bytes as f64).max(1.0);
+        let hot = ((f64::from(footprint) * (1.0 - standin.r)).round() as u32).clamp(1, footprint - tail);
+        let mean_pages = (standin.write_kib * 1024.0 / page_bytes as f64).max(1.0);
         Self {
             stream,
             page_bytes,
@@ -97,7 +103,7 @@ impl StandinSource {
             sequential_share: standin.sequential_share,
             log_more: if mean_pages > 1.0 { libm::log(1.0 - 1.0 / mean_pages) } else { f64::NEG_INFINITY },
             cursor: 0,
-            in_hot: true,
+            stretch: (0, hot),
             rest: None,
         }
     }
@@ -117,32 +123,38 @@ impl StandinSource {
     /// The next request as an index into the footprint and a count.
     fn draw(&mut self) -> (u32, u32) {
         let size = self.size();
-        let (first, end) = self.extent(self.in_hot, self.cursor);
-        let goes_on = self.stream.chance(self.sequential_share);
-        let start = if goes_on && self.cursor > first && self.cursor + size <= end {
-            self.cursor
-        } else if goes_on && self.cursor > first {
-            // The run reached the end of its part: it starts over there, so that the parts keep their shares.
-            first
+        let start = if self.stream.chance(self.sequential_share) {
+            let (first, end) = self.stretch;
+            // A run that reaches the end of its stretch starts over there, so that the parts keep their shares.
+            if self.cursor + size <= end { self.cursor } else { first }
         } else {
-            self.in_hot = self.stream.chance(self.r);
-            let (first, pages) = if self.in_hot { (0, self.hot) } else { (self.hot, self.footprint - self.hot) };
-            first + self.stream.below(u64::from(pages)) as u32
+            self.jump()
         };
-        let (first, end) = self.extent(self.in_hot, start);
+        self.stretch = self.stretch_of(start);
+        let (first, end) = self.stretch;
         let size = size.min(end - first);
         let start = start.min(end - size);
         self.cursor = start + size;
         (start, size)
     }
 
-    /// The contiguous stretch of a part that holds `index`, which may be its end.
-    fn extent(&self, in_hot: bool, index: u32) -> (u32, u32) {
-        match () {
-            () if in_hot && index <= self.bottom => (0, self.hot.min(self.bottom)),
-            () if in_hot => (self.bottom, self.hot),
-            () if index < self.bottom || (index == self.bottom && self.cursor == index) => (self.hot, self.bottom.max(self.hot)),
-            () => (self.bottom.max(self.hot), self.footprint),
+    /// A page of the hot part with chance r, else of the cold one. Never where the last request ended: in a part of
+    /// few pages that would add to the sequential share.
+    fn jump(&mut self) -> u32 {
+        let hot = self.stream.chance(self.r);
+        let (first, end) = if hot { (0, self.hot) } else { (self.hot, self.footprint) };
+        let barred = end - first > 1 && (first..end).contains(&self.cursor);
+        let start = first + self.stream.below(u64::from(end - first - u32::from(barred))) as u32;
+        start + u32::from(barred && start >= self.cursor)
+    }
+
+    /// First and end of the contiguous stretch of one part that holds `index`. The hot part, less than half of the
+    /// footprint, lies at the bottom; the cold one fills the rest of the bottom and the tail.
+    fn stretch_of(&self, index: u32) -> (u32, u32) {
+        match index {
+            _ if index < self.hot => (0, self.hot),
+            _ if index < self.bottom => (self.hot, self.bottom),
+            _ => (self.bottom, self.footprint),
         }
     }
 
@@ -215,8 +227,7 @@ mod tests {
     #[test]
     fn stand_ins_measure_back_to_what_was_published() {
         for standin in &STANDINS {
-            // In a handful of pages a jump often lands where the last request ended; small footprints need a larger drive.
-            let logical = if standin.footprint_gib < 20.0 { 1 << 20 } else { 1 << 17 };
+            let logical = 1 << 16;
             let mut source = StandinSource::new(standin, logical, 4096, Streams::new(1).stream(standin.name));
             let wanted_pages = standin.footprint_gib / 256.0 * f64::from(logical);
             let size = standin.write_kib / 4.0;
@@ -224,10 +235,47 @@ mod tests {
             let requests = (400.0 * wanted_pages / size) as usize;
             let (footprint, pages, r, sequential) = measure(&mut source, logical, requests);
             let name = standin.name;
-            assert!((f64::from(footprint) / wanted_pages - 1.0).abs() < 0.02, "{name}: footprint {footprint} {wanted_pages}");
+            assert!(
+                (f64::from(footprint) / wanted_pages - 1.0).abs() < 0.02,
+                "{name}: footprint {footprint} {wanted_pages}"
+            );
             assert!((pages / size - 1.0).abs() < 0.03, "{name}: size {pages} {size}");
             assert!((r - standin.r).abs() < 0.02, "{name}: r {r} {}", standin.r);
             assert!((sequential - standin.sequential_share).abs() < 0.02, "{name}: sequential {sequential}");
+        }
+    }
+
+    #[test]
+    fn footprints_fill_the_bottom_and_keep_a_tail_at_the_top() {
+        let logical = 1u32 << 16;
+        let pages = |gib: f64| (gib / 256.0 * f64::from(logical)).round() as u32;
+        for standin in &STANDINS {
+            let mut source = StandinSource::new(standin, logical, 4096, Streams::new(1).stream(standin.name));
+            let (footprint, tail) = (source.footprint_pages(), pages(standin.tail_gib));
+            let mut touched = vec![false; logical as usize];
+            for _ in 0..1_000_000 {
+                let request = Iterator::next(&mut source).unwrap();
+                let first = (request.offset / 4096) as usize;
+                touched[first..first + (request.length / 4096) as usize].fill(true);
+            }
+            let wanted: Vec<bool> =
+                (0..logical).map(|page| page < footprint - tail || page >= logical - tail).collect();
+            assert_eq!(touched, wanted, "{}", standin.name);
+        }
+    }
+
+    #[test]
+    fn the_smallest_drives_hold_every_stand_in() {
+        for (logical, standin) in
+            [2, 3, 7, 100].into_iter().flat_map(|logical| STANDINS.iter().map(move |s| (logical, s)))
+        {
+            let source = StandinSource::new(standin, logical, 4096, Streams::new(1).stream(standin.name));
+            for request in source.take(1000) {
+                assert!(
+                    request.length > 0 && request.offset + request.length <= u64::from(logical) * 4096,
+                    "{logical}"
+                );
+            }
         }
     }
 

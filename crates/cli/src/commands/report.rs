@@ -1,6 +1,5 @@
 //! `wane report`: a page of one or more results.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use wane_lab::report::{differences, render};

@@ -61,7 +61,8 @@ fn read_scenario(path: Option<&Path>) -> Result<Option<(String, String)>, Failur
 }
 
 fn resolve(arguments: &RunArguments, file: Option<&(String, String)>, more: &[String]) -> Result<Scenario, Failure> {
-    let set: Vec<String> = arguments.set.iter().chain(more).cloned().collect();
+    let seed = arguments.seed.map(|seed| format!("seed={seed}"));
+    let set: Vec<String> = arguments.set.iter().chain(&seed).chain(more).cloned().collect();
     let sources = Sources {
         preset: arguments.preset.as_deref(),
         file: file.map(|(name, text)| (name.as_str(), text.as_str())),

@@ -19,6 +19,11 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
+    /// An error that has no place in a text.
+    pub(super) fn elsewhere(source_name: &str, message: String) -> Self {
+        Self { source_name: source_name.to_owned(), key: String::new(), message, span: None, text: String::new() }
+    }
+
     /// Line of `text`, from 1.
     pub fn line(&self) -> Option<usize> {
         let before = |span: &Range<usize>| self.text.bytes().take(span.start).filter(|byte| *byte == b'\n').count();

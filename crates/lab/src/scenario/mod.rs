@@ -114,7 +114,10 @@ impl Scenario {
             let hint = layer::nearest(&preset_name, &known).map(|near| format!("; did you mean \"{near}\"?"));
             let allowed = known.join(", ");
             let message = format!("found \"{preset_name}\", allowed are {allowed}, none{}", hint.unwrap_or_default());
-            at(&layers, "drive.preset", message)
+            match sources.preset {
+                Some(_) => ScenarioError::elsewhere("--preset", message),
+                None => at(&layers, "drive.preset", message),
+            }
         })?;
         let inherited = Layer::parse(preset.name, preset.text)?.table;
         let mut merged = inherited.clone();
@@ -252,13 +255,7 @@ fn at(layers: &[Layer], key: &str, message: String) -> ScenarioError {
     }
     match layers.first() {
         Some(layer) => layer.error(key, message),
-        None => ScenarioError {
-            source_name: "the scenario".to_owned(),
-            key: key.to_owned(),
-            message,
-            span: None,
-            text: String::new(),
-        },
+        None => ScenarioError { key: key.to_owned(), ..ScenarioError::elsewhere("the scenario", message) },
     }
 }
 

@@ -3,19 +3,33 @@
 use std::io::{BufRead, Read};
 
 use super::text::scsi;
-use super::SECTOR;
+use super::{Arrival, PLACE, SECTOR, has_place};
 use crate::{Op, Request};
 
 /// What a record holds: as `text::Line`, but a bad one says why and ends the trace.
 pub(super) enum Record {
-    Request(Option<u64>, Request),
+    Request(Arrival),
     Ignored,
+    Command,
     Bad(String),
     End,
 }
 
-/// Bytes of a vSCSI version 1 record.
-const VSCSI_BYTES: usize = 32;
+/// Where a vSCSI record keeps its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Vscsi {
+    bytes: usize,
+    length: usize,
+    opcode: usize,
+    sector: usize,
+    micros: usize,
+}
+
+/// {u32 serial, u32 bytes, u32 segments, u16 opcode, u16 version, u64 sector, u64 microseconds}, little-endian.
+const VSCSI_1: Vscsi = Vscsi { bytes: 32, length: 4, opcode: 12, sector: 16, micros: 24 };
+
+/// {u16 opcode, u16 version, u32 serial, u32 bytes, u32 segments, u64 sector, u64 microseconds, u64 response}.
+const VSCSI_2: Vscsi = Vscsi { bytes: 40, length: 8, opcode: 0, sector: 16, micros: 24 };
 
 /// Bytes of a blktrace event before its payload.
 const BLKTRACE_BYTES: usize = 48;
@@ -26,10 +40,13 @@ const BLKTRACE_MAGIC: u32 = 0x6561_7400;
 const TC_READ: u32 = 1;
 const TC_WRITE: u32 = 1 << 1;
 const TC_FLUSH: u32 = 1 << 2;
+const TC_PASSED_THROUGH: u32 = 1 << 9;
 const TC_NOTIFY: u32 = 1 << 10;
 const TC_DISCARD: u32 = 1 << 13;
 const TA_QUEUE: u32 = 1;
 const TA_ISSUE: u32 = 7;
+/// The bits of the action proper; the one above says that the payload names a control group.
+const TA_BITS: u32 = 0xff;
 
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes[at..at + 4].iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte))
@@ -48,7 +65,7 @@ pub(super) fn blktrace_event(head: &[u8]) -> bool {
     let mut rest = head;
     while rest.len() >= BLKTRACE_BYTES && looks_like_blktrace(rest) {
         let action = word(rest, 28);
-        if action & 0xffff == TA_ISSUE && (action >> 16) & TC_NOTIFY == 0 {
+        if action & TA_BITS == TA_ISSUE && (action >> 16) & TC_NOTIFY == 0 {
             return true;
         }
         let payload = usize::from(u16::from_le_bytes([rest[46], rest[47]]));
@@ -57,22 +74,26 @@ pub(super) fn blktrace_event(head: &[u8]) -> bool {
     false
 }
 
-/// Records of version 1 whose opcodes are known and whose times do not jump.
-pub(super) fn looks_like_vscsi(head: &[u8]) -> bool {
-    let records = head.chunks_exact(VSCSI_BYTES).take(64);
-    let count = records.len();
-    let known = records.filter(|record| scsi(u64::from(record[12])).is_some() && record[13] == 0).count();
-    count > 0 && known * 10 >= count * 9
+/// The layout in which nearly all opcodes are known.
+pub(super) fn vscsi_layout(head: &[u8]) -> Option<Vscsi> {
+    [VSCSI_1, VSCSI_2].into_iter().find(|layout| {
+        let records = head.chunks_exact(layout.bytes).take(64);
+        let count = records.len();
+        let known = records.filter(|record| scsi(word(record, layout.opcode) & 0xffff).is_some()).count();
+        count > 0 && known * 10 >= count * 9
+    })
 }
 
 /// Fills `buffer`; false at the end of the trace.
 fn fill(bytes: &mut dyn BufRead, buffer: &mut [u8]) -> std::io::Result<Result<bool, String>> {
     let mut filled = 0;
     while filled < buffer.len() {
-        match bytes.read(&mut buffer[filled..])? {
-            0 if filled == 0 => return Ok(Ok(false)),
-            0 => return Ok(Err(format!("cut off after {filled} of {} bytes", buffer.len()))),
-            read => filled += read,
+        match bytes.read(&mut buffer[filled..]) {
+            Ok(0) if filled == 0 => return Ok(Ok(false)),
+            Ok(0) => return Ok(Err(format!("it is cut off after {filled} of {} bytes", buffer.len()))),
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(Ok(true))
@@ -88,22 +109,25 @@ macro_rules! filled {
     };
 }
 
-fn checked(at: u64, op: Op, offset: Option<u64>, length: u64) -> Record {
-    match offset.filter(|offset| offset.checked_add(length).is_some()) {
-        Some(offset) => Record::Request(Some(at), Request { at: 0, op, offset, length }),
-        None => Record::Bad("its address passes 64 bits".to_owned()),
+fn checked(at: u64, device: u64, op: Op, sector: u64, length: u64) -> Record {
+    match sector.checked_mul(SECTOR).filter(|offset| has_place(op, *offset, length)) {
+        Some(offset) => Record::Request(Arrival { at: Some(at), device, request: Request { at: 0, op, offset, length } }),
+        None => Record::Bad(format!("found {length} bytes at sector {sector}, expected {PLACE}")),
     }
 }
 
-/// {u32 serial, u32 bytes, u32 segments, u16 opcode, u16 version, u64 sector, u64 microseconds}, little-endian.
-pub(super) fn vscsi(bytes: &mut dyn BufRead) -> std::io::Result<Record> {
-    let mut record = [0; VSCSI_BYTES];
-    filled!(bytes, &mut record);
-    let opcode = u64::from(word(&record, 12) & 0xffff);
-    let at = long(&record, 24).saturating_mul(1000);
-    Ok(match scsi(opcode) {
-        Some(op) => checked(at, op, long(&record, 16).checked_mul(SECTOR), u64::from(word(&record, 4))),
-        None => Record::Bad(format!("its SCSI opcode is {opcode:#x}, expected a read, write, unmap or flush")),
+/// One vSCSI record.
+pub(super) fn vscsi(bytes: &mut dyn BufRead, layout: Vscsi) -> std::io::Result<Record> {
+    let mut space = [0; VSCSI_2.bytes];
+    let record = &mut space[..layout.bytes];
+    filled!(bytes, record);
+    let at = long(record, layout.micros).saturating_mul(1000);
+    Ok(match word(record, layout.opcode) & 0xffff {
+        opcode if opcode > 0xff => Record::Bad(format!("found SCSI opcode {opcode:#x}, expected at most 0xff")),
+        opcode => match scsi(opcode) {
+            Some(op) => checked(at, 0, op, long(record, layout.sector), u64::from(word(record, layout.length))),
+            None => Record::Command,
+        },
     })
 }
 
@@ -118,9 +142,9 @@ pub(super) fn blktrace(bytes: &mut dyn BufRead, event: u8) -> std::io::Result<Re
     if std::io::copy(&mut bytes.take(payload), &mut std::io::sink())? < payload {
         return Ok(Record::Bad("its payload is cut off".to_owned()));
     }
-    let (action, category) = (word(&record, 28) & 0xffff, word(&record, 28) >> 16);
+    let (action, category) = (word(&record, 28) & TA_BITS, word(&record, 28) >> 16);
     let wanted = if event == b'D' { TA_ISSUE } else { TA_QUEUE };
-    if category & TC_NOTIFY != 0 || action != wanted {
+    if category & (TC_NOTIFY | TC_PASSED_THROUGH) != 0 || action != wanted {
         return Ok(Record::Ignored);
     }
     let length = u64::from(word(&record, 24));
@@ -131,5 +155,5 @@ pub(super) fn blktrace(bytes: &mut dyn BufRead, event: u8) -> std::io::Result<Re
         () if category & TC_READ != 0 => Op::Read,
         () => return Ok(Record::Ignored),
     };
-    Ok(checked(long(&record, 8), op, long(&record, 16).checked_mul(SECTOR), length))
+    Ok(checked(long(&record, 8), u64::from(word(&record, 36)), op, long(&record, 16), length))
 }

@@ -1,12 +1,15 @@
 //! Which format a trace has, by its first bytes.
 
-use super::binary::{blktrace_event, looks_like_blktrace, looks_like_vscsi};
+use super::binary::{blktrace_event, looks_like_blktrace, vscsi_layout};
 use super::compact::MAGIC;
 use super::text::{Line, Rules, blkparse_action};
 use super::{Assume, Format};
 
 /// Lines that are tried.
 const LINES_TRIED: usize = 50;
+
+/// Some editors put it before the first line.
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Text formats, the more particular before the more general. SSDsim's columns are MQSim's, so its name is never found.
 const TEXTS: [Format; 10] = [
@@ -34,7 +37,7 @@ pub(super) fn detect(head: &[u8]) -> Option<Format> {
     if !head.contains(&0) {
         return TEXTS.into_iter().skip(2).chain([Format::Lis]).find(|format| fits(*format, head));
     }
-    looks_like_vscsi(head).then_some(Format::Vscsi)
+    vscsi_layout(head).map(|_| Format::Vscsi)
 }
 
 /// Whether the head's lines are of a format: some hold requests, and none is bad.
@@ -43,11 +46,11 @@ fn fits(format: Format, head: &[u8]) -> bool {
     let mut requests = 0;
     for (number, line) in (1..).zip(lines(head).take(LINES_TRIED)) {
         match rules.parse(line, number) {
-            Line::Request(..) => requests += 1,
-            Line::Ignored => {}
+            Line::Request(_) => requests += 1,
+            Line::Ignored | Line::Command => {}
             // One line may be damaged; a format is not rejected for what `skip_bad_lines` is there for.
-            Line::Bad if requests > 10 => {}
-            Line::Bad => return false,
+            Line::Bad | Line::Beyond if requests > 10 => {}
+            Line::Bad | Line::Beyond => return false,
         }
     }
     let events = format == Format::Blkparse && lines(head).take(LINES_TRIED).any(|line| blkparse_action(line).is_some());
@@ -56,6 +59,7 @@ fn fits(format: Format, head: &[u8]) -> bool {
 
 /// Whole lines of the head; a single one may be cut.
 fn lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let head = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     let end = head.iter().rposition(|byte| *byte == b'\n').unwrap_or(head.len());
     head[..end].split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty())
 }

@@ -15,7 +15,7 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Op;
+use crate::{Op, Request};
 
 pub use convert::{Converted, Target, convert, write_requests};
 pub use info::{Figures, Hotness, Info, Measure, info};
@@ -24,6 +24,29 @@ pub use replay::{Replay, TraceSource};
 
 /// Bytes of a sector.
 pub(crate) const SECTOR: u64 = 512;
+
+/// Bytes that one read or write may have. No interface moves more at once, and a damaged length would touch pages
+/// without end; trims may be longer.
+pub(crate) const MOVED_BYTES_MAX: u64 = 4 << 30;
+
+/// What a request must be to have a place on any drive.
+pub(crate) const PLACE: &str = "at most 4 GiB read or written at once, below 2^64";
+
+/// Whether a request moves a believable number of bytes and stays within 64-bit addresses.
+pub(crate) fn has_place(op: Op, offset: u64, length: u64) -> bool {
+    offset.checked_add(length).is_some() && (length <= MOVED_BYTES_MAX || !matches!(op, Op::Read | Op::Write))
+}
+
+/// A request as a file has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Arrival {
+    /// Nanoseconds since whatever the format counts from; `None` where it has no time.
+    pub(crate) at: Option<u64>,
+    /// Tells one device from another; 0 where the format has none.
+    pub(crate) device: u64,
+    /// The request; its time is not set yet.
+    pub(crate) request: Request,
+}
 
 /// A trace format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +67,7 @@ pub enum Format {
     Ssdsim,
     /// CloudPhysics CSV.
     CloudphysicsCsv,
-    /// VMware vSCSI, binary, version 1.
+    /// VMware vSCSI, binary, versions 1 and 2.
     Vscsi,
     /// FIU's nine columns.
     Fiu,
@@ -111,7 +134,7 @@ impl Format {
             Self::Blktrace => "binary events of 48 bytes and their payload",
             Self::Mqsim | Self::Ssdsim => "NANOSECONDS DEVICE SECTOR SECTORS OP, with 1 for a read and 0 for a write",
             Self::CloudphysicsCsv => "VERSION,SECONDS,SCSI-OPCODE,BYTES,SECTOR",
-            Self::Vscsi => "binary records of 32 bytes",
+            Self::Vscsi => "binary records of 32 bytes (version 1) or 40 (version 2)",
             Self::Fiu => "NANOSECONDS PID PROCESS SECTOR SECTORS R|W MAJOR MINOR HASH",
             Self::Lis => "BLOCK BLOCKS IGNORED NUMBER, without direction, time or unit",
             Self::Msr => "FILETIME,HOST,DISK,Read|Write,OFFSET,BYTES,RESPONSE",

@@ -1,15 +1,19 @@
 //! Formats of lines. Parsing works on bytes and allocates nothing.
 
-use super::{Assume, Format, SECTOR};
+use super::{Arrival, Assume, Format, SECTOR, has_place};
 use crate::{Op, Request};
 
 /// What a line holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// A request; its time is absolute, in nanoseconds, `None` where the format has none.
-    Request(Option<u64>, Request),
+    /// A request.
+    Request(Arrival),
     /// Nothing to replay: a header, another event, a summary.
     Ignored,
+    /// A SCSI command that neither moves nor frees data.
+    Command,
+    /// A request that no drive has a place for.
+    Beyond,
     /// It should parse and does not.
     Bad,
 }
@@ -51,11 +55,23 @@ impl Rules {
     }
 }
 
-/// A request, unless its bytes leave the 64-bit address space.
-fn request(at: Option<u64>, op: Op, offset: Option<u64>, length: Option<u64>) -> Option<Line> {
-    let (offset, length) = (offset?, length?);
-    offset.checked_add(length)?;
-    Some(Line::Request(at, Request { at: 0, op, offset, length }))
+/// A request of `offset` and `length` times `unit` bytes.
+fn request(at: Option<u64>, device: u64, op: Op, unit: u64, [offset, length]: [u64; 2]) -> Line {
+    match (offset.checked_mul(unit), length.checked_mul(unit)) {
+        (Some(offset), Some(length)) if has_place(op, offset, length) => {
+            Line::Request(Arrival { at, device, request: Request { at: 0, op, offset, length } })
+        }
+        _ => Line::Beyond,
+    }
+}
+
+fn flush(at: Option<u64>, device: u64) -> Line {
+    Line::Request(Arrival { at, device, request: Request { at: 0, op: Op::Flush, offset: 0, length: 0 } })
+}
+
+/// Any bytes as a device number.
+fn device(name: &[u8]) -> u64 {
+    name.iter().fold(0, |hash: u64, byte| hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(*byte))
 }
 
 fn is_header(line: &[u8]) -> bool {
@@ -110,28 +126,21 @@ fn seconds(text: &[u8]) -> Option<u64> {
     whole(whole_part)?.checked_mul(1_000_000_000)?.checked_add(nanos)
 }
 
-fn sectors(text: &[u8]) -> Option<u64> {
-    whole(text)?.checked_mul(SECTOR)
-}
-
 fn mqsim(line: &[u8]) -> Option<Line> {
     let mut words = Words(line);
     let at = whole(words.next()?)?;
-    whole(words.next()?)?;
-    let (offset, length) = (sectors(words.next()?), sectors(words.next()?));
+    let device = whole(words.next()?)?;
+    let extent = [whole(words.next()?)?, whole(words.next()?)?];
     let op = match words.next()? {
         b"0" => Op::Write,
         b"1" => Op::Read,
         _ => return None,
     };
-    if words.next().is_some() {
-        return None;
-    }
-    request(Some(at), op, offset, length)
+    words.next().is_none().then(|| request(Some(at), device, op, SECTOR, extent))
 }
 
 /// SCSI opcodes of 6, 10, 12 and 16 bytes; WRITE SAME and UNMAP trim.
-pub(super) fn scsi(opcode: u64) -> Option<Op> {
+pub(super) fn scsi(opcode: u32) -> Option<Op> {
     match opcode {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(Op::Read),
         0x0a | 0x2a | 0xaa | 0x8a => Some(Op::Write),
@@ -143,20 +152,23 @@ pub(super) fn scsi(opcode: u64) -> Option<Op> {
 
 fn cloudphysics(line: &[u8]) -> Option<Line> {
     let mut cells = cells(line);
-    whole(cells.next()?)?;
+    // Of vSCSI, whose records these are. It also tells the format from others of five numbers.
+    matches!(whole(cells.next()?)?, 1 | 2).then_some(())?;
     let at = seconds(cells.next()?)?;
-    let opcode = u64::from_str_radix(std::str::from_utf8(cells.next()?).ok()?, 16).ok()?;
-    let (length, offset) = (whole(cells.next()?), sectors(cells.next()?));
-    request(Some(at), scsi(opcode)?, offset, length)
+    let opcode = u8::from_str_radix(std::str::from_utf8(cells.next()?).ok()?, 16).ok()?;
+    let (length, sector) = (whole(cells.next()?)?, whole(cells.next()?)?);
+    Some(match (scsi(u32::from(opcode)), sector.checked_mul(SECTOR)) {
+        (Some(op), Some(offset)) => request(Some(at), 0, op, 1, [offset, length]),
+        (Some(_), None) => Line::Beyond,
+        (None, _) => Line::Command,
+    })
 }
 
 fn blkparse(line: &[u8], event: u8) -> Line {
     // What is no event at all belongs to the summary behind the events.
     let mut words = Words(line);
-    let is_device = |word: &[u8]| word.split(|byte| *byte == b',').filter(|part| whole(part).is_some()).count() == 2;
-    if !words.next().is_some_and(is_device) {
-        return Line::Ignored;
-    }
+    let Some(name) = words.next().filter(|word| is_device(word)) else { return Line::Ignored };
+    let device = device(name);
     let parsed = (|| {
         whole(words.next()?)?;
         whole(words.next()?)?;
@@ -167,34 +179,39 @@ fn blkparse(line: &[u8], event: u8) -> Line {
             return Some(Line::Ignored);
         }
         let rwbs = words.next()?;
+        let sector = match words.next() {
+            // Without an extent it is a flush, or moves nothing.
+            Some([b'[', ..]) | None if rwbs.starts_with(b"F") => return Some(flush(Some(at), device)),
+            Some([b'[', ..]) => return Some(Line::Ignored),
+            sector => whole(sector?)?,
+        };
         let op = match rwbs {
             [b'D', ..] => Op::Trim,
             _ if rwbs.contains(&b'W') => Op::Write,
             _ if rwbs.contains(&b'R') => Op::Read,
-            [b'F', ..] => Op::Flush,
+            [b'F', ..] => return Some(flush(Some(at), device)),
             _ => return Some(Line::Ignored),
         };
-        let Some(first) = words.next() else { return Some(Line::Request(Some(at), Request { at: 0, op: Op::Flush, offset: 0, length: 0 })) };
-        if first.first() == Some(&b'[') && op == Op::Flush {
-            return Some(Line::Request(Some(at), Request { at: 0, op, offset: 0, length: 0 }));
+        match words.next()? {
+            b"+" => Some(request(Some(at), device, op, SECTOR, [sector, whole(words.next()?)?])),
+            // A command that was passed through: its bytes stand where the extent would.
+            [b'(' | b'[', ..] => Some(Line::Ignored),
+            _ => None,
         }
-        let offset = sectors(first);
-        if words.next()? != b"+" {
-            return None;
-        }
-        request(Some(at), op, offset, sectors(words.next()?))
     })();
     parsed.unwrap_or(Line::Bad)
+}
+
+/// `MAJOR,MINOR`.
+fn is_device(word: &[u8]) -> bool {
+    let comma = word.iter().position(|byte| *byte == b',');
+    comma.is_some_and(|at| whole(&word[..at]).is_some() && whole(&word[at + 1..]).is_some())
 }
 
 /// The action of a line of blkparse's text, if it is an event.
 pub(super) fn blkparse_action(line: &[u8]) -> Option<u8> {
     let mut words = Words(line);
-    let device = words.next()?;
-    let parts = device.split(|byte| *byte == b',').filter(|part| whole(part).is_some()).count();
-    if parts != 2 {
-        return None;
-    }
+    words.next().filter(|word| is_device(word))?;
     match words.nth(4)? {
         [action] => Some(*action),
         _ => None,
@@ -206,11 +223,10 @@ fn fiu(line: &[u8]) -> Option<Line> {
     let at = whole(words.next()?)?;
     whole(words.next()?)?;
     words.next()?;
-    let (offset, length) = (sectors(words.next()?), sectors(words.next()?));
+    let extent = [whole(words.next()?)?, whole(words.next()?)?];
     let op = direction(words.next()?)?;
-    whole(words.next()?)?;
-    whole(words.next()?)?;
-    request(Some(at), op, offset, length)
+    let (major, minor) = (whole(words.next()?)?, whole(words.next()?)?);
+    Some(request(Some(at), major << 32 ^ minor, op, SECTOR, extent))
 }
 
 fn direction(word: &[u8]) -> Option<Op> {
@@ -223,14 +239,10 @@ fn direction(word: &[u8]) -> Option<Op> {
 
 fn lis(line: &[u8], assume: Assume) -> Option<Line> {
     let mut words = Words(line);
-    let blocks = |word: &[u8]| whole(word)?.checked_mul(assume.block_bytes);
-    let (offset, length) = (blocks(words.next()?), blocks(words.next()?));
+    let extent = [whole(words.next()?)?, whole(words.next()?)?];
     whole(words.next()?)?;
     whole(words.next()?)?;
-    if words.next().is_some() {
-        return None;
-    }
-    request(None, assume.op, offset, length)
+    words.next().is_none().then(|| request(None, 0, assume.op, assume.block_bytes, extent))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -249,16 +261,16 @@ fn fio(line: &[u8], timed: Timed) -> Line {
             Timed::Yes => Some(whole(words.next()?)?.checked_mul(1_000_000)?),
             Timed::No => None,
         };
-        words.next()?;
+        let device = device(words.next()?);
         let op = match words.next()? {
             b"add" | b"open" | b"close" | b"wait" => return Some(Line::Ignored),
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
-            b"sync" | b"datasync" => return Some(Line::Request(at, Request { at: 0, op: Op::Flush, offset: 0, length: 0 })),
+            b"sync" | b"datasync" => return Some(flush(at, device)),
             _ => return None,
         };
-        request(at, op, whole(words.next()?), whole(words.next()?))
+        Some(request(at, device, op, 1, [whole(words.next()?)?, whole(words.next()?)?]))
     })();
     parsed.unwrap_or(Line::Bad)
 }
@@ -266,40 +278,39 @@ fn fio(line: &[u8], timed: Timed) -> Line {
 fn msr(line: &[u8]) -> Option<Line> {
     let mut cells = cells(line);
     // FILETIME: units of 100 ns.
-    let at = whole(cells.next()?)?.checked_mul(100);
-    cells.next()?;
-    whole(cells.next()?)?;
+    let at = whole(cells.next()?)?.checked_mul(100)?;
+    let host = device(cells.next()?);
+    let disk = whole(cells.next()?)?;
     let op = direction(cells.next()?)?;
-    let (offset, length) = (whole(cells.next()?), whole(cells.next()?));
-    // In nanoseconds a FILETIME of today passes 64 bits, so only its low part is kept; differences stay true.
-    request(Some(at.unwrap_or(0)), op, offset, length)
+    Some(request(Some(at), host ^ disk, op, 1, [whole(cells.next()?)?, whole(cells.next()?)?]))
 }
 
 fn spc(line: &[u8]) -> Option<Line> {
     let mut cells = cells(line);
-    whole(cells.next()?)?;
-    let (offset, length) = (sectors(cells.next()?), whole(cells.next()?));
+    let unit = whole(cells.next()?)?;
+    let (sector, length) = (whole(cells.next()?)?, whole(cells.next()?)?);
     let op = direction(cells.next()?)?;
-    request(Some(seconds(cells.next()?)?), op, offset, length)
+    let at = Some(seconds(cells.next()?)?);
+    let offset = sector.checked_mul(SECTOR);
+    Some(offset.map_or(Line::Beyond, |offset| request(at, unit, op, 1, [offset, length])))
 }
 
 fn alibaba(line: &[u8]) -> Option<Line> {
     let mut cells = cells(line);
-    whole(cells.next()?)?;
+    let device = whole(cells.next()?)?;
     let op = direction(cells.next()?)?;
-    let (offset, length) = (whole(cells.next()?), whole(cells.next()?));
-    request(Some(whole(cells.next()?)?.checked_mul(1000)?), op, offset, length)
+    let extent = [whole(cells.next()?)?, whole(cells.next()?)?];
+    Some(request(Some(whole(cells.next()?)?.checked_mul(1000)?), device, op, 1, extent))
 }
 
 fn tencent(line: &[u8]) -> Option<Line> {
     let mut cells = cells(line);
     let at = seconds(cells.next()?)?;
-    let (offset, length) = (sectors(cells.next()?), sectors(cells.next()?));
+    let extent = [whole(cells.next()?)?, whole(cells.next()?)?];
     let op = match cells.next()? {
         b"0" => Op::Read,
         b"1" => Op::Write,
         _ => return None,
     };
-    whole(cells.next()?)?;
-    request(Some(at), op, offset, length)
+    Some(request(Some(at), whole(cells.next()?)?, op, SECTOR, extent))
 }

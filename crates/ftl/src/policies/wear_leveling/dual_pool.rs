@@ -119,6 +119,16 @@ impl Pool {
 }
 
 impl DualPool {
+    /// Mean erase counts of the hot and of the cold pool; 0 for an empty one.
+    pub fn erase_count_means(&self) -> (f64, f64) {
+        let mean = |hot: bool| {
+            let pool = self.blocks.iter().filter(|block| block.hot == hot && !block.retired);
+            let (sum, count) = pool.fold((0.0, 0u32), |(sum, count), block| (sum + f64::from(block.erases), count + 1));
+            sum / f64::from(count.max(1))
+        };
+        (mean(true), mean(false))
+    }
+
     fn pool(&mut self, hot: bool) -> &mut Pool {
         if hot { &mut self.hot } else { &mut self.cold }
     }

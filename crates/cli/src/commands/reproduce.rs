@@ -1,0 +1,123 @@
+//! `wane reproduce`: published claims, run and compared.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::Path;
+
+use wane_lab::reproduce::{Claim, Finding, Runs, claims, page, verdicts};
+
+use crate::args::ReproduceArguments;
+use crate::output::{Failure, print, write_file};
+use crate::progress::{Progress, stop_flag};
+use crate::{DIFFERS, DONE, INTERRUPTED};
+
+pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> {
+    let chosen = choose(&arguments.ids)?;
+    if arguments.list {
+        let line = |claim: &Claim| format!("{:<9} {}  {:<14} {}\n", claim.id, claim.class.letter(), claim.source, claim.paper);
+        print(&chosen.iter().map(line).collect::<String>())?;
+        return Ok(DONE);
+    }
+    let expected = arguments.check.as_deref().map(read_page).transpose()?;
+    if let Some(folder) = &arguments.figures {
+        std::fs::create_dir_all(folder).map_err(|error| Failure::wrong(format!("{}: {error}", folder.display())))?;
+    }
+    let stop = stop_flag();
+    let progress = Progress::new("reproduce", arguments.quiet);
+    let runs = Runs::of(&chosen, &stop, &|done, all, name| progress.say(&format!("[{done}/{all}] {name}")));
+    progress.finish();
+    let Some(runs) = runs.map_err(Failure::wrong)? else { return Ok(INTERRUPTED) };
+    let rows: Vec<(&Claim, Finding)> = chosen.iter().map(|claim| (claim, runs.evaluate(claim))).collect();
+    let mut figures = Vec::new();
+    if let Some(folder) = &arguments.figures {
+        for claim in &chosen {
+            figures.push(figure(&runs, claim, folder)?);
+        }
+    }
+    if arguments.json { print(&json(&rows)?)? } else { print(&words(&rows, &figures))? }
+    if let Some(path) = &arguments.write {
+        let text = page(&rows);
+        write_file(path, |file| file.write_all(text.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", path.display()))))?;
+    }
+    let differing = expected.map_or(0, |expected| differing(&rows, &expected));
+    Ok(if differing > 0 { DIFFERS } else { DONE })
+}
+
+/// The claims whose names start with one of the given ones.
+fn choose(ids: &[String]) -> Result<Vec<Claim>, Failure> {
+    let all = claims();
+    let known = || claims().iter().map(|claim| claim.id).collect::<Vec<_>>().join(", ");
+    for id in ids {
+        if !all.iter().any(|claim| matches(claim.id, id)) {
+            return Err(Failure::wrong(format!("no claim \"{id}\"; there are {}", known())));
+        }
+    }
+    Ok(all.into_iter().filter(|claim| ids.is_empty() || ids.iter().any(|id| matches(claim.id, id))).collect())
+}
+
+/// A whole name, or the letters before its number.
+fn matches(claim: &str, asked: &str) -> bool {
+    let asked = asked.to_uppercase();
+    let claim = claim.to_uppercase();
+    claim == asked || claim.trim_end_matches(|last: char| last.is_ascii_digit()) == asked
+}
+
+fn read_page(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(|error| Failure::wrong(format!("{}: cannot be read: {error}", path.display())))
+}
+
+fn figure(runs: &Runs, claim: &Claim, folder: &Path) -> Result<Option<String>, Failure> {
+    let Some(page) = runs.figure(claim) else { return Ok(None) };
+    let path = folder.join(format!("{}.html", claim.id));
+    write_file(&path, |file| file.write_all(page.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", path.display()))))?;
+    Ok(Some(path.display().to_string()))
+}
+
+fn words(rows: &[(&Claim, Finding)], figures: &[Option<String>]) -> String {
+    let mut text = String::new();
+    for (number, (claim, finding)) in rows.iter().enumerate() {
+        let _ = writeln!(text, "{} ({}, {}): {}", claim.id, claim.class.letter(), claim.source, finding.verdict.word());
+        let _ = writeln!(text, "  paper   {}", claim.paper);
+        let _ = writeln!(text, "  ours    {}", finding.ours);
+        let _ = writeln!(text, "  agrees  {}", claim.tolerance);
+        if !finding.note.is_empty() {
+            let _ = writeln!(text, "  note    {}", finding.note);
+        }
+        if let Some(Some(path)) = figures.get(number) {
+            let _ = writeln!(text, "  figure  {path}");
+        }
+    }
+    text
+}
+
+fn json(rows: &[(&Claim, Finding)]) -> Result<String, Failure> {
+    let row = |(claim, finding): &(&Claim, Finding)| {
+        serde_json::json!({
+            "id": claim.id,
+            "class": claim.class.letter().to_string(),
+            "source": claim.source,
+            "configuration": claim.configuration,
+            "paper": claim.paper,
+            "ours": finding.ours,
+            "tolerance": claim.tolerance,
+            "verdict": finding.verdict.word(),
+            "note": finding.note,
+        })
+    };
+    let list: Vec<serde_json::Value> = rows.iter().map(row).collect();
+    Ok(serde_json::to_string_pretty(&list).map_err(Failure::wrong)? + "\n")
+}
+
+/// How many verdicts differ from the page's; each is told.
+fn differing(rows: &[(&Claim, Finding)], expected: &str) -> usize {
+    let expected = verdicts(expected);
+    let mut count = 0;
+    for (claim, finding) in rows {
+        let wanted = expected.get(claim.id).map_or("nothing", String::as_str);
+        if wanted != finding.verdict.word() {
+            eprintln!("wane: {}: the page says {wanted}, this run {}", claim.id, finding.verdict.word());
+            count += 1;
+        }
+    }
+    count
+}

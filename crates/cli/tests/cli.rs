@@ -1,0 +1,236 @@
+//! The command as a user meets it: what it prints, where, and how it exits.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+
+use assert_cmd::Command;
+
+const TINY: &str = "[drive]\npreset = \"tiny\"\n[until]\ndrive-writes = 2\n";
+
+fn wane(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+    command.args(arguments);
+    command
+}
+
+/// Runs the command; gives the exit code, stdout and stderr.
+fn run(arguments: &[&str], folder: &Path) -> (i32, String, String) {
+    let output = wane(arguments).current_dir(folder).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn folder_with(file: &str, text: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(file), text).unwrap();
+    folder
+}
+
+#[test]
+fn what_the_user_gave_wrong_is_one_sentence_and_exit_2() {
+    let folder = folder_with("s.toml", TINY);
+    std::fs::write(folder.path().join("typo.toml"), "[drive]\npreset = \"tiny\"\nspare-factr = 0.1\n").unwrap();
+    std::fs::write(folder.path().join("latin1.toml"), b"name = \"\xe4\"").unwrap();
+    // (arguments, a part of the sentence)
+    let table: [(&[&str], &str); 14] = [
+        (&["run", "absent.toml"], "absent.toml: cannot be read"),
+        (&["run", "latin1.toml"], "latin1.toml: cannot be read"),
+        (&["run", "typo.toml"], "typo.toml, line 3: drive.spare-factr: unknown key; did you mean \"spare-factor\"?"),
+        (&["run", "s.toml", "--set", "drive.endurance=much"], "--set drive.endurance=much: drive.endurance: found"),
+        (&["run", "s.toml", "--set", "seed"], "expected KEY=VALUE"),
+        (&["run", "s.toml", "--sweep", "seed="], "expected KEY=V1,V2"),
+        (&["run", "s.toml", "--sweep", "ftl.gc=greedy,gredy"], "did you mean \"greedy\"?"),
+        (&["run", "s.toml", "--sweep", "ftl.gc=greedy,gredy", "--dry-run"], "did you mean \"greedy\"?"),
+        (&["run", "--preset", "tiny"], "the run would never end"),
+        (
+            &["run", "--preset", "tinny", "--set", "until.requests=1"],
+            "--preset: found \"tinny\", allowed are ftlsim-256g",
+        ),
+        (&["run", "s.toml", "--out", "."], "which is no result of wane"),
+        (&["run", "s.toml", "--out", "s.toml/x"], "cannot be written"),
+        (&["presets", "nope"], "no preset \"nope\""),
+        (&["policies", "nope"], "no policy \"nope\""),
+    ];
+    for (arguments, want) in table {
+        let (code, stdout, stderr) = run(arguments, folder.path());
+        assert_eq!((code, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(want), "{arguments:?}: {stderr}");
+        assert_eq!(stderr.trim_end().lines().count(), 1, "{arguments:?}: {stderr}");
+        assert!(!stderr.contains('\u{1b}'), "colors only on a terminal: {stderr}");
+    }
+    for arguments in [&["fly"][..], &["run", "--bogus"], &[], &["run", "s.toml", "--seeds", "0"]] {
+        assert_eq!(run(arguments, folder.path()).0, 2, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_dry_run_prints_a_scenario_that_runs_as_it_is() {
+    let folder = folder_with("s.toml", TINY);
+    let (code, resolved, _) = run(&["run", "s.toml", "--dry-run", "--out", "out"], folder.path());
+    assert_eq!(code, 0);
+    for part in ["# scenario hash: ", "# geometry: 291 flash blocks", "# memory: about ", "# time: about "] {
+        assert!(resolved.contains(part), "{part}: {resolved}");
+    }
+    assert!(!folder.path().join("out").exists(), "a dry run leaves nothing");
+    std::fs::write(folder.path().join("resolved.toml"), &resolved).unwrap();
+    assert_eq!(run(&["run", "resolved.toml", "--dry-run"], folder.path()).1, resolved);
+    let stdin = wane(&["run", "-", "--dry-run"]).write_stdin(TINY).output().unwrap();
+    let tail = |text: &str| text[text.find("seed = ").unwrap()..].to_owned();
+    assert_eq!(tail(&String::from_utf8(stdin.stdout).unwrap()), tail(&resolved));
+}
+
+#[test]
+fn a_drive_that_does_not_fit_in_memory_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let huge = [
+        "drive.page-size=16 MiB",
+        "drive.pages-per-block=4096",
+        "drive.logical-capacity=50000 TiB",
+        "until.requests=1",
+    ];
+    let mut arguments = vec!["run"];
+    huge.iter().for_each(|set| arguments.extend(["--set", set]));
+    for dry in [&[][..], &["--dry-run"]] {
+        let (code, _, stderr) = run(&[&arguments[..], dry].concat(), folder.path());
+        assert!(code == 2 && stderr.contains("of memory, but"), "{code} {stderr}");
+    }
+}
+
+#[test]
+fn a_run_prints_its_summary_and_leaves_its_results() {
+    let folder = folder_with("s.toml", TINY);
+    let (code, json, stderr) = run(&["run", "s.toml", "--json", "--out", "out"], folder.path());
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    let summary: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(summary["end"]["reason"], "drive-writes");
+    assert_eq!(summary["host"]["drive_writes"], 2.0);
+    assert_eq!(std::fs::read_to_string(folder.path().join("out/summary.json")).unwrap(), json);
+    for file in ["scenario.toml", "timeline.parquet", "timeline.csv", "blocks.parquet", "report.html"] {
+        assert!(folder.path().join("out").join(file).is_file(), "{file}");
+    }
+    let (code, again, _) = run(&["run", "out/scenario.toml", "--json"], folder.path());
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(
+        (code, &again["flash"], &again["scenario"]["hash"]),
+        (0, &summary["flash"], &summary["scenario"]["hash"])
+    );
+    let (_, words, _) = run(&["run", "s.toml", "--seed", "7"], folder.path());
+    assert!(words.contains("drive-writes after 2.00 drive writes"), "{words}");
+}
+
+#[test]
+fn a_sweep_is_a_grid_that_is_run_once() {
+    let folder = folder_with("s.toml", "[drive]\npreset = \"tiny\"\n");
+    let sweep = ["run", "s.toml", "--sweep", "until.drive-writes=1,2", "--sweep", "ftl.gc=greedy,fifo", "--out", "out"];
+    let (code, csv, stderr) = run(&sweep, folder.path());
+    assert_eq!(code, 0, "{stderr}");
+    let cells: Vec<&str> = csv.lines().map(|line| line.split(",host").next().unwrap()).collect();
+    assert_eq!(cells[0], "until.drive-writes,ftl.gc");
+    let starts: Vec<String> =
+        csv.lines().skip(1).map(|line| line.split(',').take(2).collect::<Vec<_>>().join(",")).collect();
+    assert_eq!(starts, ["1,greedy", "1,fifo", "2,greedy", "2,fifo"]);
+    assert_eq!(std::fs::read_to_string(folder.path().join("out/grid.csv")).unwrap(), csv);
+    let (code, again, stderr) = run(&sweep, folder.path());
+    assert_eq!((code, again), (0, csv));
+    assert_eq!(stderr.matches("was there").count(), 4, "{stderr}");
+}
+
+#[test]
+fn several_seeds_give_means_and_reports_are_for_everyone() {
+    let folder = folder_with("s.toml", TINY);
+    let (code, words, _) = run(&["run", "s.toml", "--seeds", "3", "--out", "out"], folder.path());
+    assert!(code == 0 && words.starts_with("3 seeds: mean and 95 % interval"), "{words}");
+    let (code, _, stderr) = run(&["report", "out", "--out", "r.html"], folder.path());
+    assert_eq!(code, 0, "{stderr}");
+    let (page, own) = (folder.path().join("r.html"), folder.path().join("s.toml"));
+    assert!(std::fs::metadata(&page).unwrap().len() < 1_000_000);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&page), mode(&own), "a report is as readable as any file");
+        assert_eq!(run(&["report", "out", "--out", "/dev/null"], folder.path()).0, 0);
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file(), "what is no plain file stays what it is");
+    }
+    let (code, _, stderr) = run(&["report", "absent"], folder.path());
+    assert!(code == 2 && stderr.contains("absent"), "{stderr}");
+}
+
+#[test]
+fn help_teaches_and_lists_have_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    // (arguments, a part of what is printed)
+    let table: [(&[&str], &str); 12] = [
+        (&["--help"], "Exit codes: 0 done"),
+        (&["--version"], "wane 0."),
+        (&["run", "--help"], "--sweep ftl.gc.d=1,2,4,8"),
+        (&["presets"], "ftlsim-256g"),
+        (&["presets", "tiny"], "[drive]"),
+        (&["policies"], "dual-pool"),
+        (&["policies", "pwl"], "wear-leveling = { policy = \"pwl\""),
+        (&["policies", "--pages"], "## `cost-benefit`"),
+        (&["manual"], "| `spare-factor` |"),
+        (&["man"], ".TH wane 1"),
+        (&["completions", "bash"], "complete -F _wane"),
+        (&["completions", "zsh"], "#compdef wane"),
+    ];
+    for (arguments, want) in table {
+        let (code, stdout, stderr) = run(arguments, folder.path());
+        assert!(code == 0 && stdout.contains(want), "{arguments:?}: {stdout}{stderr}");
+    }
+}
+
+#[test]
+fn every_policy_page_ends_with_a_scenario_that_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, pages, _) = run(&["policies", "--pages"], folder.path());
+    let scenarios: Vec<&str> = pages.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(scenarios.len() >= 14, "{}", scenarios.len());
+    for scenario in scenarios {
+        std::fs::write(folder.path().join("p.toml"), scenario).unwrap();
+        let (code, _, stderr) = run(&["run", "p.toml", "--dry-run"], folder.path());
+        assert_eq!(code, 0, "{scenario}: {stderr}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    for arguments in [&["manual"][..], &["policies", "--pages"], &["presets"], &["completions", "bash"], &["man"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut process = Process::new(env!("CARGO_BIN_EXE_wane"));
+        let output = process.args(arguments).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{arguments:?}");
+    }
+}
+
+/// The second signal ends the process at once, so exactly one is sent, as soon as the run has shown that it is up.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_marked_results_and_exits_with_130() {
+    let folder =
+        folder_with("s.toml", "[drive]\npreset = \"tiny\"\nendurance = \"none\"\n[until]\ndrive-writes = 1e9\n");
+    let mut process = Process::new(env!("CARGO_BIN_EXE_wane"));
+    let arguments = ["run", "s.toml", "--quiet", "--json", "--out", "out"];
+    let child = process.args(arguments).current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let caught = |status: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
+        u64::from_str_radix(line.trim(), 16).unwrap_or(0) & 0b10 != 0
+    };
+    let status = format!("/proc/{}/status", child.id());
+    if !Path::new(&status).exists() {
+        println!("skipped: this system has no /proc to see whether the handler is there");
+        return;
+    }
+    while !caught(&std::fs::read_to_string(&status).unwrap()) {
+        std::thread::yield_now();
+    }
+    Process::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let summary = std::fs::read_to_string(folder.path().join("out/summary.json")).unwrap();
+    assert!(summary.contains("\"reason\": \"interrupted\""), "{summary}");
+}

@@ -1,0 +1,233 @@
+//! Published claims and what comes out here: a named experiment each, with the paper's number, ours and a verdict.
+//!
+//! A number is never tuned to fit. Where one does not come out, the note says what was found instead.
+
+mod capacity;
+mod observe;
+mod wear;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::AtomicBool;
+
+use crate::results::RunResult;
+use crate::scenario::{Scenario, Sources};
+use crate::session::{self, Cell, SessionError};
+
+/// How far a claim can be held against a paper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Arithmetic: must match.
+    Arithmetic,
+    /// The mechanism alone decides: must come out within the tolerance.
+    Mechanism,
+    /// Depends on traces or hosts that are not public: sign and order are compared.
+    Order,
+}
+
+impl Class {
+    /// Its letter.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Arithmetic => 'A',
+            Self::Mechanism => 'B',
+            Self::Order => 'C',
+        }
+    }
+}
+
+/// What a claim came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Within the tolerance.
+    Agrees,
+    /// Outside.
+    Differs,
+}
+
+impl Verdict {
+    /// The word in tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Differs => "differs",
+        }
+    }
+
+    const fn of(agrees: bool) -> Self {
+        if agrees { Self::Agrees } else { Self::Differs }
+    }
+}
+
+/// What an experiment found.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// Our number.
+    pub ours: String,
+    /// Whether it agrees.
+    pub verdict: Verdict,
+    /// What one should know; the reason where it differs.
+    pub note: String,
+}
+
+/// One published claim.
+pub struct Claim {
+    /// Its name.
+    pub id: &'static str,
+    /// How far it can be held against the paper.
+    pub class: Class,
+    /// Where it is printed.
+    pub source: &'static str,
+    /// What is run, with its scale.
+    pub configuration: &'static str,
+    /// The paper's number.
+    pub paper: &'static str,
+    /// What counts as agreement.
+    pub tolerance: &'static str,
+    scenarios: fn() -> Vec<Scenario>,
+    evaluate: fn(&Runs) -> Finding,
+}
+
+impl Claim {
+    /// What it runs.
+    pub fn scenarios(&self) -> Vec<Scenario> {
+        (self.scenarios)()
+    }
+}
+
+/// Every claim, in order.
+pub fn claims() -> Vec<Claim> {
+    wear::claims().into_iter().chain(capacity::claims()).collect()
+}
+
+/// The runs behind claims, each made once.
+#[derive(Debug, Default)]
+pub struct Runs(BTreeMap<String, RunResult>);
+
+impl Runs {
+    /// Runs what the claims need, in parallel.
+    ///
+    /// `each` hears of every finished run: how many are done, how many there are, and its name.
+    ///
+    /// # Errors
+    /// A run gave no result, or the user stopped.
+    pub fn of(claims: &[Claim], stop: &AtomicBool, each: &(dyn Fn(usize, usize, &str) + Sync)) -> Result<Option<Self>, SessionError> {
+        let mut wanted = BTreeMap::new();
+        for scenario in claims.iter().flat_map(Claim::scenarios) {
+            wanted.insert(scenario.hash(), scenario);
+        }
+        // The largest first, so that no core is left alone with one at the end.
+        let mut cells: Vec<Cell> = wanted.into_values().map(|scenario| Cell { scenario, folder: None }).collect();
+        cells.sort_by_key(|cell| std::cmp::Reverse(cell.scenario.device.logical_units));
+        let done = std::sync::atomic::AtomicUsize::new(0);
+        let outcomes = session::execute_all(&cells, stop, &|number, _, _| {
+            let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+            each(done, cells.len(), &cells[number].scenario.name);
+        });
+        let mut runs = BTreeMap::new();
+        for (cell, outcome) in cells.iter().zip(outcomes) {
+            match outcome {
+                Some(Ok(result)) if !session::interrupted(&result) => runs.insert(cell.scenario.hash(), result),
+                Some(Err(error)) => return Err(error),
+                Some(Ok(_)) | None => return Ok(None),
+            };
+        }
+        Ok(Some(Self(runs)))
+    }
+
+    fn get(&self, scenario: &Scenario) -> &RunResult {
+        self.0.get(&scenario.hash()).expect("a claim names the scenarios that it evaluates")
+    }
+
+    /// What a claim came to.
+    pub fn evaluate(&self, claim: &Claim) -> Finding {
+        (claim.evaluate)(self)
+    }
+
+    /// A page with the pictures of a claim's runs, if it has any.
+    pub fn figure(&self, claim: &Claim) -> Option<String> {
+        let results: Vec<RunResult> = claim.scenarios().iter().map(|scenario| self.get(scenario).clone()).collect();
+        (!results.is_empty()).then(|| crate::report::render(&results))
+    }
+}
+
+/// A scenario of an experiment, from its TOML.
+fn scenario(name: &str, text: &str) -> Scenario {
+    let sources = Sources { preset: None, file: Some((name, text)), set: &[] };
+    let mut scenario = Scenario::resolve(&sources).unwrap_or_else(|error| unreachable!("an experiment's scenario is valid: {error}"));
+    name.clone_into(&mut scenario.name);
+    scenario
+}
+
+/// A gain as the papers' prose means it: new / base - 1.
+fn gain(new: f64, base: f64) -> f64 {
+    new / base - 1.0
+}
+
+fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for value in values {
+        sum += value;
+        count += 1.0;
+    }
+    sum / count
+}
+
+/// The page of claims, in Markdown.
+pub fn page(rows: &[(&Claim, Finding)]) -> String {
+    let mut text = "# Claims\n\nGenerated by `wane reproduce --write docs/claims.md`. Class A is arithmetic, B must come out of the \
+                    mechanism alone, C depends on traces that are not public, so that sign and order count. \"N x\" in the papers' \
+                    prose is mostly a gain, new / base - 1.\n\n| id | class | source | paper | ours | verdict |\n|---|---|---|---|---|---|\n"
+        .to_owned();
+    for (claim, finding) in rows {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} |",
+            claim.id,
+            claim.class.letter(),
+            claim.source,
+            claim.paper,
+            finding.ours,
+            finding.verdict.word()
+        );
+    }
+    for (claim, finding) in rows {
+        let _ = write!(text, "\n## {}\n\n- run: {}\n- agreement: {}\n", claim.id, claim.configuration, claim.tolerance);
+        if !finding.note.is_empty() {
+            let _ = writeln!(text, "- note: {}", finding.note);
+        }
+    }
+    text
+}
+
+/// The verdicts of a page of claims.
+pub fn verdicts(page: &str) -> BTreeMap<String, String> {
+    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let rows = page.lines().filter(|line| line.starts_with("| ")).map(cells);
+    rows.filter(|cells| cells.len() == 8 && cells[1] != "id").map(|cells| (cells[1].clone(), cells[6].clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_claim_is_named_once_and_its_scenarios_resolve() {
+        let claims = claims();
+        let ids: std::collections::BTreeSet<&str> = claims.iter().map(|claim| claim.id).collect();
+        assert_eq!(ids.len(), claims.len());
+        let wanted = (1..=10).map(|n| format!("WL{n}")).chain((1..=11).map(|n| format!("CV{n}")));
+        wanted.for_each(|id| assert!(ids.contains(id.as_str()), "{id}"));
+        assert!(claims.iter().map(|claim| claim.scenarios().len()).sum::<usize>() > 100);
+    }
+
+    #[test]
+    fn verdicts_are_read_back_from_the_page() {
+        let claims = claims();
+        let finding = |verdict| Finding { ours: "1".into(), verdict, note: "why".into() };
+        let rows = [(&claims[0], finding(Verdict::Agrees)), (&claims[1], finding(Verdict::Differs))];
+        let read = verdicts(&page(&rows));
+        let want = [("WL1".to_owned(), "agrees".to_owned()), ("WL2".to_owned(), "differs".to_owned())];
+        assert_eq!(read, BTreeMap::from(want));
+    }
+}

@@ -1,0 +1,111 @@
+//! Wear levelers watched from outside: what a result does not keep, such as which block took which move.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use wane_ftl::policies::wear_leveling::{
+    Action, BuiltinWearLevel, DualPool, OldBlockProtection, WearLevelMaker, WearLevelPolicy, WearView,
+};
+use wane_ftl::policies::{BlockEvent, Builtin};
+use wane_units::BlockId;
+
+use crate::build::Outside;
+use crate::run::Watch;
+use crate::scenario::Scenario;
+use crate::session;
+
+/// Old block protection that notes when each block took data.
+struct WatchedProtection {
+    policy: OldBlockProtection,
+    moves: Arc<Mutex<BTreeMap<BlockId, Vec<u64>>>>,
+}
+
+impl WearLevelPolicy for WatchedProtection {
+    fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
+        let action = self.policy.plan(view);
+        if let Some(Action::Refill { into, .. }) = action {
+            let mut moves = self.moves.lock().expect("no holder panics");
+            moves.entry(into).or_default().push(view.gc_erases());
+        }
+        action
+    }
+
+    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+        self.policy.heard(event, block, erase_count);
+    }
+}
+
+/// The share of the blocks that counts as the oldest.
+const OLDEST: f64 = 0.02;
+
+/// Runs a scenario with old block protection; the drive's erases between one move and the next into the same block, for
+/// the blocks that took most moves.
+pub(super) fn intervals_of_moves(scenario: &Scenario) -> Vec<u64> {
+    let moves = Arc::new(Mutex::new(BTreeMap::new()));
+    let noted = Arc::clone(&moves);
+    let params = parameters::<OldBlockProtection>(scenario);
+    let maker: WearLevelMaker = Box::new(move |setting| {
+        Box::new(WatchedProtection { policy: OldBlockProtection::new(&params, setting), moves: Arc::clone(&noted) })
+    });
+    execute(scenario, maker);
+    let moves = moves.lock().expect("no holder panics");
+    let mut by_block: Vec<&Vec<u64>> = moves.values().collect();
+    by_block.sort_by_key(|times| std::cmp::Reverse(times.len()));
+    let oldest = (OLDEST * f64::from(scenario.device.blocks)).ceil() as usize;
+    by_block.iter().take(oldest).flat_map(|times| times.windows(2).map(|pair| pair[1] - pair[0])).collect()
+}
+
+/// Mean erase counts of the two pools.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pools {
+    pub(super) hot_mean: f64,
+    pub(super) cold_mean: f64,
+}
+
+/// A dual pool that tells its pools when it is dropped.
+struct WatchedPools {
+    policy: DualPool,
+    pools: Arc<Mutex<Pools>>,
+}
+
+impl WearLevelPolicy for WatchedPools {
+    fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
+        self.policy.plan(view)
+    }
+
+    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+        self.policy.heard(event, block, erase_count);
+    }
+}
+
+impl Drop for WatchedPools {
+    fn drop(&mut self) {
+        let (hot_mean, cold_mean) = self.policy.erase_count_means();
+        *self.pools.lock().expect("no holder panics") = Pools { hot_mean, cold_mean };
+    }
+}
+
+/// Runs a scenario with a dual pool; the mean erase counts of its pools at the end.
+pub(super) fn pools_of_dual_pool(scenario: &Scenario) -> Pools {
+    let pools = Arc::new(Mutex::new(Pools::default()));
+    let told = Arc::clone(&pools);
+    let params = parameters::<DualPool>(scenario);
+    let maker: WearLevelMaker =
+        Box::new(move |setting| Box::new(WatchedPools { policy: DualPool::new(&params, setting), pools: Arc::clone(&told) }));
+    execute(scenario, maker);
+    let pools = pools.lock().expect("no holder panics");
+    *pools
+}
+
+fn parameters<P: Builtin>(scenario: &Scenario) -> P::Params {
+    let mut table = scenario.ftl.wear_leveling.clone();
+    table.remove("policy");
+    P::params(table).unwrap_or_else(|error| unreachable!("resolved scenarios hold valid policies: {error}"))
+}
+
+fn execute(scenario: &Scenario, maker: WearLevelMaker) {
+    let outside = Outside { wear_leveling: Some(maker), ..Outside::default() };
+    let mut watch = Watch { step: &mut |_| {}, stop: &AtomicBool::new(false) };
+    session::execute(scenario, outside, &mut watch).unwrap_or_else(|error| unreachable!("a small synthetic run: {error}"));
+}
