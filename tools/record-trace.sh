@@ -1,73 +1,118 @@
 #!/usr/bin/env bash
-# Records the block trace of the demo: PostgreSQL under pgbench, on ext4 over loop over nbdfuse over nbdkit's log filter.
-# Needs root, /dev/fuse, loop devices and the tools checked below. Usage: tools/record-trace.sh OUTPUT.iolog.zst
+# Records the demo's block trace from a real program: PostgreSQL under pgbench on ext4 (-o discard), over a loop device,
+# over nbdfuse, over nbdkit's memory disk, whose log filter sees every read, write, trim and flush that leaves the file
+# system. Loading the database is not part of the trace: it starts on a freshly mounted, loaded one.
+#
+# Usage: tools/record-trace.sh OUTPUT.iolog.zst        as root
+# Environment: SCALE (of pgbench, 36), ROUNDS (5), TRANSACTIONS (per client and round, 900), SIZE (of the disk, 1G)
 set -euo pipefail
-output=${1:?usage: tools/record-trace.sh OUTPUT.iolog.zst}
-here=$(cd "$(dirname "$0")" && pwd)
-size=1G
-scale=${SCALE:-10}
-seconds=${SECONDS_OF_LOAD:-40}
 
-for tool in nbdkit nbdfuse losetup mkfs.ext4 fstrim zstd python3 runuser; do
-  command -v "$tool" >/dev/null || { echo "record-trace: $tool is missing; on Debian: apt-get install nbdkit libnbd-bin fuse3 postgresql zstd" >&2; exit 2; }
-done
-binaries=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
-[ -x "$binaries/initdb" ] || { echo "record-trace: PostgreSQL's server is missing; on Debian: apt-get install postgresql" >&2; exit 2; }
+fail() { echo "record-trace: $*" >&2; exit 2; }
 
-folder=$(mktemp -d)
-chmod 755 "$folder"
-mkdir "$folder/fuse" "$folder/mount"
+output=${1:-}
+[ -n "$output" ] || fail "where should the trace go? usage: tools/record-trace.sh OUTPUT.iolog.zst"
+tools=$(cd "$(dirname "$0")" && pwd)
+scale=${SCALE:-36} rounds=${ROUNDS:-5} transactions=${TRANSACTIONS:-900} size=${SIZE:-1G}
+
+need() { command -v "$1" >/dev/null || fail "$1 is missing; on Debian: apt-get install $2"; }
+[ "$(id -u)" = 0 ] || fail "mounting and loop devices need root"
+[ -c /dev/fuse ] || fail "/dev/fuse is missing; load the kernel's fuse module"
+[ -c /dev/loop-control ] || fail "/dev/loop-control is missing; load the kernel's loop module"
+need nbdkit nbdkit
+need nbdfuse libnbd-bin
+need fusermount3 fuse3
+need mkfs.ext4 e2fsprogs
+need losetup mount
+need fstrim util-linux
+need runuser util-linux
+need zstd zstd
+need python3 python3
+postgres=$(find /usr/lib/postgresql -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
+[ -x "$postgres/initdb" ] && [ -x "$postgres/pgbench" ] || fail "PostgreSQL's server and pgbench are missing; on Debian: apt-get install postgresql"
+
+work=$(mktemp -d)
+disk=$work/fuse/disk mount=$work/mount data=$work/mount/data
 server='' fuse='' loop='' database=''
+
 cleanup() {
   set +e
-  [ -n "$database" ] && runuser -u postgres -- "$binaries/pg_ctl" -D "$folder/mount/data" -m immediate stop >/dev/null 2>&1
-  mountpoint -q "$folder/mount" && umount "$folder/mount"
-  [ -n "$loop" ] && losetup -d "$loop"
-  mountpoint -q "$folder/fuse" && umount "$folder/fuse"
-  [ -n "$fuse" ] && kill "$fuse" 2>/dev/null
-  [ -n "$server" ] && kill "$server" 2>/dev/null
-  rm -rf "$folder"
+  [ -z "$database" ] || as_postgres "$postgres/pg_ctl" -D "$data" -m immediate stop >/dev/null 2>&1
+  ! mountpoint -q "$mount" || umount "$mount"
+  [ -z "$loop" ] || losetup -d "$loop"
+  ! mountpoint -q "$work/fuse" || fusermount3 -u "$work/fuse"
+  [ -z "$fuse" ] || { kill "$fuse"; wait "$fuse"; } 2>/dev/null
+  [ -z "$server" ] || { kill "$server"; wait "$server"; } 2>/dev/null
+  mountpoint -q "$mount" || mountpoint -q "$work/fuse" || rm -rf "$work"
 }
 trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
-nbdkit --foreground --unix "$folder/socket" --filter=log memory "$size" logfile="$folder/log" &
+# Waits for a path that a server is about to make.
+appears() {
+  for _ in $(seq 100); do [ ! -e "$1" ] || return 0; sleep 0.1; done
+  fail "$2 did not start within 10 seconds"
+}
+as_postgres() { (cd / && runuser -u postgres -- env PGHOST="$work/run" "$@"); }
+sql() { as_postgres "$postgres/psql" -q -v ON_ERROR_STOP=1 -c "$1" postgres; }
+start() { as_postgres "$postgres/pg_ctl" -D "$data" -w -s -l "$data/server.log" start; database=running; }
+stop() { as_postgres "$postgres/pg_ctl" -D "$data" -w -s -m fast stop; database=''; }
+
+chmod 755 "$work"
+mkdir "$work/fuse" "$mount" "$work/run"
+chown postgres "$work/run"
+nbdkit --foreground --unix "$work/socket" --filter=log memory "$size" logfile="$work/log" &
 server=$!
-for _ in $(seq 50); do [ -S "$folder/socket" ] && break; sleep 0.1; done
-nbdfuse "$folder/fuse/disk" --unix "$folder/socket" &
+appears "$work/socket" nbdkit
+nbdfuse "$disk" --unix "$work/socket" &
 fuse=$!
-for _ in $(seq 50); do [ -e "$folder/fuse/disk" ] && break; sleep 0.1; done
-loop=$(losetup -f --show --direct-io=on -b 4096 "$folder/fuse/disk")
-mkfs.ext4 -q "$loop"
-mount -o discard,noatime "$loop" "$folder/mount"
-mkdir "$folder/mount/data"
-chown postgres "$folder/mount/data"
+appears "$disk" nbdfuse
+loop=$(losetup -f --show --direct-io=on -b 4096 "$disk")
 
-as_postgres() { runuser -u postgres -- "$@"; }
-as_postgres "$binaries/initdb" -D "$folder/mount/data" --no-instructions >/dev/null
-cat >> "$folder/mount/data/postgresql.conf" <<CONF
+# The file system's tables are written at once, so that no kernel thread fills them in during the recording.
+mkfs.ext4 -q -E lazy_itable_init=0,lazy_journal_init=0 "$loop"
+mount -o discard,noatime "$loop" "$mount"
+mkdir "$data"
+chown postgres "$data"
+as_postgres "$postgres/initdb" -D "$data" -E UTF8 --locale=C --auth=trust --no-instructions >/dev/null
+# Small buffers and little write-ahead log make a database of this size behave like a large one.
+cat >> "$data/postgresql.conf" <<CONF
 listen_addresses = ''
-unix_socket_directories = '$folder/mount/data'
-shared_buffers = 16MB
+unix_socket_directories = '$work/run'
+shared_buffers = 32MB
 checkpoint_timeout = 30s
 max_wal_size = 96MB
 min_wal_size = 32MB
-wal_recycle = off
 CONF
-as_postgres "$binaries/pg_ctl" -D "$folder/mount/data" -w -l "$folder/mount/data/log" start >/dev/null
-database=running
-export PGHOST="$folder/mount/data"
-as_postgres env PGHOST="$PGHOST" "$binaries/pgbench" -q -i -s "$scale" postgres 2>/dev/null
-sync
-fstrim "$folder/mount"
-as_postgres env PGHOST="$PGHOST" "$binaries/pgbench" -c 2 -T "$seconds" -R "${RATE:-120}" postgres >/dev/null 2>&1
-as_postgres env PGHOST="$PGHOST" "$binaries/psql" -q -c 'VACUUM' -c 'CREATE TABLE copy AS SELECT * FROM pgbench_accounts' -c 'CHECKPOINT' -c 'DROP TABLE copy' -c 'CHECKPOINT' postgres
-sync
-fstrim "$folder/mount"
-as_postgres "$binaries/pg_ctl" -D "$folder/mount/data" -m fast -w stop >/dev/null
-database=''
-umount "$folder/mount"
-losetup -d "$loop"; loop=''
-umount "$folder/fuse"; fuse=''
-kill "$server"; wait "$server" 2>/dev/null || true; server=''
-python3 "$here/nbdkit-log-to-iolog.py" "$folder/log" | zstd -19 -q -f -o "$output"
-ls -l "$output"
+start
+as_postgres "$postgres/pgbench" -q -i -s "$scale" postgres 2>/dev/null
+stop
+umount "$mount"
+skip=$(wc -l < "$work/log")
+
+# A fresh mount has an empty page cache and has forgotten what it trimmed: the recording starts with cold reads and a
+# trim of all free space.
+mount -o discard,noatime "$loop" "$mount"
+fstrim "$mount"
+start
+for round in $(seq "$rounds"); do
+  echo "record-trace: round $round of $rounds" >&2
+  as_postgres "$postgres/pgbench" -n -c 2 -t "$transactions" --random-seed="$round" postgres >/dev/null 2>&1
+  sql 'CREATE TABLE report AS SELECT bid, aid, abalance, filler FROM pgbench_accounts WHERE aid % 6 = 0'
+  sql 'VACUUM pgbench_accounts'
+  sql 'DROP TABLE report'
+  sql 'REINDEX TABLE pgbench_accounts'
+  sql 'CHECKPOINT'
+done
+stop
+fstrim "$mount"
+umount "$mount"
+
+python3 "$tools/nbdkit-log-to-iolog.py" --skip-lines "$skip" "$work/log" > "$work/trace"
+zstd -q --ultra -22 -f "$work/trace" -o "$work/trace.zst"
+# Renamed into place: a reader never sees half a trace.
+cp "$work/trace.zst" "$output.part"
+mv "$output.part" "$output"
+echo "record-trace: $(grep -c . "$work/trace") lines, $(stat -c %s "$output") bytes: $output" >&2
+echo "record-trace: $("$postgres/postgres" --version), $(nbdkit --version), $(nbdfuse --version | head -n 1), Linux $(uname -r | cut -d. -f1,2)" >&2
+[ -z "${KEEP_LOG:-}" ] || cp "$work/log" "$KEEP_LOG"

@@ -6,7 +6,10 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 /// wane runs a flash store's whole life: how it wears, slows and shrinks under a workload, with the policy you choose.
 #[derive(Debug, Parser)]
-#[command(name = "wane", version, after_help = "\
+#[command(
+    name = "wane",
+    version,
+    after_help = "\
 Examples:
   wane run scenario.toml --out out/first
   wane run scenario.toml --set ftl.gc.policy=d-choices --sweep ftl.gc.d=1,2,4,8 --out out/d
@@ -14,7 +17,8 @@ Examples:
   wane trace info trace.gz
 
 Exit codes: 0 done; 1 a verdict differs (reproduce --check); 2 usage, scenario, trace or folder is wrong; 3 internal; \
-130 interrupted, with the results so far written and marked.")]
+130 interrupted, with the results so far written and marked."
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,

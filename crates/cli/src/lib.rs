@@ -32,13 +32,20 @@ pub const INTERRUPTED: i32 = 130;
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
-        eprintln!("wane: internal error{place}: {}; please report it with the command you ran", output::panic_text(panic));
+        eprintln!(
+            "wane: internal error{place}: {}; please report it with the command you ran",
+            output::panic_text(panic)
+        );
     }));
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {
             let _ = error.print();
-            return if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) { DONE } else { WRONG };
+            return if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+                DONE
+            } else {
+                WRONG
+            };
         }
     };
     match std::panic::catch_unwind(|| dispatch(arguments.command)) {

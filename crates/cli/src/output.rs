@@ -49,8 +49,13 @@ fn report_scenario(error: &ScenarioError) {
     let Some(span) = error.span.clone().filter(|_| io::stderr().is_terminal()) else { return };
     let label = LabeledSpan::at(span, error.message.clone());
     let diagnostic = MietteDiagnostic::new(error.key.clone()).with_severity(Severity::Error).with_label(label);
-    let report = miette::Report::new(diagnostic).with_source_code(NamedSource::new(&error.source_name, error.text.clone()));
-    let theme = if std::env::var_os("NO_COLOR").is_some() { GraphicalTheme::unicode_nocolor() } else { GraphicalTheme::unicode() };
+    let report =
+        miette::Report::new(diagnostic).with_source_code(NamedSource::new(&error.source_name, error.text.clone()));
+    let theme = if std::env::var_os("NO_COLOR").is_some() {
+        GraphicalTheme::unicode_nocolor()
+    } else {
+        GraphicalTheme::unicode()
+    };
     let mut drawn = String::new();
     if GraphicalReportHandler::new_themed(theme).render_report(&mut drawn, report.as_ref()).is_ok() {
         eprint!("{drawn}");
@@ -68,7 +73,10 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Writes a file whole or not at all. What is no plain file, such as a pipe, is written as it is.
-pub(crate) fn write_file(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>) -> Result<(), Failure> {
+pub(crate) fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let wrong = |error: io::Error| Failure::wrong(format!("{}: cannot be written: {error}", path.display()));
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return write(&mut std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?);

@@ -43,7 +43,11 @@ impl Progress {
             return;
         }
         let left = step.done.and_then(|done| self.stopwatch.left(done)).map(|left| format!(", {} left", short(left)));
-        let stage = if step.preconditioning { "preconditioning".to_owned() } else { format!("{:.1} drive writes", step.drive_writes) };
+        let stage = if step.preconditioning {
+            "preconditioning".to_owned()
+        } else {
+            format!("{:.1} drive writes", step.drive_writes)
+        };
         let text = format!("{stage}{}", left.unwrap_or_default());
         if let Some(bar) = &self.bar {
             bar.set_position((step.done.unwrap_or(0.0) * BAR_STEPS as f64) as u64);

@@ -10,9 +10,9 @@
 use std::time::Instant;
 
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
+use wane_ftl::policies::find;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_ftl::policies::find;
 use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Retire, Unit};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
@@ -130,7 +130,8 @@ fn engine(case: &Case, ceiling: f64) {
     let after = ftl.counters();
     let host = (after.host_units_written - before.host_units_written) as f64;
     let waf = (after.programmed_total() - before.programmed_total()) as f64 / host;
-    let hash = ftl.erase_counts().iter().fold(0u64, |hash, count| hash.wrapping_mul(31).wrapping_add(u64::from(*count)));
+    let hash =
+        ftl.erase_counts().iter().fold(0u64, |hash, count| hash.wrapping_mul(31).wrapping_add(u64::from(*count)));
     let (slowest, rate) = (rates.iter().copied().fold(f64::MAX, f64::min), median(&mut rates.clone()));
     println!(
         "{{\"case\":\"{}\",\"flash_pages_per_second\":{rate:.0},\"slowest_drive_write\":{slowest:.0},\
@@ -166,7 +167,8 @@ fn build(case: &Case) -> Ftl<Array> {
         domain: DomainKind::Drive,
         frontiers: Frontiers::One,
         victim: (find(VICTIM_POLICIES, &victim).expect("built in").parse)(victim_parameters).expect("valid"),
-        wear_leveling: (find(WEAR_LEVEL_POLICIES, &leveler).expect("built in").parse)(leveler_parameters).expect("valid"),
+        wear_leveling: (find(WEAR_LEVEL_POLICIES, &leveler).expect("built in").parse)(leveler_parameters)
+            .expect("valid"),
         capacity: fixed(),
         streams: Streams::new(1),
     };

@@ -60,6 +60,6 @@ impl<M: Media> Ftl<M> {
     }
 }
 
-fn expect<T: PartialEq + std::fmt::Debug>(want: T, found: T, what: &str) -> Result<(), String> {
+fn expect<T: PartialEq + std::fmt::Debug + Copy>(want: T, found: T, what: &str) -> Result<(), String> {
     if want == found { Ok(()) } else { Err(format!("{what}: {want:?} and {found:?} should be equal")) }
 }

@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use wane_units::BlockId;
 
 use crate::index::VictimIndex;
+use crate::policies::BlockEvent;
 use crate::policies::victim::VictimPolicy;
 use crate::policies::wear_leveling::WearLevelPolicy;
-use crate::policies::BlockEvent;
 
 /// A block that is being written.
 #[derive(Clone, Copy, Debug)]

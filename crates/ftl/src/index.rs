@@ -443,7 +443,8 @@ pub(crate) mod tests {
                     let first = index.first(valid).unwrap();
                     assert!(index.is_closed(first) && index.valid(first) == valid);
                 }
-                let oldest = (0..40).filter(|b| index.is_closed(BlockId(*b))).min_by_key(|b| index.sequences[*b as usize]);
+                let oldest =
+                    (0..40).filter(|b| index.is_closed(BlockId(*b))).min_by_key(|b| index.sequences[*b as usize]);
                 assert_eq!(index.oldest(), oldest.map(BlockId));
             }
         }

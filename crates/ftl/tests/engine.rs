@@ -1,9 +1,11 @@
 //! The engine against hand-executed traces and its invariants.
 
+#![allow(clippy::unwrap_used, reason = "a test")]
+
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityMaker};
+use wane_ftl::policies::find;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_ftl::policies::find;
 use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Retire, Unit};
 use wane_nand::Array;
 use wane_units::{Bytes, Geometry};

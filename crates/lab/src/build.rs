@@ -93,7 +93,8 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
 
 /// The maker of a policy that the scenario's resolution has accepted.
 fn accepted<T>(table: &toml::Table, family: &[Entry<T>]) -> T {
-    scenario::parse_policy(table, family).unwrap_or_else(|reason| unreachable!("resolved scenarios hold valid policies: {reason}"))
+    scenario::parse_policy(table, family)
+        .unwrap_or_else(|reason| unreachable!("resolved scenarios hold valid policies: {reason}"))
 }
 
 fn source(workload: &Workload, device: &Device, streams: Streams, name: &str) -> Result<Box<dyn Source>, PlanError> {
@@ -179,7 +180,8 @@ pub fn programs_estimate(scenario: &Scenario) -> Option<f64> {
     // Uniform writes on a first-in first-out drive bound what greedy collection relocates.
     let alpha = 1.0 / (1.0 - device.spare_factor);
     let amplification = wane_theory::lru_write_amplification(alpha);
-    let prepared = f64::from(scenario.precondition.sequential_drive_writes) + scenario.precondition.random_drive_writes * amplification;
+    let prepared = f64::from(scenario.precondition.sequential_drive_writes)
+        + scenario.precondition.random_drive_writes * amplification;
     let mut pages = prepared * logical;
     for phase in &scenario.phases {
         let life = device.endurance.map(|endurance| f64::from(endurance) * device.physical_units() as f64);
@@ -194,6 +196,10 @@ pub fn programs_estimate(scenario: &Scenario) -> Option<f64> {
 /// Bytes that a run holds at its peak, roughly.
 pub fn memory_estimate(scenario: &Scenario) -> Bytes {
     let footprint_map = scenario.ftl.capacity.get("policy").and_then(toml::Value::as_str) == Some("variant");
-    let looked_up = if footprint_map { 8 * u64::from(scenario.device.logical_units) + u64::from(scenario.device.logical_units) / 8 } else { 0 };
+    let looked_up = if footprint_map {
+        8 * u64::from(scenario.device.logical_units) + u64::from(scenario.device.logical_units) / 8
+    } else {
+        0
+    };
     Bytes(scenario.device.memory_bytes() + looked_up)
 }

@@ -10,8 +10,8 @@ use crate::build::{self, Outside, PlanError};
 use crate::os;
 use crate::progress::Stopwatch;
 use crate::results::{
-    BlocksErased, Capacity, End, EndReason, Flash, Folder, Gc, Host, PagesProgrammed, ResultError, Run, RunResult, Summary,
-    SummaryWriteAmplification, Wear, write_amplification,
+    BlocksErased, Capacity, End, EndReason, Flash, Folder, Gc, Host, PagesProgrammed, ResultError, Run, RunResult,
+    Summary, SummaryWriteAmplification, Wear, write_amplification,
 };
 use crate::run::{Finished, Step, Watch, run};
 use crate::scenario::Scenario;
@@ -27,7 +27,9 @@ const UNMAPPED_READS_MAX: f64 = 0.01;
 #[non_exhaustive]
 pub enum SessionError {
     /// The scenario needs more memory than there is.
-    #[error("the run needs about {needed} of memory, but {available} are available; use a larger mapping-unit or a smaller drive")]
+    #[error(
+        "the run needs about {needed} of memory, but {available} are available; use a larger mapping-unit or a smaller drive"
+    )]
     Memory {
         /// Estimated need.
         needed: wane_units::Bytes,
@@ -52,7 +54,9 @@ pub enum SessionError {
 pub fn check_memory(scenario: &Scenario) -> Result<(), SessionError> {
     let needed = build::memory_estimate(scenario);
     match os::available_memory() {
-        Some(available) if needed.0 > available => Err(SessionError::Memory { needed, available: wane_units::Bytes(available) }),
+        Some(available) if needed.0 > available => {
+            Err(SessionError::Memory { needed, available: wane_units::Bytes(available) })
+        }
         _ => Ok(()),
     }
 }
@@ -144,7 +148,8 @@ fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measu
         capacity: Capacity {
             logical_bytes_initial: device.logical_bytes(),
             logical_bytes_exported: u64::from(finished.exported_units) * device.unit.0,
-            physical_bytes_usable: (u64::from(device.geometry.blocks()) - finished.wear.retired()) * device.geometry.block_size().0,
+            physical_bytes_usable: (u64::from(device.geometry.blocks()) - finished.wear.retired())
+                * device.geometry.block_size().0,
         },
         end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
         warnings: warnings(finished),
@@ -172,7 +177,10 @@ fn warnings(finished: &Finished) -> Vec<String> {
         warnings.push(format!("{:.1} % of the pages read held no data and touched no flash", 100.0 * share));
     }
     if finished.policy_refusals > 0 {
-        warnings.push(format!("{} answers of policies named blocks that could not be used; greedy's choice or none took their place", finished.policy_refusals));
+        warnings.push(format!(
+            "{} answers of policies named blocks that could not be used; greedy's choice or none took their place",
+            finished.policy_refusals
+        ));
     }
     warnings
 }
@@ -193,7 +201,11 @@ pub struct Cell {
 /// are those of one run at a time.
 ///
 /// `each` hears when a cell is finished: its number, its result and whether it was read.
-pub fn execute_all(cells: &[Cell], stop: &AtomicBool, each: &(dyn Fn(usize, &Outcome, bool) + Sync)) -> Vec<Option<Outcome>> {
+pub fn execute_all(
+    cells: &[Cell],
+    stop: &AtomicBool,
+    each: &(dyn Fn(usize, &Outcome, bool) + Sync),
+) -> Vec<Option<Outcome>> {
     let need = cells.iter().map(|cell| build::memory_estimate(&cell.scenario).0).max().unwrap_or(1).max(1);
     let fit = os::available_memory().map_or(usize::MAX, |available| (available / need).max(1) as usize);
     let workers = os::cores().min(fit).min(cells.len()).max(1);

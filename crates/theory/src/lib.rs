@@ -141,7 +141,8 @@ mod tests {
 
     #[test]
     fn d_choices_match_the_published_table() {
-        // SPEC §10.5: d, mean valid pages, wear index, write amplification of 64-page blocks.
+        // SPEC §10.5: d, mean valid pages, wear index, write amplification of 64-page blocks. One unit of the last digit
+        // is allowed: at d = 2 the table has 1.869 for 1.86848, at d = 3 28.622 for 28.62147.
         let occupancy = half_full_occupancy(64);
         for (d, valid, wear, amplification) in [
             (1.0, 32.0, 1.0, 2.0),
@@ -155,9 +156,19 @@ mod tests {
             (100.0, 22.047, 0.0203, 1.526),
         ] {
             let found = d_choices(&occupancy, d);
-            assert!((found.valid_pages_mean - valid).abs() < 5.1e-4, "{d} {found:?}");
-            assert!((found.wear_index - wear).abs() < 5.1e-5, "{d} {found:?}");
-            assert!((found.write_amplification - amplification).abs() < 5.1e-4, "{d} {found:?}");
+            assert!((found.valid_pages_mean - valid).abs() < 1e-3, "{d} {found:?}");
+            assert!((found.wear_index - wear).abs() < 1e-4, "{d} {found:?}");
+            assert!((found.write_amplification - amplification).abs() < 1e-3, "{d} {found:?}");
+        }
+    }
+
+    #[test]
+    fn d_choices_match_exact_fractions() {
+        // The sum of T_i^d over i >= 1 in rational arithmetic.
+        let occupancy = half_full_occupancy(64);
+        for (d, want) in [(2.0, 29.747645050559516), (3.0, 28.621467575839272), (100.0, 22.04721834236034)] {
+            let found = d_choices(&occupancy, d).valid_pages_mean;
+            assert!((found - want).abs() < 1e-11, "{d} {found}");
         }
     }
 

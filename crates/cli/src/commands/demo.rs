@@ -30,7 +30,8 @@ const LIVES: [(&str, &str, &[&str]); 3] = [
 pub(crate) fn demo(arguments: &DemoArguments) -> Result<i32, Failure> {
     Folder::create(&arguments.out).map_err(Failure::wrong)?;
     let trace = tempfile::NamedTempFile::new().and_then(|file| std::fs::write(file.path(), TRACE).map(|()| file));
-    let trace = trace.map_err(|error| Failure::wrong(format!("the trace finds no place in the temporary folder: {error}")))?;
+    let trace =
+        trace.map_err(|error| Failure::wrong(format!("the trace finds no place in the temporary folder: {error}")))?;
     let stop = stop_flag();
     let mut results = Vec::new();
     for (folder, name, set) in LIVES {
@@ -40,7 +41,8 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<i32, Failure> {
         }
         let mut result = watched(&scenario, arguments.quiet, &stop)?;
         // The trace's place was a temporary one; what stays is where the project keeps it.
-        result.scenario_toml = result.scenario_toml.replace(&trace.path().display().to_string(), "assets/traces/pgbench-ext4.iolog.zst");
+        result.scenario_toml =
+            result.scenario_toml.replace(&trace.path().display().to_string(), "assets/traces/pgbench-ext4.iolog.zst");
         session::write(&subfolder(&arguments.out, folder), &result).map_err(Failure::wrong)?;
         let interrupted = session::interrupted(&result);
         results.push(result);
@@ -80,7 +82,9 @@ fn side_by_side(results: &[RunResult]) -> String {
     let mut text = String::new();
     let mut row = |name: &str, cell: &dyn Fn(&RunResult) -> String| {
         let _ = write!(text, "{name:<24}");
-        results.iter().for_each(|result| drop(write!(text, "{:>30}", cell(result))));
+        for result in results {
+            let _ = write!(text, "{:>30}", cell(result));
+        }
         text.push('\n');
     };
     let number = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| format!("{value:.2}"));
@@ -90,7 +94,9 @@ fn side_by_side(results: &[RunResult]) -> String {
     row("write amplification", &|result| number(result.summary.write_amplification.total));
     row("mean erases of a block", &|result| format!("{:.0}", result.summary.wear.erase_count.mean));
     row("spread (sd)", &|result| format!("{:.1}", result.summary.wear.erase_count.sd));
-    row("end", &|result| result.summary.end.cause.map_or(result.summary.end.reason.name(), |cause| cause.name()).to_owned());
+    row("end", &|result| {
+        result.summary.end.cause.map_or(result.summary.end.reason.name(), |cause| cause.name()).to_owned()
+    });
     row("exported at the end", &|result| wane_units::Bytes(result.summary.capacity.logical_bytes_exported).to_string());
     text
 }

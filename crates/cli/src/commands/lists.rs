@@ -15,7 +15,10 @@ pub(crate) fn presets(arguments: &PresetsArguments) -> Result<i32, Failure> {
         Some(name) => {
             let known = || PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
             let preset = PRESETS.iter().find(|preset| preset.name == name);
-            preset.ok_or_else(|| Failure::wrong(format!("no preset \"{name}\"; there are {}", known())))?.text.to_owned()
+            preset
+                .ok_or_else(|| Failure::wrong(format!("no preset \"{name}\"; there are {}", known())))?
+                .text
+                .to_owned()
         }
     };
     print(&text)?;
@@ -26,7 +29,10 @@ pub(crate) fn policies(arguments: &PoliciesArguments) -> Result<i32, Failure> {
     let all = all_policies();
     let text = match &arguments.name {
         _ if arguments.pages => pages(&all),
-        None => all.iter().map(|policy| format!("{:<14} {:<16} {}\n", policy.family.key(), policy.name, policy.summary)).collect(),
+        None => all
+            .iter()
+            .map(|policy| format!("{:<14} {:<16} {}\n", policy.family.key(), policy.name, policy.summary))
+            .collect(),
         Some(name) => {
             let found: Vec<&PolicyInfo> = all.iter().filter(|policy| policy.name == name).collect();
             if found.is_empty() {

@@ -30,7 +30,8 @@ fn read(folder: &Path) -> Result<Vec<RunResult>, Failure> {
         Err(error) => Failure::wrong(error),
     };
     let Ok(entries) = std::fs::read_dir(folder) else { return Err(wrong) };
-    let mut inner: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(|path| path.join("summary.json").is_file()).collect();
+    let mut inner: Vec<_> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.join("summary.json").is_file()).collect();
     inner.sort_by_key(|path| (path.as_os_str().len(), path.clone()));
     if inner.is_empty() {
         return Err(wrong);

@@ -14,7 +14,8 @@ use crate::{DIFFERS, DONE, INTERRUPTED};
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> {
     let chosen = choose(&arguments.ids)?;
     if arguments.list {
-        let line = |claim: &Claim| format!("{:<9} {}  {:<14} {}\n", claim.id, claim.class.letter(), claim.source, claim.paper);
+        let line =
+            |claim: &Claim| format!("{:<9} {}  {:<14} {}\n", claim.id, claim.class.letter(), claim.source, claim.paper);
         print(&chosen.iter().map(line).collect::<String>())?;
         return Ok(DONE);
     }
@@ -34,10 +35,16 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
             figures.push(figure(&runs, claim, folder)?);
         }
     }
-    if arguments.json { print(&json(&rows)?)? } else { print(&words(&rows, &figures))? }
+    if arguments.json {
+        print(&json(&rows)?)?
+    } else {
+        print(&words(&rows, &figures))?
+    }
     if let Some(path) = &arguments.write {
         let text = page(&rows);
-        write_file(path, |file| file.write_all(text.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", path.display()))))?;
+        write_file(path, |file| {
+            file.write_all(text.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", path.display())))
+        })?;
     }
     let differing = expected.map_or(0, |expected| differing(&rows, &expected));
     Ok(if differing > 0 { DIFFERS } else { DONE })
@@ -63,13 +70,16 @@ fn matches(claim: &str, asked: &str) -> bool {
 }
 
 fn read_page(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| Failure::wrong(format!("{}: cannot be read: {error}", path.display())))
+    std::fs::read_to_string(path)
+        .map_err(|error| Failure::wrong(format!("{}: cannot be read: {error}", path.display())))
 }
 
 fn figure(runs: &Runs, claim: &Claim, folder: &Path) -> Result<Option<String>, Failure> {
     let Some(page) = runs.figure(claim) else { return Ok(None) };
     let path = folder.join(format!("{}.html", claim.id));
-    write_file(&path, |file| file.write_all(page.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", path.display()))))?;
+    write_file(&path, |file| {
+        file.write_all(page.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", path.display())))
+    })?;
     Ok(Some(path.display().to_string()))
 }
 

@@ -53,7 +53,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
 fn read_scenario(path: Option<&Path>) -> Result<Option<(String, String)>, Failure> {
     let Some(path) = path else { return Ok(None) };
     let name = path.display().to_string();
-    let text = if path == Path::new("-") { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
+    let text =
+        if path == Path::new("-") { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
     match text {
         Ok(text) => Ok(Some((if name == "-" { "stdin".to_owned() } else { name }, text))),
         Err(error) => Err(Failure::wrong(format!("{name}: cannot be read: {error}"))),
@@ -94,7 +95,12 @@ fn dry_run(scenario: &Scenario, cells: usize) -> Result<i32, Failure> {
     match build::programs_estimate(scenario) {
         Some(pages) => {
             let seconds = pages / PAGES_PER_SECOND;
-            let _ = writeln!(text, "# time: about {seconds:.1} s for {:.2} billion flash pages at {:.0} million a second", pages / 1e9, PAGES_PER_SECOND / 1e6);
+            let _ = writeln!(
+                text,
+                "# time: about {seconds:.1} s for {:.2} billion flash pages at {:.0} million a second",
+                pages / 1e9,
+                PAGES_PER_SECOND / 1e6
+            );
         }
         None => text.push_str("# time: as long as the trace\n"),
     }
@@ -148,19 +154,41 @@ pub(crate) fn words(summary: &Summary) -> String {
     };
     line("scenario", format!("{} ({})", summary.scenario.name, summary.scenario.hash));
     line("end", format!("{}{cause} after {:.2} drive writes", summary.end.reason.name(), summary.end.at_drive_writes));
-    line("host writes", format!("{} pages, {}", summary.host.pages_written, wane_units::Bytes(summary.host.bytes_written)));
-    line("amplification", format!(
-        "{} in all, {} by garbage collection, {} by wear leveling",
-        number(amplification.total), number(amplification.gc), number(amplification.wear_leveling)
-    ));
-    line("erases a block", format!("mean {:.1}, sd {:.1}, least {}, median {}, most {}", wear.mean, wear.sd, wear.min, wear.p50, wear.max));
+    line(
+        "host writes",
+        format!("{} pages, {}", summary.host.pages_written, wane_units::Bytes(summary.host.bytes_written)),
+    );
+    line(
+        "amplification",
+        format!(
+            "{} in all, {} by garbage collection, {} by wear leveling",
+            number(amplification.total),
+            number(amplification.gc),
+            number(amplification.wear_leveling)
+        ),
+    );
+    line(
+        "erases a block",
+        format!("mean {:.1}, sd {:.1}, least {}, median {}, most {}", wear.mean, wear.sd, wear.min, wear.p50, wear.max),
+    );
     line("blocks retired", summary.wear.blocks_retired.to_string());
-    line("capacity", format!(
-        "{} of {} exported",
-        wane_units::Bytes(summary.capacity.logical_bytes_exported), wane_units::Bytes(summary.capacity.logical_bytes_initial)
-    ));
+    line(
+        "capacity",
+        format!(
+            "{} of {} exported",
+            wane_units::Bytes(summary.capacity.logical_bytes_exported),
+            wane_units::Bytes(summary.capacity.logical_bytes_initial)
+        ),
+    );
     let rate = summary.run.flash_pages_programmed_per_second;
-    line("speed", format!("{:.1} s, {} million flash pages a second", summary.run.wall_seconds, number(rate.map(|rate| rate / 1e6))));
+    line(
+        "speed",
+        format!(
+            "{:.1} s, {} million flash pages a second",
+            summary.run.wall_seconds,
+            number(rate.map(|rate| rate / 1e6))
+        ),
+    );
     for warning in &summary.warnings {
         line("warning", warning.clone());
     }
@@ -184,7 +212,11 @@ fn several_seeds(base: &Scenario, seeds: u32, arguments: &RunArguments) -> Resul
         folder.write_statistics(&statistics.to_json()).map_err(Failure::wrong)?;
         folder.write_report(&report::render(&present)).map_err(Failure::wrong)?;
     }
-    if arguments.json { print(&statistics.to_json())? } else { print(&interval_words(&statistics))? }
+    if arguments.json {
+        print(&statistics.to_json())?;
+    } else {
+        print(&interval_words(&statistics))?;
+    }
     Ok(code)
 }
 
@@ -246,7 +278,10 @@ fn split_values(text: &str) -> Vec<String> {
 fn cells_of(grid: &[Axis]) -> Vec<Vec<String>> {
     grid.iter().fold(vec![Vec::new()], |rows, axis| {
         let extend = |row: &Vec<String>| {
-            axis.values.iter().map(|value| row.iter().cloned().chain([value.clone()]).collect()).collect::<Vec<Vec<String>>>()
+            axis.values
+                .iter()
+                .map(|value| row.iter().cloned().chain([value.clone()]).collect())
+                .collect::<Vec<Vec<String>>>()
         };
         rows.iter().flat_map(extend).collect()
     })
@@ -285,7 +320,8 @@ fn sweep(
         folder.write_report(&report::render(&present)).map_err(Failure::wrong)?;
     }
     if arguments.json {
-        let summaries: Vec<Option<&Summary>> = results.iter().map(|result| result.as_ref().map(|result| &result.summary)).collect();
+        let summaries: Vec<Option<&Summary>> =
+            results.iter().map(|result| result.as_ref().map(|result| &result.summary)).collect();
         print(&(serde_json::to_string_pretty(&summaries).expect("summaries are plain values") + "\n"))?;
     } else {
         print(&csv)?;
@@ -348,7 +384,10 @@ mod tests {
 
     #[test]
     fn the_last_key_changes_fastest() {
-        let axis = |key: &str, values: &[&str]| Axis { key: key.into(), values: values.iter().map(|v| (*v).to_owned()).collect() };
+        let axis = |key: &str, values: &[&str]| Axis {
+            key: key.into(),
+            values: values.iter().map(|v| (*v).to_owned()).collect(),
+        };
         let cells = cells_of(&[axis("a", &["1", "2"]), axis("b", &["x", "y"])]);
         assert_eq!(cells, [["1", "x"], ["1", "y"], ["2", "x"], ["2", "y"]]);
     }

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::path::Path;
 
 use wane_units::Bytes;
-use wane_workload::trace::{self, Assume, Converted, Format, Info, Options, Reader, TraceError};
-use wane_workload::standin::{self, STANDINS, StandinSource};
 use wane_workload::Op;
+use wane_workload::standin::{self, STANDINS, StandinSource};
+use wane_workload::trace::{self, Assume, Converted, Format, Info, Options, Reader, TraceError};
 
 use crate::DONE;
 use crate::args::{Reading, Target, TraceArguments, TraceCommand};
@@ -28,7 +28,8 @@ pub(crate) fn trace(arguments: &TraceArguments) -> Result<i32, Failure> {
             if standin == "list" {
                 return list();
             }
-            let requests = synthesize(standin, capacity, *seed)?.take(usize::try_from(*requests).unwrap_or(usize::MAX)).map(Ok);
+            let requests =
+                synthesize(standin, capacity, *seed)?.take(usize::try_from(*requests).unwrap_or(usize::MAX)).map(Ok);
             let converted = write(target, |out| trace::write_requests(requests, out, kind(*to)))?;
             tell(target, converted)
         }
@@ -77,7 +78,8 @@ fn options(reading: &Reading) -> Result<Options, Failure> {
 }
 
 fn assume(text: &str) -> Result<Assume, Failure> {
-    let wrong = || Failure::wrong(format!("--assume {text}: expected read or write and a block size, such as read,4KiB"));
+    let wrong =
+        || Failure::wrong(format!("--assume {text}: expected read or write and a block size, such as read,4KiB"));
     let (op, size) = text.split_once(',').ok_or_else(wrong)?;
     let op = match op.trim() {
         "read" => Op::Read,
@@ -105,17 +107,35 @@ fn words(info: &Info) -> String {
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "{name:<14} {value}");
     };
-    let percent = |share: Option<f64>| share.map_or_else(|| "none".to_owned(), |share| format!("{:.1} %", 100.0 * share));
+    let percent =
+        |share: Option<f64>| share.map_or_else(|| "none".to_owned(), |share| format!("{:.1} %", 100.0 * share));
     line("format", info.format.clone());
-    line("requests", format!("{}: {} reads, {} writes, {} trims; {} flushes", figures.requests, figures.reads, figures.writes, figures.trims, figures.flushes));
+    line(
+        "requests",
+        format!(
+            "{}: {} reads, {} writes, {} trims; {} flushes",
+            figures.requests, figures.reads, figures.writes, figures.trims, figures.flushes
+        ),
+    );
     line("read", Bytes(figures.bytes_read).to_string());
     line("written", Bytes(figures.bytes_written).to_string());
-    line("footprint", format!("{}, {} of it written", Bytes(figures.footprint_bytes), Bytes(figures.footprint_written_bytes)));
-    line("request mean", figures.request_bytes_mean.map_or_else(|| "none".to_owned(), |bytes| format!("{:.2} KiB", bytes / 1024.0)));
-    let hotness = |hot: &trace::Hotness| format!("{:.1} % of the accesses go to {:.1} % of the pages", 100.0 * hot.r, 100.0 * hot.h);
+    line(
+        "footprint",
+        format!("{}, {} of it written", Bytes(figures.footprint_bytes), Bytes(figures.footprint_written_bytes)),
+    );
+    line(
+        "request mean",
+        figures.request_bytes_mean.map_or_else(|| "none".to_owned(), |bytes| format!("{:.2} KiB", bytes / 1024.0)),
+    );
+    let hotness = |hot: &trace::Hotness| {
+        format!("{:.1} % of the accesses go to {:.1} % of the pages", 100.0 * hot.r, 100.0 * hot.h)
+    };
     line("hotness", figures.hotness.as_ref().map_or_else(|| "none".to_owned(), hotness));
     line("sequential", percent(figures.sequential_share));
-    line("interarrival", figures.interarrival_ns_mean.map_or_else(|| "none".to_owned(), |nanos| format!("{:.3} ms", nanos / 1e6)));
+    line(
+        "interarrival",
+        figures.interarrival_ns_mean.map_or_else(|| "none".to_owned(), |nanos| format!("{:.3} ms", nanos / 1e6)),
+    );
     info.notes.iter().for_each(|note| line("note", note.clone()));
     text
 }
@@ -137,7 +157,8 @@ fn list() -> Result<i32, Failure> {
 
 fn synthesize(name: &str, capacity: &str, seed: u64) -> Result<StandinSource, Failure> {
     let names = || STANDINS.iter().map(|standin| standin.name).collect::<Vec<_>>().join(", ");
-    let standin = standin::find(name).ok_or_else(|| Failure::wrong(format!("no stand-in \"{name}\"; there are {}", names())))?;
+    let standin =
+        standin::find(name).ok_or_else(|| Failure::wrong(format!("no stand-in \"{name}\"; there are {}", names())))?;
     let bytes: Bytes = capacity.parse().map_err(|error| Failure::wrong(format!("--capacity: {error}")))?;
     let pages = u32::try_from(bytes.0 / PAGE).ok().filter(|pages| *pages >= 256);
     let pages = pages.ok_or_else(|| Failure::wrong(format!("--capacity {capacity}: 1 MiB to 16 TiB is allowed")))?;

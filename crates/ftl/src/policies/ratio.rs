@@ -16,7 +16,9 @@ pub(crate) fn ratio<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ratio,
     let wanted = "expected a ratio between 0 and 1, such as 0.5 or \"50 %\"";
     let written = Written::deserialize(deserializer).map_err(|_| D::Error::custom(wanted))?;
     match written {
-        Written::Number(number) => Ratio::new(number).ok_or_else(|| D::Error::custom(format!("found {number}, {wanted}"))),
+        Written::Number(number) => {
+            Ratio::new(number).ok_or_else(|| D::Error::custom(format!("found {number}, {wanted}")))
+        }
         Written::Text(text) => text.parse().map_err(D::Error::custom),
     }
 }

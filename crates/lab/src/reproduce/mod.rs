@@ -111,7 +111,11 @@ impl Runs {
     ///
     /// # Errors
     /// A run gave no result, or the user stopped.
-    pub fn of(claims: &[Claim], stop: &AtomicBool, each: &(dyn Fn(usize, usize, &str) + Sync)) -> Result<Option<Self>, SessionError> {
+    pub fn of(
+        claims: &[Claim],
+        stop: &AtomicBool,
+        each: &(dyn Fn(usize, usize, &str) + Sync),
+    ) -> Result<Option<Self>, SessionError> {
         let mut wanted = BTreeMap::new();
         for scenario in claims.iter().flat_map(Claim::scenarios) {
             wanted.insert(scenario.hash(), scenario);
@@ -154,7 +158,8 @@ impl Runs {
 /// A scenario of an experiment, from its TOML.
 fn scenario(name: &str, text: &str) -> Scenario {
     let sources = Sources { preset: None, file: Some((name, text)), set: &[] };
-    let mut scenario = Scenario::resolve(&sources).unwrap_or_else(|error| unreachable!("an experiment's scenario is valid: {error}"));
+    let mut scenario =
+        Scenario::resolve(&sources).unwrap_or_else(|error| unreachable!("an experiment's scenario is valid: {error}"));
     name.clone_into(&mut scenario.name);
     scenario
 }
@@ -204,7 +209,9 @@ pub fn page(rows: &[(&Claim, Finding)]) -> String {
 pub fn verdicts(page: &str) -> BTreeMap<String, String> {
     let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
     let rows = page.lines().filter(|line| line.starts_with("| ")).map(cells);
-    rows.filter(|cells| cells.len() == 8 && cells[1] != "id").map(|cells| (cells[1].clone(), cells[6].clone())).collect()
+    rows.filter(|cells| cells.len() == 8 && cells[1] != "id")
+        .map(|cells| (cells[1].clone(), cells[6].clone()))
+        .collect()
 }
 
 #[cfg(test)]

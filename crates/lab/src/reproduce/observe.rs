@@ -15,45 +15,50 @@ use crate::run::Watch;
 use crate::scenario::Scenario;
 use crate::session;
 
-/// Old block protection that notes when each block took data.
+/// Old block protection that notes when each block took data, and how worn each is.
 struct WatchedProtection {
     policy: OldBlockProtection,
-    moves: Arc<Mutex<BTreeMap<BlockId, Vec<u64>>>>,
+    noted: Arc<Mutex<Noted>>,
+}
+
+#[derive(Default)]
+struct Noted {
+    moves: BTreeMap<BlockId, Vec<u64>>,
+    erases: BTreeMap<BlockId, u32>,
 }
 
 impl WearLevelPolicy for WatchedProtection {
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
         let action = self.policy.plan(view);
         if let Some(Action::Refill { into, .. }) = action {
-            let mut moves = self.moves.lock().expect("no holder panics");
-            moves.entry(into).or_default().push(view.gc_erases());
+            let mut noted = self.noted.lock().expect("no holder panics");
+            noted.moves.entry(into).or_default().push(view.gc_erases());
         }
         action
     }
 
     fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+        if let BlockEvent::Erased(_) = event {
+            self.noted.lock().expect("no holder panics").erases.insert(block, erase_count);
+        }
         self.policy.heard(event, block, erase_count);
     }
 }
 
-/// The share of the blocks that counts as the oldest.
-const OLDEST: f64 = 0.02;
-
-/// Runs a scenario with old block protection; the drive's erases between one move and the next into the same block, for
-/// the blocks that took most moves.
-pub(super) fn intervals_of_moves(scenario: &Scenario) -> Vec<u64> {
-    let moves = Arc::new(Mutex::new(BTreeMap::new()));
-    let noted = Arc::clone(&moves);
+/// Runs a scenario with old block protection; the drive's erases between one move and the next into the block that is
+/// the most worn at the end.
+pub(super) fn intervals_of_oldest(scenario: &Scenario) -> Vec<u64> {
+    let noted = Arc::new(Mutex::new(Noted::default()));
+    let shared = Arc::clone(&noted);
     let params = parameters::<OldBlockProtection>(scenario);
     let maker: WearLevelMaker = Box::new(move |setting| {
-        Box::new(WatchedProtection { policy: OldBlockProtection::new(&params, setting), moves: Arc::clone(&noted) })
+        Box::new(WatchedProtection { policy: OldBlockProtection::new(&params, setting), noted: Arc::clone(&shared) })
     });
     execute(scenario, maker);
-    let moves = moves.lock().expect("no holder panics");
-    let mut by_block: Vec<&Vec<u64>> = moves.values().collect();
-    by_block.sort_by_key(|times| std::cmp::Reverse(times.len()));
-    let oldest = (OLDEST * f64::from(scenario.device.blocks)).ceil() as usize;
-    by_block.iter().take(oldest).flat_map(|times| times.windows(2).map(|pair| pair[1] - pair[0])).collect()
+    let noted = noted.lock().expect("no holder panics");
+    let oldest = noted.erases.iter().max_by_key(|(_, erases)| **erases).map(|(block, _)| *block);
+    let times = oldest.and_then(|block| noted.moves.get(&block)).map(Vec::as_slice).unwrap_or_default();
+    times.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 
 /// Mean erase counts of the two pools.
@@ -91,8 +96,9 @@ pub(super) fn pools_of_dual_pool(scenario: &Scenario) -> Pools {
     let pools = Arc::new(Mutex::new(Pools::default()));
     let told = Arc::clone(&pools);
     let params = parameters::<DualPool>(scenario);
-    let maker: WearLevelMaker =
-        Box::new(move |setting| Box::new(WatchedPools { policy: DualPool::new(&params, setting), pools: Arc::clone(&told) }));
+    let maker: WearLevelMaker = Box::new(move |setting| {
+        Box::new(WatchedPools { policy: DualPool::new(&params, setting), pools: Arc::clone(&told) })
+    });
     execute(scenario, maker);
     let pools = pools.lock().expect("no holder panics");
     *pools
@@ -107,5 +113,6 @@ fn parameters<P: Builtin>(scenario: &Scenario) -> P::Params {
 fn execute(scenario: &Scenario, maker: WearLevelMaker) {
     let outside = Outside { wear_leveling: Some(maker), ..Outside::default() };
     let mut watch = Watch { step: &mut |_| {}, stop: &AtomicBool::new(false) };
-    session::execute(scenario, outside, &mut watch).unwrap_or_else(|error| unreachable!("a small synthetic run: {error}"));
+    session::execute(scenario, outside, &mut watch)
+        .unwrap_or_else(|error| unreachable!("a small synthetic run: {error}"));
 }

@@ -232,7 +232,7 @@ pub const PRECONDITION: Section = Section {
             "fill",
             Kind::Ratio,
             "100 %",
-            "Share of the logical pages written first, sequentially. `\"0 %\"` starts with an empty drive. It counts as the first of the sequential drive writes.",
+            "Share of the logical pages written first, sequentially. `\"0 %\"` starts with an empty drive. Less than 100 % displaces the drive writes of a preset.",
         ),
         key(
             "sequential-drive-writes",

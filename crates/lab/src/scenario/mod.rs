@@ -150,11 +150,6 @@ impl Scenario {
         format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv))
     }
 
-    /// Memory that a run takes, in bytes, roughly.
-    pub fn memory_bytes(&self) -> u64 {
-        self.device.memory_bytes()
-    }
-
     /// Makes relative trace paths relative to the folder of the scenario's file.
     pub fn relative_to(&mut self, folder: &Path) {
         fn walk(workload: &mut Workload, folder: &Path) {

@@ -124,6 +124,7 @@ fn layers_lie_over_each_other() {
     assert!(matches!(&zipf.phases[0].workload, Workload::Pattern(PatternSpec { pattern: Pattern::Zipf { .. }, .. })));
     assert_ne!(over(&["seed=2"]).hash(), over(&[]).hash());
     assert_eq!(over(&["name=other"]).hash(), over(&[]).hash());
+    assert_eq!(over(&["drive.preset=ftlsim-8g"]).hash(), over(&[]).hash(), "the same drive by another name");
 }
 
 #[test]

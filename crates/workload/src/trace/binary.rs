@@ -26,7 +26,7 @@ pub(super) struct Vscsi {
 }
 
 /// {u32 serial, u32 bytes, u32 segments, u16 opcode, u16 version, u64 sector, u64 microseconds}, little-endian.
-const VSCSI_1: Vscsi = Vscsi { bytes: 32, length: 4, opcode: 12, sector: 16, micros: 24 };
+pub(super) const VSCSI_1: Vscsi = Vscsi { bytes: 32, length: 4, opcode: 12, sector: 16, micros: 24 };
 
 /// {u16 opcode, u16 version, u32 serial, u32 bytes, u32 segments, u64 sector, u64 microseconds, u64 response}.
 const VSCSI_2: Vscsi = Vscsi { bytes: 40, length: 8, opcode: 0, sector: 16, micros: 24 };
@@ -111,7 +111,9 @@ macro_rules! filled {
 
 fn checked(at: u64, device: u64, op: Op, sector: u64, length: u64) -> Record {
     match sector.checked_mul(SECTOR).filter(|offset| has_place(op, *offset, length)) {
-        Some(offset) => Record::Request(Arrival { at: Some(at), device, request: Request { at: 0, op, offset, length } }),
+        Some(offset) => {
+            Record::Request(Arrival { at: Some(at), device, request: Request { at: 0, op, offset, length } })
+        }
         None => Record::Bad(format!("found {length} bytes at sector {sector}, expected {PLACE}")),
     }
 }

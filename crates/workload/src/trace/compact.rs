@@ -7,6 +7,7 @@
 
 use std::io::{self, BufRead, Write};
 
+use super::has_place;
 use crate::{Op, Request};
 
 /// The first bytes of a file.
@@ -132,8 +133,10 @@ pub(super) fn read_record(state: &mut State, bytes: &mut dyn BufRead) -> io::Res
     };
     let difference = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
     let offset = state.end.wrapping_add(difference as u64);
-    let Some(end) = offset.checked_add(length) else { return Ok(Next::Bad("its address passes 64 bits")) };
-    state.end = end;
+    if !has_place(op, offset, length) {
+        return Ok(Next::Bad("its address or length is more than a request can have"));
+    }
+    state.end = offset + length;
     Ok(Next::Request(Request { at: state.at, op, offset, length }))
 }
 
@@ -150,7 +153,11 @@ fn read_end(state: &mut State, bytes: &mut dyn BufRead) -> io::Result<Next> {
         }
     }
     let right = numbers[0] == state.records && numbers[1] == state.hash.0;
-    Ok(if right { Next::End } else { Next::Bad("the checksum differs: the file is damaged") })
+    Ok(match right {
+        true if byte(state, bytes)?.is_none() => Next::End,
+        true => Next::Bad("bytes follow the end of the trace"),
+        false => Next::Bad("the checksum differs: the file is damaged"),
+    })
 }
 
 fn byte(state: &mut State, bytes: &mut dyn BufRead) -> io::Result<Option<u8>> {

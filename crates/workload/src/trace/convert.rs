@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::compact::Encoder;
-use super::{Reader, TraceError};
+use super::{Format, Reader, TraceError};
 use crate::{Op, Request};
 
 /// What is written.
@@ -30,7 +30,9 @@ const DEVICE: &str = "device";
 /// # Errors
 /// The trace does not parse, or the output cannot be written.
 pub fn convert(reader: Reader, out: &mut dyn Write, target: Target) -> Result<Converted, TraceError> {
-    write_requests(reader, out, target)
+    // What the format cannot say is known before the first request.
+    let timed = matches!(reader.format(), Format::Lis | Format::FioIolog2).then_some(false);
+    write(reader, out, target, timed)
 }
 
 /// Writes any requests as a trace.
@@ -41,6 +43,16 @@ pub fn write_requests(
     requests: impl Iterator<Item = Result<Request, TraceError>>,
     out: &mut dyn Write,
     target: Target,
+) -> Result<Converted, TraceError> {
+    write(requests, out, target, None)
+}
+
+/// `known`: whether requests have times, if that is known.
+fn write(
+    requests: impl Iterator<Item = Result<Request, TraceError>>,
+    out: &mut dyn Write,
+    target: Target,
+    known: Option<bool>,
 ) -> Result<Converted, TraceError> {
     let mut converted = Converted::default();
     let mut out = std::io::BufWriter::new(out);
@@ -59,8 +71,8 @@ pub fn write_requests(
             (Target::FioIolog, Some(timed)) => iolog(&request, timed, &mut out).map_err(TraceError::Unwritable)?,
             (Target::FioIolog, None) => {
                 waiting.push(request);
-                if request.at > 0 || waiting.len() == WAITING_MAX {
-                    timed = Some(start_iolog(&mut waiting, &mut out)?);
+                if known.is_some() || request.at > 0 || waiting.len() == WAITING_MAX {
+                    timed = Some(start_iolog(&mut waiting, known.unwrap_or(true), &mut out)?);
                 }
             }
         }
@@ -70,7 +82,7 @@ pub fn write_requests(
         Target::FioIolog => {
             let timed = match timed {
                 Some(timed) => timed,
-                None => start_iolog(&mut waiting, &mut out)?,
+                None => start_iolog(&mut waiting, false, &mut out)?,
             };
             let prefix = if timed { "0 " } else { "" };
             writeln!(out, "{prefix}{DEVICE} close").map_err(TraceError::Unwritable)?;
@@ -80,12 +92,11 @@ pub fn write_requests(
     Ok(converted)
 }
 
-/// A trace whose first requests all come at time 0 is taken for one without times.
+/// So many requests wait for a time; beyond, version 3 is right either way.
 const WAITING_MAX: usize = 4096;
 
-/// Writes the head and what waited; true where requests have times.
-fn start_iolog(waiting: &mut Vec<Request>, out: &mut dyn Write) -> Result<bool, TraceError> {
-    let timed = waiting.iter().any(|request| request.at > 0);
+/// Writes the head and what waited; gives `timed` back.
+fn start_iolog(waiting: &mut Vec<Request>, timed: bool, out: &mut dyn Write) -> Result<bool, TraceError> {
     let (version, prefix) = if timed { (3, "0 ") } else { (2, "") };
     let head = write!(out, "fio version {version} iolog\n{prefix}{DEVICE} add\n{prefix}{DEVICE} open\n");
     head.map_err(TraceError::Unwritable)?;

@@ -53,7 +53,8 @@ fn fits(format: Format, head: &[u8]) -> bool {
             Line::Bad | Line::Beyond => return false,
         }
     }
-    let events = format == Format::Blkparse && lines(head).take(LINES_TRIED).any(|line| blkparse_action(line).is_some());
+    let events =
+        format == Format::Blkparse && lines(head).take(LINES_TRIED).any(|line| blkparse_action(line).is_some());
     requests > 0 || events
 }
 

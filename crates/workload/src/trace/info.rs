@@ -10,11 +10,8 @@ use crate::{Op, Request};
 /// Bytes of the pages in which footprint and hotness are counted.
 const PAGE: u64 = 4096;
 
-/// Pages of a stretch that keeps its counts together.
-const CHUNK_PAGES: u64 = 512;
-
-/// A request of more pages than this would make the counts unbounded; real ones are far smaller: 1 TiB.
-const REQUEST_PAGES_MAX: u64 = 1 << 28;
+/// Pages of a stretch that keeps its counts together: few, for a trace may touch one page here and there.
+const CHUNK_PAGES: u64 = 64;
 
 /// The figures of a trace, as `wane trace info --json` prints them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -93,9 +90,9 @@ impl Measure {
             Op::Write => 1,
             Op::Trim | Op::Flush => return,
         };
-        self.bytes[kind] += request.length;
+        self.bytes[kind] = self.bytes[kind].saturating_add(request.length);
         self.sequential += u64::from(self.ends[kind] == Some(request.offset));
-        self.ends[kind] = Some(request.offset + request.length);
+        self.ends[kind] = request.offset.checked_add(request.length);
         self.heat.touch(request, kind);
     }
 
@@ -116,7 +113,7 @@ impl Measure {
             bytes_written: self.bytes[1],
             footprint_bytes: touched * PAGE,
             footprint_written_bytes: written * PAGE,
-            request_bytes_mean: per_moved(self.bytes[0] + self.bytes[1]),
+            request_bytes_mean: per_moved(self.bytes[0].saturating_add(self.bytes[1])),
             hotness: self.heat.hotness(usize::from(writes > 0)),
             sequential_share: per_moved(self.sequential),
             interarrival_ns_mean: (self.last_at > 0).then(|| self.last_at as f64 / (arrivals - 1).max(1) as f64),
@@ -126,9 +123,8 @@ impl Measure {
 
 impl Heat {
     fn touch(&mut self, request: &Request, kind: usize) {
-        let first = request.offset / PAGE;
-        let end = (request.offset + request.length).div_ceil(PAGE).min(first + REQUEST_PAGES_MAX);
-        let mut page = first;
+        let mut page = request.offset / PAGE;
+        let end = request.offset.saturating_add(request.length).div_ceil(PAGE);
         while page < end {
             let chunk = page / CHUNK_PAGES;
             let counts = self.0.entry(chunk).or_insert_with(|| vec![[0; 2]; CHUNK_PAGES as usize].into());
@@ -142,7 +138,7 @@ impl Heat {
     }
 
     fn counts(&self) -> impl Iterator<Item = &[u32; 2]> {
-        self.0.values().flatten().filter(|counts| counts[0] + counts[1] > 0)
+        self.0.values().flatten().filter(|counts| counts[0] > 0 || counts[1] > 0)
     }
 
     /// Pages touched, and pages written.

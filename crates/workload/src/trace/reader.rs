@@ -3,12 +3,12 @@
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-use super::binary::{self, Record};
+use super::binary::{self, Record, Vscsi};
 use super::compact::{self, Next, State};
-use super::detect::{detect, event};
+use super::detect::{BYTE_ORDER_MARK, detect, event};
 use super::input::Input;
 use super::text::{Line, Rules};
-use super::{Format, Options, TraceError};
+use super::{Arrival, Format, Options, PLACE, TraceError};
 use crate::{Op, Request};
 
 /// A line longer than this is no line of a trace.
@@ -22,22 +22,58 @@ pub struct Reader {
     name: String,
     bytes: Box<dyn BufRead + Send>,
     rules: Rules,
+    vscsi: Vscsi,
     skip_bad_lines: bool,
     line: Vec<u8>,
     /// Lines or records read.
     number: u64,
     state: State,
-    first: Option<u64>,
-    last: u64,
+    clock: Clock,
+    device: Option<u64>,
     over: bool,
     counts: Counts,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
-    odd_times: u64,
     bad_lines: u64,
+    commands: u64,
     empty: u64,
+    /// Requests of another device than the first one's.
+    elsewhere: u64,
+}
+
+/// Turns a recorder's times into times since the first request that never run backwards.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock {
+    /// What reads as `last`: a recorder's time and ours.
+    base: Option<(u64, u64)>,
+    last: u64,
+    /// The time before, if it was far off: one such is a fault, two in a row are a new count.
+    far: Option<u64>,
+    odd: u64,
+}
+
+impl Clock {
+    fn time(&mut self, at: Option<u64>) -> u64 {
+        let Some(at) = at else { return self.last };
+        let (theirs, ours) = *self.base.get_or_insert((at, 0));
+        let far = self.far.take();
+        let since = at.checked_sub(theirs).and_then(|passed| ours.checked_add(passed));
+        match since {
+            Some(since) if since >= self.last && since - self.last <= GAP_MAX => self.last = since,
+            _ => {
+                self.odd += 1;
+                let now = theirs.saturating_add(self.last - ours);
+                if far.is_some_and(|far| far.abs_diff(at) <= GAP_MAX) {
+                    self.base = Some((at, self.last));
+                } else if now.abs_diff(at) > GAP_MAX {
+                    self.far = Some(at);
+                }
+            }
+        }
+        self.last
+    }
 }
 
 impl Reader {
@@ -63,7 +99,8 @@ impl Reader {
             return Err(unusable("it is empty"));
         }
         let format = options.format.or_else(|| detect(&input.head));
-        let format = format.ok_or_else(|| unusable("its content fits no known trace format; name one with --format"))?;
+        let format =
+            format.ok_or_else(|| unusable("its content fits no known trace format; name one with --format"))?;
         let mut state = State::START;
         if format == Format::Compact {
             let magic = compact::read_magic(&mut state, &mut input.bytes);
@@ -72,6 +109,7 @@ impl Reader {
             }
         }
         Ok(Self {
+            vscsi: binary::vscsi_layout(&input.head).unwrap_or(binary::VSCSI_1),
             rules: Rules { format, assume: options.assume, event: event(format, &input.head) },
             name: input.name,
             bytes: input.bytes,
@@ -79,8 +117,8 @@ impl Reader {
             line: Vec::new(),
             number: 0,
             state,
-            first: None,
-            last: 0,
+            clock: Clock::default(),
+            device: None,
             over: false,
             counts: Counts::default(),
         })
@@ -115,39 +153,57 @@ impl Reader {
                 notes.push(format!("{count} {what}"));
             }
         };
-        count(self.counts.odd_times, "timestamps jump backwards or by more than 30 days; the one before is used");
+        count(self.clock.odd, "timestamps jump backwards or by more than 30 days; the one before is used");
         count(self.counts.bad_lines, "lines that do not parse were skipped");
+        count(self.counts.commands, "SCSI commands that move no data were skipped");
         count(self.counts.empty, "requests of no length were skipped");
+        count(
+            self.counts.elsewhere,
+            "requests go to other devices than the first one does; all share one address space",
+        );
         notes
     }
 
     /// The next request, `None` at the end.
     fn read(&mut self) -> Result<Option<Request>, TraceError> {
         loop {
-            let (at, mut request) = match self.rules.format {
+            let Arrival { at, device, mut request } = match self.rules.format {
                 Format::Vscsi | Format::Blktrace => match self.read_record()? {
-                    Record::Request(at, request) => (at, request),
+                    Record::Request(arrival) => arrival,
                     Record::Ignored => continue,
+                    Record::Command => {
+                        self.counts.commands += 1;
+                        continue;
+                    }
                     Record::End => return Ok(None),
                     Record::Bad(reason) => {
                         return Err(TraceError::Record { name: self.name.clone(), record: self.number, reason });
                     }
                 },
                 Format::Compact => match self.read_compact()? {
-                    Some(request) => (Some(request.at), request),
+                    Some(request) => Arrival { at: Some(request.at), device: 0, request },
                     None => return Ok(None),
                 },
                 _ => match self.read_line()? {
-                    Some(Line::Request(at, request)) => (at, request),
+                    Some(Line::Request(arrival)) => arrival,
                     Some(Line::Ignored) => continue,
+                    Some(Line::Command) => {
+                        self.counts.commands += 1;
+                        continue;
+                    }
                     Some(Line::Bad) => {
-                        self.bad_line()?;
+                        self.bad_line(self.rules.format.summary())?;
+                        continue;
+                    }
+                    Some(Line::Beyond) => {
+                        self.bad_line(PLACE)?;
                         continue;
                     }
                     None => return Ok(None),
                 },
             };
-            request.at = self.time(at);
+            request.at = self.clock.time(at);
+            self.counts.elsewhere += u64::from(*self.device.get_or_insert(device) != device);
             if request.length == 0 && request.op != Op::Flush {
                 self.counts.empty += 1;
                 continue;
@@ -156,21 +212,10 @@ impl Reader {
         }
     }
 
-    /// Time since the first request.
-    fn time(&mut self, at: Option<u64>) -> u64 {
-        let Some(at) = at else { return 0 };
-        let first = *self.first.get_or_insert(at);
-        match at.checked_sub(first) {
-            Some(since) if since >= self.last && since - self.last <= GAP_MAX => self.last = since,
-            _ => self.counts.odd_times += 1,
-        }
-        self.last
-    }
-
     fn read_record(&mut self) -> Result<Record, TraceError> {
         self.number += 1;
         let record = match self.rules.format {
-            Format::Vscsi => binary::vscsi(&mut self.bytes),
+            Format::Vscsi => binary::vscsi(&mut self.bytes, self.vscsi),
             _ => binary::blktrace(&mut self.bytes, self.rules.event),
         };
         record.map_err(|source| TraceError::Unreadable { name: self.name.clone(), source })
@@ -179,7 +224,11 @@ impl Reader {
     fn read_compact(&mut self) -> Result<Option<Request>, TraceError> {
         self.number += 1;
         let next = compact::read_record(&mut self.state, &mut self.bytes);
-        let bad = |reason: &str| TraceError::Record { name: self.name.clone(), record: self.number, reason: reason.to_owned() };
+        let bad = |reason: &str| TraceError::Record {
+            name: self.name.clone(),
+            record: self.number,
+            reason: reason.to_owned(),
+        };
         match next.map_err(|source| TraceError::Unreadable { name: self.name.clone(), source })? {
             Next::Request(request) => Ok(Some(request)),
             Next::End => Ok(None),
@@ -197,11 +246,12 @@ impl Reader {
             return Ok(None);
         }
         self.number += 1;
-        let line = if self.number == 1 { self.line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.line) } else { &self.line };
+        let line =
+            if self.number == 1 { self.line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.line) } else { &self.line };
         Ok(Some(self.rules.parse(line, self.number)))
     }
 
-    fn bad_line(&mut self) -> Result<(), TraceError> {
+    fn bad_line(&mut self, expected: &'static str) -> Result<(), TraceError> {
         self.counts.bad_lines += 1;
         if self.skip_bad_lines {
             return Ok(());
@@ -211,7 +261,7 @@ impl Reader {
         if found.len() < text.len() {
             found.push_str("...");
         }
-        Err(TraceError::Line { name: self.name.clone(), line: self.number, found, expected: self.rules.format.summary() })
+        Err(TraceError::Line { name: self.name.clone(), line: self.number, found, expected })
     }
 }
 

@@ -30,9 +30,11 @@ pub struct TraceSource {
     replay: Replay,
     requests: Requests,
     ranks: Option<Ranks>,
-    /// The request that is being handed out: its kind, next page and end, before the remap.
+    /// The request that is being handed out: its kind, next page and end, modulo not yet taken.
     rest: Option<(Op, u64, u64)>,
     name: String,
+    /// Whether there was a read or write yet.
+    moved: bool,
 }
 
 enum Requests {
@@ -49,10 +51,20 @@ impl TraceSource {
     /// The trace does not parse, holds no read or write, or touches more pages than the drive has.
     pub fn new(reader: Reader, replay: Replay) -> Result<Self, TraceError> {
         let name = reader.name().to_owned();
-        if !replay.looped && !replay.compact {
-            return Ok(Self { replay, requests: Requests::Once(Box::new(reader)), ranks: None, rest: None, name });
-        }
         let unusable = |reason: String| TraceError::Unusable { name: name.clone(), reason };
+        if replay.logical_pages == 0 || replay.page_bytes == 0 {
+            return Err(unusable("it cannot be replayed on a drive without pages".to_owned()));
+        }
+        if !replay.looped && !replay.compact {
+            return Ok(Self {
+                replay,
+                requests: Requests::Once(Box::new(reader)),
+                ranks: None,
+                rest: None,
+                name,
+                moved: false,
+            });
+        }
         let unreadable = |source| TraceError::Unreadable { name: format!("{name}: its decoded copy"), source };
         let mut spool = std::io::BufWriter::new(SpooledTempFile::new(SPOOL_BYTES));
         let mut encoder = Encoder::new();
@@ -70,7 +82,7 @@ impl TraceSource {
             }
         }
         if moved == 0 {
-            return Err(unusable("it holds no read or write".to_owned()));
+            return Err(unusable(NOTHING.to_owned()));
         }
         let ranks = replay.compact.then(|| touched.ranks());
         if let Some(ranks) = &ranks
@@ -81,15 +93,18 @@ impl TraceSource {
         }
         let mut spool = spool.into_inner().map_err(|error| unreadable(error.into_error()))?;
         spool.seek(SeekFrom::Start(0)).map_err(unreadable)?;
-        let requests = Requests::Spooled { bytes: Box::new(BufReader::with_capacity(1 << 16, spool)), state: State::START };
-        Ok(Self { replay, requests, ranks, rest: None, name })
+        let requests =
+            Requests::Spooled { bytes: Box::new(BufReader::with_capacity(1 << 16, spool)), state: State::START };
+        Ok(Self { replay, requests, ranks, rest: None, name, moved: true })
     }
 
     fn next_request(&mut self) -> Result<Option<Request>, SourceError> {
         match &mut self.requests {
             Requests::Once(reader) => reader.next().transpose().map_err(|error| SourceError(error.to_string())),
             Requests::Spooled { bytes, state } => {
-                let failed = |error: std::io::Error| SourceError(format!("{}: its decoded copy cannot be read: {error}", self.name));
+                let failed = |error: std::io::Error| {
+                    SourceError(format!("{}: its decoded copy cannot be read: {error}", self.name))
+                };
                 for _ in 0..2 {
                     match read_record(state, bytes).map_err(failed)? {
                         Next::Request(request) => return Ok(Some(request)),
@@ -98,7 +113,9 @@ impl TraceSource {
                             bytes.seek(SeekFrom::Start(0)).map_err(failed)?;
                             *state = State::START;
                         }
-                        Next::Bad(reason) => return Err(SourceError(format!("{}: its decoded copy is damaged: {reason}", self.name))),
+                        Next::Bad(reason) => {
+                            return Err(SourceError(format!("{}: its decoded copy is damaged: {reason}", self.name)));
+                        }
                     }
                 }
                 Ok(None)
@@ -110,20 +127,25 @@ impl TraceSource {
         if let Some(rest) = self.rest.take() {
             return Ok(Some(rest));
         }
-        Ok(self.next_request()?.map(|request| {
-            let (first, end) = pages(&request, self.replay.page_bytes);
-            (request.op, first, end)
+        let Some(request) = self.next_request()? else { return Ok(None) };
+        let (first, end) = pages(&request, self.replay.page_bytes);
+        self.moved |= matches!(request.op, Op::Read | Op::Write);
+        Ok(Some(match &self.ranks {
+            // Ranks are in address order, so that what is touched of a stretch is a stretch.
+            Some(ranks) => (request.op, ranks.below(first), ranks.below(end)),
+            // Pages that come up again in one trim are gone already.
+            None if request.op == Op::Trim => (Op::Trim, first, end.min(first.saturating_add(self.logical()))),
+            None => (request.op, first, end),
         }))
     }
 
-    /// The drive's page; `None` for a trimmed page that a compact remap knows no place for.
-    fn place(&self, page: u64) -> Option<u32> {
-        match &self.ranks {
-            Some(ranks) => ranks.rank(page),
-            None => Some((page % u64::from(self.replay.logical_pages)) as u32),
-        }
+    fn logical(&self) -> u64 {
+        u64::from(self.replay.logical_pages)
     }
 }
+
+/// What is wrong with a trace that gives a drive nothing to do.
+const NOTHING: &str = "it holds no read or write";
 
 /// Pages of a request: all that reads and writes touch, all that trims cover whole.
 fn pages(request: &Request, page_bytes: u64) -> (u64, u64) {
@@ -150,10 +172,9 @@ impl Source for TraceSource {
                 break;
             }
             batch.op = op;
-            let until = end.min(first + (pages_max - batch.pages.len()) as u64);
-            for page in first..until {
-                batch.pages.extend(self.place(page));
-            }
+            let until = end.min(first.saturating_add((pages_max - batch.pages.len()) as u64));
+            let logical = self.logical();
+            batch.pages.extend((first..until).map(|page| (page % logical) as u32));
             if until < end {
                 self.rest = Some((op, until, end));
             } else {
@@ -161,6 +182,9 @@ impl Source for TraceSource {
             }
         }
         let nothing = batch.pages.is_empty() && batch.requests == 0 && self.rest.is_none();
+        if nothing && !self.moved {
+            return Err(SourceError(format!("{}: {NOTHING}", self.name)));
+        }
         Ok(if nothing { Progress::End } else { Progress::More })
     }
 }
@@ -189,7 +213,7 @@ impl Touched {
     }
 }
 
-/// The rank of every touched page: for each word of 64 its bits and the ranks before it.
+/// How many touched pages lie below any page: for each word of 64 its bits and the touched pages before it.
 #[derive(Debug)]
 struct Ranks {
     words: Vec<(u64, u64, u64)>,
@@ -197,10 +221,14 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn rank(&self, page: u64) -> Option<u32> {
-        let found = self.words.binary_search_by_key(&(page / 64), |(word, _, _)| *word).ok()?;
-        let (_, bits, before) = self.words[found];
-        let below = bits & ((1 << (page % 64)) - 1);
-        (bits >> (page % 64) & 1 == 1).then(|| (before + u64::from(below.count_ones())) as u32)
+    fn below(&self, page: u64) -> u64 {
+        let at = self.words.partition_point(|(word, _, _)| *word < page / 64);
+        match self.words.get(at) {
+            Some((word, bits, before)) if *word == page / 64 => {
+                before + u64::from((bits & ((1 << (page % 64)) - 1)).count_ones())
+            }
+            Some((_, _, before)) => *before,
+            None => self.total,
+        }
     }
 }

@@ -43,10 +43,12 @@ use crate::Request;
 #[test]
 fn every_text_format_is_found_and_read() {
     for (format, text) in SAMPLES {
-        let mut reader = reader(text.as_bytes(), &Options::default()).unwrap_or_else(|error| panic!("{format}: {error}"));
+        let mut reader =
+            reader(text.as_bytes(), &Options::default()).unwrap_or_else(|error| panic!("{format}: {error}"));
         let found = if format == Format::Ssdsim { Format::Mqsim } else { format };
         assert_eq!(reader.format(), found, "{text}");
-        let read: Vec<Request> = (&mut reader).collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{format}: {error}"));
+        let read: Vec<Request> =
+            (&mut reader).collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{format}: {error}"));
         let mut wanted = wanted();
         match format {
             Format::FioIolog2 => wanted[1].at = 0,
@@ -60,7 +62,9 @@ fn every_text_format_is_found_and_read() {
 
 fn vscsi_sample() -> Vec<u8> {
     let mut bytes = Vec::new();
-    for (serial, length, opcode, sector, micros) in [(1u32, 4096u32, 0x28u16, 100u64, 7u64), (2, 8192, 0x2a, 200, 500_007)] {
+    for (serial, length, opcode, sector, micros) in
+        [(1u32, 4096u32, 0x28u16, 100u64, 7u64), (2, 8192, 0x2a, 200, 500_007)]
+    {
         bytes.extend(serial.to_le_bytes());
         bytes.extend(length.to_le_bytes());
         bytes.extend(1u32.to_le_bytes());
@@ -77,7 +81,10 @@ fn blktrace_sample() -> Vec<u8> {
     // (action, category, time, sector, bytes, payload)
     let events = [
         (1u32, 1u32, 5u64, 100u64, 4096u32, 0u16),
-        (7, 1, 7, 100, 4096, 3),
+        // Its payload names a control group.
+        (7 | 1 << 8, 1, 7, 100, 4096, 3),
+        // A command that is passed through.
+        (7, 1 | 1 << 9, 8, 0, 36, 0),
         (7, 2, 500_000_007, 200, 8192, 0),
         (8, 2, 600_000_000, 200, 8192, 0),
     ];
@@ -123,11 +130,15 @@ fn compression_is_found() {
 
 #[test]
 fn what_is_wrong_is_named_with_its_line() {
-    let table: [(&[u8], &str); 7] = [
+    let table: [(&[u8], &str); 8] = [
         (b"", "it is empty"),
         (b"hello\nworld\n", "fits no known trace format"),
         (b"1 0 100 8 1\n2 0 200 16 0\n3 0 x 8 1\n", "line 3: found '3 0 x 8 1', expected NANOSECONDS"),
-        (b"1 0 100 8 1\n2 0 36028797018963968 8 0\n", "line 2"),
+        (
+            b"1 0 100 8 1\n2 0 36028797018963968 8 0\n",
+            "line 2: found '2 0 36028797018963968 8 0', expected at most 4 GiB",
+        ),
+        (b"1 0 100 8 1\n2 0 100 8388609 0\n", "line 2: found '2 0 100 8388609 0', expected at most 4 GiB"),
         (b"1 0 100 8 2\n", "fits no known trace format"),
         (b"fio version 3 iolog\n0 f jump 1 2\n", "line 2: found '0 f jump 1 2'"),
         (b"WANETRC1\x00", "record 1: it is cut off"),
@@ -161,7 +172,8 @@ fn bad_lines_are_skipped_and_counted_when_asked() {
 #[test]
 fn assumptions_change_what_is_read() {
     let assume = Assume { op: Op::Read, block_bytes: 4096 };
-    let first = reader(SAMPLES[10].1.as_bytes(), &Options { assume, ..Options::default() }).unwrap().next().unwrap().unwrap();
+    let first =
+        reader(SAMPLES[10].1.as_bytes(), &Options { assume, ..Options::default() }).unwrap().next().unwrap().unwrap();
     assert_eq!((first.op, first.offset, first.length), (Op::Read, 409_600, 32_768));
 }
 
@@ -217,7 +229,8 @@ fn source(text: &str, replay: Replay) -> Result<TraceSource, TraceError> {
     TraceSource::new(reader(text.as_bytes(), &Options::default())?, replay)
 }
 
-const TRIMMING: &str = "fio version 2 iolog\nf write 4095 2\nf write 40960 12288\nf trim 4095 8200\nf sync\nf read 8192000 1\n";
+const TRIMMING: &str =
+    "fio version 2 iolog\nf write 4095 2\nf write 40960 12288\nf trim 4095 8200\nf sync\nf read 8192000 1\n";
 
 #[test]
 fn pages_follow_the_remap() {
@@ -262,6 +275,140 @@ fn a_trace_that_does_not_fit_is_refused() {
 }
 
 #[test]
+fn version_2_of_vscsi_is_told_from_version_1() {
+    let mut bytes = Vec::new();
+    for (opcode, length, sector, micros) in [(0x28u16, 4096u32, 100u64, 7u64), (0x2a, 8192, 200, 500_007)] {
+        bytes.extend(opcode.to_le_bytes());
+        bytes.extend(0x0200u16.to_le_bytes());
+        bytes.extend(9u32.to_le_bytes());
+        bytes.extend(length.to_le_bytes());
+        bytes.extend(1u32.to_le_bytes());
+        bytes.extend(sector.to_le_bytes());
+        bytes.extend(micros.to_le_bytes());
+        bytes.extend(77u64.to_le_bytes());
+    }
+    assert_eq!(requests(&bytes), wanted());
+}
+
+#[test]
+fn what_moves_no_data_is_passed_over() {
+    let blkparse = "8,0 1 1 0.0 1 D R 100 + 8 [cat]\n8,0 1 2 0.1 1 D R 36 (12 00 00 00 24 00) [udev]\n8,0 1 3 0.2 1 D N [x]\n\
+                    8,0 1 4 0.3 1 D FWS [jbd2]\n8,0 1 5 0.4 1 D FN 0 + 0 [jbd2]\n8,0 1 6 0.5 1 D DS 200 + 16 [fstrim]\n";
+    let scsi = "1,10,28,4096,100\n1,10,12,96,0\n1,10,35,0,0\n1,10,35,0,0\n1,10.5,42,8192,200\n";
+    for text in [blkparse, scsi] {
+        let ops: Vec<Op> = requests(text.as_bytes()).iter().map(|request| request.op).collect();
+        assert_eq!(ops, [Op::Read, Op::Flush, Op::Flush, Op::Trim], "{text}");
+    }
+    let cut = Options { format: Some(Format::Blkparse), ..Options::default() };
+    let error = reader(b"8,0 1 1 0.0 1 D R\n", &cut).unwrap().find_map(Result::err).unwrap();
+    assert!(error.to_string().contains("line 1"), "{error}");
+}
+
+#[test]
+fn sizes_of_one_format_are_no_opcodes_of_another() {
+    let tencent = "1538323200,100,8,0,1283\n1538323201,200,28,1,1283\n";
+    assert_eq!(reader(tencent.as_bytes(), &Options::default()).unwrap().format(), Format::Tencent);
+    let marked = [b"\xef\xbb\xbf", SAMPLES[3].1.as_bytes()].concat();
+    assert_eq!(requests(&marked), wanted());
+}
+
+#[test]
+fn one_odd_time_moves_no_other() {
+    let month = 31 * 86_400 * 1_000_000_000u64;
+    // (times in the file, times read, odd ones)
+    let table: [(&[u64], &[u64], u64); 5] = [
+        (&[5, 9, 7, 12], &[0, 4, 4, 7], 1),
+        (&[5, 9, 9 + month, 12], &[0, 4, 4, 7], 1),
+        (&[month, 5, 9, 12], &[0, 0, 0, 3], 2),
+        (&[5, 9 + month, 12 + month, 15 + month], &[0, 0, 0, 3], 2),
+        (&[5, u64::MAX, 9], &[0, 0, 4], 1),
+    ];
+    for (times, want, odd) in table {
+        let text: String = times.iter().map(|at| format!("{at} 0 100 8 1\n")).collect();
+        let mut reader = reader(text.as_bytes(), &Options::default()).unwrap();
+        let found: Vec<u64> = (&mut reader).map(|request| request.unwrap().at).collect();
+        assert_eq!(found, want, "{times:?}");
+        assert!(reader.notes()[0].starts_with(&format!("{odd} timestamps")), "{:?}", reader.notes());
+    }
+}
+
+#[test]
+fn other_devices_are_noted() {
+    let mut reader = reader(b"3,R,0,4096,1\n4,R,0,4096,2\n3,R,0,4096,3\n", &Options::default()).unwrap();
+    assert_eq!((&mut reader).count(), 3);
+    assert!(reader.notes()[0].starts_with("1 requests go to other devices"), "{:?}", reader.notes());
+}
+
+#[test]
+fn bytes_behind_the_end_of_a_compact_trace_are_noticed() {
+    let mut bytes = Vec::new();
+    write_requests(wanted().into_iter().map(Ok), &mut bytes, Target::Compact).unwrap();
+    bytes.push(0);
+    let error = read_all(&bytes, None).unwrap_err().to_string();
+    assert!(error.contains("bytes follow the end"), "{error}");
+}
+
+#[test]
+fn the_times_of_a_trace_decide_its_iolog_version() {
+    for (sample, version) in [(3, 3), (10, 2)] {
+        let mut bytes = Vec::new();
+        convert(reader(SAMPLES[sample].1.as_bytes(), &Options::default()).unwrap(), &mut bytes, Target::FioIolog)
+            .unwrap();
+        assert!(bytes.starts_with(format!("fio version {version} iolog\n").as_bytes()));
+    }
+    // The time comes late.
+    let mut late = vec![Request { at: 0, ..wanted()[0] }; 5000];
+    late.push(Request { at: 1_000_000, ..wanted()[0] });
+    let mut bytes = Vec::new();
+    write_requests(late.iter().copied().map(Ok), &mut bytes, Target::FioIolog).unwrap();
+    assert_eq!(requests(&bytes), late);
+}
+
+#[test]
+fn a_trim_of_everything_ends() {
+    use crate::{Batch, Progress, Source};
+    let text = "fio version 2 iolog\nf write 4096 4096\nf write 81920 4096\nf trim 0 18446744073709551615\n";
+    let modulo = Replay { page_bytes: 4096, logical_pages: 100, compact: false, looped: false };
+    for (replay, want) in [(modulo, (0..100).collect::<Vec<u32>>()), (Replay { compact: true, ..modulo }, vec![0, 1])] {
+        let mut source = source(text, replay).unwrap();
+        let mut batch = Batch::default();
+        assert_eq!(source.next(&mut batch, usize::MAX, u64::MAX).unwrap(), Progress::More);
+        assert_eq!(batch.requests, 2);
+        assert_eq!(source.next(&mut batch, usize::MAX, u64::MAX).unwrap(), Progress::More);
+        assert_eq!((batch.op, &batch.pages), (Op::Trim, &want));
+        assert_eq!(source.next(&mut batch, usize::MAX, u64::MAX).unwrap(), Progress::End);
+    }
+}
+
+#[test]
+fn a_trace_read_once_says_at_its_end_that_it_moved_nothing() {
+    use crate::{Batch, Progress, Source};
+    let replay = Replay { page_bytes: 4096, logical_pages: 3, compact: false, looped: false };
+    let mut source = source("fio version 2 iolog\nf sync\n", replay).unwrap();
+    let mut batch = Batch::default();
+    assert_eq!(source.next(&mut batch, 9, 9).unwrap(), Progress::More);
+    assert!(source.next(&mut batch, 9, 9).unwrap_err().0.contains("holds no read or write"));
+}
+
+/// Draws a few batches from a trace in every kind of replay.
+fn replay_some(bytes: &[u8]) {
+    use crate::{Batch, Progress, Source};
+    for (compact, looped) in [(false, false), (false, true), (true, false), (true, true)] {
+        let replay = Replay { page_bytes: 4096, logical_pages: 1 << 30, compact, looped };
+        let Ok(reader) = reader(bytes, &Options::default()) else { return };
+        let Ok(mut source) = TraceSource::new(reader, replay) else { continue };
+        let mut batch = Batch::default();
+        for _ in 0..20 {
+            if !matches!(source.next(&mut batch, 64, 3), Ok(Progress::More)) {
+                break;
+            }
+            assert!(batch.pages.len() <= 64 && batch.requests <= 3);
+            assert!(batch.pages.iter().all(|page| *page < 1 << 30));
+        }
+    }
+}
+
+#[test]
 fn any_bytes_give_requests_or_a_sentence() {
     let mut stream = wane_sim::Streams::new(5).stream("fuzz");
     let mut samples: Vec<Vec<u8>> = SAMPLES.iter().map(|(_, text)| text.as_bytes().to_vec()).collect();
@@ -281,6 +428,10 @@ fn any_bytes_give_requests_or_a_sentence() {
             }
         }
         let forced = Format::ALL[stream.below(Format::ALL.len() as u64) as usize];
+        replay_some(&bytes);
+        let noise: Vec<u8> = (0..stream.below(200)).map(|_| stream.bits() as u8).collect();
+        assert!(read_all(&noise, None).is_err() || noise.is_empty(), "noise is no trace");
+        let _ = read_all(&noise, Some(forced));
         for format in [None, Some(forced)] {
             if let Err(error) = read_all(&bytes, format) {
                 let sentence = error.to_string();

@@ -44,7 +44,9 @@ impl Rules {
             Format::FioIolog2 => return fio(line, Timed::No),
             Format::FioIolog3 => return fio(line, Timed::Yes),
             // A header line is common in published copies of these.
-            Format::Msr | Format::Spc | Format::Alibaba | Format::Tencent if number == 1 && is_header(line) => return Line::Ignored,
+            Format::Msr | Format::Spc | Format::Alibaba | Format::Tencent if number == 1 && is_header(line) => {
+                return Line::Ignored;
+            }
             Format::Msr => msr(line),
             Format::Spc => spc(line),
             Format::Alibaba => alibaba(line),

@@ -15,7 +15,7 @@ pub struct CostBenefit {
 /// The published formulas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Form {
+pub(crate) enum Form {
     /// Maximizes (1 - u) age / (1 + u).
     #[default]
     Lfs,

@@ -49,7 +49,11 @@ Source: mean-field study (003) §5 (RGA).
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        if (1.0..=D_MAX).contains(&params.d) { Ok(()) } else { Err(format!("d is {}; 1 to {D_MAX} is allowed", params.d)) }
+        if (1.0..=D_MAX).contains(&params.d) {
+            Ok(())
+        } else {
+            Err(format!("d is {}; 1 to {D_MAX} is allowed", params.d))
+        }
     }
 }
 
@@ -138,9 +142,8 @@ mod tests {
         let erases = vec![0; valid.len()];
         let mut policy = policy(2.0);
         let draws = 200_000;
-        let sum: u64 = (0..draws)
-            .map(|_| u64::from(index.valid(policy.choose(&view(&index, &erases, 0)).unwrap())))
-            .sum();
+        let sum: u64 =
+            (0..draws).map(|_| u64::from(index.valid(policy.choose(&view(&index, &erases, 0)).unwrap()))).sum();
         let mean = sum as f64 / f64::from(draws);
         assert!((mean / 29.7429 - 1.0).abs() < 0.01, "{mean}");
     }

@@ -15,7 +15,7 @@ pub struct Greedy {
 /// Which of equally valid blocks is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Tie {
+pub(crate) enum Tie {
     /// The one that came first to its number of valid units.
     #[default]
     Oldest,

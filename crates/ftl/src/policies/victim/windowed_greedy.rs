@@ -59,7 +59,8 @@ impl VictimPolicy for WindowedGreedy {
 
     fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId> {
         let waiting = view.oldest_waiting().filter(|_| view.invalid_in_window() <= 1);
-        let least = || view.lowest().filter(|valid| *valid < view.units_per_block()).and_then(|valid| view.first(valid));
+        let least =
+            || view.lowest().filter(|valid| *valid < view.units_per_block()).and_then(|valid| view.first(valid));
         waiting.or_else(least)
     }
 }

@@ -92,7 +92,8 @@ mod tests {
     #[test]
     fn an_old_block_waits_out_its_protection() {
         // (erases of the block, valid units of the cold one, erases of the drive) -> moves
-        let table = [(10, 3, 100, false), (10, 3, 101, false), (10, 3, 102, true), (9, 3, 102, false), (10, 0, 102, false)];
+        let table =
+            [(10, 3, 100, false), (10, 3, 101, false), (10, 3, 102, true), (9, 3, 102, false), (10, 0, 102, false)];
         for (erases, valid, gc_erases, moves) in table {
             let mut policy = OldBlockProtection::new(&Params::default(), setting(2));
             close(&mut policy, &[5]);

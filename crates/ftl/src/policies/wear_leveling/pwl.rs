@@ -23,7 +23,7 @@ pub struct Progressive {
 /// Which erases the average counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Average {
+pub(crate) enum Average {
     /// Garbage collection's only.
     #[default]
     GcErases,
@@ -125,7 +125,9 @@ mod tests {
     #[test]
     fn the_threshold_falls_towards_the_average() {
         // (theta, average) -> threshold
-        for (theta, average, want) in [(0.5, 348, 424), (0.75, 434, 483), (0.5, 0, 250), (0.5, 500, 500), (0.25, 600, 575)] {
+        for (theta, average, want) in
+            [(0.5, 348, 424), (0.75, 434, 483), (0.5, 0, 250), (0.5, 500, 500), (0.25, 600, 575)]
+        {
             assert_eq!(policy(theta).threshold(500, average), want, "{theta} {average}");
         }
     }
@@ -133,7 +135,9 @@ mod tests {
     #[test]
     fn a_block_at_the_threshold_stays_and_one_beyond_moves() {
         // (erases of the block, erases of two blocks in all, valid units of the cold one) -> moves
-        for (erases, all, valid, moves) in [(424, 696, 1, false), (425, 696, 1, true), (425, 700, 1, false), (425, 696, 0, false)] {
+        for (erases, all, valid, moves) in
+            [(424, 696, 1, false), (425, 696, 1, true), (425, 700, 1, false), (425, 696, 0, false)]
+        {
             let mut policy = policy(0.5);
             close(&mut policy, &[0]);
             let counts = [0, erases];
