@@ -274,23 +274,23 @@ impl Picker {
         Self::Parts(built)
     }
 
-    /// One draw: 32 bits choose the part, 32 the page in it.
+    /// Two draws: one for the part, one for the page in it.
     #[inline(always)]
-    fn pick_part(parts: &[Part], bits: u64) -> u32 {
-        let (choice, within) = (bits >> 32, bits & 0xffff_ffff);
+    fn pick_part(parts: &[Part], stream: &mut Stream) -> u32 {
+        let choice = stream.bits() >> 32;
         let mut part = parts[0];
         for next in &parts[1..] {
             if choice >= part.below {
                 part = *next;
             }
         }
-        (part.first + ((within * part.pages) >> 32)) as u32
+        (part.first + stream.below(part.pages)) as u32
     }
 
     fn pick(&mut self, stream: &mut Stream, request_pages: u32) -> u32 {
         match self {
             Self::Uniform { pages } => stream.below(*pages) as u32,
-            Self::Parts(parts) => Self::pick_part(parts, stream.bits()),
+            Self::Parts(parts) => Self::pick_part(parts, stream),
             Self::Zipf { law, spread } => {
                 let rank = law.draw(stream);
                 spread.as_ref().map_or(rank, |spread| spread.place(rank))
@@ -314,8 +314,8 @@ impl Picker {
                 out.extend((0..count).map(|_| stream.below(pages) as u32));
             }
             Self::Parts(parts) => match parts[..] {
-                [hot, cold] => out.extend((0..count).map(|_| Self::pick_part(&[hot, cold], stream.bits()))),
-                _ => out.extend((0..count).map(|_| Self::pick_part(parts, stream.bits()))),
+                [hot, cold] => out.extend((0..count).map(|_| Self::pick_part(&[hot, cold], stream))),
+                _ => out.extend((0..count).map(|_| Self::pick_part(parts, stream))),
             },
             _ => out.extend((0..count).map(|_| self.pick(stream, 1))),
         }

@@ -1,7 +1,6 @@
 //! `wane reproduce`: published claims, run and compared.
 
 use std::fmt::Write as _;
-use std::io::Write;
 use std::path::Path;
 
 use wane_lab::reproduce::{Claim, Finding, Runs, claims, page, verdicts};
@@ -36,9 +35,9 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
         }
     }
     if arguments.json {
-        print(&json(&rows)?)?
+        print(&json(&rows)?)?;
     } else {
-        print(&words(&rows, &figures))?
+        print(&words(&rows, &figures))?;
     }
     if let Some(path) = &arguments.write {
         let text = page(&rows);
