@@ -148,10 +148,25 @@ impl<M: Media> Ftl<M> {
                 continue;
             }
             let block = self.block_of.divide(unit);
-            let (flash, page) = self.layout.place(block, unit - block * self.units_per_block);
+            let within = unit - block * self.units_per_block;
+            if self.is_buffered(block, within) {
+                continue;
+            }
+            let (flash, page) = self.layout.place(block, within);
             let page = self.media.geometry().page(flash, page);
             self.media.read(page);
         }
+    }
+
+    /// Whether a unit still waits in the controller for the rest of its page.
+    fn is_buffered(&self, block: u32, within: u32) -> bool {
+        let per_page = self.layout.units_per_page();
+        if per_page == 1 {
+            return false;
+        }
+        let domain = self.domain_of(block);
+        let mut open = [domain.host, domain.relocation].into_iter().flatten();
+        open.any(|frontier| frontier.block == block && within / per_page >= frontier.next / per_page)
     }
 
     /// Forgets logical units. Unmapped ones are left alone.

@@ -12,6 +12,10 @@ impl<M: Media> Ftl<M> {
     /// Asks the leveler once and does what it says. `Some` when a block retired and that stops the caller.
     pub(crate) fn level(&mut self, domain: usize, erased: Option<BlockId>) -> Option<Outcome> {
         let state = &mut self.domains[domain];
+        if state.free.is_empty() {
+            // Every action needs a free block.
+            return None;
+        }
         let index = &state.index;
         let view = WearView {
             blocks: state.first..state.first + state.blocks,

@@ -184,7 +184,8 @@ impl<M: Media> Ftl<M> {
         }
         self.domains[domain].index.add_valid(BlockId(block), count - done);
         let now = self.counters.host_units_written;
-        self.domains[domain].close(block, now, self.erase_count[block as usize]);
+        // The policies never heard that it left.
+        self.domains[domain].index.close(BlockId(block), now, self.erase_count[block as usize]);
     }
 
     fn relocation_frontier(&mut self, domain: usize) -> Option<Frontier> {

@@ -1,1 +1,99 @@
-//! Oracles and strict media for tests.
+//! Development only: a medium that enforces what flash demands.
+
+use wane_nand::Media;
+use wane_units::{BlockId, Geometry, PeCycles, Ppn};
+
+/// Flash that panics when it is used as flash must not be: pages are programmed in order, once for each erase, and only
+/// programmed pages are read.
+#[derive(Clone, Debug)]
+pub struct StrictMedia {
+    geometry: Geometry,
+    programmed: Vec<u32>,
+    erase_counts: Vec<u32>,
+    /// Reads served.
+    pub reads: u64,
+}
+
+impl StrictMedia {
+    /// New flash.
+    pub fn new(geometry: Geometry) -> Self {
+        let blocks = geometry.blocks() as usize;
+        Self { geometry, programmed: vec![0; blocks], erase_counts: vec![0; blocks], reads: 0 }
+    }
+
+    /// Pages of a block that are programmed.
+    pub fn programmed(&self, block: BlockId) -> u32 {
+        self.programmed[block.index()]
+    }
+}
+
+impl Media for StrictMedia {
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    fn program(&mut self, block: BlockId, first: u32, count: u32) {
+        let programmed = &mut self.programmed[block.index()];
+        assert!(
+            count == 0 || first == *programmed,
+            "block {block}: page {first} is programmed after {programmed} pages"
+        );
+        *programmed += count;
+        assert!(*programmed <= self.geometry.pages_per_block(), "block {block} has {programmed} pages programmed");
+    }
+
+    fn read(&mut self, page: Ppn) {
+        let block = self.geometry.block_of(page);
+        let index = self.geometry.page_in_block(page);
+        assert!(
+            index < self.programmed[block.index()],
+            "page {index} of block {block} is read before it is programmed"
+        );
+        self.reads += 1;
+    }
+
+    fn erase(&mut self, block: BlockId) -> PeCycles {
+        self.programmed[block.index()] = 0;
+        self.erase_counts[block.index()] += 1;
+        PeCycles(self.erase_counts[block.index()])
+    }
+
+    fn erase_count(&self, block: BlockId) -> PeCycles {
+        PeCycles(self.erase_counts[block.index()])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_units::Bytes;
+
+    fn media() -> StrictMedia {
+        StrictMedia::new(Geometry::flat(2, 4, Bytes(4096)).expect("2 blocks fit"))
+    }
+
+    #[test]
+    fn pages_in_order_and_erased_between_are_fine() {
+        let mut media = media();
+        media.program(BlockId(1), 0, 3);
+        media.program(BlockId(1), 3, 1);
+        media.read(Ppn(7));
+        media.erase(BlockId(1));
+        media.program(BlockId(1), 0, 1);
+        assert_eq!((media.programmed(BlockId(1)), media.reads), (1, 1));
+    }
+
+    #[test]
+    #[should_panic(expected = "is programmed after")]
+    fn a_page_is_programmed_once_an_erase() {
+        let mut media = media();
+        media.program(BlockId(0), 0, 2);
+        media.program(BlockId(0), 1, 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "before it is programmed")]
+    fn an_erased_page_cannot_be_read() {
+        media().read(Ppn(0));
+    }
+}

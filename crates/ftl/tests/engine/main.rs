@@ -1,6 +1,9 @@
-//! The engine against hand-executed traces and its invariants.
+//! The engine against hand-executed traces, a plain oracle and closed forms.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
+
+mod analytic;
+mod model;
 
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityMaker};
 use wane_ftl::policies::find;

@@ -1,0 +1,195 @@
+//! Random commands against a plain oracle, on tiny drives where rare paths are common. The medium is strict, and every
+//! invariant is checked after every step.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use wane_ftl::policies::Entry;
+use wane_ftl::policies::capacity::{CAPACITY_POLICIES, Demand};
+use wane_ftl::policies::victim::VICTIM_POLICIES;
+use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
+use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Layout, Outcome, Retire, Unit};
+use wane_testkit::StrictMedia;
+use wane_units::{Bytes, Geometry};
+
+#[derive(Clone, Debug)]
+enum Command {
+    Write(Vec<u16>),
+    Trim(u16),
+    Read(u16),
+}
+
+/// A drive, as numbers that choose from lists.
+#[derive(Clone, Debug)]
+struct Drive {
+    pages_per_block: u32,
+    units_per_page: u32,
+    dies: u32,
+    planes: u32,
+    blocks_per_plane: u32,
+    gc_reserve: u32,
+    utilization: u32,
+    endurance: u32,
+    victim: usize,
+    leveler: usize,
+    capacity: usize,
+    superblock: bool,
+    per_die: bool,
+    separate: bool,
+    retire: usize,
+}
+
+prop_compose! {
+    fn drive()(
+        (pages_per_block, units_per_page, dies, planes) in (2u32..6, 1u32..4, 1u32..4, 1u32..3),
+        (blocks_per_plane, gc_reserve, utilization, endurance) in (8u32..14, 2u32..4, 10u32..101, 3u32..40),
+        (victim, leveler, capacity, retire) in (0..VICTIM_POLICIES.len(), 0..WEAR_LEVEL_POLICIES.len(), 0usize..4, 0usize..3),
+        (superblock, per_die, separate) in (any::<bool>(), any::<bool>(), any::<bool>()),
+    ) -> Drive {
+        Drive { pages_per_block, units_per_page, dies, planes, blocks_per_plane, gc_reserve, utilization, endurance, victim, leveler,
+                capacity, superblock, per_die, separate, retire }
+    }
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        6 => prop::collection::vec(any::<u16>(), 1..40).prop_map(Command::Write),
+        1 => any::<u16>().prop_map(Command::Trim),
+        1 => any::<u16>().prop_map(Command::Read),
+    ]
+}
+
+fn maker<T>(entry: &Entry<T>, parameters: &str) -> T {
+    (entry.parse)(parameters.parse().unwrap()).unwrap()
+}
+
+/// Small thresholds, so that levelers act within a short life.
+fn leveler_parameters(name: &str) -> &'static str {
+    match name {
+        "hot-cold-swap" | "dual-pool" => "threshold = 1",
+        "obp" => "threshold = 1\nprotection = 2",
+        "pwl" => "threshold = '10 %'",
+        "variance" => "threshold = 0.98",
+        _ => "",
+    }
+}
+
+const CAPACITIES: [(usize, &str); 4] =
+    [(0, ""), (1, ""), (1, "shrink = 'graceful'"), (1, "shrink = 'graceful'\nkeep = 'capacity'")];
+
+fn build(drive: &Drive) -> Ftl<StrictMedia> {
+    let geometry =
+        Geometry::new(drive.dies, 1, drive.planes, drive.blocks_per_plane, drive.pages_per_block, Bytes(4096)).unwrap();
+    let unit = if drive.superblock { Unit::Superblock } else { Unit::Block };
+    let domain = if drive.per_die { DomainKind::Die } else { DomainKind::Drive };
+    let layout = Layout::new(geometry, unit, domain, drive.units_per_page);
+    let rated_blocks = layout.blocks() - drive.gc_reserve * layout.domains();
+    let open = layout.domains() * if drive.separate { 2 } else { 1 };
+    let most = (rated_blocks - open) * layout.units_per_block();
+    let leveler = &WEAR_LEVEL_POLICIES[drive.leveler];
+    let (capacity, parameters) = CAPACITIES[drive.capacity];
+    let config = FtlConfig {
+        units_per_page: drive.units_per_page,
+        logical_units: (most * drive.utilization / 100).max(1),
+        gc_reserve: drive.gc_reserve,
+        rated_blocks,
+        endurance: Some(drive.endurance),
+        retire: [Retire::AtEndurance, Retire::AtGcErase, Retire::Never][drive.retire],
+        unit,
+        domain,
+        frontiers: if drive.separate { Frontiers::Separate } else { Frontiers::One },
+        victim: maker(&VICTIM_POLICIES[drive.victim], ""),
+        wear_leveling: maker(leveler, leveler_parameters(leveler.name)),
+        capacity: maker(&CAPACITY_POLICIES[capacity], parameters)(),
+        streams: wane_sim::Streams::new(7),
+    };
+    let mut ftl = Ftl::new(StrictMedia::new(geometry), config).unwrap();
+    ftl.set_leveling(true);
+    ftl
+}
+
+/// The oracle: which pages hold data, and how many writes were made.
+#[derive(Default)]
+struct Oracle {
+    mapped: BTreeSet<u32>,
+    written: u64,
+}
+
+impl Oracle {
+    fn agrees(&self, ftl: &Ftl<StrictMedia>) {
+        ftl.check().unwrap();
+        let mapped: BTreeSet<u32> = (0..ftl.logical_initial()).filter(|page| ftl.lookup(*page).is_some()).collect();
+        assert_eq!(mapped, self.mapped, "pages that hold data");
+        assert_eq!(ftl.counters().host_units_written, self.written, "host writes");
+        assert_eq!(ftl.counters().policy_refusals, 0, "built-in policies are never refused");
+    }
+}
+
+/// Writes, answering demands as a host that keeps nothing above what is exported. False when the drive is dead.
+fn write(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, pages: &[u16]) -> bool {
+    let mut left: Vec<u16> = pages.to_vec();
+    while !left.is_empty() && ftl.exported() > 0 {
+        let slots: Vec<u32> = left.iter().map(|page| u32::from(*page) % ftl.exported()).collect();
+        let (done, mut outcome) = ftl.write(&slots);
+        oracle.mapped.extend(&slots[..done]);
+        oracle.written += done as u64;
+        left.drain(..done);
+        while let Outcome::Demand(demand) = outcome {
+            answer(ftl, oracle, demand);
+            outcome = ftl.reclaim();
+        }
+        if let Outcome::Dead(_) = outcome {
+            return false;
+        }
+    }
+    ftl.exported() > 0
+}
+
+fn answer(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, demand: Demand) {
+    let keep = match demand {
+        Demand::ExportAtMost(units) => (units as u32).min(ftl.exported()),
+        // Half of the pages count as unused.
+        Demand::DropUnused => ftl.exported() / 2,
+        Demand::Keep | Demand::EndOfLife => return,
+    };
+    let above: Vec<u32> = (keep..ftl.exported()).collect();
+    ftl.trim(&above);
+    oracle.mapped.retain(|page| *page < keep);
+    if let Demand::ExportAtMost(_) = demand {
+        ftl.shrink_to(keep);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_commands_agree_with_the_oracle(drive in drive(), commands in prop::collection::vec(command(), 1..60)) {
+        let mut ftl = build(&drive);
+        let mut oracle = Oracle::default();
+        for command in commands {
+            let page = |raw: u16| u32::from(raw) % ftl.exported().max(1);
+            let alive = match &command {
+                Command::Write(pages) => write(&mut ftl, &mut oracle, pages),
+                Command::Trim(raw) => {
+                    let page = page(*raw);
+                    ftl.trim(&[page]);
+                    oracle.mapped.remove(&page);
+                    true
+                }
+                Command::Read(raw) => {
+                    let page = page(*raw);
+                    let before = ftl.counters().host_units_read_unmapped;
+                    ftl.read(&[page]);
+                    let missing = ftl.counters().host_units_read_unmapped - before;
+                    prop_assert_eq!(missing == 0, oracle.mapped.contains(&page));
+                    true
+                }
+            };
+            oracle.agrees(&ftl);
+            if !alive {
+                break;
+            }
+        }
+    }
+}
