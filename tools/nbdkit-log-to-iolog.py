@@ -29,8 +29,7 @@ def actions(name: str, fields: dict[str, str]) -> list[str]:
 
 
 def convert(log, skip: int, out) -> None:
-    """Write the requests of `log` after its first `skip` lines to `out`."""
-    out.write("fio version 3 iolog\n0 device add\n0 device open\n")
+    """Write the requests of `log` after its first `skip` lines to `out`; nothing if there are none."""
     first = None
     now = 0
     for number, line in enumerate(log, start=1):
@@ -45,11 +44,15 @@ def convert(log, skip: int, out) -> None:
         if not call:
             continue
         time = datetime.datetime.fromisoformat(line[:STAMP_LENGTH])
-        first = first or time
+        if first is None:
+            first = time
+            out.write("fio version 3 iolog\n0 device add\n0 device open\n")
         elapsed = (time - first) // datetime.timedelta(microseconds=RESOLUTION_US)
         # Threads may log out of order by a few microseconds.
         now = max(now, elapsed * RESOLUTION_US)
         fields = dict(field.split("=") for field in call["fields"].split())
+        if call["name"] != "Flush" and not {"offset", "count"} <= fields.keys():
+            raise ValueError(f"line {number} is a request without offset or count")
         for action in actions(call["name"], fields):
             out.write(f"{now} device {action}\n")
     if first is None:
@@ -65,7 +68,10 @@ def main() -> int:
     try:
         with open(arguments.log, encoding="ascii", errors="replace") as log:
             convert(log, arguments.skip_lines, sys.stdout)
-    except (OSError, ValueError, KeyError) as error:
+    except OSError as error:
+        print(f"nbdkit-log-to-iolog: {arguments.log}: {error.strerror}", file=sys.stderr)
+        return 2
+    except ValueError as error:
         print(f"nbdkit-log-to-iolog: {arguments.log}: {error}", file=sys.stderr)
         return 2
     return 0
