@@ -1,45 +1,57 @@
 # wane: `make demo` and `make test` are all one needs; `make help` lists the rest.
 
 CARGO ?= cargo
+PYTHON ?= python3
 RUST_MINIMUM := 1.90
+WANE := $(CARGO) run --release --locked -q -p wane-cli --bin wane --
+MDBOOK_ROOT := target/tools
 
-.PHONY: help demo test lint bench doc claims install tools
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench claims doc install toolchain python
 
 help: ## List the targets
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1@/' | awk -F@ '{ printf "%-16s%s\n", $$1, $$2 }'
 
-tools:
-	@command -v $(CARGO) >/dev/null || { echo "make: cargo is missing; install a stable Rust toolchain with rustup (https://rustup.rs)" >&2; exit 2; }
-	@command -v cc >/dev/null || { echo "make: a C compiler is missing; install gcc or clang with your system's packages" >&2; exit 2; }
-	@version=$$(rustc --version | cut -d' ' -f2); lowest=$$(printf '%s\n%s\n' $(RUST_MINIMUM) "$$version" | sort -V | head -n 1); \
-	  [ "$$lowest" = "$(RUST_MINIMUM)" ] || { echo "make: rustc $$version is too old; $(RUST_MINIMUM) is needed: rustup update stable" >&2; exit 2; }
+toolchain:
+	@command -v $(CARGO) >/dev/null || { echo "make: cargo is missing; install a stable Rust toolchain with rustup from https://rustup.rs" >&2; exit 2; }
+	@command -v rustc >/dev/null || { echo "make: rustc is missing; install a stable Rust toolchain with rustup from https://rustup.rs" >&2; exit 2; }
+	@command -v cc >/dev/null || { echo "make: a C compiler (cc) is missing; install gcc or clang, on Debian: apt-get install gcc libc6-dev" >&2; exit 2; }
+	@rustc --version | awk -v least=$(RUST_MINIMUM) '{ split($$2, have, "."); split(least, want, "."); \
+	  if (have[1] * 1000 + have[2] < want[1] * 1000 + want[2]) { \
+	    print "make: rustc " $$2 " is too old, " least " is needed: rustup update stable" > "/dev/stderr"; exit 2 } }'
 
-demo: tools ## Build, age one drive three ways under a recorded trace, and say where the report lies
-	@$(CARGO) run --release --locked -q -p wane-cli --bin wane -- demo --out out/demo
+python:
+	@command -v $(PYTHON) >/dev/null || { echo "make: python3 is missing; on Debian: apt-get install python3" >&2; exit 2; }
 
-test: tools ## Run all tests; WANE_TEST_DATA names a folder of real traces
+demo: toolchain ## Build, age one drive three ways under a recorded trace, and say where the report lies
+	@$(CARGO) build --release --locked -p wane-cli --bin wane
+	@$(WANE) demo --out out/demo
+
+test: toolchain python ## Run all tests; WANE_TEST_DATA names a folder of real traces
+	$(PYTHON) -m unittest discover tools
 	$(CARGO) test --workspace --locked
 
-lint: tools ## Check formatting and lints; warnings are errors
-	@$(CARGO) fmt --version >/dev/null 2>&1 || { echo "make: rustfmt is missing; rustup component add rustfmt" >&2; exit 2; }
-	@$(CARGO) clippy --version >/dev/null 2>&1 || { echo "make: clippy is missing; rustup component add clippy" >&2; exit 2; }
+lint: toolchain ## Check formatting and lints; warnings are errors
+	@$(CARGO) fmt --version >/dev/null 2>&1 || { echo "make: rustfmt is missing: rustup component add rustfmt" >&2; exit 2; }
+	@$(CARGO) clippy --version >/dev/null 2>&1 || { echo "make: clippy is missing: rustup component add clippy" >&2; exit 2; }
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-bench: tools ## Measure the write path against the machine's own ceiling: one JSON object a line
+bench: toolchain ## Measure against the machine's own ceiling, about ten minutes; one JSON object a line
 	$(CARGO) bench --locked -p wane-ftl --bench write_path -- 8g 256g
 
-claims: tools ## Run every published claim and write docs/claims.md
-	$(CARGO) run --release --locked -q -p wane-cli --bin wane -- reproduce --write docs/claims.md --figures out/claims
+claims: toolchain ## Run every published claim, about twenty minutes, and write docs/claims.md
+	$(WANE) reproduce --write docs/claims.md --figures out/claims
 
-doc: tools ## Build the book into book/ and the API documentation into target/doc
-	mkdir -p docs/src/generated
-	$(CARGO) run --locked -q -p wane-cli --bin wane -- manual > docs/src/generated/manual.md
-	$(CARGO) run --locked -q -p wane-cli --bin wane -- policies --pages > docs/src/generated/policies.md
+doc: toolchain ## Build the book into book/ and the API documentation into target/doc
+	@command -v mdbook >/dev/null || [ -x $(MDBOOK_ROOT)/bin/mdbook ] || $(CARGO) install mdbook --locked --root $(MDBOOK_ROOT)
+	@[ -f docs/claims.md ] || { echo "make: docs/claims.md is missing; make claims writes it" >&2; exit 2; }
+	@mkdir -p docs/src/generated
+	$(WANE) manual > docs/src/generated/manual.md
+	$(WANE) policies --pages > docs/src/generated/policies.md
 	cp docs/claims.md docs/src/generated/claims.md
-	@command -v mdbook >/dev/null || [ -x target/tools/bin/mdbook ] || $(CARGO) install mdbook --locked --root target/tools
-	PATH="$$PATH:target/tools/bin" mdbook build docs
+	PATH="$$PATH:$(MDBOOK_ROOT)/bin" mdbook build docs
 	$(CARGO) doc --workspace --locked --no-deps
 
-install: tools ## Install the wane command
+install: toolchain ## Install the wane command with cargo
 	$(CARGO) install --locked --path crates/cli

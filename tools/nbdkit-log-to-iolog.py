@@ -43,6 +43,9 @@ def convert(log, skip: int, out) -> None:
         call = CALL.match(text)
         if not call:
             continue
+        fields = dict(field.split("=") for field in call["fields"].split())
+        if call["name"] != "Flush" and not {"offset", "count"} <= fields.keys():
+            raise ValueError(f"line {number} is a request without offset or count")
         time = datetime.datetime.fromisoformat(line[:STAMP_LENGTH])
         if first is None:
             first = time
@@ -50,9 +53,6 @@ def convert(log, skip: int, out) -> None:
         elapsed = (time - first) // datetime.timedelta(microseconds=RESOLUTION_US)
         # Threads may log out of order by a few microseconds.
         now = max(now, elapsed * RESOLUTION_US)
-        fields = dict(field.split("=") for field in call["fields"].split())
-        if call["name"] != "Flush" and not {"offset", "count"} <= fields.keys():
-            raise ValueError(f"line {number} is a request without offset or count")
         for action in actions(call["name"], fields):
             out.write(f"{now} device {action}\n")
     if first is None:

@@ -108,7 +108,7 @@ fn start_iolog(waiting: &mut Vec<Request>, timed: bool, out: &mut dyn Write) -> 
 
 fn iolog(request: &Request, timed: bool, out: &mut dyn Write) -> std::io::Result<()> {
     if timed {
-        write!(out, "{} ", request.at / 1_000_000)?;
+        write!(out, "{} ", request.at / 1000)?;
     }
     let action = match request.op {
         Op::Read => "read",

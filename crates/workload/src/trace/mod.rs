@@ -129,7 +129,7 @@ impl Format {
         match self {
             Self::Compact => "wane's compact binary form",
             Self::FioIolog2 => "FILE ACTION OFFSET LENGTH, in bytes",
-            Self::FioIolog3 => "MILLISECONDS FILE ACTION OFFSET LENGTH, in bytes",
+            Self::FioIolog3 => "MICROSECONDS FILE ACTION OFFSET LENGTH, in bytes",
             Self::Blkparse => "MAJ,MIN CPU SEQ SECONDS PID ACTION RWBS SECTOR + SECTORS [PROCESS]",
             Self::Blktrace => "binary events of 48 bytes and their payload",
             Self::Mqsim | Self::Ssdsim => "NANOSECONDS DEVICE SECTOR SECTORS OP, with 1 for a read and 0 for a write",

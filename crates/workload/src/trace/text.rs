@@ -260,7 +260,7 @@ fn fio(line: &[u8], timed: Timed) -> Line {
     let parsed = (|| {
         let mut words = Words(line);
         let at = match timed {
-            Timed::Yes => Some(whole(words.next()?)?.checked_mul(1_000_000)?),
+            Timed::Yes => Some(whole(words.next()?)?.checked_mul(1000)?),
             Timed::No => None,
         };
         let device = device(words.next()?);
