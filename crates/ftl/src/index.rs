@@ -1,14 +1,16 @@
 //! The victim index: every closed block of a domain, ready for any policy's question.
 //!
 //! Blocks lie in buckets by their number of valid units. With [`Order::Entry`] a bucket is an intrusive list with a
-//! sentinel, so that moving a block after an invalidation is a handful of stores; the other orders keep a heap per
-//! bucket with lazy deletion. Beside the buckets stand all closed blocks in closing order, and densely for draws.
+//! sentinel, so that moving a block after an invalidation is a handful of stores; with [`Order::Closing`] it is a set of
+//! bits ([`ClosingOrder`]), and with [`Order::Wear`] a heap with lazy deletion. Beside the buckets stand all closed
+//! blocks in closing order, and densely for draws.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use wane_units::BlockId;
 
+use crate::closing::ClosingOrder;
 use crate::policies::victim::{IndexSpec, Order};
 use crate::table::prefetch;
 
@@ -48,6 +50,7 @@ pub struct VictimIndex {
     units_per_block: u32,
     /// One a block, then one sentinel a bucket.
     records: Vec<Record>,
+    closing: Option<ClosingOrder>,
     heaps: Vec<BinaryHeap<Key>>,
     keys: Vec<u64>,
     closed_at: Vec<u64>,
@@ -76,13 +79,14 @@ impl VictimIndex {
             let record = &mut records[sentinel as usize];
             (record.previous, record.next) = (sentinel, sentinel);
         }
-        let keyed = spec.order != Order::Entry;
+        let keyed = spec.order == Order::Wear;
         Self {
             spec,
             first,
             blocks,
             units_per_block,
             records,
+            closing: (spec.order == Order::Closing).then(|| ClosingOrder::new(blocks, sentinels)),
             heaps: if keyed { vec![BinaryHeap::new(); sentinels as usize] } else { Vec::new() },
             keys: if keyed { vec![0; blocks as usize] } else { Vec::new() },
             closed_at: vec![0; blocks as usize],
@@ -157,6 +161,9 @@ impl VictimIndex {
             self.records[previous as usize].next = next;
             self.records[next as usize].previous = previous;
             self.append(local, valid);
+        } else if let Some(closing) = &mut self.closing {
+            closing.leave(local, valid + 1);
+            closing.enter(local, valid);
         } else {
             self.leave_heap(valid + 1);
             self.enter_heap(local, valid);
@@ -185,7 +192,7 @@ impl VictimIndex {
         self.closed_at[local as usize] = now;
         match self.spec.order {
             Order::Entry => {}
-            Order::Closing => self.keys[local as usize] = now,
+            Order::Closing => self.closing.iter_mut().for_each(|closing| closing.close(local, now)),
             Order::Wear => self.keys[local as usize] = u64::from(erase_count),
         }
         self.positions[local as usize] = self.closed.len() as u32;
@@ -211,10 +218,15 @@ impl VictimIndex {
             if self.spec.order == Order::Entry {
                 self.records[previous as usize].next = next;
                 self.records[next as usize].previous = previous;
+            } else if let Some(closing) = &mut self.closing {
+                closing.leave(local, valid);
             } else {
                 self.leave_heap(valid);
             }
             self.raise_lowest();
+        }
+        if let Some(closing) = &mut self.closing {
+            closing.open(local);
         }
         self.sequences[local as usize] = 0;
         let position = self.positions[local as usize] as usize;
@@ -253,7 +265,11 @@ impl VictimIndex {
         if self.spec.order == Order::Entry {
             return self.block_at(self.records[(self.blocks + valid) as usize].next);
         }
-        self.heaps[valid as usize].peek().map(|Reverse((_, local))| BlockId(self.first + local))
+        let local = match &self.closing {
+            Some(closing) => closing.first(valid),
+            None => self.heaps[valid as usize].peek().map(|Reverse((_, local))| *local),
+        };
+        local.map(|local| BlockId(self.first + local))
     }
 
     /// The block that came last to a bucket; `None` unless the order is [`Order::Entry`].
@@ -301,7 +317,8 @@ impl VictimIndex {
     fn has(&self, valid: u32) -> bool {
         match self.spec.order {
             Order::Entry => self.records[(self.blocks + valid) as usize].next < self.blocks,
-            Order::Closing | Order::Wear => self.counts[valid as usize] > 0,
+            Order::Closing => self.closing.as_ref().is_some_and(|closing| closing.has(valid)),
+            Order::Wear => self.counts[valid as usize] > 0,
         }
     }
 
@@ -313,6 +330,8 @@ impl VictimIndex {
         self.lowest = self.lowest.min(valid);
         if self.spec.order == Order::Entry {
             self.append(local, valid);
+        } else if let Some(closing) = &mut self.closing {
+            closing.enter(local, valid);
         } else {
             self.enter_heap(local, valid);
         }

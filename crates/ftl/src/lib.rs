@@ -4,6 +4,7 @@
 //! the dissertation (000) ch. 3-4 and the released FTLSim for the device model.
 
 mod check;
+mod closing;
 mod config;
 mod counters;
 mod domain;

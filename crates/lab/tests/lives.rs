@@ -16,26 +16,56 @@ const LIVES: [(&str, &str); 13] = [
     ("greedy-uniform", "[workload]\npattern = 'uniform'\n[until]\ndrive-writes = 4"),
     ("pwl-to-the-end", "[ftl]\nwear-leveling = 'pwl'\n[workload]\npattern = 'hot-cold'\n[until]\nend-of-life = true"),
     ("dual-pool", "[ftl]\nwear-leveling = 'dual-pool'\n[workload]\npattern = 'hot-cold'\n[until]\nend-of-life = true"),
-    ("obp-variant", "[ftl]\nwear-leveling = 'obp'\ncapacity = 'variant'\n[workload]\nstandin = 'rad-be'\n[until]\nend-of-life = true"),
-    ("hot-cold-swap", "[ftl]\nwear-leveling = 'hot-cold-swap'\n[workload]\npattern = 'zipf'\n[until]\ndrive-writes = 12"),
-    ("variance", "[ftl]\nwear-leveling = { policy = 'variance', threshold = 0.9 }\n[workload]\npattern = 'jesd219'\nfootprint = '20 \
-                  %'\n[until]\nend-of-life = true"),
-    ("graceful", "[ftl]\ncapacity = { policy = 'variant', shrink = 'graceful' }\n[workload]\nstandin = 'dap-ps'\n[until]\nend-of-life \
-                  = true"),
-    ("relocation-bound", "[ftl]\ncapacity = { policy = 'variant', shrink = 'graceful', relocation-bound = '1 MiB' }\n[workload]\nstandin \
-                          = 'dap-ps'\n[until]\nend-of-life = true"),
-    ("cost-benefit-separate", "[ftl]\ngc = 'cost-benefit'\nfrontiers = 'separate'\n[workload]\npattern = 'hot-cold'\n[until]\n\
-                               drive-writes = 5"),
-    ("d-choices-dies", "[drive]\nchannels = 2\ndies-per-channel = 2\n[ftl]\ngc = { policy = 'd-choices', d = 2.5 }\ndomain = 'die'\n\
-                        [until]\ndrive-writes = 5"),
-    ("windowed-superblocks", "[drive]\nchannels = 2\nplanes-per-die = 2\n[ftl]\ngc = { policy = 'windowed-greedy', window = 40 }\nunit = \
-                              'superblock'\ngc-reserve = 3\n[until]\ndrive-writes = 5"),
-    ("fine-mapping-mixed", "[drive]\npage-size = '16 KiB'\nmapping-unit = '4 KiB'\n[ftl]\ngc = 'fifo'\n[precondition]\nfill = '50 %'\n\
+    (
+        "obp-variant",
+        "[ftl]\nwear-leveling = 'obp'\ncapacity = 'variant'\n[workload]\nstandin = 'rad-be'\n[until]\nend-of-life = true",
+    ),
+    (
+        "hot-cold-swap",
+        "[ftl]\nwear-leveling = 'hot-cold-swap'\n[workload]\npattern = 'zipf'\n[until]\ndrive-writes = 12",
+    ),
+    (
+        "variance",
+        "[ftl]\nwear-leveling = { policy = 'variance', threshold = 0.9 }\n[workload]\npattern = 'jesd219'\nfootprint = '20 \
+                  %'\n[until]\nend-of-life = true",
+    ),
+    (
+        "graceful",
+        "[ftl]\ncapacity = { policy = 'variant', shrink = 'graceful' }\n[workload]\nstandin = 'dap-ps'\n[until]\nend-of-life \
+                  = true",
+    ),
+    (
+        "relocation-bound",
+        "[ftl]\ncapacity = { policy = 'variant', shrink = 'graceful', relocation-bound = '1 MiB' }\n[workload]\nstandin \
+                          = 'dap-ps'\n[until]\nend-of-life = true",
+    ),
+    (
+        "cost-benefit-separate",
+        "[ftl]\ngc = 'cost-benefit'\nfrontiers = 'separate'\n[workload]\npattern = 'hot-cold'\n[until]\n\
+                               drive-writes = 5",
+    ),
+    (
+        "d-choices-dies",
+        "[drive]\nchannels = 2\ndies-per-channel = 2\n[ftl]\ngc = { policy = 'd-choices', d = 2.5 }\ndomain = 'die'\n\
+                        [until]\ndrive-writes = 5",
+    ),
+    (
+        "windowed-superblocks",
+        "[drive]\nchannels = 2\nplanes-per-die = 2\n[ftl]\ngc = { policy = 'windowed-greedy', window = 40 }\nunit = \
+                              'superblock'\ngc-reserve = 3\n[until]\ndrive-writes = 5",
+    ),
+    (
+        "fine-mapping-mixed",
+        "[drive]\npage-size = '16 KiB'\nmapping-unit = '4 KiB'\n[ftl]\ngc = 'fifo'\n[precondition]\nfill = '50 %'\n\
                             [workload]\npattern = 'hybrid'\nread-share = 0.4\ntrim-share = 0.1\nrequest-size = '8 KiB'\n[until]\n\
-                            requests = 60000"),
-    ("phases-and-mixtures", "[ftl]\ngc = 'random'\n[[phase]]\nworkload = { pattern = 'sequential' }\nuntil = { drive-writes = 1 }\n\
+                            requests = 60000",
+    ),
+    (
+        "phases-and-mixtures",
+        "[ftl]\ngc = 'random'\n[[phase]]\nworkload = { pattern = 'sequential' }\nuntil = { drive-writes = 1 }\n\
                              [[phase]]\nworkload = { mix = [{ share = 0.7, pattern = 'uniform' }, { share = 0.3, standin = 'wbs' }] }\n\
-                             until = { drive-writes = 3 }"),
+                             until = { drive-writes = 3 }",
+    ),
 ];
 
 fn scenario(name: &str, text: &str) -> Scenario {
@@ -63,13 +93,23 @@ fn lives_are_as_they_were() {
         let summary = &result.summary;
         let erases = &summary.wear.erase_count;
         let _ = writeln!(text, "{name} ({})", summary.scenario.hash);
-        let _ = writeln!(text, "  end {} {:?} at {:.6}", summary.end.reason.name(), summary.end.cause, summary.end.at_drive_writes);
+        let _ = writeln!(
+            text,
+            "  end {} {:?} at {:.6}",
+            summary.end.reason.name(),
+            summary.end.cause,
+            summary.end.at_drive_writes
+        );
         let _ = writeln!(
             text,
             "  host {} read {} unmapped {} trimmed {}",
-            summary.host.pages_written, summary.host.pages_read, summary.host.pages_read_unmapped, summary.host.pages_trimmed
+            summary.host.pages_written,
+            summary.host.pages_read,
+            summary.host.pages_read_unmapped,
+            summary.host.pages_trimmed
         );
-        let _ = writeln!(text, "  programmed {:?} in {}", summary.flash.pages_programmed, summary.flash.program_operations);
+        let _ =
+            writeln!(text, "  programmed {:?} in {}", summary.flash.pages_programmed, summary.flash.program_operations);
         let _ = writeln!(
             text,
             "  erases {:?}, least {} median {} most {} sd {:.6}",
@@ -102,7 +142,8 @@ fn figures_of_a_life_add_up() {
     for (name, toml) in LIVES {
         let result = live(&scenario(name, toml));
         let programmed = &result.summary.flash.pages_programmed;
-        let causes = programmed.host + programmed.gc + programmed.wear_leveling + programmed.file_system + programmed.padding;
+        let causes =
+            programmed.host + programmed.gc + programmed.wear_leveling + programmed.file_system + programmed.padding;
         assert_eq!(programmed.total, causes, "{name}");
         assert_eq!(programmed.host, result.summary.host.pages_written, "{name}");
         let retired = result.blocks.iter().filter(|block| block.state.name() == "retired").count() as u64;

@@ -68,6 +68,8 @@ pub struct Finding {
     pub verdict: Verdict,
     /// What one should know; the reason where it differs.
     pub note: String,
+    /// The figures behind it as a Markdown table, or nothing.
+    pub table: String,
 }
 
 /// One published claim.
@@ -201,6 +203,9 @@ pub fn page(rows: &[(&Claim, Finding)]) -> String {
         if !finding.note.is_empty() {
             let _ = writeln!(text, "- note: {}", finding.note);
         }
+        if !finding.table.is_empty() {
+            let _ = write!(text, "\n{}", finding.table);
+        }
     }
     text
 }
@@ -231,7 +236,7 @@ mod tests {
     #[test]
     fn verdicts_are_read_back_from_the_page() {
         let claims = claims();
-        let finding = |verdict| Finding { ours: "1".into(), verdict, note: "why".into() };
+        let finding = |verdict| Finding { ours: "1".into(), verdict, note: "why".into(), table: String::new() };
         let rows = [(&claims[0], finding(Verdict::Agrees)), (&claims[1], finding(Verdict::Differs))];
         let read = verdicts(&page(&rows));
         let want = [("WL1".to_owned(), "agrees".to_owned()), ("WL2".to_owned(), "differs".to_owned())];

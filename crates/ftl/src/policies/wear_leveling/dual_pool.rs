@@ -7,14 +7,21 @@ use super::order::CountOrder;
 use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
 use crate::policies::{BlockEvent, Builtin, EraseCause, Setting};
 
+const COLD: usize = 0;
+const HOT: usize = 1;
+
 /// See [`Builtin::PAGE`].
 #[derive(Debug)]
 pub struct DualPool {
     threshold: u32,
     first: u32,
     blocks: Vec<Block>,
-    hot: Pool,
-    cold: Pool,
+    /// The closed blocks of the cold and the hot pool by erases.
+    closed: [CountOrder; 2],
+    /// The blocks of the hot pool by erases.
+    hot: [CountOrder; 1],
+    /// The blocks of the cold and the hot pool by effective erases.
+    effective: [CountOrder; 2],
     /// The pools are resized once for each host write; the clock when that was last done.
     resized_at: u64,
     /// A swap was made, and the resizes that follow it have not been.
@@ -31,12 +38,29 @@ struct Block {
     effective: u32,
 }
 
-/// One pool's blocks: the closed ones by erases, and all of them by erases and by effective erases.
-#[derive(Debug, Default)]
-struct Pool {
-    closed: CountOrder,
-    erases: CountOrder,
-    effective: CountOrder,
+/// Where a block stands in a pair of orders, and its count there.
+type Entry = Option<(usize, u32)>;
+
+/// Where it stands in all three: closed, hot, effective.
+fn entries(block: Block) -> [Entry; 3] {
+    let pool = usize::from(block.hot);
+    [
+        (block.closed && !block.retired).then_some((pool, block.erases)),
+        (block.hot && !block.retired).then_some((0, block.erases)),
+        (!block.retired).then_some((pool, block.effective)),
+    ]
+}
+
+fn shift(orders: &mut [CountOrder], id: BlockId, before: Entry, after: Entry) {
+    if before == after {
+        return;
+    }
+    if let Some((order, count)) = before {
+        orders[order].remove(id, count);
+    }
+    if let Some((order, count)) = after {
+        orders[order].insert(id, count);
+    }
 }
 
 /// Parameters of [`DualPool`].
@@ -86,35 +110,19 @@ impl BuiltinWearLevel for DualPool {
             threshold: params.threshold,
             first: setting.blocks.start,
             blocks: Vec::with_capacity(setting.blocks.len()),
-            hot: Pool::default(),
-            cold: Pool::default(),
+            closed: Default::default(),
+            hot: Default::default(),
+            effective: Default::default(),
             resized_at: 0,
             swapped: false,
         };
         for block in setting.blocks.clone() {
             let hot = setting.stream.bits() >> 63 == 1;
-            policy.blocks.push(Block { hot, closed: false, retired: false, erases: 0, effective: 0 });
-            policy.pool(hot).add(BlockId(block), Block { hot, closed: false, retired: false, erases: 0, effective: 0 });
+            let new = Block { hot, closed: false, retired: false, erases: 0, effective: 0 };
+            policy.blocks.push(new);
+            policy.enter(BlockId(block), [None; 3], entries(new));
         }
         policy
-    }
-}
-
-impl Pool {
-    fn add(&mut self, id: BlockId, block: Block) {
-        self.erases.insert(id, block.erases);
-        self.effective.insert(id, block.effective);
-        if block.closed {
-            self.closed.insert(id, block.erases);
-        }
-    }
-
-    fn take(&mut self, id: BlockId, block: Block) {
-        self.erases.remove(id, block.erases);
-        self.effective.remove(id, block.effective);
-        if block.closed {
-            self.closed.remove(id, block.erases);
-        }
     }
 }
 
@@ -129,26 +137,23 @@ impl DualPool {
         (mean(true), mean(false))
     }
 
-    fn pool(&mut self, hot: bool) -> &mut Pool {
-        if hot { &mut self.hot } else { &mut self.cold }
+    /// Changes a block's entry and keeps the orders true.
+    fn change(&mut self, id: BlockId, change: impl FnOnce(&mut Block)) {
+        let block = &mut self.blocks[(id.0 - self.first) as usize];
+        let before = entries(*block);
+        change(block);
+        let after = entries(*block);
+        self.enter(id, before, after);
     }
 
-    /// Changes a block's entry and keeps its pool's orders true.
-    fn change(&mut self, id: BlockId, change: impl FnOnce(&mut Block)) {
-        let index = (id.0 - self.first) as usize;
-        let before = self.blocks[index];
-        if !before.retired {
-            self.pool(before.hot).take(id, before);
-        }
-        change(&mut self.blocks[index]);
-        let after = self.blocks[index];
-        if !after.retired {
-            self.pool(after.hot).add(id, after);
-        }
+    fn enter(&mut self, id: BlockId, before: [Entry; 3], after: [Entry; 3]) {
+        shift(&mut self.closed, id, before[0], after[0]);
+        shift(&mut self.hot, id, before[1], after[1]);
+        shift(&mut self.effective, id, before[2], after[2]);
     }
 
     fn swap(&mut self) -> Option<Action> {
-        let ((hot, most), (cold, least)) = (self.hot.closed.most()?, self.cold.closed.least()?);
+        let ((hot, most), (cold, least)) = (self.closed[HOT].most()?, self.closed[COLD].least()?);
         (most > least + self.threshold).then_some(Action::Exchange { hot, cold })
     }
 
@@ -160,7 +165,7 @@ impl DualPool {
     }
 
     fn resize_cold(&mut self) -> Option<BlockId> {
-        let ((most, high), (_, low)) = (self.cold.effective.most()?, self.hot.effective.least()?);
+        let ((most, high), (_, low)) = (self.effective[COLD].most()?, self.effective[HOT].least()?);
         if high <= low + self.threshold {
             return None;
         }
@@ -169,7 +174,7 @@ impl DualPool {
     }
 
     fn resize_hot(&mut self) -> Option<BlockId> {
-        let ((_, high), (least, low)) = (self.hot.erases.most()?, self.hot.erases.least()?);
+        let ((_, high), (least, low)) = (self.hot[0].most()?, self.hot[0].least()?);
         if high - low <= 2 * self.threshold {
             return None;
         }

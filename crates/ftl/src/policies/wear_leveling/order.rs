@@ -7,32 +7,41 @@ use wane_units::BlockId;
 /// A set of blocks ordered by a count each. Of equal counts the lower block id comes first from both ends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CountOrder {
-    by_count: BTreeSet<(u32, u32)>,
+    /// Count above block in one word: compared at once.
+    by_count: BTreeSet<u64>,
 }
 
 impl CountOrder {
     /// Adds a block with its count.
     pub(crate) fn insert(&mut self, block: BlockId, count: u32) {
-        let new = self.by_count.insert((count, block.0));
+        let new = self.by_count.insert(pack(count, block));
         debug_assert!(new, "block {block} is added once");
     }
 
     /// Takes a block out; `count` is the one it was added with.
     pub(crate) fn remove(&mut self, block: BlockId, count: u32) {
-        let found = self.by_count.remove(&(count, block.0));
+        let found = self.by_count.remove(&pack(count, block));
         debug_assert!(found, "block {block} is in the order with count {count}");
     }
 
     /// The block with the lowest count.
     pub(crate) fn least(&self) -> Option<(BlockId, u32)> {
-        self.by_count.first().map(|(count, block)| (BlockId(*block), *count))
+        self.by_count.first().copied().map(unpack)
     }
 
     /// The block with the highest count.
     pub(crate) fn most(&self) -> Option<(BlockId, u32)> {
-        let (highest, _) = self.by_count.last()?;
-        self.by_count.range((*highest, 0)..).next().map(|(count, block)| (BlockId(*block), *count))
+        let (_, highest) = unpack(*self.by_count.last()?);
+        self.by_count.range(pack(highest, BlockId(0))..).next().copied().map(unpack)
     }
+}
+
+fn pack(count: u32, block: BlockId) -> u64 {
+    u64::from(count) << 32 | u64::from(block.0)
+}
+
+fn unpack(entry: u64) -> (BlockId, u32) {
+    (BlockId(entry as u32), (entry >> 32) as u32)
 }
 
 #[cfg(test)]
