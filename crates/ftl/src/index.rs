@@ -161,7 +161,15 @@ impl VictimIndex {
             self.records[previous as usize].next = next;
             self.records[next as usize].previous = previous;
             self.append(local, valid);
-        } else if let Some(closing) = &mut self.closing {
+        } else {
+            self.lower(local, valid);
+        }
+    }
+
+    /// Moves a block to the bucket below in the orders that are not a list. Apart, so that greedy's path stays short.
+    #[inline(never)]
+    fn lower(&mut self, local: u32, valid: u32) {
+        if let Some(closing) = &mut self.closing {
             closing.leave(local, valid + 1);
             closing.enter(local, valid);
         } else {
