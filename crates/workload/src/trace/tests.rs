@@ -5,7 +5,10 @@ use std::io::{Cursor, Write};
 /// later.
 const SAMPLES: [(Format, &str); 12] = [
     (Format::FioIolog2, "fio version 2 iolog\nf add\nf open\nf read 51200 4096\nf write 102400 8192\nf close\n"),
-    (Format::FioIolog3, "fio version 3 iolog\n0 f add\n0 f open\n10000 f read 51200 4096\n510000 f write 102400 8192\n"),
+    (
+        Format::FioIolog3,
+        "fio version 3 iolog\n0 f add\n0 f open\n10000 f read 51200 4096\n510000 f write 102400 8192\n",
+    ),
     (
         Format::Blkparse,
         "  8,0    1        1     0.000000000   123  Q   R 100 + 8 [cat]\n  8,0    1        2     0.000000001   123  D   R 100 + 8 \
