@@ -32,10 +32,8 @@ pub const INTERRUPTED: i32 = 130;
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
-        eprintln!(
-            "wane: internal error{place}: {}; please report it with the command you ran",
-            output::panic_text(panic)
-        );
+        let what = output::panic_text(panic);
+        output::tell(&format!("wane: internal error{place}: {what}; please report it with the command you ran"));
     }));
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,

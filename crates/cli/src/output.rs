@@ -30,7 +30,7 @@ impl Failure {
     pub(crate) fn report(&self) -> i32 {
         match self {
             Self::ClosedPipe => return DONE,
-            Self::Wrong(sentence) => eprintln!("wane: {sentence}"),
+            Self::Wrong(sentence) => tell(&format!("wane: {sentence}")),
             Self::Scenario(error) => report_scenario(error),
         }
         WRONG
@@ -45,7 +45,7 @@ impl From<ScenarioError> for Failure {
 
 /// On a terminal the place is drawn under its sentence.
 fn report_scenario(error: &ScenarioError) {
-    eprintln!("wane: {error}");
+    tell(&format!("wane: {error}"));
     let Some(span) = error.span.clone().filter(|_| io::stderr().is_terminal()) else { return };
     let label = LabeledSpan::at(span, error.message.clone());
     let diagnostic = MietteDiagnostic::new(error.key.clone()).with_severity(Severity::Error).with_label(label);
@@ -58,8 +58,13 @@ fn report_scenario(error: &ScenarioError) {
     };
     let mut drawn = String::new();
     if GraphicalReportHandler::new_themed(theme).render_report(&mut drawn, report.as_ref()).is_ok() {
-        eprint!("{drawn}");
+        tell(drawn.trim_end());
     }
+}
+
+/// Says a line on stderr. Where nobody listens nothing is said: that is no reason to fail.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// Prints text to stdout.

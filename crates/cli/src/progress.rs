@@ -9,6 +9,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wane_lab::progress::{Stopwatch, Throttle};
 use wane_lab::run::Step;
 
+use crate::output::tell;
+
 /// Shows how far a run is.
 pub(crate) struct Progress {
     label: String,
@@ -19,6 +21,9 @@ pub(crate) struct Progress {
 }
 
 const BAR_STEPS: u64 = 1000;
+
+/// The time left is not guessed from less than this share of a run.
+const DONE_LEAST: f64 = 0.01;
 
 impl Progress {
     /// Progress of what `label` names; silent with `quiet`.
@@ -42,7 +47,8 @@ impl Progress {
         if !self.throttle.ready() {
             return;
         }
-        let left = step.done.and_then(|done| self.stopwatch.left(done)).map(|left| format!(", {} left", short(left)));
+        let known = step.done.filter(|done| *done >= DONE_LEAST);
+        let left = known.and_then(|done| self.stopwatch.left(done)).map(|left| format!(", {} left", short(left)));
         let stage = if step.preconditioning {
             "preconditioning".to_owned()
         } else {
@@ -53,16 +59,21 @@ impl Progress {
             bar.set_position((step.done.unwrap_or(0.0) * BAR_STEPS as f64) as u64);
             bar.set_message(text);
         } else if self.lines {
-            eprintln!("{}: {text}", self.label);
+            tell(&format!("{}: {text}", self.label));
         }
     }
 
-    /// Says a line now, between steps.
-    pub(crate) fn say(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| eprintln!("{text}")),
-            None if self.lines => eprintln!("{text}"),
-            None => {}
+    /// Of several runs one has finished: how many have, of how many, and what to say of it.
+    pub(crate) fn say(&mut self, finished: usize, all: usize, what: &str) {
+        let done = finished as f64 / all as f64;
+        let left = self.stopwatch.left(done).map(|left| format!(", {} left", short(left))).unwrap_or_default();
+        let text = format!("[{finished}/{all}] {what}");
+        if let Some(bar) = &self.bar {
+            bar.suspend(|| tell(&text));
+            bar.set_position((done * BAR_STEPS as f64) as u64);
+            bar.set_message(left.trim_start_matches(", ").to_owned());
+        } else if self.lines && self.throttle.ready() {
+            tell(&format!("{}: {text}{left}", self.label));
         }
     }
 

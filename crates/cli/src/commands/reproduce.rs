@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::sync::Mutex;
 
 use wane_lab::reproduce::{Claim, Finding, Runs, claims, page, verdicts};
 
 use crate::args::ReproduceArguments;
-use crate::output::{Failure, print, write_file};
+use crate::output::{Failure, print, tell, write_file};
 use crate::progress::{Progress, stop_flag};
 use crate::{DIFFERS, DONE, INTERRUPTED};
 
@@ -23,9 +24,12 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
         std::fs::create_dir_all(folder).map_err(|error| Failure::wrong(format!("{}: {error}", folder.display())))?;
     }
     let stop = stop_flag();
-    let progress = Progress::new("reproduce", arguments.quiet);
-    let runs = Runs::of(&chosen, &stop, &|done, all, name| progress.say(&format!("[{done}/{all}] {name}")));
-    progress.finish();
+    let progress = Mutex::new(Progress::new("reproduce", arguments.quiet));
+    let each = |done: usize, all: usize, name: &str| {
+        progress.lock().expect("no holder panics").say(done, all, name);
+    };
+    let runs = Runs::of(&chosen, &stop, &each);
+    progress.lock().expect("no holder panics").finish();
     let Some(runs) = runs.map_err(Failure::wrong)? else { return Ok(INTERRUPTED) };
     let rows: Vec<(&Claim, Finding)> = chosen.iter().map(|claim| (claim, runs.evaluate(claim))).collect();
     let mut figures = Vec::new();
@@ -124,7 +128,7 @@ fn differing(rows: &[(&Claim, Finding)], expected: &str) -> usize {
     for (claim, finding) in rows {
         let wanted = expected.get(claim.id).map_or("nothing", String::as_str);
         if wanted != finding.verdict.word() {
-            eprintln!("wane: {}: the page says {wanted}, this run {}", claim.id, finding.verdict.word());
+            tell(&format!("wane: {}: the page says {wanted}, this run {}", claim.id, finding.verdict.word()));
             count += 1;
         }
     }

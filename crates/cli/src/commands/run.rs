@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use wane_lab::build::{self, Outside};
 use wane_lab::report;
@@ -13,7 +13,7 @@ use wane_lab::scenario::{Scenario, Sources, folder_of};
 use wane_lab::session::{self, Cell};
 
 use crate::args::RunArguments;
-use crate::output::{Failure, print};
+use crate::output::{Failure, print, tell};
 use crate::progress::{Progress, stop_flag};
 use crate::{DONE, INTERRUPTED};
 
@@ -227,10 +227,16 @@ fn interval_words(statistics: &Statistics) -> String {
         let value = leaf.split('.').try_fold(statistics.json(), |value, part| value.get(part));
         let figure = |name: &str| value.and_then(|value| value.get(name)).and_then(serde_json::Value::as_f64);
         if let (Some(mean), Some(low), Some(high)) = (figure("mean"), figure("low"), figure("high")) {
-            let _ = writeln!(text, "{leaf:<44} {mean:>14.4} {low:>14.4} .. {high:.4}");
+            let [mean, low, high] = [mean, low, high].map(figure_text);
+            let _ = writeln!(text, "{leaf:<50} {mean:>16} {low:>16} .. {high}");
         }
     }
     text
+}
+
+/// A number for people: large ones are whole.
+fn figure_text(value: f64) -> String {
+    if value.abs() >= 1e5 { format!("{value:.0}") } else { format!("{value:.4}") }
 }
 
 /// One swept key.
@@ -333,20 +339,26 @@ fn sweep(
 fn run_cells(cells: &[Cell], quiet: bool) -> Result<(Vec<Option<RunResult>>, i32), Failure> {
     let stop = stop_flag();
     let progress = Mutex::new((Progress::new("sweep", quiet), 0usize));
+    let there = AtomicUsize::new(0);
     let each = |number: usize, outcome: &session::Outcome, was_there: bool| {
         let mut shown = progress.lock().expect("no holder panics");
         shown.1 += 1;
+        there.fetch_add(usize::from(was_there), Ordering::Relaxed);
         let what = match outcome {
             Ok(_) if was_there => "was there".to_owned(),
             Ok(result) if session::interrupted(result) => "interrupted".to_owned(),
             Ok(result) => format!("{:.1} drive writes", result.summary.end.at_drive_writes),
             Err(error) => error.to_string(),
         };
-        let text = format!("[{}/{}] {}: {what}", shown.1, cells.len(), cells[number].scenario.name);
-        shown.0.say(&text);
+        let finished = shown.1;
+        shown.0.say(finished, cells.len(), &format!("{}: {what}", cells[number].scenario.name));
     };
     let outcomes = session::execute_all(cells, &stop, &each);
     progress.lock().expect("no holder panics").0.finish();
+    let there = there.into_inner();
+    if there > 0 && !quiet {
+        tell(&format!("wane: {there} of {} runs were there already", cells.len()));
+    }
     let mut results = Vec::new();
     let mut code = DONE;
     for outcome in outcomes {
