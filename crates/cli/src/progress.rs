@@ -93,13 +93,16 @@ fn short(time: Duration) -> String {
     }
 }
 
-/// True once the user pressed Ctrl-C; the second time ends the process at once.
+/// True once the user pressed Ctrl-C or the system asked to end; asked again later, the process ends at once. Some
+/// senders signal a process and its group, so two signals close together are one.
 pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
+    let mut again = Throttle::new(Duration::from_secs(1));
     // Without a handler Ctrl-C ends the process as ever, so a refusal costs only the partial results.
     let _ = ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
+        let later = again.ready();
+        if flag.swap(true, Ordering::Relaxed) && later {
             std::process::exit(crate::INTERRUPTED);
         }
     });

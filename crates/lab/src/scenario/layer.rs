@@ -251,6 +251,7 @@ pub(super) fn shown(value: &Value) -> String {
         Value::Table(_) => "a table".to_owned(),
         Value::Array(_) => "a list".to_owned(),
         Value::String(text) => format!("\"{text}\""),
+        Value::Float(number) if number.abs() >= 1e15 => format!("{number:e}"),
         other => other.to_string(),
     }
 }

@@ -434,7 +434,16 @@ pub(crate) fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, S
         let hint = layer::nearest(&name, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
         return Err(format!("unknown policy \"{name}\", allowed are {}{hint}", known.join(", ")));
     };
-    (entry.parse)(parameters).map_err(|error| error.0)
+    (entry.parse)(parameters).map_err(|error| format!("{}{}", error.0, parameter_hint(&error.0)))
+}
+
+/// What an unknown parameter was probably meant to be; serde names it first and the known ones after it.
+fn parameter_hint(message: &str) -> String {
+    let Some((_, names)) = message.split_once("unknown field ") else { return String::new() };
+    let mut quoted = names.split('`').skip(1).step_by(2);
+    let unknown = quoted.next().unwrap_or_default();
+    let known: Vec<&str> = quoted.chain(["policy"]).collect();
+    layer::nearest(unknown, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default()
 }
 
 /// A policy as lists show it.

@@ -306,6 +306,9 @@ fn a_drive_that_cannot_be_is_refused_in_one_sentence() {
 fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
     check_refusals(&[
         ("[ftl]\ngc = 'gredy'", "did you mean \"greedy\"?"),
+        ("[ftl.gc]\npolicy = 'd-choices'\nchoices = 2", "unknown field `choices`, expected `d`"),
+        ("[ftl.wear-leveling]\npolicy = 'pwl'\ntreshold = 0.5", "did you mean \"threshold\"?"),
+        ("[ftl.gc]\npolcy = 'fifo'", "did you mean \"policy\"?"),
         ("[ftl]\ngc = { policy = 'd-choices', d = 0 }", "d is 0; 1 to 4096 is allowed"),
         ("[ftl]\ngc = { policy = 'greedy', d = 2 }", "unknown field `d`"),
         ("[ftl]\ngc = { d = 2 }", "policy \"greedy\": unknown field `d`"),
