@@ -51,7 +51,7 @@ doc: toolchain ## Build the book into book/ and the API documentation into targe
 	$(WANE) policies --pages > docs/src/generated/policies.md
 	cp docs/claims.md docs/src/generated/claims.md
 	PATH="$$PATH:$(MDBOOK_ROOT)/bin" mdbook build docs
-	$(CARGO) doc --workspace --locked --no-deps
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps
 
 install: toolchain ## Install the wane command with cargo
 	$(CARGO) install --locked --path crates/cli

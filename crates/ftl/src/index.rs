@@ -2,7 +2,7 @@
 //!
 //! Blocks lie in buckets by their number of valid units. With [`Order::Entry`] a bucket is an intrusive list with a
 //! sentinel, so that moving a block after an invalidation is a handful of stores; with [`Order::Closing`] it is a set of
-//! bits ([`ClosingOrder`]), and with [`Order::Wear`] a heap with lazy deletion. Beside the buckets stand all closed
+//! bits (`ClosingOrder`), and with [`Order::Wear`] a heap with lazy deletion. Beside the buckets stand all closed
 //! blocks in closing order, and densely for draws.
 
 use std::cmp::Reverse;
