@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::commands::reproduce::PAGE;
+
 /// wane runs a flash store's whole life: how it wears, slows and shrinks under a workload, with the policy you choose.
 #[derive(Debug, Parser)]
 #[command(
@@ -98,8 +100,8 @@ pub(crate) struct ReproduceArguments {
     /// List the claims: id, class and source
     #[arg(long)]
     pub(crate) list: bool,
-    /// Compare the verdicts with this page and exit with 1 where one differs
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "docs/claims.md")]
+    /// Compare the verdicts with a page, docs/claims.md unless told otherwise, and exit with 1 where one differs
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = PAGE)]
     pub(crate) check: Option<PathBuf>,
     /// Write the page of claims
     #[arg(long, value_name = "FILE")]

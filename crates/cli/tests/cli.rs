@@ -272,3 +272,20 @@ fn an_interrupted_run_leaves_marked_results_and_exits_with_130() {
     let summary = std::fs::read_to_string(folder.path().join("out/summary.json")).unwrap();
     assert!(summary.contains("\"reason\": \"interrupted\""), "{summary}");
 }
+
+#[test]
+fn a_verdict_that_differs_from_the_page_is_told_by_the_exit_code() {
+    let folder = folder_with("s.toml", TINY);
+    std::fs::create_dir(folder.path().join("docs")).unwrap();
+    let (code, _, stderr) = run(&["reproduce", "WL3", "--write", "docs/claims.md"], folder.path());
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    let page = std::fs::read_to_string(folder.path().join("docs/claims.md")).unwrap();
+    for arguments in [&["reproduce", "WL3", "--check"][..], &["reproduce", "--check", "WL3"]] {
+        assert_eq!(run(arguments, folder.path()).0, 0, "{arguments:?}");
+    }
+    std::fs::write(folder.path().join("other.md"), page.replace("| agrees |", "| differs |")).unwrap();
+    let (code, _, stderr) = run(&["reproduce", "WL3", "--check", "other.md"], folder.path());
+    assert_eq!((code, stderr.as_str()), (1, "wane: WL3: the page says differs, this run agrees\n"));
+    let (code, _, stderr) = run(&["reproduce", "WL3", "--check", "nowhere.md"], folder.path());
+    assert!(code == 2 && stderr.starts_with("wane: nowhere.md: cannot be read"), "{stderr}");
+}

@@ -1,7 +1,7 @@
 //! `wane reproduce`: published claims, run and compared.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use wane_lab::reproduce::{Claim, Finding, Runs, claims, page, verdicts};
@@ -11,15 +11,19 @@ use crate::output::{Failure, print, tell, write_file};
 use crate::progress::{Progress, stop_flag};
 use crate::{DIFFERS, DONE, INTERRUPTED};
 
+/// The page that `--check` reads unless told otherwise.
+pub(crate) const PAGE: &str = "docs/claims.md";
+
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> {
-    let chosen = choose(&arguments.ids)?;
+    let (ids, checked) = checked(arguments);
+    let chosen = choose(&ids)?;
     if arguments.list {
         let line =
             |claim: &Claim| format!("{:<9} {}  {:<14} {}\n", claim.id, claim.class.letter(), claim.source, claim.paper);
         print(&chosen.iter().map(line).collect::<String>())?;
         return Ok(DONE);
     }
-    let expected = arguments.check.as_deref().map(read_page).transpose()?;
+    let expected = checked.as_deref().map(read_page).transpose()?;
     if let Some(folder) = &arguments.figures {
         std::fs::create_dir_all(folder).map_err(|error| Failure::wrong(format!("{}: {error}", folder.display())))?;
     }
@@ -51,6 +55,19 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     }
     let differing = expected.map_or(0, |expected| differing(&rows, &expected));
     Ok(if differing > 0 { DIFFERS } else { DONE })
+}
+
+/// The claims asked for, and the page to check against. What follows `--check` may be a claim: then it is no page.
+fn checked(arguments: &ReproduceArguments) -> (Vec<String>, Option<PathBuf>) {
+    let mut ids = arguments.ids.clone();
+    let claim = |page: &&Path| page.to_str().is_some_and(|id| claims().iter().any(|claim| matches(claim.id, id)));
+    match arguments.check.as_deref() {
+        Some(page) if claim(&page) => {
+            ids.push(page.to_string_lossy().into_owned());
+            (ids, Some(PathBuf::from(PAGE)))
+        }
+        page => (ids, page.map(Path::to_owned)),
+    }
 }
 
 /// The claims whose names start with one of the given ones.
