@@ -11,8 +11,28 @@ use std::collections::{BinaryHeap, VecDeque};
 use wane_units::BlockId;
 
 use crate::closing::ClosingOrder;
-use crate::policies::victim::{IndexSpec, Order};
 use crate::table::prefetch;
+
+/// The order of blocks that have the same number of valid units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By the time a block last came to this number: O(1) upkeep.
+    #[default]
+    Entry,
+    /// By the host clock when the block closed, then by id: a few bits flip.
+    Closing,
+    /// By erase count, then by id: O(log n) upkeep.
+    Wear,
+}
+
+/// What a policy asks the mechanism to keep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexSpec {
+    /// The order within a bucket.
+    pub order: Order,
+    /// Only this many of the oldest closed blocks are in buckets; the others wait. `None`: all.
+    pub window: Option<u32>,
+}
 
 const NOWHERE: u32 = u32::MAX;
 

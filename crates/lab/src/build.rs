@@ -11,8 +11,8 @@ use wane_nand::Array;
 use wane_sim::{Stream, Streams};
 use wane_units::Bytes;
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
-use wane_workload::standin::{self, STANDINS, StandinSource};
-use wane_workload::trace::{Assume, Format, Options, Reader, Replay, TraceError, TraceSource};
+use wane_workload::standin::{self, StandinSource};
+use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSource};
 use wane_workload::{Mix, Op, Source};
 
 use crate::run::{Phase, Plan, Precondition};
@@ -155,21 +155,6 @@ fn trace_source(spec: &TraceSpec, device: &Device) -> Result<TraceSource, PlanEr
         looped: spec.looped,
     };
     Ok(TraceSource::new(reader, replay)?)
-}
-
-/// Whether a stand-in exists; the sentence if not.
-pub(crate) fn check_standin(name: &str) -> Result<(), String> {
-    let names: Vec<&str> = STANDINS.iter().map(|standin| standin.name).collect();
-    if names.contains(&name) { Ok(()) } else { Err(format!("found \"{name}\", allowed are {}", names.join(", "))) }
-}
-
-/// Whether a trace format exists; the sentence if not.
-pub(crate) fn check_format(name: &str) -> Result<(), String> {
-    let names: Vec<String> = Format::ALL.iter().map(ToString::to_string).collect();
-    match name.parse::<Format>() {
-        Ok(_) => Ok(()),
-        Err(_) => Err(format!("found \"{name}\", allowed are auto, {}", names.join(", "))),
-    }
 }
 
 /// Flash pages that a scenario will program, roughly, for an estimate of its time. `None` where only the end of a

@@ -412,10 +412,10 @@ impl Resolver<'_> {
     fn check_names(&self, workload: &Workload, path: &str) -> Result<(), ScenarioError> {
         match workload {
             Workload::Standin(name) => {
-                crate::build::check_standin(name).map_err(|message| self.error(&format!("{path}.standin"), message))
+                workload::check_standin(name).map_err(|message| self.error(&format!("{path}.standin"), message))
             }
             Workload::Trace(TraceSpec { format: Some(format), .. }) => {
-                crate::build::check_format(format).map_err(|message| self.error(&format!("{path}.format"), message))
+                workload::check_format(format).map_err(|message| self.error(&format!("{path}.format"), message))
             }
             Workload::Mix(parts) => (0..)
                 .zip(parts)

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use toml::{Table, Value};
 use wane_units::{Bytes, Ratio};
+use wane_workload::standin::STANDINS;
+use wane_workload::trace::Format;
 
 use super::layer::{WORKLOAD_KINDS, number, ratio};
 
@@ -387,5 +389,20 @@ impl Until {
         }
         table.insert("end-of-life".to_owned(), Value::from(self.end_of_life));
         table
+    }
+}
+
+/// Whether a stand-in exists; the sentence if not.
+pub(super) fn check_standin(name: &str) -> Result<(), String> {
+    let names: Vec<&str> = STANDINS.iter().map(|standin| standin.name).collect();
+    if names.contains(&name) { Ok(()) } else { Err(format!("found \"{name}\", allowed are {}", names.join(", "))) }
+}
+
+/// Whether a trace format exists; the sentence if not.
+pub(super) fn check_format(name: &str) -> Result<(), String> {
+    let names: Vec<String> = Format::ALL.iter().map(ToString::to_string).collect();
+    match name.parse::<Format>() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("found \"{name}\", allowed are auto, {}", names.join(", "))),
     }
 }

@@ -18,6 +18,7 @@ use wane_units::BlockId;
 
 use super::{BlockEvent, Builtin, Entry, Setting};
 use crate::index::VictimIndex;
+pub use crate::index::{IndexSpec, Order};
 
 /// Chooses the block to reclaim.
 pub trait VictimPolicy: Send {
@@ -35,27 +36,6 @@ pub trait VictimPolicy: Send {
 
 /// Makes one policy for each domain.
 pub type VictimMaker = Box<dyn Fn(Setting) -> Box<dyn VictimPolicy> + Send + Sync>;
-
-/// The order of blocks that have the same number of valid units.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// By the time a block last came to this number: O(1) upkeep.
-    #[default]
-    Entry,
-    /// By the host clock when the block closed, then by id: O(log n) upkeep.
-    Closing,
-    /// By erase count, then by id: O(log n) upkeep.
-    Wear,
-}
-
-/// What a policy asks the mechanism to keep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct IndexSpec {
-    /// The order within a bucket.
-    pub order: Order,
-    /// Only this many of the oldest closed blocks are in buckets; the others wait. `None`: all.
-    pub window: Option<u32>,
-}
 
 /// What a victim policy sees: the closed blocks of its domain.
 pub struct GcView<'a> {
