@@ -1,4 +1,4 @@
-//! The FTL's invariants (SPEC §1.9), checked from outside by tests.
+//! The FTL's invariants, checked from outside by tests.
 
 use wane_nand::Media;
 use wane_units::BlockId;

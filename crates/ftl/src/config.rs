@@ -56,7 +56,7 @@ pub struct FtlConfig {
     pub logical_units: u32,
     /// Free blocks that garbage collection keeps, in each domain.
     pub gc_reserve: u32,
-    /// Blocks of the drive without the reserve (T of SPEC §1.1); superblocks count as one.
+    /// Blocks of the drive without the reserve (T of the released FTLSim); superblocks count as one.
     pub rated_blocks: u32,
     /// Rated P/E cycles.
     pub endurance: Option<u32>,

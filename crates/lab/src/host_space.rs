@@ -2,7 +2,7 @@
 //!
 //! A workload speaks in addresses of the space that the drive exported when new. As long as nothing moves, an
 //! address is its own slot. Once the drive exports less, pages in use above its end are relocated to the lowest free
-//! slots (SPEC §1.7), and from then on every address is looked up.
+//! slots (dissertation 000 §4.5.3), and from then on every address is looked up.
 
 use wane_ftl::policies::capacity::Demand;
 use wane_ftl::{DeathCause, Ftl, Outcome};
@@ -101,13 +101,16 @@ impl HostSpace {
         Some(slot)
     }
 
-    /// Turns pages into the slots that hold them and drops those that hold nothing; returns how many were dropped.
+    /// Turns pages into the slots to read and drops those whose space is gone; returns how many were dropped.
     pub(crate) fn find(&self, pages: &mut Vec<u32>) -> u64 {
         let Some(moved) = &self.moved else { return 0 };
         let before = pages.len();
-        pages.retain_mut(|page| {
-            *page = moved.slot[*page as usize];
-            *page != NOWHERE
+        pages.retain_mut(|page| match moved.find(*page, self.exported) {
+            Some(slot) => {
+                *page = slot;
+                true
+            }
+            None => false,
         });
         (before - pages.len()) as u64
     }
@@ -120,14 +123,16 @@ impl HostSpace {
             *word &= !bit;
         }
         let Some(moved) = &mut self.moved else { return };
+        let exported = self.exported;
         pages.retain_mut(|page| {
-            let slot = std::mem::replace(&mut moved.slot[*page as usize], NOWHERE);
-            if slot != NOWHERE {
+            let Some(slot) = moved.find(*page, exported) else { return false };
+            if moved.slot[*page as usize] == slot {
+                moved.slot[*page as usize] = NOWHERE;
                 moved.owner[slot as usize] = NOWHERE;
                 moved.lowest_free = moved.lowest_free.min(slot);
             }
             *page = slot;
-            slot != NOWHERE
+            true
         });
     }
 
@@ -245,10 +250,52 @@ impl Moved {
         Self { slot: table.clone(), owner: table, lowest_free: 0 }
     }
 
+    /// Where an address is read: in its slot, or where it always was if its space was neither given up nor lent.
+    fn find(&self, page: u32, exported: u32) -> Option<u32> {
+        match self.slot[page as usize] {
+            NOWHERE if page < exported && self.owner[page as usize] == NOWHERE => Some(page),
+            NOWHERE => None,
+            slot => Some(slot),
+        }
+    }
+
     /// The lowest free slot below `exported`.
     fn find_free(&mut self, exported: u32) -> Option<u32> {
         let free = (self.lowest_free..exported).find(|slot| self.owner[*slot as usize] == NOWHERE);
         self.lowest_free = free.unwrap_or(exported);
         free
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten addresses, of which the workload wrote 0, 1 and 9; the drive exports eight, so that 9 was moved to slot 2.
+    fn shrunk() -> HostSpace {
+        let mut space = HostSpace::new(10, None);
+        space.take(&mut [0, 1, 9]);
+        let mut moved = Moved::identity(&space.used, 10);
+        (moved.slot[9], moved.owner[9], moved.owner[2]) = (2, NOWHERE, 9);
+        (space.exported, space.moved) = (8, Some(moved));
+        space
+    }
+
+    #[test]
+    fn reads_find_what_moved_and_what_stayed() {
+        // 2 was lent to 9, 8 was given up; 3 holds what was there before the workload.
+        let mut pages = vec![0, 9, 3, 2, 8];
+        assert_eq!(shrunk().find(&mut pages), 2);
+        assert_eq!(pages, [0, 2, 3]);
+    }
+
+    #[test]
+    fn a_released_slot_is_lent_again() {
+        let mut space = shrunk();
+        let mut pages = vec![9, 3, 8];
+        space.release(&mut pages);
+        assert_eq!((pages, space.footprint), (vec![2, 3], 2));
+        let mut written = [8];
+        assert_eq!((space.take(&mut written), written), (1, [2]));
     }
 }

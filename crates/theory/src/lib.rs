@@ -16,12 +16,12 @@ pub fn random_write_amplification(alpha: f64) -> f64 {
 }
 
 /// Greedy under uniform writes at a spare factor of 0.1, 1024 logical blocks and a reserve of 7: pages a block and write
-/// amplification (SPEC §1.10).
+/// amplification, from a separate small model of the drive.
 pub const GREEDY_UNIFORM: [(u32, f64); 4] = [(32, 4.53), (64, 4.85), (128, 5.03), (256, 5.11)];
 
 /// Jain's index of erase counts: (sum e)^2 / (N sum e^2), from 1/N (one block takes all) to 1 (all alike).
 ///
-/// 1 where nothing was erased, since all are alike. Source: R. Jain et al., DEC-TR-301, 1984; SPEC §10.3.
+/// 1 where nothing was erased, since all are alike. Source: R. Jain et al., DEC-TR-301, 1984; mean-field study (003) §3.
 pub fn jain_index(counts: &[u32]) -> f64 {
     // Exact: 2^32 blocks of 2^32 erasures are 2^96.
     let sum: u128 = counts.iter().map(|count| u128::from(*count)).sum();
@@ -31,7 +31,7 @@ pub fn jain_index(counts: &[u32]) -> f64 {
 
 /// Share of the blocks that hold i of `pages` valid pages, i = 0 to `pages`: binomial(`pages`, 1/2).
 ///
-/// The fixed point of the mean-field model under uniform requests (SPEC §10.1). Utilization is no parameter: it is a
+/// The fixed point of the mean-field model under uniform requests (003, Theorem 1). Utilization is no parameter: it is a
 /// half, so this says nothing of fuller drives. `pages` up to 1,000; above, 2^-pages runs out of a float's range.
 pub fn half_full_occupancy(pages: u32) -> Vec<f64> {
     let none = libm::exp2(-f64::from(pages));
@@ -57,7 +57,7 @@ pub struct Victims {
 
 /// The emptiest of `d` blocks drawn with replacement, by `occupancy[i]`, the share of blocks with i valid pages.
 ///
-/// A fraction of `d` mixes its neighbors. Source: SPEC §10.3 and §10.5. `occupancy` adds up to 1 and does not put every
+/// A fraction of `d` mixes its neighbors. Source: mean-field study (003), the randomized greedy algorithm. `occupancy` adds up to 1 and does not put every
 /// block at its full size, where the amplification is infinite; `d` is at least 1.
 pub fn d_choices(occupancy: &[f64], d: f64) -> Victims {
     let (whole, part) = (libm::floor(d), d - libm::floor(d));
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn d_choices_match_the_published_table() {
-        // SPEC §10.5: d, mean valid pages, wear index, write amplification of 64-page blocks. One unit of the last digit
+        // d, mean valid pages, wear index, write amplification of 64-page blocks. One unit of the last digit
         // is allowed: at d = 2 the table has 1.869 for 1.86848, at d = 3 28.622 for 28.62147.
         let occupancy = half_full_occupancy(64);
         for (d, valid, wear, amplification) in [

@@ -11,7 +11,7 @@ use crate::{Batch, Op, Progress, Source, SourceError};
 pub enum Shape {
     /// Every page alike.
     Uniform,
-    /// `r` of the accesses go to the first `h` of the footprint, uniform within both parts (SPEC §4.1).
+    /// `r` of the accesses go to the first `h` of the footprint, uniform within both parts.
     HotCold {
         /// Share of the accesses.
         r: f64,

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use wane_sim::Streams;
 
-    /// Footprint in pages, mean pages, r at h = 1 - r, sequential share: measured as SPEC §4.3 defines them.
+    /// Footprint in pages, mean pages, r at h = 1 - r, sequential share, as Table 4 of the dissertation (000) means them.
     fn measure(source: &mut StandinSource, logical: u32, requests: usize) -> (u32, f64, f64, f64) {
         let mut counts = vec![0u32; logical as usize];
         let (mut pages, mut sequential, mut end) = (0u64, 0u32, u64::MAX);

@@ -24,7 +24,7 @@ pub struct Setting {
     pub units_per_block: u32,
     /// Rated P/E cycles; `None` when the drive has no rating.
     pub endurance: Option<u32>,
-    /// T of SPEC §1.1: blocks of the domain without the garbage collector's reserve.
+    /// T of the released FTLSim: blocks of the domain without the garbage collector's reserve.
     pub rated_blocks: u32,
     /// A random stream of the policy's own.
     pub stream: Stream,

@@ -19,7 +19,7 @@ pub struct Device {
     pub logical_units: u32,
     /// Firmware blocks: flash blocks, or superblocks.
     pub blocks: u32,
-    /// Firmware blocks without the reserve: T of SPEC §1.1.
+    /// Firmware blocks without the reserve: the rated blocks T of the released FTLSim.
     pub rated_blocks: u32,
     /// Free firmware blocks that garbage collection keeps in each domain.
     pub gc_reserve: u32,

@@ -27,7 +27,7 @@ pub trait CapacityPolicy: Send {
 pub struct CapacityView {
     /// Blocks out of service.
     pub bad: u32,
-    /// T of SPEC §1.1: physical blocks without the garbage collector's reserve.
+    /// T of the released FTLSim: physical blocks without the garbage collector's reserve.
     pub rated_blocks: u32,
     /// Physical blocks: T and the reserve.
     pub blocks: u32,
