@@ -37,14 +37,15 @@ impl<M: Media> Ftl<M> {
         }
         while done < pages.len() {
             let Some(domain) = self.next_domain() else {
-                let death = self.dead.unwrap_or(DeathCause::NoVictim);
+                let full = self.domains.iter().any(|domain| domain.host.is_none());
+                let death = if full { DeathCause::NoFreeBlock } else { DeathCause::NoVictim };
                 self.dead = Some(death);
                 return (done, Outcome::Dead(death));
             };
-            let mut run_max = if self.domains.len() == 1 { usize::MAX } else { 1 };
+            let mut one_write = false;
             if self.leveling && self.domains[domain].leveling_due {
-                run_max = 1;
-                if let Some(stop) = self.level(domain, None) {
+                one_write = true;
+                if let Some(stop) = self.level_before_write(domain) {
                     return (done, stop);
                 }
             }
@@ -53,9 +54,13 @@ impl<M: Media> Ftl<M> {
                 return (done, Outcome::Dead(DeathCause::NoFreeBlock));
             };
             let room = (self.units_per_block - frontier.next) as usize;
+            let run_max = if one_write { 1 } else { self.run_max(frontier) };
             let run = room.min(pages.len() - done).min(run_max);
             self.write_run(domain, frontier, pages, done, run, cause);
             done += run;
+            if !(frontier.next + run as u32).is_multiple_of(self.layout.units_per_page()) {
+                self.turn = domain as u32;
+            }
             if run == room {
                 match self.roll_host(domain) {
                     Outcome::Done => {}
@@ -64,6 +69,24 @@ impl<M: Media> Ftl<M> {
             }
         }
         (done, Outcome::Done)
+    }
+
+    /// Asks the leveler before a host write, and reclaims what its moves used up.
+    fn level_before_write(&mut self, domain: usize) -> Option<Outcome> {
+        let stop = self.level(domain, None);
+        if stop.is_some() || self.domains[domain].free.len() as u32 >= self.gc_reserve {
+            return stop;
+        }
+        match self.reclaim_domain(domain) {
+            Outcome::Done => None,
+            stop => Some(stop),
+        }
+    }
+
+    /// Units that go to one frontier in a row: with several dies, what is left of its page.
+    fn run_max(&self, frontier: Frontier) -> usize {
+        let per_page = self.layout.units_per_page();
+        if self.domains.len() == 1 { usize::MAX } else { (per_page - frontier.next % per_page) as usize }
     }
 
     /// The domain that takes the next host page, skipping dies without room; `None` when none has any.

@@ -211,6 +211,11 @@ impl VictimIndex {
         self.lowest().is_some_and(|valid| valid < self.units_per_block) || self.oldest_waiting().is_some()
     }
 
+    /// Whether any choice of a victim could gain a unit. A window hides blocks, so there only trying tells.
+    pub fn gains(&self) -> bool {
+        self.spec.window.is_some() || self.reclaimable()
+    }
+
     /// Takes a block that will not be written further into the index.
     pub fn close(&mut self, block: BlockId, now: u64, erase_count: u32) {
         let local = self.local(block);

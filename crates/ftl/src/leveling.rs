@@ -47,7 +47,7 @@ impl<M: Media> Ftl<M> {
         let closed = |block| mine(block) && state.index.is_closed(block);
         match action {
             Action::Refill { from, into } => closed(from) && mine(into) && state.free.contains(&into.0),
-            Action::Exchange { hot, cold } => closed(hot) && closed(cold) && hot != cold && !state.free.is_empty(),
+            Action::Exchange { hot, cold } => closed(hot) && closed(cold) && hot != cold && state.free.len() > 1,
         }
     }
 

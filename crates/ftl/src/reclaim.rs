@@ -38,20 +38,28 @@ impl<M: Media> Ftl<M> {
     pub(crate) fn reclaim_domain(&mut self, domain: usize) -> Outcome {
         let mut fruitless = 0u64;
         while (self.domains[domain].free.len() as u32) < self.gc_reserve {
+            if !self.domains[domain].index.gains() {
+                return self.no_victim();
+            }
             let Some(victim) = self.choose(domain) else { return self.no_victim() };
             let valid = self.domains[domain].index.valid(victim);
             fruitless = if valid < self.units_per_block { 0 } else { fruitless + 1 };
             if fruitless > FRUITLESS_PER_BLOCK * u64::from(self.domains[domain].index.closed_len()) {
                 return self.no_victim();
             }
-            self.counters.gc_victims += 1;
-            self.counters.gc_victim_valid_units += u64::from(valid);
             self.domains[domain].index.open(victim);
             self.prefetch_next(domain);
-            if let Err(death) = self.relocate(domain, victim.0) {
-                self.dead = Some(death);
-                return Outcome::Dead(death);
+            match self.relocate(domain, victim.0) {
+                Ok(()) => {}
+                // The other dies live on; this one takes no more writes until a trim empties one of its blocks.
+                Err(_) if self.domains.len() > 1 => return Outcome::Done,
+                Err(death) => {
+                    self.dead = Some(death);
+                    return Outcome::Dead(death);
+                }
             }
+            self.counters.gc_victims += 1;
+            self.counters.gc_victim_valid_units += u64::from(valid);
             self.erase(domain, victim.0, EraseCause::GarbageCollection);
             let stop = if self.worn_out(victim.0, EraseCause::GarbageCollection) {
                 self.retire(domain, victim.0)

@@ -176,13 +176,21 @@ impl HostSpace {
                 self.trim_unused(ftl, 0);
             }
             Demand::ExportAtMost(units) => {
-                let wanted = u32::try_from(units).unwrap_or(u32::MAX).max(self.footprint);
+                let units = u32::try_from(units).unwrap_or(u32::MAX);
+                let wanted = units.max(self.footprint);
+                if let Some(left) = self.relocations_left {
+                    // A bounded file system holds to what the drive demands (000 §4.5.3); what waits to be relocated
+                    // since the last demand counts too.
+                    if units < self.footprint {
+                        return Err(EndCause::FootprintDoesNotFit);
+                    }
+                    let relocations = (wanted..ftl.exported()).filter(|slot| self.owner(*slot).is_some()).count();
+                    if relocations as u64 > left {
+                        return Err(EndCause::RelocationBound);
+                    }
+                }
                 if wanted >= self.exported {
                     return Ok(());
-                }
-                let relocations = (wanted..self.exported).filter(|slot| self.owner(*slot).is_some()).count() as u64;
-                if self.relocations_left.is_some_and(|left| relocations > left) {
-                    return Err(EndCause::RelocationBound);
                 }
                 self.moved.get_or_insert_with(|| Moved::identity(&self.used, self.exported));
                 let top = self.exported;
@@ -229,7 +237,8 @@ impl HostSpace {
             let owner = std::mem::replace(&mut moved.owner[from as usize], NOWHERE);
             moved.owner[to as usize] = owner;
             moved.slot[owner as usize] = to;
-            self.relocations_left = self.relocations_left.map(|left| left.saturating_sub(1));
+            self.relocations_left =
+                self.relocations_left.map(|left| left.checked_sub(1).expect("checked when the space was given up"));
         }
         Ok(Some(outcome))
     }

@@ -167,7 +167,7 @@ impl Running {
             mean_at_start: 0.0,
             timeline: Timeline::new((u64::from(logical) / ROWS_PER_DRIVE_WRITE).max(1)),
             window: VecDeque::new(),
-            window_step: (u64::from(logical) / WINDOW_STEPS).max(1),
+            window_step: u64::from(logical).div_ceil(WINDOW_STEPS),
             reason: EndReason::Requests,
             slots: Vec::with_capacity(BATCH_PAGES),
             ftl,

@@ -154,6 +154,25 @@ fn figures_of_a_life_add_up() {
 }
 
 #[test]
+fn a_full_die_leaves_the_others_alive() {
+    let text = "[drive]\nchannels = 2\ndies-per-channel = 2\n[ftl]\ngc-reserve = 3\ndomain = '{domain}'\n[workload]\npattern = \
+                'uniform'\nfootprint = '60 %'\n[until]\nend-of-life = true";
+    let retired = |domain: &str| {
+        let result = live(&scenario(domain, &text.replace("{domain}", domain)));
+        assert_eq!(result.summary.end.reason.name(), "end-of-life");
+        result.summary.wear.blocks_retired
+    };
+    assert!(2 * retired("die") >= retired("drive"), "{} of {}", retired("die"), retired("drive"));
+}
+
+#[test]
+fn a_short_drive_write_has_a_last_one() {
+    let scenario = scenario("short", "[drive]\nlogical-capacity = '3.90625 MiB'\n[until]\ndrive-writes = 20");
+    let amplification = live(&scenario).summary.write_amplification;
+    assert_ne!(amplification.last_drive_write.total, amplification.total);
+}
+
+#[test]
 fn a_stopped_run_is_marked() {
     let mut seen = 0;
     let stop = AtomicBool::new(false);

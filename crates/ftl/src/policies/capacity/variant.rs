@@ -61,7 +61,7 @@ As blocks retire the drive exports less, down to the pages that the workload use
 |---|---|---|---|
 | `shrink` | `\"lazy\"` | `\"lazy\"`, `\"graceful\"` | `lazy`: nothing happens until the spare blocks are used up (or one block is free), then every page that the workload never wrote is given up at once. `graceful`: each retired block lowers the exported capacity |
 | `keep` | `\"over-provisioning\"` | `\"over-provisioning\"`, `\"capacity\"` | what a graceful drive keeps: its over-provisioning ratio, or its capacity as long as spare blocks last |
-| `relocation-bound` | none | a size, `\"0 B\"` and up; with `graceful` only | data that the file system may relocate out of the given-up space over the drive's life; at `\"0 B\"` the drive is a fixed one |
+| `relocation-bound` | none | a size, `\"0 B\"` and up; with `graceful` only | data that the file system may relocate out of the given-up space over the drive's life; such a drive ends when it demands less than the bound or the data allow; at `\"0 B\"` it is a fixed one |
 
 With `graceful`, used pages above the exported capacity are relocated by the file system into its lowest free pages;
 their writes count as `flash.pages_programmed.file_system`, not as host writes.

@@ -22,8 +22,8 @@ pub struct DualPool {
     hot: [CountOrder; 1],
     /// The blocks of the cold and the hot pool by effective erases.
     effective: [CountOrder; 2],
-    /// The pools are resized once for each host write; the clock when that was last done.
-    resized_at: u64,
+    /// The pools are resized once for each host write since leveling began; the clock when that was last done.
+    resized_at: Option<u64>,
     /// A swap was made, and the resizes that follow it have not been.
     swapped: bool,
 }
@@ -96,8 +96,8 @@ Effective erases are garbage collection's since the block's last swap. Resizes m
 |---|---|---|---|
 | `threshold` | `5` | 0 and up | erases between the pools beyond which they trade |
 
-Since the mechanism asks after an erase, the resizes of the host writes in between are made up for then. Conditions that
-a closing block alone would fulfill wait for the next erase.
+Since the mechanism asks after an erase, the host writes in between are made up for then. Conditions that a closing
+block alone would fulfill wait for the next erase. A swap needs two free blocks.
 
 Source: dissertation (000) §4.2.2 (DP); the released FTLSim; L.-P. Chang, 2007, for the idea.
 ";
@@ -113,7 +113,7 @@ impl BuiltinWearLevel for DualPool {
             closed: Default::default(),
             hot: Default::default(),
             effective: Default::default(),
-            resized_at: 0,
+            resized_at: None,
             swapped: false,
         };
         for block in setting.blocks.clone() {
@@ -154,7 +154,7 @@ impl DualPool {
 
     fn swap(&mut self) -> Option<Action> {
         let ((hot, most), (cold, least)) = (self.closed[HOT].most()?, self.closed[COLD].least()?);
-        (most > least + self.threshold).then_some(Action::Exchange { hot, cold })
+        (most.saturating_sub(least) > self.threshold).then_some(Action::Exchange { hot, cold })
     }
 
     /// One resize of each pool. The blocks that moved, the hotter first.
@@ -166,7 +166,7 @@ impl DualPool {
 
     fn resize_cold(&mut self) -> Option<BlockId> {
         let ((most, high), (_, low)) = (self.effective[COLD].most()?, self.effective[HOT].least()?);
-        if high <= low + self.threshold {
+        if high.saturating_sub(low) <= self.threshold {
             return None;
         }
         self.change(most, |block| block.hot = true);
@@ -175,41 +175,47 @@ impl DualPool {
 
     fn resize_hot(&mut self) -> Option<BlockId> {
         let ((_, high), (least, low)) = (self.hot[0].most()?, self.hot[0].least()?);
-        if high - low <= 2 * self.threshold {
+        if u64::from(high - low) <= 2 * u64::from(self.threshold) {
             return None;
         }
         self.change(least, |block| block.hot = false);
         Some(least)
     }
 
-    /// The resizes of the host writes since the last ones. A round that moves nothing, or moves one block there and
-    /// back, would repeat for ever.
-    fn catch_up(&mut self, host_writes: u64) {
-        for _ in self.resized_at..host_writes {
-            let (heated, cooled) = self.resize();
-            if heated == cooled {
-                break;
-            }
-        }
-        self.resized_at = host_writes;
+    /// The resizes of one host write. False when they moved nothing, or one block there and back: then those of the
+    /// next writes would do the same.
+    fn round(&mut self) -> bool {
+        let (heated, cooled) = self.resize();
+        heated != cooled
     }
 }
 
 impl WearLevelPolicy for DualPool {
+    /// Erase counts change at erases only, so the host writes in between are gone through at the next one: a swap if
+    /// it is due, then the resizes.
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
+        let now = view.host_writes();
+        let mut at = self.resized_at.unwrap_or(now.saturating_sub(1));
         if std::mem::take(&mut self.swapped) {
-            self.catch_up(view.host_writes());
+            self.round();
+            at = now.min(at + 1);
         }
-        let Some(action) = self.swap().filter(|_| view.free() > 0) else {
-            self.catch_up(view.host_writes());
-            return None;
+        let action = loop {
+            if let Some(action) = self.swap().filter(|_| view.free() > 1) {
+                break Some(action);
+            }
+            if at >= now {
+                break None;
+            }
+            at = if self.round() { at + 1 } else { now };
         };
-        if let Action::Exchange { hot, cold } = action {
+        self.resized_at = Some(at);
+        if let Some(Action::Exchange { hot, cold }) = action {
             self.change(hot, |block| (block.hot, block.effective) = (false, 0));
             self.change(cold, |block| (block.hot, block.effective) = (true, 0));
+            self.swapped = true;
         }
-        self.swapped = true;
-        Some(action)
+        action
     }
 
     fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
@@ -247,6 +253,8 @@ mod tests {
         for (cold, swaps) in [(14, true), (15, false)] {
             let mut policy = pools(&[(true, 20, 3), (false, cold, 3)]);
             let want = Action::Exchange { hot: BlockId(0), cold: BlockId(1) };
+            let last_free = WearView { free: 1, ..view(None, &[20, cold], &|_| 1) };
+            assert_eq!(policy.plan(&last_free), None, "a swap leaves a block free");
             assert_eq!(policy.plan(&view(None, &[20, cold], &|_| 1)), swaps.then_some(want));
             assert_eq!((policy.blocks[0].hot, policy.blocks[1].hot), (!swaps, swaps));
             assert_eq!(policy.blocks[0].effective, if swaps { 0 } else { 3 });
@@ -265,8 +273,10 @@ mod tests {
     fn a_block_that_goes_there_and_back_ends_the_catching_up() {
         // Block 1 is heated by its effective erases and cooled by its few erases, round after round.
         let mut policy = pools(&[(true, 20, 0), (false, 9, 9)]);
-        policy.catch_up(u64::MAX);
-        assert!(!policy.blocks[1].hot);
+        policy.resized_at = Some(0);
+        let view = WearView { host_writes: u64::MAX, free: 1, ..view(None, &[20, 9], &|_| 1) };
+        assert_eq!(policy.plan(&view), None);
+        assert!(!policy.blocks[1].hot && policy.resized_at == Some(u64::MAX));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl BuiltinWearLevel for HotColdSwap {
 impl WearLevelPolicy for HotColdSwap {
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
         // One swap an erase; the mechanism asks again before host writes, where this policy has nothing to add.
-        view.erased()?;
+        view.erased().filter(|_| view.free() > 1)?;
         let ((hot, most), (cold, least)) = (self.closed.most()?, self.closed.least()?);
         (most - least > self.threshold).then_some(Action::Exchange { hot, cold })
     }

@@ -171,7 +171,7 @@ mod tests {
             gc_erases: 0,
             wear_leveling_erases: 0,
             host_writes: 0,
-            free: 1,
+            free: 2,
         }
     }
 }

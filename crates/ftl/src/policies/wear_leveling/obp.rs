@@ -70,7 +70,7 @@ impl WearLevelPolicy for OldBlockProtection {
         let into = view.erased()?;
         let (from, least) = self.closed.least()?;
         let last = &mut self.last[(into.0 - self.first) as usize];
-        let old = view.erase_count(into) > least + self.params.threshold;
+        let old = view.erase_count(into).saturating_sub(least) > self.params.threshold;
         let protected = view.gc_erases() - *last <= self.params.protection;
         if !old || protected || view.valid(from) == 0 {
             return None;
