@@ -45,6 +45,8 @@ pub struct Ftl<M> {
     pub(crate) leveling: bool,
     pub(crate) bad: u32,
     pub(crate) dead: Option<DeathCause>,
+    /// The capacity policy was asked for room since the last block was reclaimed.
+    pub(crate) pressed: bool,
     /// Reverse-map entries of the block being relocated.
     pub(crate) scratch: Vec<u32>,
 }
@@ -118,6 +120,7 @@ impl<M: Media> Ftl<M> {
             leveling: false,
             bad: 0,
             dead: None,
+            pressed: false,
             // One more: the gathering loop writes before it knows whether the unit counts.
             scratch: vec![0; units_per_block as usize + 1],
             media,
@@ -232,6 +235,11 @@ impl<M: Media> Ftl<M> {
 
     pub(crate) fn domain_of(&self, block: u32) -> &Domain {
         &self.domains[(block / self.layout.blocks_per_domain()) as usize]
+    }
+
+    /// Mapping units of the blocks in service, beside the reserve.
+    pub fn service_units(&self) -> u64 {
+        u64::from(self.rated_blocks.saturating_sub(self.bad)) * u64::from(self.units_per_block)
     }
 
     pub(crate) fn capacity_view(&self, free: u32) -> CapacityView {

@@ -58,6 +58,7 @@ impl<M: Media> Ftl<M> {
                     return Outcome::Dead(death);
                 }
             }
+            self.pressed = false;
             self.counters.gc_victims += 1;
             self.counters.gc_victim_valid_units += u64::from(valid);
             self.erase(domain, victim.0, EraseCause::GarbageCollection);
@@ -86,10 +87,18 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// One die without a victim is passed over as long as another one has room; a drive of one domain is dead.
+    /// One die without a victim is passed over as long as another one has room. A drive of one domain is dead, unless it
+    /// can give up capacity.
     fn no_victim(&mut self) -> Outcome {
         if self.domains.len() > 1 {
             return Outcome::Done;
+        }
+        if !std::mem::replace(&mut self.pressed, true) {
+            let view = self.capacity_view(0);
+            match self.capacity.demand(&view) {
+                Demand::Keep | Demand::EndOfLife => {}
+                demand => return Outcome::Demand(demand),
+            }
         }
         self.dead = Some(DeathCause::NoVictim);
         Outcome::Dead(DeathCause::NoVictim)

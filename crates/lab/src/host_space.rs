@@ -176,19 +176,11 @@ impl HostSpace {
                 self.trim_unused(ftl, 0);
             }
             Demand::ExportAtMost(units) => {
-                let units = u32::try_from(units).unwrap_or(u32::MAX);
-                let wanted = units.max(self.footprint);
-                if let Some(left) = self.relocations_left {
-                    // A bounded file system holds to what the drive demands (000 §4.5.3); what waits to be relocated
-                    // since the last demand counts too.
-                    if units < self.footprint {
-                        return Err(EndCause::FootprintDoesNotFit);
-                    }
-                    let relocations = (wanted..ftl.exported()).filter(|slot| self.owner(*slot).is_some()).count();
-                    if relocations as u64 > left {
-                        return Err(EndCause::RelocationBound);
-                    }
+                let least = self.least_capacity(ftl.exported());
+                if least > self.footprint && ftl.service_units() <= u64::from(least) {
+                    return Err(EndCause::RelocationBound);
                 }
+                let wanted = u32::try_from(units).unwrap_or(u32::MAX).max(least);
                 if wanted >= self.exported {
                     return Ok(());
                 }
@@ -199,6 +191,15 @@ impl HostSpace {
             }
         }
         Ok(())
+    }
+
+    /// The least capacity that the data and what may still be relocated allow (000 §4.5.3), when no data lie at or
+    /// above `top`.
+    fn least_capacity(&self, top: u32) -> u32 {
+        let Some(left) = self.relocations_left else { return self.footprint };
+        let mut owned = (0..top).rev().filter(|slot| self.owner(*slot).is_some());
+        let stays = usize::try_from(left).ok().and_then(|left| owned.nth(left));
+        self.footprint.max(stays.map_or(0, |slot| slot + 1))
     }
 
     fn trim_unused(&mut self, ftl: &mut Ftl<Array>, from: u32) {
@@ -296,6 +297,23 @@ mod tests {
         let mut pages = vec![0, 9, 3, 2, 8];
         assert_eq!(shrunk().find(&mut pages), 2);
         assert_eq!(pages, [0, 2, 3]);
+    }
+
+    #[test]
+    fn the_least_capacity_follows_the_data_and_the_bound() {
+        // (written addresses of ten, relocations left, least capacity)
+        let table: [(&[u32], Option<u64>, u32); 5] = [
+            (&[0, 1, 9], Some(0), 10),
+            (&[0, 1, 9], Some(1), 3),
+            (&[0, 1, 9], None, 3),
+            (&[0, 1, 2], Some(0), 3),
+            (&[], Some(0), 0),
+        ];
+        for (written, bound, least) in table {
+            let mut space = HostSpace::new(10, bound);
+            space.take(&mut written.to_vec());
+            assert_eq!(space.least_capacity(10), least, "{written:?} {bound:?}");
+        }
     }
 
     #[test]

@@ -59,9 +59,9 @@ As blocks retire the drive exports less, down to the pages that the workload use
 
 | key | default | allowed | meaning |
 |---|---|---|---|
-| `shrink` | `\"lazy\"` | `\"lazy\"`, `\"graceful\"` | `lazy`: nothing happens until the spare blocks are used up (or one block is free), then every page that the workload never wrote is given up at once. `graceful`: each retired block lowers the exported capacity |
+| `shrink` | `\"lazy\"` | `\"lazy\"`, `\"graceful\"` | `lazy`: nothing happens until the spare blocks are used up (or one block is free), then every page that the workload never wrote is given up at once. `graceful`: each retired block lowers the exported capacity, and a drive short of free blocks gives up what is unused |
 | `keep` | `\"over-provisioning\"` | `\"over-provisioning\"`, `\"capacity\"` | what a graceful drive keeps: its over-provisioning ratio, or its capacity as long as spare blocks last |
-| `relocation-bound` | none | a size, `\"0 B\"` and up; with `graceful` only | data that the file system may relocate out of the given-up space over the drive's life; such a drive ends when it demands less than the bound or the data allow; at `\"0 B\"` it is a fixed one |
+| `relocation-bound` | none | a size, `\"0 B\"` and up; with `graceful` only | data that the file system may relocate out of the given-up space over the drive's life; such a drive keeps less over-provisioning where the bound stops it, and ends when its blocks hold no more than that capacity; at `\"0 B\"` it is a fixed one |
 
 With `graceful`, used pages above the exported capacity are relocated by the file system into its lowest free pages;
 their writes count as `flash.pages_programmed.file_system`, not as host writes.
@@ -94,6 +94,10 @@ impl Variant {
     }
 
     fn graceful(&self, view: &CapacityView) -> Demand {
+        if view.free <= 1 {
+            // Out of room before the rule sees it: what is not in use goes now.
+            return Demand::ExportAtMost(0);
+        }
         let service = u64::from(view.rated_blocks.saturating_sub(view.bad)) * u64::from(view.units_per_block);
         let rule = match self.params.keep {
             // floor(service x U / T), U in units: the ratio of service to logical space stays as when new.
@@ -153,6 +157,7 @@ mod tests {
         let capacity = "shrink = 'graceful'\nkeep = 'capacity'";
         assert_eq!(variant(capacity).demand(&view(2, 80)), Demand::Keep);
         assert_eq!(variant(capacity).demand(&view(3, 80)), Demand::ExportAtMost(70));
+        assert_eq!(variant(capacity).demand(&CapacityView { free: 1, ..view(1, 80) }), Demand::ExportAtMost(0));
     }
 
     #[test]

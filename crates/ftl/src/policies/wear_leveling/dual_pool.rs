@@ -253,9 +253,10 @@ mod tests {
         for (cold, swaps) in [(14, true), (15, false)] {
             let mut policy = pools(&[(true, 20, 3), (false, cold, 3)]);
             let want = Action::Exchange { hot: BlockId(0), cold: BlockId(1) };
-            let last_free = WearView { free: 1, ..view(None, &[20, cold], &|_| 1) };
+            let (counts, valid) = ([20, cold], |_| 1);
+            let last_free = WearView { free: 1, ..view(None, &counts, &valid) };
             assert_eq!(policy.plan(&last_free), None, "a swap leaves a block free");
-            assert_eq!(policy.plan(&view(None, &[20, cold], &|_| 1)), swaps.then_some(want));
+            assert_eq!(policy.plan(&view(None, &counts, &valid)), swaps.then_some(want));
             assert_eq!((policy.blocks[0].hot, policy.blocks[1].hot), (!swaps, swaps));
             assert_eq!(policy.blocks[0].effective, if swaps { 0 } else { 3 });
         }
