@@ -289,3 +289,38 @@ fn a_verdict_that_differs_from_the_page_is_told_by_the_exit_code() {
     let (code, _, stderr) = run(&["reproduce", "WL3", "--check", "nowhere.md"], folder.path());
     assert!(code == 2 && stderr.starts_with("wane: nowhere.md: cannot be read"), "{stderr}");
 }
+
+#[test]
+fn traces_that_cannot_end_or_be_read_twice_are_refused() {
+    let reads = "fio version 2 iolog\nf add\nf open\nf read 0 4096\nf read 8192 4096\nf close\n";
+    let folder = folder_with("reads.iolog", reads);
+    let trace = ["run", "--preset", "tiny", "--set", "workload.trace=reads.iolog", "--set"];
+    let (code, _, stderr) = run(&[&trace[..], &["until.drive-writes=1"]].concat(), folder.path());
+    let want = "wane: the run would never end, because the traces of workload hold no write; give until.requests, or \
+                loop = false\n";
+    assert_eq!((code, stderr.as_str()), (2, want));
+    assert_eq!(run(&[&trace[..], &["until.requests=10"]].concat(), folder.path()).0, 0);
+    let stdin =
+        ["run", "--preset", "tiny", "--set", "workload.trace=-", "--set", "until.drive-writes=1", "--seeds", "2"];
+    let (code, _, stderr) = run(&stdin, folder.path());
+    assert!(code == 2 && stderr.contains("stdin, which can be read only once"), "{stderr}");
+    let twice = ["run", "--preset", "tiny", "--sweep", "seed=1,2", "--sweep", "seed=3,4"];
+    let (code, _, stderr) = run(&twice, folder.path());
+    assert!(code == 2 && stderr.starts_with("wane: --sweep seed: the key is swept twice"), "{stderr}");
+}
+
+#[test]
+fn a_result_with_a_trace_is_repeated_from_its_scenario() {
+    let folder =
+        folder_with("writes.iolog", "fio version 2 iolog\nf add\nf open\nf write 0 8192\nf sync 0 0\nf nonsense\n");
+    let set =
+        ["run", "--preset", "tiny", "--set", "workload.trace=writes.iolog", "--set", "workload.skip-bad-lines=true"];
+    let more = ["--set", "until.drive-writes=0.01", "--out", "out/first", "--json"];
+    let (code, first, stderr) = run(&[&set[..], &more].concat(), folder.path());
+    assert_eq!(code, 0, "{stderr}");
+    let (code, again, stderr) = run(&["run", "out/first/scenario.toml", "--json"], folder.path());
+    assert_eq!(code, 0, "{stderr}");
+    let [first, again]: [serde_json::Value; 2] = [first, again].map(|text| serde_json::from_str(&text).unwrap());
+    assert_eq!(first["flash"], again["flash"]);
+    assert!(first["warnings"][0].as_str().unwrap().contains("1 lines that do not parse were skipped"), "{first}");
+}

@@ -28,6 +28,9 @@ pub enum PlanError {
     /// A trace cannot be opened or does not fit the drive.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A phase loops over traces without a write and ends by writes only.
+    #[error("the run would never end, because the traces of {0} hold no write; give {1}.requests, or loop = false")]
+    Endless(String, String),
 }
 
 /// Policies from outside the tree, which take the place of the scenario's.
@@ -75,6 +78,13 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
     let mut phases = Vec::new();
     for (number, phase) in scenario.phases.iter().enumerate() {
         let source = source(&phase.workload, device, streams, &format!("workload.{number}"))?;
+        if source.never_writes() && phase.until.requests.is_none() {
+            let place = |table: &str| match scenario.phases.len() {
+                1 => table.to_owned(),
+                _ => format!("phase.{number}.{table}"),
+            };
+            return Err(PlanError::Endless(place("workload"), place("until")));
+        }
         let units = phase.until.drive_writes.map(|drive_writes| (drive_writes * logical).round() as u64);
         phases.push(Phase { source, units_max: units, requests_max: phase.until.requests });
     }

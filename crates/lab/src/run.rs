@@ -79,6 +79,8 @@ pub struct Finished {
     pub exported_units: u32,
     /// Answers of policies that were refused.
     pub policy_refusals: u64,
+    /// What the workload has to say of itself: what a trace assumed or skipped.
+    pub notes: Vec<String>,
 }
 
 /// How far a run is; given to its watcher after every batch.
@@ -151,6 +153,7 @@ struct Running {
     window_step: u64,
     reason: EndReason,
     slots: Vec<u32>,
+    notes: Vec<String>,
 }
 
 impl Running {
@@ -170,6 +173,7 @@ impl Running {
             window_step: u64::from(logical).div_ceil(WINDOW_STEPS),
             reason: EndReason::Requests,
             slots: Vec::with_capacity(BATCH_PAGES),
+            notes: Vec::new(),
             ftl,
         }
     }
@@ -252,8 +256,15 @@ impl Running {
         counters
     }
 
-    fn drive(&mut self, phase: Phase, watch: &mut Watch<'_>) -> Result<PhaseEnd, SourceError> {
-        let Phase { mut source, units_max, requests_max } = phase;
+    fn drive(&mut self, mut phase: Phase, watch: &mut Watch<'_>) -> Result<PhaseEnd, SourceError> {
+        let end = self.serve_phase(&mut phase, watch)?;
+        self.notes.extend(phase.source.notes());
+        Ok(end)
+    }
+
+    fn serve_phase(&mut self, phase: &mut Phase, watch: &mut Watch<'_>) -> Result<PhaseEnd, SourceError> {
+        let Phase { source, units_max, requests_max } = phase;
+        let (units_max, requests_max) = (*units_max, *requests_max);
         let units_start = self.counters().host_units_written;
         let units_end = units_max.map(|units| units_start + units);
         let mut requests = 0;
@@ -416,6 +427,7 @@ impl Running {
             cause,
             exported_units: self.exported(),
             policy_refusals: self.ftl.counters().policy_refusals,
+            notes: std::mem::take(&mut self.notes),
             timeline: self.timeline.into_rows(),
         }
     }

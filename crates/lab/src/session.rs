@@ -176,6 +176,7 @@ fn warnings(finished: &Finished) -> Vec<String> {
     if share > UNMAPPED_READS_MAX {
         warnings.push(format!("{:.1} % of the pages read held no data and touched no flash", 100.0 * share));
     }
+    warnings.extend(finished.notes.iter().cloned());
     if finished.policy_refusals > 0 {
         warnings.push(format!(
             "{} answers of policies named blocks that could not be used; greedy's choice or none took their place",

@@ -43,6 +43,14 @@ impl Source for Mix {
         }
         Ok(progress)
     }
+
+    fn never_writes(&self) -> bool {
+        self.parts.iter().all(|(share, part)| *share <= 0.0 || part.never_writes())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.parts.iter().flat_map(|(_, part)| part.notes()).collect()
+    }
 }
 
 #[cfg(test)]

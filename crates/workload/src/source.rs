@@ -43,4 +43,14 @@ pub trait Source: Send {
     /// # Errors
     /// The trace behind the source is damaged or its file cannot be read.
     fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError>;
+
+    /// Whether it is known to go on for ever without a write.
+    fn never_writes(&self) -> bool {
+        false
+    }
+
+    /// What a reader of the results should know of what was read so far, in sentences.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

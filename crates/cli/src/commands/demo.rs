@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use wane_lab::report;
-use wane_lab::results::{Folder, RunResult};
+use wane_lab::results::{Folder, RunResult, TRACE_COPY};
 use wane_lab::scenario::{Scenario, Sources, Workload};
 use wane_lab::session;
 
@@ -28,21 +28,19 @@ const LIVES: [(&str, &str, &[&str]); 3] = [
 ];
 
 pub(crate) fn demo(arguments: &DemoArguments) -> Result<i32, Failure> {
-    Folder::create(&arguments.out).map_err(Failure::wrong)?;
-    let trace = tempfile::NamedTempFile::new().and_then(|file| std::fs::write(file.path(), TRACE).map(|()| file));
-    let trace =
-        trace.map_err(|error| Failure::wrong(format!("the trace finds no place in the temporary folder: {error}")))?;
+    let out = Folder::create(&arguments.out).map_err(Failure::wrong)?;
+    out.write_trace(TRACE).map_err(Failure::wrong)?;
+    let trace = arguments.out.join(TRACE_COPY);
     let stop = stop_flag();
     let mut results = Vec::new();
     for (folder, name, set) in LIVES {
-        let scenario = life(name, set, trace.path())?;
+        let scenario = life(name, set, &trace)?;
         if results.is_empty() {
             print(&head(&scenario))?;
         }
         let mut result = watched(&scenario, arguments.quiet, &stop)?;
-        // The trace's place was a temporary one; what stays is where the project keeps it.
-        result.scenario_toml =
-            result.scenario_toml.replace(&trace.path().display().to_string(), "assets/traces/pgbench-ext4.iolog.zst");
+        // Results may be moved together: the trace lies beside the folder of the run.
+        result.scenario_toml = result.scenario_toml.replace(&trace.display().to_string(), &format!("../{TRACE_COPY}"));
         session::write(&subfolder(&arguments.out, folder), &result).map_err(Failure::wrong)?;
         let interrupted = session::interrupted(&result);
         results.push(result);
@@ -51,7 +49,7 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<i32, Failure> {
         }
     }
     let page = report::render(&results);
-    Folder::create(&arguments.out).and_then(|folder| folder.write_report(&page)).map_err(Failure::wrong)?;
+    out.write_report(&page).map_err(Failure::wrong)?;
     print(&format!("{}\nreport: {}\n", side_by_side(&results), arguments.out.join("report.html").display()))?;
     Ok(if results.iter().any(session::interrupted) { INTERRUPTED } else { DONE })
 }

@@ -32,6 +32,12 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         cells.iter().try_for_each(|row| resolve(&assignments(&grid, row)).map(drop))?;
         return dry_run(&base, cells.len());
     }
+    let own = usize::from(arguments.scenario.as_deref() == Some(Path::new("-")));
+    let runs = cells_of(&grid).len() * arguments.seeds.unwrap_or(1) as usize;
+    if base.stdin_traces() > 0 && base.stdin_traces() * runs + own > 1 {
+        let sentence = "workload.trace: \"-\" is stdin, which can be read only once; name a file to use it in several runs or places";
+        return Err(Failure::wrong(sentence));
+    }
     if let Some(out) = &arguments.out {
         // An unusable folder is told before hours of work, not after.
         Folder::create(out).map_err(Failure::wrong)?;
@@ -40,6 +46,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         (true, None) => single(&base, arguments),
         (true, Some(seeds)) => several_seeds(&base, seeds, arguments),
         (false, None) => sweep(&grid, arguments, &resolve),
+        (false, Some(_)) if grid.iter().any(|axis| axis.key == "seed") => {
+            Err(Failure::wrong("--seeds stands beside --sweep seed=...; give one of them"))
+        }
         (false, Some(seeds)) => {
             let numbers = (0..u64::from(seeds)).map(|offset| (base.seed + offset).to_string());
             let seeds = Axis { key: "seed".to_owned(), values: numbers.collect() };
@@ -70,9 +79,7 @@ fn resolve(arguments: &RunArguments, file: Option<&(String, String)>, more: &[St
         set: &set,
     };
     let mut scenario = Scenario::resolve(&sources)?;
-    if let Some(path) = &arguments.scenario {
-        scenario.relative_to(&folder_of(path));
-    }
+    scenario.relative_to(&arguments.scenario.as_deref().map(folder_of).unwrap_or_default());
     Ok(scenario)
 }
 
@@ -203,7 +210,10 @@ fn several_seeds(base: &Scenario, seeds: u32, arguments: &RunArguments) -> Resul
     });
     let folder = |scenario: &Scenario| arguments.out.as_ref().map(|out| out.join(format!("seed-{}", scenario.seed)));
     let cells: Vec<Cell> = scenarios.map(|scenario| Cell { folder: folder(&scenario), scenario }).collect();
-    let (results, code) = run_cells(&cells, arguments.quiet)?;
+    let Finished { results, code, failure } = run_cells(&cells, arguments.quiet);
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
     let present: Vec<RunResult> = results.into_iter().flatten().collect();
     let summaries: Vec<Summary> = present.iter().map(|result| result.summary.clone()).collect();
     let statistics = Statistics::of(&summaries);
@@ -255,7 +265,16 @@ fn grid(sweeps: &[String]) -> Result<Vec<Axis>, Failure> {
             _ => Err(Failure::wrong(format!("--sweep {sweep}: expected KEY=V1,V2,..., such as ftl.gc.d=1,2,4,8"))),
         }
     };
-    sweeps.iter().map(axis).collect()
+    let axes = sweeps.iter().map(axis).collect::<Result<Vec<Axis>, Failure>>()?;
+    for (number, axis) in axes.iter().enumerate() {
+        if axes[..number].iter().any(|earlier| earlier.key == axis.key) {
+            return Err(Failure::wrong(format!(
+                "--sweep {}: the key is swept twice; give all its values at once",
+                axis.key
+            )));
+        }
+    }
+    Ok(axes)
 }
 
 /// Splits at commas outside quotes, brackets and braces, so that a value may be a table.
@@ -312,7 +331,7 @@ fn sweep(
         scenario.name = set.join(" ");
         cells.push(Cell { scenario, folder: arguments.out.as_ref().map(|out| out.join(number.to_string())) });
     }
-    let (results, code) = run_cells(&cells, arguments.quiet)?;
+    let Finished { results, code, failure } = run_cells(&cells, arguments.quiet);
     let table: Vec<GridCell<'_>> = rows
         .iter()
         .zip(&results)
@@ -325,6 +344,9 @@ fn sweep(
         let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
         folder.write_report(&report::render(&present)).map_err(Failure::wrong)?;
     }
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
     if arguments.json {
         let summaries: Vec<Option<&Summary>> =
             results.iter().map(|result| result.as_ref().map(|result| &result.summary)).collect();
@@ -335,8 +357,17 @@ fn sweep(
     Ok(code)
 }
 
-/// Runs cells in parallel and tells of each. The first failure stops the command.
-fn run_cells(cells: &[Cell], quiet: bool) -> Result<(Vec<Option<RunResult>>, i32), Failure> {
+/// What several runs came to.
+struct Finished {
+    /// In the order of the cells; `None` where there is no result.
+    results: Vec<Option<RunResult>>,
+    code: i32,
+    /// The first of the cells that failed, and why.
+    failure: Option<Failure>,
+}
+
+/// Runs cells in parallel and tells of each.
+fn run_cells(cells: &[Cell], quiet: bool) -> Finished {
     let stop = stop_flag();
     let progress = Mutex::new((Progress::new("sweep", quiet), 0usize));
     let there = AtomicUsize::new(0);
@@ -360,8 +391,8 @@ fn run_cells(cells: &[Cell], quiet: bool) -> Result<(Vec<Option<RunResult>>, i32
         tell(&format!("wane: {there} of {} runs were there already", cells.len()));
     }
     let mut results = Vec::new();
-    let mut code = DONE;
-    for outcome in outcomes {
+    let (mut code, mut failure) = (DONE, None);
+    for (cell, outcome) in cells.iter().zip(outcomes) {
         match outcome {
             Some(Ok(result)) => {
                 if result.summary.end.reason == EndReason::Interrupted {
@@ -369,14 +400,17 @@ fn run_cells(cells: &[Cell], quiet: bool) -> Result<(Vec<Option<RunResult>>, i32
                 }
                 results.push(Some(result));
             }
-            Some(Err(error)) => return Err(Failure::wrong(error)),
+            Some(Err(error)) => {
+                failure = failure.or_else(|| Some(Failure::wrong(format!("{}: {error}", cell.scenario.name))));
+                results.push(None);
+            }
             None => {
                 code = INTERRUPTED;
                 results.push(None);
             }
         }
     }
-    Ok((results, code))
+    Finished { results, code, failure }
 }
 
 /// The folder of one of the demo's runs.

@@ -19,7 +19,10 @@ const REPORT: &str = "report.html";
 const GRID: &str = "grid.csv";
 const STATISTICS: &str = "statistics.json";
 /// Every file that wane may leave in a result folder.
-const FILES: [&str; 8] = [SCENARIO, SUMMARY, TIMELINE_CSV, TIMELINE, BLOCKS, REPORT, GRID, STATISTICS];
+/// The demo's trace, beside the folders of its runs.
+pub const TRACE_COPY: &str = "pgbench-ext4.iolog.zst";
+
+const FILES: [&str; 9] = [SCENARIO, SUMMARY, TIMELINE_CSV, TIMELINE, BLOCKS, REPORT, GRID, STATISTICS, TRACE_COPY];
 
 /// A run, as it is kept and as reports are made of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -190,6 +193,14 @@ impl Folder {
                 && summary.end.reason != EndReason::Interrupted
         };
         Ok(read_summary(path)?.filter(fits))
+    }
+
+    /// Writes the trace that the runs below this folder replay.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write_trace(&self, bytes: &[u8]) -> Result<(), ResultError> {
+        self.replace(&[(TRACE_COPY, bytes.to_vec())])
     }
 
     /// Writes all files beside their places, then renames them, in order.

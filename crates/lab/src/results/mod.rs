@@ -13,7 +13,7 @@ mod timeline;
 mod wear;
 
 pub use counters::{Counters, WriteAmplification, write_amplification};
-pub use folder::{Folder, ResultError, RunResult};
+pub use folder::{Folder, ResultError, RunResult, TRACE_COPY};
 pub use grid::{GRID_LEAVES, GridCell, grid_csv};
 pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975};
 pub use summary::{

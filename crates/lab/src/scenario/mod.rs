@@ -108,13 +108,15 @@ impl Scenario {
             merge(&mut set, &layer.table).map_err(|(key, message)| layer.error(&key, message))?;
         }
         let named = set.get("drive").and_then(|drive| drive.get("preset")).and_then(Value::as_str);
-        let preset_name = sources.preset.or(named).unwrap_or(presets::NONE.name).to_owned();
+        let by_set = layers.iter().skip(usize::from(sources.file.is_some())).any(|layer| layer.holds("drive.preset"));
+        let asked = sources.preset.filter(|_| !by_set);
+        let preset_name = asked.or(named).unwrap_or(presets::NONE.name).to_owned();
         let preset = presets::find(&preset_name).ok_or_else(|| {
             let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let hint = layer::nearest(&preset_name, &known).map(|near| format!("; did you mean \"{near}\"?"));
             let allowed = known.join(", ");
             let message = format!("found \"{preset_name}\", allowed are {allowed}, none{}", hint.unwrap_or_default());
-            match sources.preset {
+            match asked {
                 Some(_) => ScenarioError::elsewhere("--preset", message),
                 None => at(&layers, "drive.preset", message),
             }
@@ -150,18 +152,32 @@ impl Scenario {
         format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv))
     }
 
-    /// Makes relative trace paths relative to the folder of the scenario's file.
+    /// Makes relative trace paths relative to the folder of the scenario's file, and absolute, so that the resolved
+    /// scenario can be run from anywhere.
     pub fn relative_to(&mut self, folder: &Path) {
         fn walk(workload: &mut Workload, folder: &Path) {
             match workload {
                 Workload::Trace(trace) if trace.path.is_relative() && trace.path != Path::new("-") => {
-                    trace.path = folder.join(&trace.path);
+                    let joined = folder.join(&trace.path);
+                    trace.path = std::path::absolute(&joined).unwrap_or(joined);
                 }
                 Workload::Mix(parts) => parts.iter_mut().for_each(|(_, part)| walk(part, folder)),
                 Workload::Trace(_) | Workload::Pattern(_) | Workload::Standin(_) => {}
             }
         }
         self.phases.iter_mut().for_each(|phase| walk(&mut phase.workload, folder));
+    }
+
+    /// How many traces are read from stdin, which can be read once.
+    pub fn stdin_traces(&self) -> usize {
+        fn count(workload: &Workload) -> usize {
+            match workload {
+                Workload::Trace(trace) => usize::from(trace.path == Path::new("-")),
+                Workload::Mix(parts) => parts.iter().map(|(_, part)| count(part)).sum(),
+                Workload::Pattern(_) | Workload::Standin(_) => 0,
+            }
+        }
+        self.phases.iter().map(|phase| count(&phase.workload)).sum()
     }
 
     fn space(&self) -> Space {
@@ -339,8 +355,11 @@ impl Resolver<'_> {
         }
         let retires = device.endurance.is_some() && ftl.retire != Retire::Never;
         let swaps = matches!(leveler, "dual-pool" | "hot-cold-swap");
-        if device.gc_reserve < 2 && (retires || swaps) {
-            let message = "found 1; at least 2 are needed where blocks can retire or swap their data".to_owned();
+        if device.gc_reserve < 2 && (retires || swaps || ftl.frontiers == Frontiers::Separate) {
+            let message =
+                "found 1; at least 2 are needed where blocks can retire or swap their data, and with separate \
+                           frontiers"
+                    .to_owned();
             return Err(self.error("ftl.gc-reserve", message));
         }
         Ok(())

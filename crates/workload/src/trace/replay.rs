@@ -35,6 +35,10 @@ pub struct TraceSource {
     name: String,
     /// Whether there was a read or write yet.
     moved: bool,
+    /// Decoded whole, it holds no write.
+    writeless: bool,
+    /// What the reader noted of a trace that is decoded whole.
+    notes: Vec<String>,
 }
 
 enum Requests {
@@ -63,15 +67,19 @@ impl TraceSource {
                 rest: None,
                 name,
                 moved: false,
+                writeless: false,
+                notes: Vec::new(),
             });
         }
         let unreadable = |source| TraceError::Unreadable { name: format!("{name}: its decoded copy"), source };
         let mut spool = std::io::BufWriter::new(SpooledTempFile::new(SPOOL_BYTES));
         let mut encoder = Encoder::new();
         let mut touched = Touched::default();
-        let mut moved = 0u64;
-        for request in reader {
+        let (mut moved, mut writeless) = (0u64, true);
+        let mut reader = reader;
+        for request in reader.by_ref() {
             let request = request?;
+            writeless &= request.op != Op::Write;
             encoder.request(&request, &mut spool).map_err(unreadable)?;
             if matches!(request.op, Op::Read | Op::Write) {
                 moved += 1;
@@ -95,7 +103,7 @@ impl TraceSource {
         spool.seek(SeekFrom::Start(0)).map_err(unreadable)?;
         let requests =
             Requests::Spooled { bytes: Box::new(BufReader::with_capacity(1 << 16, spool)), state: State::START };
-        Ok(Self { replay, requests, ranks, rest: None, name, moved: true })
+        Ok(Self { replay, requests, ranks, rest: None, name, moved: true, writeless, notes: reader.notes() })
     }
 
     fn next_request(&mut self) -> Result<Option<Request>, SourceError> {
@@ -186,6 +194,18 @@ impl Source for TraceSource {
             return Err(SourceError(format!("{}: {NOTHING}", self.name)));
         }
         Ok(if nothing { Progress::End } else { Progress::More })
+    }
+
+    fn never_writes(&self) -> bool {
+        self.writeless && self.replay.looped
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let notes = match &self.requests {
+            Requests::Once(reader) => reader.notes(),
+            Requests::Spooled { .. } => self.notes.clone(),
+        };
+        notes.into_iter().map(|note| format!("{}: {note}", self.name)).collect()
     }
 }
 

@@ -13,6 +13,9 @@ pub struct DChoices {
     d: f64,
     stream: Stream,
     drawn: Vec<u32>,
+    /// The draw that each position was last in.
+    seen: Vec<u64>,
+    draws: u64,
 }
 
 /// Parameters of [`DChoices`].
@@ -59,7 +62,7 @@ Source: mean-field study (003) §5 (RGA).
 
 impl BuiltinVictim for DChoices {
     fn new(params: &Params, setting: Setting) -> Self {
-        Self { d: params.d, stream: setting.stream, drawn: Vec::new() }
+        Self { d: params.d, stream: setting.stream, drawn: Vec::new(), seen: Vec::new(), draws: 0 }
     }
 }
 
@@ -71,13 +74,29 @@ impl DChoices {
         floor + u32::from(fraction > 0.0 && self.stream.chance(fraction))
     }
 
-    /// Floyd's algorithm draws without replacement in `samples` steps; a new element takes its place in the order.
+    /// Draws `samples` different positions below `population`, each order of them as likely as any other.
     fn draw(&mut self, population: u32, samples: u32) {
         self.drawn.clear();
-        for bound in population - samples..population {
-            let candidate = self.stream.below(u64::from(bound) + 1) as u32;
-            let new = if self.drawn.contains(&candidate) { bound } else { candidate };
-            self.drawn.push(new);
+        if 2 * samples > population {
+            // Most positions are drawn: shuffle the first of all.
+            self.drawn.extend(0..population);
+            for place in 0..samples {
+                let other = place + self.stream.below(u64::from(population - place)) as u32;
+                self.drawn.swap(place as usize, other as usize);
+            }
+            self.drawn.truncate(samples as usize);
+            return;
+        }
+        if self.seen.len() < population as usize {
+            self.seen.resize(population as usize, 0);
+        }
+        self.draws += 1;
+        while self.drawn.len() < samples as usize {
+            let candidate = self.stream.below(u64::from(population)) as u32;
+            let seen = &mut self.seen[candidate as usize];
+            if std::mem::replace(seen, self.draws) != self.draws {
+                self.drawn.push(candidate);
+            }
         }
     }
 }
@@ -98,7 +117,7 @@ mod tests {
     use crate::index::tests::{closed, view};
 
     fn policy(d: f64) -> DChoices {
-        DChoices { d, stream: wane_sim::Streams::new(5).stream("gc"), drawn: Vec::new() }
+        DChoices { d, stream: wane_sim::Streams::new(5).stream("gc"), drawn: Vec::new(), seen: Vec::new(), draws: 0 }
     }
 
     #[test]
@@ -114,16 +133,19 @@ mod tests {
     #[test]
     fn draws_never_repeat_a_block() {
         let mut policy = policy(1.0);
-        let mut seen = [0u32; 6];
-        for _ in 0..6000 {
-            policy.draw(6, 3);
+        let (mut seen, mut first) = ([0u32; 6], [0u32; 6]);
+        for round in 0..6000 {
+            // Both ways to draw: few of many, and most.
+            policy.draw(6, if round % 2 == 0 { 2 } else { 4 });
+            first[policy.drawn[0] as usize] += 1;
             let mut drawn = policy.drawn.clone();
             drawn.sort_unstable();
             drawn.dedup();
-            assert_eq!(drawn.len(), 3);
+            assert_eq!(drawn.len(), if round % 2 == 0 { 2 } else { 4 });
             drawn.iter().for_each(|position| seen[*position as usize] += 1);
         }
         assert!(seen.iter().all(|count| count.abs_diff(3000) < 200), "{seen:?}");
+        assert!(first.iter().all(|count| count.abs_diff(1000) < 130), "{first:?}");
     }
 
     #[test]
