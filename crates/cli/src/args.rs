@@ -6,7 +6,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::commands::reproduce::PAGE;
 
-/// wane runs a flash store's whole life: how it wears, slows and shrinks under a workload, with the policy you choose.
+/// wane runs a flash store's whole life: how it wears, amplifies writes and shrinks under a workload, with the policy you choose.
 #[derive(Debug, Parser)]
 #[command(
     name = "wane",

@@ -228,8 +228,16 @@ pub fn execute_all(
     results.into_iter().map(|result| result.into_inner().expect("no holder panics")).collect()
 }
 
+/// Whether no trace changed since the results in a folder were written: a scenario's hash names its traces only.
+fn traces_stand(scenario: &Scenario, folder: &Path) -> bool {
+    let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified());
+    let Ok(written) = changed(&folder.join("summary.json")) else { return false };
+    scenario.traces().into_iter().all(|trace| changed(trace).is_ok_and(|time| time <= written))
+}
+
 fn execute_cell(cell: &Cell, stop: &AtomicBool) -> (Outcome, bool) {
     if let Some(folder) = &cell.folder
+        && traces_stand(&cell.scenario, folder)
         && let Ok(Some(_)) = Folder::finished(folder, &cell.scenario.hash(), VERSION)
         && let Ok(result) = Folder::read(folder)
     {

@@ -1,6 +1,6 @@
 //! The medium: blocks that are programmed page by page, erased whole, and wear with every erase.
 //!
-//! [`Media`] is the seam. [`Array`] counts and wears, nothing more: it is what ageing runs use. The medium never
+//! [`Media`] is the seam. [`Array`] counts and wears, nothing more: it is what aging runs use. The medium never
 //! sees a logical address.
 
 use wane_units::{BlockId, Geometry, PeCycles, Ppn};
@@ -28,7 +28,7 @@ pub trait Media {
 pub struct Array {
     geometry: Geometry,
     erase_counts: Vec<u32>,
-    /// Empty until the first read: most ageing runs never read.
+    /// Empty until the first read: most aging runs never read.
     reads: Vec<u32>,
     pages_programmed: u64,
 }

@@ -29,6 +29,12 @@ fn read(folder: &Path) -> Result<Vec<RunResult>, Failure> {
         Ok(result) => return Ok(vec![result]),
         Err(error) => Failure::wrong(error),
     };
+    if let Ok(grid) = std::fs::read_to_string(folder.join("grid.csv")) {
+        // An earlier, larger sweep may have left more cells than this one has.
+        let cells = (0..grid.lines().count().saturating_sub(1)).map(|number| folder.join(number.to_string()));
+        let present = cells.filter(|cell| cell.join("summary.json").is_file());
+        return present.map(|cell| Folder::read(&cell).map_err(Failure::wrong)).collect();
+    }
     let Ok(entries) = std::fs::read_dir(folder) else { return Err(wrong) };
     let mut inner: Vec<_> =
         entries.flatten().map(|entry| entry.path()).filter(|path| path.join("summary.json").is_file()).collect();

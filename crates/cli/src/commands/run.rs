@@ -34,7 +34,8 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     }
     let own = usize::from(arguments.scenario.as_deref() == Some(Path::new("-")));
     let runs = cells_of(&grid).len() * arguments.seeds.unwrap_or(1) as usize;
-    if base.stdin_traces() > 0 && base.stdin_traces() * runs + own > 1 {
+    let traces = base.traces().iter().filter(|path| **path == Path::new("-")).count();
+    if traces > 0 && traces * runs + own > 1 {
         let sentence = "workload.trace: \"-\" is stdin, which can be read only once; name a file to use it in several runs or places";
         return Err(Failure::wrong(sentence));
     }

@@ -39,6 +39,8 @@ pub const GRID_LEAVES: &[&str] = &[
     "end.reason",
     "end.cause",
     "end.at_drive_writes",
+    "scenario.hash",
+    "run.version",
 ];
 
 /// The grid as CSV: a column a key of `keys`, then a column a path of `leaves`. Null is empty.

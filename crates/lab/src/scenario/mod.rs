@@ -168,16 +168,18 @@ impl Scenario {
         self.phases.iter_mut().for_each(|phase| walk(&mut phase.workload, folder));
     }
 
-    /// How many traces are read from stdin, which can be read once.
-    pub fn stdin_traces(&self) -> usize {
-        fn count(workload: &Workload) -> usize {
+    /// The traces that it reads, as often as it reads them; `-` is stdin.
+    pub fn traces(&self) -> Vec<&Path> {
+        fn collect<'a>(workload: &'a Workload, found: &mut Vec<&'a Path>) {
             match workload {
-                Workload::Trace(trace) => usize::from(trace.path == Path::new("-")),
-                Workload::Mix(parts) => parts.iter().map(|(_, part)| count(part)).sum(),
-                Workload::Pattern(_) | Workload::Standin(_) => 0,
+                Workload::Trace(trace) => found.push(&trace.path),
+                Workload::Mix(parts) => parts.iter().for_each(|(_, part)| collect(part, found)),
+                Workload::Pattern(_) | Workload::Standin(_) => {}
             }
         }
-        self.phases.iter().map(|phase| count(&phase.workload)).sum()
+        let mut found = Vec::new();
+        self.phases.iter().for_each(|phase| collect(&phase.workload, &mut found));
+        found
     }
 
     fn space(&self) -> Space {
