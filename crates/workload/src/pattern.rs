@@ -160,6 +160,7 @@ impl PatternSource {
             }
         };
         let last_start = config.footprint_pages - config.request_pages;
+        // Only Zipf's ranks may reach beyond: their pages are no places for whole requests.
         (op, picker.pick(stream, config.request_pages).min(last_start))
     }
 }
@@ -276,7 +277,7 @@ impl Picker {
 
     /// Two draws: one for the part, one for the page in it.
     #[inline(always)]
-    fn pick_part(parts: &[Part], stream: &mut Stream) -> u32 {
+    fn pick_part(parts: &[Part], stream: &mut Stream, request_pages: u32) -> u32 {
         let choice = stream.bits() >> 32;
         let mut part = parts[0];
         for next in &parts[1..] {
@@ -284,13 +285,13 @@ impl Picker {
                 part = *next;
             }
         }
-        (part.first + stream.below(part.pages)) as u32
+        (part.first + slot(stream, part.pages, request_pages)) as u32
     }
 
     fn pick(&mut self, stream: &mut Stream, request_pages: u32) -> u32 {
         match self {
-            Self::Uniform { pages } => stream.below(*pages) as u32,
-            Self::Parts(parts) => Self::pick_part(parts, stream),
+            Self::Uniform { pages } => slot(stream, *pages, request_pages) as u32,
+            Self::Parts(parts) => Self::pick_part(parts, stream, request_pages),
             Self::Zipf { law, spread } => {
                 let rank = law.draw(stream);
                 spread.as_ref().map_or(rank, |spread| spread.place(rank))
@@ -300,7 +301,7 @@ impl Picker {
                 if stream.bits() >> 32 < *sequential {
                     step(next, *pages, request_pages)
                 } else {
-                    stream.below(u64::from(*pages)) as u32
+                    slot(stream, u64::from(*pages), request_pages) as u32
                 }
             }
         }
@@ -314,17 +315,28 @@ impl Picker {
                 out.extend((0..count).map(|_| stream.below(pages) as u32));
             }
             Self::Parts(parts) => match parts[..] {
-                [hot, cold] => out.extend((0..count).map(|_| Self::pick_part(&[hot, cold], stream))),
-                _ => out.extend((0..count).map(|_| Self::pick_part(parts, stream))),
+                [hot, cold] => out.extend((0..count).map(|_| Self::pick_part(&[hot, cold], stream, 1))),
+                _ => out.extend((0..count).map(|_| Self::pick_part(parts, stream, 1))),
             },
             _ => out.extend((0..count).map(|_| self.pick(stream, 1))),
         }
     }
 }
 
-/// The next sequential request; one that would cross the end starts over.
+/// Where a request of a stretch starts: at a multiple of its size, so that all pages are met alike; the last one, if the
+/// stretch is no multiple, ends with it.
+#[inline(always)]
+fn slot(stream: &mut Stream, pages: u64, request_pages: u32) -> u64 {
+    if request_pages == 1 {
+        return stream.below(pages);
+    }
+    let request = u64::from(request_pages);
+    (stream.below(pages.div_ceil(request)) * request).min(pages.saturating_sub(request))
+}
+
+/// The next sequential request; the last one ends with the footprint, then they start over.
 fn step(next: &mut u32, pages: u32, request_pages: u32) -> u32 {
-    let start = if *next + request_pages > pages { 0 } else { *next };
+    let start = if *next >= pages { 0 } else { (*next).min(pages - request_pages) };
     *next = start + request_pages;
     start
 }
@@ -607,7 +619,7 @@ mod tests {
         source.next(&mut batch, 6, u64::MAX).unwrap();
         assert_eq!((batch.pages.as_slice(), batch.requests), (&[0, 1, 2, 3, 4, 5][..], 1));
         source.next(&mut batch, 100, 2).unwrap();
-        assert_eq!((batch.pages.as_slice(), batch.requests), (&[6, 7, 0, 1, 2, 3][..], 2));
+        assert_eq!((batch.pages.as_slice(), batch.requests), (&[6, 7, 6, 7, 8, 9][..], 2));
     }
 
     #[test]
@@ -624,5 +636,24 @@ mod tests {
         let total = counts.iter().sum::<u64>() as f64;
         let shares = counts.map(|count| count as f64 / total);
         assert!((shares[0] - 0.5).abs() < 0.02 && (shares[2] - 0.1).abs() < 0.02, "{shares:?}");
+    }
+
+    #[test]
+    fn requests_of_several_pages_keep_the_shares_and_meet_every_page() {
+        let run = |shape, footprint_pages, request_pages: u32| {
+            let config = PatternConfig { shape, footprint_pages, request_pages, read_share: 0.0, trim_share: 0.0 };
+            let mut source = PatternSource::new(config, wane_sim::Streams::new(4).stream("requests"));
+            let mut counts = vec![0u32; footprint_pages as usize];
+            pages(&mut source, 200_000).into_iter().for_each(|page| counts[page as usize] += 1);
+            counts
+        };
+        let counts = run(Shape::HotCold { r: 0.9, hot_pages: 100 }, 1000, 64);
+        let hot = f64::from(counts[..100].iter().sum::<u32>()) / f64::from(counts.iter().sum::<u32>());
+        assert!((hot - 0.9).abs() < 0.02, "{hot}");
+        let counts = run(Shape::Uniform, 640, 64);
+        assert!(counts.iter().all(|count| count.abs_diff(312) < 100), "{counts:?}");
+        for shape in [Shape::Sequential, Shape::Hybrid { sequential_share: 0.5 }, Shape::Jesd219] {
+            assert!(run(shape, 1000, 7).iter().all(|count| *count > 0), "{shape:?}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use super::distribution::distribution;
 use super::figures::{Figure, figures};
 use super::groups::{Group, Keys, differing, groups};
 use super::map::maps;
-use super::numbers::{capacity, percent, short_or_dash, traffic};
+use super::numbers::{capacity, counted, percent, short_or_dash, traffic};
 use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval};
 use crate::results::{RunResult, Summary};
 
@@ -156,8 +156,7 @@ fn warnings(groups: &[Group<'_>]) -> String {
 /// The figures of one group, large.
 fn tiles(group: &Group<'_>) -> String {
     let of = |figure: fn(&Summary) -> Option<f64>| with_interval(group.estimate(figure));
-    let amplification = &group.first().summary.write_amplification;
-    let erases = &group.first().summary.wear.erase_count;
+    let mean = |figure: fn(&Summary) -> f64| group.mean(|summary| Some(figure(summary))).unwrap_or(0.0);
     let first = &group.first().summary;
     let exported = |summary: &Summary| {
         Some(summary.capacity.logical_bytes_exported as f64 / summary.capacity.logical_bytes_initial.max(1) as f64)
@@ -173,14 +172,19 @@ fn tiles(group: &Group<'_>) -> String {
             of(|summary| summary.write_amplification.total),
             format!(
                 "GC {}, wear leveling {}",
-                short_or_dash(amplification.gc),
-                short_or_dash(amplification.wear_leveling)
+                short_or_dash(group.mean(|summary| summary.write_amplification.gc)),
+                short_or_dash(group.mean(|summary| summary.write_amplification.wear_leveling))
             ),
         ),
         (
             "median erase count",
             of(|summary| Some(f64::from(summary.wear.erase_count.p50))),
-            format!("{} to {}; Jain {}", erases.min, erases.max, jain_in_digits(first.wear.jain_index)),
+            format!(
+                "{} to {}; Jain {}",
+                counted(mean(|summary| f64::from(summary.wear.erase_count.min))),
+                counted(mean(|summary| f64::from(summary.wear.erase_count.max))),
+                jain_in_digits(mean(|summary| summary.wear.jain_index))
+            ),
         ),
         (
             "capacity at the end",

@@ -364,9 +364,5 @@ impl Kind {
 }
 
 fn range(least: u64, most: u64) -> String {
-    if most >= U32 {
-        format!("a whole number, {least} and up")
-    } else {
-        format!("a whole number from {least} to {most}")
-    }
+    format!("a whole number from {least} to {most}")
 }

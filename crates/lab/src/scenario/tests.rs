@@ -352,7 +352,7 @@ fn a_run_that_cannot_be_is_refused_in_one_sentence() {
         ("[[phase]]\nworkloads = {}", "did you mean \"workload\"?"),
         ("[[phase]]\nuntil = { end-of-life = false }", "phase.0.until: the run would never end"),
         ("[until]\ndrive-writes = nan", "found nan"),
-        ("[until]\nrequests = 0", "found 0, expected a whole number, 1 and up"),
+        ("[until]\nrequests = 0", "found 0, expected a whole number from 1 to"),
         ("until = {}", "the run would never end"),
         ("[drive]\nendurance = 'none'\n[until]\nend-of-life = true", "end-of-life alone never comes"),
     ]);
