@@ -11,10 +11,28 @@ pub use data::{Data, ROWS_MAX, ROWS_MIN, Sample};
 pub use fit::{Determined, EXPONENT_MAX, Fit, Parameter, Worst, fit};
 pub use preset::Preset;
 
+pub use wane_nand::rber::{CHIPS, Chip, Ranges, RberModel, Terms, chip};
+
 /// What is wrong with measurements or with a preset: one sentence that names the file and the place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RberError(String);
+
+/// What lies outside the data of `name`, a sentence for each input; `values` are those of cycles, days and reads.
+pub fn extrapolations(name: &str, ranges: &Ranges, values: [&[f64]; 3]) -> Vec<String> {
+    let inputs = ["cycles", "days", "reads"].into_iter().zip([ranges.cycles, ranges.days, ranges.reads]).zip(values);
+    let mut told = Vec::new();
+    for ((input, (least, most)), values) in inputs {
+        let farthest = |value: &f64| (least - value).max(value - most);
+        let far = values.iter().copied().max_by(|left, right| farthest(left).total_cmp(&farthest(right)));
+        if let Some(far) = far.filter(|far| farthest(far) > 0.0) {
+            told.push(format!(
+                "{far} {input} lie outside the data of {name}, {least} to {most}: this is extrapolation"
+            ));
+        }
+    }
+    told
+}
 
 /// The known name that a misspelt one is nearest to, as the end of a sentence; empty where none is near.
 pub fn did_you_mean(name: &str, known: &[&str]) -> String {
