@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use wane_lab::rber::{CHIPS, Preset, Ranges, RberModel, did_you_mean, extrapolations};
-use wane_lab::report::{CURVES_MAX, RberCurve, RberPicture};
+use wane_lab::rber::{CHIPS, INPUT_MAX, Preset, Ranges, RberModel, did_you_mean, extrapolations};
+use wane_lab::report::rber::{CURVES_MAX, RberCurve, RberPicture, input as written, parameter};
 
 use super::rber_fit::fit;
 use crate::DONE;
@@ -105,10 +105,10 @@ fn expand(input: &str, text: &str) -> Result<Vec<f64>, Failure> {
     let wrong = |message: String| Failure::wrong(format!("--{input}: {message}"));
     let number = |part: &str| {
         let part = part.trim();
-        let value: Option<f64> = part.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0);
+        let value: Option<f64> = part.parse().ok().filter(|value: &f64| (0.0..=INPUT_MAX).contains(value));
         value.ok_or_else(|| {
             wrong(format!(
-                "found \"{part}\", allowed are numbers from 0 on, lists such as 0,1000 and ranges such as 0..10000:500"
+                "found \"{part}\", allowed are numbers from 0 to 1e15, lists such as 0,1000 and ranges such as 0..10000:500"
             ))
         })
     };
@@ -172,7 +172,8 @@ fn point(chip: &Chosen, values: &[Vec<f64>; 3]) -> String {
 fn point_json(chip: &Chosen, values: &[Vec<f64>; 3]) -> Result<String, Failure> {
     let [cycles, days, reads] = [values[0][0], values[1][0], values[2][0]];
     let rber = chip.model.rber(cycles, days, reads);
-    pretty(&json!({ "chip": chip.name, "cycles": cycles, "days": days, "reads": reads, "rber": rber }))
+    let kind = if CHIPS.iter().any(|known| known.name == chip.name) { "chip" } else { "params" };
+    pretty(&json!({ kind: chip.name, "cycles": cycles, "days": days, "reads": reads, "rber": rber }))
 }
 
 fn table(chip: &Chosen, values: &[Vec<f64>; 3]) -> String {
@@ -231,7 +232,7 @@ fn picture(chip: &Chosen, values: &[Vec<f64>; 3], warnings: &[String]) -> Result
             INPUTS[others[0]], INPUTS[others[1]]
         )));
     }
-    let named = |input: usize, value: f64| format!("{} {}", short(value), INPUTS[input]);
+    let named = |input: usize, value: f64| format!("{} {}", written(value), INPUTS[input]);
     let mut at = Vec::new();
     for (input, values) in others.iter().zip([&left, &right]) {
         if let [value] = values[..] {
@@ -278,11 +279,6 @@ fn listed() -> String {
         let _ = writeln!(text, "  {}", chip.source);
     }
     text
-}
-
-/// A parameter, short: small ones with a power of ten.
-fn parameter(value: f64) -> String {
-    if value != 0.0 && value < 0.01 { format!("{value:e}") } else { value.to_string() }
 }
 
 fn listed_json() -> Result<String, Failure> {

@@ -9,6 +9,8 @@ use super::RberError;
 
 /// Fewest rows that are fitted.
 pub const ROWS_MIN: usize = 12;
+/// Largest cycles, days or reads; beyond it numbers are no longer about flash.
+pub const INPUT_MAX: f64 = 1e15;
 /// Most rows that are read.
 pub const ROWS_MAX: usize = 1_000_000;
 
@@ -129,12 +131,12 @@ fn places(name: &str, header: &StringRecord) -> Result<[usize; 4], RberError> {
 
 fn value(column: &str, text: &str) -> Result<f64, String> {
     let is_rber = column == "rber";
-    let allowed = if is_rber { "a number above 0, at most 1" } else { "a number from 0 on" };
+    let allowed = if is_rber { "a number above 0, at most 1" } else { "a number from 0 to 1e15" };
     let number: f64 = text.parse().map_err(|_| format!("found \"{}\", allowed is {allowed}", cut(text)))?;
     if is_rber && number == 0.0 {
         return Err(format!("found {text}, allowed is {allowed}; pool more bits until one of them is wrong"));
     }
-    let fits = if is_rber { number > 0.0 && number <= 1.0 } else { number >= 0.0 && number.is_finite() };
+    let fits = if is_rber { number > 0.0 && number <= 1.0 } else { (0.0..=INPUT_MAX).contains(&number) };
     if fits { Ok(number) } else { Err(format!("found {text}, allowed is {allowed}")) }
 }
 

@@ -169,9 +169,12 @@ type Reasons = [Option<&'static str>; PARAMETERS];
 fn shape_of(data: &Data) -> (Shape, Reasons) {
     let mut shape = Shape { free: [true; PARAMETERS], held: [0.0; PARAMETERS] };
     let mut reasons: Reasons = [None; PARAMETERS];
-    let mut hold = |index: usize, value: f64, reason: &'static str| {
-        shape.free[index] = false;
-        shape.held[index] = value;
+    // What is known as a product only is held in part and unknown in all of its parts.
+    let mut hold = |index: usize, value: Option<f64>, reason: &'static str| {
+        if let Some(value) = value {
+            shape.free[index] = false;
+            shape.held[index] = value;
+        }
         reasons[index].get_or_insert(reason);
     };
     let levels = |of: fn(&Sample) -> f64| {
@@ -180,26 +183,36 @@ fn shape_of(data: &Data) -> (Shape, Reasons) {
         values.dedup();
         values
     };
-    let none = f64::NEG_INFINITY;
+    let none = Some(f64::NEG_INFINITY);
+    let by_cycles = [(1, 4), (2, 5), (3, 7)];
     match &levels(|sample| sample.cycles)[..] {
         [_] => {
             hold(1, none, "cycles do not vary");
-            [4, 5, 7].into_iter().for_each(|index| hold(index, 0.0, "cycles do not vary"));
+            for (scale, exponent) in by_cycles {
+                hold(scale, None, "cycles do not vary");
+                hold(exponent, Some(0.0), "cycles do not vary");
+            }
         }
-        [0.0, _] => [4, 5, 7].into_iter().for_each(|index| hold(index, 1.0, "cycles take only one value above 0")),
+        [0.0, _] => {
+            for (scale, exponent) in by_cycles {
+                hold(scale, None, "cycles take only one value above 0");
+                hold(exponent, Some(1.0), "cycles take only one value above 0");
+            }
+        }
         _ => {}
     }
-    let inputs: [(fn(&Sample) -> f64, usize, [&str; 2]); 2] = [
-        (|sample| sample.days, 2, ["days do not vary", "days take only one value above 0"]),
-        (|sample| sample.reads, 3, ["reads do not vary", "reads take only one value above 0"]),
-    ];
-    for (of, scale, [same, one]) in inputs {
-        match &levels(of)[..] {
+    let days = (levels(|sample| sample.days), 2, ["days do not vary", "days take only one value above 0"]);
+    let reads = (levels(|sample| sample.reads), 3, ["reads do not vary", "reads take only one value above 0"]);
+    for (levels, scale, [same, one]) in [days, reads] {
+        match &levels[..] {
             [_] => {
                 hold(scale, none, same);
-                TERMS[scale][1..].iter().for_each(|index| hold(*index, 0.0, same));
+                TERMS[scale][1..].iter().for_each(|index| hold(*index, Some(0.0), same));
             }
-            [0.0, _] => hold(TERMS[scale][2], 1.0, one),
+            [0.0, _] => {
+                hold(scale, None, one);
+                hold(TERMS[scale][2], Some(1.0), one);
+            }
             _ => {}
         }
     }
@@ -298,8 +311,7 @@ fn determined(index: usize, value: f64, half: f64) -> Determined {
         return Determined::AtBound;
     }
     let widest = if is_scale { libm::log(SCALE_SPAN_MAX) } else { EXPONENT_WIDTH_MAX };
-    // Written so that no number is too wide as well.
-    if !(2.0 * half <= widest) {
+    if half.is_nan() || 2.0 * half > widest {
         return Determined::No(if is_scale {
             "its 95 % interval spans more than a factor of 10,000"
         } else {

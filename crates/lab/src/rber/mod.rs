@@ -7,7 +7,7 @@ mod fit;
 mod preset;
 mod solve;
 
-pub use data::{Data, ROWS_MAX, ROWS_MIN, Sample};
+pub use data::{Data, INPUT_MAX, ROWS_MAX, ROWS_MIN, Sample};
 pub use fit::{Determined, EXPONENT_MAX, Fit, Parameter, Worst, fit};
 pub use preset::Preset;
 

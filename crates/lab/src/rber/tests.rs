@@ -108,11 +108,12 @@ fn what_the_data_do_not_determine_is_named() {
     let steep = cycles(10_000.0);
     let some = [0.0, 30.0];
     // (cycles, days, reads, chip, the parameters that cannot be known)
-    let table: [([&[f64]; 3], &str, &str); 7] = [
+    let table: [([&[f64]; 3], &str, &str); 8] = [
         ([&steep, &[0.0], &READS], "tlc-72l-2018", "beta m n"),
         ([&steep, &DAYS, &[0.0]], "tlc-72l-2018", "gamma p q"),
-        ([&[3_000.0], &DAYS, &READS], "tlc-72l-2018", "alpha k m p"),
-        ([&steep, &some, &READS], "tlc-72l-2018", "n"),
+        ([&[3_000.0], &DAYS, &READS], "tlc-72l-2018", "alpha beta gamma k m p"),
+        ([&steep, &some, &READS], "tlc-72l-2018", "beta n"),
+        ([&[0.0, 3_000.0], &DAYS, &READS], "tlc-72l-2018", "alpha beta gamma k m p"),
         ([&steep, &DAYS, &READS], "tlc-72l-cvss", "beta m n"),
         ([&steep, &DAYS, &READS], "mlc-3xnm-2011", ""),
         ([&steep, &DAYS, &READS], "tlc-72l-2018", ""),
@@ -162,7 +163,7 @@ fn wrong_measurements_are_told_with_their_place() {
         (rows("1000,0,0,NaN"), "line 14: rber: found NaN"),
         (rows("1000,0,0,"), "line 14: rber: found \"\", allowed"),
         (rows("1000,0,0,much"), "line 14: rber: found \"much\""),
-        (rows("-5,0,0,0.01"), "line 14: cycles: found -5, allowed is a number from 0 on"),
+        (rows("-5,0,0,0.01"), "line 14: cycles: found -5, allowed is a number from 0 to 1e15"),
         (rows("1,inf,0,0.01"), "line 14: days: found inf"),
         (rows("1,0,nan,0.01"), "line 14: reads: found nan"),
         (rows("1,0,0"), "d.csv, line 14: found 3 columns, the header has 4"),

@@ -13,12 +13,11 @@ mod groups;
 mod map;
 mod numbers;
 mod page;
-mod rber;
+pub mod rber;
 mod words;
 
 pub use differences::differences;
 pub use page::render;
-pub use rber::{CURVES_MAX, RberCurve, RberPicture};
 
 #[cfg(test)]
 mod tests;

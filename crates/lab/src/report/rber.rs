@@ -66,10 +66,9 @@ impl RberPicture {
         let Some((curve, first, last)) = steepest else { return String::new() };
         let shared = [self.at.as_str(), if self.curves.len() > 1 { &curve.label } else { "" }];
         let shared: Vec<&str> = shared.into_iter().filter(|part| !part.is_empty()).collect();
-        let shared = if shared.is_empty() { String::new() } else { format!("At {}, raw", shared.join(", ")) };
-        let shared = if shared.is_empty() { "Raw".to_owned() } else { shared };
+        let opening = if shared.is_empty() { "Raw".to_owned() } else { format!("At {}, raw", shared.join(", ")) };
         format!(
-            "{shared} bit errors go from {} at {} {over} to {} at {} {over}.",
+            "{opening} bit errors go from {} at {} {over} to {} at {} {over}.",
             share(first.1),
             input(first.0),
             share(last.1),
@@ -138,7 +137,8 @@ impl RberPicture {
 
     fn facts(&self) -> String {
         let parameters = RberModel::NAMES.iter().zip(self.model.parameters());
-        let parameters: Vec<String> = parameters.map(|(name, value)| format!("<span>{name}</span> {value}")).collect();
+        let parameters: Vec<String> =
+            parameters.map(|(name, value)| format!("<span>{name}</span> {}", parameter(value))).collect();
         let range = |(least, most): (f64, f64), what: &str| format!("{} to {} {what}", input(least), input(most));
         let holds =
             [range(self.ranges.cycles, "cycles"), range(self.ranges.days, "days"), range(self.ranges.reads, "reads")];
@@ -154,8 +154,14 @@ impl RberPicture {
     }
 }
 
+/// A parameter as people write it: small ones with a power of ten.
+pub fn parameter(value: f64) -> String {
+    let (text, power) = (format!("{value}"), format!("{value:e}"));
+    if power.len() < text.len() { power } else { text }
+}
+
 /// An input as people write it.
-fn input(value: f64) -> String {
+pub fn input(value: f64) -> String {
     let text = format!("{value}");
     let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     grouped(value, decimals.min(6))
