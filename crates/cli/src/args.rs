@@ -17,8 +17,9 @@ Examples:
   wane run scenario.toml --set ftl.gc.policy=d-choices --sweep ftl.gc.d=1,2,4,8 --out out/d
   wane report out/first out/d/0
   wane trace info trace.gz
+  wane rber --chip tlc-72l-2018 --cycles 5000
 
-Exit codes: 0 done; 1 a verdict differs (reproduce --check); 2 usage, scenario, trace or folder is wrong; 3 internal; \
+Exit codes: 0 done; 1 a verdict differs (reproduce --check); 2 usage, scenario, trace, data or folder is wrong; 3 internal; \
 130 interrupted, with the results so far written and marked."
 )]
 pub(crate) struct Arguments {
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Policies(PoliciesArguments),
     /// Look at block traces, convert them, or synthesize stand-ins
     Trace(TraceArguments),
+    /// Raw bit errors of a chip, or a model fitted to your own measurements
+    Rber(RberArguments),
     /// Draw a report of results, or lay several over each other
     Report(ReportArguments),
     /// Print the manual of the scenario file, in Markdown
@@ -224,6 +227,75 @@ pub(crate) struct ReportArguments {
     /// Where the page goes
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
+}
+
+#[derive(Args, Debug)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  wane rber --list                              the chips and their parameters
+  wane rber --chip tlc-72l-2018 --cycles 5000   one number
+  wane rber --chip tlc-72l-2018 --cycles 0..10000:500 --days 0,30,365 --plot rber.html
+  wane rber fit data.csv --out mine.toml        fit the model to measurements
+  wane rber --params mine.toml --cycles 3000 --json"
+)]
+pub(crate) struct RberArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<RberCommand>,
+    /// A published chip, such as `tlc-72l-2018`; `--list` lists them
+    #[arg(long, value_name = "NAME", conflicts_with = "params")]
+    pub(crate) chip: Option<String>,
+    /// A preset that `wane rber fit` wrote, instead of a chip
+    #[arg(long, value_name = "FILE")]
+    pub(crate) params: Option<PathBuf>,
+    /// P/E cycles: a number, a list `0,1000,5000`, or a range `0..10000:500`
+    #[arg(long, value_name = "C", allow_hyphen_values = true)]
+    pub(crate) cycles: Option<String>,
+    /// Days since the page was programmed, likewise
+    #[arg(long, value_name = "D", default_value = "0", allow_hyphen_values = true)]
+    pub(crate) days: String,
+    /// Reads of the block since its erase, likewise
+    #[arg(long, value_name = "N", default_value = "0", allow_hyphen_values = true)]
+    pub(crate) reads: String,
+    /// Draw the curves into this page: over the input with the most values, one for each combination of the others
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
+    /// List the chips, their parameters and where they come from
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RberCommand {
+    /// Fit the model to measurements: CSV with the columns cycles, days, reads and rber
+    #[command(after_help = "\
+A header names the columns, in any order; others are skipped, lines with # are comments. A row is one measurement: the
+share of bits that read wrong after so many P/E cycles, days since programming and reads of the block.
+
+Residuals of ln RBER count under a soft L1 loss, so that rows far off hardly matter. Scales are not negative, exponents lie
+between 0 and 6. A term that does not lower the Bayesian information criterion is left out. A parameter is not
+identifiable where its input does not vary, where its term is left out, or where its 95 % interval spans more than a
+factor of 10,000 (a scale) or more than 2 (an exponent).")]
+    Fit(FitArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct FitArguments {
+    /// The measurements; `-` reads stdin
+    pub(crate) data: PathBuf,
+    /// Write the fitted preset into this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Root of the random starts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// The command with everything it takes: what completions and the man page are made from.

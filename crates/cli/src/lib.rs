@@ -61,6 +61,7 @@ fn dispatch(command: Command) -> Result<i32, Failure> {
         Command::Presets(arguments) => commands::lists::presets(&arguments),
         Command::Policies(arguments) => commands::lists::policies(&arguments),
         Command::Trace(arguments) => commands::trace::trace(&arguments),
+        Command::Rber(arguments) => commands::rber::rber(&arguments),
         Command::Report(arguments) => commands::report::report(&arguments),
         Command::Manual => commands::lists::manual(),
         Command::Completions { shell } => commands::lists::completions(shell),

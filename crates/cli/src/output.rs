@@ -98,6 +98,14 @@ pub(crate) fn write_file(
     Ok(())
 }
 
+/// Writes text as [`write_file`] does.
+pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    write_file(path, |file| {
+        let written = file.write_all(text.as_bytes());
+        written.map_err(|error| Failure::wrong(format!("{}: cannot be written: {error}", path.display())))
+    })
+}
+
 /// What a panic said.
 pub(crate) fn panic_text(panic: &PanicHookInfo<'_>) -> String {
     let payload = panic.payload();

@@ -200,7 +200,9 @@ fn a_stand_in_becomes_a_trace_that_is_measured_converted_and_run() {
 fn help_teaches_and_lists_have_everything() {
     let folder = tempfile::tempdir().unwrap();
     // (arguments, a part of what is printed)
-    let table: [(&[&str], &str); 12] = [
+    let table: [(&[&str], &str); 14] = [
+        (&["rber", "--list"], "tlc-72l-cvss"),
+        (&["rber", "fit", "--help"], "not\nidentifiable"),
         (&["--help"], "Exit codes: 0 done"),
         (&["--version"], "wane 0."),
         (&["run", "--help"], "--sweep ftl.gc.d=1,2,4,8"),

@@ -3,6 +3,7 @@
 pub mod build;
 pub mod os;
 pub mod progress;
+pub mod rber;
 pub mod report;
 pub mod reproduce;
 pub mod results;

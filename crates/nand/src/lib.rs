@@ -3,6 +3,8 @@
 //! [`Media`] is the seam. [`Array`] counts and wears, nothing more: it is what aging runs use. The medium never
 //! sees a logical address.
 
+pub mod rber;
+
 use wane_units::{BlockId, Geometry, PeCycles, Ppn};
 
 /// What flash does. Every call changes state at once and takes no time.

@@ -2,6 +2,8 @@
 
 pub(crate) mod demo;
 pub(crate) mod lists;
+pub(crate) mod rber;
+pub(crate) mod rber_fit;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;

@@ -7,48 +7,118 @@ use super::numbers::grouped;
 pub(super) struct Axis {
     pub(super) min: f64,
     pub(super) max: f64,
-    step: f64,
+    scale: Scale,
 }
+
+/// How values are laid out along an axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Scale {
+    /// Evenly; a tick every so much.
+    Even(f64),
+    /// By ratio; ticks at powers of ten, between them at 2 and 5 where there is room.
+    Ratio,
+}
+
+/// Most decades with ticks between the powers of ten.
+const DECADES_FINE: f64 = 3.5;
+/// Most powers of ten that all get a tick.
+const DECADES_ALL: f64 = 9.0;
 
 impl Axis {
     /// An axis from `min` to `max` with about `target` ticks, widened to end on ticks.
     pub(super) fn rounded(min: f64, max: f64, target: usize) -> Self {
         let exact = Self::exact(min, max, target);
-        let step = exact.step;
+        let step = step((exact.max - exact.min) / target.max(1) as f64);
         // A value a rounding error above a tick should not open another step.
         let slack = 1e-9;
         let (low, high) = ((exact.min / step + slack).floor(), (exact.max / step - slack).ceil());
-        Self { min: low * step, max: high * step, step }
+        Self { min: low * step, max: high * step, ..exact }
     }
 
     /// An axis that spans exactly `min` to `max`.
     pub(super) fn exact(min: f64, max: f64, target: usize) -> Self {
         let max = if max > min { max } else { min + 1.0 };
-        Self { min, max, step: step((max - min) / target.max(1) as f64) }
+        Self { min, max, scale: Scale::Even(step((max - min) / target.max(1) as f64)) }
+    }
+
+    /// An axis on which equal distances are equal ratios, from `min` above zero to `max`, widened to end on ticks.
+    pub(super) fn ratio(min: f64, max: f64) -> Self {
+        let slack = 1e-9;
+        let low = step_below(min * (1.0 + slack));
+        let high = step(max.max(1e-300) * (1.0 - slack));
+        Self { min: low, max: if high > low { high } else { step(low * 1.5) }, scale: Scale::Ratio }
     }
 
     /// The ticks, in order: multiples of 1, 2 or 5 times a power of ten.
     pub(super) fn ticks(&self) -> Vec<f64> {
         let slack = 1e-9;
-        let (first, last) = ((self.min / self.step - slack).ceil(), (self.max / self.step + slack).floor());
-        (first as i64..=last as i64).map(|index| index as f64 * self.step).collect()
+        match self.scale {
+            Scale::Even(step) => {
+                let (first, last) = ((self.min / step - slack).ceil(), (self.max / step + slack).floor());
+                (first as i64..=last as i64).map(|index| index as f64 * step).collect()
+            }
+            Scale::Ratio => {
+                let (first, last) = (self.min.log10().floor() as i32, self.max.log10().ceil() as i32);
+                let decades = (self.max / self.min).log10();
+                let leads: &[f64] = if decades <= DECADES_FINE { &[1.0, 2.0, 5.0] } else { &[1.0] };
+                let every = (decades / DECADES_ALL).ceil().max(1.0) as usize;
+                let powers = (first..=last).rev().step_by(every).map(|power| 10f64.powi(power));
+                let mut ticks: Vec<f64> = powers.flat_map(|power| leads.iter().map(move |lead| lead * power)).collect();
+                ticks.sort_by(f64::total_cmp);
+                ticks.retain(|tick| (self.min * (1.0 - slack)..=self.max * (1.0 + slack)).contains(tick));
+                ticks
+            }
+        }
     }
 
     /// A tick as text, with as many decimals as the step needs.
     pub(super) fn text(&self, tick: f64) -> String {
-        let decimals = (-self.step.log10().floor()).max(0.0) as usize;
-        grouped(tick, decimals)
+        match self.scale {
+            Scale::Even(step) => grouped(tick, (-step.log10().floor()).max(0.0) as usize),
+            Scale::Ratio => power_of_ten(tick),
+        }
     }
 
     /// Where `value` lies, 0 at the low end and 1 at the high end, held within.
     pub(super) fn place(&self, value: f64) -> f64 {
-        ((value - self.min) / (self.max - self.min)).clamp(0.0, 1.0)
+        match self.scale {
+            Scale::Even(_) => ((value - self.min) / (self.max - self.min)).clamp(0.0, 1.0),
+            Scale::Ratio => ((value / self.min).max(1e-300).log10() / (self.max / self.min).log10()).clamp(0.0, 1.0),
+        }
     }
+}
+
+/// A tick of an axis of ratios: "10" and a raised power, with 2 or 5 before it.
+fn power_of_ten(tick: f64) -> String {
+    let power = (tick.log10() + 1e-9).floor();
+    let lead = (tick / 10f64.powf(power)).round();
+    let raised: String = format!("{power}")
+        .chars()
+        .map(|digit| match digit {
+            '-' => '\u{207b}',
+            '1' => '\u{b9}',
+            '2' => '\u{b2}',
+            '3' => '\u{b3}',
+            other => char::from_u32(0x2070 + other.to_digit(10).unwrap_or(0)).unwrap_or(other),
+        })
+        .collect();
+    match (power == 0.0, lead == 1.0) {
+        (true, _) => format!("{lead}"),
+        (false, true) => format!("10{raised}"),
+        (false, false) => format!("{lead}\u{b7}10{raised}"),
+    }
+}
+
+/// The greatest of 1, 2, 5, 10, ... that is not above `raw`.
+fn step_below(raw: f64) -> f64 {
+    let power = 10f64.powf(raw.max(1e-300).log10().floor());
+    let nice = [5.0, 2.0, 1.0].into_iter().find(|nice| nice * power <= raw).unwrap_or(1.0);
+    nice * power
 }
 
 /// The least of 1, 2, 5, 10, ... that is not below `raw`.
 pub(super) fn step(raw: f64) -> f64 {
-    let power = 10f64.powf(raw.max(1e-12).log10().floor());
+    let power = 10f64.powf(raw.max(1e-300).log10().floor());
     let lead = raw / power;
     let nice = [1.0, 2.0, 5.0, 10.0].into_iter().find(|nice| lead <= nice * (1.0 + 1e-9)).unwrap_or(10.0);
     nice * power
@@ -81,5 +151,42 @@ mod tests {
         let axis = Axis::exact(0.0, 34.2, 6);
         assert_eq!(axis.ticks(), [0.0, 10.0, 20.0, 30.0]);
         assert_eq!((axis.place(0.0), axis.place(34.2), axis.place(99.0)), (0.0, 1.0, 1.0));
+    }
+    #[test]
+    fn an_axis_of_ratios_has_ticks_at_powers_of_ten() {
+        let table: [(f64, f64, &[&str]); 4] = [
+            (
+                5.1e-8,
+                3e-3,
+                &[
+                    "10\u{207b}\u{2077}",
+                    "10\u{207b}\u{2076}",
+                    "10\u{207b}\u{2075}",
+                    "10\u{207b}\u{2074}",
+                    "10\u{207b}\u{b3}",
+                ],
+            ),
+            (
+                1.5e-3,
+                0.0164,
+                &[
+                    "10\u{207b}\u{b3}",
+                    "2\u{b7}10\u{207b}\u{b3}",
+                    "5\u{b7}10\u{207b}\u{b3}",
+                    "10\u{207b}\u{b2}",
+                    "2\u{b7}10\u{207b}\u{b2}",
+                ],
+            ),
+            (0.3, 1.0, &["2\u{b7}10\u{207b}\u{b9}", "5\u{b7}10\u{207b}\u{b9}", "1"]),
+            (1e-3, 1e-3, &["10\u{207b}\u{b3}", "2\u{b7}10\u{207b}\u{b3}"]),
+        ];
+        for (min, max, expected) in table {
+            let axis = Axis::ratio(min, max);
+            let found: Vec<String> = axis.ticks().into_iter().map(|tick| axis.text(tick)).collect();
+            assert_eq!(found, expected, "{min} to {max}");
+            assert!(axis.min <= min && axis.max >= max);
+        }
+        let axis = Axis::ratio(1e-4, 1e-2);
+        assert!((axis.place(1e-3) - 0.5).abs() < 1e-12 && axis.place(0.0) == 0.0);
     }
 }

@@ -39,14 +39,19 @@ impl Group<'_> {
 
     /// Classes that give the group its color; past the sixth, lines are dashed.
     pub(super) fn class(&self) -> String {
-        let dashed = if self.index >= 6 { " dashed" } else { "" };
-        format!("s{}{dashed}", self.index % 6)
+        class(self.index)
     }
 
     /// The rated P/E cycles, where the scenario has them.
     pub(super) fn endurance(&self) -> Option<f64> {
         self.keys.get("drive.endurance")?.parse().ok()
     }
+}
+
+/// Classes that give the curve at this place its color; past the sixth, lines are dashed.
+pub(super) fn class(index: usize) -> String {
+    let dashed = if index >= 6 { " dashed" } else { "" };
+    format!("s{}{dashed}", index % 6)
 }
 
 /// The groups, in the order of their first runs.

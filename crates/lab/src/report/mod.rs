@@ -13,6 +13,7 @@ mod groups;
 mod map;
 mod numbers;
 mod page;
+pub mod rber;
 mod words;
 
 pub use differences::differences;

@@ -49,14 +49,7 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
         [group] => format!("{} \u{2013} wane report", group.label),
         several => format!("{} runs \u{2013} wane report", several.len()),
     };
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n\
-         <body>\n<main>\n",
-        escape(&title)
-    );
-    page.push_str(&opening(groups));
+    let mut page = opening(groups);
     page.push_str(&warnings(groups));
     if let [group] = groups {
         page.push_str(&tiles(group));
@@ -70,8 +63,18 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
     }
     page.push_str(&scenarios(groups));
     page.push_str(&footer(groups));
-    page.push_str("</main>\n</body>\n</html>\n");
-    page
+    document(&title, &page)
+}
+
+/// A whole page around `body`, which is markup; the title is text.
+pub(super) fn document(title: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n\
+         <body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+        escape(title)
+    )
 }
 
 /// Text as HTML.
@@ -92,12 +95,17 @@ pub(super) fn escape(text: &str) -> String {
 
 /// Names of the groups beside their colors, where charts do not have them.
 pub(super) fn key(groups: &[Group<'_>], names: Names) -> String {
+    key_of(groups.iter().map(|group| (group.class(), group.label.as_str())), names)
+}
+
+/// Classes and names as a key, where charts do not have the names.
+pub(super) fn key_of<'a>(curves: impl Iterator<Item = (String, &'a str)>, names: Names) -> String {
     let class = match names {
         Names::Beside => return String::new(),
         Names::BesideWhenWide => "key narrow",
         Names::InKey => "key",
     };
-    let names = groups.iter().map(|group| format!("<span>{}{}</span>", swatch(group), escape(&group.label)));
+    let names = curves.map(|(class, name)| format!("<span><i class=\"swatch {class}\"></i>{}</span>", escape(name)));
     format!("<p class=\"{class}\">{}</p>", names.collect::<String>())
 }
 
@@ -146,6 +154,11 @@ fn warnings(groups: &[Group<'_>]) -> String {
             }
         }
     }
+    warning_box(&told)
+}
+
+/// Sentences to keep in mind; nothing where there are none.
+pub(super) fn warning_box(told: &[String]) -> String {
     if told.is_empty() {
         return String::new();
     }
@@ -310,7 +323,8 @@ fn parameters(keys: &Keys, section: &str, owner: &str) -> String {
     if parameters.is_empty() { String::new() } else { format!(" ({})", parameters.join(", ")) }
 }
 
-fn figure(figure: &Figure) -> String {
+/// A picture with its caption, and its numbers to unfold.
+pub(super) fn figure(figure: &Figure) -> String {
     format!(
         "<section>\n<h2>{}</h2>\n<figure>\n<figcaption class=\"caption\">{}</figcaption>\n{}\n</figure>\n\
          <details><summary>Numbers</summary>\n{}</details>\n</section>\n",
@@ -322,7 +336,7 @@ fn figure(figure: &Figure) -> String {
 }
 
 /// A table that scrolls by itself where it is wider than the screen.
-fn table(table: &Table, class: &str) -> String {
+pub(super) fn table(table: &Table, class: &str) -> String {
     let head: String = table.headers.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
     let row = |cells: &Vec<String>| {
         let cells = cells.iter().enumerate().map(|(index, cell)| {

@@ -234,7 +234,7 @@ fn top_names() -> Vec<&'static str> {
 }
 
 /// The known name that a misspelt one is nearest to.
-pub(super) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let close = known.iter().map(|candidate| (strsim::jaro_winkler(name, candidate), *candidate));
     close.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }

@@ -22,6 +22,7 @@ use wane_units::Ratio;
 
 pub use device::Device;
 pub use error::ScenarioError;
+pub(crate) use layer::nearest;
 pub use presets::{PRESETS, Preset};
 pub use workload::{Pattern, PatternSpec, Phase, TraceSpec, Until, Workload};
 

@@ -1,0 +1,43 @@
+//! Raw bit errors as data: measurements read, the model fitted to them, presets that carry it.
+//!
+//! The model itself is `nand`'s. Fitting lives here because it needs linear algebra, which the medium does not.
+
+mod data;
+mod fit;
+mod preset;
+mod solve;
+
+pub use data::{Data, INPUT_MAX, ROWS_MAX, ROWS_MIN, Sample};
+pub use fit::{Determined, EXPONENT_MAX, Fit, Parameter, Worst, fit};
+pub use preset::Preset;
+
+pub use wane_nand::rber::{CHIPS, Chip, Ranges, RberModel, Terms, chip};
+
+/// What is wrong with measurements or with a preset: one sentence that names the file and the place.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RberError(String);
+
+/// What lies outside the data of `name`, a sentence for each input; `values` are those of cycles, days and reads.
+pub fn extrapolations(name: &str, ranges: &Ranges, values: [&[f64]; 3]) -> Vec<String> {
+    let inputs = ["cycles", "days", "reads"].into_iter().zip([ranges.cycles, ranges.days, ranges.reads]).zip(values);
+    let mut told = Vec::new();
+    for ((input, (least, most)), values) in inputs {
+        let farthest = |value: &f64| (least - value).max(value - most);
+        let far = values.iter().copied().max_by(|left, right| farthest(left).total_cmp(&farthest(right)));
+        if let Some(far) = far.filter(|far| farthest(far) > 0.0) {
+            told.push(format!(
+                "{far} {input} lie outside the data of {name}, {least} to {most}: this is extrapolation"
+            ));
+        }
+    }
+    told
+}
+
+/// The known name that a misspelt one is nearest to, as the end of a sentence; empty where none is near.
+pub fn did_you_mean(name: &str, known: &[&str]) -> String {
+    crate::scenario::nearest(name, known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;
