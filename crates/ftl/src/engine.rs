@@ -49,6 +49,8 @@ pub struct Ftl<M> {
     pub(crate) pressed: bool,
     /// Reverse-map entries of the block being relocated.
     pub(crate) scratch: Vec<u32>,
+    /// Where in that block they lie; kept for a detailed medium only.
+    pub(crate) origins: Vec<u32>,
 }
 
 /// Why a drive is dead.
@@ -123,6 +125,7 @@ impl<M: Media> Ftl<M> {
             pressed: false,
             // One more: the gathering loop writes before it knows whether the unit counts.
             scratch: vec![0; units_per_block as usize + 1],
+            origins: Vec::new(),
             media,
             capacity: config.capacity,
         };
@@ -166,6 +169,16 @@ impl<M: Media> Ftl<M> {
     /// The medium.
     pub fn media(&self) -> &M {
         &self.media
+    }
+
+    /// The medium, to set its clock or to take what it recorded.
+    pub fn media_mut(&mut self) -> &mut M {
+        &mut self.media
+    }
+
+    /// Bytes of a mapping unit.
+    pub fn unit_bytes(&self) -> u32 {
+        (self.media.geometry().page_size().0 / u64::from(self.layout.units_per_page())) as u32
     }
 
     /// How blocks lie on the flash.

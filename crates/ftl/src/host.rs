@@ -1,6 +1,6 @@
 //! What the host asks: write, read, trim.
 
-use wane_nand::Media;
+use wane_nand::{Media, PageRead, Purpose, Task};
 use wane_units::BlockId;
 
 use crate::counters::Cause;
@@ -135,7 +135,7 @@ impl<M: Media> Ftl<M> {
                 }
             });
         }
-        self.program(frontier.block, frontier.next, run as u32);
+        self.program(frontier.block, frontier.next, run as u32, Task::Host);
         self.counters.programmed(cause, run as u64);
         if cause == Cause::Host {
             self.counters.host_units_written += run as u64;
@@ -161,11 +161,13 @@ impl<M: Media> Ftl<M> {
     /// Reads logical units. Units that hold nothing touch no flash.
     pub fn read(&mut self, pages: &[u32]) {
         self.counters.host_units_read += pages.len() as u64;
-        for (position, page) in pages.iter().enumerate() {
+        let mut position = 0;
+        while position < pages.len() {
             if let Some(ahead) = pages.get(position + AHEAD) {
                 prefetch(&self.map, *ahead as usize);
             }
-            let unit = self.map[*page as usize];
+            let unit = self.map[pages[position] as usize];
+            position += 1;
             if unit == UNMAPPED {
                 self.counters.host_units_read_unmapped += 1;
                 continue;
@@ -173,12 +175,27 @@ impl<M: Media> Ftl<M> {
             let block = self.block_of.divide(unit);
             let within = unit - block * self.units_per_block;
             if self.is_buffered(block, within) {
+                let bytes = self.unit_bytes();
+                self.media.read_buffered(bytes, Task::Host);
                 continue;
             }
+            let more = if M::DETAILED { self.neighbors(unit, &pages[position..]) } else { 0 };
+            position += more;
             let (flash, page) = self.layout.place(block, within);
             let page = self.media.geometry().page(flash, page);
-            self.media.read(page);
+            let bytes = (1 + more as u32) * self.unit_bytes();
+            self.media.read(PageRead { page, bytes, task: Task::Host, purpose: Purpose::Serve });
         }
+    }
+
+    /// How many of the next logical units lie in the same flash page as `unit`.
+    fn neighbors(&self, unit: u32, next: &[u32]) -> usize {
+        let per_page = self.layout.units_per_page();
+        let beside = |page: &&u32| {
+            let other = self.map[**page as usize];
+            other != UNMAPPED && other / per_page == unit / per_page
+        };
+        if per_page == 1 { 0 } else { next.iter().take_while(beside).count() }
     }
 
     /// Whether a unit still waits in the controller for the rest of its page.
@@ -217,17 +234,17 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Programs the pages that a run of units fills.
-    pub(crate) fn program(&mut self, block: u32, first_unit: u32, units: u32) {
+    pub(crate) fn program(&mut self, block: u32, first_unit: u32, units: u32, task: Task) {
         let per_page = self.layout.units_per_page();
         let (from, to) = (first_unit / per_page, (first_unit + units) / per_page);
         self.counters.program_operations += u64::from(to - from);
         let width = self.layout.width();
         if width == 1 {
-            self.media.program(BlockId(block), from, to - from);
+            self.media.program(BlockId(block), from, to - from, task);
             return;
         }
         for page in from..to {
-            self.media.program(self.layout.member(block, page % width), page / width, 1);
+            self.media.program(self.layout.member(block, page % width), page / width, 1, task);
         }
     }
 }

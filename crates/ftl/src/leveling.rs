@@ -1,12 +1,13 @@
 //! Carries out what a wear leveler plans.
 
-use wane_nand::Media;
+use wane_nand::{Media, Task};
 use wane_units::BlockId;
 
 use crate::counters::Cause;
 use crate::engine::{Ftl, Outcome};
 use crate::policies::wear_leveling::{Action, WearView};
 use crate::policies::{BlockEvent, EraseCause};
+use crate::relocate::Target;
 
 impl<M: Media> Ftl<M> {
     /// Asks the leveler once and does what it says. `Some` when a block retired and that stops the caller.
@@ -86,13 +87,14 @@ impl<M: Media> Ftl<M> {
     fn copy_whole(&mut self, domain: usize, from: u32, into: u32) {
         let count = self.gather(from);
         self.empty(domain, from);
-        self.append(domain, into, 0, 0, count);
+        let target = Target { block: into, next: 0, task: Task::WearLeveling };
+        self.append(domain, from, target, 0, count);
         self.counters.programmed(Cause::WearLeveling, u64::from(count));
         let per_page = self.layout.units_per_page();
         let padding = count.next_multiple_of(per_page) - count;
         if padding > 0 {
             self.counters.programmed_padding += u64::from(padding);
-            self.program(into, count, padding);
+            self.program(into, count, padding, Task::WearLeveling);
         }
         let now = self.counters.host_units_written;
         let erases = self.erase_count[into as usize];

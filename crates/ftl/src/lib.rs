@@ -14,6 +14,7 @@ pub mod index;
 mod leveling;
 pub mod policies;
 mod reclaim;
+mod relocate;
 mod table;
 
 pub use config::{BuildError, DomainKind, Frontiers, FtlConfig, Layout, Retire, Unit};

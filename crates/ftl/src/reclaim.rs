@@ -1,20 +1,17 @@
 //! Garbage collection, the erase of a block, and its retirement.
 
-use wane_nand::Media;
+use wane_nand::{Media, Task};
 use wane_units::BlockId;
 
 use crate::config::{Frontiers, Retire};
 use crate::counters::Cause;
 use crate::domain::Frontier;
 use crate::engine::{DeathCause, Ftl, Outcome};
-use crate::host::{clear_range, for_words, set_range};
 use crate::policies::capacity::Demand;
 use crate::policies::victim::GcView;
 use crate::policies::{BlockEvent, EraseCause};
+use crate::relocate::Target;
 use crate::table::prefetch;
-
-/// How far ahead of a relocation its map entry is asked for.
-const AHEAD: usize = 40;
 
 /// A policy that keeps choosing blocks without an invalid page gains nothing. After this many for each closed block
 /// in a row the drive counts as without a victim.
@@ -131,65 +128,13 @@ impl<M: Media> Ftl<M> {
                 return Err(DeathCause::NoFreeBlock);
             };
             let run = (self.units_per_block - frontier.next).min(count - done);
-            self.append(domain, frontier.block, frontier.next, done, run);
+            let into = Target { block: frontier.block, next: frontier.next, task: Task::GarbageCollection };
+            self.append(domain, victim, into, done, run);
             self.counters.programmed(Cause::GarbageCollection, u64::from(run));
             done += run;
             self.advance_relocation(domain, frontier, run);
         }
         Ok(())
-    }
-
-    /// The valid units' logical addresses, in order, into the scratch table; returns how many.
-    pub(crate) fn gather(&mut self, block: u32) -> u32 {
-        let base = block * self.units_per_block;
-        let (validity, reverse, scratch) = (&self.validity[..], &self.reverse[..], &mut self.scratch[..]);
-        let mut count = 0;
-        for_words(base, self.units_per_block, |word, mask| {
-            let mut bits = validity[word] & mask;
-            let entries = &reverse[word * 64..];
-            // Where most units are valid, copying all and stepping over the others mispredicts no branch.
-            if bits.count_ones() >= 32 && entries.len() >= 64 {
-                for (offset, entry) in entries[..64].iter().enumerate() {
-                    scratch[count] = *entry;
-                    count += (bits >> offset & 1) as usize;
-                }
-            } else {
-                while bits != 0 {
-                    scratch[count] = entries[bits.trailing_zeros() as usize];
-                    count += 1;
-                    bits &= bits - 1;
-                }
-            }
-        });
-        count as u32
-    }
-
-    /// Appends `run` gathered units, from `done` on, to an open block.
-    pub(crate) fn append(&mut self, domain: usize, block: u32, next: u32, done: u32, run: u32) {
-        let base = block * self.units_per_block + next;
-        let pages = &self.scratch[done as usize..(done + run) as usize];
-        self.reverse[base as usize..][..pages.len()].copy_from_slice(pages);
-        let map = &mut self.map[..];
-        for page in pages.iter().take(AHEAD) {
-            prefetch(map, *page as usize);
-        }
-        let steady = pages.len().saturating_sub(AHEAD);
-        for ((page, ahead), unit) in pages.iter().zip(&pages[pages.len() - steady..]).zip(base..) {
-            prefetch(map, *ahead as usize);
-            map[*page as usize] = unit;
-        }
-        for (page, unit) in pages[steady..].iter().zip(base + steady as u32..) {
-            map[*page as usize] = unit;
-        }
-        set_range(&mut self.validity, base, run);
-        self.domains[domain].index.add_valid(BlockId(block), run);
-        self.program(block, next, run);
-    }
-
-    /// Forgets that a block's units are valid: they are gathered and about to be valid elsewhere.
-    pub(crate) fn empty(&mut self, domain: usize, block: u32) {
-        clear_range(&mut self.validity, block * self.units_per_block, self.units_per_block);
-        self.domains[domain].index.clear(BlockId(block));
     }
 
     /// A drive that dies in the middle of a relocation loses nothing: what was not copied stays where it was.
@@ -237,7 +182,7 @@ impl<M: Media> Ftl<M> {
         debug_assert_eq!(self.domains[domain].index.valid(BlockId(block)), 0, "an erase loses no data");
         let width = self.layout.width();
         for member in 0..width {
-            self.media.erase(self.layout.member(block, member));
+            self.media.erase(self.layout.member(block, member), cause.task());
         }
         self.erase_count[block as usize] += 1;
         let state = &mut self.domains[domain];

@@ -3,23 +3,33 @@
 //! [`Media`] is the seam. [`Array`] counts and wears, nothing more: it is what aging runs use. The medium never
 //! sees a logical address.
 
+mod op;
 pub mod rber;
 
-use wane_units::{BlockId, Geometry, PeCycles, Ppn};
+use wane_units::{BlockId, Geometry, PeCycles};
+
+pub use op::{FlashOp, OpKind, PageRead, Purpose, ReadOutcome, Task};
 
 /// What flash does. Every call changes state at once and takes no time.
 pub trait Media {
+    /// Whether it sees every operation: relocations read what they move, and neighbors in a page are read at once. A
+    /// medium that only counts wear says no, so that aging need not look where data come from.
+    const DETAILED: bool;
+
     /// The shape of the flash.
     fn geometry(&self) -> &Geometry;
 
     /// Programs `count` pages of a block from page `first` on.
-    fn program(&mut self, block: BlockId, first: u32, count: u32);
+    fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task);
 
     /// Reads one page.
-    fn read(&mut self, page: Ppn);
+    fn read(&mut self, read: PageRead) -> ReadOutcome;
+
+    /// Hands out `bytes` that still wait in the controller for the rest of their page.
+    fn read_buffered(&mut self, _bytes: u32, _task: Task) {}
 
     /// Erases a block and returns its new erase count.
-    fn erase(&mut self, block: BlockId) -> PeCycles;
+    fn erase(&mut self, block: BlockId, task: Task) -> PeCycles;
 
     /// Erases of a block so far.
     fn erase_count(&self, block: BlockId) -> PeCycles;
@@ -58,24 +68,27 @@ impl Array {
 }
 
 impl Media for Array {
+    const DETAILED: bool = false;
+
     fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
     #[inline(always)]
-    fn program(&mut self, _block: BlockId, _first: u32, count: u32) {
+    fn program(&mut self, _block: BlockId, _first: u32, count: u32, _task: Task) {
         self.pages_programmed += u64::from(count);
     }
 
-    fn read(&mut self, page: Ppn) {
+    fn read(&mut self, read: PageRead) -> ReadOutcome {
         if self.reads.is_empty() {
             self.reads = vec![0; self.geometry.blocks() as usize];
         }
-        let block = self.geometry.block_of(page);
+        let block = self.geometry.block_of(read.page);
         self.reads[block.index()] = self.reads[block.index()].saturating_add(1);
+        ReadOutcome::Corrected
     }
 
-    fn erase(&mut self, block: BlockId) -> PeCycles {
+    fn erase(&mut self, block: BlockId, _task: Task) -> PeCycles {
         if let Some(reads) = self.reads.get_mut(block.index()) {
             *reads = 0;
         }
@@ -91,14 +104,15 @@ impl Media for Array {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wane_units::Bytes;
+    use wane_units::{Bytes, Ppn};
 
     #[test]
     fn an_erase_wears_its_block_and_forgets_its_reads() {
         let mut array = Array::new(Geometry::flat(2, 4, Bytes(4096)).expect("2 blocks fit"));
-        array.read(Ppn(5));
+        let read = PageRead { page: Ppn(5), bytes: 4096, task: Task::Host, purpose: Purpose::Serve };
+        assert_eq!(array.read(read), ReadOutcome::Corrected);
         assert_eq!((array.reads(BlockId(0)), array.reads(BlockId(1))), (0, 1));
-        assert_eq!(array.erase(BlockId(1)), PeCycles(1));
+        assert_eq!(array.erase(BlockId(1), Task::Host), PeCycles(1));
         assert_eq!((array.reads(BlockId(1)), array.erase_counts()), (0, &[0, 1][..]));
     }
 }

@@ -1,7 +1,7 @@
 //! Development only: a medium that enforces what flash demands.
 
-use wane_nand::Media;
-use wane_units::{BlockId, Geometry, PeCycles, Ppn};
+use wane_nand::{Media, PageRead, ReadOutcome, Task};
+use wane_units::{BlockId, Geometry, PeCycles};
 
 /// Flash that panics when it is used as flash must not be: pages are programmed in order, once for each erase, and only
 /// programmed pages are read.
@@ -28,11 +28,13 @@ impl StrictMedia {
 }
 
 impl Media for StrictMedia {
+    const DETAILED: bool = true;
+
     fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    fn program(&mut self, block: BlockId, first: u32, count: u32) {
+    fn program(&mut self, block: BlockId, first: u32, count: u32, _task: Task) {
         let programmed = &mut self.programmed[block.index()];
         assert!(
             count == 0 || first == *programmed,
@@ -42,17 +44,18 @@ impl Media for StrictMedia {
         assert!(*programmed <= self.geometry.pages_per_block(), "block {block} has {programmed} pages programmed");
     }
 
-    fn read(&mut self, page: Ppn) {
-        let block = self.geometry.block_of(page);
-        let index = self.geometry.page_in_block(page);
+    fn read(&mut self, read: PageRead) -> ReadOutcome {
+        let block = self.geometry.block_of(read.page);
+        let index = self.geometry.page_in_block(read.page);
         assert!(
             index < self.programmed[block.index()],
             "page {index} of block {block} is read before it is programmed"
         );
         self.reads += 1;
+        ReadOutcome::Corrected
     }
 
-    fn erase(&mut self, block: BlockId) -> PeCycles {
+    fn erase(&mut self, block: BlockId, _task: Task) -> PeCycles {
         self.programmed[block.index()] = 0;
         self.erase_counts[block.index()] += 1;
         PeCycles(self.erase_counts[block.index()])
@@ -66,7 +69,12 @@ impl Media for StrictMedia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wane_units::Bytes;
+    use wane_nand::Purpose;
+    use wane_units::{Bytes, Ppn};
+
+    fn page(page: u32) -> PageRead {
+        PageRead { page: Ppn(page), bytes: 4096, task: Task::Host, purpose: Purpose::Serve }
+    }
 
     fn media() -> StrictMedia {
         StrictMedia::new(Geometry::flat(2, 4, Bytes(4096)).expect("2 blocks fit"))
@@ -75,11 +83,11 @@ mod tests {
     #[test]
     fn pages_in_order_and_erased_between_are_fine() {
         let mut media = media();
-        media.program(BlockId(1), 0, 3);
-        media.program(BlockId(1), 3, 1);
-        media.read(Ppn(7));
-        media.erase(BlockId(1));
-        media.program(BlockId(1), 0, 1);
+        media.program(BlockId(1), 0, 3, Task::Host);
+        media.program(BlockId(1), 3, 1, Task::Host);
+        media.read(page(7));
+        media.erase(BlockId(1), Task::Host);
+        media.program(BlockId(1), 0, 1, Task::Host);
         assert_eq!((media.programmed(BlockId(1)), media.reads), (1, 1));
     }
 
@@ -87,13 +95,13 @@ mod tests {
     #[should_panic(expected = "is programmed after")]
     fn a_page_is_programmed_once_an_erase() {
         let mut media = media();
-        media.program(BlockId(0), 0, 2);
-        media.program(BlockId(0), 1, 1);
+        media.program(BlockId(0), 0, 2, Task::Host);
+        media.program(BlockId(0), 1, 1, Task::Host);
     }
 
     #[test]
     #[should_panic(expected = "before it is programmed")]
     fn an_erased_page_cannot_be_read() {
-        media().read(Ppn(0));
+        media().read(page(0));
     }
 }

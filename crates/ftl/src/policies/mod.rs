@@ -13,6 +13,7 @@ pub use registry::{Builtin, Entry, ParameterError, find, names};
 
 use std::ops::Range;
 
+use wane_nand::Task;
 use wane_sim::Stream;
 
 /// What a policy is told when it is built. A drive with `ftl.domain = "die"` builds one policy a die.
@@ -37,6 +38,16 @@ pub enum EraseCause {
     GarbageCollection,
     /// Wear leveling moved its data away.
     WearLeveling,
+}
+
+impl EraseCause {
+    /// For whom the flash works then.
+    pub fn task(self) -> Task {
+        match self {
+            Self::GarbageCollection => Task::GarbageCollection,
+            Self::WearLeveling => Task::WearLeveling,
+        }
+    }
 }
 
 /// What happened to a block.

@@ -1,0 +1,91 @@
+//! What a medium is asked and what it did: the list of flash operations that a scheduler turns into time.
+
+use wane_units::{BlockId, Ppn};
+
+/// On whose behalf flash works: the classes that a scheduler tells apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Task {
+    /// The host's requests, the file system's relocations and reconstruction for a host read among them.
+    Host,
+    /// Garbage collection.
+    GarbageCollection,
+    /// Scrubbing and refresh.
+    Scrub,
+    /// Wear leveling.
+    WearLeveling,
+}
+
+impl Task {
+    /// Every task, in the order of the enum.
+    pub const ALL: [Self; 4] = [Self::Host, Self::GarbageCollection, Self::Scrub, Self::WearLeveling];
+}
+
+/// A page that is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageRead {
+    /// Which.
+    pub page: Ppn,
+    /// Bytes of user data wanted of it.
+    pub bytes: u32,
+    /// For whom.
+    pub task: Task,
+    /// What for.
+    pub purpose: Purpose,
+}
+
+/// What a page is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To hand out its data.
+    Serve,
+    /// To program its data again into this block.
+    Relocate(BlockId),
+    /// To reconstruct another page of its stripe, whose read came just before.
+    Recover,
+}
+
+/// How a read ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadOutcome {
+    /// Error correction succeeded.
+    Corrected,
+    /// It did not, not even after the last re-read.
+    Uncorrectable,
+}
+
+/// What the flash was busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpKind {
+    /// Sensing a page, once and `rereads` times more, then moving `bytes` out.
+    Read(Purpose),
+    /// Moving `bytes` in, then programming a page.
+    Program,
+    /// Erasing a block.
+    Erase,
+    /// None: the data were still in the controller's page buffer and only had to be handed out.
+    Buffered,
+}
+
+/// One flash operation, as state went through it. Its place in a list is its place in the history of the drive.
+///
+/// What it waits for follows from the lists so far:
+/// - a program, for the relocation reads into its block since that block's last program, for the erase of its block, and
+///   for the earlier programs of its block;
+/// - an erase, for the relocation reads and the programs since the erase before it, for these empty its block;
+/// - a recovery read, for the last read of another purpose before it;
+/// - a read of a page whose program has not ended is served from the controller's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashOp {
+    /// What is done.
+    pub kind: OpKind,
+    /// For whom.
+    pub task: Task,
+    /// Where. For [`OpKind::Buffered`] the block means nothing.
+    pub block: BlockId,
+    /// Page in the block; 0 for an erase.
+    pub page: u32,
+    /// Bytes that cross the channel.
+    pub bytes: u32,
+    /// Senses of a read beyond the first.
+    pub rereads: u32,
+}
