@@ -11,6 +11,8 @@ use std::time::Instant;
 
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::find;
+use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Retire, Unit};
@@ -169,6 +171,8 @@ fn build(case: &Case) -> Ftl<Array> {
         victim: (find(VICTIM_POLICIES, &victim).expect("built in").parse)(victim_parameters).expect("valid"),
         wear_leveling: (find(WEAR_LEVEL_POLICIES, &leveler).expect("built in").parse)(leveler_parameters)
             .expect("valid"),
+        redundancy: (find(REDUNDANCY_POLICIES, "none").expect("built in").parse)(toml::Table::new()).expect("valid"),
+        scrub: (find(SCRUB_POLICIES, "none").expect("built in").parse)(toml::Table::new()).expect("valid"),
         capacity: fixed(),
         streams: Streams::new(1),
     };

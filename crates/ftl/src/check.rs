@@ -41,8 +41,9 @@ impl<M: Media> Ftl<M> {
         expect(closed, tally[BlockState::Closed as usize], "the victim index and the closed blocks")?;
         expect(self.bad, tally[BlockState::Retired as usize], "retired blocks")?;
         let erases: u64 = self.erase_count.iter().map(|count| u64::from(*count)).sum();
-        let caused = self.counters.erases_gc + self.counters.erases_wear_leveling;
+        let caused = self.counters.erases_gc + self.counters.erases_wear_leveling + self.counters.erases_scrub;
         expect(caused, erases * u64::from(self.layout.width()), "erases by cause and by block")?;
+        self.check_stripes()?;
         self.check_free_blocks()
     }
 
@@ -51,6 +52,22 @@ impl<M: Media> Ftl<M> {
             for block in &domain.free {
                 expect(0, domain.index.valid(BlockId(*block)), "valid pages of a free block")?;
             }
+        }
+        Ok(())
+    }
+
+    fn check_stripes(&self) -> Result<(), String> {
+        let Some(stripes) = &self.stripes else { return Ok(()) };
+        let (pages, live) = stripes.tally();
+        let mut counted = vec![0; live.len()];
+        let per_page = self.layout.units_per_page();
+        for (page, stripe) in pages {
+            let valid = (page * per_page..(page + 1) * per_page).filter(|unit| self.is_valid(*unit)).count();
+            counted[stripe as usize] += valid as u32;
+            expect(true, stripes.members(stripe).any(|member| member == page), "a page and its stripe's members")?;
+        }
+        for (stripe, (live, counted)) in live.into_iter().zip(counted).enumerate() {
+            expect(live, counted, &format!("valid units that stripe {stripe} counts and has"))?;
         }
         Ok(())
     }

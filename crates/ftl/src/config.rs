@@ -3,6 +3,8 @@
 use wane_units::{BlockId, Geometry};
 
 use crate::policies::capacity::CapacityPolicy;
+use crate::policies::redundancy::RedundancyMaker;
+use crate::policies::scrub::ScrubMaker;
 use crate::policies::victim::VictimMaker;
 use crate::policies::wear_leveling::WearLevelMaker;
 
@@ -32,7 +34,7 @@ pub enum Frontiers {
     /// Host writes and relocations fill the same block.
     #[default]
     One,
-    /// Relocations fill a block of their own.
+    /// Relocations fill blocks of their own: garbage collection one, scrubbing another.
     Separate,
 }
 
@@ -72,6 +74,10 @@ pub struct FtlConfig {
     pub victim: VictimMaker,
     /// The wear leveler.
     pub wear_leveling: WearLevelMaker,
+    /// Which pages protect each other.
+    pub redundancy: RedundancyMaker,
+    /// Which blocks are relocated before their errors grow too many.
+    pub scrub: ScrubMaker,
     /// What happens to the exported capacity.
     pub capacity: Box<dyn CapacityPolicy>,
     /// The run's random streams.
@@ -172,6 +178,13 @@ impl Layout {
         let per_domain = self.geometry.blocks() / self.domains;
         let (domain, within) = (block.0 / per_domain, block.0 % per_domain);
         domain * self.blocks_per_domain() + within % self.stride
+    }
+
+    /// The die of a flash page in the firmware's numbering: a physical unit over the units of a page.
+    pub fn die_of_page(&self, page: u32) -> u32 {
+        let per_block = self.geometry.pages_per_block() * self.width;
+        let (block, _) = self.place(page / per_block, page % per_block * self.units_per_page);
+        self.geometry.die_of(block).0
     }
 
     /// The flash block and the page in it that hold unit `unit` of a firmware block.

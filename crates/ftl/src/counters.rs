@@ -11,6 +11,10 @@ pub enum Cause {
     WearLeveling,
     /// The file system relocated it out of given-up space.
     FileSystem,
+    /// Scrubbing relocated it.
+    Scrub,
+    /// It protects other pages.
+    Parity,
 }
 
 /// Monotone counters since the drive was new.
@@ -32,6 +36,10 @@ pub struct Counters {
     pub programmed_wear_leveling: u64,
     /// Units relocated by the file system.
     pub programmed_file_system: u64,
+    /// Units relocated by scrubbing.
+    pub programmed_scrub: u64,
+    /// Units of parity, programmed for the first time or relocated with the block they lie in.
+    pub programmed_parity: u64,
     /// Units of padding in pages that closed before they were full.
     pub programmed_padding: u64,
     /// Flash pages programmed.
@@ -40,6 +48,20 @@ pub struct Counters {
     pub erases_gc: u64,
     /// Flash blocks erased by wear leveling.
     pub erases_wear_leveling: u64,
+    /// Flash blocks erased by scrubbing.
+    pub erases_scrub: u64,
+    /// Pages that scrubbing read to see how they fare.
+    pub scrub_checks: u64,
+    /// Host reads of a page that error correction gave up.
+    pub host_reads_failed: u64,
+    /// Of these, pages that redundancy gave back.
+    pub host_reads_recovered: u64,
+    /// Relocation reads that error correction gave up.
+    pub relocation_reads_failed: u64,
+    /// Of these, pages that redundancy gave back.
+    pub relocation_reads_recovered: u64,
+    /// Stripes that got no parity because no die had room for it.
+    pub stripes_unprotected: u64,
     /// Blocks that garbage collection reclaimed.
     pub gc_victims: u64,
     /// Valid units in these.
@@ -55,6 +77,8 @@ impl Counters {
             + self.programmed_gc
             + self.programmed_wear_leveling
             + self.programmed_file_system
+            + self.programmed_scrub
+            + self.programmed_parity
             + self.programmed_padding
     }
 
@@ -64,6 +88,8 @@ impl Counters {
             Cause::GarbageCollection => &mut self.programmed_gc,
             Cause::WearLeveling => &mut self.programmed_wear_leveling,
             Cause::FileSystem => &mut self.programmed_file_system,
+            Cause::Scrub => &mut self.programmed_scrub,
+            Cause::Parity => &mut self.programmed_parity,
         } += units;
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
+use wane_nand::Task;
 use wane_units::BlockId;
 
+use crate::counters::Cause;
 use crate::index::VictimIndex;
 use crate::policies::BlockEvent;
 use crate::policies::victim::VictimPolicy;
@@ -17,6 +19,29 @@ pub(crate) struct Frontier {
     pub(crate) next: u32,
 }
 
+/// Who relocates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mover {
+    GarbageCollection,
+    Scrub,
+}
+
+impl Mover {
+    pub(crate) fn task(self) -> Task {
+        match self {
+            Self::GarbageCollection => Task::GarbageCollection,
+            Self::Scrub => Task::Scrub,
+        }
+    }
+
+    pub(crate) fn cause(self) -> Cause {
+        match self {
+            Self::GarbageCollection => Cause::GarbageCollection,
+            Self::Scrub => Cause::Scrub,
+        }
+    }
+}
+
 /// See the module's text.
 pub(crate) struct Domain {
     pub(crate) first: u32,
@@ -25,8 +50,8 @@ pub(crate) struct Domain {
     pub(crate) index: VictimIndex,
     /// `None` only in a drive that ran out of free blocks.
     pub(crate) host: Option<Frontier>,
-    /// Kept with separate frontiers, opened at the first relocation.
-    pub(crate) relocation: Option<Frontier>,
+    /// Garbage collection's and scrubbing's, with separate frontiers; opened at the first relocation.
+    pub(crate) relocation: [Option<Frontier>; 2],
     pub(crate) victim: Box<dyn VictimPolicy>,
     pub(crate) leveler: Box<dyn WearLevelPolicy>,
     /// The leveler's last answer was an action, so it is asked before the next host write.
@@ -37,6 +62,11 @@ pub(crate) struct Domain {
 }
 
 impl Domain {
+    /// The blocks being written.
+    pub(crate) fn open(&self) -> impl Iterator<Item = Frontier> {
+        [self.host, self.relocation[0], self.relocation[1]].into_iter().flatten()
+    }
+
     /// Tells both policies of a block.
     pub(crate) fn tell(&mut self, event: BlockEvent, block: u32, erase_count: u32) {
         self.victim.heard(event, BlockId(block), erase_count);

@@ -11,6 +11,8 @@ use crate::domain::Domain;
 use crate::index::VictimIndex;
 use crate::policies::Setting;
 use crate::policies::capacity::{CapacityPolicy, CapacityView, Demand};
+use crate::policies::scrub::ScrubPolicy;
+use crate::stripes::Stripes;
 use crate::table::{Divisor, Table};
 
 /// An entry of the map that points nowhere.
@@ -43,6 +45,12 @@ pub struct Ftl<M> {
     pub(crate) exported: u32,
     pub(crate) counters: Counters,
     pub(crate) leveling: bool,
+    /// `None` where nothing is scrubbed, so that nobody notes what is read.
+    pub(crate) scrub: Option<Box<dyn ScrubPolicy>>,
+    /// `None` where no page protects another.
+    pub(crate) stripes: Option<Stripes>,
+    /// Blocks read since the scrub policy was last asked.
+    pub(crate) touched: Vec<u32>,
     pub(crate) bad: u32,
     pub(crate) dead: Option<DeathCause>,
     /// The capacity policy was asked for room since the last block was reclaimed.
@@ -97,19 +105,36 @@ impl<M: Media> Ftl<M> {
         let layout = Layout::new(*media.geometry(), config.unit, config.domain, config.units_per_page);
         let units_per_block = layout.units_per_block();
         let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
-        check_counts(&config, &layout, physical_units)?;
-        let mut map = Table::<u32>::zeroed(config.logical_units as usize)?;
+        let scrub = (config.scrub)(Setting {
+            blocks: 0..layout.blocks(),
+            units_per_block,
+            endurance: config.endurance,
+            rated_blocks: config.rated_blocks,
+            stream: config.streams.stream("scrub"),
+        });
+        check_counts(&config, &layout, physical_units, if scrub.is_some() { 1 } else { 0 })?;
+        let pages = (physical_units / u64::from(config.units_per_page)) as u32;
+        let stripes = stripes(&config, &layout, pages, media.geometry().dies())?;
+        let stripes_max = stripes.as_ref().map_or(0, |_| Stripes::count_max(pages));
+        let mapped = u64::from(config.logical_units) + u64::from(stripes_max) * u64::from(config.units_per_page);
+        if mapped > u64::from(u32::MAX - 1) {
+            return Err(BuildError::TooManyUnits { units: mapped });
+        }
+        let mut map = Table::<u32>::zeroed(mapped as usize)?;
         map.fill(UNMAPPED);
-        let mut ftl = Self {
+        let erase_count = vec![0; layout.blocks() as usize];
+        let domains =
+            (0..layout.domains()).map(|domain| build_domain(&config, &layout, domain, &erase_count)).collect();
+        Ok(Self {
             layout,
             units_per_block,
             block_of: Divisor::new(units_per_block),
             map,
             reverse: Table::zeroed(physical_units as usize)?,
             validity: Table::zeroed(physical_units.div_ceil(64) as usize)?,
-            erase_count: vec![0; layout.blocks() as usize],
+            erase_count,
             retired: vec![false; layout.blocks() as usize],
-            domains: Vec::new(),
+            domains,
             turn: 0,
             gc_reserve: config.gc_reserve,
             rated_blocks: config.rated_blocks,
@@ -120,6 +145,9 @@ impl<M: Media> Ftl<M> {
             exported: config.logical_units,
             counters: Counters::default(),
             leveling: false,
+            scrub,
+            stripes,
+            touched: Vec::new(),
             bad: 0,
             dead: None,
             pressed: false,
@@ -128,37 +156,7 @@ impl<M: Media> Ftl<M> {
             origins: Vec::new(),
             media,
             capacity: config.capacity,
-        };
-        let per_domain = layout.blocks_per_domain();
-        for domain in 0..layout.domains() {
-            let first = domain * per_domain;
-            let setting = |family: &str| Setting {
-                blocks: first..first + per_domain,
-                units_per_block,
-                endurance: config.endurance,
-                rated_blocks: per_domain.saturating_sub(config.gc_reserve),
-                stream: config.streams.stream(&format!("{family}.{domain}")),
-            };
-            let victim = (config.victim)(setting("gc"));
-            let index = VictimIndex::new(first, per_domain, units_per_block, victim.index());
-            let mut built = Domain {
-                first,
-                blocks: per_domain,
-                free: (first..first + per_domain).collect::<VecDeque<_>>(),
-                index,
-                host: None,
-                relocation: None,
-                victim,
-                leveler: (config.wear_leveling)(setting("wear-leveling")),
-                leveling_due: false,
-                gc_erases: 0,
-                wear_leveling_erases: 0,
-                retired: 0,
-            };
-            built.host = built.open_next(&ftl.erase_count);
-            ftl.domains.push(built);
-        }
-        Ok(ftl)
+        })
     }
 
     /// Switches wear leveling on or off. It starts off, as preconditioning wants it; policies hear events either way.
@@ -227,7 +225,7 @@ impl<M: Media> Ftl<M> {
     /// Where a firmware block stands.
     pub fn state(&self, block: u32) -> BlockState {
         let domain = self.domain_of(block);
-        let open = [domain.host, domain.relocation].into_iter().flatten().any(|frontier| frontier.block == block);
+        let open = domain.open().any(|frontier| frontier.block == block);
         match () {
             () if self.retired[block as usize] => BlockState::Retired,
             () if open => BlockState::Open,
@@ -268,7 +266,7 @@ impl<M: Media> Ftl<M> {
     }
 }
 
-fn check_counts(config: &FtlConfig, layout: &Layout, physical_units: u64) -> Result<(), BuildError> {
+fn check_counts(config: &FtlConfig, layout: &Layout, physical_units: u64, scrub_blocks: u32) -> Result<(), BuildError> {
     let max = u64::from(u32::MAX - 1);
     let largest = physical_units.max(u64::from(config.logical_units));
     if largest > max {
@@ -280,7 +278,7 @@ fn check_counts(config: &FtlConfig, layout: &Layout, physical_units: u64) -> Res
     }
     let open = match config.frontiers {
         Frontiers::One => 1,
-        Frontiers::Separate => 2,
+        Frontiers::Separate => 2 + scrub_blocks,
     };
     let kept = u64::from(config.gc_reserve + open) * u64::from(layout.domains());
     let usable = u64::from(layout.blocks()).saturating_sub(kept) * u64::from(layout.units_per_block());
@@ -292,4 +290,52 @@ fn check_counts(config: &FtlConfig, layout: &Layout, physical_units: u64) -> Res
         ));
     }
     Ok(())
+}
+
+/// One domain, its blocks free but for the host's frontier.
+fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &[u32]) -> Domain {
+    let per_domain = layout.blocks_per_domain();
+    let first = domain * per_domain;
+    let setting = |family: &str| Setting {
+        blocks: first..first + per_domain,
+        units_per_block: layout.units_per_block(),
+        endurance: config.endurance,
+        rated_blocks: per_domain.saturating_sub(config.gc_reserve),
+        stream: config.streams.stream(&format!("{family}.{domain}")),
+    };
+    let victim = (config.victim)(setting("gc"));
+    let mut built = Domain {
+        first,
+        blocks: per_domain,
+        free: (first..first + per_domain).collect::<VecDeque<_>>(),
+        index: VictimIndex::new(first, per_domain, layout.units_per_block(), victim.index()),
+        host: None,
+        relocation: [None; 2],
+        victim,
+        leveler: (config.wear_leveling)(setting("wear-leveling")),
+        leveling_due: false,
+        gc_erases: 0,
+        wear_leveling_erases: 0,
+        retired: 0,
+    };
+    built.host = built.open_next(erase_count);
+    built
+}
+
+/// Stripes need as many dies as pages, and writing must go from die to die.
+fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result<Option<Stripes>, BuildError> {
+    let Some(policy) = (config.redundancy)() else { return Ok(None) };
+    let data_pages = policy.data_pages();
+    let rotates = layout.domains() == dies || layout.width() > 1;
+    if data_pages >= dies {
+        return Err(BuildError::Contradiction(format!(
+            "stripes of {data_pages} data pages and one of parity need {} dies; the drive has {dies}",
+            data_pages + 1
+        )));
+    }
+    if !rotates {
+        let advice = "redundancy needs writing to go from die to die: use domain = \"die\" or unit = \"superblock\"";
+        return Err(BuildError::Contradiction(advice.to_owned()));
+    }
+    Ok(Some(Stripes::new(policy, pages, dies)?))
 }

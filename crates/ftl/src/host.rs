@@ -1,6 +1,6 @@
 //! What the host asks: write, read, trim.
 
-use wane_nand::{Media, PageRead, Purpose, Task};
+use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::BlockId;
 
 use crate::counters::Cause;
@@ -67,6 +67,12 @@ impl<M: Media> Ftl<M> {
                     stop => return (done, stop),
                 }
             }
+            if self.stripes.is_some() {
+                match self.tend_stripes() {
+                    Outcome::Done => {}
+                    stop => return (done, stop),
+                }
+            }
         }
         (done, Outcome::Done)
     }
@@ -83,10 +89,14 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Units that go to one frontier in a row: with several dies, what is left of its page.
+    /// Units that go to one frontier in a row: with several dies or stripes, what is left of its page.
     fn run_max(&self, frontier: Frontier) -> usize {
         let per_page = self.layout.units_per_page();
-        if self.domains.len() == 1 { usize::MAX } else { (per_page - frontier.next % per_page) as usize }
+        if self.domains.len() == 1 && self.stripes.is_none() {
+            usize::MAX
+        } else {
+            (per_page - frontier.next % per_page) as usize
+        }
     }
 
     /// The domain that takes the next host page, skipping dies without room; `None` when none has any.
@@ -118,7 +128,17 @@ impl<M: Media> Ftl<M> {
         set_range(&mut self.validity, base, run as u32);
         index.add_valid(BlockId(frontier.block), run as u32);
         self.reverse[base as usize..][..run].copy_from_slice(&pages[done..done + run]);
-        if self.domains.len() == 1 {
+        if let Some(stripes) = &mut self.stripes {
+            let (domains, block_of, per_page) = (&mut self.domains, self.block_of, self.layout.units_per_page());
+            let per_domain = self.layout.blocks_per_domain();
+            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, |unit, step| {
+                if step == Step::Now {
+                    let block = block_of.divide(unit);
+                    domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
+                    stripes.unit_gone(unit / per_page);
+                }
+            });
+        } else if self.domains.len() == 1 {
             let index = &mut self.domains[0].index;
             let block_of = self.block_of;
             overwrite(&mut self.map, &mut self.validity, pages, done, run, base, |unit, step| match step {
@@ -143,7 +163,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// The host frontier is full: close it, open the next and reclaim.
-    fn roll_host(&mut self, domain: usize) -> Outcome {
+    pub(crate) fn roll_host(&mut self, domain: usize) -> Outcome {
         let now = self.counters.host_units_written;
         let state = &mut self.domains[domain];
         let full = state.host.take().expect("the frontier that was just filled");
@@ -184,7 +204,13 @@ impl<M: Media> Ftl<M> {
             let (flash, page) = self.layout.place(block, within);
             let page = self.media.geometry().page(flash, page);
             let bytes = (1 + more as u32) * self.unit_bytes();
-            self.media.read(PageRead { page, bytes, task: Task::Host, purpose: Purpose::Serve });
+            let (task, purpose, rereads_max) = (Task::Host, Purpose::Serve, self.rereads_max(unit));
+            let outcome = self.media.read(PageRead { page, bytes, task, purpose, rereads_max });
+            if outcome == ReadOutcome::Uncorrectable {
+                self.counters.host_reads_failed += 1;
+                self.counters.host_reads_recovered += u64::from(self.reconstruct(unit, task));
+            }
+            self.touch(block);
         }
     }
 
@@ -199,14 +225,13 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Whether a unit still waits in the controller for the rest of its page.
-    fn is_buffered(&self, block: u32, within: u32) -> bool {
+    pub(crate) fn is_buffered(&self, block: u32, within: u32) -> bool {
         let per_page = self.layout.units_per_page();
         if per_page == 1 {
             return false;
         }
         let domain = self.domain_of(block);
-        let mut open = [domain.host, domain.relocation].into_iter().flatten();
-        open.any(|frontier| frontier.block == block && within / per_page >= frontier.next / per_page)
+        domain.open().any(|frontier| frontier.block == block && within / per_page >= frontier.next / per_page)
     }
 
     /// Forgets logical units. Unmapped ones are left alone.
@@ -224,7 +249,11 @@ impl<M: Media> Ftl<M> {
             self.validity[unit as usize / 64] &= !(1 << (unit % 64));
             let block = self.block_of.divide(unit);
             self.domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
+            if let Some(stripes) = &mut self.stripes {
+                stripes.unit_gone(unit / self.layout.units_per_page());
+            }
         }
+        self.drop_emptied();
     }
 
     /// Lowers the exported capacity. The caller has trimmed every unit at or above it.
@@ -233,8 +262,16 @@ impl<M: Media> Ftl<M> {
         self.exported = exported;
     }
 
-    /// Programs the pages that a run of units fills.
+    /// Programs the pages that a run of units fills, and takes them into stripes.
     pub(crate) fn program(&mut self, block: u32, first_unit: u32, units: u32, task: Task) {
+        self.program_pages(block, first_unit, units, task);
+        if self.stripes.is_some() {
+            let per_page = self.layout.units_per_page();
+            self.join_stripes(block, first_unit / per_page..(first_unit + units) / per_page, task);
+        }
+    }
+
+    pub(crate) fn program_pages(&mut self, block: u32, first_unit: u32, units: u32, task: Task) {
         let per_page = self.layout.units_per_page();
         let (from, to) = (first_unit / per_page, (first_unit + units) / per_page);
         self.counters.program_operations += u64::from(to - from);

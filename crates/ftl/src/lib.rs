@@ -14,7 +14,10 @@ pub mod index;
 mod leveling;
 pub mod policies;
 mod reclaim;
+mod redundancy;
 mod relocate;
+mod scrub;
+mod stripes;
 mod table;
 
 pub use config::{BuildError, DomainKind, Frontiers, FtlConfig, Layout, Retire, Unit};

@@ -1,16 +1,14 @@
 //! Garbage collection, the erase of a block, and its retirement.
 
-use wane_nand::{Media, Task};
+use wane_nand::Media;
 use wane_units::BlockId;
 
-use crate::config::{Frontiers, Retire};
-use crate::counters::Cause;
-use crate::domain::Frontier;
+use crate::config::Retire;
+use crate::domain::Mover;
 use crate::engine::{DeathCause, Ftl, Outcome};
 use crate::policies::capacity::Demand;
 use crate::policies::victim::GcView;
 use crate::policies::{BlockEvent, EraseCause};
-use crate::relocate::Target;
 use crate::table::prefetch;
 
 /// A policy that keeps choosing blocks without an invalid page gains nothing. After this many for each closed block
@@ -29,7 +27,7 @@ impl<M: Media> Ftl<M> {
                 stop => return stop,
             }
         }
-        Outcome::Done
+        self.tend_stripes()
     }
 
     pub(crate) fn reclaim_domain(&mut self, domain: usize) -> Outcome {
@@ -46,7 +44,7 @@ impl<M: Media> Ftl<M> {
             }
             self.domains[domain].index.open(victim);
             self.prefetch_next(domain);
-            match self.relocate(domain, victim.0) {
+            match self.relocate(domain, victim.0, Mover::GarbageCollection) {
                 Ok(()) => {}
                 // The other dies live on; this one takes no more writes until a trim empties one of its blocks.
                 Err(_) if self.domains.len() > 1 => return Outcome::Done,
@@ -117,72 +115,16 @@ impl<M: Media> Ftl<M> {
         state.index.first(lowest)
     }
 
-    /// Copies a victim's valid units to the relocation frontier.
-    fn relocate(&mut self, domain: usize, victim: u32) -> Result<(), DeathCause> {
-        let count = self.gather(victim);
-        self.empty(domain, victim);
-        let mut done = 0;
-        while done < count {
-            let Some(frontier) = self.relocation_frontier(domain) else {
-                self.put_back(domain, victim, done, count);
-                return Err(DeathCause::NoFreeBlock);
-            };
-            let run = (self.units_per_block - frontier.next).min(count - done);
-            let into = Target { block: frontier.block, next: frontier.next, task: Task::GarbageCollection };
-            self.append(domain, victim, into, done, run);
-            self.counters.programmed(Cause::GarbageCollection, u64::from(run));
-            done += run;
-            self.advance_relocation(domain, frontier, run);
-        }
-        Ok(())
-    }
-
-    /// A drive that dies in the middle of a relocation loses nothing: what was not copied stays where it was.
-    fn put_back(&mut self, domain: usize, block: u32, done: u32, count: u32) {
-        for page in &self.scratch[done as usize..count as usize] {
-            let unit = self.map[*page as usize];
-            debug_assert_eq!(self.block_of.divide(unit), block);
-            self.validity[unit as usize / 64] |= 1 << (unit % 64);
-        }
-        self.domains[domain].index.add_valid(BlockId(block), count - done);
-        let now = self.counters.host_units_written;
-        // The policies never heard that it left.
-        self.domains[domain].index.close(BlockId(block), now, self.erase_count[block as usize]);
-    }
-
-    fn relocation_frontier(&mut self, domain: usize) -> Option<Frontier> {
-        let state = &mut self.domains[domain];
-        if self.frontiers == Frontiers::One {
-            return state.host;
-        }
-        if state.relocation.is_none() {
-            state.relocation = state.open_next(&self.erase_count);
-        }
-        state.relocation
-    }
-
-    /// Notes `run` units written behind a relocation frontier and rolls it over when it is full.
-    fn advance_relocation(&mut self, domain: usize, frontier: Frontier, run: u32) {
-        let now = self.counters.host_units_written;
-        let state = &mut self.domains[domain];
-        let moved = Frontier { next: frontier.next + run, ..frontier };
-        let full = moved.next == self.units_per_block;
-        if full {
-            state.close(moved.block, now, self.erase_count[moved.block as usize]);
-        }
-        match self.frontiers {
-            Frontiers::One if full => state.host = state.open_next(&self.erase_count),
-            Frontiers::One => state.host = Some(moved),
-            Frontiers::Separate => state.relocation = (!full).then_some(moved),
-        }
-    }
-
     /// Erases a block that holds nothing valid.
     pub(crate) fn erase(&mut self, domain: usize, block: u32, cause: EraseCause) {
         debug_assert_eq!(self.domains[domain].index.valid(BlockId(block)), 0, "an erase loses no data");
         let width = self.layout.width();
         for member in 0..width {
             self.media.erase(self.layout.member(block, member), cause.task());
+        }
+        if let Some(stripes) = &mut self.stripes {
+            let pages = self.units_per_block / self.layout.units_per_page();
+            (block * pages..(block + 1) * pages).for_each(|page| stripes.page_erased(page));
         }
         self.erase_count[block as usize] += 1;
         let state = &mut self.domains[domain];
@@ -195,6 +137,7 @@ impl<M: Media> Ftl<M> {
                 self.counters.erases_wear_leveling += u64::from(width);
                 state.wear_leveling_erases += 1;
             }
+            EraseCause::Scrub => self.counters.erases_scrub += u64::from(width),
         }
         state.tell(BlockEvent::Erased(cause), block, self.erase_count[block as usize]);
     }

@@ -1,9 +1,11 @@
 //! Moving a block's valid units: they are gathered, forgotten where they were, and appended where they go.
 
-use wane_nand::{Media, PageRead, Purpose, Task};
+use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::BlockId;
 
-use crate::engine::Ftl;
+use crate::config::Frontiers;
+use crate::domain::{Frontier, Mover};
+use crate::engine::{DeathCause, Ftl};
 use crate::host::{clear_range, for_words, set_range};
 use crate::table::prefetch;
 
@@ -21,6 +23,26 @@ pub(crate) struct Target {
 }
 
 impl<M: Media> Ftl<M> {
+    /// Copies a victim's valid units to the relocation frontier of whoever moves them.
+    pub(crate) fn relocate(&mut self, domain: usize, victim: u32, mover: Mover) -> Result<(), DeathCause> {
+        let count = self.gather(victim);
+        self.empty(domain, victim);
+        let mut done = 0;
+        while done < count {
+            let Some(frontier) = self.relocation_frontier(domain, mover) else {
+                self.put_back(domain, victim, done, count);
+                return Err(DeathCause::NoFreeBlock);
+            };
+            let run = (self.units_per_block - frontier.next).min(count - done);
+            let into = Target { block: frontier.block, next: frontier.next, task: mover.task() };
+            self.append(domain, victim, into, done, run);
+            self.counters.programmed(mover.cause(), u64::from(run));
+            done += run;
+            self.advance_relocation(domain, mover, frontier, run);
+        }
+        Ok(())
+    }
+
     /// The valid units' logical addresses, in order, into the scratch table; returns how many.
     pub(crate) fn gather(&mut self, block: u32) -> u32 {
         if M::DETAILED {
@@ -102,12 +124,18 @@ impl<M: Media> Ftl<M> {
             let (source, source_page) = self.layout.place(from, rest[0]);
             let (target, _) = self.layout.place(into.block, into.next + position);
             let page = self.media.geometry().page(source, source_page);
-            self.media.read(PageRead {
+            let unit = from * self.units_per_block + rest[0];
+            let read = PageRead {
                 page,
                 bytes: together * self.unit_bytes(),
                 task: into.task,
                 purpose: Purpose::Relocate(target),
-            });
+                rereads_max: self.rereads_max(unit),
+            };
+            if self.media.read(read) == ReadOutcome::Uncorrectable {
+                self.counters.relocation_reads_failed += 1;
+                self.counters.relocation_reads_recovered += u64::from(self.reconstruct(unit, into.task));
+            }
             self.program(into.block, into.next + position, together, into.task);
             position += together;
         }
@@ -115,7 +143,67 @@ impl<M: Media> Ftl<M> {
 
     /// Forgets that a block's units are valid: they are gathered and about to be valid elsewhere.
     pub(crate) fn empty(&mut self, domain: usize, block: u32) {
+        if self.stripes.is_some() {
+            self.leave_stripes(block);
+        }
         clear_range(&mut self.validity, block * self.units_per_block, self.units_per_block);
         self.domains[domain].index.clear(BlockId(block));
+    }
+
+    /// A drive that dies in the middle of a relocation loses nothing: what was not copied stays where it was.
+    fn put_back(&mut self, domain: usize, block: u32, done: u32, count: u32) {
+        for page in &self.scratch[done as usize..count as usize] {
+            let unit = self.map[*page as usize];
+            debug_assert_eq!(self.block_of.divide(unit), block);
+            self.validity[unit as usize / 64] |= 1 << (unit % 64);
+            if let Some(stripes) = &mut self.stripes {
+                stripes.unit_back(unit / self.layout.units_per_page());
+            }
+        }
+        self.domains[domain].index.add_valid(BlockId(block), count - done);
+        let now = self.counters.host_units_written;
+        // The policies never heard that it left.
+        self.domains[domain].index.close(BlockId(block), now, self.erase_count[block as usize]);
+    }
+
+    /// Every valid unit of a block leaves its stripe.
+    fn leave_stripes(&mut self, block: u32) {
+        let Some(stripes) = &mut self.stripes else { return };
+        let per_page = self.layout.units_per_page();
+        let validity = &self.validity;
+        for_words(block * self.units_per_block, self.units_per_block, |word, mask| {
+            let mut bits = validity[word] & mask;
+            while bits != 0 {
+                stripes.unit_gone(((word * 64) as u32 + bits.trailing_zeros()) / per_page);
+                bits &= bits - 1;
+            }
+        });
+    }
+
+    pub(crate) fn relocation_frontier(&mut self, domain: usize, mover: Mover) -> Option<Frontier> {
+        let state = &mut self.domains[domain];
+        if self.frontiers == Frontiers::One {
+            return state.host;
+        }
+        if state.relocation[mover as usize].is_none() {
+            state.relocation[mover as usize] = state.open_next(&self.erase_count);
+        }
+        state.relocation[mover as usize]
+    }
+
+    /// Notes `run` units written behind a relocation frontier and rolls it over when it is full.
+    pub(crate) fn advance_relocation(&mut self, domain: usize, mover: Mover, frontier: Frontier, run: u32) {
+        let now = self.counters.host_units_written;
+        let state = &mut self.domains[domain];
+        let moved = Frontier { next: frontier.next + run, ..frontier };
+        let full = moved.next == self.units_per_block;
+        if full {
+            state.close(moved.block, now, self.erase_count[moved.block as usize]);
+        }
+        match self.frontiers {
+            Frontiers::One if full => state.host = state.open_next(&self.erase_count),
+            Frontiers::One => state.host = Some(moved),
+            Frontiers::Separate => state.relocation[mover as usize] = (!full).then_some(moved),
+        }
     }
 }

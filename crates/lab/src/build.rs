@@ -4,6 +4,8 @@ use std::path::Path;
 
 use wane_ftl::policies::Entry;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
+use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::{BuildError, Ftl, FtlConfig};
@@ -70,6 +72,8 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
         frontiers: ftl.frontiers,
         victim: outside.victim.unwrap_or_else(|| accepted(&ftl.gc, VICTIM_POLICIES)),
         wear_leveling: outside.wear_leveling.unwrap_or_else(|| accepted(&ftl.wear_leveling, WEAR_LEVEL_POLICIES)),
+        redundancy: accepted(&none(), REDUNDANCY_POLICIES),
+        scrub: accepted(&none(), SCRUB_POLICIES),
         capacity: capacity(),
         streams,
     };
@@ -105,6 +109,10 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
 fn accepted<T>(table: &toml::Table, family: &[Entry<T>]) -> T {
     scenario::parse_policy(table, family)
         .unwrap_or_else(|reason| unreachable!("resolved scenarios hold valid policies: {reason}"))
+}
+
+fn none() -> toml::Table {
+    [("policy".to_owned(), toml::Value::from("none"))].into_iter().collect()
 }
 
 fn source(workload: &Workload, device: &Device, streams: Streams, name: &str) -> Result<Box<dyn Source>, PlanError> {

@@ -8,7 +8,7 @@ pub mod rber;
 
 use wane_units::{BlockId, Geometry, PeCycles};
 
-pub use op::{FlashOp, OpKind, PageRead, Purpose, ReadOutcome, Task};
+pub use op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
 
 /// What flash does. Every call changes state at once and takes no time.
 pub trait Media {
@@ -33,6 +33,16 @@ pub trait Media {
 
     /// Erases of a block so far.
     fn erase_count(&self, block: BlockId) -> PeCycles;
+
+    /// Days since the flash was new.
+    fn now_days(&self) -> f64 {
+        0.0
+    }
+
+    /// The condition of a block.
+    fn health(&self, _block: BlockId) -> Health {
+        Health::default()
+    }
 }
 
 /// Counts erases and reads; trusts its caller to program in order.
@@ -85,7 +95,7 @@ impl Media for Array {
         }
         let block = self.geometry.block_of(read.page);
         self.reads[block.index()] = self.reads[block.index()].saturating_add(1);
-        ReadOutcome::Corrected
+        ReadOutcome::Corrected { rereads: 0 }
     }
 
     fn erase(&mut self, block: BlockId, _task: Task) -> PeCycles {
@@ -109,8 +119,9 @@ mod tests {
     #[test]
     fn an_erase_wears_its_block_and_forgets_its_reads() {
         let mut array = Array::new(Geometry::flat(2, 4, Bytes(4096)).expect("2 blocks fit"));
-        let read = PageRead { page: Ppn(5), bytes: 4096, task: Task::Host, purpose: Purpose::Serve };
-        assert_eq!(array.read(read), ReadOutcome::Corrected);
+        let (task, purpose) = (Task::Host, Purpose::Serve);
+        let read = PageRead { page: Ppn(5), bytes: 4096, task, purpose, rereads_max: None };
+        assert_eq!(array.read(read), ReadOutcome::Corrected { rereads: 0 });
         assert_eq!((array.reads(BlockId(0)), array.reads(BlockId(1))), (0, 1));
         assert_eq!(array.erase(BlockId(1), Task::Host), PeCycles(1));
         assert_eq!((array.reads(BlockId(1)), array.erase_counts()), (0, &[0, 1][..]));

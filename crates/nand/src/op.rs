@@ -31,6 +31,8 @@ pub struct PageRead {
     pub task: Task,
     /// What for.
     pub purpose: Purpose,
+    /// Fewer re-reads than error correction would try, where the firmware has another way to the data.
+    pub rereads_max: Option<u32>,
 }
 
 /// What a page is read for.
@@ -47,10 +49,30 @@ pub enum Purpose {
 /// How a read ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadOutcome {
-    /// Error correction succeeded.
-    Corrected,
+    /// Error correction succeeded, after so many re-reads.
+    Corrected {
+        /// Senses beyond the first.
+        rereads: u32,
+    },
     /// It did not, not even after the last re-read.
     Uncorrectable,
+}
+
+/// What is known of a block's condition, the data that it holds at its worst.
+///
+/// All zero where the medium has no errors.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Health {
+    /// Bit errors to expect in a codeword that is read now: what only a simulator knows.
+    pub expected_errors: f64,
+    /// The same just after a program.
+    pub fresh_errors: f64,
+    /// Reads since the erase, re-reads included.
+    pub reads: u32,
+    /// Re-reads since the erase.
+    pub rereads: u32,
+    /// Days since its oldest page was programmed.
+    pub age_days: f64,
 }
 
 /// What the flash was busy with.

@@ -52,7 +52,7 @@ impl Media for StrictMedia {
             "page {index} of block {block} is read before it is programmed"
         );
         self.reads += 1;
-        ReadOutcome::Corrected
+        ReadOutcome::Corrected { rereads: 0 }
     }
 
     fn erase(&mut self, block: BlockId, _task: Task) -> PeCycles {
@@ -73,7 +73,7 @@ mod tests {
     use wane_units::{Bytes, Ppn};
 
     fn page(page: u32) -> PageRead {
-        PageRead { page: Ppn(page), bytes: 4096, task: Task::Host, purpose: Purpose::Serve }
+        PageRead { page: Ppn(page), bytes: 4096, task: Task::Host, purpose: Purpose::Serve, rereads_max: None }
     }
 
     fn media() -> StrictMedia {

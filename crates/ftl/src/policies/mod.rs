@@ -5,7 +5,9 @@
 
 pub mod capacity;
 mod ratio;
+pub mod redundancy;
 mod registry;
+pub mod scrub;
 pub mod victim;
 pub mod wear_leveling;
 
@@ -38,6 +40,8 @@ pub enum EraseCause {
     GarbageCollection,
     /// Wear leveling moved its data away.
     WearLeveling,
+    /// Scrubbing moved its data away.
+    Scrub,
 }
 
 impl EraseCause {
@@ -46,6 +50,7 @@ impl EraseCause {
         match self {
             Self::GarbageCollection => Task::GarbageCollection,
             Self::WearLeveling => Task::WearLeveling,
+            Self::Scrub => Task::Scrub,
         }
     }
 }

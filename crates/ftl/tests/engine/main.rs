@@ -4,9 +4,12 @@
 
 mod analytic;
 mod model;
+mod reliability;
 
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityMaker};
 use wane_ftl::policies::find;
+use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Retire, Unit};
@@ -28,6 +31,8 @@ fn config(logical_units: u32, rated_blocks: u32, gc_reserve: u32) -> FtlConfig {
         frontiers: Frontiers::One,
         victim: (find(VICTIM_POLICIES, "greedy").unwrap().parse)(table()).unwrap(),
         wear_leveling: (find(WEAR_LEVEL_POLICIES, "none").unwrap().parse)(table()).unwrap(),
+        redundancy: (find(REDUNDANCY_POLICIES, "none").unwrap().parse)(table()).unwrap(),
+        scrub: (find(SCRUB_POLICIES, "none").unwrap().parse)(table()).unwrap(),
         capacity: capacity(),
         streams: wane_sim::Streams::new(1),
     }

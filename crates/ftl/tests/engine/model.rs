@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use wane_ftl::policies::Entry;
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, Demand};
+use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyMaker};
+use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Layout, Outcome, Retire, Unit};
@@ -37,17 +39,41 @@ struct Drive {
     per_die: bool,
     separate: bool,
     retire: usize,
+    redundancy: usize,
+}
+
+/// Relocates whatever was read.
+struct Eager;
+
+impl ScrubPolicy for Eager {
+    fn next(&mut self, view: &ScrubView<'_>) -> Option<Action> {
+        view.touched().find(|block| view.valid(*block).is_some()).map(|block| match block.0 % 4 {
+            0 => Action::Check(block),
+            _ => Action::Relocate(block),
+        })
+    }
+}
+
+/// The drive's redundancy, or none where its stripes have no dies to go to.
+fn redundancy(drive: &Drive, unit: Unit, domain: DomainKind) -> RedundancyMaker {
+    let data_pages = drive.dies - 1;
+    let rotates = domain == DomainKind::Die || unit == Unit::Superblock;
+    match drive.redundancy {
+        0 => maker(&REDUNDANCY_POLICIES[0], ""),
+        _ if data_pages == 0 || !rotates => maker(&REDUNDANCY_POLICIES[0], ""),
+        answer => maker(&REDUNDANCY_POLICIES[answer], &format!("data-pages = {data_pages}")),
+    }
 }
 
 prop_compose! {
     fn drive()(
         (pages_per_block, units_per_page, dies, planes) in (2u32..6, 1u32..4, 1u32..4, 1u32..3),
         (blocks_per_plane, gc_reserve, utilization, endurance) in (8u32..14, 2u32..4, 10u32..101, 3u32..40),
-        (victim, leveler, capacity, retire) in (0..VICTIM_POLICIES.len(), 0..WEAR_LEVEL_POLICIES.len(), 0usize..4, 0usize..3),
+        (victim, leveler, capacity, retire, redundancy) in (0..VICTIM_POLICIES.len(), 0..WEAR_LEVEL_POLICIES.len(), 0usize..4, 0usize..3, 0usize..3),
         (superblock, per_die, separate) in (any::<bool>(), any::<bool>(), any::<bool>()),
     ) -> Drive {
         Drive { pages_per_block, units_per_page, dies, planes, blocks_per_plane, gc_reserve, utilization, endurance, victim, leveler,
-                capacity, superblock, per_die, separate, retire }
+                capacity, superblock, per_die, separate, retire, redundancy }
     }
 }
 
@@ -84,8 +110,11 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
     let domain = if drive.per_die { DomainKind::Die } else { DomainKind::Drive };
     let layout = Layout::new(geometry, unit, domain, drive.units_per_page);
     let rated_blocks = layout.blocks() - drive.gc_reserve * layout.domains();
-    let open = layout.domains() * if drive.separate { 2 } else { 1 };
-    let most = (rated_blocks - open) * layout.units_per_block();
+    let open = layout.domains() * if drive.separate { 3 } else { 1 };
+    let data_pages = drive.dies - 1;
+    let parity =
+        if drive.redundancy > 0 && data_pages > 0 { layout.units_per_block() * rated_blocks / drive.dies } else { 0 };
+    let most = ((rated_blocks - open) * layout.units_per_block()).saturating_sub(parity).max(1);
     let leveler = &WEAR_LEVEL_POLICIES[drive.leveler];
     let (capacity, parameters) = CAPACITIES[drive.capacity];
     let config = FtlConfig {
@@ -100,6 +129,8 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
         frontiers: if drive.separate { Frontiers::Separate } else { Frontiers::One },
         victim: maker(&VICTIM_POLICIES[drive.victim], ""),
         wear_leveling: maker(leveler, leveler_parameters(leveler.name)),
+        redundancy: redundancy(drive, unit, domain),
+        scrub: Box::new(|_| Some(Box::new(Eager))),
         capacity: maker(&CAPACITY_POLICIES[capacity], parameters)(),
         streams: wane_sim::Streams::new(7),
     };
@@ -145,6 +176,16 @@ fn write(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, pages: &[u16]) -> bool
     ftl.exported() > 0
 }
 
+/// Scrubs once. False when the drive is dead.
+fn scrub(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle) -> bool {
+    let mut outcome = ftl.scrub().unwrap_or(Outcome::Done);
+    while let Outcome::Demand(demand) = outcome {
+        answer(ftl, oracle, demand);
+        outcome = ftl.reclaim();
+    }
+    !matches!(outcome, Outcome::Dead(_))
+}
+
 fn answer(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, demand: Demand) {
     let keep = match demand {
         Demand::ExportAtMost(units) => (units as u32).min(ftl.exported()),
@@ -183,7 +224,7 @@ proptest! {
                     ftl.read(&[page]);
                     let missing = ftl.counters().host_units_read_unmapped - before;
                     prop_assert_eq!(missing == 0, oracle.mapped.contains(&page));
-                    true
+                    scrub(&mut ftl, &mut oracle)
                 }
             };
             oracle.agrees(&ftl);

@@ -1,0 +1,169 @@
+//! Which blocks are relocated before their errors grow too many: scrubbing, read reclaim and refresh.
+
+mod age;
+mod cost_benefit;
+mod none;
+mod oracle;
+mod patrol;
+mod read_count;
+
+pub use age::Age;
+pub use cost_benefit::CostBenefit;
+pub use none::NoScrub;
+pub use oracle::Oracle;
+pub use patrol::Patrol;
+pub use read_count::ReadCount;
+
+use wane_nand::Health;
+use wane_units::BlockId;
+
+use super::{Builtin, Entry, Setting};
+
+/// Finds the next block to relocate.
+///
+/// Asked once after each host request, or in a timed run whenever its last relocation is through; not during
+/// preconditioning. One policy serves the whole drive.
+pub trait ScrubPolicy: Send {
+    /// What to do next, if anything.
+    fn next(&mut self, view: &ScrubView<'_>) -> Option<Action>;
+
+    /// How the page of an [`Action::Check`] read: its re-reads, or `None` if it was uncorrectable.
+    fn checked(&mut self, _block: BlockId, _rereads: Option<u32>) {}
+}
+
+/// Makes the policy of a drive; `None` where nothing is scrubbed.
+pub type ScrubMaker = Box<dyn Fn(Setting) -> Option<Box<dyn ScrubPolicy>> + Send + Sync>;
+
+/// A step of scrubbing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Copies the valid units of a closed block elsewhere, erases it and frees it.
+    Relocate(BlockId),
+    /// Reads one valid page of a closed block, as a patrol does, and tells the policy how it read.
+    Check(BlockId),
+}
+
+/// What a scrub policy sees. Superblocks count as blocks.
+pub struct ScrubView<'a> {
+    pub(crate) blocks: u32,
+    pub(crate) touched: &'a [u32],
+    pub(crate) valid: &'a dyn Fn(u32) -> Option<u32>,
+    pub(crate) health: &'a dyn Fn(u32) -> Health,
+    pub(crate) now_days: f64,
+}
+
+impl ScrubView<'_> {
+    /// Blocks of the drive; they are numbered from 0.
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    /// Blocks that the host read since the last ask, in order; some may come more than once.
+    pub fn touched(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.touched.iter().copied().map(BlockId)
+    }
+
+    /// Valid units of a block that could be relocated: it is closed and holds some.
+    pub fn valid(&self, block: BlockId) -> Option<u32> {
+        (self.valid)(block.0)
+    }
+
+    /// The condition of a block.
+    pub fn health(&self, block: BlockId) -> Health {
+        (self.health)(block.0)
+    }
+
+    /// Days since the drive was new.
+    pub fn now_days(&self) -> f64 {
+        self.now_days
+    }
+}
+
+/// Walks over all blocks, a few at each ask, so that time's work is found as well as that of reads.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round {
+    next: u32,
+}
+
+impl Round {
+    /// Blocks looked at in each ask: a drive of 65,536 blocks is seen whole within 8,192 asks.
+    const STEP: u32 = 8;
+
+    fn step(&mut self, blocks: u32) -> impl Iterator<Item = BlockId> + use<> {
+        let first = self.next;
+        self.next = (first + Self::STEP) % blocks;
+        (0..Self::STEP.min(blocks)).map(move |offset| BlockId((first + offset) % blocks))
+    }
+}
+
+/// Every scrub policy. A new one is a file and a line here.
+pub const SCRUB_POLICIES: &[Entry<ScrubMaker>] = &[
+    Entry { parse: none::parse, ..entry::<NoScrub>() },
+    entry::<Oracle>(),
+    entry::<ReadCount>(),
+    entry::<Age>(),
+    entry::<Patrol>(),
+    entry::<CostBenefit>(),
+];
+
+/// A scrub policy that builds itself from its parameters.
+pub trait BuiltinScrub: Builtin + ScrubPolicy + Sized + 'static {
+    /// The policy of a drive.
+    fn new(params: &Self::Params, setting: Setting) -> Self;
+}
+
+const fn entry<P: BuiltinScrub>() -> Entry<ScrubMaker>
+where
+    P::Params: Send + Sync + 'static,
+{
+    Entry {
+        name: P::NAME,
+        summary: P::SUMMARY,
+        page: P::PAGE,
+        example: P::EXAMPLE,
+        parse: |table| {
+            let params = P::params(table)?;
+            Ok(Box::new(move |setting| Some(Box::new(P::new(&params, setting)))))
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn setting() -> Setting {
+        let stream = wane_sim::Streams::new(1).stream("scrub");
+        Setting { blocks: 0..4, units_per_block: 8, endurance: None, rated_blocks: 4, stream }
+    }
+
+    /// A policy's answer where every block holds 8 valid units and is in the given condition.
+    pub(super) fn ask(
+        policy: &mut dyn ScrubPolicy,
+        touched: &[u32],
+        health: &[Health],
+        now_days: f64,
+    ) -> Option<Action> {
+        policy.next(&ScrubView {
+            blocks: health.len() as u32,
+            touched,
+            valid: &|_| Some(8),
+            health: &|block| health[block as usize],
+            now_days,
+        })
+    }
+
+    pub(super) fn errors(expected_errors: f64) -> Health {
+        Health { expected_errors, fresh_errors: 10.0, ..Health::default() }
+    }
+
+    #[test]
+    fn rounds_see_every_block() {
+        let mut round = Round::default();
+        let mut seen: Vec<u32> = (0..3).flat_map(|_| round.step(20)).map(|block| block.0).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen, (0..20).collect::<Vec<_>>());
+        assert_eq!(Round::default().step(3).count(), 3);
+    }
+}

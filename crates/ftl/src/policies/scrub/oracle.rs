@@ -1,0 +1,142 @@
+//! The oracle: knows how many errors every block is to expect.
+
+use std::collections::BinaryHeap;
+
+use serde::Deserialize;
+use wane_units::BlockId;
+
+use super::{Action, BuiltinScrub, Round, ScrubPolicy, ScrubView};
+use crate::policies::{Builtin, Setting};
+
+/// See [`Builtin::PAGE`].
+#[derive(Debug)]
+pub struct Oracle {
+    threshold: f64,
+    min_gain: f64,
+    round: Round,
+    /// Blocks beyond the threshold when they were looked at, the worst on top; in a thousandth of an error.
+    found: BinaryHeap<(u64, u32)>,
+    queued: Vec<bool>,
+}
+
+/// Parameters of [`Oracle`].
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Params {
+    threshold: f64,
+    min_gain: f64,
+}
+
+impl Default for Params {
+    fn default() -> Self {
+        Self { threshold: 75.0, min_gain: 0.0 }
+    }
+}
+
+impl Builtin for Oracle {
+    const NAME: &'static str = "oracle";
+    const SUMMARY: &'static str = "relocates what is expected to err beyond a threshold, worst first";
+    const EXAMPLE: &'static str = "{ policy = \"oracle\", threshold = 75 }";
+    const PAGE: &'static str = "\
+Knows the bit errors to expect in a codeword of every block (codeword bits times RBER of its oldest page) and relocates
+blocks beyond the threshold, the worst first, until none is left. No real drive can know this: it bounds what scrubbing
+can gain. Blocks that were read are looked at on the next ask; the others eight at a time, for what only time does.
+
+A threshold below what freshly written data expect is never met, and the oracle relocates for ever, as published. With
+`min-gain` a block is left alone when writing it afresh would save fewer errors than that.
+
+| key | default | allowed | meaning |
+|---|---|---|---|
+| `threshold` | `75` | above 0 | expected bit errors of a codeword beyond which its block is relocated |
+| `min-gain` | `0` | 0 and up | least expected errors that relocation must save |
+
+Source: Kim et al., FAST 2019 (004) §4.3; `min-gain` is ours.
+";
+    type Params = Params;
+
+    fn check(params: &Params) -> Result<(), String> {
+        if !(params.threshold > 0.0 && params.threshold.is_finite()) {
+            return Err(format!("`threshold` is {}; a number above 0 is allowed", params.threshold));
+        }
+        if !(params.min_gain >= 0.0 && params.min_gain.is_finite()) {
+            return Err(format!("`min-gain` is {}; 0 and up is allowed", params.min_gain));
+        }
+        Ok(())
+    }
+}
+
+impl BuiltinScrub for Oracle {
+    fn new(params: &Params, setting: Setting) -> Self {
+        Self {
+            threshold: params.threshold,
+            min_gain: params.min_gain,
+            round: Round::default(),
+            found: BinaryHeap::new(),
+            queued: vec![false; setting.blocks.len()],
+        }
+    }
+}
+
+impl Oracle {
+    /// Expected errors of a block that is worth relocating.
+    fn worth(&self, view: &ScrubView<'_>, block: BlockId) -> Option<f64> {
+        view.valid(block)?;
+        let health = view.health(block);
+        let gain = health.expected_errors - health.fresh_errors;
+        (health.expected_errors > self.threshold && gain >= self.min_gain).then_some(health.expected_errors)
+    }
+
+    fn look(&mut self, view: &ScrubView<'_>, block: BlockId) {
+        if self.queued[block.index()] {
+            return;
+        }
+        if let Some(errors) = self.worth(view, block) {
+            self.queued[block.index()] = true;
+            self.found.push(((errors * 1e3) as u64, block.0));
+        }
+    }
+}
+
+impl ScrubPolicy for Oracle {
+    fn next(&mut self, view: &ScrubView<'_>) -> Option<Action> {
+        for block in view.touched() {
+            self.look(view, block);
+        }
+        for block in self.round.step(view.blocks()) {
+            self.look(view, block);
+        }
+        while let Some((_, block)) = self.found.pop() {
+            let block = BlockId(block);
+            self.queued[block.index()] = false;
+            // It may have been reclaimed meanwhile.
+            if self.worth(view, block).is_some() {
+                return Some(Action::Relocate(block));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ask, errors, setting};
+    use super::*;
+
+    #[test]
+    fn the_worst_block_beyond_the_threshold_goes_first() {
+        let relocate = |block| Some(Action::Relocate(BlockId(block)));
+        // (expected errors, least gain, first answer, second answer when that block was cured)
+        let table = [
+            ([75.0, 74.0, 3.0, 0.0], 0.0, None, None),
+            ([80.0, 90.0, 3.0, 76.0], 0.0, relocate(1), relocate(0)),
+            ([80.0, 90.0, 3.0, 76.0], 75.0, relocate(1), None),
+        ];
+        for (expected, min_gain, first, second) in table {
+            let mut oracle = Oracle::new(&Params { threshold: 75.0, min_gain }, setting());
+            let mut health = expected.map(errors);
+            assert_eq!(ask(&mut oracle, &[], &health, 0.0), first, "{expected:?}");
+            health[1] = errors(10.0);
+            assert_eq!(ask(&mut oracle, &[0, 1], &health, 0.0), second, "{expected:?} then");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Redundancy inside the drive: parity is written as stripes fill, goes as they empty, and gives lost pages back.
+
+use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
+use wane_units::BlockId;
+
+use crate::config::Frontiers;
+use crate::counters::Cause;
+use crate::domain::{Frontier, Mover};
+use crate::engine::{Ftl, Outcome, UNMAPPED};
+use crate::host::set_range;
+use crate::stripes::Stripes;
+
+/// Parity that may wait for a die of its own, for each die; beyond, it goes where there is room.
+const WAITING_PER_DIE: usize = 2;
+
+/// The block that takes a parity page.
+#[derive(Clone, Copy)]
+struct Seat {
+    domain: usize,
+    /// `None`: the host's frontier.
+    mover: Option<Mover>,
+    frontier: Frontier,
+}
+
+impl<M: Media> Ftl<M> {
+    /// Takes programmed pages into stripes.
+    pub(crate) fn join_stripes(&mut self, block: u32, pages: std::ops::Range<u32>, task: Task) {
+        let Some(stripes) = &mut self.stripes else { return };
+        let per_page = self.layout.units_per_page();
+        let first = block * (self.units_per_block / per_page);
+        let (layout, validity) = (&self.layout, &self.validity);
+        for page in pages.map(|page| first + page) {
+            let units = page * per_page..(page + 1) * per_page;
+            let live = units.filter(|unit| validity[*unit as usize / 64] >> (unit % 64) & 1 == 1).count() as u32;
+            if !stripes.join(task, page, live, layout.die_of_page(page)) {
+                self.counters.stripes_unprotected += 1;
+            }
+        }
+    }
+
+    /// Gives up the parity of stripes without valid data, and writes that of stripes which are full.
+    pub(crate) fn tend_stripes(&mut self) -> Outcome {
+        if self.stripes.is_none() {
+            return Outcome::Done;
+        }
+        self.drop_emptied();
+        // Parity can make garbage collection work, which fills stripes: those wait for the next time, so that this ends.
+        for _ in 0..self.stripes.as_ref().map_or(0, |stripes| stripes.full.len()) {
+            let Some(stripes) = &mut self.stripes else { break };
+            let Some((stripe, task)) = stripes.full.pop_front() else { break };
+            let crowded = stripes.full.len() >= WAITING_PER_DIE * self.media.geometry().dies() as usize;
+            match self.seat(stripe, task, crowded) {
+                Some(seat) => match self.write_parity(stripe, task, seat) {
+                    Outcome::Done => self.drop_emptied(),
+                    stop => return stop,
+                },
+                None => self.stripes.as_mut().expect("checked above").full.push_back((stripe, task)),
+            }
+        }
+        Outcome::Done
+    }
+
+    /// Stripes without a valid page need no parity.
+    pub(crate) fn drop_emptied(&mut self) {
+        while let Some(stripe) = self.stripes.as_mut().and_then(Stripes::next_emptied) {
+            for page in self.parity_units(stripe) {
+                let unit = std::mem::replace(&mut self.map[page as usize], UNMAPPED);
+                if unit != UNMAPPED {
+                    self.validity[unit as usize / 64] &= !(1 << (unit % 64));
+                    let block = self.block_of.divide(unit);
+                    let per_domain = self.layout.blocks_per_domain();
+                    self.domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
+                    // Parity that was relocated with data is protected like them.
+                    let per_page = self.layout.units_per_page();
+                    self.stripes.as_mut().expect("it just gave a stripe").unit_gone(unit / per_page);
+                }
+            }
+            self.stripes.as_mut().expect("it just gave a stripe").release(stripe);
+        }
+    }
+
+    /// The logical units under which a stripe's parity is mapped.
+    fn parity_units(&self, stripe: u32) -> std::ops::Range<u32> {
+        let per_page = self.layout.units_per_page();
+        let first = self.logical_initial + stripe * per_page;
+        first..first + per_page
+    }
+
+    /// A block at a page boundary, on a die without a page of the stripe, in the stream that filled the stripe.
+    /// `anywhere` takes the first block with room instead.
+    fn seat(&mut self, stripe: u32, task: Task, anywhere: bool) -> Option<Seat> {
+        let mover = match (self.frontiers, task) {
+            (Frontiers::Separate, Task::GarbageCollection | Task::WearLeveling) => Some(Mover::GarbageCollection),
+            (Frontiers::Separate, Task::Scrub) => Some(Mover::Scrub),
+            _ => None,
+        };
+        let count = self.domains.len();
+        let first = self.stripes.as_ref().map_or(0, |stripes| stripes.turn) as usize;
+        for domain in (0..count).map(|offset| (first + offset) % count) {
+            let frontier = match mover {
+                None => self.domains[domain].host,
+                // The last free block is left to the host.
+                Some(mover) if self.domains[domain].relocation[mover as usize].is_none() => {
+                    if self.domains[domain].free.len() < 2 {
+                        continue;
+                    }
+                    self.relocation_frontier(domain, mover)
+                }
+                Some(mover) => self.domains[domain].relocation[mover as usize],
+            };
+            let Some(frontier) = frontier else { continue };
+            if !frontier.next.is_multiple_of(self.layout.units_per_page()) {
+                continue;
+            }
+            let die = self.die_of_unit(frontier.block * self.units_per_block + frontier.next);
+            let stripes = self.stripes.as_mut().expect("seats are sought for stripes");
+            let layout = &self.layout;
+            if anywhere || stripes.members(stripe).all(|page| layout.die_of_page(page) != die) {
+                stripes.turn = (domain as u32 + 1) % count as u32;
+                return Some(Seat { domain, mover, frontier });
+            }
+        }
+        None
+    }
+
+    fn die_of_unit(&self, unit: u32) -> u32 {
+        self.layout.die_of_page(unit / self.layout.units_per_page())
+    }
+
+    fn write_parity(&mut self, stripe: u32, task: Task, seat: Seat) -> Outcome {
+        let Seat { domain, mover, frontier } = seat;
+        let per_page = self.layout.units_per_page();
+        let base = frontier.block * self.units_per_block + frontier.next;
+        for (page, unit) in self.parity_units(stripe).zip(base..) {
+            debug_assert_eq!(self.map[page as usize], UNMAPPED, "a stripe's parity is written once");
+            self.map[page as usize] = unit;
+            self.reverse[unit as usize] = page;
+        }
+        set_range(&mut self.validity, base, per_page);
+        self.domains[domain].index.add_valid(BlockId(frontier.block), per_page);
+        self.program_pages(frontier.block, frontier.next, per_page, task);
+        self.counters.programmed(Cause::Parity, u64::from(per_page));
+        match mover {
+            None => {
+                let moved = Frontier { next: frontier.next + per_page, ..frontier };
+                self.domains[domain].host = Some(moved);
+                if moved.next == self.units_per_block { self.roll_host(domain) } else { Outcome::Done }
+            }
+            Some(mover) => {
+                self.advance_relocation(domain, mover, frontier, per_page);
+                self.reclaim_domain(domain)
+            }
+        }
+    }
+
+    /// Re-reads that a page is given before it is reconstructed instead.
+    pub(crate) fn rereads_max(&self, unit: u32) -> Option<u32> {
+        let stripes = self.stripes.as_ref()?;
+        stripes.stripe_of(unit / self.layout.units_per_page())?;
+        stripes.policy.rereads_max()
+    }
+
+    /// Reads the rest of a failed page's stripe. Whether that gave the page back.
+    pub(crate) fn reconstruct(&mut self, unit: u32, task: Task) -> bool {
+        let per_page = self.layout.units_per_page();
+        let failed = unit / per_page;
+        let Some(stripes) = &self.stripes else { return false };
+        let Some(stripe) = stripes.stripe_of(failed) else { return false };
+        let mut pages: Vec<u32> = stripes.members(stripe).filter(|page| *page != failed).collect();
+        let parity = self.parity_units(stripe).map(|page| self.map[page as usize]).filter(|unit| *unit != UNMAPPED);
+        pages.extend(parity.map(|unit| unit / per_page));
+        pages.dedup();
+        let bytes = self.media.geometry().page_size().0 as u32;
+        let mut recovered = true;
+        for page in pages {
+            let unit = page * per_page;
+            let block = self.block_of.divide(unit);
+            let within = unit - block * self.units_per_block;
+            if self.is_buffered(block, within) {
+                continue;
+            }
+            let (flash, page) = self.layout.place(block, within);
+            let page = self.media.geometry().page(flash, page);
+            let read = PageRead { page, bytes, task, purpose: Purpose::Recover, rereads_max: None };
+            recovered &= self.media.read(read) != ReadOutcome::Uncorrectable;
+        }
+        recovered
+    }
+}

@@ -1,0 +1,127 @@
+//! Scrubbing: relocates blocks before their errors grow too many.
+
+use wane_nand::{Health, Media, PageRead, Purpose, ReadOutcome, Task};
+use wane_units::BlockId;
+
+use crate::config::Frontiers;
+use crate::domain::Mover;
+use crate::engine::{Ftl, Outcome};
+use crate::policies::EraseCause;
+use crate::policies::scrub::{Action, ScrubView};
+
+/// How many reads are remembered for the policy; beyond, the oldest are what it hears of.
+const TOUCHED_MAX: usize = 4096;
+
+impl<M: Media> Ftl<M> {
+    /// Whether a scrub policy is at work.
+    pub fn scrubs(&self) -> bool {
+        self.scrub.is_some()
+    }
+
+    /// Notes that the host read a block.
+    pub(crate) fn touch(&mut self, block: u32) {
+        if self.scrub.is_some() && self.touched.len() < TOUCHED_MAX && self.touched.last() != Some(&block) {
+            self.touched.push(block);
+        }
+    }
+
+    /// Asks the scrub policy once and does what it says. `None` when there was nothing to do or no room to do it.
+    pub fn scrub(&mut self) -> Option<Outcome> {
+        if self.dead.is_some() {
+            return None;
+        }
+        let mut policy = self.scrub.take()?;
+        let action = policy.next(&ScrubView {
+            blocks: self.layout.blocks(),
+            touched: &self.touched,
+            valid: &|block| self.relocatable(block),
+            health: &|block| self.health(block),
+            now_days: self.media.now_days(),
+        });
+        self.touched.clear();
+        let outcome = match action {
+            None => None,
+            Some(Action::Relocate(block) | Action::Check(block)) if self.relocatable(block.0).is_none() => {
+                self.counters.policy_refusals += 1;
+                None
+            }
+            Some(Action::Relocate(block)) => self.relocate_due(block.0),
+            Some(Action::Check(block)) => {
+                policy.checked(block, self.check_page(block.0));
+                Some(Outcome::Done)
+            }
+        };
+        self.scrub = Some(policy);
+        outcome
+    }
+
+    /// Valid units of a closed block that holds some.
+    fn relocatable(&self, block: u32) -> Option<u32> {
+        let index = &self.domains.get((block / self.layout.blocks_per_domain()) as usize)?.index;
+        let valid = index.valid(BlockId(block));
+        (valid > 0 && index.is_closed(BlockId(block))).then_some(valid)
+    }
+
+    /// The condition of a firmware block: that of its worst member.
+    fn health(&self, block: u32) -> Health {
+        let members = (0..self.layout.width()).map(|member| self.media.health(self.layout.member(block, member)));
+        let worst = members.reduce(|a, b| Health {
+            expected_errors: a.expected_errors.max(b.expected_errors),
+            fresh_errors: a.fresh_errors.max(b.fresh_errors),
+            reads: a.reads.max(b.reads),
+            rereads: a.rereads.saturating_add(b.rereads),
+            age_days: a.age_days.max(b.age_days),
+        });
+        worst.unwrap_or_default()
+    }
+
+    /// Moves a block's data to the scrub stream and frees the block.
+    fn relocate_due(&mut self, block: u32) -> Option<Outcome> {
+        let domain = (block / self.layout.blocks_per_domain()) as usize;
+        let valid = self.relocatable(block)?;
+        let state = &self.domains[domain];
+        let stream = match self.frontiers {
+            Frontiers::One => state.host,
+            Frontiers::Separate => state.relocation[Mover::Scrub as usize],
+        };
+        // What does not fit the open block needs a free one; the block that is emptied comes back for it.
+        let room = stream.map_or(0, |frontier| self.units_per_block - frontier.next);
+        if room < valid && state.free.is_empty() {
+            return None;
+        }
+        self.domains[domain].index.open(BlockId(block));
+        if self.relocate(domain, block, Mover::Scrub).is_err() {
+            return None;
+        }
+        self.erase(domain, block, EraseCause::Scrub);
+        let stop = if self.worn_out(block, EraseCause::Scrub) {
+            self.retire(domain, block)
+        } else {
+            self.release(domain, block);
+            None
+        };
+        Some(match stop {
+            Some(stop) => stop,
+            None => match self.reclaim_domain(domain) {
+                Outcome::Done => self.tend_stripes(),
+                stop => stop,
+            },
+        })
+    }
+
+    /// Reads the first valid page of a block: its re-reads, `None` if it is uncorrectable.
+    fn check_page(&mut self, block: u32) -> Option<u32> {
+        let base = block * self.units_per_block;
+        let is_valid = |unit: &u32| self.validity[(base + unit) as usize / 64] >> ((base + unit) % 64) & 1 == 1;
+        let unit = (0..self.units_per_block).find(is_valid).expect("a block to check holds valid units");
+        let (flash, page) = self.layout.place(block, unit);
+        let page = self.media.geometry().page(flash, page);
+        let bytes = self.media.geometry().page_size().0 as u32;
+        self.counters.scrub_checks += 1;
+        let read = PageRead { page, bytes, task: Task::Scrub, purpose: Purpose::Serve, rereads_max: None };
+        match self.media.read(read) {
+            ReadOutcome::Corrected { rereads } => Some(rereads),
+            ReadOutcome::Uncorrectable => None,
+        }
+    }
+}

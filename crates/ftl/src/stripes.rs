@@ -1,0 +1,233 @@
+//! Stripes: which physical pages protect each other, and how much of them is still valid.
+//!
+//! A page is a flash page in the firmware's numbering, physical unit / units per page. The parity of stripe `i` is
+//! mapped like data, under the logical units above those of the host, so that garbage collection moves it without
+//! knowing what it is.
+
+use std::collections::VecDeque;
+
+use wane_nand::Task;
+
+use crate::policies::redundancy::RedundancyPolicy;
+use crate::table::Table;
+
+/// No page, no stripe.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Stripes that fill at the same time, for each task. Beyond, the fullest goes without its last pages.
+const FILLING_MAX: usize = 1024;
+
+pub(crate) struct Stripes {
+    pub(crate) policy: Box<dyn RedundancyPolicy>,
+    data_pages: usize,
+    stripe_of: Table<u32>,
+    stripes: Vec<Stripe>,
+    /// `data_pages` for each stripe.
+    members: Vec<u32>,
+    vacant: Vec<u32>,
+    stripes_max: u32,
+    /// By task.
+    filling: [Filling; 4],
+    /// Full, and waiting for their parity, with the task that filled them.
+    pub(crate) full: VecDeque<(u32, Task)>,
+    /// Without a valid page since the last look; their parity is to go.
+    emptied: Vec<u32>,
+    /// The domain that is asked first for room for the next parity.
+    pub(crate) turn: u32,
+}
+
+/// Stripes that take pages, numbered in the order in which they began. Each die fills them in that order, so a number a
+/// die says which have a page of it.
+struct Filling {
+    stripes: VecDeque<u32>,
+    /// Number of the first of them.
+    first: u64,
+    /// By die: the first that has no page of it.
+    next: Vec<u64>,
+}
+
+impl Filling {
+    fn new(dies: u32) -> Self {
+        Self { stripes: VecDeque::new(), first: 0, next: vec![0; dies as usize] }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Stripe {
+    /// Members so far, those whose block was erased included.
+    joined: u32,
+    /// Valid data units.
+    live: u32,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Vacant,
+    Filling,
+    /// Full; its parity is written or about to be.
+    Closed,
+}
+
+impl Stripes {
+    /// No stripes over `pages` pages of `dies` dies.
+    ///
+    /// # Errors
+    /// The kernel gives no memory.
+    pub(crate) fn new(policy: Box<dyn RedundancyPolicy>, pages: u32, dies: u32) -> std::io::Result<Self> {
+        let mut stripe_of = Table::zeroed(pages as usize)?;
+        stripe_of.fill(NONE);
+        Ok(Self {
+            data_pages: policy.data_pages() as usize,
+            policy,
+            stripe_of,
+            stripes: Vec::new(),
+            members: Vec::new(),
+            vacant: Vec::new(),
+            stripes_max: Self::count_max(pages),
+            filling: std::array::from_fn(|_| Filling::new(dies)),
+            full: VecDeque::new(),
+            emptied: Vec::new(),
+            turn: 0,
+        })
+    }
+
+    /// Most stripes at a time: each keeps a data page and a page of parity from being erased, but for those that have no
+    /// parity yet.
+    pub(crate) fn count_max(pages: u32) -> u32 {
+        (pages / 2).saturating_add(2 * (FILLING_MAX * Task::ALL.len()) as u32)
+    }
+
+    pub(crate) fn stripe_of(&self, page: u32) -> Option<u32> {
+        Some(self.stripe_of[page as usize]).filter(|stripe| *stripe != NONE)
+    }
+
+    /// Pages of a stripe that were not erased.
+    pub(crate) fn members(&self, stripe: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = stripe as usize * self.data_pages;
+        self.members[first..first + self.data_pages].iter().copied().filter(|page| *page != NONE)
+    }
+
+    /// A page with `live` valid units was programmed: it joins the oldest filling stripe that has no page on its die.
+    /// False when there is no room for another stripe, and the page stays unprotected.
+    pub(crate) fn join(&mut self, task: Task, page: u32, live: u32, die: u32) -> bool {
+        if !self.policy.protects(task) {
+            return true;
+        }
+        let filling = &mut self.filling[task as usize];
+        let next = filling.next[die as usize].max(filling.first);
+        let position = (next - filling.first) as usize;
+        if position == self.filling[task as usize].stripes.len() {
+            let Some(stripe) = self.take_vacant() else { return false };
+            self.filling[task as usize].stripes.push_back(stripe);
+        }
+        let filling = &mut self.filling[task as usize];
+        filling.next[die as usize] = next + 1;
+        let stripe = filling.stripes[position];
+        let state = &mut self.stripes[stripe as usize];
+        self.members[stripe as usize * self.data_pages + state.joined as usize] = page;
+        self.stripe_of[page as usize] = stripe;
+        state.joined += 1;
+        state.live += live;
+        // The first stripe has a page of every die that any other one has, so it is the first to be full. One die that is
+        // written far more than the others would leave ever more stripes unfinished.
+        if position == 0 && state.joined as usize == self.data_pages || filling.stripes.len() > FILLING_MAX {
+            self.close_first(task);
+        }
+        true
+    }
+
+    fn close_first(&mut self, task: Task) {
+        let filling = &mut self.filling[task as usize];
+        let Some(stripe) = filling.stripes.pop_front() else { return };
+        filling.first += 1;
+        let state = &mut self.stripes[stripe as usize];
+        state.stage = Stage::Closed;
+        self.full.push_back((stripe, task));
+        if state.live == 0 {
+            self.emptied.push(stripe);
+        }
+    }
+
+    fn take_vacant(&mut self) -> Option<u32> {
+        let fresh = Stripe { joined: 0, live: 0, stage: Stage::Filling };
+        if let Some(stripe) = self.vacant.pop() {
+            self.stripes[stripe as usize] = fresh;
+            return Some(stripe);
+        }
+        let stripe = self.stripes.len() as u32;
+        if stripe >= self.stripes_max {
+            return None;
+        }
+        self.stripes.push(fresh);
+        self.members.resize(self.members.len() + self.data_pages, NONE);
+        Some(stripe)
+    }
+
+    /// A unit of a page is no longer valid.
+    #[inline]
+    pub(crate) fn unit_gone(&mut self, page: u32) {
+        let stripe = self.stripe_of[page as usize];
+        if stripe == NONE {
+            return;
+        }
+        let state = &mut self.stripes[stripe as usize];
+        state.live -= 1;
+        if state.live == 0 && state.stage == Stage::Closed {
+            self.emptied.push(stripe);
+        }
+    }
+
+    /// A unit of a page is valid after all: its relocation failed.
+    pub(crate) fn unit_back(&mut self, page: u32) {
+        let stripe = self.stripe_of[page as usize];
+        if stripe != NONE {
+            self.stripes[stripe as usize].live += 1;
+        }
+    }
+
+    /// The next stripe that holds nothing valid.
+    pub(crate) fn next_emptied(&mut self) -> Option<u32> {
+        while let Some(stripe) = self.emptied.pop() {
+            let state = &self.stripes[stripe as usize];
+            if state.live == 0 && state.stage == Stage::Closed {
+                return Some(stripe);
+            }
+        }
+        None
+    }
+
+    /// A page is erased: its stripe goes on without it.
+    pub(crate) fn page_erased(&mut self, page: u32) {
+        let stripe = std::mem::replace(&mut self.stripe_of[page as usize], NONE);
+        if stripe == NONE {
+            return;
+        }
+        let first = stripe as usize * self.data_pages;
+        let members = &mut self.members[first..first + self.data_pages];
+        if let Some(member) = members.iter_mut().find(|member| **member == page) {
+            *member = NONE;
+        }
+    }
+
+    /// Forgets a stripe that holds nothing valid. Its parity has been given up.
+    pub(crate) fn release(&mut self, stripe: u32) {
+        let first = stripe as usize * self.data_pages;
+        for member in &mut self.members[first..first + self.data_pages] {
+            let page = std::mem::replace(member, NONE);
+            if page != NONE {
+                self.stripe_of[page as usize] = NONE;
+            }
+        }
+        debug_assert_eq!(self.stripes[stripe as usize].live, 0, "a stripe that protects data stays");
+        self.stripes[stripe as usize].stage = Stage::Vacant;
+        self.full.retain(|(full, _)| *full != stripe);
+        self.vacant.push(stripe);
+    }
+
+    /// Valid data units of every page that is in a stripe, for the invariants: (page, stripe), and what stripes count.
+    pub(crate) fn tally(&self) -> (Vec<(u32, u32)>, Vec<u32>) {
+        let pages = (0u32..).zip(self.stripe_of.iter().copied()).filter(|(_, stripe)| *stripe != NONE);
+        (pages.collect(), self.stripes.iter().map(|stripe| stripe.live).collect())
+    }
+}

@@ -1,0 +1,219 @@
+//! Stripes and scrubbing on a medium that fails on demand.
+
+use std::collections::BTreeSet;
+
+use wane_ftl::policies::find;
+use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
+use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Unit};
+use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
+use wane_testkit::StrictMedia;
+use wane_units::{BlockId, Bytes, Geometry, PeCycles, Ppn};
+
+/// Strict flash some of whose pages cannot be corrected, and which notes its reads.
+struct Failing {
+    media: StrictMedia,
+    failing: BTreeSet<Ppn>,
+    recovery_reads: Vec<Ppn>,
+}
+
+impl Media for Failing {
+    const DETAILED: bool = true;
+
+    fn geometry(&self) -> &Geometry {
+        self.media.geometry()
+    }
+
+    fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task) {
+        self.media.program(block, first, count, task);
+    }
+
+    fn read(&mut self, read: PageRead) -> ReadOutcome {
+        if read.purpose == Purpose::Recover {
+            self.recovery_reads.push(read.page);
+        }
+        match self.media.read(read) {
+            ReadOutcome::Corrected { .. } if self.failing.contains(&read.page) => ReadOutcome::Uncorrectable,
+            outcome => outcome,
+        }
+    }
+
+    fn erase(&mut self, block: BlockId, task: Task) -> PeCycles {
+        self.media.erase(block, task)
+    }
+
+    fn erase_count(&self, block: BlockId) -> PeCycles {
+        self.media.erase_count(block)
+    }
+}
+
+/// Logical units: even with as much parity, a third of the flash is spare.
+const UNITS: u32 = 300;
+
+/// Four dies of 16 blocks of 8 pages, 2 mapping units a page.
+fn drive(redundancy: &str, data_pages: u32, unit: Unit) -> Ftl<Failing> {
+    let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(8192)).unwrap();
+    let parameters = if redundancy == "none" { String::new() } else { format!("data-pages = {data_pages}") };
+    let domain = if unit == Unit::Block { DomainKind::Die } else { DomainKind::Drive };
+    let config = FtlConfig {
+        units_per_page: 2,
+        unit,
+        domain,
+        frontiers: Frontiers::Separate,
+        redundancy: (find(REDUNDANCY_POLICIES, redundancy).unwrap().parse)(parameters.parse().unwrap()).unwrap(),
+        ..super::config(UNITS, if unit == Unit::Block { 56 } else { 14 }, 2)
+    };
+    let failing = Failing { media: StrictMedia::new(geometry), failing: BTreeSet::new(), recovery_reads: Vec::new() };
+    Ftl::new(failing, config).unwrap()
+}
+
+/// Writes every unit in order, then `random` units.
+fn fill(ftl: &mut Ftl<Failing>, random: u32) {
+    let all: Vec<u32> = (0..UNITS).collect();
+    assert_eq!(ftl.write(&all), (all.len(), Outcome::Done));
+    let mut stream = wane_sim::Streams::new(3).stream("test");
+    let scatter: Vec<u32> = (0..random).map(|_| stream.below(u64::from(UNITS)) as u32).collect();
+    assert_eq!(ftl.write(&scatter), (scatter.len(), Outcome::Done));
+    ftl.check().unwrap();
+}
+
+#[test]
+fn one_page_of_parity_is_written_for_every_full_stripe() {
+    for unit in [Unit::Block, Unit::Superblock] {
+        for data_pages in [1, 2, 3] {
+            let mut ftl = drive("stripes", data_pages, unit);
+            fill(&mut ftl, 0);
+            let per_stripe = 2 * u64::from(data_pages);
+            let (want, found) = (u64::from(UNITS) / per_stripe, ftl.counters().programmed_parity / 2);
+            // A stripe may still wait for a die of its own.
+            assert!(found <= want && found + 8 >= want, "{unit:?} {data_pages}: {found} of {want} pages of parity");
+            fill(&mut ftl, 2000);
+            let counters = ftl.counters();
+            let data = counters.programmed_host + counters.programmed_gc;
+            let share = counters.programmed_parity as f64 * f64::from(data_pages) / data as f64;
+            // Stripes that empty before their parity is due never get it.
+            assert!((0.6..=1.0).contains(&share), "{unit:?} {data_pages}: {share} {counters:?}");
+            assert_eq!(counters.stripes_unprotected, 0);
+        }
+    }
+}
+
+#[test]
+fn selective_redundancy_writes_parity_for_relocated_data_only() {
+    let mut ftl = drive("selective", 3, Unit::Block);
+    fill(&mut ftl, 0);
+    assert_eq!(ftl.counters().programmed_parity, 0);
+    fill(&mut ftl, 8000);
+    let counters = ftl.counters();
+    let want = counters.programmed_gc / 3;
+    assert!(counters.programmed_parity.abs_diff(want) < 200 && want > 100, "{counters:?}");
+}
+
+/// Where a logical unit lies.
+fn page_of(ftl: &Ftl<Failing>, logical: u32) -> Ppn {
+    let unit = ftl.lookup(logical).unwrap();
+    let per_block = ftl.layout().units_per_block();
+    let (block, page) = ftl.layout().place(unit / per_block, unit % per_block);
+    ftl.media().geometry().page(block, page)
+}
+
+#[test]
+fn a_lost_page_comes_back_from_its_stripe_and_two_do_not() {
+    for unit in [Unit::Block, Unit::Superblock] {
+        let mut ftl = drive("stripes", 3, unit);
+        fill(&mut ftl, 2000);
+        let mut protected = 0;
+        for logical in 0..UNITS {
+            let lost = page_of(&ftl, logical);
+            ftl.media_mut().failing = [lost].into();
+            ftl.media_mut().recovery_reads.clear();
+            let before = *ftl.counters();
+            ftl.read(&[logical]);
+            let after = *ftl.counters();
+            if after.host_reads_failed == before.host_reads_failed {
+                // Still in the page buffer.
+                continue;
+            }
+            let reads = ftl.media().recovery_reads.clone();
+            assert!(reads.len() <= 4 && !reads.contains(&lost), "{reads:?}");
+            assert_eq!(after.host_reads_recovered, before.host_reads_recovered + 1, "unit {logical}");
+            protected += 1;
+            // Members whose block was erased have left their stripe, so it may be small.
+            let Some(second) = reads.first() else { continue };
+            ftl.media_mut().failing.insert(*second);
+            ftl.read(&[logical]);
+            assert_eq!(
+                ftl.counters().host_reads_recovered,
+                after.host_reads_recovered,
+                "two pages of a stripe are lost"
+            );
+            let geometry = *ftl.media().geometry();
+            let dies: BTreeSet<_> =
+                reads.iter().chain([&lost]).map(|page| geometry.die_of(geometry.block_of(*page))).collect();
+            assert!(dies.len() >= reads.len(), "members lie on different dies: {reads:?}");
+        }
+        assert!(protected > 250, "{protected}");
+    }
+}
+
+#[test]
+fn without_redundancy_a_lost_page_stays_lost() {
+    let mut ftl = drive("none", 0, Unit::Block);
+    fill(&mut ftl, 0);
+    let lost = page_of(&ftl, 5);
+    ftl.media_mut().failing = [lost].into();
+    ftl.read(&[5]);
+    let counters = ftl.counters();
+    assert_eq!((counters.host_reads_failed, counters.host_reads_recovered, counters.programmed_parity), (1, 0, 0));
+}
+
+#[test]
+fn stripes_that_the_dies_cannot_hold_are_refused() {
+    for (domain, unit, data_pages, want) in [
+        (DomainKind::Die, Unit::Block, 4, "need 5 dies; the drive has 4"),
+        (DomainKind::Drive, Unit::Block, 3, "from die to die"),
+    ] {
+        let parameters = format!("data-pages = {data_pages}");
+        let config = FtlConfig {
+            domain,
+            unit,
+            redundancy: (find(REDUNDANCY_POLICIES, "stripes").unwrap().parse)(parameters.parse().unwrap()).unwrap(),
+            ..super::config(100, 56, 2)
+        };
+        let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(4096)).unwrap();
+        let error = Ftl::new(StrictMedia::new(geometry), config).err().unwrap().to_string();
+        assert!(error.contains(want), "{error}");
+    }
+}
+
+/// Relocates the block of every read.
+struct Eager;
+
+impl ScrubPolicy for Eager {
+    fn next(&mut self, view: &ScrubView<'_>) -> Option<Action> {
+        view.touched().find(|block| view.valid(*block).is_some()).map(Action::Relocate)
+    }
+}
+
+#[test]
+fn scrubbing_moves_a_block_to_its_own_stream() {
+    let geometry = Geometry::flat(16, 8, Bytes(4096)).unwrap();
+    let config = FtlConfig {
+        scrub: Box::new(|_| Some(Box::new(Eager))),
+        frontiers: Frontiers::Separate,
+        ..super::config(64, 14, 2)
+    };
+    let mut ftl = Ftl::new(StrictMedia::new(geometry), config).unwrap();
+    ftl.write(&(0..64).collect::<Vec<_>>());
+    ftl.trim(&[1, 3]);
+    assert_eq!(ftl.scrub(), None);
+    let from = ftl.lookup(0).unwrap() / 8;
+    ftl.read(&[0]);
+    assert_eq!(ftl.scrub(), Some(Outcome::Done));
+    ftl.check().unwrap();
+    let to = ftl.lookup(0).unwrap() / 8;
+    assert!((2..8).all(|page| page == 3 || ftl.lookup(page).unwrap() / 8 == to) && from != to);
+    let counters = ftl.counters();
+    assert_eq!((counters.programmed_scrub, counters.erases_scrub, counters.programmed_gc), (6, 1, 0));
+    assert_eq!((ftl.erase_counts()[from as usize], ftl.scrub()), (1, None));
+}
