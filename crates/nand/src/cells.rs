@@ -8,6 +8,7 @@
 use wane_sim::{Binomial, Stream};
 use wane_units::{BlockId, Geometry};
 
+use crate::config::NandConfigError;
 use crate::ecc::{Draws, Ecc, SCALE_UNBOUNDED_MIN, Sensing};
 use crate::power::PowerTable;
 use crate::rber::RberModel;
@@ -47,16 +48,6 @@ pub enum ReadCounts {
     AsNeeded,
     /// In any case: policies ask for them. 8 bytes a block.
     Always,
-}
-
-/// A config that no flash can have.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{key} is {found}; {wanted}")]
-pub struct ErrorConfigError {
-    /// The field, as it is written in a scenario.
-    pub key: &'static str,
-    found: String,
-    wanted: &'static str,
 }
 
 /// How a page read ended.
@@ -185,34 +176,34 @@ impl ErrorConfig {
     ///
     /// # Errors
     /// A field lies outside its range; the message names it.
-    pub fn check(&self, geometry: &Geometry) -> Result<(), ErrorConfigError> {
-        let refuse = |key, found: String, wanted| Err(ErrorConfigError { key, found, wanted });
+    pub fn check(&self, geometry: &Geometry) -> Result<(), NandConfigError> {
+        let refuse = |key, found: f64, wanted| Err(NandConfigError::new(key, &found, wanted));
         for (name, value) in RberModel::NAMES.into_iter().zip(self.model.parameters()) {
             if !(value.is_finite() && value >= 0.0) {
-                return refuse(name, value.to_string(), "a parameter of the RBER is a number of at least 0");
+                return refuse(name, value, "a parameter of the RBER is a number of at least 0");
             }
         }
         let ecc = &self.ecc;
         if ecc.codeword_bytes == 0 || ecc.codeword_bytes > CODEWORD_BYTES_MAX {
             let wanted = "a codeword has 1 B to 131072 B";
-            return refuse("codeword-bytes", ecc.codeword_bytes.to_string(), wanted);
+            return refuse("codeword-bytes", f64::from(ecc.codeword_bytes), wanted);
         }
         if !(ecc.scale.is_finite() && ecc.scale >= 1.0) {
-            return refuse("scale", ecc.scale.to_string(), "a re-read divides the RBER by at least 1");
+            return refuse("scale", ecc.scale, "a re-read divides the RBER by at least 1");
         }
         let endless = ecc.sensing == Sensing::Hard && ecc.rereads_max.is_none();
         if endless && ecc.scale < SCALE_UNBOUNDED_MIN {
             let wanted = "with a scale below 1.1 re-reads need a limit: set rereads-max";
-            return refuse("scale", ecc.scale.to_string(), wanted);
+            return refuse("scale", ecc.scale, wanted);
         }
         for (key, sigma) in [("block-sigma", self.block_sigma), ("layer-sigma", self.layer_sigma)] {
             if !(0.0..=SIGMA_MAX).contains(&sigma) {
-                return refuse(key, sigma.to_string(), "a spread lies between 0 and 2");
+                return refuse(key, sigma, "a spread lies between 0 and 2");
             }
         }
         if self.layers == 0 || self.layers > geometry.pages_per_block() {
             let wanted = "a block has at least one layer and at most one for each page";
-            return refuse("layers", self.layers.to_string(), wanted);
+            return refuse("layers", f64::from(self.layers), wanted);
         }
         Ok(())
     }

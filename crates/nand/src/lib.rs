@@ -3,18 +3,22 @@
 //! [`Media`] is the seam. [`Array`] counts and wears, nothing more: it is what aging runs use. The medium never
 //! sees a logical address.
 
+mod cell;
 mod cells;
+mod config;
 mod ecc;
+mod faults;
 mod op;
 mod power;
 pub mod rber;
 
 use wane_units::{BlockId, Geometry, PeCycles};
 
-pub use cells::{
-    Cells, ErrorConfig, ErrorConfigError, ErrorCounters, ErrorHistogram, PageOutcome, PageTime, ReadCounts,
-};
+pub use cell::{CellKind, PageType};
+pub use cells::{Cells, ErrorConfig, ErrorCounters, ErrorHistogram, PageOutcome, PageTime, ReadCounts};
+pub use config::NandConfigError;
 pub use ecc::{Draws, Ecc, REREADS_BOUND, SOFT_STEPS, Sensing, SoftStep};
+pub use faults::{FailureRate, Fault, FaultConfig, Faults, Loss, When};
 pub use op::{FlashOp, OpKind, PageRead, Purpose, ReadOutcome, Task};
 
 /// What flash does. Every call changes state at once and takes no time.
