@@ -10,7 +10,7 @@
 use std::time::Instant;
 
 use wane_nand::rber::chip;
-use wane_nand::{Cells, Draws, Ecc, ErrorConfig};
+use wane_nand::{Cells, Detail, Draws, Ecc, ErrorConfig, PageTime};
 use wane_sim::{Binomial, Stream, Streams};
 use wane_units::{BlockId, Bytes, Geometry};
 
@@ -23,6 +23,8 @@ struct Case {
     chip: &'static str,
     cycles: u32,
     ecc: Ecc,
+    detail: Detail,
+    page_time: PageTime,
 }
 
 const ECC: Ecc = Ecc {
@@ -34,13 +36,45 @@ const ECC: Ecc = Ecc {
     sensing: wane_nand::Sensing::Hard,
 };
 
+const fn case(
+    name: &'static str,
+    chip: &'static str,
+    cycles: u32,
+    strength: u32,
+    draws: Draws,
+    detail: Detail,
+) -> Case {
+    Case {
+        name,
+        chip,
+        cycles,
+        ecc: Ecc { strength: Some(strength), draws, ..ECC },
+        detail,
+        page_time: PageTime::PerPage,
+    }
+}
+
+/// Without a table as large as the pages, which does not fit the processor's caches.
+const fn by_block(case: Case) -> Case {
+    Case { page_time: PageTime::PerBlock, ..case }
+}
+
+const TLC: &str = "tlc-72l-2018";
+const MLC: &str = "mlc-3xnm-2011";
+
 const CASES: &[Case] = &[
-    Case { name: "tlc-5k", chip: "tlc-72l-2018", cycles: 5_000, ecc: ECC },
-    Case { name: "tlc-3k", chip: "tlc-72l-2018", cycles: 3_000, ecc: ECC },
-    Case { name: "tlc-1k", chip: "tlc-72l-2018", cycles: 1_000, ecc: ECC },
-    Case { name: "mlc-30k", chip: "mlc-3xnm-2011", cycles: 30_000, ecc: Ecc { strength: Some(4), ..ECC } },
-    Case { name: "tlc-5k-sticky", chip: "tlc-72l-2018", cycles: 5_000, ecc: Ecc { draws: Draws::Sticky, ..ECC } },
-    Case { name: "tlc-5k-expected", chip: "tlc-72l-2018", cycles: 5_000, ecc: Ecc { draws: Draws::Expected, ..ECC } },
+    case("tlc-5k", TLC, 5_000, 75, Draws::Independent, Detail::Codewords),
+    case("tlc-5k-pages", TLC, 5_000, 75, Draws::Independent, Detail::Pages),
+    by_block(case("tlc-5k-by-block", TLC, 5_000, 75, Draws::Independent, Detail::Codewords)),
+    by_block(case("tlc-5k-pages-by-block", TLC, 5_000, 75, Draws::Independent, Detail::Pages)),
+    case("tlc-3k", TLC, 3_000, 75, Draws::Independent, Detail::Codewords),
+    case("tlc-3k-pages", TLC, 3_000, 75, Draws::Independent, Detail::Pages),
+    case("tlc-1k", TLC, 1_000, 75, Draws::Independent, Detail::Codewords),
+    case("tlc-1k-pages", TLC, 1_000, 75, Draws::Independent, Detail::Pages),
+    case("mlc-30k", MLC, 30_000, 4, Draws::Independent, Detail::Codewords),
+    case("mlc-30k-pages", MLC, 30_000, 4, Draws::Independent, Detail::Pages),
+    case("tlc-5k-sticky", TLC, 5_000, 75, Draws::Sticky, Detail::Codewords),
+    case("tlc-5k-expected", TLC, 5_000, 75, Draws::Expected, Detail::Codewords),
 ];
 
 /// (n, p): means of 0.04, 0.5, 8.3, 67 and 2,064.
@@ -89,7 +123,7 @@ fn draws(n: u32, p: f64, count: u32) -> (String, u64) {
 fn reads(case: &Case, count: u32) -> (String, u64) {
     let geometry = Geometry::flat(BLOCKS, PAGES_PER_BLOCK, Bytes(4096)).expect("the flash is addressable");
     let model = chip(case.chip).expect("built in").model;
-    let config = ErrorConfig::new(model, case.ecc);
+    let config = ErrorConfig { detail: case.detail, page_time: case.page_time, ..ErrorConfig::new(model, case.ecc) };
     let mut cells = Cells::new(&geometry, config, Streams::new(1).stream("errors"));
     (0..BLOCKS).for_each(|block| cells.erase(BlockId(block), case.cycles));
     let mut stream = Streams::new(1).stream("bench");

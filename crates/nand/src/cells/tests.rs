@@ -314,6 +314,53 @@ fn the_same_seed_gives_the_same_errors() {
 }
 
 #[test]
+fn pages_drawn_as_a_whole_fare_like_pages_drawn_by_codeword() {
+    // Read disturb is on, so that each re-read meets a higher RBER; a block is erased before it grows.
+    let run = |detail, cycles, ecc: Ecc, bytes| {
+        let mut cells = cells(ErrorConfig { detail, ..ErrorConfig::new(model("tlc-72l-2018"), ecc) });
+        let mut rereads = [0u32; 8];
+        for _ in 0..40_000 {
+            cells.erase(BLOCK, cycles);
+            cells.age(BLOCK, 0.0, 300);
+            let outcome = cells.read(BLOCK, 0, bytes, 0.0);
+            rereads[outcome.rereads as usize] += 1;
+        }
+        (rereads, cells.counters())
+    };
+    let ecc = |strength, rereads_max| Ecc { strength, rereads_max, ..Ecc::default() };
+    let table = [
+        (5_000, ecc(Some(75), None), 4096),
+        (5_000, ecc(Some(75), Some(0)), 4096),
+        (5_000, ecc(Some(25), None), 4096),
+        (5_000, ecc(Some(40), Some(1)), 16_384),
+        (10_000, ecc(Some(25), Some(2)), 512),
+        (1_000, ecc(Some(12), None), 4096),
+        (1_000, ecc(None, None), 4096),
+        (5_000, Ecc { sensing: Sensing::Soft, ..ecc(Some(50), None) }, 4096),
+    ];
+    for (cycles, ecc, bytes) in table {
+        let (plain, plain_counters) = run(Detail::Codewords, cycles, ecc, bytes);
+        let (whole, whole_counters) = run(Detail::Pages, cycles, ecc, bytes);
+        // Two counts of the same share differ by a variance of at most their sum.
+        let close = |a: u64, b: u64, weight: f64| {
+            let (a, b) = (a as f64, b as f64);
+            (a - b).abs() <= 4.5 * libm::sqrt(weight * (a + b)) + 1.0
+        };
+        for (rereads, (a, b)) in plain.into_iter().zip(whole).enumerate() {
+            assert!(close(a.into(), b.into(), 1.0), "{ecc:?}, {rereads} re-reads: {plain:?} {whole:?}");
+        }
+        let (a, b) = (plain_counters, whole_counters);
+        assert!(close(a.uncorrectable_reads, b.uncorrectable_reads, 1.0), "{a:?} {b:?}");
+        assert!(close(a.raw_bit_errors, b.raw_bit_errors, 1.0), "{a:?} {b:?}");
+        assert_eq!(a.codewords_read, b.codewords_read);
+        // Checks of one page hang together: up to all its codewords, five times.
+        let weight = 5.0 * f64::from(ecc.codewords(bytes));
+        let again = |counters: ErrorCounters| counters.codewords_checked - counters.codewords_read;
+        assert!(close(again(a), again(b), weight), "{a:?} {b:?}");
+    }
+}
+
+#[test]
 fn a_config_that_cannot_be_is_refused_in_one_sentence() {
     let good = ErrorConfig::new(model("tlc-72l-2018"), Ecc::default());
     let ecc = |ecc: Ecc| ErrorConfig { ecc, ..good };
