@@ -55,8 +55,8 @@ const fn case(
 }
 
 /// Without a table as large as the pages, which does not fit the processor's caches.
-const fn by_block(case: Case) -> Case {
-    Case { page_time: PageTime::PerBlock, ..case }
+const fn by_block(case: &Case) -> Case {
+    Case { page_time: PageTime::PerBlock, ..*case }
 }
 
 const TLC: &str = "tlc-72l-2018";
@@ -65,8 +65,8 @@ const MLC: &str = "mlc-3xnm-2011";
 const CASES: &[Case] = &[
     case("tlc-5k", TLC, 5_000, 75, Draws::Independent, Detail::Codewords),
     case("tlc-5k-pages", TLC, 5_000, 75, Draws::Independent, Detail::Pages),
-    by_block(case("tlc-5k-by-block", TLC, 5_000, 75, Draws::Independent, Detail::Codewords)),
-    by_block(case("tlc-5k-pages-by-block", TLC, 5_000, 75, Draws::Independent, Detail::Pages)),
+    by_block(&case("tlc-5k-by-block", TLC, 5_000, 75, Draws::Independent, Detail::Codewords)),
+    by_block(&case("tlc-5k-pages-by-block", TLC, 5_000, 75, Draws::Independent, Detail::Pages)),
     case("tlc-3k", TLC, 3_000, 75, Draws::Independent, Detail::Codewords),
     case("tlc-3k-pages", TLC, 3_000, 75, Draws::Independent, Detail::Pages),
     case("tlc-1k", TLC, 1_000, 75, Draws::Independent, Detail::Codewords),
