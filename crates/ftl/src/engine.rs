@@ -97,7 +97,8 @@ pub enum BlockState {
 }
 
 impl<M: Media> Ftl<M> {
-    /// An FTL over new flash: nothing mapped, every block free.
+    /// An FTL over flash that holds no data: nothing mapped, every block free. It may have been erased before, the blocks of
+    /// a superblock equally often.
     ///
     /// # Errors
     /// The counts contradict each other, do not fit 32 bits, or the maps find no memory.
@@ -122,7 +123,8 @@ impl<M: Media> Ftl<M> {
         }
         let mut map = Table::<u32>::zeroed(mapped as usize)?;
         map.fill(UNMAPPED);
-        let erase_count = vec![0; layout.blocks() as usize];
+        let erase_count: Vec<u32> =
+            (0..layout.blocks()).map(|block| media.erase_count(layout.member(block, 0)).0).collect();
         let domains =
             (0..layout.domains()).map(|domain| build_domain(&config, &layout, domain, &erase_count)).collect();
         Ok(Self {

@@ -1,13 +1,27 @@
 //! The medium: blocks that are programmed page by page, erased whole, and wear with every erase.
 //!
-//! [`Media`] is the seam. [`Array`] counts and wears, nothing more: it is what aging runs use. The medium never
-//! sees a logical address.
+//! [`Media`] is the seam. [`Array`] counts and wears, nothing more: it is what aging runs use. [`Flash`] has errors
+//! besides and lists its operations. The medium never sees a logical address.
 
+mod cell;
+mod cells;
+mod config;
+mod ecc;
+mod faults;
+mod flash;
 mod op;
+mod power;
 pub mod rber;
+mod tail;
 
 use wane_units::{BlockId, Geometry, PeCycles};
 
+pub use cell::{CellKind, PageType};
+pub use cells::{Cells, Detail, ErrorConfig, ErrorCounters, ErrorHistogram, PageOutcome, PageTime, ReadCounts};
+pub use config::NandConfigError;
+pub use ecc::{Draws, Ecc, REREADS_BOUND, SOFT_STEPS, Sensing, SoftStep};
+pub use faults::{FailureRate, Fault, FaultConfig, Faults, Loss, When};
+pub use flash::Flash;
 pub use op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
 
 /// What flash does. Every call changes state at once and takes no time.
@@ -69,6 +83,11 @@ impl Array {
     /// Reads of a block since its last erase.
     pub fn reads(&self, block: BlockId) -> u32 {
         self.reads.get(block.index()).copied().unwrap_or(0)
+    }
+
+    /// Gives a block a past of so many erases.
+    pub fn set_erase_count(&mut self, block: BlockId, erases: u32) {
+        self.erase_counts[block.index()] = erases;
     }
 
     /// Pages programmed since the flash was new.

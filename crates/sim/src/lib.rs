@@ -2,7 +2,12 @@
 //!
 //! The generator is xoshiro256++ (Blackman and Vigna, 2019), seeded by SplitMix64 from the root seed and the
 //! stream's name, so that adding a component never moves another one's numbers. Generator and samplers are ours on
-//! purpose: their golden vectors below may never change, and a library's stream may.
+//! purpose: their golden vectors may never change, and a library's stream may.
+
+mod binomial;
+mod samplers;
+
+pub use binomial::Binomial;
 
 /// A random stream.
 #[derive(Clone, Debug)]

@@ -1,0 +1,569 @@
+//! The errors of a drive's flash: what each block went through, how many bits of a page are wrong for it, and how often the
+//! page has to be sensed until its codewords are corrected.
+//!
+//! The errors are those of [`RberModel`]; correction is that of [`Ecc`]. What follows from an uncorrectable page is left to
+//! the firmware, and what a sense costs to the scheduler. Binomial errors and re-reads that disturb are from Kim et al.
+//! (FAST 2019), sections 3.2 and 4 and note 2.
+
+use wane_sim::{Binomial, Stream};
+use wane_units::{BlockId, Geometry};
+
+use crate::config::NandConfigError;
+use crate::ecc::{Draws, Ecc, SCALE_UNBOUNDED_MIN, Sensing};
+use crate::power::PowerTable;
+use crate::rber::{RberModel, Terms};
+use crate::tail::TailTable;
+
+/// What errors the flash has and how they are corrected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ErrorConfig {
+    /// RBER by cycles, days and reads.
+    pub model: RberModel,
+    /// Error correction.
+    pub ecc: Ecc,
+    /// Spread between blocks: standard deviation of the logarithm of a factor of mean 1 on the RBER; 0 to 2, default 0.
+    pub block_sigma: f64,
+    /// Spread between the layers of a block, alike in all blocks; 0 to 2, default 0.
+    pub layer_sigma: f64,
+    /// Layers that the pages of a block lie on, in order; default 1.
+    pub layers: u32,
+    /// Whether retention counts from a page's own program or from its block's; matters only to a model with retention.
+    pub page_time: PageTime,
+    /// Whether reads are counted though the model does not need them.
+    pub read_counts: ReadCounts,
+    /// Whether every codeword's errors are drawn, or only what becomes of the page.
+    pub detail: Detail,
+}
+
+/// How closely errors are drawn. The distribution of re-reads and of uncorrectable pages is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// The errors of each codeword: the reference, and what the histogram needs.
+    Codewords,
+    /// How many codewords fail, and apart from that the wrong bits of the page: each is right by itself, but a page with many
+    /// wrong bits does not fail more often for it, and the histogram stays empty. About two and a half times as fast. Only
+    /// [`Draws::Independent`] knows the difference.
+    Pages,
+}
+
+/// What the age of data is kept for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageTime {
+    /// Each page; 4 bytes a page, whole seconds.
+    PerPage,
+    /// Each block, from its first program since the erase on: later pages look older than they are. 8 bytes a block.
+    PerBlock,
+}
+
+/// When reads and re-reads are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadCounts {
+    /// If the model has read disturb; else [`Cells::reads`] and [`Cells::rereads`] stay 0.
+    AsNeeded,
+    /// In any case: policies ask for them. 8 bytes a block.
+    Always,
+}
+
+/// How a page read ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageOutcome {
+    /// Senses beyond the first.
+    pub rereads: u32,
+    /// Whether every codeword was corrected in the end.
+    pub correctable: bool,
+    /// Wrong bits in all codewords at the first sense.
+    pub raw_bit_errors: u64,
+}
+
+/// What was seen since the flash was new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ErrorCounters {
+    /// Codewords read: each once, at the first sense. The measured RBER is `raw_bit_errors` over their bits.
+    pub codewords_read: u64,
+    /// Checks by the decoder: the first of every codeword, and one more at every re-read for those that still fail.
+    pub codewords_checked: u64,
+    /// Wrong bits at the first sense.
+    pub raw_bit_errors: u64,
+    /// Page reads with at least one re-read.
+    pub reads_retried: u64,
+    /// Senses beyond the first.
+    pub retries: u64,
+    /// Page reads that ended uncorrectable.
+    pub uncorrectable_reads: u64,
+}
+
+/// How many codewords had how many wrong bits at their first check: figure 5 of FAST 2019, as counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorHistogram {
+    counts: [u64; Self::OVERFLOW + 1],
+}
+
+impl ErrorHistogram {
+    /// The bin of all codewords with more than 255 wrong bits.
+    pub const OVERFLOW: usize = 256;
+
+    /// Codewords by wrong bits: 0 to 255, then all others.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    #[inline]
+    fn add(&mut self, errors: u64, codewords: u64) {
+        self.counts[errors.min(Self::OVERFLOW as u64) as usize] += codewords;
+    }
+}
+
+/// State of all blocks, as far as the errors need it.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    config: ErrorConfig,
+    pages_per_block: u32,
+    /// floor + wear, with the block's factor.
+    base: Vec<f64>,
+    retention: Option<Retention>,
+    disturb: Option<Disturb>,
+    /// Empty without disturb, unless wanted.
+    counts: Vec<Counts>,
+    /// Empty without spread between blocks.
+    block_factors: Vec<f32>,
+    /// Empty without spread between layers.
+    layer_factors: Vec<f64>,
+    /// Empty unless re-reads come from the table.
+    cycles: Vec<u32>,
+    /// Errors of the codewords that still fail, while a page is read.
+    failing: Vec<u32>,
+    /// How often a codeword fails, if pages are drawn as a whole.
+    tails: Option<TailTable>,
+    stream: Stream,
+    counters: ErrorCounters,
+    histogram: ErrorHistogram,
+}
+
+#[derive(Clone, Debug)]
+struct Retention {
+    powers: PowerTable,
+    scale: Vec<f64>,
+    written: Written,
+}
+
+#[derive(Clone, Debug)]
+enum Written {
+    /// Day of each block's first program since its erase.
+    Blocks(Vec<f64>),
+    /// Second of each page's program, from [`DAYS_BEFORE`] days before day 0 on.
+    Pages(Vec<u32>),
+}
+
+#[derive(Clone, Debug)]
+struct Disturb {
+    powers: PowerTable,
+    scale: Vec<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    reads: u32,
+    rereads: u32,
+}
+
+/// Days before day 0 that a page's second can name; 2^32 seconds then reach 116 years past day 0.
+const DAYS_BEFORE: f64 = 7300.0;
+const SECONDS_PER_DAY: f64 = 86_400.0;
+/// Most bits of a codeword, so that a [`Binomial`] holds them.
+const CODEWORD_BYTES_MAX: u32 = Binomial::TRIALS_MAX / 8;
+/// Beyond it a lognormal factor of mean 1 is almost always near 0.
+const SIGMA_MAX: f64 = 2.0;
+
+impl ErrorConfig {
+    /// Errors of `model`, corrected by `ecc`; all blocks and layers alike.
+    pub fn new(model: RberModel, ecc: Ecc) -> Self {
+        Self {
+            model,
+            ecc,
+            block_sigma: 0.0,
+            layer_sigma: 0.0,
+            layers: 1,
+            page_time: PageTime::PerPage,
+            read_counts: ReadCounts::AsNeeded,
+            detail: Detail::Codewords,
+        }
+    }
+
+    /// Checks every field.
+    ///
+    /// # Errors
+    /// A field lies outside its range; the message names it.
+    pub fn check(&self, geometry: &Geometry) -> Result<(), NandConfigError> {
+        let refuse = |key, found: f64, wanted| Err(NandConfigError::new(key, &found, wanted));
+        for (name, value) in RberModel::NAMES.into_iter().zip(self.model.parameters()) {
+            if !(value.is_finite() && value >= 0.0) {
+                return refuse(name, value, "a parameter of the RBER is a number of at least 0");
+            }
+        }
+        let ecc = &self.ecc;
+        if ecc.codeword_bytes == 0 || ecc.codeword_bytes > CODEWORD_BYTES_MAX {
+            let wanted = "a codeword has 1 B to 131072 B";
+            return refuse("codeword-bytes", f64::from(ecc.codeword_bytes), wanted);
+        }
+        if !(ecc.scale.is_finite() && ecc.scale >= 1.0) {
+            return refuse("scale", ecc.scale, "a re-read divides the RBER by at least 1");
+        }
+        let endless = ecc.sensing == Sensing::Hard && ecc.rereads_max.is_none();
+        if endless && ecc.scale < SCALE_UNBOUNDED_MIN {
+            let wanted = "with a scale below 1.1 re-reads need a limit: set rereads-max";
+            return refuse("scale", ecc.scale, wanted);
+        }
+        for (key, sigma) in [("block-sigma", self.block_sigma), ("layer-sigma", self.layer_sigma)] {
+            if !(0.0..=SIGMA_MAX).contains(&sigma) {
+                return refuse(key, sigma, "a spread lies between 0 and 2");
+            }
+        }
+        if self.layers == 0 || self.layers > geometry.pages_per_block() {
+            let wanted = "a block has at least one layer and at most one for each page";
+            return refuse("layers", f64::from(self.layers), wanted);
+        }
+        Ok(())
+    }
+}
+
+impl Cells {
+    /// New flash. `config` has passed [`ErrorConfig::check`].
+    pub fn new(geometry: &Geometry, config: ErrorConfig, stream: Stream) -> Self {
+        debug_assert_eq!(config.check(geometry), Ok(()), "the config is checked before it is used");
+        let (blocks, mut stream) = (geometry.blocks() as usize, stream);
+        let mut factors = |count: usize, sigma: f64| -> Vec<f64> {
+            if sigma == 0.0 { Vec::new() } else { (0..count).map(|_| stream.lognormal(1.0, sigma)).collect() }
+        };
+        let block_factors = factors(blocks, config.block_sigma).into_iter().map(|factor| factor as f32).collect();
+        let layer_factors = factors(config.layers as usize, config.layer_sigma);
+        let model = &config.model;
+        let retention = (model.beta > 0.0).then(|| Retention {
+            powers: PowerTable::new(model.n),
+            scale: vec![0.0; blocks],
+            written: match config.page_time {
+                PageTime::PerBlock => Written::Blocks(vec![0.0; blocks]),
+                PageTime::PerPage => Written::Pages(vec![second(0.0); geometry.pages() as usize]),
+            },
+        });
+        let disturb =
+            (model.gamma > 0.0).then(|| Disturb { powers: PowerTable::new(model.q), scale: vec![0.0; blocks] });
+        let counted = disturb.is_some() || config.read_counts == ReadCounts::Always;
+        let mut cells = Self {
+            config,
+            pages_per_block: geometry.pages_per_block(),
+            base: vec![0.0; blocks],
+            retention,
+            disturb,
+            counts: vec![Counts::default(); if counted { blocks } else { 0 }],
+            block_factors,
+            layer_factors,
+            cycles: if matches!(config.ecc.draws, Draws::Table { .. }) { vec![0; blocks] } else { Vec::new() },
+            failing: Vec::new(),
+            tails: (config.detail == Detail::Pages).then(|| {
+                let bits = config.ecc.codeword_bits();
+                TailTable::new(bits, config.ecc.strength.unwrap_or(bits))
+            }),
+            stream,
+            counters: ErrorCounters::default(),
+            histogram: ErrorHistogram { counts: [0; ErrorHistogram::OVERFLOW + 1] },
+        };
+        let terms = cells.config.model.terms(0.0, 1.0, 1.0);
+        (0..blocks).for_each(|block| cells.wear(block, &terms));
+        cells
+    }
+
+    /// `count` pages of a block were programmed from page `first` on, at `now_days`.
+    #[inline]
+    pub fn program(&mut self, block: BlockId, first: u32, count: u32, now_days: f64) {
+        let Some(retention) = &mut self.retention else { return };
+        match &mut retention.written {
+            Written::Blocks(days) if first == 0 => days[block.index()] = now_days,
+            Written::Blocks(_) => {}
+            Written::Pages(seconds) => {
+                let start = block.index() * self.pages_per_block as usize + first as usize;
+                seconds[start..start + count as usize].fill(second(now_days));
+            }
+        }
+    }
+
+    /// A block was erased for the `erase_count`th time; its reads and re-reads are forgotten.
+    pub fn erase(&mut self, block: BlockId, erase_count: u32) {
+        let block = block.index();
+        // At one day and one read the powers are 1: what is left are the block's shares of retention and disturb.
+        let terms = self.config.model.terms(f64::from(erase_count), 1.0, 1.0);
+        self.wear(block, &terms);
+        if let Some(counts) = self.counts.get_mut(block) {
+            *counts = Counts::default();
+        }
+        if let Some(cycles) = self.cycles.get_mut(block) {
+            *cycles = erase_count;
+        }
+    }
+
+    fn wear(&mut self, block: usize, terms: &Terms) {
+        let factor = self.block_factors.get(block).map_or(1.0, |factor| f64::from(*factor));
+        self.base[block] = (terms.floor + terms.wear) * factor;
+        if let Some(retention) = &mut self.retention {
+            retention.scale[block] = terms.retention * factor;
+        }
+        if let Some(disturb) = &mut self.disturb {
+            disturb.scale[block] = terms.disturb * factor;
+        }
+    }
+
+    /// Gives a block a past: all its pages were written `written_days_ago` days before day 0, and `reads` reads followed.
+    pub fn age(&mut self, block: BlockId, written_days_ago: f64, reads: u32) {
+        debug_assert!(written_days_ago >= 0.0, "a page is not programmed in the future");
+        self.program(block, 0, self.pages_per_block, -written_days_ago);
+        if let Some(counts) = self.counts.get_mut(block.index()) {
+            counts.reads = reads;
+        }
+    }
+
+    /// As [`Self::read`], with at most `rereads_max` re-reads where error correction would allow more.
+    pub fn read_within(
+        &mut self,
+        block: BlockId,
+        page: u32,
+        bytes: u32,
+        now_days: f64,
+        rereads_max: Option<u32>,
+    ) -> PageOutcome {
+        let Some(limit) = rereads_max else { return self.read(block, page, bytes, now_days) };
+        let kept = self.config.ecc.rereads_max;
+        self.config.ecc.rereads_max = Some(kept.map_or(limit, |kept| kept.min(limit)));
+        let outcome = self.read(block, page, bytes, now_days);
+        self.config.ecc.rereads_max = kept;
+        outcome
+    }
+
+    /// Reads `bytes` of a page at `now_days`: every codeword is checked, and the page is sensed again until each was corrected
+    /// once or the limit is reached. A sense finds the disturb of those before it.
+    pub fn read(&mut self, block: BlockId, page: u32, bytes: u32, now_days: f64) -> PageOutcome {
+        let codewords = self.config.ecc.codewords(bytes);
+        let outcome = match self.config.ecc.draws {
+            Draws::Expected => self.read_expected(block, page, codewords, now_days, None),
+            Draws::Table { retire } => self.read_expected(block, page, codewords, now_days, Some(retire)),
+            Draws::Independent if self.tails.is_some() => self.read_whole(block, page, codewords, now_days),
+            Draws::Independent | Draws::Sticky => self.read_drawn(block, page, codewords, now_days),
+        };
+        if let Some(counts) = self.counts.get_mut(block.index()) {
+            counts.rereads = counts.rereads.saturating_add(outcome.rereads);
+        }
+        let counters = &mut self.counters;
+        counters.codewords_read += u64::from(codewords);
+        counters.raw_bit_errors += outcome.raw_bit_errors;
+        counters.reads_retried += u64::from(outcome.rereads > 0);
+        counters.retries += u64::from(outcome.rereads);
+        counters.uncorrectable_reads += u64::from(!outcome.correctable);
+        outcome
+    }
+
+    fn read_expected(
+        &mut self,
+        block: BlockId,
+        page: u32,
+        codewords: u32,
+        now_days: f64,
+        retire: Option<u32>,
+    ) -> PageOutcome {
+        let ecc = self.config.ecc;
+        let rber = self.rber(block, page, now_days);
+        self.sense(block, 1);
+        let errors = (f64::from(ecc.codeword_bits()) * rber) as u64;
+        self.histogram.add(errors, u64::from(codewords));
+        let (rereads, correctable) = match retire {
+            None => ecc.rereads_expected(rber),
+            Some(retire) => ecc.rereads_by_table(self.cycles[block.index()], retire),
+        };
+        self.counters.codewords_checked += u64::from(codewords) * u64::from(1 + rereads);
+        PageOutcome { rereads, correctable, raw_bit_errors: errors * u64::from(codewords) }
+    }
+
+    fn read_drawn(&mut self, block: BlockId, page: u32, codewords: u32, now_days: f64) -> PageOutcome {
+        let ecc = self.config.ecc;
+        let rber = self.rber(block, page, now_days);
+        self.sense(block, 1);
+        let mut binomial = Binomial::new(ecc.codeword_bits(), rber);
+        let mut raw_bit_errors = 0;
+        self.failing.clear();
+        for _ in 0..codewords {
+            let errors = binomial.draw(&mut self.stream);
+            raw_bit_errors += u64::from(errors);
+            self.histogram.add(u64::from(errors), 1);
+            if !ecc.corrects(u64::from(errors)) {
+                self.failing.push(errors);
+            }
+        }
+        self.counters.codewords_checked += u64::from(codewords);
+        let rereads = if self.failing.is_empty() { 0 } else { self.reread(block, page, now_days) };
+        PageOutcome { rereads, correctable: self.failing.is_empty(), raw_bit_errors }
+    }
+
+    /// Senses a page again until no codeword fails; returns the senses.
+    fn reread(&mut self, block: BlockId, page: u32, now_days: f64) -> u32 {
+        let ecc = self.config.ecc;
+        let (mut attempts, mut rereads, mut divisor) = (0, 0, 1.0);
+        while !self.failing.is_empty() {
+            let Some(attempt) = ecc.next_attempt(attempts, rereads) else { break };
+            attempts += 1;
+            rereads += attempt.senses;
+            divisor *= attempt.divisor;
+            self.counters.codewords_checked += self.failing.len() as u64;
+            let rber = self.rber(block, page, now_days) / divisor;
+            self.sense(block, attempt.senses);
+            let (stream, bits) = (&mut self.stream, ecc.codeword_bits());
+            let mut binomial = Binomial::new(bits, rber);
+            self.failing.retain_mut(|errors| {
+                *errors = match ecc.draws {
+                    Draws::Sticky => Binomial::new(*errors, 1.0 / attempt.divisor).draw(stream),
+                    _ => binomial.draw(stream),
+                };
+                !ecc.corrects(u64::from(*errors))
+            });
+        }
+        rereads
+    }
+
+    /// As [`Self::read_drawn`], without the errors of each codeword: of those that failed so far, each fails again with the
+    /// probability that its errors exceed the strength.
+    fn read_whole(&mut self, block: BlockId, page: u32, codewords: u32, now_days: f64) -> PageOutcome {
+        let ecc = self.config.ecc;
+        let rber = self.rber(block, page, now_days);
+        self.sense(block, 1);
+        let raw_bit_errors = self.draw_many(u64::from(codewords) * u64::from(ecc.codeword_bits()), rber);
+        let mut failing = self.draw_failing(codewords, rber);
+        self.counters.codewords_checked += u64::from(codewords);
+        let (mut attempts, mut rereads, mut divisor) = (0, 0, 1.0);
+        while failing > 0 {
+            let Some(attempt) = ecc.next_attempt(attempts, rereads) else { break };
+            attempts += 1;
+            rereads += attempt.senses;
+            divisor *= attempt.divisor;
+            self.counters.codewords_checked += u64::from(failing);
+            let rber = self.rber(block, page, now_days) / divisor;
+            self.sense(block, attempt.senses);
+            failing = self.draw_failing(failing, rber);
+        }
+        PageOutcome { rereads, correctable: failing == 0, raw_bit_errors }
+    }
+
+    #[inline]
+    fn draw_failing(&mut self, codewords: u32, rber: f64) -> u32 {
+        let share = self.tails.as_ref().map_or(0.0, |tails| tails.at(rber));
+        Binomial::new(codewords, share).draw(&mut self.stream)
+    }
+
+    /// Wrong bits of a page, which may have more than a [`Binomial`] holds.
+    #[inline]
+    fn draw_many(&mut self, bits: u64, rber: f64) -> u64 {
+        let (mut left, mut errors) = (bits, 0);
+        while left > 0 {
+            let part = left.min(u64::from(Binomial::TRIALS_MAX));
+            errors += u64::from(Binomial::new(part as u32, rber).draw(&mut self.stream));
+            left -= part;
+        }
+        errors
+    }
+
+    #[inline]
+    fn sense(&mut self, block: BlockId, senses: u32) {
+        if let Some(counts) = self.counts.get_mut(block.index()) {
+            counts.reads = counts.reads.saturating_add(senses);
+        }
+    }
+
+    /// The share of bits of a page that read wrong at `now_days`.
+    #[inline]
+    pub fn rber(&self, block: BlockId, page: u32, now_days: f64) -> f64 {
+        let index = block.index();
+        let mut rber = self.base[index];
+        if let Some(retention) = &self.retention {
+            let days = match &retention.written {
+                Written::Blocks(days) => now_days - days[index],
+                Written::Pages(seconds) => {
+                    now_days - day(seconds[index * self.pages_per_block as usize + page as usize])
+                }
+            };
+            rber += retention.scale[index] * retention.powers.at(days.max(0.0));
+        }
+        if let Some(disturb) = &self.disturb {
+            rber += disturb.scale[index] * disturb.powers.at(f64::from(self.counts[index].reads));
+        }
+        if !self.layer_factors.is_empty() {
+            rber *= self.layer_factors[self.layer(page)];
+        }
+        rber.min(1.0)
+    }
+
+    fn layer(&self, page: u32) -> usize {
+        (u64::from(page) * u64::from(self.config.layers) / u64::from(self.pages_per_block)) as usize
+    }
+
+    /// Wrong bits expected in a codeword of a page at `now_days`: what a scrubber would have to know (FAST 2019, section 4.3).
+    #[inline]
+    pub fn expected_errors(&self, block: BlockId, page: u32, now_days: f64) -> f64 {
+        f64::from(self.config.ecc.codeword_bits()) * self.rber(block, page, now_days)
+    }
+
+    /// Wrong bits expected in a codeword of a block just after it is programmed.
+    pub fn fresh_errors(&self, block: BlockId) -> f64 {
+        f64::from(self.config.ecc.codeword_bits()) * self.base[block.index()].min(1.0)
+    }
+
+    /// Senses of a block since its erase, or as [`Cells::age`] said; 0 if they are not counted.
+    pub fn reads(&self, block: BlockId) -> u32 {
+        self.counts.get(block.index()).map_or(0, |counts| counts.reads)
+    }
+
+    /// Senses beyond the first of each read of a block, since its erase; 0 if they are not counted.
+    pub fn rereads(&self, block: BlockId) -> u32 {
+        self.counts.get(block.index()).map_or(0, |counts| counts.rereads)
+    }
+
+    /// The config it was built from.
+    pub fn config(&self) -> &ErrorConfig {
+        &self.config
+    }
+
+    /// What was seen so far.
+    pub fn counters(&self) -> ErrorCounters {
+        self.counters
+    }
+
+    /// Wrong bits by codeword, so far.
+    pub fn histogram(&self) -> &ErrorHistogram {
+        &self.histogram
+    }
+
+    /// Bytes of the tables that grow with the flash.
+    pub fn table_bytes(&self) -> usize {
+        let retention = self.retention.as_ref().map_or(0, |retention| {
+            size_of_val(&retention.scale[..])
+                + match &retention.written {
+                    Written::Blocks(days) => size_of_val(&days[..]),
+                    Written::Pages(seconds) => size_of_val(&seconds[..]),
+                }
+        });
+        let disturb = self.disturb.as_ref().map_or(0, |disturb| size_of_val(&disturb.scale[..]));
+        size_of_val(&self.base[..])
+            + retention
+            + disturb
+            + size_of_val(&self.counts[..])
+            + size_of_val(&self.block_factors[..])
+            + size_of_val(&self.layer_factors[..])
+            + size_of_val(&self.cycles[..])
+    }
+}
+
+fn second(day: f64) -> u32 {
+    // The cast saturates, so that times past the range stay at its end.
+    libm::round((day + DAYS_BEFORE) * SECONDS_PER_DAY) as u32
+}
+
+fn day(second: u32) -> f64 {
+    f64::from(second) * (1.0 / SECONDS_PER_DAY) - DAYS_BEFORE
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! Flash as hardware has it: an array that wears, cells that err, and a list of what it was busy with.
+
+use wane_units::{BlockId, Geometry, PeCycles};
+
+use crate::cells::Cells;
+use crate::op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
+use crate::{Array, Media};
+
+/// The detailed medium. Without cells it never errs; while it does not record it lists nothing.
+#[derive(Clone, Debug)]
+pub struct Flash {
+    array: Array,
+    cells: Option<Cells>,
+    now_days: f64,
+    /// Day of each block's first program since its erase.
+    written: Vec<f64>,
+    recording: bool,
+    ops: Vec<FlashOp>,
+}
+
+impl Flash {
+    /// New flash without errors.
+    pub fn new(geometry: Geometry) -> Self {
+        let written = vec![0.0; geometry.blocks() as usize];
+        Self { array: Array::new(geometry), cells: None, now_days: 0.0, written, recording: false, ops: Vec::new() }
+    }
+
+    /// From now on it errs as `cells` say, which are told the wear so far; all data count as written now.
+    pub fn set_cells(&mut self, mut cells: Cells) {
+        let pages = self.array.geometry().pages_per_block();
+        self.written.fill(self.now_days);
+        for (block, erases) in (0..).map(BlockId).zip(self.array.erase_counts()) {
+            cells.erase(block, *erases);
+            cells.program(block, 0, pages, self.now_days);
+        }
+        self.cells = Some(cells);
+    }
+
+    /// Its cells.
+    pub fn cells(&self) -> Option<&Cells> {
+        self.cells.as_ref()
+    }
+
+    /// Gives a block a past: so many erases, all its data written so many days ago and so often read since.
+    pub fn set_past(&mut self, block: BlockId, erases: u32, written_days_ago: f64, reads: u32) {
+        self.array.set_erase_count(block, erases);
+        self.written[block.index()] = self.now_days - written_days_ago;
+        if let Some(cells) = &mut self.cells {
+            cells.erase(block, erases);
+            cells.age(block, written_days_ago - self.now_days, reads);
+        }
+    }
+
+    /// Sets the time, in days since the flash was new. It never goes back.
+    pub fn set_now_days(&mut self, now_days: f64) {
+        debug_assert!(now_days >= self.now_days, "time does not go back");
+        self.now_days = now_days;
+    }
+
+    /// Starts or stops the list of operations.
+    pub fn record(&mut self, recording: bool) {
+        self.recording = recording;
+        self.ops.clear();
+    }
+
+    /// What it did since the list was cleared, in order.
+    pub fn ops(&self) -> &[FlashOp] {
+        &self.ops
+    }
+
+    /// Empties the list; its memory stays.
+    pub fn clear_ops(&mut self) {
+        self.ops.clear();
+    }
+
+    /// Erases of every block.
+    pub fn erase_counts(&self) -> &[u32] {
+        self.array.erase_counts()
+    }
+
+    #[inline]
+    fn note(&mut self, kind: OpKind, task: Task, block: BlockId, page: u32, bytes: u32, rereads: u32) {
+        if self.recording {
+            self.ops.push(FlashOp { kind, task, block, page, bytes, rereads });
+        }
+    }
+}
+
+impl Media for Flash {
+    const DETAILED: bool = true;
+
+    fn geometry(&self) -> &Geometry {
+        self.array.geometry()
+    }
+
+    fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task) {
+        self.array.program(block, first, count, task);
+        if first == 0 {
+            self.written[block.index()] = self.now_days;
+        }
+        if let Some(cells) = &mut self.cells {
+            cells.program(block, first, count, self.now_days);
+        }
+        if self.recording {
+            let bytes = self.array.geometry().page_size().0 as u32;
+            (first..first + count).for_each(|page| self.note(OpKind::Program, task, block, page, bytes, 0));
+        }
+    }
+
+    fn read(&mut self, read: PageRead) -> ReadOutcome {
+        let PageRead { page, bytes, task, purpose, rereads_max } = read;
+        let block = self.array.geometry().block_of(page);
+        let within = self.array.geometry().page_in_block(page);
+        self.array.read(read);
+        let outcome = match &mut self.cells {
+            Some(cells) => {
+                let read = cells.read_within(block, within, bytes, self.now_days, rereads_max);
+                self.note(OpKind::Read(purpose), task, block, within, bytes, read.rereads);
+                if !read.correctable {
+                    return ReadOutcome::Uncorrectable;
+                }
+                read.rereads
+            }
+            None => {
+                self.note(OpKind::Read(purpose), task, block, within, bytes, 0);
+                0
+            }
+        };
+        ReadOutcome::Corrected { rereads: outcome }
+    }
+
+    fn read_buffered(&mut self, bytes: u32, task: Task) {
+        self.note(OpKind::Buffered, task, BlockId(0), 0, bytes, 0);
+    }
+
+    fn erase(&mut self, block: BlockId, task: Task) -> PeCycles {
+        let erases = self.array.erase(block, task);
+        if let Some(cells) = &mut self.cells {
+            cells.erase(block, erases.0);
+        }
+        self.note(OpKind::Erase, task, block, 0, 0, 0);
+        erases
+    }
+
+    fn erase_count(&self, block: BlockId) -> PeCycles {
+        self.array.erase_count(block)
+    }
+
+    fn now_days(&self) -> f64 {
+        self.now_days
+    }
+
+    fn health(&self, block: BlockId) -> Health {
+        let age_days = self.now_days - self.written[block.index()];
+        let Some(cells) = &self.cells else {
+            return Health { reads: self.array.reads(block), age_days, ..Health::default() };
+        };
+        // Pages are programmed in order, so the first one is the oldest.
+        Health {
+            expected_errors: cells.expected_errors(block, 0, self.now_days),
+            fresh_errors: cells.fresh_errors(block),
+            reads: cells.reads(block),
+            rereads: cells.rereads(block),
+            age_days,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ecc, ErrorConfig, rber};
+    use wane_sim::Streams;
+    use wane_units::{Bytes, Ppn};
+
+    fn flash() -> Flash {
+        Flash::new(Geometry::new(2, 1, 1, 2, 4, Bytes(4096)).unwrap())
+    }
+
+    fn read(page: u32) -> PageRead {
+        PageRead { page: Ppn(page), bytes: 4096, task: Task::Host, purpose: Purpose::Serve, rereads_max: None }
+    }
+
+    fn cells(strength: u32) -> Cells {
+        let model = rber::chip("tlc-72l-2018").unwrap().model;
+        let ecc = Ecc { codeword_bytes: 512, strength: Some(strength), ..Ecc::default() };
+        Cells::new(flash().geometry(), ErrorConfig::new(model, ecc), Streams::new(1).stream("nand"))
+    }
+
+    #[test]
+    fn operations_are_listed_in_order_while_recording() {
+        let mut flash = flash();
+        flash.program(BlockId(1), 0, 2, Task::Host);
+        assert!(flash.ops().is_empty());
+        flash.record(true);
+        flash.program(BlockId(1), 2, 2, Task::GarbageCollection);
+        flash.read(read(5));
+        flash.erase(BlockId(0), Task::WearLeveling);
+        let listed: Vec<_> = flash.ops().iter().map(|op| (op.kind, op.task, op.block.0, op.page)).collect();
+        assert_eq!(
+            listed,
+            [
+                (OpKind::Program, Task::GarbageCollection, 1, 2),
+                (OpKind::Program, Task::GarbageCollection, 1, 3),
+                (OpKind::Read(Purpose::Serve), Task::Host, 1, 1),
+                (OpKind::Erase, Task::WearLeveling, 0, 0),
+            ]
+        );
+        flash.clear_ops();
+        assert!(flash.ops().is_empty());
+    }
+
+    #[test]
+    fn cells_learn_the_wear_and_their_rereads_reach_the_list() {
+        let mut flash = flash();
+        flash.set_cells(cells(25));
+        flash.set_past(BlockId(1), 5_000, 0.0, 0);
+        flash.record(true);
+        // 67 errors are expected in a codeword: two halvings bring it near 17.
+        assert_eq!(flash.read(read(4)), ReadOutcome::Corrected { rereads: flash.ops()[0].rereads });
+        assert!(flash.ops()[0].rereads >= 1 && flash.health(BlockId(1)).rereads >= 1);
+        assert_eq!(flash.erase_count(BlockId(1)), PeCycles(5_000));
+        // Without re-reads it fails, and new flash does not.
+        let outcome = flash.read(PageRead { rereads_max: Some(0), ..read(4) });
+        assert_eq!((outcome, flash.ops()[1].rereads), (ReadOutcome::Uncorrectable, 0));
+        assert_eq!(flash.read(read(0)), ReadOutcome::Corrected { rereads: 0 });
+    }
+
+    #[test]
+    fn health_follows_time_and_reads() {
+        let mut flash = flash();
+        flash.set_cells(cells(75));
+        flash.set_past(BlockId(0), 1_000, 30.0, 7);
+        let health = flash.health(BlockId(0));
+        assert_eq!((health.reads, health.age_days), (7, 30.0));
+        assert!(health.expected_errors > health.fresh_errors && health.fresh_errors > 0.0);
+        flash.set_now_days(10.0);
+        assert_eq!(flash.health(BlockId(0)).age_days, 40.0);
+        flash.erase(BlockId(0), Task::Host);
+        flash.program(BlockId(0), 0, 1, Task::Host);
+        assert_eq!((flash.health(BlockId(0)).reads, flash.health(BlockId(0)).age_days), (0, 0.0));
+    }
+}
