@@ -9,7 +9,7 @@
 const NOWHERE: u32 = u32::MAX;
 
 /// Which bucket holds which closed block.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ClosingOrder {
     /// Words of one bucket.
     stride: usize,

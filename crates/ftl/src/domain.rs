@@ -43,6 +43,7 @@ impl Mover {
 }
 
 /// See the module's text.
+#[derive(Clone)]
 pub(crate) struct Domain {
     pub(crate) first: u32,
     pub(crate) blocks: u32,

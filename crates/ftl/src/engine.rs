@@ -22,6 +22,7 @@ pub(crate) const UNMAPPED: u32 = u32::MAX;
 ///
 /// A physical unit is `block * units_per_block + unit`, blocks in the numbering of [`Layout`]. The reverse map is
 /// only true where the validity bit is set.
+#[derive(Clone)]
 pub struct Ftl<M> {
     pub(crate) media: M,
     pub(crate) layout: Layout,

@@ -62,7 +62,7 @@ struct Record {
 type Key = Reverse<(u64, u32)>;
 
 /// The closed blocks of one domain. Block ids run from `first` on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct VictimIndex {
     spec: IndexSpec,
     first: u32,

@@ -17,6 +17,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// Stripes that fill at the same time, for each task. Beyond, the fullest goes without its last pages.
 const FILLING_MAX: usize = 1024;
 
+#[derive(Clone)]
 pub(crate) struct Stripes {
     pub(crate) policy: Box<dyn RedundancyPolicy>,
     data_pages: usize,
@@ -38,6 +39,7 @@ pub(crate) struct Stripes {
 
 /// Stripes that take pages, numbered in the order in which they began. Each die fills them in that order, so a number a
 /// die says which have a page of it.
+#[derive(Clone)]
 struct Filling {
     stripes: VecDeque<u32>,
     /// Number of the first of them.

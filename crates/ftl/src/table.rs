@@ -25,6 +25,15 @@ impl<T: Pod> Table<T> {
     }
 }
 
+impl<T: Pod> Clone for Table<T> {
+    /// Panics if the kernel gives no memory, as a `Vec` would.
+    fn clone(&self) -> Self {
+        let mut copy = Self::zeroed(self.length).expect("memory for a copy of the tables");
+        copy.copy_from_slice(self);
+        copy
+    }
+}
+
 impl<T: Pod> std::ops::Deref for Table<T> {
     type Target = [T];
 

@@ -3,7 +3,7 @@
 use wane_units::{BlockId, Geometry, PeCycles};
 
 use crate::cells::Cells;
-use crate::op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
+use crate::op::{FlashOp, Health, OpKind, PageRead, ReadOutcome, Task};
 use crate::{Array, Media};
 
 /// The detailed medium. Without cells it never errs; while it does not record it lists nothing.
@@ -169,7 +169,7 @@ impl Media for Flash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecc, ErrorConfig, rber};
+    use crate::{Ecc, ErrorConfig, Purpose, rber};
     use wane_sim::Streams;
     use wane_units::{Bytes, Ppn};
 

@@ -11,11 +11,14 @@ pub struct Batch {
     pub pages: Vec<u32>,
     /// Requests that this batch completes.
     pub requests: u64,
+    /// Arrival of its first request in nanoseconds since the source's start; 0 where the source has no times. It never goes
+    /// back: a looped trace goes on where it ended.
+    pub at: u64,
 }
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { op: Op::Write, pages: Vec::new(), requests: 0 }
+        Self { op: Op::Write, pages: Vec::new(), requests: 0, at: 0 }
     }
 }
 

@@ -12,6 +12,7 @@ use wane_lab::run::Watch;
 use wane_lab::scenario::{Scenario, Sources};
 use wane_lab::session;
 
+#[derive(Clone)]
 struct YoungestGreedy;
 
 impl VictimPolicy for YoungestGreedy {

@@ -43,6 +43,7 @@ struct Drive {
 }
 
 /// Relocates whatever was read.
+#[derive(Clone)]
 struct Eager;
 
 impl ScrubPolicy for Eager {

@@ -187,6 +187,7 @@ fn stripes_that_the_dies_cannot_hold_are_refused() {
 }
 
 /// Relocates the block of every read.
+#[derive(Clone)]
 struct Eager;
 
 impl ScrubPolicy for Eager {

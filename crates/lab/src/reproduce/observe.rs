@@ -16,6 +16,7 @@ use crate::scenario::Scenario;
 use crate::session;
 
 /// Old block protection that notes when each block took data, and how worn each is.
+#[derive(Clone)]
 struct WatchedProtection {
     policy: OldBlockProtection,
     noted: Arc<Mutex<Noted>>,
@@ -69,6 +70,7 @@ pub(super) struct Pools {
 }
 
 /// A dual pool that tells its pools when it is dropped.
+#[derive(Clone)]
 struct WatchedPools {
     policy: DualPool,
     pools: Arc<Mutex<Pools>>,

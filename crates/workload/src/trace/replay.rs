@@ -30,8 +30,11 @@ pub struct TraceSource {
     replay: Replay,
     requests: Requests,
     ranks: Option<Ranks>,
-    /// The request that is being handed out: its kind, next page and end, modulo not yet taken.
-    rest: Option<(Op, u64, u64)>,
+    /// The request that is being handed out: its arrival, kind, next page and end, modulo not yet taken.
+    rest: Option<(u64, Op, u64, u64)>,
+    /// Arrival of the last request, and what is added to those of the present round.
+    last_at: u64,
+    round_at: u64,
     name: String,
     /// Whether there was a read or write yet.
     moved: bool,
@@ -65,6 +68,8 @@ impl TraceSource {
                 requests: Requests::Once(Box::new(reader)),
                 ranks: None,
                 rest: None,
+                last_at: 0,
+                round_at: 0,
                 name,
                 moved: false,
                 writeless: false,
@@ -103,7 +108,18 @@ impl TraceSource {
         spool.seek(SeekFrom::Start(0)).map_err(unreadable)?;
         let requests =
             Requests::Spooled { bytes: Box::new(BufReader::with_capacity(1 << 16, spool)), state: State::START };
-        Ok(Self { replay, requests, ranks, rest: None, name, moved: true, writeless, notes: reader.notes() })
+        Ok(Self {
+            replay,
+            requests,
+            ranks,
+            rest: None,
+            last_at: 0,
+            round_at: 0,
+            name,
+            moved: true,
+            writeless,
+            notes: reader.notes(),
+        })
     }
 
     fn next_request(&mut self) -> Result<Option<Request>, SourceError> {
@@ -120,6 +136,7 @@ impl TraceSource {
                         Next::Nothing | Next::End => {
                             bytes.seek(SeekFrom::Start(0)).map_err(failed)?;
                             *state = State::START;
+                            self.round_at = self.last_at;
                         }
                         Next::Bad(reason) => {
                             return Err(SourceError(format!("{}: its decoded copy is damaged: {reason}", self.name)));
@@ -131,19 +148,22 @@ impl TraceSource {
         }
     }
 
-    fn take(&mut self) -> Result<Option<(Op, u64, u64)>, SourceError> {
+    fn take(&mut self) -> Result<Option<(u64, Op, u64, u64)>, SourceError> {
         if let Some(rest) = self.rest.take() {
             return Ok(Some(rest));
         }
         let Some(request) = self.next_request()? else { return Ok(None) };
         let (first, end) = pages(&request, self.replay.page_bytes);
+        // An odd timestamp that goes back counts as the one before it.
+        let at = self.round_at.saturating_add(request.at).max(self.last_at);
+        self.last_at = at;
         self.moved |= matches!(request.op, Op::Read | Op::Write);
         Ok(Some(match &self.ranks {
             // Ranks are in address order, so that what is touched of a stretch is a stretch.
-            Some(ranks) => (request.op, ranks.below(first), ranks.below(end)),
+            Some(ranks) => (at, request.op, ranks.below(first), ranks.below(end)),
             // Pages that come up again in one trim are gone already.
-            None if request.op == Op::Trim => (Op::Trim, first, end.min(first.saturating_add(self.logical()))),
-            None => (request.op, first, end),
+            None if request.op == Op::Trim => (at, Op::Trim, first, end.min(first.saturating_add(self.logical()))),
+            None => (at, request.op, first, end),
         }))
     }
 
@@ -173,18 +193,21 @@ impl Source for TraceSource {
         batch.pages.clear();
         batch.requests = 0;
         while batch.pages.len() < pages_max && batch.requests < requests_max {
-            let Some((op, first, end)) = self.take()? else { break };
+            let Some((at, op, first, end)) = self.take()? else { break };
             let started = !batch.pages.is_empty() || batch.requests > 0;
             if started && op != batch.op {
-                self.rest = Some((op, first, end));
+                self.rest = Some((at, op, first, end));
                 break;
+            }
+            if !started {
+                batch.at = at;
             }
             batch.op = op;
             let until = end.min(first.saturating_add((pages_max - batch.pages.len()) as u64));
             let logical = self.logical();
             batch.pages.extend((first..until).map(|page| (page % logical) as u32));
             if until < end {
-                self.rest = Some((op, until, end));
+                self.rest = Some((at, op, until, end));
             } else {
                 batch.requests += 1;
             }

@@ -6,7 +6,7 @@ use super::{BuiltinCapacity, CapacityPolicy, CapacityView, Demand};
 use crate::policies::Builtin;
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Fixed;
 
 /// [`Fixed`] takes none.

@@ -7,9 +7,10 @@ pub use fixed::Fixed;
 pub use variant::{Keep, Shrink, Variant};
 
 use super::{Builtin, Entry};
+use dyn_clone::DynClone;
 
 /// Answers a retired block.
-pub trait CapacityPolicy: Send {
+pub trait CapacityPolicy: Send + DynClone {
     /// What the drive demands of its host now.
     fn demand(&mut self, view: &CapacityView) -> Demand;
 
@@ -21,6 +22,8 @@ pub trait CapacityPolicy: Send {
         None
     }
 }
+
+dyn_clone::clone_trait_object!(CapacityPolicy);
 
 /// What a capacity policy sees after a block retired. Counts are of the drive; superblocks count as blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

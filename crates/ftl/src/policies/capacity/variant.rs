@@ -7,7 +7,7 @@ use super::{BuiltinCapacity, CapacityPolicy, CapacityView, Demand};
 use crate::policies::Builtin;
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Variant {
     params: Params,
     dropped: bool,

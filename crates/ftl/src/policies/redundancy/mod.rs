@@ -8,12 +8,13 @@ pub use none::NoRedundancy;
 pub use selective::Selective;
 pub use stripes::Stripes;
 
+use dyn_clone::DynClone;
 use wane_nand::Task;
 
 use super::{Builtin, Entry};
 
 /// Says which programmed pages join a stripe, and how large stripes are.
-pub trait RedundancyPolicy: Send {
+pub trait RedundancyPolicy: Send + DynClone {
     /// Data pages of a full stripe; one page of parity comes on top.
     fn data_pages(&self) -> u32;
 
@@ -25,6 +26,8 @@ pub trait RedundancyPolicy: Send {
         None
     }
 }
+
+dyn_clone::clone_trait_object!(RedundancyPolicy);
 
 /// Makes the policy of a drive; `None` where nothing is protected.
 pub type RedundancyMaker = Box<dyn Fn() -> Option<Box<dyn RedundancyPolicy>> + Send + Sync>;

@@ -7,7 +7,7 @@ use super::{BuiltinRedundancy, RedundancyMaker, RedundancyPolicy};
 use crate::policies::{Builtin, ParameterError};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NoRedundancy;
 
 /// Parameters of [`NoRedundancy`]: none.

@@ -7,7 +7,7 @@ use super::{BuiltinRedundancy, RedundancyPolicy, check_size};
 use crate::policies::Builtin;
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Selective {
     data_pages: u32,
     rereads_max: u32,

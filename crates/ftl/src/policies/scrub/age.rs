@@ -6,7 +6,7 @@ use super::{Action, BuiltinScrub, Round, ScrubPolicy, ScrubView};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Age {
     days: f64,
     round: Round,

@@ -7,7 +7,7 @@ use super::{Action, BuiltinScrub, ScrubPolicy, ScrubView};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CostBenefit {
     score: f64,
     /// Blocks beyond the score when they were last read.

@@ -14,6 +14,7 @@ pub use oracle::Oracle;
 pub use patrol::Patrol;
 pub use read_count::ReadCount;
 
+use dyn_clone::DynClone;
 use wane_nand::Health;
 use wane_units::BlockId;
 
@@ -23,13 +24,15 @@ use super::{Builtin, Entry, Setting};
 ///
 /// Asked once after each host request, or in a timed run whenever its last relocation is through; not during
 /// preconditioning. One policy serves the whole drive.
-pub trait ScrubPolicy: Send {
+pub trait ScrubPolicy: Send + DynClone {
     /// What to do next, if anything.
     fn next(&mut self, view: &ScrubView<'_>) -> Option<Action>;
 
     /// How the page of an [`Action::Check`] read: its re-reads, or `None` if it was uncorrectable.
     fn checked(&mut self, _block: BlockId, _rereads: Option<u32>) {}
 }
+
+dyn_clone::clone_trait_object!(ScrubPolicy);
 
 /// Makes the policy of a drive; `None` where nothing is scrubbed.
 pub type ScrubMaker = Box<dyn Fn(Setting) -> Option<Box<dyn ScrubPolicy>> + Send + Sync>;

@@ -6,7 +6,7 @@ use super::{Action, BuiltinScrub, ScrubMaker, ScrubPolicy, ScrubView};
 use crate::policies::{Builtin, ParameterError, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NoScrub;
 
 /// Parameters of [`NoScrub`]: none.

@@ -9,7 +9,7 @@ use super::{Action, BuiltinScrub, Round, ScrubPolicy, ScrubView};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Oracle {
     threshold: f64,
     min_gain: f64,

@@ -7,7 +7,7 @@ use super::{Action, BuiltinScrub, ScrubPolicy, ScrubView};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Patrol {
     period_days: f64,
     rereads: u32,

@@ -7,7 +7,7 @@ use super::{Action, BuiltinScrub, ScrubPolicy, ScrubView};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ReadCount {
     reads: u32,
     due: Vec<BlockId>,

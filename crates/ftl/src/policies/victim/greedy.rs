@@ -7,7 +7,7 @@ use super::{BuiltinVictim, GcView, VictimPolicy};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Greedy {
     tie: Tie,
 }

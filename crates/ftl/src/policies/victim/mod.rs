@@ -14,6 +14,7 @@ pub use greedy::Greedy;
 pub use random::Random;
 pub use windowed_greedy::WindowedGreedy;
 
+use dyn_clone::DynClone;
 use wane_units::BlockId;
 
 use super::{BlockEvent, Builtin, Entry, Setting};
@@ -21,7 +22,7 @@ use crate::index::VictimIndex;
 pub use crate::index::{IndexSpec, Order};
 
 /// Chooses the block to reclaim.
-pub trait VictimPolicy: Send {
+pub trait VictimPolicy: Send + DynClone {
     /// What the mechanism keeps for this policy.
     fn index(&self) -> IndexSpec {
         IndexSpec::default()
@@ -33,6 +34,8 @@ pub trait VictimPolicy: Send {
     /// Hears of a block. Its erase count is the one after the event.
     fn heard(&mut self, _event: BlockEvent, _block: BlockId, _erase_count: u32) {}
 }
+
+dyn_clone::clone_trait_object!(VictimPolicy);
 
 /// Makes one policy for each domain.
 pub type VictimMaker = Box<dyn Fn(Setting) -> Box<dyn VictimPolicy> + Send + Sync>;

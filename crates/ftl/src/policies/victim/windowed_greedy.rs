@@ -7,7 +7,7 @@ use super::{BuiltinVictim, GcView, IndexSpec, Order, VictimPolicy};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct WindowedGreedy {
     window: u32,
 }

@@ -11,7 +11,7 @@ const COLD: usize = 0;
 const HOT: usize = 1;
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct DualPool {
     threshold: u32,
     first: u32,

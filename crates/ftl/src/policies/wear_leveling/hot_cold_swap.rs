@@ -8,7 +8,7 @@ use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
 use crate::policies::{BlockEvent, Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct HotColdSwap {
     threshold: u32,
     closed: CountOrder,

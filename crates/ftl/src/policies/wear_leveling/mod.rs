@@ -15,6 +15,7 @@ pub use obp::OldBlockProtection;
 pub use pwl::Progressive;
 pub use variance::Variance;
 
+use dyn_clone::DynClone;
 use std::ops::Range;
 
 use wane_units::BlockId;
@@ -25,13 +26,15 @@ use super::{BlockEvent, Builtin, Entry, Setting};
 ///
 /// Asked after an erase by garbage collection, and before a host write only while its last answer was an action. It
 /// is not asked during preconditioning, but hears every event from the first.
-pub trait WearLevelPolicy: Send {
+pub trait WearLevelPolicy: Send + DynClone {
     /// The move to make now, if any.
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action>;
 
     /// Hears of a block. Its erase count is the one after the event.
     fn heard(&mut self, _event: BlockEvent, _block: BlockId, _erase_count: u32) {}
 }
+
+dyn_clone::clone_trait_object!(WearLevelPolicy);
 
 /// Makes one policy for each domain.
 pub type WearLevelMaker = Box<dyn Fn(Setting) -> Box<dyn WearLevelPolicy> + Send + Sync>;

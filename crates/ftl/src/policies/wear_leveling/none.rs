@@ -6,7 +6,7 @@ use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NoWearLeveling;
 
 /// [`NoWearLeveling`] takes none.

@@ -9,7 +9,7 @@ use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
 use crate::policies::{BlockEvent, Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct OldBlockProtection {
     params: Params,
     first: u32,

@@ -10,7 +10,7 @@ use crate::policies::ratio::ratio;
 use crate::policies::{BlockEvent, Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Progressive {
     average: Average,
     endurance: Option<u32>,
