@@ -66,7 +66,7 @@ pub struct SoftStep {
 pub const SOFT_STEPS: [SoftStep; 3] =
     [SoftStep { senses: 2, gain: 1.6999 }, SoftStep { senses: 2, gain: 1.8555 }, SoftStep { senses: 2, gain: 1.9112 }];
 
-/// Attempts after which a page is given up whatever `rereads_max` says: a scale of [`SCALE_UNBOUNDED_MIN`] to this power is 10^42.
+/// Attempts after which a page is given up whatever `rereads_max` says: 1.1, the least scale without a limit, to this power is 10^42.
 pub const REREADS_BOUND: u32 = 1024;
 
 /// Least scale with which re-reads without a limit come to an end in reasonable time.
