@@ -372,12 +372,16 @@ impl Cells {
         self.sense(block, 1);
         let errors = (f64::from(ecc.codeword_bits()) * rber) as u64;
         self.histogram.add(errors, u64::from(codewords));
-        let (rereads, correctable) = match retire {
-            None => ecc.rereads_expected(rber),
-            Some(retire) => ecc.rereads_by_table(self.cycles[block.index()], retire),
+        let expected = match retire {
+            None => ecc.attempts_expected(rber),
+            Some(retire) => ecc.attempts_by_table(self.cycles[block.index()], retire),
         };
-        self.counters.codewords_checked += u64::from(codewords) * u64::from(1 + rereads);
-        PageOutcome { rereads, correctable, raw_bit_errors: errors * u64::from(codewords) }
+        self.counters.codewords_checked += u64::from(codewords) * u64::from(1 + expected.attempts);
+        PageOutcome {
+            rereads: expected.rereads,
+            correctable: expected.corrected,
+            raw_bit_errors: errors * u64::from(codewords),
+        }
     }
 
     fn read_drawn(&mut self, block: BlockId, page: u32, codewords: u32, now_days: f64) -> PageOutcome {

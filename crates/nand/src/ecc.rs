@@ -66,7 +66,7 @@ pub struct SoftStep {
 pub const SOFT_STEPS: [SoftStep; 3] =
     [SoftStep { senses: 2, gain: 1.6999 }, SoftStep { senses: 2, gain: 1.8555 }, SoftStep { senses: 2, gain: 1.9112 }];
 
-/// Attempts after which a page is given up whatever `rereads_max` says: a scale of [`SCALE_UNBOUNDED_MIN`] to this power is 10^42.
+/// Attempts after which a page is given up whatever `rereads_max` says: 1.1, the least scale without a limit, to this power is 10^42.
 pub const REREADS_BOUND: u32 = 1024;
 
 /// Least scale with which re-reads without a limit come to an end in reasonable time.
@@ -81,6 +81,16 @@ pub(crate) struct Attempt {
     pub(crate) senses: u32,
     /// What it divides the RBER of the attempt before by.
     pub(crate) divisor: f64,
+}
+
+/// How a page of expected errors fares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Expected {
+    /// Beyond the first.
+    pub(crate) attempts: u32,
+    /// Senses beyond the first.
+    pub(crate) rereads: u32,
+    pub(crate) corrected: bool,
 }
 
 impl Default for Ecc {
@@ -144,25 +154,34 @@ impl Ecc {
 
     /// Re-reads of a page whose codewords have the whole part of bits x `rber` errors, and whether they correct it.
     pub fn rereads_expected(&self, rber: f64) -> (u32, bool) {
-        let bits = f64::from(self.codeword_bits());
-        let (mut rber, mut attempts, mut rereads) = (rber, 0, 0);
-        while !self.corrects((bits * rber) as u64) {
-            let Some(attempt) = self.next_attempt(attempts, rereads) else { return (rereads, false) };
-            rber /= attempt.divisor;
-            attempts += 1;
-            rereads += attempt.senses;
-        }
-        (rereads, true)
+        let expected = self.attempts_expected(rber);
+        (expected.rereads, expected.corrected)
     }
 
-    /// Re-reads of a page after `cycles` by the table of [`Draws::Table`], and whether the limit allows them.
-    pub(crate) fn rereads_by_table(&self, cycles: u32, retire: u32) -> (u32, bool) {
+    pub(crate) fn attempts_expected(&self, rber: f64) -> Expected {
+        let bits = f64::from(self.codeword_bits());
+        let mut rber = rber;
+        let mut expected = Expected { attempts: 0, rereads: 0, corrected: true };
+        while !self.corrects((bits * rber) as u64) {
+            let Some(attempt) = self.next_attempt(expected.attempts, expected.rereads) else {
+                return Expected { corrected: false, ..expected };
+            };
+            rber /= attempt.divisor;
+            expected.attempts += 1;
+            expected.rereads += attempt.senses;
+        }
+        expected
+    }
+
+    /// The same after `cycles` by the table of [`Draws::Table`].
+    pub(crate) fn attempts_by_table(&self, cycles: u32, retire: u32) -> Expected {
         if self.strength.is_none() {
-            return (0, true);
+            return Expected { attempts: 0, rereads: 0, corrected: true };
         }
         let wanted = cycles / TABLE_CYCLES + u32::from(cycles > retire);
         let most = self.rereads_max.unwrap_or(u32::MAX);
-        (wanted.min(most), wanted <= most)
+        let rereads = wanted.min(most);
+        Expected { attempts: rereads, rereads, corrected: wanted <= most }
     }
 }
 
@@ -201,11 +220,13 @@ mod tests {
     fn the_table_counts_cycles_and_nothing_else() {
         let ecc = expected(50, 4096);
         let table = [(0, 0), (49, 0), (50, 1), (100, 2), (150, 3), (200, 4), (250, 5), (290, 5), (291, 6), (300, 7)];
-        for (cycles, wanted) in table {
-            assert_eq!(ecc.rereads_by_table(cycles, 290), (wanted, true), "at {cycles} cycles");
-        }
-        assert_eq!(Ecc { rereads_max: Some(3), ..ecc }.rereads_by_table(291, 290), (3, false));
-        assert_eq!(Ecc { strength: None, ..ecc }.rereads_by_table(291, 290), (0, true));
+        let check = |ecc: Ecc, cycles, rereads, corrected| {
+            let wanted = Expected { attempts: rereads, rereads, corrected };
+            assert_eq!(ecc.attempts_by_table(cycles, 290), wanted, "at {cycles} cycles");
+        };
+        table.into_iter().for_each(|(cycles, rereads)| check(ecc, cycles, rereads, true));
+        check(Ecc { rereads_max: Some(3), ..ecc }, 291, 3, false);
+        check(Ecc { strength: None, ..ecc }, 291, 0, true);
     }
 
     #[test]

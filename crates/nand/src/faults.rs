@@ -464,14 +464,16 @@ mod tests {
             die_loss: 1.0,
             ..FaultConfig::default()
         };
-        let run = || {
-            let mut faults = faults(config.clone());
+        let geometry = Geometry::new(2, 2, 1, 1000, PAGES, Bytes(4096)).unwrap();
+        let run = |seed| {
+            let mut faults = Faults::new(&geometry, config.clone(), Streams::new(seed).stream("faults"));
             let programs: Vec<bool> = (0..500).map(|block| faults.program_fails(BlockId(block), 1)).collect();
             let erases: Vec<bool> = (0..500).map(|block| faults.erase_fails(BlockId(block))).collect();
             let losses: Vec<Loss> = std::iter::from_fn(|| faults.due(0.5)).collect();
             (faults.factory_bad().to_vec(), programs, erases, losses)
         };
-        assert_eq!(run(), run());
+        assert_eq!(run(1), run(1));
+        assert_ne!(run(1), run(2));
     }
 
     #[test]

@@ -171,6 +171,21 @@ fn a_read_counts_every_check_of_every_codeword() {
 }
 
 #[test]
+fn expected_errors_count_a_check_at_every_attempt() {
+    // 10 % of 512 bytes are 409 errors: two halvings leave 102; no step of soft decision corrects so many.
+    let model = RberModel { epsilon: 0.1, ..RberModel::default() };
+    let hard = Ecc { strength: Some(102), draws: Draws::Expected, ..Ecc::default() };
+    for (sensing, attempts, rereads) in [(Sensing::Hard, 2, 2), (Sensing::Soft, 3, 6)] {
+        let mut cells = cells(ErrorConfig::new(model, Ecc { sensing, ..hard }));
+        let outcome = cells.read(BLOCK, 0, 4096, 0.0);
+        assert_eq!((outcome.rereads, outcome.correctable), (rereads, sensing == Sensing::Hard));
+        assert_eq!(cells.counters().codewords_checked, 8 * (1 + attempts), "{sensing:?}");
+        assert_eq!(outcome.raw_bit_errors, 8 * 409);
+        assert_eq!(cells.histogram().counts()[ErrorHistogram::OVERFLOW], 8);
+    }
+}
+
+#[test]
 fn rereads_come_as_often_as_the_binomial_says() {
     // Share of pages of 8 codewords that need no re-read: P(binomial(4096, rber) <= 75)^8.
     let mut cells = cells(ErrorConfig::new(calm(), Ecc::default()));
@@ -324,6 +339,7 @@ fn pages_drawn_as_a_whole_fare_like_pages_drawn_by_codeword() {
             cells.age(BLOCK, 0.0, 300);
             let outcome = cells.read(BLOCK, 0, bytes, 0.0);
             rereads[outcome.rereads as usize] += 1;
+            assert_eq!(cells.reads(BLOCK), 301 + outcome.rereads, "every sense disturbs");
         }
         (rereads, cells.counters())
     };
