@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What each crate may use; what those may use is allowed too. `testkit` is for tests only.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("units", &[]),
     ("sim", &["units"]),
     ("nand", &["units", "sim"]),
     ("ftl", &["nand"]),
+    ("ssd", &["ftl"]),
     ("workload", &["units", "sim"]),
     ("theory", &["units"]),
-    ("lab", &["ftl", "workload", "theory"]),
+    ("lab", &["ssd", "workload", "theory"]),
     ("cli", &["lab"]),
     ("testkit", &["lab"]),
 ];

@@ -1,0 +1,191 @@
+//! How long flash takes and in which order it works.
+
+/// Times of flash operations, in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Sensing a page once, by page type: page i of a block has type i modulo the number of types. At least one.
+    pub read_ns: Vec<u64>,
+    /// Programming a page, by page type. At least one.
+    pub program_ns: Vec<u64>,
+    /// Erasing a block.
+    pub erase_ns: u64,
+    /// Rate of a channel; without one transfers take no time.
+    pub channel_bytes_per_second: Option<u64>,
+}
+
+impl Timing {
+    /// Time on the channel for `bytes`, rounded up to whole nanoseconds.
+    pub fn transfer_ns(&self, bytes: u32) -> u64 {
+        // 2^32 bytes times 10^9 stay below 2^62.
+        self.channel_bytes_per_second.map_or(0, |rate| (u64::from(bytes) * 1_000_000_000).div_ceil(rate))
+    }
+
+    pub(crate) fn read_of(&self, page: u32) -> u64 {
+        self.read_ns[page as usize % self.read_ns.len()]
+    }
+
+    pub(crate) fn program_of(&self, page: u32) -> u64 {
+        self.program_ns[page as usize % self.program_ns.len()]
+    }
+}
+
+/// Who is next where several operations wait. Operations that depend on each other keep their order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The one that came first, whoever it works for.
+    #[default]
+    FirstCome,
+    /// Host before garbage collection before scrubbing before wear leveling, at every grant of a die, a channel or a
+    /// processor; what runs is not interrupted (004 §4).
+    Priority,
+}
+
+/// Whether host reads overtake host writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadPriority {
+    /// They do not.
+    #[default]
+    No,
+    /// A host read takes the turn of a host write.
+    Yes,
+}
+
+/// What a waiting host read interrupts. The rest is done when no host read waits on the die any more. What would end
+/// within the overhead is let end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Suspend {
+    /// Nothing.
+    #[default]
+    None,
+    /// Programs.
+    Program,
+    /// Erases.
+    Erase,
+    /// Programs and erases.
+    Both,
+}
+
+/// How garbage collection shares dies with the others. A job is one victim: its relocations and its erase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Collection {
+    /// What comes after a job waits, on the dies that the job reads or erases, until the whole job is done. Jobs have
+    /// the host's class.
+    #[default]
+    Foreground,
+    /// Jobs have a class of their own, but one that has begun on a die is finished there before what came after it.
+    Background,
+    /// Jobs have a class of their own, and anyone gets in between.
+    Preemptible,
+}
+
+/// Whether a die works on several planes at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MultiPlane {
+    /// One operation at a time.
+    #[default]
+    Off,
+    /// Operations of one kind on different planes that follow each other in a die's queue run as one. Transfers stay
+    /// serial.
+    On,
+}
+
+/// Memory of the controller that acknowledges writes before they are programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteCache {
+    /// Capacity. A larger write is admitted when nothing else can leave.
+    pub bytes: u64,
+    /// From admission to acknowledgment.
+    pub latency_ns: u64,
+}
+
+/// Embedded processors that each flash operation passes before its die (004 §4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Processors {
+    /// Operations at a time.
+    pub count: u32,
+    /// Time for each.
+    pub think_ns: u64,
+}
+
+/// How operations are scheduled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchedulerConfig {
+    /// Who is next.
+    pub order: Order,
+    /// Whether host reads overtake host writes.
+    pub read_priority: ReadPriority,
+    /// What a host read interrupts.
+    pub suspend: Suspend,
+    /// From the interruption until the die can read.
+    pub suspend_ns: u64,
+    /// How garbage collection shares dies.
+    pub collection: Collection,
+    /// Whether planes work together.
+    pub multi_plane: MultiPlane,
+    /// Acknowledges writes early.
+    pub write_cache: Option<WriteCache>,
+    /// Processors in front of the dies; without them firmware takes no time.
+    pub processors: Option<Processors>,
+}
+
+/// Why timing or scheduling was refused.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A list of page types is empty.
+    #[error("{0} names no page type; give at least one time")]
+    NoPageType(&'static str),
+    /// A count or rate is zero.
+    #[error("{0} is 0; at least 1 is needed")]
+    Zero(&'static str),
+    /// A time that would overflow the clock.
+    #[error("{name} is {found} ns; at most {max} ns (1,000 s) are allowed", max = TIME_MAX_NS)]
+    TooLong {
+        /// Which.
+        name: &'static str,
+        /// Time given.
+        found: u64,
+    },
+    /// The timeline places every operation when it is submitted.
+    #[error("{name} = {found:?} needs the event scheduler; the timeline places operations in the order they are made")]
+    NeedsEvents {
+        /// Key.
+        name: &'static str,
+        /// Value given.
+        found: &'static str,
+    },
+}
+
+/// Longest time of one operation: re-reads and queues of it stay far below 2^64 ns.
+pub const TIME_MAX_NS: u64 = 1_000_000_000_000;
+
+/// Checks what any scheduler needs.
+pub(crate) fn check(timing: &Timing, config: &SchedulerConfig) -> Result<(), ConfigError> {
+    for (name, times) in [("read", &timing.read_ns), ("program", &timing.program_ns)] {
+        if times.is_empty() {
+            return Err(ConfigError::NoPageType(name));
+        }
+    }
+    let times = [
+        ("read", timing.read_ns.iter().copied().max()),
+        ("program", timing.program_ns.iter().copied().max()),
+        ("erase", Some(timing.erase_ns)),
+        ("suspend-overhead", Some(config.suspend_ns)),
+        ("think-time", config.processors.map(|processors| processors.think_ns)),
+        ("write-cache latency", config.write_cache.map(|cache| cache.latency_ns)),
+    ];
+    for (name, time) in times {
+        if let Some(found) = time.filter(|time| *time > TIME_MAX_NS) {
+            return Err(ConfigError::TooLong { name, found });
+        }
+    }
+    let counts = [
+        ("channel-rate", timing.channel_bytes_per_second),
+        ("processors", config.processors.map(|processors| u64::from(processors.count))),
+        ("write-cache", config.write_cache.map(|cache| cache.bytes)),
+    ];
+    match counts.iter().find(|(_, count)| *count == Some(0)) {
+        Some((name, _)) => Err(ConfigError::Zero(name)),
+        None => Ok(()),
+    }
+}

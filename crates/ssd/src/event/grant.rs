@@ -1,0 +1,278 @@
+//! Who gets processors, dies and channels, and what happens when their work ends.
+
+use wane_nand::Task;
+
+use super::{EventScheduler, Later, Phase};
+use crate::config::{MultiPlane, Suspend};
+use crate::node::{Kind, NOBODY};
+use crate::slab::NONE;
+
+impl EventScheduler {
+    /// Hands out everything that is free. Dies before channels: who gets a die now may want a channel now.
+    #[inline]
+    pub(super) fn grant(&mut self) {
+        if self.station.is_some() {
+            self.grant_processors();
+        }
+        while let Some(die) = self.dirty_dies.pop() {
+            self.dies[die as usize].dirty = false;
+            self.grant_die(die as usize);
+        }
+        while let Some(channel) = self.dirty_channels.pop() {
+            self.channels[channel as usize].dirty = false;
+            self.grant_channel(channel as usize);
+        }
+    }
+
+    fn grant_processors(&mut self) {
+        while let Some(station) = &mut self.station {
+            let id = station.lines.next(&self.nodes, self.config.reads_overtake());
+            if station.free == 0 || id == NONE {
+                return;
+            }
+            station.lines.pop(&self.nodes, id);
+            station.free -= 1;
+            let time = self.now + station.think_ns;
+            self.at_later(time, Later::Thought(id));
+        }
+    }
+
+    /// An operation has passed its processor.
+    pub(super) fn thought(&mut self, id: u32) {
+        if let Some(station) = &mut self.station {
+            station.free += 1;
+        }
+        let node = &mut self.nodes[id];
+        node.think_ns = self.now - node.think_ns;
+        self.line_up_at_die(id);
+    }
+
+    pub(super) fn mark_die(&mut self, die: usize) {
+        if !self.dies[die].dirty {
+            self.dies[die].dirty = true;
+            self.dirty_dies.push(die as u32);
+        }
+    }
+
+    fn mark_channel(&mut self, channel: u32) {
+        if !self.channels[channel as usize].dirty {
+            self.channels[channel as usize].dirty = true;
+            self.dirty_channels.push(channel);
+        }
+    }
+
+    fn grant_die(&mut self, index: usize) {
+        let die = &self.dies[index];
+        match die.phase {
+            Phase::Idle => {}
+            Phase::Array if self.may_suspend(index) => return self.suspend(index),
+            _ => return,
+        }
+        let first = self.next_at_die(index);
+        if first != NONE {
+            self.start(index, first);
+        } else if die.suspended != NONE {
+            self.resume(index);
+        }
+    }
+
+    /// While an operation is suspended only host reads run.
+    fn next_at_die(&self, index: usize) -> u32 {
+        let die = &self.dies[index];
+        if die.suspended == NONE {
+            die.lines.next(&self.nodes, self.config.reads_overtake())
+        } else {
+            die.lines.next_read()
+        }
+    }
+
+    fn start(&mut self, index: usize, first: u32) {
+        let now = self.now;
+        self.dies[index].lines.pop(&self.nodes, first);
+        self.nodes[first].mate = NONE;
+        if self.config.multi_plane == MultiPlane::On {
+            self.join_planes(index, first);
+        }
+        let (kind, holder) = (self.nodes[first].kind, self.nodes[first].task as usize);
+        let array_ns = self.array_of(first);
+        let die = &mut self.dies[index];
+        die.batch = first;
+        let mut id = first;
+        while id != NONE {
+            let node = &mut self.nodes[id];
+            if node.task == Task::Host {
+                die.usage.stop(now, &mut node.waited);
+                // Sensing for a longer mate is waiting behind it.
+                node.waited[holder] += if kind == Kind::Read { array_ns - node.array_ns } else { 0 };
+            }
+            #[cfg(test)]
+            {
+                node.started = now;
+            }
+            id = node.mate;
+        }
+        die.usage.hold(now, holder);
+        if kind == Kind::Program && self.timing.channel_bytes_per_second.is_some() {
+            self.transfer_batch(index, Phase::Loading);
+        } else {
+            die.phase = Phase::Array;
+            die.ends = now + array_ns;
+            self.calendar.set(index, die.ends);
+        }
+        self.begin_jobs(index, first);
+    }
+
+    /// Adds the next in line as long as they are of the same kind and on planes of their own.
+    fn join_planes(&mut self, index: usize, first: u32) {
+        let plane = |this: &Self, id: u32| 1u64 << (this.blocks[this.nodes[id].block as usize].plane % 64);
+        let mut planes = plane(self, first);
+        let mut last = first;
+        loop {
+            let next = self.next_at_die(index);
+            if next == NONE || self.nodes[next].kind != self.nodes[first].kind || planes & plane(self, next) != 0 {
+                return;
+            }
+            self.dies[index].lines.pop(&self.nodes, next);
+            planes |= plane(self, next);
+            self.nodes[next].mate = NONE;
+            self.nodes[last].mate = next;
+            last = next;
+        }
+    }
+
+    /// The longest time of operations that run as one.
+    fn array_of(&self, first: u32) -> u64 {
+        let (mut id, mut longest) = (first, 0);
+        while id != NONE {
+            longest = longest.max(self.nodes[id].array_ns);
+            id = self.nodes[id].mate;
+        }
+        longest
+    }
+
+    /// The die is held until the channel has moved every page of the batch.
+    fn transfer_batch(&mut self, index: usize, phase: Phase) {
+        let die = &mut self.dies[index];
+        die.phase = phase;
+        let channel = &mut self.channels[die.channel as usize];
+        let mut id = die.batch;
+        while id != NONE {
+            die.left += 1;
+            let node = &mut self.nodes[id];
+            node.entered = self.now;
+            if node.task == Task::Host {
+                channel.usage.start(self.now, &mut node.waited);
+            }
+            let mate = node.mate;
+            channel.lines.push(&mut self.nodes, id);
+            id = mate;
+        }
+        let channel = die.channel;
+        self.mark_channel(channel);
+    }
+
+    fn grant_channel(&mut self, index: usize) {
+        let channel = &mut self.channels[index];
+        if channel.current != NONE {
+            return;
+        }
+        let id = channel.lines.next(&self.nodes, self.config.reads_overtake());
+        if id == NONE {
+            return;
+        }
+        channel.lines.pop(&self.nodes, id);
+        channel.current = id;
+        let node = &mut self.nodes[id];
+        if node.task == Task::Host {
+            channel.usage.stop(self.now, &mut node.waited);
+        }
+        channel.usage.hold(self.now, node.task as usize);
+        self.calendar.set(self.dies.len() + index, self.now + node.transfer_ns);
+    }
+
+    pub(super) fn transfer_ends(&mut self, index: usize) {
+        let channel = &mut self.channels[index];
+        channel.usage.hold(self.now, NOBODY);
+        let id = std::mem::replace(&mut channel.current, NONE);
+        if !channel.lines.is_empty() {
+            self.mark_channel(index as u32);
+        }
+        let die_index = self.nodes[id].die as usize;
+        let kind = self.nodes[id].kind;
+        let die = &mut self.dies[die_index];
+        die.left -= 1;
+        if kind == Kind::Program {
+            if die.left == 0 {
+                self.program_batch(die_index);
+            }
+            return;
+        }
+        if die.left == 0 {
+            self.free_die(die_index);
+        }
+        self.complete(id);
+    }
+
+    fn program_batch(&mut self, index: usize) {
+        let array_ns = self.array_of(self.dies[index].batch);
+        let die = &mut self.dies[index];
+        die.phase = Phase::Array;
+        die.ends = self.now + array_ns;
+        self.calendar.set(index, die.ends);
+        if die.lines.has_reads() {
+            self.mark_die(index);
+        }
+    }
+
+    pub(super) fn die_ends(&mut self, index: usize) {
+        let die = &self.dies[index];
+        if die.phase == Phase::Suspending {
+            return self.free_die(index);
+        }
+        let mut id = die.batch;
+        if self.nodes[id].kind == Kind::Read && self.timing.channel_bytes_per_second.is_some() {
+            return self.transfer_batch(index, Phase::Unloading);
+        }
+        self.free_die(index);
+        while id != NONE {
+            let mate = self.nodes[id].mate;
+            self.complete(id);
+            id = mate;
+        }
+    }
+
+    fn free_die(&mut self, index: usize) {
+        let die = &mut self.dies[index];
+        die.phase = Phase::Idle;
+        die.usage.hold(self.now, NOBODY);
+        if !die.lines.is_empty() || die.suspended != NONE {
+            self.mark_die(index);
+        }
+    }
+
+    fn may_suspend(&self, index: usize) -> bool {
+        let die = &self.dies[index];
+        let kinds = matches!(
+            (self.config.suspend, self.nodes[die.batch].kind),
+            (Suspend::Program | Suspend::Both, Kind::Program) | (Suspend::Erase | Suspend::Both, Kind::Erase)
+        );
+        kinds && die.lines.has_reads() && die.ends - self.now > self.config.suspend_ns
+    }
+
+    fn suspend(&mut self, index: usize) {
+        let die = &mut self.dies[index];
+        die.suspended = die.batch;
+        die.remaining = die.ends - self.now;
+        die.phase = Phase::Suspending;
+        self.calendar.set(index, self.now + self.config.suspend_ns);
+    }
+
+    fn resume(&mut self, index: usize) {
+        let die = &mut self.dies[index];
+        die.batch = std::mem::replace(&mut die.suspended, NONE);
+        die.phase = Phase::Array;
+        die.ends = self.now + die.remaining;
+        die.usage.hold(self.now, self.nodes[die.batch].task as usize);
+        self.calendar.set(index, die.ends);
+    }
+}

@@ -1,0 +1,474 @@
+//! The event scheduler: operations wait for what they depend on, stand in line at processors, dies and channels, and
+//! are granted these by class or by the order of coming.
+//!
+//! A read senses while its die is busy and then moves its data over the channel with the die held. A program moves its
+//! data first. A die runs one operation at a time and a channel one transfer; dies of a channel sense in parallel. At
+//! each instant everything that ends is dealt with before anything is granted, and ties go by the place in the history
+//! of the drive, so that no order of bookkeeping shows.
+//!
+//! It never stalls. Whatever an operation waits for outside the lines has a lower sequence number: dependencies point
+//! back in history; a collection holds back only what was submitted after its last operation; a write waits in the cache
+//! for the programs of earlier ones. So the unfinished operation of the lowest number waits for nothing but its turn,
+//! and turns come, for lines are finite and every operation that runs ends.
+
+mod cache;
+mod collection;
+mod completion;
+mod entry;
+mod grant;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use wane_nand::{FlashOp, Task};
+use wane_units::{BlockId, Geometry};
+
+use crate::calendar::{Calendar, NEVER};
+use crate::command::{Breakdown, Command, CommandKind, Completion};
+use crate::config::{Collection, ConfigError, Order, ReadPriority, SchedulerConfig, Timing, check};
+use crate::node::{CLASSES, Lines, Node, Usage};
+use crate::scheduler::Utilization;
+use crate::slab::{NONE, Slab};
+use cache::{Cache, Flush};
+use collection::Job;
+
+/// Places operations on dies and channels by events. See the head of this file.
+#[derive(Clone, Debug)]
+pub struct EventScheduler {
+    timing: Timing,
+    config: SchedulerConfig,
+    /// Line by task, reads first.
+    ranks: [[u8; 2]; CLASSES],
+    now: u64,
+    sequence: u64,
+    submitted: u64,
+    operations: u64,
+    buffered_reads: u64,
+    outstanding: u64,
+    outstanding_time: u128,
+    outstanding_since: u64,
+    nodes: Slab<Node>,
+    commands: Slab<Entry>,
+    groups: Slab<Group>,
+    epochs: Slab<Epoch>,
+    recoveries: Slab<Recovery>,
+    jobs: Slab<Job>,
+    blocks: Vec<Block>,
+    dies: Vec<Die>,
+    channels: Vec<Channel>,
+    /// Ends of the dies' array operations, then of the channels' transfers.
+    calendar: Calendar,
+    /// What happens outside dies and channels.
+    later: BinaryHeap<Reverse<(u64, u64, Later)>>,
+    later_made: u64,
+    station: Option<Station>,
+    cache: Option<Cache>,
+    flush: Flush,
+    dirty_dies: Vec<u32>,
+    dirty_channels: Vec<u32>,
+    scratch: Vec<u32>,
+    /// Done, by time and then by submission, with the number of the submission.
+    done: VecDeque<(u64, Completion)>,
+    /// The last read that was not for recovery, if it is not done.
+    last_read: u32,
+    /// Epoch of each task that is still filling.
+    filling: [u32; CLASSES],
+    /// Collection that the present list is in.
+    open_job: u32,
+    /// The last transfer time, for most transfers are alike.
+    transfer: (u32, u64),
+    #[cfg(test)]
+    pub(crate) log: Vec<tests::Logged>,
+}
+
+/// A host command that is not done, or whose operations are not.
+#[derive(Clone, Debug)]
+struct Entry {
+    command: Command,
+    submitted_at: u64,
+    number: u64,
+    /// Host operations to come, and the flush it waits for.
+    left: u32,
+    /// Host programs to come.
+    programs: u32,
+    /// Bytes that its programs will free in the cache.
+    cached: u64,
+    /// Programs that wait for admission to the cache.
+    admission: u32,
+    done: bool,
+}
+
+/// What time needs to know of a block.
+#[derive(Clone, Debug)]
+struct Block {
+    die: u32,
+    plane: u32,
+    /// Last program or erase that is not done.
+    last: u32,
+    /// Pages programmed in the world of state.
+    issued: u32,
+    /// Programs that are not done: the block's programs end in order, so these are its last ones.
+    pending: u32,
+    /// Reads that an erase must wait for.
+    reads: u32,
+    /// Erase that waits for them.
+    eraser: u32,
+    /// Relocation reads that the next program waits for.
+    group: u32,
+}
+
+/// Relocation reads into one page.
+#[derive(Clone, Debug)]
+struct Group {
+    pending: u32,
+    program: u32,
+    block: u32,
+}
+
+/// Relocations up to the erases that they allow.
+#[derive(Clone, Debug)]
+struct Epoch {
+    pending: u32,
+    erasing: bool,
+    waiters: u32,
+}
+
+/// A read that failed and what it had cost when it did.
+#[derive(Clone, Debug)]
+struct Recovery {
+    failed: Breakdown,
+    at: u64,
+    left: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    /// Data of programs are on their way in.
+    Loading,
+    /// Sensing, programming or erasing.
+    Array,
+    /// An operation is being interrupted.
+    Suspending,
+    /// Data of reads are on their way out.
+    Unloading,
+}
+
+#[derive(Clone, Debug)]
+struct Die {
+    channel: u32,
+    phase: Phase,
+    dirty: bool,
+    /// First operation that runs, its mates behind it.
+    batch: u32,
+    /// Transfers of it to come.
+    left: u32,
+    ends: u64,
+    /// First operation that was interrupted.
+    suspended: u32,
+    /// What is left of it.
+    remaining: u64,
+    usage: Usage,
+    lines: Lines,
+    /// Operations beyond this sequence number wait for a collection that has begun.
+    gate: u64,
+    begun: Vec<u32>,
+    /// Foreground collections that later operations wait for, in order, and how many have gone.
+    jobs: VecDeque<u32>,
+    jobs_gone: u64,
+    /// Operations that a collection holds back, in order.
+    held: VecDeque<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Channel {
+    current: u32,
+    dirty: bool,
+    usage: Usage,
+    lines: Lines,
+}
+
+#[derive(Clone, Debug)]
+struct Station {
+    free: u32,
+    think_ns: u64,
+    lines: Lines,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Later {
+    Thought(u32),
+    Buffered(u32),
+    Acknowledged(u32),
+}
+
+impl EventScheduler {
+    /// A scheduler for flash of this shape.
+    ///
+    /// # Errors
+    /// A time or count is out of range.
+    pub fn new(geometry: &Geometry, timing: Timing, config: SchedulerConfig) -> Result<Self, ConfigError> {
+        check(&timing, &config)?;
+        let dies = (0..geometry.dies()).map(|die| Die::new(die % geometry.channels())).collect::<Vec<_>>();
+        let blocks = (0..geometry.blocks()).map(|block| Block::new(geometry, BlockId(block))).collect();
+        let slots = dies.len() + geometry.channels() as usize;
+        let channel = Channel { current: NONE, dirty: false, usage: Usage::new(), lines: Lines::new() };
+        Ok(Self {
+            ranks: ranks(&config),
+            now: 0,
+            sequence: 0,
+            submitted: 0,
+            operations: 0,
+            buffered_reads: 0,
+            outstanding: 0,
+            outstanding_time: 0,
+            outstanding_since: 0,
+            nodes: Slab::new(),
+            commands: Slab::new(),
+            groups: Slab::new(),
+            epochs: Slab::new(),
+            recoveries: Slab::new(),
+            jobs: Slab::new(),
+            blocks,
+            dies,
+            channels: vec![channel; geometry.channels() as usize],
+            calendar: Calendar::new(slots),
+            later: BinaryHeap::new(),
+            later_made: 0,
+            station: config.processors.map(|processors| Station {
+                free: processors.count,
+                think_ns: processors.think_ns,
+                lines: Lines::new(),
+            }),
+            cache: config.write_cache.map(Cache::new),
+            flush: Flush::new(),
+            dirty_dies: Vec::new(),
+            dirty_channels: Vec::new(),
+            scratch: Vec::new(),
+            done: VecDeque::new(),
+            last_read: NONE,
+            filling: [NONE; CLASSES],
+            open_job: NONE,
+            transfer: (0, 0),
+            timing,
+            config,
+            #[cfg(test)]
+            log: Vec::new(),
+        })
+    }
+
+    /// Takes a command and the flash operations that state made of it. Calls come in the order of `at`, which is no
+    /// earlier than the last completion handed out.
+    pub fn submit(&mut self, at: u64, command: Command, ops: &[FlashOp]) {
+        assert!(at >= self.now, "a command is submitted at {at} ns, before {} ns", self.now);
+        self.run(at);
+        self.now = at;
+        self.count_outstanding();
+        self.outstanding += 1;
+        let number = self.submitted;
+        self.submitted += 1;
+        let entry = self.commands.insert(Entry {
+            command,
+            submitted_at: at,
+            number,
+            left: 0,
+            programs: 0,
+            cached: 0,
+            admission: NONE,
+            done: false,
+        });
+        for op in ops {
+            self.add(entry, op);
+        }
+        self.close_job();
+        match command.kind {
+            CommandKind::Trim => self.finish(entry, Breakdown::default()),
+            CommandKind::Flush => self.submit_flush(entry),
+            CommandKind::Read | CommandKind::Write => self.submit_data(entry),
+        }
+        self.grant();
+    }
+
+    /// The next command that is done at or before `until`, in the order of time, ties in the order of submission. Runs
+    /// the drive up to `until` if there is none.
+    pub fn next_completion(&mut self, until: u64) -> Option<Completion> {
+        loop {
+            let next = self.next_event();
+            // Nothing that is still to happen at that instant may come before it.
+            if let Some((_, completion)) = self.done.front()
+                && completion.at < next
+            {
+                if completion.at > until {
+                    return None;
+                }
+                return self.done.pop_front().map(|(_, completion)| completion);
+            }
+            if next > until {
+                return None;
+            }
+            if next == NEVER {
+                return None;
+            }
+            self.step(next);
+        }
+    }
+
+    /// Time of the last event or submission, ns.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Commands that are not done.
+    pub fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// The integral of the commands that were not done over the time so far, in ns: by Little's law the sum of all
+    /// latencies once every command is done.
+    pub fn outstanding_time_ns(&self) -> u128 {
+        self.outstanding_time + u128::from(self.outstanding) * u128::from(self.now - self.outstanding_since)
+    }
+
+    /// Flash operations executed.
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// Flash operations that are not done, those served from the buffer among them.
+    pub fn operations_pending(&self) -> u64 {
+        self.nodes.live() as u64
+    }
+
+    /// Reads served from the controller's buffer.
+    pub fn buffered_reads(&self) -> u64 {
+        self.buffered_reads
+    }
+
+    /// For how long dies and channels were held so far, and for whom.
+    pub fn utilization(&self) -> Utilization {
+        Utilization::of(
+            self.now,
+            self.dies.iter().map(|die| &die.usage),
+            self.channels.iter().map(|channel| &channel.usage),
+        )
+    }
+
+    /// Records that were ever alive at once: what memory grows with.
+    pub fn slots(&self) -> usize {
+        self.nodes.slots()
+            + self.commands.slots()
+            + self.groups.slots()
+            + self.epochs.slots()
+            + self.recoveries.slots()
+            + self.jobs.slots()
+    }
+
+    fn count_outstanding(&mut self) {
+        self.outstanding_time = self.outstanding_time_ns();
+        self.outstanding_since = self.now;
+    }
+
+    #[inline]
+    fn next_event(&self) -> u64 {
+        let later = self.later.peek().map_or(NEVER, |Reverse((time, ..))| *time);
+        self.calendar.earliest().min(later)
+    }
+
+    fn run(&mut self, until: u64) {
+        loop {
+            let next = self.next_event();
+            if next > until || next == NEVER {
+                return;
+            }
+            self.step(next);
+        }
+    }
+
+    /// Everything that ends at `now`, then the grants.
+    fn step(&mut self, now: u64) {
+        self.now = now;
+        while self.calendar.earliest() == now {
+            let slot = self.calendar.first(now);
+            self.calendar.set(slot, NEVER);
+            match slot.checked_sub(self.dies.len()) {
+                None => self.die_ends(slot),
+                Some(channel) => self.transfer_ends(channel),
+            }
+        }
+        while let Some(Reverse((time, _, event))) = self.later.peek()
+            && *time == now
+        {
+            let event = *event;
+            self.later.pop();
+            match event {
+                Later::Thought(id) => self.thought(id),
+                Later::Buffered(id) => self.complete(id),
+                Later::Acknowledged(command) => self.acknowledge(command),
+            }
+        }
+        self.grant();
+    }
+
+    fn at_later(&mut self, time: u64, event: Later) {
+        self.later.push(Reverse((time, self.later_made, event)));
+        self.later_made += 1;
+    }
+}
+
+impl Die {
+    fn new(channel: u32) -> Self {
+        Self {
+            channel,
+            phase: Phase::Idle,
+            dirty: false,
+            batch: NONE,
+            left: 0,
+            ends: 0,
+            suspended: NONE,
+            remaining: 0,
+            usage: Usage::new(),
+            lines: Lines::new(),
+            gate: u64::MAX,
+            begun: Vec::new(),
+            jobs: VecDeque::new(),
+            jobs_gone: 0,
+            held: VecDeque::new(),
+        }
+    }
+}
+
+impl Block {
+    fn new(geometry: &Geometry, block: BlockId) -> Self {
+        Self {
+            die: geometry.die_of(block).0,
+            plane: geometry.plane_of(block).0,
+            last: NONE,
+            issued: 0,
+            pending: 0,
+            reads: 0,
+            eraser: NONE,
+            group: NONE,
+        }
+    }
+}
+
+/// The line of each class, for reads and for the rest. Host reads have a line of their own, for they may overtake or
+/// suspend.
+fn ranks(config: &SchedulerConfig) -> [[u8; 2]; CLASSES] {
+    Task::ALL.map(|task| match (task, config.order) {
+        (Task::Host, _) => [0, 1],
+        (_, Order::FirstCome) => [1, 1],
+        (Task::GarbageCollection, _) if config.collection == Collection::Foreground => [1, 1],
+        (Task::GarbageCollection, _) => [2, 2],
+        (Task::Scrub, _) => [3, 3],
+        (Task::WearLeveling, _) => [4, 4],
+    })
+}
+
+impl SchedulerConfig {
+    fn reads_overtake(&self) -> bool {
+        self.read_priority == ReadPriority::Yes
+    }
+}

@@ -1,0 +1,218 @@
+//! Latencies as numbers: percentiles from a high-dynamic-range histogram, exact sums, and what the time went to.
+
+use hdrhistogram::Histogram as Buckets;
+
+use crate::command::{Breakdown, CommandKind, Completion};
+
+/// Percentiles that reports give.
+pub const PERCENTILES: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+
+/// Latencies of one kind of command. Buckets are three significant digits wide; count, sum and extremes are exact.
+#[derive(Clone, Debug)]
+pub struct Histogram {
+    buckets: Buckets<u64>,
+    sum_ns: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Histogram {
+    /// An empty one.
+    pub fn new() -> Self {
+        let buckets = Buckets::new(3).expect("three digits are allowed");
+        Self { buckets, sum_ns: 0, min_ns: u64::MAX, max_ns: 0 }
+    }
+
+    /// Counts one latency.
+    pub fn record(&mut self, latency_ns: u64) {
+        self.buckets.record(latency_ns).expect("it grows to any u64");
+        self.sum_ns += u128::from(latency_ns);
+        self.min_ns = self.min_ns.min(latency_ns);
+        self.max_ns = self.max_ns.max(latency_ns);
+    }
+
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.buckets.len()
+    }
+
+    /// Their sum, exact.
+    pub fn sum_ns(&self) -> u128 {
+        self.sum_ns
+    }
+
+    /// Their mean, exact up to the division; 0 without any.
+    pub fn mean_ns(&self) -> f64 {
+        if self.count() == 0 { 0.0 } else { self.sum_ns as f64 / self.count() as f64 }
+    }
+
+    /// The shortest; 0 without any.
+    pub fn min_ns(&self) -> u64 {
+        if self.count() == 0 { 0 } else { self.min_ns }
+    }
+
+    /// The longest; 0 without any.
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns
+    }
+
+    /// The latency that `percent` of them do not exceed, within 0.1 % and never above the longest; 0 without any.
+    pub fn percentile_ns(&self, percent: f64) -> u64 {
+        if self.count() == 0 {
+            return 0;
+        }
+        self.buckets.value_at_quantile(percent / 100.0).clamp(self.min_ns, self.max_ns)
+    }
+
+    /// The cumulative distribution: each latency with the share that does not exceed it.
+    pub fn points(&self) -> Vec<(u64, f64)> {
+        let (mut seen, count) = (0, self.count() as f64);
+        let point = |value: hdrhistogram::iterators::IterationValue<u64>| {
+            seen += value.count_since_last_iteration();
+            (value.value_iterated_to().min(self.max_ns), seen as f64 / count)
+        };
+        self.buckets.iter_recorded().map(point).collect()
+    }
+
+    /// Adds another one's latencies.
+    pub fn merge(&mut self, other: &Self) {
+        self.buckets.add(&other.buckets).expect("it grows to what the other one holds");
+        self.sum_ns += other.sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+/// Breakdowns added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BreakdownSum {
+    /// Sums of [`Breakdown::parts`], in that order, ns.
+    pub sums_ns: [u128; 12],
+}
+
+impl BreakdownSum {
+    /// Adds one command's.
+    pub fn add(&mut self, breakdown: &Breakdown) {
+        for (sum, (_, part)) in self.sums_ns.iter_mut().zip(breakdown.parts()) {
+            *sum += u128::from(part);
+        }
+    }
+
+    /// Adds another sum.
+    pub fn merge(&mut self, other: &Self) {
+        for (sum, more) in self.sums_ns.iter_mut().zip(other.sums_ns) {
+            *sum += more;
+        }
+    }
+
+    /// The sums with their names.
+    pub fn parts(&self) -> [(&'static str, u128); 12] {
+        let names = Breakdown::default().parts();
+        std::array::from_fn(|part| (names[part].0, self.sums_ns[part]))
+    }
+}
+
+/// What the host saw: reads and writes, with what their time went to.
+#[derive(Clone, Debug, Default)]
+pub struct Latencies {
+    /// Of reads.
+    pub reads: Histogram,
+    /// Of writes.
+    pub writes: Histogram,
+    /// What reads waited for.
+    pub read_breakdown: BreakdownSum,
+    /// What writes waited for.
+    pub write_breakdown: BreakdownSum,
+    /// Bytes read.
+    pub bytes_read: u64,
+    /// Bytes written.
+    pub bytes_written: u64,
+}
+
+impl Latencies {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts a command. Trims and flushes are left out.
+    pub fn record(&mut self, completion: &Completion) {
+        match completion.kind {
+            CommandKind::Read => {
+                self.reads.record(completion.latency_ns());
+                self.read_breakdown.add(&completion.breakdown);
+                self.bytes_read += completion.bytes;
+            }
+            CommandKind::Write => {
+                self.writes.record(completion.latency_ns());
+                self.write_breakdown.add(&completion.breakdown);
+                self.bytes_written += completion.bytes;
+            }
+            CommandKind::Trim | CommandKind::Flush => {}
+        }
+    }
+
+    /// Adds another one's commands.
+    pub fn merge(&mut self, other: &Self) {
+        self.reads.merge(&other.reads);
+        self.writes.merge(&other.writes);
+        self.read_breakdown.merge(&other.read_breakdown);
+        self.write_breakdown.merge(&other.write_breakdown);
+        self.bytes_read += other.bytes_read;
+        self.bytes_written += other.bytes_written;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_within_a_thousandth_and_sums_exact() {
+        let mut stream = wane_sim::Streams::new(11).stream("latency");
+        let (mut whole, mut parts) = (Histogram::new(), [Histogram::new(), Histogram::new()]);
+        let mut plain: Vec<u64> = Vec::new();
+        for index in 0..50_000usize {
+            let digits = 10 + stream.below(25);
+            let latency = 1000 + stream.below(1 << digits);
+            whole.record(latency);
+            parts[index % 2].record(latency);
+            plain.push(latency);
+        }
+        plain.sort_unstable();
+        let [mut merged, other] = parts;
+        merged.merge(&other);
+        for histogram in [&whole, &merged] {
+            assert_eq!(histogram.sum_ns(), plain.iter().map(|value| u128::from(*value)).sum());
+            assert_eq!((histogram.count(), histogram.max_ns()), (50_000, plain[49_999]));
+            assert_eq!(histogram.min_ns(), plain[0]);
+            for percent in PERCENTILES {
+                let rank = (percent / 100.0 * 50_000.0).ceil() as usize - 1;
+                let (found, want) = (histogram.percentile_ns(percent) as f64, plain[rank] as f64);
+                assert!((found / want - 1.0).abs() <= 1e-3, "p{percent}: {found} for {want}");
+            }
+        }
+    }
+
+    #[test]
+    fn points_rise_to_one() {
+        let mut histogram = Histogram::new();
+        for latency in [10, 10, 20, 5000] {
+            histogram.record(latency);
+        }
+        assert_eq!(histogram.points(), [(10, 0.5), (20, 0.75), (5000, 1.0)]);
+    }
+
+    #[test]
+    fn nothing_recorded_reads_as_zero() {
+        let empty = Histogram::new();
+        assert_eq!((empty.mean_ns(), empty.percentile_ns(99.0), empty.min_ns(), empty.max_ns()), (0.0, 0, 0, 0));
+        assert!(empty.points().is_empty());
+    }
+}

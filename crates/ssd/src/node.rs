@@ -1,0 +1,237 @@
+//! One flash operation on its way, the lines it stands in, and the meter of what it stands behind.
+
+use wane_nand::Task;
+
+use crate::slab::{NONE, Slab};
+
+/// Classes that waiting is told by: [`Task`]'s.
+pub(crate) const CLASSES: usize = 4;
+
+/// Index of "nobody" behind the classes.
+pub(crate) const NOBODY: usize = CLASSES;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Program,
+    Erase,
+    /// Served from the controller's buffer: takes its transfer time and no resource.
+    Buffered,
+}
+
+/// When the next program or erase of the same block may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Follow {
+    /// As soon as this one stands in line, for the line keeps the order.
+    Entered,
+    /// When this one is done.
+    Done,
+}
+
+/// A flash operation that is not done.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    /// Place in the history of the drive.
+    pub(crate) sequence: u64,
+    /// When it came to the line it stands in; in a collection's hold, how many collections it waits for.
+    pub(crate) entered: u64,
+    /// Time of the array: sensing with re-reads, programming or erasing.
+    pub(crate) array_ns: u64,
+    /// Of it, sensing again.
+    pub(crate) rereads_ns: u64,
+    pub(crate) transfer_ns: u64,
+    /// Time at the processors; its start while it is there.
+    pub(crate) think_ns: u64,
+    /// Waiting by who held the resource.
+    pub(crate) waited: [u64; CLASSES],
+    pub(crate) block: u32,
+    pub(crate) bytes: u32,
+    pub(crate) die: u32,
+    pub(crate) command: u32,
+    /// Next in its line.
+    pub(crate) next: u32,
+    /// Next of the same array operation; before that, of those who wait for the same event.
+    pub(crate) mate: u32,
+    /// What it still waits for before it stands in line.
+    pub(crate) waits: u32,
+    /// Next program or erase of its block.
+    pub(crate) follower: u32,
+    /// Relocation reads that one program waits for.
+    pub(crate) group: u32,
+    /// Relocations that one erase waits for.
+    pub(crate) epoch: u32,
+    /// Collection that it belongs to.
+    pub(crate) job: u32,
+    /// Recovery reads that wait for it.
+    pub(crate) recoveries: u32,
+    /// What its recovery has cost so far.
+    pub(crate) recovery: u32,
+    /// Programs are counted by the flush that waits for them.
+    pub(crate) flush: u32,
+    pub(crate) kind: Kind,
+    pub(crate) task: Task,
+    /// Line of its class.
+    pub(crate) rank: u8,
+    pub(crate) follow: Follow,
+    /// Whether the block counts it among the reads that its erase waits for.
+    pub(crate) counted: bool,
+    #[cfg(test)]
+    pub(crate) page: u32,
+    #[cfg(test)]
+    pub(crate) started: u64,
+}
+
+/// Lines of a resource, one a rank.
+pub(crate) const RANKS: usize = 5;
+/// Line of host reads.
+pub(crate) const READS: u8 = 0;
+
+/// Who waits for a resource, in the order of coming, ties by sequence.
+#[derive(Clone, Debug)]
+pub(crate) struct Lines {
+    heads: [u32; RANKS],
+    tails: [u32; RANKS],
+    /// Bit of each line that is not empty.
+    occupied: u8,
+}
+
+impl Lines {
+    pub(crate) const fn new() -> Self {
+        Self { heads: [NONE; RANKS], tails: [NONE; RANKS], occupied: 0 }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.occupied == 0
+    }
+
+    pub(crate) fn has_reads(&self) -> bool {
+        self.occupied & 1 << READS != 0
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, nodes: &mut Slab<Node>, id: u32) {
+        let rank = nodes[id].rank as usize;
+        nodes[id].next = NONE;
+        if self.occupied & 1 << rank == 0 {
+            self.occupied |= 1 << rank;
+            self.heads[rank] = id;
+            self.tails[rank] = id;
+        } else if came_before(&nodes[self.tails[rank]], &nodes[id]) {
+            nodes[self.tails[rank]].next = id;
+            self.tails[rank] = id;
+        } else {
+            self.insert(nodes, rank, id);
+        }
+    }
+
+    /// Into the middle: ties in time, and returns from a collection's hold.
+    #[cold]
+    fn insert(&mut self, nodes: &mut Slab<Node>, rank: usize, id: u32) {
+        let (mut before, mut after) = (NONE, self.heads[rank]);
+        while came_before(&nodes[after], &nodes[id]) {
+            (before, after) = (after, nodes[after].next);
+        }
+        nodes[id].next = after;
+        match before {
+            NONE => self.heads[rank] = id,
+            before => nodes[before].next = id,
+        }
+    }
+
+    /// Who is next, by the order of the lines. Of the host's two lines the earlier head goes first, unless reads
+    /// overtake writes.
+    #[inline]
+    pub(crate) fn next(&self, nodes: &Slab<Node>, reads_overtake: bool) -> u32 {
+        if self.occupied & 3 == 3 {
+            let (read, other) = (self.heads[0], self.heads[1]);
+            let overtakes = reads_overtake && nodes[other].task == Task::Host;
+            return if overtakes || came_before(&nodes[read], &nodes[other]) { read } else { other };
+        }
+        if self.occupied == 0 { NONE } else { self.heads[self.occupied.trailing_zeros() as usize] }
+    }
+
+    /// The first host read.
+    pub(crate) fn next_read(&self) -> u32 {
+        self.heads[READS as usize]
+    }
+
+    /// Takes the head of a line away.
+    #[inline]
+    pub(crate) fn pop(&mut self, nodes: &Slab<Node>, head: u32) {
+        let rank = nodes[head].rank as usize;
+        debug_assert_eq!(self.heads[rank], head, "only heads leave");
+        self.heads[rank] = nodes[head].next;
+        if self.heads[rank] == NONE {
+            self.occupied &= !(1 << rank);
+        }
+    }
+
+    /// Empties all lines into `out`.
+    pub(crate) fn drain(&mut self, nodes: &Slab<Node>, out: &mut Vec<u32>) {
+        for head in self.heads {
+            let mut id = head;
+            while id != NONE {
+                out.push(id);
+                id = nodes[id].next;
+            }
+        }
+        *self = Self::new();
+    }
+}
+
+#[inline(always)]
+fn came_before(one: &Node, other: &Node) -> bool {
+    (one.entered, one.sequence) < (other.entered, other.sequence)
+}
+
+/// Who holds a resource, and for how long each class has held it so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Usage {
+    pub(crate) busy: [u64; CLASSES + 1],
+    since: u64,
+    holder: usize,
+}
+
+impl Usage {
+    pub(crate) const fn new() -> Self {
+        Self { busy: [0; CLASSES + 1], since: 0, holder: NOBODY }
+    }
+
+    #[inline]
+    pub(crate) fn touch(&mut self, now: u64) {
+        self.busy[self.holder] += now - self.since;
+        self.since = now;
+    }
+
+    #[inline]
+    pub(crate) fn hold(&mut self, now: u64, holder: usize) {
+        self.touch(now);
+        self.holder = holder;
+    }
+
+    /// Starts the clock of who waits: the differences to [`Usage::stop`] are what it waited behind.
+    #[inline]
+    pub(crate) fn start(&mut self, now: u64, waited: &mut [u64; CLASSES]) {
+        self.touch(now);
+        for (waited, busy) in waited.iter_mut().zip(&self.busy) {
+            *waited = waited.wrapping_sub(*busy);
+        }
+    }
+
+    /// Stops it.
+    #[inline]
+    pub(crate) fn stop(&mut self, now: u64, waited: &mut [u64; CLASSES]) {
+        self.touch(now);
+        for (waited, busy) in waited.iter_mut().zip(&self.busy) {
+            *waited = waited.wrapping_add(*busy);
+        }
+    }
+
+    /// Time held by each class until `now`, or until the last change if that is later.
+    pub(crate) fn held_at(&self, now: u64) -> [u64; CLASSES] {
+        std::array::from_fn(|class| {
+            let running = if class == self.holder { now.saturating_sub(self.since) } else { 0 };
+            self.busy[class] + running
+        })
+    }
+}

@@ -1,0 +1,65 @@
+//! Records with stable numbers: a freed slot is used again, so that memory follows what is outstanding, not what has passed.
+
+use std::ops::{Index, IndexMut};
+
+/// No record.
+pub(crate) const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Slab<T> {
+    items: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Slab<T> {
+    pub(crate) const fn new() -> Self {
+        Self { items: Vec::new(), free: Vec::new() }
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, item: T) -> u32 {
+        if let Some(id) = self.free.pop() {
+            self.items[id as usize] = item;
+            return id;
+        }
+        self.items.push(item);
+        self.items.len() as u32 - 1
+    }
+
+    /// A freed slot with what it last held, if there is one.
+    pub(crate) fn reuse(&mut self) -> Option<u32> {
+        self.free.pop()
+    }
+
+    /// Gives a slot back. Its contents stay until the slot is used again.
+    #[inline]
+    pub(crate) fn release(&mut self, id: u32) {
+        self.free.push(id);
+    }
+
+    /// Slots in use.
+    pub(crate) fn live(&self) -> usize {
+        self.items.len() - self.free.len()
+    }
+
+    /// Slots ever used at once.
+    pub(crate) fn slots(&self) -> usize {
+        self.items.len()
+    }
+}
+
+impl<T> Index<u32> for Slab<T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, id: u32) -> &T {
+        &self.items[id as usize]
+    }
+}
+
+impl<T> IndexMut<u32> for Slab<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: u32) -> &mut T {
+        &mut self.items[id as usize]
+    }
+}

@@ -1,0 +1,312 @@
+//! Finding the time of one operation.
+
+use super::{Breakdown, FlashOp, OpKind, Purpose, Task, Timeline, VecDeque};
+use crate::node::{CLASSES, Usage};
+use crate::slab::NONE;
+
+/// Gaps that a channel remembers; the earliest is forgotten first.
+const GAPS: usize = 8;
+
+#[derive(Clone, Debug)]
+pub(super) struct Die {
+    pub(super) channel: u32,
+    pub(super) busy_until: u64,
+    pub(super) usage: Usage,
+    /// Operations that are not done, in order.
+    pub(super) pending: VecDeque<Placed>,
+    /// Time of the operations that are done, by class.
+    done: [u64; CLASSES],
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placed {
+    start: u64,
+    end: u64,
+    task: Task,
+    /// Block whose program this is.
+    block: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Channel {
+    busy_until: u64,
+    /// Free times before that, in order, each with its end.
+    gaps: [(u64, u64); GAPS],
+    count: usize,
+    holder: Task,
+    pub(super) usage: Usage,
+}
+
+impl Die {
+    pub(super) fn new(channel: u32) -> Self {
+        let (pending, done) = (VecDeque::new(), [0; CLASSES]);
+        Self { channel, busy_until: 0, usage: Usage::new(), pending, done }
+    }
+
+    /// What waiting from `at` until everything placed is done means, by class. Idle time between is nobody's.
+    fn waiting(&self, at: u64) -> [u64; CLASSES] {
+        let mut waiting = self.usage.held_at(0);
+        for (waiting, done) in waiting.iter_mut().zip(&self.done) {
+            *waiting -= done;
+        }
+        if let Some(running) = self.pending.front() {
+            waiting[running.task as usize] -= at.saturating_sub(running.start);
+        }
+        waiting
+    }
+}
+
+impl Channel {
+    pub(super) const fn new() -> Self {
+        Self { busy_until: 0, gaps: [(0, 0); GAPS], count: 0, holder: Task::Host, usage: Usage::new() }
+    }
+
+    /// The earliest time from `from` on at which `length` fits, of the gaps that are remembered; takes it. Nothing will
+    /// be asked for before `now` any more.
+    fn take(&mut self, now: u64, from: u64, length: u64) -> u64 {
+        while self.count > 0 && self.gaps[0].1 <= now {
+            self.forget(0);
+        }
+        for index in 0..self.count {
+            let (start, end) = self.gaps[index];
+            let begin = start.max(from);
+            if begin + length <= end {
+                self.split(index, begin, begin + length);
+                return begin;
+            }
+        }
+        let begin = self.busy_until.max(from);
+        if begin > self.busy_until {
+            self.remember(self.count, (self.busy_until, begin));
+        }
+        self.busy_until = begin + length;
+        begin
+    }
+
+    fn split(&mut self, index: usize, begin: u64, end: u64) {
+        let (start, until) = self.gaps[index];
+        match (start < begin, end < until) {
+            (false, false) => self.forget(index),
+            (false, true) => self.gaps[index].0 = end,
+            (true, false) => self.gaps[index].1 = begin,
+            (true, true) => {
+                self.gaps[index].1 = begin;
+                self.remember(index + 1, (end, until));
+            }
+        }
+    }
+
+    fn forget(&mut self, index: usize) {
+        self.gaps.copy_within(index + 1..self.count, index);
+        self.count -= 1;
+    }
+
+    fn remember(&mut self, index: usize, gap: (u64, u64)) {
+        let mut index = index;
+        if self.count == GAPS {
+            self.forget(0);
+            index -= 1;
+        }
+        self.gaps.copy_within(index..self.count, index + 1);
+        self.gaps[index] = gap;
+        self.count += 1;
+    }
+}
+
+impl Timeline {
+    /// Places an operation of a command that came at `at`, not before `ready`: its end, and where the time went.
+    pub(super) fn place(&mut self, at: u64, ready: u64, op: &FlashOp) -> (u64, Breakdown) {
+        if self.transfer.0 != op.bytes {
+            self.transfer = (op.bytes, self.timing.transfer_ns(op.bytes));
+        }
+        let transfer_ns = if op.kind == OpKind::Erase { 0 } else { self.transfer.1 };
+        let buffered = match op.kind {
+            OpKind::Buffered => true,
+            OpKind::Read(_) => self.in_flight(at, op),
+            OpKind::Program | OpKind::Erase => false,
+        };
+        if buffered {
+            self.buffered_reads += 1;
+            let failed = (op.kind == OpKind::Read(Purpose::Recover)).then_some(self.last_read);
+            let end = failed.map_or(at, |(end, _)| end.max(at)) + transfer_ns;
+            let breakdown = Breakdown { transfer_ns, ..Breakdown::default() };
+            return (end, self.note_read(end, op, breakdown));
+        }
+        self.operations += 1;
+        let thought = self.think(ready);
+        let think_ns = if self.processors.is_empty() { 0 } else { thought - ready };
+        match op.kind {
+            OpKind::Read(_) => {
+                self.place_read(at, thought, op, Breakdown { think_ns, transfer_ns, ..Breakdown::default() })
+            }
+            _ => self.place_change(at, thought, op, Breakdown { think_ns, transfer_ns, ..Breakdown::default() }),
+        }
+    }
+
+    /// Whether a page's program is placed but not done.
+    fn in_flight(&mut self, at: u64, op: &FlashOp) -> bool {
+        let die = self.blocks[op.block.index()].die as usize;
+        self.settle(die, at);
+        let block = &self.blocks[op.block.index()];
+        block.pending > 0 && op.page + block.pending >= block.issued
+    }
+
+    /// Forgets what a die has done by `at`.
+    #[inline]
+    fn settle(&mut self, die: usize, at: u64) {
+        let die = &mut self.dies[die];
+        while let Some(first) = die.pending.front()
+            && first.end <= at
+        {
+            die.done[first.task as usize] += first.end - first.start;
+            if first.block != NONE {
+                self.blocks[first.block as usize].pending -= 1;
+            }
+            die.pending.pop_front();
+        }
+    }
+
+    fn think(&mut self, ready: u64) -> u64 {
+        if self.processors.is_empty() {
+            return ready;
+        }
+        let processor = &mut self.processors[self.processor];
+        *processor = ready.max(*processor) + self.think_ns;
+        self.processor = (self.processor + 1) % self.processors.len();
+        self.processors[(self.processor + self.processors.len() - 1) % self.processors.len()]
+    }
+
+    fn place_read(&mut self, at: u64, ready: u64, op: &FlashOp, mut breakdown: Breakdown) -> (u64, Breakdown) {
+        let recovery = op.kind == OpKind::Read(Purpose::Recover);
+        let ready = if recovery { ready.max(self.last_read.0) } else { ready };
+        let sense = self.timing.read_of(op.page);
+        breakdown.sensing_ns = sense;
+        breakdown.rereads_ns = sense * u64::from(op.rereads);
+        let index = self.blocks[op.block.index()].die as usize;
+        let start = self.dies[index].busy_until.max(ready);
+        self.explain_wait(index, ready, &mut breakdown, op.task);
+        let sensed = start + sense + breakdown.rereads_ns;
+        let end = self.move_bytes(at, index, sensed, breakdown.transfer_ns, op.task, &mut breakdown);
+        self.occupy(index, Placed { start, end, task: op.task, block: NONE });
+        (end, self.note_read(end, op, breakdown))
+    }
+
+    /// A program or an erase.
+    fn place_change(&mut self, at: u64, ready: u64, op: &FlashOp, mut breakdown: Breakdown) -> (u64, Breakdown) {
+        let task = op.task as usize;
+        let index = self.blocks[op.block.index()].die as usize;
+        self.settle(index, at);
+        let block = &mut self.blocks[op.block.index()];
+        let program = op.kind == OpKind::Program;
+        let after = if program { std::mem::take(&mut block.gathered) } else { self.relocated[task] };
+        if program {
+            block.issued = op.page + 1;
+            block.pending += 1;
+            breakdown.program_ns = self.timing.program_of(op.page);
+        } else {
+            block.issued = 0;
+            breakdown.program_ns = self.timing.erase_ns;
+            self.erasing[task] = true;
+        }
+        self.explain_wait(index, ready, &mut breakdown, op.task);
+        let start = self.dies[index].busy_until.max(ready).max(after);
+        let mut end = start + breakdown.program_ns;
+        if program {
+            let bytes_ns = breakdown.transfer_ns;
+            let loaded = self.move_bytes(at, index, start, bytes_ns, op.task, &mut breakdown);
+            end = loaded + breakdown.program_ns;
+            self.programmed = self.programmed.max(end);
+            if after > 0 || op.task != Task::Host {
+                self.note_relocation(task, end);
+            }
+        }
+        self.occupy(index, Placed { start, end, task: op.task, block: if program { op.block.0 } else { NONE } });
+        (end, breakdown)
+    }
+
+    fn occupy(&mut self, index: usize, placed: Placed) {
+        let die = &mut self.dies[index];
+        die.usage.busy[placed.task as usize] += placed.end - placed.start;
+        die.busy_until = placed.end;
+        die.pending.push_back(placed);
+    }
+
+    /// Tells waiting for a die by class.
+    fn explain_wait(&mut self, index: usize, ready: u64, breakdown: &mut Breakdown, task: Task) {
+        if task != Task::Host || self.dies[index].busy_until <= ready {
+            return;
+        }
+        let [host, gc, scrub, wear_leveling] =
+            if self.dies[index].pending.front().is_some_and(|first| first.end <= ready) {
+                self.waiting_later(index, ready)
+            } else {
+                self.dies[index].waiting(ready)
+            };
+        breakdown.host_ns += host;
+        breakdown.gc_ns += gc;
+        breakdown.scrub_ns += scrub;
+        breakdown.wear_leveling_ns += wear_leveling;
+    }
+
+    /// As [`Die::waiting`], from a time at which operations will have ended that have not yet.
+    fn waiting_later(&self, index: usize, ready: u64) -> [u64; CLASSES] {
+        let mut waiting = [0; CLASSES];
+        for placed in &self.dies[index].pending {
+            waiting[placed.task as usize] += placed.end - placed.end.min(placed.start.max(ready));
+        }
+        waiting
+    }
+
+    /// Moves bytes over a die's channel from `from` on; returns the end.
+    fn move_bytes(
+        &mut self,
+        at: u64,
+        die: usize,
+        from: u64,
+        transfer_ns: u64,
+        task: Task,
+        breakdown: &mut Breakdown,
+    ) -> u64 {
+        if self.timing.channel_bytes_per_second.is_none() {
+            return from;
+        }
+        let channel = &mut self.channels[self.dies[die].channel as usize];
+        let begin = channel.take(at, from, transfer_ns);
+        let waited = begin - from;
+        match channel.holder {
+            Task::Host => breakdown.host_ns += waited,
+            Task::GarbageCollection => breakdown.gc_ns += waited,
+            Task::Scrub => breakdown.scrub_ns += waited,
+            Task::WearLeveling => breakdown.wear_leveling_ns += waited,
+        }
+        channel.holder = task;
+        channel.usage.busy[task as usize] += transfer_ns;
+        begin + transfer_ns
+    }
+
+    /// What waits for a read, and what it has cost its command.
+    fn note_read(&mut self, end: u64, op: &FlashOp, breakdown: Breakdown) -> Breakdown {
+        match op.kind {
+            OpKind::Read(Purpose::Recover) => {
+                let (failed, before) = self.last_read;
+                return Breakdown { recovery_ns: end - failed, ..before };
+            }
+            OpKind::Read(Purpose::Relocate(target)) => {
+                let gathered = &mut self.blocks[target.index()].gathered;
+                *gathered = end.max(*gathered);
+                self.note_relocation(op.task as usize, end);
+                self.last_read = (end, breakdown);
+            }
+            OpKind::Read(Purpose::Serve) => self.last_read = (end, breakdown),
+            _ => {}
+        }
+        breakdown
+    }
+
+    fn note_relocation(&mut self, task: usize, end: u64) {
+        if std::mem::take(&mut self.erasing[task]) {
+            self.relocated[task] = 0;
+        }
+        self.relocated[task] = end.max(self.relocated[task]);
+    }
+}
