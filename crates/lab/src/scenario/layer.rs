@@ -227,7 +227,7 @@ impl Layer {
                             return Err(self.unknown(&path, name, &inputs));
                         }
                         if ends(value).is_none() {
-                            return Err(self.error(&path, format!("found {value}, allowed is [least, most]")));
+                            return Err(self.error(&path, format!("found {}, allowed is [least, most]", shown(value))));
                         }
                     }
                 }

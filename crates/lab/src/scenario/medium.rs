@@ -415,7 +415,9 @@ impl Medium {
     /// Refuses keys that contradict each other; `set` has those of the scenario without its preset.
     pub(super) fn check(&self, set: &Table, unit: Bytes) -> Result<(), Refusal> {
         if self.chip.is_none()
-            && let Some(table) = CHIP_TABLES.into_iter().find(|table| set.contains_key(*table))
+            && let Some(table) = CHIP_TABLES
+                .into_iter()
+                .find(|name| set.get(*name).and_then(Value::as_table).is_some_and(|table| !table.is_empty()))
         {
             let message = "means nothing without raw bit errors; name a chip in drive.chip";
             return Err((format!("drive.{table}"), message.to_owned()));
