@@ -118,12 +118,7 @@ pub(super) const FAULTS: Section = Section {
     doc: "Which blocks are bad and how often operations fail, seeded.",
     keys: &[
         key("factory-bad", Kind::Ratio, "0 %", "Share of the blocks that are bad from the start."),
-        key(
-            "program-failure",
-            Kind::Number(0.0, 1.0),
-            "0",
-            "Probability that a program fails, which retires its block.",
-        ),
-        key("erase-failure", Kind::Number(0.0, 1.0), "0", "Probability that an erase fails, which retires its block."),
+        key("program-failure", Kind::Number(0.0, 1.0), "0", "Probability that a program fails."),
+        key("erase-failure", Kind::Number(0.0, 1.0), "0", "Probability that an erase fails."),
     ],
 };
