@@ -1,7 +1,7 @@
 //! Ids, quantities and geometry: the words every other crate speaks.
 //!
 //! Ids carry no arithmetic; [`Geometry`] alone converts between them. Quantities know how they are written in a
-//! scenario (`"8 GiB"`, `"10 %"`). Raw integers stop at file formats.
+//! scenario (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers stop at file formats.
 
 mod geometry;
 mod ids;
@@ -9,4 +9,4 @@ mod quantity;
 
 pub use geometry::{Geometry, GeometryError};
 pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn};
-pub use quantity::{Bytes, PeCycles, QuantityError, Ratio, floor_exact};
+pub use quantity::{Bytes, Nanos, PeCycles, QuantityError, Rate, Ratio, floor_exact};

@@ -15,6 +15,14 @@ pub struct QuantityError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
+/// A duration in nanoseconds. Written with a unit: `75 us`, `3.8 ms`, `1 s`, `12 h`, `90 days`, `10 years` of 365 days.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+/// Bytes per second. Written with a unit: `667 MB/s`, `1.2 GB/s`, `512 MiB/s`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(pub u64);
+
 /// Erases of a block. A bare count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeCycles(pub u32);
@@ -35,8 +43,29 @@ const BYTE_UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
+const DAY: u64 = 86_400 * SECOND;
+const SECOND: u64 = 1_000_000_000;
+
+/// Longest first, so that no unit hides in the end of another: "ns" before "s".
+const TIME_UNITS: [(&str, u64); 12] = [
+    ("minutes", 60 * SECOND),
+    ("years", 365 * DAY),
+    ("hours", 3_600 * SECOND),
+    ("days", DAY),
+    ("year", 365 * DAY),
+    ("day", DAY),
+    ("min", 60 * SECOND),
+    ("ns", 1),
+    ("us", 1_000),
+    ("ms", 1_000_000),
+    ("h", 3_600 * SECOND),
+    ("s", SECOND),
+];
+
 const BYTES_WANTED: &str =
     "a size: write a number and a unit of B, KiB, MiB, GiB, TiB, kB, MB, GB or TB, such as \"4 KiB\"";
+const NANOS_WANTED: &str = "a duration: write a number and a unit of ns, us, ms, s, min, h, days or years, such as \"75 us\"; it is whole in ns";
+const RATE_WANTED: &str = "a rate: write a size per second, such as \"667 MB/s\"";
 const RATIO_WANTED: &str = "a ratio between 0 and 1: write 0.9 or \"90 %\"";
 
 impl FromStr for Bytes {
@@ -69,6 +98,67 @@ impl fmt::Display for Bytes {
         } else {
             write!(f, "{:.2} {unit}", self.0 as f64 / *factor as f64)
         }
+    }
+}
+
+impl Nanos {
+    /// One day.
+    pub const DAY: Self = Self(DAY);
+    /// One second.
+    pub const SECOND: Self = Self(SECOND);
+
+    /// The duration in days.
+    pub fn days(self) -> f64 {
+        self.0 as f64 / DAY as f64
+    }
+}
+
+impl FromStr for Nanos {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let trimmed = text.trim();
+        let unit = TIME_UNITS.iter().find_map(|(unit, factor)| trimmed.strip_suffix(unit).map(|rest| (rest, *factor)));
+        unit.and_then(|(number, factor)| exact(number.trim(), factor))
+            .map(Nanos)
+            .ok_or_else(|| QuantityError { found: text.to_owned(), wanted: NANOS_WANTED })
+    }
+}
+
+impl fmt::Display for Nanos {
+    /// Exact, in the largest unit that keeps it short; whole days as days.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 >= DAY && self.0.is_multiple_of(DAY) {
+            let days = self.0 / DAY;
+            return write!(f, "{days} {}", if days == 1 { "day" } else { "days" });
+        }
+        let units = [("s", SECOND, 9), ("ms", 1_000_000, 6), ("us", 1_000, 3)];
+        let Some((unit, factor, digits)) = units.into_iter().find(|(_, factor, _)| self.0 >= *factor) else {
+            return write!(f, "{} ns", self.0);
+        };
+        let fraction = format!("{:0digits$}", self.0 % factor);
+        match fraction.trim_end_matches('0') {
+            "" => write!(f, "{} {unit}", self.0 / factor),
+            fraction => write!(f, "{}.{fraction} {unit}", self.0 / factor),
+        }
+    }
+}
+
+impl FromStr for Rate {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, QuantityError> {
+        let size = text.trim().strip_suffix("/s").and_then(|size| size.parse::<Bytes>().ok());
+        size.map(|size| Rate(size.0)).ok_or_else(|| QuantityError { found: text.to_owned(), wanted: RATE_WANTED })
+    }
+}
+
+impl fmt::Display for Rate {
+    /// Exact, in the largest unit of tens that divides it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+        let (unit, factor) = units.into_iter().find(|(_, factor)| self.0.is_multiple_of(*factor)).unwrap_or(("B", 1));
+        write!(f, "{} {unit}/s", self.0 / factor)
     }
 }
 
@@ -134,6 +224,21 @@ fn plain_decimal(text: &str) -> Option<f64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
+/// A decimal number times `factor`, where that is a whole number of 64 bits.
+fn exact(text: &str, factor: u64) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let whole = whole.replace('_', "");
+    let fraction = fraction.trim_end_matches('0');
+    let plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    // Twenty digits times a factor below 2^55 stay within 128 bits.
+    if !plain(&whole) || !plain(fraction) || whole.is_empty() || whole.len() + fraction.len() > 20 {
+        return None;
+    }
+    let scaled = format!("{whole}{fraction}").parse::<u128>().ok()? * u128::from(factor);
+    let parts = 10_u128.pow(fraction.len() as u32);
+    scaled.is_multiple_of(parts).then(|| u64::try_from(scaled / parts).ok()).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,5 +287,79 @@ mod tests {
         }
         assert_eq!(Ratio(0.07).to_string(), "7 %");
         assert_eq!(Ratio(0.29).floor_of(100), 29);
+    }
+
+    #[test]
+    fn durations_are_read_to_the_nanosecond() {
+        let table: [(&str, Option<u64>); 26] = [
+            ("75 us", Some(75_000)),
+            ("3.8 ms", Some(3_800_000)),
+            ("0.5ms", Some(500_000)),
+            ("1_000 ns", Some(1_000)),
+            ("0 s", Some(0)),
+            ("1.000000001 s", Some(1_000_000_001)),
+            ("9007199254740993 ns", Some(9_007_199_254_740_993)),
+            ("2 min", Some(120_000_000_000)),
+            ("30 minutes", Some(1_800_000_000_000)),
+            ("12 h", Some(43_200_000_000_000)),
+            ("1 day", Some(86_400_000_000_000)),
+            ("90 days", Some(7_776_000_000_000_000)),
+            ("1 year", Some(31_536_000_000_000_000)),
+            ("10 years", Some(315_360_000_000_000_000)),
+            ("1.50 days", Some(129_600_000_000_000)),
+            ("0.5 ns", None),
+            ("1.0000000001 s", None),
+            ("600 years", None),
+            ("75", None),
+            ("-1 us", None),
+            ("1e3 us", None),
+            ("us", None),
+            (". us", None),
+            (".5 us", None),
+            ("75 weeks", None),
+            ("", None),
+        ];
+        for (text, want) in table {
+            assert_eq!(text.parse::<Nanos>().ok().map(|nanos| nanos.0), want, "{text}");
+        }
+        assert_eq!("90 days".parse::<Nanos>().unwrap().days(), 90.0);
+    }
+
+    #[test]
+    fn rates_are_sizes_per_second() {
+        let table = [
+            ("667 MB/s", Some(667_000_000)),
+            ("1.2 GB/s", Some(1_200_000_000)),
+            ("2 MiB/s", Some(2 << 20)),
+            ("9 B/s", Some(9)),
+            ("667 MB", None),
+            ("667/s", None),
+            ("667 Mbit/s", None),
+        ];
+        for (text, want) in table {
+            assert_eq!(text.parse::<Rate>().ok().map(|rate| rate.0), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_and_rates_print_exactly_what_they_are() {
+        let durations = [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (75_000, "75 us"),
+            (3_800_000, "3.8 ms"),
+            (1_000_000_001, "1.000000001 s"),
+            (86_400_000_000_000, "1 day"),
+            (86_400_000_000_001, "86400.000000001 s"),
+            (43_200_000_000_000, "43200 s"),
+            (315_360_000_000_000_000, "3650 days"),
+            (u64::MAX, "18446744073.709551615 s"),
+        ];
+        for (nanos, text) in durations {
+            assert_eq!((Nanos(nanos).to_string().as_str(), text.parse()), (text, Ok(Nanos(nanos))));
+        }
+        for (rate, text) in [(667_000_000, "667 MB/s"), (2 << 20, "2097152 B/s"), (1_500, "1500 B/s"), (0, "0 GB/s")] {
+            assert_eq!((Rate(rate).to_string().as_str(), text.parse()), (text, Ok(Rate(rate))));
+        }
     }
 }

@@ -1,10 +1,14 @@
 //! Every key of a scenario: its kind, default, range and text. Checks and the manual are made from this table.
 
+mod medium;
+mod time;
+
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::names;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_units::Bytes;
+use wane_nand::rber::CHIPS;
+use wane_units::{Bytes, Nanos, Rate};
 
 /// What a value may be.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +19,26 @@ pub enum Kind {
     CountOrNone(u64, u64),
     /// A number within bounds.
     Number(f64, f64),
+    /// A number above the first and up to the second.
+    Above(f64, f64),
+    /// Such a number, or `"none"`.
+    AboveOrNone(f64, f64),
     /// A size with its unit, within bounds.
     Bytes(u64, u64),
+    /// A size with its unit, or `"none"`.
+    BytesOrNone(u64, u64),
+    /// Bytes per second with their unit, within bounds, or `"none"`.
+    RateOrNone(u64, u64),
+    /// A duration with its unit, within bounds of nanoseconds.
+    Duration(u64, u64),
+    /// A duration, or a list with one for each page type.
+    Durations(u64, u64),
+    /// A stretch of the calendar in whole seconds, or `"none"`.
+    SpanOrNone,
+    /// A stretch of the calendar, the least and most of one, or `"none"`.
+    Spans,
+    /// Ascending ages in drive writes.
+    Ages,
     /// 0 to 1, as a number or in percent.
     Ratio,
     /// `true` or `false`.
@@ -29,7 +51,26 @@ pub enum Kind {
     Policy(Family),
     /// A list of workloads with a share each.
     Mix,
+    /// A table as `[workload]`.
+    Workload,
+    /// When requests come.
+    Arrival,
+    /// A chip's name, the table of its errors, or `"none"`.
+    Chip,
 }
+
+/// Most page types that a cell can have.
+pub const PAGE_TYPES_MAX: usize = 4;
+/// Most windows of a probe.
+pub const AGES_MAX: usize = 10_000;
+/// Longest stretch of the calendar.
+pub const SPAN_MAX: Nanos = Nanos(100 * 365 * Nanos::DAY.0);
+/// Largest queue depth.
+pub const QUEUE_DEPTH_MAX: u32 = 1 << 16;
+/// Longest time between two requests, on average.
+pub const GAP_MAX: Nanos = Nanos::DAY;
+/// Where requests may come from in time.
+pub const ARRIVALS: [&str; 3] = ["queue-depth", "poisson", "normal"];
 
 /// A family of policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +210,8 @@ pub const DRIVE: Section = Section {
             "500",
             "Rated P/E cycles, which policies read and at which blocks retire; or `\"none\"`.",
         ),
+        medium::CHIP,
+        medium::CELL,
     ],
 };
 
@@ -284,6 +327,7 @@ pub const WORKLOAD: Section = Section {
         key("standin", Kind::Text, "none", "A stand-in for a published trace, by name, such as `rad-be`."),
         key("mix", Kind::Mix, "none", "Workloads drawn per request: `[{ share = \"70 %\", pattern = ... }, ...]`."),
         key("share", Kind::Ratio, "required in a mix", "A mixture's part: share of the requests."),
+        time::ARRIVAL,
     ],
 };
 
@@ -305,13 +349,39 @@ pub const UNTIL: Section = Section {
 };
 
 /// Every section, in the order of the manual.
-pub const SECTIONS: &[&Section] = &[&TOP, &DRIVE, &FTL, &PRECONDITION, &WORKLOAD, &UNTIL];
+pub const SECTIONS: &[&Section] = &[
+    &TOP,
+    &DRIVE,
+    &medium::TIMING,
+    &medium::ECC,
+    &medium::VARIATION,
+    &medium::INITIAL,
+    &medium::FAULTS,
+    &FTL,
+    &PRECONDITION,
+    &WORKLOAD,
+    &UNTIL,
+    &time::TIME,
+    &time::PROBE,
+    &time::PROBE_UNTIL,
+];
+
+impl Section {
+    /// The tables in this one, by the names that they have here.
+    pub fn inner(&self) -> impl Iterator<Item = (&'static str, &'static Section)> {
+        let name = self.name;
+        SECTIONS.iter().filter_map(move |section| {
+            let inner = section.name.strip_prefix(name)?.strip_prefix('.')?;
+            Some((inner, *section))
+        })
+    }
+}
 
 /// The manual page of all keys, in Markdown.
 pub fn manual() -> String {
     let mut page = String::from(
         "# The scenario file\n\nOne TOML file says everything about a run. Unknown keys are refused. Ratios are written `0.9` or \
-         `\"90 %\"`, counts as bare numbers, everything else with its unit. Values come in layers: the preset, the file, `--set \
+         `\"90 %\"`, counts as bare numbers, everything else with its unit: `\"4 KiB\"`, `\"75 us\"`, `\"667 MB/s\"`, `\"90 days\"`. Values come in layers: the preset, the file, `--set \
          KEY=VALUE`; a layer that names another policy than the one below replaces that table whole. `[[phase]]` tables, each with \
          its `workload` and `until`, take the place of a single workload; `--set phase.0.until.requests=5` speaks of the \
          first.\n",
@@ -336,7 +406,7 @@ pub fn manual() -> String {
 }
 
 fn code(text: &str) -> String {
-    if text.starts_with('{') || text.starts_with(|first: char| first.is_ascii_digit()) {
+    if text.starts_with(['{', '[']) || text.starts_with(|first: char| first.is_ascii_digit()) {
         format!("`{text}`")
     } else {
         text.to_owned()
@@ -351,6 +421,21 @@ impl Kind {
             Kind::CountOrNone(least, most) => format!("{}, or `\"none\"`", range(*least, *most)),
             Kind::Number(least, most) => format!("a number from {least} to {most}"),
             Kind::Bytes(least, most) => format!("a size with its unit, \"{}\" to \"{}\"", Bytes(*least), Bytes(*most)),
+            Kind::Above(least, most) => above(*least, *most),
+            Kind::AboveOrNone(least, most) => format!("{}, or `\"none\"`", above(*least, *most)),
+            Kind::BytesOrNone(least, most) => format!("{}, or `\"none\"`", Kind::Bytes(*least, *most).allowed()),
+            Kind::RateOrNone(least, most) => {
+                format!("a rate, \"{}\" to \"{}\", or `\"none\"`", Rate(*least), Rate(*most))
+            }
+            Kind::Duration(least, most) => {
+                format!("a duration with its unit, \"{}\" to \"{}\"", Nanos(*least), Nanos(*most))
+            }
+            Kind::Durations(least, most) => {
+                format!("{}, or a list of 1 to {PAGE_TYPES_MAX}", Kind::Duration(*least, *most).allowed())
+            }
+            Kind::SpanOrNone => format!("{}, or `\"none\"`", span()),
+            Kind::Spans => format!("{}, a list of the least and the most, or `\"none\"`", span()),
+            Kind::Ages => format!("a list of 1 to {AGES_MAX} ascending numbers from 0 to 1e9"),
             Kind::Ratio => "0 to 1, or \"0 %\" to \"100 %\"".to_owned(),
             Kind::Flag => "true or false".to_owned(),
             Kind::Text => "text".to_owned(),
@@ -359,8 +444,26 @@ impl Kind {
                 format!("a policy ({}), or a table with `policy` and its parameters", family.names().join(", "))
             }
             Kind::Mix => "a list of workloads with `share`".to_owned(),
+            Kind::Workload => "a table as `[workload]`".to_owned(),
+            Kind::Arrival => {
+                "one of `{ queue-depth = 16 }`, `{ poisson = \"0.5 ms\" }`, `{ normal = [\"100 ms\", \"10 ms\"] }` \
+                              and `\"trace\"`"
+                    .to_owned()
+            }
+            Kind::Chip => {
+                let names: Vec<&str> = CHIPS.iter().map(|chip| chip.name).collect();
+                format!("none, {}, or a table of parameters", names.join(", "))
+            }
         }
     }
+}
+
+fn above(least: f64, most: f64) -> String {
+    format!("a number above {least}, up to {most}")
+}
+
+fn span() -> String {
+    format!("a duration in whole seconds, \"0 s\" to \"{SPAN_MAX}\"")
 }
 
 fn range(least: u64, most: u64) -> String {

@@ -5,10 +5,14 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
+use wane_nand::rber::RberModel;
 use wane_units::{Bytes, Ratio};
 
 use super::error::ScenarioError;
 use super::keys::{Key, Kind, SECTIONS, Section, TOP, UNTIL, WORKLOAD};
+use super::medium::{CELL_TIMES, CHIP_DATA, CHIP_TABLES, ends, is_parameter};
+use super::time::{EVENT_KEYS, PRIORITY_KEYS};
+use super::values;
 
 /// Deepest key that `--set` takes: `phase.0.workload.mix.0.share` and some room.
 const DEPTH_MAX: usize = 8;
@@ -151,9 +155,16 @@ impl Layer {
     fn check_section(&self, section: &Section, table: &Table, path: &str) -> Result<(), ScenarioError> {
         for (name, value) in table {
             let path = format!("{path}.{name}");
+            if let Some((_, inner)) = section.inner().find(|(inner, _)| inner == name) {
+                let Value::Table(table) = value else {
+                    return Err(self.error(&path, format!("found {}, expected a table [{}]", shown(value), inner.name)));
+                };
+                self.check_section(inner, table, &path)?;
+                continue;
+            }
             let key = section.keys.iter().find(|key| key.name == name);
-            let names = || section.keys.iter().map(|key| key.name).collect::<Vec<_>>();
-            let key = key.ok_or_else(|| self.unknown(&path, name, &names()))?;
+            let names = || section.keys.iter().map(|key| key.name).chain(section.inner().map(|(name, _)| name));
+            let key = key.ok_or_else(|| self.unknown(&path, name, &names().collect::<Vec<_>>()))?;
             self.check_value(key, value, &path)?;
         }
         Ok(())
@@ -191,13 +202,46 @@ impl Layer {
                 return Err(self.error(path, format!("found \"{word}\", allowed are {}{hint}", words.join(", "))));
             }
             (Kind::Mix, _) if items(value).is_some() => return self.check_mix(value, path),
-            _ => false,
+            (Kind::Workload, Value::Table(table)) => return self.check_section(&WORKLOAD, table, path),
+            (Kind::Chip, Value::Table(table)) => return self.check_chip(table, path),
+            (kind, value) => values::fits(kind, value).map_err(|message| self.error(path, message))?,
         };
         if fits {
             Ok(())
         } else {
             Err(self.error(path, format!("found {}, expected {}", shown(value), key.kind.allowed())))
         }
+    }
+
+    /// The parts of a chip that are there; whether any is missing shows when the layers are one.
+    fn check_chip(&self, chip: &Table, path: &str) -> Result<(), ScenarioError> {
+        let (data, inputs) = CHIP_DATA;
+        let known: Vec<&str> = RberModel::NAMES.into_iter().chain([data]).collect();
+        for (name, value) in chip {
+            let path = format!("{path}.{name}");
+            match value {
+                Value::Table(ranges) if name == data => {
+                    for (name, value) in ranges {
+                        let path = format!("{path}.{name}");
+                        if !inputs.contains(&name.as_str()) {
+                            return Err(self.unknown(&path, name, &inputs));
+                        }
+                        if ends(value).is_none() {
+                            return Err(self.error(&path, format!("found {}, allowed is [least, most]", shown(value))));
+                        }
+                    }
+                }
+                value if name == data => {
+                    return Err(self.error(&path, format!("found {}, expected a table [{path}]", shown(value))));
+                }
+                _ if !known.contains(&name.as_str()) => return Err(self.unknown(&path, name, &known)),
+                value if !is_parameter(value) => {
+                    return Err(self.error(&path, format!("found {}, allowed is a number from 0 on", shown(value))));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn check_mix(&self, parts: &Value, path: &str) -> Result<(), ScenarioError> {
@@ -229,7 +273,7 @@ fn items(value: &Value) -> Option<Vec<(usize, &Value)>> {
 }
 
 fn top_names() -> Vec<&'static str> {
-    let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty());
+    let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty() && !name.contains('.'));
     TOP.keys.iter().map(|key| key.name).chain(sections).chain(["phase"]).collect()
 }
 
@@ -331,6 +375,7 @@ pub(super) fn merge(base: &mut Table, over: &Table) -> Result<(), Refusal> {
 }
 
 fn lay(base: &mut Table, over: &Table, path: &str) -> Result<(), Refusal> {
+    displace(base, over, path);
     for (name, value) in over {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         match (base.get_mut(name), value) {
@@ -348,12 +393,47 @@ fn lay(base: &mut Table, over: &Table, path: &str) -> Result<(), Refusal> {
                 }
                 lay(below, above, &path)?;
             }
-            _ => {
+            (below, _) => {
+                let arrival = below.filter(|_| name == "workload").and_then(|below| below.get("arrival")).cloned();
                 base.insert(name.clone(), value.clone());
+                // Arrivals are no part of what another kind of workload takes the place of, unless they were its own.
+                if let (Some(arrival), Some(Value::Table(workload))) = (arrival, base.get_mut(name))
+                    && (arrival.is_table() || workload.contains_key("trace"))
+                {
+                    workload.entry("arrival").or_insert(arrival);
+                }
             }
         }
     }
     Ok(())
+}
+
+/// Takes away what `over` makes meaningless in the layers below it.
+fn displace(base: &mut Table, over: &Table, path: &str) {
+    let says = |key: &str, word: &str| over.get(key).and_then(Value::as_str) == Some(word);
+    let mut drop_all = |keys: &[&str]| keys.iter().for_each(|key| drop(base.remove(*key)));
+    match path {
+        "time" => {
+            if says("scheduler", "timeline") {
+                drop_all(&EVENT_KEYS);
+            }
+            if says("order", "first-come") {
+                drop_all(&PRIORITY_KEYS);
+            }
+        }
+        "drive" => {
+            if says("chip", "none") {
+                drop_all(&CHIP_TABLES);
+            }
+            if over.contains_key("cell")
+                && !says("cell", "none")
+                && let Some(Value::Table(timing)) = base.get_mut("timing")
+            {
+                CELL_TIMES.iter().for_each(|key| drop(timing.remove(*key)));
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Lays numbered items on those of a list.
@@ -380,6 +460,7 @@ fn replaces(name: &str, below: &Table, above: &Table) -> bool {
             let kind = |table: &Table| WORKLOAD_KINDS.into_iter().find(|kind| table.contains_key(*kind));
             kind(above).is_some_and(|above| above != kind(below).unwrap_or("pattern"))
         }
+        "arrival" => true,
         _ => false,
     }
 }

@@ -7,7 +7,10 @@ mod device;
 mod error;
 pub mod keys;
 mod layer;
+mod medium;
 mod presets;
+mod time;
+mod values;
 mod workload;
 
 use std::path::{Path, PathBuf};
@@ -23,7 +26,9 @@ use wane_units::Ratio;
 pub use device::Device;
 pub use error::ScenarioError;
 pub(crate) use layer::nearest;
+pub use medium::{CellName, ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
 pub use presets::{PRESETS, Preset};
+pub use time::{Arrival, Collection, Order, Probe, Scheduler, Suspend, Time};
 pub use workload::{Pattern, PatternSpec, Phase, TraceSpec, Until, Workload};
 
 use device::Grouping;
@@ -42,12 +47,18 @@ pub struct Scenario {
     pub preset: String,
     /// The drive.
     pub device: Device,
+    /// What its flash is made of.
+    pub medium: Medium,
     /// The firmware.
     pub ftl: FtlSettings,
     /// What happens before counting.
     pub precondition: Precondition,
     /// What happens then, in order.
     pub phases: Vec<Phase>,
+    /// The clock.
+    pub time: Time,
+    /// Timed windows of an untimed life.
+    pub probe: Option<Probe>,
 }
 
 /// `[ftl]`, resolved. Policies are tables with `policy` and their parameters, checked.
@@ -134,7 +145,11 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The resolved scenario as TOML: every key with its value. It resolves to itself.
+    /// The resolved scenario as TOML, which resolves to itself.
+    ///
+    /// Every key of the tables of an untimed scenario with its value. Arrivals, `[time]`, `chip`, `cell` and the tables
+    /// inside `[drive]` are written, each whole, only where they differ from what the preset brings, or, in timed runs,
+    /// from the defaults: what a scenario does not speak of stays out of it.
     pub fn to_toml(&self) -> String {
         let mut top = self.table(Paths::Resolved);
         top.insert("name".to_owned(), Value::from(self.name.as_str()));
@@ -142,7 +157,8 @@ impl Scenario {
     }
 
     /// A hash of everything that decides the results, as 16 hexadecimal digits. Names are left out, and traces count by
-    /// their paths as written, so that the hash is the same on every machine.
+    /// their paths as written, so that the hash is the same on every machine. Of untimed runs, what only a scheduler
+    /// heeds is left out.
     pub fn hash(&self) -> String {
         let mut top = self.table(Paths::AsWritten);
         if let Some(Value::Table(drive)) = top.get_mut("drive") {
@@ -167,6 +183,7 @@ impl Scenario {
             }
         }
         self.phases.iter_mut().for_each(|phase| walk(&mut phase.workload, folder));
+        self.probe.iter_mut().for_each(|probe| walk(&mut probe.workload, folder));
     }
 
     /// The traces that it reads, as often as it reads them; `-` is stdin.
@@ -180,6 +197,7 @@ impl Scenario {
         }
         let mut found = Vec::new();
         self.phases.iter().for_each(|phase| collect(&phase.workload, &mut found));
+        self.probe.iter().for_each(|probe| collect(&probe.workload, &mut found));
         found
     }
 
@@ -190,7 +208,9 @@ impl Scenario {
     fn table(&self, paths: Paths) -> Table {
         let mut top = Table::new();
         top.insert("seed".to_owned(), Value::from(self.seed as i64));
-        top.insert("drive".to_owned(), Value::Table(self.drive_table()));
+        let mut drive = self.drive_table();
+        drive.extend(self.medium_entries(paths));
+        top.insert("drive".to_owned(), Value::Table(drive));
         top.insert("ftl".to_owned(), Value::Table(self.ftl_table()));
         let precondition = [
             ("fill", Value::from(self.precondition.fill.get())),
@@ -198,18 +218,65 @@ impl Scenario {
             ("random-drive-writes", Value::from(self.precondition.random_drive_writes)),
         ];
         top.insert("precondition".to_owned(), Value::Table(named(precondition)));
+        let tables = |phase: &Phase| {
+            let mut workload = phase.workload.to_table(self.space(), paths);
+            if self.writes_arrival(phase.arrival, paths) {
+                workload.insert("arrival".to_owned(), phase.arrival.value());
+            }
+            named([("workload", Value::Table(workload)), ("until", Value::Table(phase.until.to_table()))])
+        };
         if let [phase] = &self.phases[..] {
-            top.insert("workload".to_owned(), Value::Table(phase.workload.to_table(self.space(), paths)));
-            top.insert("until".to_owned(), Value::Table(phase.until.to_table()));
+            top.extend(tables(phase));
         } else {
-            let phase = |phase: &Phase| {
-                let tables =
-                    [("workload", phase.workload.to_table(self.space(), paths)), ("until", phase.until.to_table())];
-                Value::Table(named(tables.map(|(name, table)| (name, Value::Table(table)))))
-            };
-            top.insert("phase".to_owned(), Value::Array(self.phases.iter().map(phase).collect()));
+            let phases = self.phases.iter().map(|phase| Value::Table(tables(phase)));
+            top.insert("phase".to_owned(), Value::Array(phases.collect()));
         }
+        top.extend(self.time_table(paths).map(|time| ("time".to_owned(), Value::Table(time))));
+        let probe = self.probe.as_ref().map(|probe| probe.table(self.space(), paths));
+        top.extend(probe.map(|probe| ("probe".to_owned(), Value::Table(probe))));
         top
+    }
+
+    fn writes_arrival(&self, arrival: Arrival, paths: Paths) -> bool {
+        match paths {
+            Paths::AsWritten => self.time.is_timed(),
+            Paths::Resolved => self.time.is_timed() || arrival != Arrival::default(),
+        }
+    }
+
+    /// What of the medium is written: see [`Self::to_toml`] and [`Self::hash`].
+    fn medium_entries(&self, paths: Paths) -> Vec<(String, Value)> {
+        let timed = self.time.is_timed();
+        let (preset, default) = (presets::medium(&self.preset), Medium::default());
+        let entries = self.medium.entries().into_iter().zip(preset.entries()).zip(default.entries());
+        let written = entries.filter(|(((name, own), (_, below)), (_, default))| {
+            // A cell brings other times than the defaults, which may be those that are meant.
+            let of_cell = |below: Option<CellName>| *name == "timing" && self.medium.cell != below;
+            match paths {
+                Paths::AsWritten => (own != default || of_cell(None)) && (timed || *name != "timing"),
+                Paths::Resolved => own != below || of_cell(preset.cell) || (own != default && timed),
+            }
+        });
+        written.map(|((entry, _), _)| (entry.0.to_owned(), entry.1)).collect()
+    }
+
+    fn time_table(&self, paths: Paths) -> Option<Table> {
+        let timed = self.time.is_timed();
+        let (own, below) = (self.time.table(), presets::time(&self.preset).table());
+        let differs = own != Time::default().table();
+        match paths {
+            Paths::AsWritten if timed => Some(own),
+            // All that an untimed run heeds.
+            Paths::AsWritten => {
+                let calendar = own.into_iter().filter(|(key, _)| key == "drive-writes-per-day");
+                Some(calendar.collect()).filter(|_| self.time.drive_writes_per_day.is_some())
+            }
+            Paths::Resolved => {
+                // Arrivals stand without a scheduler only where there is none on purpose.
+                let arrivals = self.phases.iter().any(|phase| phase.arrival != Arrival::default());
+                (own != below || (differs && timed) || (arrivals && !timed)).then_some(own)
+            }
+        }
     }
 
     fn drive_table(&self) -> Table {
@@ -301,14 +368,25 @@ impl Resolver<'_> {
         let device = device::device(set, inherited, grouping).map_err(|(key, message)| self.error(key, message))?;
         self.check_reserve(&device, &ftl)?;
         let space = Space { logical_units: device.logical_units, unit: device.unit };
+        let refuse = |(key, message): layer::Refusal| self.error(&key, message);
+        let drive = Self::section(self.merged, "drive").unwrap_or(&empty);
+        let medium = Medium::of(drive).map_err(refuse)?;
+        medium.check(set, device.unit).map_err(refuse)?;
+        let time = Time::of(Self::section(self.merged, "time").unwrap_or(&empty));
+        time.check(Self::section(self.set, "time").unwrap_or(&empty)).map_err(refuse)?;
+        let phases = self.phases(space, &device, &ftl)?;
+        let probe = self.probe(space, &time, &phases)?;
         let scenario = Scenario {
             seed: self.merged.get("seed").and_then(Value::as_integer).unwrap_or(1) as u64,
             name: self.merged.get("name").and_then(Value::as_str).unwrap_or_default().to_owned(),
             preset,
             device,
             precondition: self.precondition()?,
-            phases: self.phases(space, &device, &ftl)?,
+            phases,
             ftl,
+            medium,
+            time,
+            probe,
         };
         Ok(scenario)
     }
@@ -403,15 +481,50 @@ impl Resolver<'_> {
         let mut phases = Vec::new();
         for (prefix, table) in tables {
             let part = |name: &str| Self::section(table, name).unwrap_or(&empty);
-            let workload = workload::workload(part("workload"), space, false)
-                .map_err(|(key, message)| self.error(&format!("{prefix}workload.{key}"), message))?;
-            self.check_names(&workload, &format!("{prefix}workload"))?;
+            let (workload, arrival) = self.workload(part("workload"), space, &format!("{prefix}workload"))?;
             let until = workload::until(part("until"));
             let dies = until.end_of_life && device.endurance.is_some() && ftl.retire != Retire::Never;
             self.check_end(&workload, until, dies, &format!("{prefix}until"))?;
-            phases.push(Phase { workload, until });
+            phases.push(Phase { workload, arrival, until });
         }
         Ok(phases)
+    }
+
+    /// A workload and its arrivals, at a path.
+    fn workload(&self, table: &Table, space: Space, path: &str) -> Result<(Workload, Arrival), ScenarioError> {
+        let refuse = |(key, message): workload::Refusal| self.error(&format!("{path}.{key}"), message);
+        let workload = workload::workload(table, space, false).map_err(refuse)?;
+        self.check_names(&workload, path)?;
+        let arrival = Arrival::of(table, &workload).map_err(refuse)?;
+        let untimed = Self::section(self.merged, "time").is_none_or(|time| !time.contains_key("scheduler"));
+        if table.contains_key("arrival") && untimed {
+            let message = "has no effect on an untimed run; give time.scheduler = \"event\" or \"timeline\"";
+            return Err(self.error(&format!("{path}.arrival"), message.to_owned()));
+        }
+        Ok((workload, arrival))
+    }
+
+    fn probe(&self, space: Space, time: &Time, phases: &[Phase]) -> Result<Option<Probe>, ScenarioError> {
+        let Some(table) = Self::section(self.merged, "probe") else { return Ok(None) };
+        if !time.is_timed() {
+            let message = "needs a clock; give time.scheduler = \"event\" or \"timeline\"";
+            return Err(self.error("probe", message.to_owned()));
+        }
+        let last = phases.last().expect("a scenario has a phase");
+        let written = Self::section(table, "workload");
+        let keeps = written.is_none_or(|table| table.keys().all(|key| key == "arrival"));
+        let path = "probe.workload";
+        let (workload, arrival) = match written {
+            None => (last.workload.clone(), last.arrival),
+            Some(own) if keeps => {
+                let arrival = Arrival::of(own, &last.workload);
+                let arrival = arrival.map_err(|(key, message)| self.error(&format!("{path}.{key}"), message))?;
+                (last.workload.clone(), if own.is_empty() { last.arrival } else { arrival })
+            }
+            Some(own) => self.workload(own, space, path)?,
+        };
+        let probe = Probe::of(table, workload, arrival).map_err(|(key, message)| self.error(&key, message))?;
+        Ok(Some(probe))
     }
 
     /// Refuses a phase that would never end.
@@ -513,3 +626,5 @@ pub fn folder_of(file: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod timed_tests;

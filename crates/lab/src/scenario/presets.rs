@@ -1,5 +1,10 @@
 //! Drives of the papers, to start from.
 
+use toml::{Table, Value};
+
+use super::medium::Medium;
+use super::time::Time;
+
 /// A named layer below the scenario's file.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
@@ -36,10 +41,27 @@ pub const PRESETS: &[Preset] = &[
     preset!("femu-16g"),
     preset!("cvss-128g"),
     preset!("fast19-ssd"),
+    preset!("mlc-8g"),
     preset!("mean-field"),
 ];
 
 /// The preset called `name`.
 pub(super) fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().chain([&NONE]).find(|preset| preset.name == name)
+}
+
+/// A table that a preset brings; empty where it brings none.
+fn part(preset: &str, name: &str) -> Table {
+    let table = find(preset).and_then(|preset| toml::from_str::<Table>(preset.text).ok());
+    table.and_then(|mut table| table.remove(name)).and_then(|part| Value::try_into(part).ok()).unwrap_or_default()
+}
+
+/// What the flash of a preset is made of.
+pub(super) fn medium(preset: &str) -> Medium {
+    Medium::of(&part(preset, "drive")).unwrap_or_default()
+}
+
+/// The clock of a preset.
+pub(super) fn time(preset: &str) -> Time {
+    Time::of(&part(preset, "time"))
 }

@@ -388,7 +388,7 @@ fn any_bytes_give_a_scenario_or_a_sentence() {
     let mut stream = wane_sim::Streams::new(11).stream("fuzz");
     let mut good = 0;
     for round in 0..4000 {
-        let mut bytes = if round % 2 == 0 { EXAMPLE.as_bytes().to_vec() } else { PHASES.as_bytes().to_vec() };
+        let mut bytes = [EXAMPLE, PHASES, super::timed_tests::ALL][round as usize % 3].as_bytes().to_vec();
         for _ in 0..=round % 6 {
             let at = stream.below(bytes.len() as u64) as usize;
             match stream.below(4) {
@@ -421,63 +421,85 @@ fn nesting_without_end_is_refused() {
     assert!(resolve("\u{feff}[until]\ndrive-writes = 1", &[]).is_ok(), "a byte order mark is no content");
 }
 
+/// Values of every kind, good and bad.
+const VALUES: &[&str] = &[
+    "0",
+    "1",
+    "2",
+    "3",
+    "7",
+    "8",
+    "64",
+    "1000",
+    "4096",
+    "1048576",
+    "4294967295",
+    "9223372036854775807",
+    "-1",
+    "0.1",
+    "0.5",
+    "0.999999999999",
+    "1.0",
+    "1e300",
+    "nan",
+    "true",
+    "false",
+    "'none'",
+    "'0 %'",
+    "'99.9999 %'",
+    "'512 B'",
+    "'4 KiB'",
+    "'16 KiB'",
+    "'16 MiB'",
+    "'1 GiB'",
+    "'1 TiB'",
+    "'16 TiB'",
+    "'65536 TiB'",
+    "'die'",
+    "'superblock'",
+    "'separate'",
+    "'never'",
+    "'zipf'",
+    "'hot-cold'",
+    "'tiny'",
+    "'amber-mlc'",
+    "'pwl'",
+    "'variant'",
+    "'dual-pool'",
+    "'mlc-8g'",
+    "'fast19-ssd'",
+    "'tlc-72l-2018'",
+    "'tlc'",
+    "'event'",
+    "'timeline'",
+    "'priority'",
+    "'both'",
+    "'trace'",
+    "'1 ns'",
+    "'3.8 ms'",
+    "'90 days'",
+    "'667 MB/s'",
+    "['1 us', '2.5 us']",
+    "['1 day', '9 days']",
+    "[0, 0.5, 3]",
+    "{ queue-depth = 3 }",
+    "{ normal = ['1 ms', '1 us'] }",
+    "{ arrival = { poisson = '7 us' } }",
+    "{ standin = 'rad-be' }",
+    "{}",
+    "[]",
+];
+
 #[test]
 fn any_values_give_a_scenario_or_a_sentence() {
     let mut stream = wane_sim::Streams::new(12).stream("fuzz");
-    let values = [
-        "0",
-        "1",
-        "2",
-        "3",
-        "7",
-        "8",
-        "64",
-        "1000",
-        "4096",
-        "1048576",
-        "4294967295",
-        "9223372036854775807",
-        "-1",
-        "0.1",
-        "0.5",
-        "0.999999999999",
-        "1.0",
-        "1e300",
-        "nan",
-        "true",
-        "false",
-        "'none'",
-        "'0 %'",
-        "'99.9999 %'",
-        "'512 B'",
-        "'4 KiB'",
-        "'16 KiB'",
-        "'16 MiB'",
-        "'1 GiB'",
-        "'1 TiB'",
-        "'16 TiB'",
-        "'65536 TiB'",
-        "'die'",
-        "'superblock'",
-        "'separate'",
-        "'never'",
-        "'zipf'",
-        "'hot-cold'",
-        "'tiny'",
-        "'amber-mlc'",
-        "'pwl'",
-        "'variant'",
-        "'dual-pool'",
-        "{}",
-        "[]",
-    ];
     // Values that fit their key alone, so that the draws explore how keys go together.
     let paths = keys::SECTIONS
         .iter()
         .flat_map(|section| section.keys.iter().map(|key| format!("{}.{}", section.name, key.name)));
     let fitting = |path: String| -> Vec<String> {
         let assign = |value: &&str| format!("{}={value}", path.trim_start_matches('.'));
-        values.iter().map(assign).filter(|assignment| Layer::set(assignment).is_ok()).collect()
+        VALUES.iter().map(assign).filter(|assignment| Layer::set(assignment).is_ok()).collect()
     };
     let keys: Vec<Vec<String>> = paths.map(fitting).filter(|fitting| !fitting.is_empty()).collect();
     let mut good = 0;
@@ -498,4 +520,7 @@ fn the_manual_has_every_key() {
     let manual = keys::manual();
     let keys = keys::SECTIONS.iter().flat_map(|section| section.keys);
     keys.for_each(|key| assert!(manual.contains(&format!("| `{}` |", key.name)), "{}", key.name));
+    for section in keys::SECTIONS.iter().filter(|section| !section.name.is_empty()) {
+        assert!(manual.contains(&format!("\n## `[{}]`\n", section.name)), "{}", section.name);
+    }
 }

@@ -8,6 +8,7 @@ use wane_workload::standin::STANDINS;
 use wane_workload::trace::Format;
 
 use super::layer::{WORKLOAD_KINDS, number, ratio};
+use super::time::Arrival;
 
 /// Where requests come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,6 +105,8 @@ pub struct Until {
 pub struct Phase {
     /// Where its requests come from.
     pub workload: Workload,
+    /// When its requests come, in a timed run.
+    pub arrival: Arrival,
     /// When it ends.
     pub until: Until,
 }
@@ -147,6 +150,9 @@ pub(super) fn workload(table: &Table, space: Space, in_mix: bool) -> Result<Work
     if table.contains_key("share") && !in_mix {
         return Err(("share".to_owned(), "belongs to a part of a mixture".to_owned()));
     }
+    if table.contains_key("arrival") && in_mix {
+        return Err(("arrival".to_owned(), "belongs to the whole mixture".to_owned()));
+    }
     match kinds.first().copied().unwrap_or("pattern") {
         "trace" => {
             only(table, "trace", &TRACE_KEYS, "a trace")?;
@@ -178,7 +184,9 @@ fn share(table: &Table, key: &str, default: f64) -> Ratio {
 
 /// Refuses keys that mean nothing to this kind of workload.
 fn only(table: &Table, kind: &str, allowed: &[&str], what: &str) -> Result<(), Refusal> {
-    let stray = table.keys().find(|key| *key != kind && *key != "share" && !allowed.contains(&key.as_str()));
+    let stray = table
+        .keys()
+        .find(|key| *key != kind && !["share", "arrival"].contains(&key.as_str()) && !allowed.contains(&key.as_str()));
     match stray {
         None => Ok(()),
         Some(key) if allowed.is_empty() => {
