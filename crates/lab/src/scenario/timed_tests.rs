@@ -1,3 +1,5 @@
+//! Scenarios with time and errors: what they resolve to and what they refuse.
+
 use super::*;
 
 const TIMED: &str = r#"
