@@ -52,14 +52,14 @@ pub struct Counters {
     pub erases_scrub: u64,
     /// Pages that scrubbing read to see how they fare.
     pub scrub_checks: u64,
-    /// Host reads of a page that error correction gave up.
-    pub host_reads_failed: u64,
-    /// Of these, pages that redundancy gave back.
-    pub host_reads_recovered: u64,
-    /// Relocation reads that error correction gave up.
-    pub relocation_reads_failed: u64,
-    /// Of these, pages that redundancy gave back.
-    pub relocation_reads_recovered: u64,
+    /// Pages that error correction gave up and redundancy gave back.
+    pub recoveries: u64,
+    /// Pages that redundancy could not give back either, because another page of the stripe failed.
+    pub recovery_failures: u64,
+    /// Host reads of a page that was lost.
+    pub host_reads_uncorrectable: u64,
+    /// Relocation reads of a page that was lost.
+    pub relocation_reads_uncorrectable: u64,
     /// Stripes that got no parity because no die had room for it.
     pub stripes_unprotected: u64,
     /// Blocks that garbage collection reclaimed.

@@ -184,6 +184,7 @@ impl<M: Media> Ftl<M> {
             let read = PageRead { page, bytes, task, purpose: Purpose::Recover, rereads_max: None };
             recovered &= self.media.read(read) != ReadOutcome::Uncorrectable;
         }
+        *if recovered { &mut self.counters.recoveries } else { &mut self.counters.recovery_failures } += 1;
         recovered
     }
 }

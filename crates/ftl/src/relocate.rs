@@ -133,8 +133,7 @@ impl<M: Media> Ftl<M> {
                 rereads_max: self.rereads_max(unit),
             };
             if self.media.read(read) == ReadOutcome::Uncorrectable {
-                self.counters.relocation_reads_failed += 1;
-                self.counters.relocation_reads_recovered += u64::from(self.reconstruct(unit, into.task));
+                self.counters.relocation_reads_uncorrectable += u64::from(!self.reconstruct(unit, into.task));
             }
             self.program(into.block, into.next + position, together, into.task);
             position += together;

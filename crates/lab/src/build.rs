@@ -17,8 +17,10 @@ use wane_workload::standin::{self, StandinSource};
 use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSource};
 use wane_workload::{Mix, Op, Source};
 
-use crate::run::{Phase, Plan, Precondition};
+use crate::run::{Drive, Phase, Plan, Precondition};
 use crate::scenario::{self, Device, Pattern, Scenario, TraceSpec, Workload};
+
+mod detailed;
 
 /// Why a scenario that resolved cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +29,12 @@ pub enum PlanError {
     /// The firmware refuses its counts.
     #[error(transparent)]
     Firmware(#[from] BuildError),
+    /// Times or schedule contradict each other.
+    #[error("[drive.timing] and [time]: {0}")]
+    Clock(#[from] wane_ssd::ConfigError),
+    /// Errors or their correction contradict each other.
+    #[error("[drive]: {0}")]
+    Nand(#[from] wane_nand::NandConfigError),
     /// A trace cannot be opened or does not fit the drive.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -72,8 +80,8 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
         frontiers: ftl.frontiers,
         victim: outside.victim.unwrap_or_else(|| accepted(&ftl.gc, VICTIM_POLICIES)),
         wear_leveling: outside.wear_leveling.unwrap_or_else(|| accepted(&ftl.wear_leveling, WEAR_LEVEL_POLICIES)),
-        redundancy: accepted(&none(), REDUNDANCY_POLICIES),
-        scrub: accepted(&none(), SCRUB_POLICIES),
+        redundancy: accepted(&ftl.redundancy, REDUNDANCY_POLICIES),
+        scrub: accepted(&ftl.scrub, SCRUB_POLICIES),
         capacity: capacity(),
         streams,
     };
@@ -93,7 +101,13 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
         phases.push(Phase { source, units_max: units, requests_max: phase.until.requests });
     }
     Ok(Plan {
-        ftl: Ftl::new(Array::new(device.geometry), config)?,
+        drive: if detailed::is_needed(scenario) {
+            let spec = detailed::spec(scenario, streams)?;
+            let flash = detailed::flash(scenario, streams);
+            Drive::Detailed(Box::new(Ftl::new(flash, config)?), Box::new(spec))
+        } else {
+            Drive::Plain(Box::new(Ftl::new(Array::new(device.geometry), config)?))
+        },
         unit_bytes: device.unit.0,
         precondition: Precondition {
             fill_units: if filled { 0 } else { precondition.fill.floor_of(u64::from(device.logical_units)) as u32 },
@@ -111,11 +125,12 @@ fn accepted<T>(table: &toml::Table, family: &[Entry<T>]) -> T {
         .unwrap_or_else(|reason| unreachable!("resolved scenarios hold valid policies: {reason}"))
 }
 
-fn none() -> toml::Table {
-    [("policy".to_owned(), toml::Value::from("none"))].into_iter().collect()
-}
-
-fn source(workload: &Workload, device: &Device, streams: Streams, name: &str) -> Result<Box<dyn Source>, PlanError> {
+pub(crate) fn source(
+    workload: &Workload,
+    device: &Device,
+    streams: Streams,
+    name: &str,
+) -> Result<Box<dyn Source>, PlanError> {
     let stream = streams.stream(name);
     Ok(match workload {
         Workload::Pattern(spec) => Box::new(PatternSource::new(
@@ -204,5 +219,5 @@ pub fn memory_estimate(scenario: &Scenario) -> Bytes {
     } else {
         0
     };
-    Bytes(scenario.device.memory_bytes() + looked_up)
+    Bytes(scenario.device.memory_bytes() + looked_up + detailed::memory(scenario))
 }

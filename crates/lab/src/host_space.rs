@@ -6,7 +6,7 @@
 
 use wane_ftl::policies::capacity::Demand;
 use wane_ftl::{DeathCause, Ftl, Outcome};
-use wane_nand::Array;
+use wane_nand::Media;
 
 use crate::results::EndCause;
 
@@ -137,7 +137,7 @@ impl HostSpace {
     }
 
     /// Answers what the drive demands, relocating as it must, until the drive is content or dead.
-    pub(crate) fn answer(&mut self, ftl: &mut Ftl<Array>, demand: Demand) -> Result<(), EndCause> {
+    pub(crate) fn answer<M: Media>(&mut self, ftl: &mut Ftl<M>, demand: Demand) -> Result<(), EndCause> {
         let mut outcome = Outcome::Demand(demand);
         loop {
             outcome = match outcome {
@@ -168,7 +168,7 @@ impl HostSpace {
         }
     }
 
-    fn give_up(&mut self, ftl: &mut Ftl<Array>, demand: Demand) -> Result<(), EndCause> {
+    fn give_up<M: Media>(&mut self, ftl: &mut Ftl<M>, demand: Demand) -> Result<(), EndCause> {
         match demand {
             Demand::Keep | Demand::EndOfLife => {}
             Demand::DropUnused => {
@@ -202,12 +202,12 @@ impl HostSpace {
         self.footprint.max(stays.map_or(0, |slot| slot + 1))
     }
 
-    fn trim_unused(&mut self, ftl: &mut Ftl<Array>, from: u32) {
+    fn trim_unused<M: Media>(&mut self, ftl: &mut Ftl<M>, from: u32) {
         self.trim_between(ftl, from, self.exported);
     }
 
     /// Trims the slots without an owner in `from..to`.
-    fn trim_between(&mut self, ftl: &mut Ftl<Array>, from: u32, to: u32) {
+    fn trim_between<M: Media>(&mut self, ftl: &mut Ftl<M>, from: u32, to: u32) {
         let before = ftl.counters().host_units_trimmed;
         let mut batch = Vec::with_capacity(TRIM_BATCH);
         for slot in from..to {
@@ -223,7 +223,7 @@ impl HostSpace {
     }
 
     /// Moves the highest page that lies in given-up space. `None` when there is none.
-    fn relocate_one(&mut self, ftl: &mut Ftl<Array>) -> Result<Option<Outcome>, EndCause> {
+    fn relocate_one<M: Media>(&mut self, ftl: &mut Ftl<M>) -> Result<Option<Outcome>, EndCause> {
         let top = ftl.exported();
         let Some(from) = (self.exported..top).rev().find(|slot| self.owner(*slot).is_some()) else { return Ok(None) };
         // Slots above are empty for good, so the search never covers them again.

@@ -7,11 +7,12 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_ftl::{DeathCause, Ftl, Outcome};
-use wane_nand::Array;
+use wane_nand::{Array, Flash};
 use wane_sim::Stream;
 use wane_units::BlockId;
 use wane_workload::{Batch, Op, Progress, Source, SourceError};
 
+use crate::detail::{Detail, DetailSpec, Detailed, Measured, PAGES_MAX, Plain, Worn};
 use crate::host_space::HostSpace;
 use crate::results::{BlockState, Counters, EndCause, EndReason, Row, Timeline, WearSnapshot};
 
@@ -27,13 +28,21 @@ const WINDOW_STEPS: u64 = 64;
 /// Everything a run needs.
 pub struct Plan {
     /// The drive, new.
-    pub ftl: Ftl<Array>,
+    pub drive: Drive,
     /// Bytes of a mapping unit.
     pub unit_bytes: u64,
     /// What happens before counting starts.
     pub precondition: Precondition,
     /// What happens then, in order. At least one.
     pub phases: Vec<Phase>,
+}
+
+/// A drive, and how closely it is looked at.
+pub enum Drive {
+    /// Aging only.
+    Plain(Box<Ftl<Array>>),
+    /// With errors, time, scrubbing or probes.
+    Detailed(Box<Ftl<Flash>>, Box<DetailSpec>),
 }
 
 /// How a drive is aged before counting starts. Wear leveling is off meanwhile.
@@ -81,6 +90,8 @@ pub struct Finished {
     pub policy_refusals: u64,
     /// What the workload has to say of itself: what a trace assumed or skipped.
     pub notes: Vec<String>,
+    /// What a detailed run measured.
+    pub measured: Option<Measured>,
 }
 
 /// How far a run is; given to its watcher after every batch.
@@ -112,20 +123,13 @@ pub struct Watch<'a> {
 /// # Errors
 /// A trace cannot be read further. A drive that dies is no error.
 pub fn run(plan: Plan, watch: &mut Watch<'_>) -> Result<Finished, SourceError> {
-    let mut running = Running::new(plan.ftl, plan.unit_bytes);
-    let mut end = running.precondition(plan.precondition, watch);
-    running.start();
-    for (number, phase) in plan.phases.into_iter().enumerate() {
-        if end.is_some() {
-            break;
-        }
-        running.phase = number;
-        match running.drive(phase, watch)? {
-            PhaseEnd::Over(reason) => running.reason = reason,
-            PhaseEnd::Run(ended) => end = Some(ended),
+    let Plan { drive, unit_bytes, precondition, phases } = plan;
+    match drive {
+        Drive::Plain(ftl) => Running::new(*ftl, Plain, unit_bytes).run(precondition, phases, watch),
+        Drive::Detailed(ftl, spec) => {
+            Running::new(*ftl, Detailed::new(*spec), unit_bytes).run(precondition, phases, watch)
         }
     }
-    Ok(running.finish(end))
 }
 
 /// Why a run is over before its phases are.
@@ -140,8 +144,9 @@ enum PhaseEnd {
     Run(Ended),
 }
 
-struct Running {
-    ftl: Ftl<Array>,
+struct Running<M, D> {
+    ftl: Ftl<M>,
+    detail: D,
     unit_bytes: u64,
     space: Option<HostSpace>,
     phase: usize,
@@ -156,8 +161,8 @@ struct Running {
     notes: Vec<String>,
 }
 
-impl Running {
-    fn new(ftl: Ftl<Array>, unit_bytes: u64) -> Self {
+impl<M: Worn, D: Detail<M>> Running<M, D> {
+    fn new(ftl: Ftl<M>, detail: D, unit_bytes: u64) -> Self {
         let logical = ftl.logical_initial();
         let capacity = ftl.capacity_policy();
         let bound = capacity.relocation_bound().map(|bytes| bytes.0 / unit_bytes);
@@ -174,8 +179,31 @@ impl Running {
             reason: EndReason::Requests,
             slots: Vec::with_capacity(BATCH_PAGES),
             notes: Vec::new(),
+            detail,
             ftl,
         }
+    }
+
+    fn run(
+        mut self,
+        precondition: Precondition,
+        phases: Vec<Phase>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Finished, SourceError> {
+        let mut end = self.precondition(precondition, watch);
+        self.start();
+        for (number, phase) in phases.into_iter().enumerate() {
+            if end.is_some() {
+                break;
+            }
+            self.phase = number;
+            self.detail.begin_phase(number);
+            match self.drive(phase, watch)? {
+                PhaseEnd::Over(reason) => self.reason = reason,
+                PhaseEnd::Run(ended) => end = Some(ended),
+            }
+        }
+        Ok(self.finish(end))
     }
 
     fn precondition(&mut self, precondition: Precondition, watch: &mut Watch<'_>) -> Option<Ended> {
@@ -246,6 +274,7 @@ impl Running {
         let counts = self.ftl.erase_counts();
         self.mean_at_start = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64;
         self.ftl.set_leveling(true);
+        self.detail.start(&mut self.ftl);
         self.window.push_back(Counters::default());
         self.sample();
     }
@@ -277,14 +306,23 @@ impl Running {
             if requests_max.is_some_and(|max| requests >= max) {
                 return Ok(PhaseEnd::Over(EndReason::Requests));
             }
-            let due = self.timeline.due_at().min(self.window_due()).min(units_end.unwrap_or(u64::MAX));
-            let pages_max = due.saturating_sub(written).clamp(1, BATCH_PAGES as u64) as usize;
-            let requests_left = requests_max.map_or(u64::MAX, |max| max - requests);
+            self.detail.probe(&self.ftl, written)?;
+            let (pages_max, requests_left) = if D::ONE_BY_ONE {
+                // A request is one command, cut only where the phase ends.
+                (units_end.unwrap_or(u64::MAX).saturating_sub(written).min(PAGES_MAX as u64) as usize, 1)
+            } else {
+                let due = self.timeline.due_at().min(self.window_due()).min(units_end.unwrap_or(u64::MAX));
+                let pages_max = due.saturating_sub(written).clamp(1, BATCH_PAGES as u64) as usize;
+                (pages_max, requests_max.map_or(u64::MAX, |max| max - requests))
+            };
             if source.next(&mut batch, pages_max, requests_left)? == Progress::End {
                 return Ok(PhaseEnd::Over(EndReason::TraceEnd));
             }
             requests += batch.requests;
-            if let Err(cause) = self.serve(&mut batch) {
+            self.detail.arrive(&mut self.ftl, &batch, written);
+            let served = self.serve(&mut batch);
+            self.detail.served(&mut self.ftl, &batch);
+            if let Err(cause) = served.and_then(|()| self.scrub()) {
                 return Ok(PhaseEnd::Run(Ended::Died(cause)));
             }
             self.sample_if_due();
@@ -297,6 +335,22 @@ impl Running {
                 return Ok(PhaseEnd::Run(Ended::Interrupted));
             }
         }
+    }
+
+    /// One step of scrubbing, where that is wanted.
+    fn scrub(&mut self) -> Result<(), EndCause> {
+        if !self.detail.may_scrub(&self.ftl) {
+            return Ok(());
+        }
+        let Some(outcome) = self.ftl.scrub() else { return Ok(()) };
+        let answered = match (outcome, &mut self.space) {
+            (Outcome::Done, _) => Ok(()),
+            (Outcome::Dead(cause), _) => Err(self.cause(cause)),
+            (Outcome::Demand(demand), Some(space)) => space.answer(&mut self.ftl, demand),
+            (Outcome::Demand(_), None) => unreachable!("a drive that may not shrink demands nothing"),
+        };
+        self.detail.acted(&mut self.ftl);
+        answered
     }
 
     fn serve(&mut self, batch: &mut Batch) -> Result<(), EndCause> {
@@ -410,23 +464,28 @@ impl Running {
     fn finish(mut self, end: Option<Ended>) -> Finished {
         self.sample();
         let counters = self.counters();
+        let wear = self.wear();
+        let (exported_units, refusals) = (self.exported(), self.ftl.counters().policy_refusals);
         let logical = u64::from(self.ftl.logical_initial());
         let from = counters.host_units_written.saturating_sub(logical);
         let before = self.window.iter().rev().find(|earlier| earlier.host_units_written <= from);
+        // Probes that are due at the very end; what their traces lack has shown before.
+        let _ = self.detail.probe(&self.ftl, counters.host_units_written);
         let (reason, cause) = match end {
             Some(Ended::Died(cause)) => (EndReason::EndOfLife, Some(cause)),
             Some(Ended::Interrupted) => (EndReason::Interrupted, None),
             None => (self.reason, None),
         };
         Finished {
+            measured: self.detail.finish(&self.ftl),
             counters,
             last_drive_write: counters - before.copied().unwrap_or_default(),
-            wear: self.wear(),
+            wear,
             erase_count_mean_at_start: self.mean_at_start,
             reason,
             cause,
-            exported_units: self.exported(),
-            policy_refusals: self.ftl.counters().policy_refusals,
+            exported_units,
+            policy_refusals: refusals,
             notes: std::mem::take(&mut self.notes),
             timeline: self.timeline.into_rows(),
         }
@@ -444,10 +503,13 @@ impl From<wane_ftl::Counters> for Counters {
             programmed_gc: ftl.programmed_gc,
             programmed_wear_leveling: ftl.programmed_wear_leveling,
             programmed_file_system: ftl.programmed_file_system,
+            programmed_scrub: ftl.programmed_scrub,
+            programmed_parity: ftl.programmed_parity,
             programmed_padding: ftl.programmed_padding,
             program_operations: ftl.program_operations,
             erases_gc: ftl.erases_gc,
             erases_wear_leveling: ftl.erases_wear_leveling,
+            erases_scrub: ftl.erases_scrub,
             gc_victims: ftl.gc_victims,
             gc_victim_valid_units: ftl.gc_victim_valid_units,
         }

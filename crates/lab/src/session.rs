@@ -120,6 +120,8 @@ fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measu
                 gc: counters.programmed_gc,
                 wear_leveling: counters.programmed_wear_leveling,
                 file_system: counters.programmed_file_system,
+                scrub: counters.programmed_scrub,
+                parity: counters.programmed_parity,
                 padding: counters.programmed_padding,
                 total: counters.programmed(),
             },
@@ -127,7 +129,8 @@ fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measu
             blocks_erased: BlocksErased {
                 gc: counters.erases_gc,
                 wear_leveling: counters.erases_wear_leveling,
-                total: counters.erases_gc + counters.erases_wear_leveling,
+                scrub: counters.erases_scrub,
+                total: counters.erases_gc + counters.erases_wear_leveling + counters.erases_scrub,
             },
         },
         write_amplification: SummaryWriteAmplification::new(
@@ -152,11 +155,19 @@ fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measu
                 * device.geometry.block_size().0,
         },
         end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
-        warnings: warnings(finished),
+        latency: finished.measured.as_ref().and_then(|measured| measured.latency.clone()),
+        throughput: finished.measured.as_ref().and_then(|measured| measured.throughput),
+        errors: finished.measured.as_ref().and_then(|measured| measured.errors),
+        warnings: warnings(scenario, finished),
         run: Run {
             seed: scenario.seed,
             wall_seconds,
             flash_pages_programmed_per_second: rate.is_finite().then_some(rate),
+            flash_operations_per_second: finished
+                .measured
+                .as_ref()
+                .filter(|measured| measured.operations > 0)
+                .map(|measured| measured.operations as f64 / seconds),
             peak_memory_bytes: os::peak_memory(),
             version: VERSION.to_owned(),
         },
@@ -165,11 +176,13 @@ fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measu
         summary,
         timeline: finished.timeline.clone(),
         blocks: finished.wear.rows(),
+        windows: finished.measured.as_ref().map(|measured| measured.windows.clone()).unwrap_or_default(),
+        error_histogram: finished.measured.as_ref().and_then(|measured| measured.error_histogram.clone()),
         scenario_toml: scenario.to_toml(),
     }
 }
 
-fn warnings(finished: &Finished) -> Vec<String> {
+fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     let mut warnings = Vec::new();
     let counters = &finished.counters;
     let share = counters.host_units_read_unmapped as f64 / counters.host_units_read.max(1) as f64;
@@ -177,6 +190,7 @@ fn warnings(finished: &Finished) -> Vec<String> {
         warnings.push(format!("{:.1} % of the pages read held no data and touched no flash", 100.0 * share));
     }
     warnings.extend(finished.notes.iter().cloned());
+    warnings.extend(extrapolation(scenario, finished));
     if finished.policy_refusals > 0 {
         warnings.push(format!(
             "{} answers of policies named blocks that could not be used; greedy's choice or none took their place",
@@ -184,6 +198,21 @@ fn warnings(finished: &Finished) -> Vec<String> {
         ));
     }
     warnings
+}
+
+/// A sentence where the chip's errors were asked for beyond the data that they come from.
+fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
+    let chip = scenario.medium.chip.as_ref()?;
+    let (least, most) = chip.ranges.cycles;
+    let counts = finished.wear.quantiles();
+    let beyond = |count: u32| f64::from(count) < least || f64::from(count) > most;
+    (beyond(counts.min) || beyond(counts.max)).then(|| {
+        format!(
+            "blocks have {} to {} P/E cycles, but the errors of {} were measured from {least} to {most}: beyond that they \
+             are extrapolated",
+            counts.min, counts.max, chip.name
+        )
+    })
 }
 
 /// What became of one of several runs.

@@ -1,6 +1,6 @@
 //! Either scheduler behind one name.
 
-use wane_nand::FlashOp;
+use wane_nand::{FlashOp, Task};
 
 use crate::command::{Command, Completion};
 use crate::event::EventScheduler;
@@ -79,6 +79,11 @@ impl Scheduler {
     /// Time of the last event or submission, ns.
     pub fn now(&self) -> u64 {
         either!(self, scheduler => scheduler.now())
+    }
+
+    /// Operations of a task that are not done; of the timeline, whether there are any.
+    pub fn outstanding_of(&self, task: Task) -> u64 {
+        either!(self, scheduler => scheduler.outstanding_of(task))
     }
 
     /// Commands that are not done.

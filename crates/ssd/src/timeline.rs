@@ -53,6 +53,8 @@ pub struct Timeline {
     commands: Slab<Completion>,
     due: BinaryHeap<Reverse<(u64, u64, u32)>>,
     transfer: (u32, u64),
+    /// When the last operation of each task ends.
+    busy_until: [u64; CLASSES],
 }
 
 #[derive(Clone, Debug)]
@@ -95,6 +97,7 @@ impl Timeline {
         let block = |block| Block { die: geometry.die_of(BlockId(block)).0, issued: 0, pending: 0, gathered: 0 };
         let processors = config.processors.map_or(0, |processors| processors.count as usize);
         Ok(Self {
+            busy_until: [0; CLASSES],
             timing,
             now: 0,
             submitted: 0,
@@ -137,6 +140,7 @@ impl Timeline {
         for op in ops {
             let ready = if op.kind == OpKind::Program && op.task == Task::Host { admitted } else { at };
             let (end, breakdown) = self.place(at, ready, op);
+            self.busy_until[op.task as usize] = self.busy_until[op.task as usize].max(end);
             if op.task != Task::Host {
                 continue;
             }
@@ -186,6 +190,11 @@ impl Timeline {
     /// Time of the last completion handed out or submission, ns.
     pub fn now(&self) -> u64 {
         self.now
+    }
+
+    /// 1 while operations of a task are not done, else 0: the timeline does not count them.
+    pub fn outstanding_of(&self, task: Task) -> u64 {
+        u64::from(self.busy_until[task as usize] > self.now)
     }
 
     /// Commands that were not handed out.

@@ -122,34 +122,32 @@ fn a_lost_page_comes_back_from_its_stripe_and_two_do_not() {
     for unit in [Unit::Block, Unit::Superblock] {
         let mut ftl = drive("stripes", 3, unit);
         fill(&mut ftl, 2000);
-        let mut protected = 0;
+        let (mut protected, mut lost) = (0, 0);
         for logical in 0..UNITS {
-            let lost = page_of(&ftl, logical);
-            ftl.media_mut().failing = [lost].into();
+            let page = page_of(&ftl, logical);
+            ftl.media_mut().failing = [page].into();
             ftl.media_mut().recovery_reads.clear();
             let before = *ftl.counters();
             ftl.read(&[logical]);
             let after = *ftl.counters();
-            if after.host_reads_failed == before.host_reads_failed {
+            if after.recoveries == before.recoveries {
                 // Still in the page buffer.
                 continue;
             }
             let reads = ftl.media().recovery_reads.clone();
-            assert!(reads.len() <= 4 && !reads.contains(&lost), "{reads:?}");
-            assert_eq!(after.host_reads_recovered, before.host_reads_recovered + 1, "unit {logical}");
+            assert!(reads.len() <= 4 && !reads.contains(&page), "{reads:?}");
+            assert_eq!(after.host_reads_uncorrectable, lost, "unit {logical}");
             protected += 1;
             // Members whose block was erased have left their stripe, so it may be small.
             let Some(second) = reads.first() else { continue };
             ftl.media_mut().failing.insert(*second);
             ftl.read(&[logical]);
-            assert_eq!(
-                ftl.counters().host_reads_recovered,
-                after.host_reads_recovered,
-                "two pages of a stripe are lost"
-            );
+            let lost_now = ftl.counters().host_reads_uncorrectable;
+            assert_eq!((lost_now, ftl.counters().recovery_failures), (lost + 1, lost + 1), "two pages of a stripe");
+            lost = lost_now;
             let geometry = *ftl.media().geometry();
             let dies: BTreeSet<_> =
-                reads.iter().chain([&lost]).map(|page| geometry.die_of(geometry.block_of(*page))).collect();
+                reads.iter().chain([&page]).map(|page| geometry.die_of(geometry.block_of(*page))).collect();
             assert!(dies.len() >= reads.len(), "members lie on different dies: {reads:?}");
         }
         assert!(protected > 250, "{protected}");
@@ -164,7 +162,7 @@ fn without_redundancy_a_lost_page_stays_lost() {
     ftl.media_mut().failing = [lost].into();
     ftl.read(&[5]);
     let counters = ftl.counters();
-    assert_eq!((counters.host_reads_failed, counters.host_reads_recovered, counters.programmed_parity), (1, 0, 0));
+    assert_eq!((counters.host_reads_uncorrectable, counters.recovery_failures, counters.programmed_parity), (1, 0, 0));
 }
 
 #[test]

@@ -23,6 +23,10 @@ pub struct Counters {
     pub programmed_wear_leveling: u64,
     /// Units that the file system relocated when the drive shrank.
     pub programmed_file_system: u64,
+    /// Units that scrubbing relocated.
+    pub programmed_scrub: u64,
+    /// Units of parity.
+    pub programmed_parity: u64,
     /// Units programmed empty, because a page had to be closed before it was full.
     pub programmed_padding: u64,
     /// Program commands: one a flash page.
@@ -31,6 +35,8 @@ pub struct Counters {
     pub erases_gc: u64,
     /// Blocks that wear leveling erased.
     pub erases_wear_leveling: u64,
+    /// Blocks that scrubbing erased.
+    pub erases_scrub: u64,
     /// Blocks that garbage collection chose.
     pub gc_victims: u64,
     /// Valid units that those blocks held when chosen.
@@ -44,11 +50,13 @@ impl Counters {
             + self.programmed_gc
             + self.programmed_wear_leveling
             + self.programmed_file_system
+            + self.programmed_scrub
+            + self.programmed_parity
             + self.programmed_padding
     }
 
     /// Names and values in the order of the timeline's columns.
-    pub(crate) const fn named(&self) -> [(&'static str, u64); 14] {
+    pub(crate) const fn named(&self) -> [(&'static str, u64); 17] {
         [
             ("host_pages_written", self.host_units_written),
             ("host_pages_read", self.host_units_read),
@@ -58,17 +66,20 @@ impl Counters {
             ("pages_programmed_gc", self.programmed_gc),
             ("pages_programmed_wear_leveling", self.programmed_wear_leveling),
             ("pages_programmed_file_system", self.programmed_file_system),
+            ("pages_programmed_scrub", self.programmed_scrub),
+            ("pages_programmed_parity", self.programmed_parity),
             ("pages_programmed_padding", self.programmed_padding),
             ("program_operations", self.program_operations),
             ("blocks_erased_gc", self.erases_gc),
             ("blocks_erased_wear_leveling", self.erases_wear_leveling),
+            ("blocks_erased_scrub", self.erases_scrub),
             ("gc_victims", self.gc_victims),
             ("gc_victim_valid_pages", self.gc_victim_valid_units),
         ]
     }
 
     /// The inverse of [`Counters::named`].
-    pub(crate) const fn from_values(values: [u64; 14]) -> Self {
+    pub(crate) const fn from_values(values: [u64; 17]) -> Self {
         Self {
             host_units_written: values[0],
             host_units_read: values[1],
@@ -78,12 +89,15 @@ impl Counters {
             programmed_gc: values[5],
             programmed_wear_leveling: values[6],
             programmed_file_system: values[7],
-            programmed_padding: values[8],
-            program_operations: values[9],
-            erases_gc: values[10],
-            erases_wear_leveling: values[11],
-            gc_victims: values[12],
-            gc_victim_valid_units: values[13],
+            programmed_scrub: values[8],
+            programmed_parity: values[9],
+            programmed_padding: values[10],
+            program_operations: values[11],
+            erases_gc: values[12],
+            erases_wear_leveling: values[13],
+            erases_scrub: values[14],
+            gc_victims: values[15],
+            gc_victim_valid_units: values[16],
         }
     }
 }

@@ -7,14 +7,17 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::tables::{Table, block_columns, timeline_columns, to_csv, write_parquet};
-use super::{BlockRow, EndReason, Row, Summary};
+use super::{BlockRow, EndReason, Row, Summary, Window};
 
 const SCENARIO: &str = "scenario.toml";
 const SUMMARY: &str = "summary.json";
 const TIMELINE_CSV: &str = "timeline.csv";
 const TIMELINE: &str = "timeline.parquet";
 const BLOCKS: &str = "blocks.parquet";
+const LATENCY: &str = "latency.json";
 const REPORT: &str = "report.html";
 const GRID: &str = "grid.csv";
 const STATISTICS: &str = "statistics.json";
@@ -22,7 +25,8 @@ const STATISTICS: &str = "statistics.json";
 /// The demo's trace, beside the folders of its runs.
 pub const TRACE_COPY: &str = "pgbench-ext4.iolog.zst";
 
-const FILES: [&str; 9] = [SCENARIO, SUMMARY, TIMELINE_CSV, TIMELINE, BLOCKS, REPORT, GRID, STATISTICS, TRACE_COPY];
+const FILES: [&str; 10] =
+    [SCENARIO, SUMMARY, TIMELINE_CSV, TIMELINE, BLOCKS, LATENCY, REPORT, GRID, STATISTICS, TRACE_COPY];
 
 /// A run, as it is kept and as reports are made of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +37,19 @@ pub struct RunResult {
     pub timeline: Vec<Row>,
     /// Its blocks at the end, in order of id.
     pub blocks: Vec<BlockRow>,
+    /// Its timed windows, in order; none in an untimed run.
+    pub windows: Vec<Window>,
+    /// Codewords of first reads by raw bit errors, the last entry those beyond; `None` on flash without errors.
+    pub error_histogram: Option<Vec<u64>>,
     /// The resolved scenario.
     pub scenario_toml: String,
+}
+
+/// `latency.json`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Close {
+    windows: Vec<Window>,
+    raw_bit_errors_per_codeword: Option<Vec<u64>>,
 }
 
 /// Why results could not be written or read. Each is one sentence with the path.
@@ -132,6 +147,11 @@ impl Folder {
             (TIMELINE, parquet(TIMELINE, &timeline)?),
             (BLOCKS, parquet(BLOCKS, &block_columns(&run.blocks))?),
         ];
+        if !run.windows.is_empty() || run.error_histogram.is_some() {
+            let close =
+                Close { windows: run.windows.clone(), raw_bit_errors_per_codeword: run.error_histogram.clone() };
+            files.push((LATENCY, serde_json::to_vec(&close).expect("windows hold only numbers")));
+        }
         files.extend(report_html.map(|html| (REPORT, html.as_bytes().to_vec())));
         files.push((SUMMARY, run.summary.to_json().into_bytes()));
         self.replace(&files)
@@ -173,10 +193,13 @@ impl Folder {
             move |reason: String| ResultError::Unreadable { path, reason }
         };
         let scenario_toml = fs::read_to_string(file(SCENARIO));
+        let close = read_close(&file(LATENCY)).map_err(unreadable(LATENCY))?;
         Ok(RunResult {
             summary,
             timeline: Table::open(&file(TIMELINE)).and_then(|table| table.timeline()).map_err(unreadable(TIMELINE))?,
             blocks: Table::open(&file(BLOCKS)).and_then(|table| table.blocks()).map_err(unreadable(BLOCKS))?,
+            windows: close.windows,
+            error_histogram: close.raw_bit_errors_per_codeword,
             scenario_toml: scenario_toml.map_err(|error| unreadable(SCENARIO)(error.to_string()))?,
         })
     }
@@ -226,7 +249,7 @@ impl Folder {
 
     /// Removes what an earlier run left: its summary first, so that a half-removed result is not taken for a whole one.
     fn forget(&self) -> Result<(), ResultError> {
-        for name in [SUMMARY, REPORT] {
+        for name in [SUMMARY, REPORT, LATENCY] {
             let place = self.path.join(name);
             match fs::remove_file(&place) {
                 Err(reason) if reason.kind() != io::ErrorKind::NotFound => {
@@ -252,6 +275,17 @@ fn write_file(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ResultError::Full { path: path.to_owned() },
         _ => ResultError::Unwritable { path: path.to_owned(), reason },
     })
+}
+
+/// What was measured closely; nothing where there is no such file.
+fn read_close(path: &Path) -> Result<Close, String> {
+    match fs::read_to_string(path) {
+        Ok(text) => serde_json::from_str(&text).map_err(|error| error.to_string()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(Close { windows: Vec::new(), raw_bit_errors_per_codeword: None })
+        }
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 fn read_summary(folder: &Path) -> Result<Option<Summary>, ResultError> {
@@ -330,7 +364,7 @@ mod tests {
         assert!(lines[0].starts_with("drive_writes,phase,host_pages_written,"), "{}", lines[0]);
         assert!(lines[1].starts_with("0,0,0,") && lines[1].contains(",,"), "{}", lines[1]);
         let fields: Vec<usize> = lines.iter().map(|line| line.split(',').count()).collect();
-        assert!(fields.iter().all(|count| *count == 31), "{fields:?}");
+        assert!(fields.iter().all(|count| *count == 34), "{fields:?}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod counters;
 mod folder;
 mod grid;
+mod latency;
 mod statistics;
 mod summary;
 mod tables;
@@ -15,6 +16,8 @@ mod wear;
 pub use counters::{Counters, WriteAmplification, write_amplification};
 pub use folder::{Folder, ResultError, RunResult, TRACE_COPY};
 pub use grid::{GRID_LEAVES, GridCell, grid_csv};
+pub(crate) use latency::cdf;
+pub use latency::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};
 pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975};
 pub use summary::{
     BlocksErased, Capacity, End, EndCause, EndReason, Flash, Gc, Host, PagesProgrammed, Run, Scenario, Summary,

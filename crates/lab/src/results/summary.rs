@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{EraseCounts, WriteAmplification};
+use super::{EraseCounts, Errors, Latency, Throughput, WriteAmplification};
 
 /// A run in numbers. Pages are mapping units; counts start after preconditioning, `wear` includes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,15 @@ pub struct Summary {
     pub capacity: Capacity,
     /// How the run ended.
     pub end: End,
+    /// What requests took, in a timed run; of its last window where only windows are timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// What was served in that time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<Throughput>,
+    /// What error correction saw, on flash that errs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<Errors>,
     /// What the reader of these numbers should know.
     pub warnings: Vec<String>,
     /// What may differ between two runs of the same scenario.
@@ -80,6 +89,12 @@ pub struct PagesProgrammed {
     pub wear_leveling: u64,
     /// Relocated by the file system when the drive shrank.
     pub file_system: u64,
+    /// Relocated by scrubbing.
+    #[serde(default)]
+    pub scrub: u64,
+    /// Parity of stripes.
+    #[serde(default)]
+    pub parity: u64,
     /// Left empty in flash pages that were closed before they were full.
     pub padding: u64,
     /// All of these.
@@ -93,7 +108,10 @@ pub struct BlocksErased {
     pub gc: u64,
     /// By wear leveling.
     pub wear_leveling: u64,
-    /// Both.
+    /// By scrubbing.
+    #[serde(default)]
+    pub scrub: u64,
+    /// All of these.
     pub total: u64,
 }
 
@@ -202,6 +220,9 @@ pub struct Run {
     pub wall_seconds: f64,
     /// Flash pages programmed a second, over the measured phase; null when it took no time.
     pub flash_pages_programmed_per_second: Option<f64>,
+    /// Flash operations scheduled a second, in a timed run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flash_operations_per_second: Option<f64>,
     /// Most memory that the process held; null where the system does not tell.
     pub peak_memory_bytes: Option<u64>,
     /// Version of the program.

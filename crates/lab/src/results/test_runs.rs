@@ -82,7 +82,14 @@ pub(crate) fn made_up(like: MadeUp) -> RunResult {
     let snapshot = WearSnapshot::new(geometry, counts, vec![UNITS_PER_BLOCK as u32 / 2; blocks as usize], states);
     let timeline = timeline.into_rows();
     let summary = summarize(like, &timeline, &snapshot, &(counters - last_window), logical);
-    RunResult { summary, timeline, blocks: snapshot.rows(), scenario_toml: scenario(like) }
+    RunResult {
+        summary,
+        timeline,
+        blocks: snapshot.rows(),
+        windows: Vec::new(),
+        error_histogram: None,
+        scenario_toml: scenario(like),
+    }
 }
 
 fn advance(counters: &mut Counters, host: u64, gc: f64, wear_leveling: f64) {
@@ -120,7 +127,8 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
             blocks_erased: BlocksErased {
                 gc: counters.erases_gc,
                 wear_leveling: counters.erases_wear_leveling,
-                total: counters.erases_gc + counters.erases_wear_leveling,
+                scrub: counters.erases_scrub,
+                total: counters.erases_gc + counters.erases_wear_leveling + counters.erases_scrub,
             },
         },
         write_amplification: SummaryWriteAmplification::new(
@@ -144,11 +152,15 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
             cause: Some(if like.variant { EndCause::FootprintDoesNotFit } else { EndCause::SpareExhausted }),
             at_drive_writes: last.drive_writes,
         },
+        latency: None,
+        throughput: None,
+        errors: None,
         warnings: vec![],
         run: Run {
             seed: like.seed,
             wall_seconds: 2.5,
             flash_pages_programmed_per_second: Some(1.25e8),
+            flash_operations_per_second: None,
             peak_memory_bytes: Some(120 << 20),
             version: "0.1.0".to_owned(),
         },

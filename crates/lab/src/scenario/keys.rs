@@ -5,6 +5,8 @@ mod time;
 
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::names;
+use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_nand::rber::CHIPS;
@@ -81,6 +83,10 @@ pub enum Family {
     WearLeveling,
     /// `ftl.capacity`
     Capacity,
+    /// `ftl.redundancy`
+    Redundancy,
+    /// `ftl.scrub`
+    Scrub,
 }
 
 impl Family {
@@ -90,6 +96,8 @@ impl Family {
             Family::Victim => "gc",
             Family::WearLeveling => "wear-leveling",
             Family::Capacity => "capacity",
+            Family::Redundancy => "redundancy",
+            Family::Scrub => "scrub",
         }
     }
 
@@ -99,6 +107,8 @@ impl Family {
             Family::Victim => names(VICTIM_POLICIES),
             Family::WearLeveling => names(WEAR_LEVEL_POLICIES),
             Family::Capacity => names(CAPACITY_POLICIES),
+            Family::Redundancy => names(REDUNDANCY_POLICIES),
+            Family::Scrub => names(SCRUB_POLICIES),
         }
     }
 }
@@ -234,6 +244,18 @@ pub const FTL: Section = Section {
             "What happens to the exported capacity as blocks retire.",
         ),
         key(
+            "redundancy",
+            Kind::Policy(Family::Redundancy),
+            "{ policy = \"none\" }",
+            "Which pages protect each other by parity on another die. Needs `domain = \"die\"` or `unit = \"superblock\"`.",
+        ),
+        key(
+            "scrub",
+            Kind::Policy(Family::Scrub),
+            "{ policy = \"none\" }",
+            "Which blocks are relocated before their errors grow too many. An untimed run scrubs a block at most after each request; a timed one whenever the last relocation is through. Off during preconditioning.",
+        ),
+        key(
             "gc-reserve",
             Kind::Count(1, 1 << 20),
             "7",
@@ -261,7 +283,7 @@ pub const FTL: Section = Section {
             "frontiers",
             Kind::Choice(&["one", "separate"]),
             "one",
-            "Whether relocated pages fill the host's block or one of their own, which keeps hot and cold data apart.",
+            "Whether relocated pages fill the host's block or blocks of their own, one for garbage collection and one for scrubbing, which keeps hot and cold data apart.",
         ),
     ],
 };

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityMaker};
+use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyMaker};
+use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubMaker};
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::policies::{Entry, find, names};
@@ -70,6 +72,10 @@ pub struct FtlSettings {
     pub wear_leveling: Table,
     /// The capacity policy.
     pub capacity: Table,
+    /// Which pages protect each other.
+    pub redundancy: Table,
+    /// The scrubber.
+    pub scrub: Table,
     /// When blocks retire.
     pub retire: Retire,
     /// Block or superblock.
@@ -299,7 +305,7 @@ impl Scenario {
 
     fn ftl_table(&self) -> Table {
         let ftl = &self.ftl;
-        named([
+        let mut table = named([
             ("gc", Value::Table(ftl.gc.clone())),
             ("wear-leveling", Value::Table(ftl.wear_leveling.clone())),
             ("capacity", Value::Table(ftl.capacity.clone())),
@@ -308,7 +314,17 @@ impl Scenario {
             ("unit", Value::from(UNIT[ftl.unit as usize])),
             ("domain", Value::from(DOMAIN[ftl.domain as usize])),
             ("frontiers", Value::from(FRONTIERS[ftl.frontiers as usize])),
-        ])
+        ]);
+        // Drives without them keep the hash that they had before there were any.
+        let mut below = presets::find(&self.preset).and_then(|preset| preset.text.parse::<Table>().ok());
+        let below = below.as_mut().and_then(|preset| preset.remove("ftl"));
+        for (key, policy) in [("redundancy", &ftl.redundancy), ("scrub", &ftl.scrub)] {
+            let inherited = below.as_ref().is_some_and(|ftl| ftl.get(key).is_some());
+            if inherited || policy.get("policy").and_then(Value::as_str) != Some("none") {
+                table.insert(key.to_owned(), Value::Table(policy.clone()));
+            }
+        }
+        table
     }
 }
 
@@ -361,7 +377,8 @@ impl Resolver<'_> {
         let ftl_table = Self::section(self.merged, "ftl").unwrap_or(&empty);
         let ftl = self.ftl(ftl_table)?;
         let gc_reserve = ftl_table.get("gc-reserve").and_then(Value::as_integer).unwrap_or(7) as u32;
-        let frontiers = if ftl.frontiers == Frontiers::One { 1 } else { 2 };
+        let scrubs = ftl.scrub.get("policy").and_then(Value::as_str) != Some("none");
+        let frontiers = if ftl.frontiers == Frontiers::One { 1 } else { 2 + u32::from(scrubs) };
         let grouping = Grouping { unit: ftl.unit, domain: ftl.domain, frontiers, gc_reserve };
         let set = Self::section(self.set, "drive").unwrap_or(&empty);
         let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);
@@ -400,6 +417,8 @@ impl Resolver<'_> {
             gc: self.policy(table, "gc", "greedy", VICTIM_POLICIES)?,
             wear_leveling: self.policy(table, "wear-leveling", "none", WEAR_LEVEL_POLICIES)?,
             capacity: self.policy(table, "capacity", "fixed", CAPACITY_POLICIES)?,
+            redundancy: self.policy(table, "redundancy", "none", REDUNDANCY_POLICIES)?,
+            scrub: self.policy(table, "scrub", "none", SCRUB_POLICIES)?,
             retire: [Retire::AtEndurance, Retire::AtGcErase, Retire::Never][choice("retire", &RETIRE)],
             unit: [Unit::Block, Unit::Superblock][choice("unit", &UNIT)],
             domain: [DomainKind::Drive, DomainKind::Die][choice("domain", &DOMAIN)],
@@ -609,7 +628,10 @@ pub fn policies() -> Vec<PolicyInfo> {
     }
     let victims = info::<VictimMaker>(Family::Victim, VICTIM_POLICIES);
     let levelers = info::<WearLevelMaker>(Family::WearLeveling, WEAR_LEVEL_POLICIES);
-    victims.chain(levelers).chain(info::<CapacityMaker>(Family::Capacity, CAPACITY_POLICIES)).collect()
+    let capacities = info::<CapacityMaker>(Family::Capacity, CAPACITY_POLICIES);
+    let redundancies = info::<RedundancyMaker>(Family::Redundancy, REDUNDANCY_POLICIES);
+    let scrubbers = info::<ScrubMaker>(Family::Scrub, SCRUB_POLICIES);
+    victims.chain(levelers).chain(capacities).chain(redundancies).chain(scrubbers).collect()
 }
 
 /// Reads any bytes as a scenario: what the fuzzer calls.

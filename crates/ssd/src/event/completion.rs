@@ -13,6 +13,7 @@ impl EventScheduler {
         self.log_operation(id);
         let node = &self.nodes[id];
         let (kind, command) = (node.kind, node.command);
+        self.alive[node.task as usize] -= 1;
         self.operations += u64::from(kind != Kind::Buffered);
         match kind {
             Kind::Read | Kind::Buffered => self.read_done(id),

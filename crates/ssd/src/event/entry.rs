@@ -50,6 +50,7 @@ impl EventScheduler {
         let die = if kind == Kind::Buffered { NONE } else { self.blocks[op.block.index()].die };
         let sequence = self.sequence;
         self.sequence += 1;
+        self.alive[op.task as usize] += 1;
         self.nodes.insert(Node {
             sequence,
             entered: 0,

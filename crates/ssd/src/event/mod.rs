@@ -73,6 +73,8 @@ pub struct EventScheduler {
     done: VecDeque<(u64, Completion)>,
     /// The last read that was not for recovery, if it is not done.
     last_read: u32,
+    /// Operations of each task that are not done.
+    alive: [u64; CLASSES],
     /// Epoch of each task that is still filling.
     filling: [u32; CLASSES],
     /// Collection that the present list is in.
@@ -249,6 +251,7 @@ impl EventScheduler {
             scratch: Vec::new(),
             done: VecDeque::new(),
             last_read: NONE,
+            alive: [0; CLASSES],
             filling: [NONE; CLASSES],
             open_job: NONE,
             transfer: (0, 0),
@@ -318,6 +321,11 @@ impl EventScheduler {
     /// Time of the last event or submission, ns.
     pub fn now(&self) -> u64 {
         self.now
+    }
+
+    /// Operations of a task that are not done.
+    pub fn outstanding_of(&self, task: Task) -> u64 {
+        self.alive[task as usize]
     }
 
     /// Commands that are not done.

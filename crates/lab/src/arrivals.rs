@@ -1,0 +1,85 @@
+//! When requests come to a timed drive.
+
+use wane_sim::Stream;
+
+use crate::scenario::Arrival;
+
+/// Times of arrival, in nanoseconds; they never go back.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrivals {
+    kind: Arrival,
+    /// Factor of the times between a trace's requests.
+    scale: f64,
+    /// Nanoseconds as a real number, so that rounding does not add up.
+    at: f64,
+    start: u64,
+    stream: Stream,
+}
+
+/// When the next request comes.
+pub(crate) enum Next {
+    /// At this time.
+    At(u64),
+    /// As soon as fewer than this many are outstanding.
+    Below(u64),
+}
+
+impl Arrivals {
+    pub(crate) fn new(kind: Arrival, scale: f64, start: u64, stream: Stream) -> Self {
+        Self { kind, scale, at: start as f64, start, stream }
+    }
+
+    /// When the next request comes; `trace_at` is its time in its trace.
+    pub(crate) fn next(&mut self, trace_at: u64) -> Next {
+        match self.kind {
+            Arrival::QueueDepth(depth) => return Next::Below(u64::from(depth)),
+            Arrival::Poisson(mean) => self.at += self.stream.exponential() * mean as f64,
+            // Gaps below 0 count as 0.
+            Arrival::Normal { mean_ns, sd_ns } => {
+                self.at += (mean_ns as f64 + self.stream.normal() * sd_ns as f64).max(0.0);
+            }
+            Arrival::Trace => self.at = self.start as f64 + trace_at as f64 * self.scale,
+        }
+        Next::At(self.at as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_sim::Streams;
+
+    fn times(kind: Arrival, count: u64) -> Vec<u64> {
+        let mut arrivals = Arrivals::new(kind, 0.5, 1000, Streams::new(1).stream("arrivals"));
+        let time = |n: u64| match arrivals.next(n * 100) {
+            Next::At(at) => at,
+            Next::Below(_) => panic!("an open arrival has a time"),
+        };
+        (0..count).map(time).collect()
+    }
+
+    #[test]
+    fn open_arrivals_come_at_their_rate() {
+        let kinds = [(Arrival::Poisson(500), 500.0, 500.0), (Arrival::Normal { mean_ns: 500, sd_ns: 50 }, 500.0, 50.0)];
+        for (kind, mean, sd) in kinds {
+            let times = times(kind, 40_001);
+            let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
+            let found = gaps.iter().sum::<f64>() / gaps.len() as f64;
+            let variance = gaps.iter().map(|gap| (gap - found) * (gap - found)).sum::<f64>() / gaps.len() as f64;
+            // Four standard errors.
+            assert!((found - mean).abs() < 4.0 * sd / 200.0, "{kind:?}: {found}");
+            assert!((variance.sqrt() / sd - 1.0).abs() < 0.03, "{kind:?}: {variance}");
+        }
+    }
+
+    #[test]
+    fn a_trace_keeps_its_times_scaled() {
+        assert_eq!(times(Arrival::Trace, 4), [1000, 1050, 1100, 1150]);
+    }
+
+    #[test]
+    fn a_closed_loop_waits_for_room() {
+        let mut arrivals = Arrivals::new(Arrival::QueueDepth(16), 1.0, 0, Streams::new(1).stream("arrivals"));
+        assert!(matches!(arrivals.next(7), Next::Below(16)));
+    }
+}

@@ -1,0 +1,166 @@
+//! What a scenario asks for beside aging: errors, a clock, a past, probes.
+
+use wane_nand::{Detail, Draws, Ecc, ErrorConfig, Flash, PageTime, ReadCounts, Sensing};
+use wane_sim::Streams;
+use wane_ssd::{Collection, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache};
+use wane_units::BlockId;
+use wane_workload::Source;
+
+use super::{PlanError, source};
+use crate::clock::ClockSpec;
+use crate::detail::{DetailSpec, Past, ProbeSpec};
+use crate::scenario::{self, Scenario, Time};
+
+/// Cycles above which the released code of CVSS reads once more (000, 001): the retirement threshold there.
+const TABLE_RETIRE: u32 = 290;
+
+/// Whether a scenario needs more than counting.
+pub(super) fn is_needed(scenario: &Scenario) -> bool {
+    let names =
+        |table: &toml::Table| table.get("policy").and_then(toml::Value::as_str).is_some_and(|name| name != "none");
+    scenario.time.is_timed()
+        || scenario.probe.is_some()
+        || scenario.medium.chip.is_some()
+        || names(&scenario.ftl.scrub)
+        || names(&scenario.ftl.redundancy)
+}
+
+/// New flash with the erases that a scenario starts from.
+pub(super) fn flash(scenario: &Scenario, streams: Streams) -> Flash {
+    let mut flash = Flash::new(scenario.device.geometry);
+    let initial = &scenario.medium.initial;
+    let Some(mean) = initial.erase_count else { return flash };
+    let (mean, spread) = (f64::from(mean), initial.erase_count_spread.get());
+    let mut stream = streams.stream("initial-wear");
+    // The firmware counts a superblock's erases once, so its members start alike.
+    let ftl = &scenario.ftl;
+    let layout = wane_ftl::Layout::new(scenario.device.geometry, ftl.unit, ftl.domain, scenario.device.units_per_page);
+    for block in 0..layout.blocks() {
+        let erases = libm::round(mean * (1.0 + spread * stream.normal())).max(0.0) as u32;
+        for member in 0..layout.width() {
+            flash.set_past(BlockId(layout.member(block, member).0), erases, 0.0, 0);
+        }
+    }
+    flash
+}
+
+/// Everything beside aging.
+pub(super) fn spec(scenario: &Scenario, streams: Streams) -> Result<DetailSpec, PlanError> {
+    let (device, initial) = (&scenario.device, &scenario.medium.initial);
+    let errors = errors(scenario);
+    if let Some(config) = &errors {
+        config.check(&device.geometry)?;
+    }
+    let clock = scenario.time.is_timed().then(|| clock(scenario));
+    if let Some(clock) = &clock {
+        clock.scheduler(&device.geometry)?;
+    }
+    let days_per_write = scenario.time.drive_writes_per_day.map_or(0.0, |rate| 1.0 / rate);
+    Ok(DetailSpec {
+        errors,
+        past: Past { retention_days: initial.retention_days, reads: initial.reads },
+        days_per_unit: days_per_write / f64::from(device.logical_units),
+        clock,
+        arrivals: scenario.phases.iter().map(|phase| phase.arrival).collect(),
+        probe: probe(scenario, streams)?,
+        unit_bytes: device.unit.0,
+        streams,
+    })
+}
+
+fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
+    let chip = scenario.medium.chip.as_ref()?;
+    let (ecc, variation) = (&scenario.medium.ecc, &scenario.medium.variation);
+    let draws = match ecc.draws {
+        scenario::Draws::Independent => Draws::Independent,
+        scenario::Draws::Sticky => Draws::Sticky,
+        scenario::Draws::Expected => Draws::Expected,
+        scenario::Draws::Table => Draws::Table { retire: TABLE_RETIRE },
+    };
+    let ecc = Ecc {
+        codeword_bytes: ecc.codeword.0 as u32,
+        strength: ecc.strength,
+        rereads_max: ecc.rereads_max,
+        scale: ecc.scale,
+        draws,
+        sensing: Sensing::Hard,
+    };
+    let scrubs = scenario.ftl.scrub.get("policy").and_then(toml::Value::as_str).is_some_and(|name| name != "none");
+    Some(ErrorConfig {
+        block_sigma: variation.blocks,
+        layer_sigma: variation.layers,
+        layers: variation.layer_count.min(scenario.device.geometry.pages_per_block()),
+        page_time: PageTime::PerPage,
+        // Scrubbers count reads and re-reads even where these do not disturb.
+        read_counts: if scrubs { ReadCounts::Always } else { ReadCounts::AsNeeded },
+        detail: Detail::Codewords,
+        ..ErrorConfig::new(chip.model, ecc)
+    })
+}
+
+fn clock(scenario: &Scenario) -> ClockSpec {
+    let (timing, time) = (&scenario.medium.timing, &scenario.time);
+    ClockSpec {
+        by_events: time.scheduler == scenario::Scheduler::Event,
+        timing: Timing {
+            read_ns: timing.read.clone(),
+            program_ns: timing.program.clone(),
+            erase_ns: timing.erase,
+            channel_bytes_per_second: timing.channel_bytes_per_second,
+        },
+        config: schedule(time, timing.suspend),
+        scale: time.scale,
+    }
+}
+
+fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
+    SchedulerConfig {
+        order: match time.order {
+            scenario::Order::FirstCome => Order::FirstCome,
+            scenario::Order::Priority => Order::Priority,
+        },
+        read_priority: if time.read_priority { ReadPriority::Yes } else { ReadPriority::No },
+        suspend: match time.suspend {
+            scenario::Suspend::None => Suspend::None,
+            scenario::Suspend::Program => Suspend::Program,
+            scenario::Suspend::Erase => Suspend::Erase,
+            scenario::Suspend::Both => Suspend::Both,
+        },
+        suspend_ns,
+        collection: match time.gc {
+            scenario::Collection::Foreground => Collection::Foreground,
+            scenario::Collection::Background => Collection::Background,
+            scenario::Collection::Preemptible => Collection::Preemptible,
+        },
+        multi_plane: if time.multi_plane { MultiPlane::On } else { MultiPlane::Off },
+        write_cache: time.write_cache.map(|bytes| WriteCache { bytes: bytes.0, latency_ns: time.write_cache_latency }),
+        processors: time.processors.map(|count| Processors { count, think_ns: time.think_time }),
+    }
+}
+
+/// Every probe has requests of its own; all see the same ones.
+fn probe(scenario: &Scenario, streams: Streams) -> Result<Option<ProbeSpec>, PlanError> {
+    let Some(probe) = &scenario.probe else { return Ok(None) };
+    let logical = f64::from(scenario.device.logical_units);
+    let mut due: Vec<(u64, Box<dyn Source>)> = Vec::new();
+    for drive_writes in &probe.at_drive_writes {
+        let source = source(&probe.workload, &scenario.device, streams, "probe.workload")?;
+        due.push((libm::round(drive_writes * logical) as u64, source));
+    }
+    Ok(Some(ProbeSpec { due, arrival: probe.arrival, requests: probe.requests, retention_days: probe.retention_days }))
+}
+
+/// Bytes that cells and a copy for probes hold, roughly.
+pub(super) fn memory(scenario: &Scenario) -> u64 {
+    let device = &scenario.device;
+    let mut bytes = 0;
+    if let Some(config) = errors(scenario).filter(|config| config.check(&device.geometry).is_ok()) {
+        let pages = u64::from(device.geometry.pages());
+        // Four bytes a page where pages have ages; blocks are few beside them.
+        bytes += if config.model.beta > 0.0 { 4 * pages } else { 0 } + 64 * u64::from(device.geometry.blocks());
+    }
+    if scenario.probe.is_some() {
+        bytes = 2 * bytes + device.memory_bytes();
+    }
+    bytes
+}

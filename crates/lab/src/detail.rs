@@ -1,0 +1,384 @@
+//! What a run does beside aging: errors, time, scrubbing and probes. A plain run does none of it and pays for none.
+
+use wane_ftl::{Ftl, Outcome};
+use wane_nand::{Array, Cells, ErrorConfig, Flash, Media};
+use wane_sim::{Stream, Streams};
+use wane_units::BlockId;
+use wane_workload::{Batch, Op, Progress, Source, SourceError};
+
+use crate::clock::{Clock, ClockSpec, Standing, Timed};
+use crate::results::{Errors, Latency, Throughput, Window, WindowKind};
+use crate::scenario::Arrival;
+
+/// A medium that a run can tell the wear of.
+pub trait Worn: Media {
+    /// Erases of every flash block.
+    fn erase_counts(&self) -> &[u32];
+}
+
+impl Worn for Array {
+    fn erase_counts(&self) -> &[u32] {
+        Array::erase_counts(self)
+    }
+}
+
+impl Worn for Flash {
+    fn erase_counts(&self) -> &[u32] {
+        Flash::erase_counts(self)
+    }
+}
+
+/// What happens around each batch of a run.
+pub trait Detail<M> {
+    /// Whether requests are served one by one and as they are, so that each has its own moment.
+    const ONE_BY_ONE: bool;
+
+    /// Counting starts.
+    fn start(&mut self, ftl: &mut Ftl<M>);
+
+    /// A phase begins.
+    fn begin_phase(&mut self, number: usize);
+
+    /// A request is about to be served.
+    fn arrive(&mut self, ftl: &mut Ftl<M>, batch: &Batch, written: u64);
+
+    /// It has been served.
+    fn served(&mut self, ftl: &mut Ftl<M>, batch: &Batch);
+
+    /// Whether the scrubber may act now.
+    fn may_scrub(&self, ftl: &Ftl<M>) -> bool;
+
+    /// The scrubber, or the file system, has acted.
+    fn acted(&mut self, ftl: &mut Ftl<M>);
+
+    /// Looks closely, if it is time to.
+    ///
+    /// # Errors
+    /// The trace of a probe is damaged.
+    fn probe(&mut self, ftl: &Ftl<M>, written: u64) -> Result<(), SourceError>;
+
+    /// What was measured.
+    fn finish(self, ftl: &Ftl<M>) -> Option<Measured>;
+}
+
+/// Nothing.
+pub struct Plain;
+
+impl Detail<Array> for Plain {
+    const ONE_BY_ONE: bool = false;
+
+    fn start(&mut self, _ftl: &mut Ftl<Array>) {}
+
+    fn begin_phase(&mut self, _number: usize) {}
+
+    #[inline(always)]
+    fn arrive(&mut self, _ftl: &mut Ftl<Array>, _batch: &Batch, _written: u64) {}
+
+    #[inline(always)]
+    fn served(&mut self, _ftl: &mut Ftl<Array>, _batch: &Batch) {}
+
+    #[inline(always)]
+    fn may_scrub(&self, _ftl: &Ftl<Array>) -> bool {
+        false
+    }
+
+    fn acted(&mut self, _ftl: &mut Ftl<Array>) {}
+
+    #[inline(always)]
+    fn probe(&mut self, _ftl: &Ftl<Array>, _written: u64) -> Result<(), SourceError> {
+        Ok(())
+    }
+
+    fn finish(self, _ftl: &Ftl<Array>) -> Option<Measured> {
+        None
+    }
+}
+
+/// The past that a drive is given when counting starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Past {
+    /// Days since its data were written: least and most of a uniform draw for each block.
+    pub retention_days: Option<(f64, f64)>,
+    /// Reads of each block since its erase.
+    pub reads: u32,
+}
+
+/// A look at a copy of the drive.
+pub struct ProbeSpec {
+    /// Host units written at which it is due, ascending, each with its requests.
+    pub due: Vec<(u64, Box<dyn Source>)>,
+    /// When requests come.
+    pub arrival: Arrival,
+    /// How many.
+    pub requests: u64,
+    /// Days without power before it.
+    pub retention_days: f64,
+}
+
+/// Everything beside aging.
+pub struct DetailSpec {
+    /// Errors of the flash; none without.
+    pub errors: Option<ErrorConfig>,
+    /// The past of its data.
+    pub past: Past,
+    /// Days that a host unit's write takes in untimed aging; 0 without a calendar.
+    pub days_per_unit: f64,
+    /// The clock, if the run itself is timed or has probes.
+    pub clock: Option<ClockSpec>,
+    /// Arrivals of each phase.
+    pub arrivals: Vec<Arrival>,
+    /// Windows of an untimed life.
+    pub probe: Option<ProbeSpec>,
+    /// Bytes of a mapping unit.
+    pub unit_bytes: u64,
+    /// Random streams.
+    pub streams: Streams,
+}
+
+/// What a detailed run measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Over the run, or over its last window where only windows are timed.
+    pub latency: Option<Latency>,
+    /// Likewise.
+    pub throughput: Option<Throughput>,
+    /// Windows, in order.
+    pub windows: Vec<Window>,
+    /// Errors since counting started, those of probes left out.
+    pub errors: Option<Errors>,
+    /// Codewords of first reads by their raw bit errors, the last entry those beyond; of the main run.
+    pub error_histogram: Option<Vec<u64>>,
+    /// Flash operations scheduled.
+    pub operations: u64,
+    /// Simulated nanoseconds.
+    pub elapsed_ns: u64,
+    /// Sum of all latencies and integral of outstanding commands, which Little's law makes equal.
+    pub little: (u128, u128),
+    /// Reads served from the controller's buffers.
+    pub buffered_reads: u64,
+}
+
+/// See [`DetailSpec`].
+pub struct Detailed {
+    spec: DetailSpec,
+    clock: Option<Clock>,
+    errors_at_start: Option<Errors>,
+    /// Host units written when counting started.
+    units_at_start: u64,
+    probed: Vec<Timed>,
+    next_probe: usize,
+}
+
+impl Detailed {
+    /// Nothing happened yet.
+    pub fn new(spec: DetailSpec) -> Self {
+        Self { spec, clock: None, errors_at_start: None, units_at_start: 0, probed: Vec::new(), next_probe: 0 }
+    }
+
+    fn stream(&self, name: &str) -> Stream {
+        self.spec.streams.stream(name)
+    }
+
+    /// The run itself is timed unless windows are.
+    fn times_the_run(&self) -> bool {
+        self.spec.clock.is_some() && self.spec.probe.is_none()
+    }
+}
+
+fn standing(ftl: &Ftl<Flash>, units_at_start: u64) -> Standing {
+    let counts = ftl.media().erase_counts();
+    Standing {
+        drive_writes: (ftl.counters().host_units_written - units_at_start) as f64 / f64::from(ftl.logical_initial()),
+        erase_count_mean: counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64,
+        errors: errors(ftl),
+    }
+}
+
+fn errors(ftl: &Ftl<Flash>) -> Option<Errors> {
+    let seen = ftl.media().cells()?.counters();
+    let counters = ftl.counters();
+    Some(Errors {
+        codewords_checked: seen.codewords_checked,
+        raw_bit_errors: seen.raw_bit_errors,
+        reads_retried: seen.reads_retried,
+        retries: seen.retries,
+        recoveries: counters.recoveries,
+        recovery_failures: counters.recovery_failures,
+        uncorrectable: counters.host_reads_uncorrectable,
+        uncorrectable_relocated: counters.relocation_reads_uncorrectable,
+    })
+}
+
+impl Detail<Flash> for Detailed {
+    const ONE_BY_ONE: bool = true;
+
+    fn start(&mut self, ftl: &mut Ftl<Flash>) {
+        let geometry = *ftl.media().geometry();
+        let cells = self.spec.errors.map(|config| Cells::new(&geometry, config, self.stream("nand")));
+        let media = ftl.media_mut();
+        if let Some(cells) = cells {
+            media.set_cells(cells);
+        }
+        let Past { retention_days, reads } = self.spec.past;
+        if retention_days.is_some() || reads > 0 {
+            let (least, most) = retention_days.unwrap_or_default();
+            let mut stream = self.stream("retention");
+            for block in (0..geometry.blocks()).map(BlockId) {
+                let days = least + (most - least) * stream.unit();
+                let erases = media.erase_count(block).0;
+                media.set_past(block, erases, days, reads);
+            }
+        }
+        self.errors_at_start = errors(ftl);
+        self.units_at_start = ftl.counters().host_units_written;
+        if self.times_the_run()
+            && let Some(spec) = &self.spec.clock
+        {
+            ftl.media_mut().record(true);
+            let scheduler = spec.scheduler(&geometry).expect("the clock was checked when the run was planned");
+            let (arrival, scale) = (self.spec.arrivals[0], spec.scale);
+            self.clock = Some(Clock::new(
+                scheduler,
+                arrival,
+                scale,
+                self.stream("arrivals.0"),
+                standing(ftl, self.units_at_start),
+            ));
+        }
+    }
+
+    fn begin_phase(&mut self, number: usize) {
+        let (arrival, stream) = (self.spec.arrivals[number], self.stream(&format!("arrivals.{number}")));
+        if let Some(clock) = &mut self.clock {
+            clock.change_arrivals(arrival, stream);
+        }
+    }
+
+    fn arrive(&mut self, ftl: &mut Ftl<Flash>, batch: &Batch, written: u64) {
+        let day = match &mut self.clock {
+            Some(clock) => clock.arrive(batch),
+            None => written as f64 * self.spec.days_per_unit,
+        };
+        ftl.media_mut().set_now_days(day);
+    }
+
+    fn served(&mut self, ftl: &mut Ftl<Flash>, batch: &Batch) {
+        let Some(clock) = &mut self.clock else { return };
+        clock.submit(ftl, batch, self.spec.unit_bytes);
+        if clock.stretch_is_full() {
+            clock.next_stretch(standing(ftl, self.units_at_start));
+        }
+    }
+
+    fn may_scrub(&self, ftl: &Ftl<Flash>) -> bool {
+        ftl.scrubs() && self.clock.as_ref().is_none_or(Clock::scrub_is_through)
+    }
+
+    fn acted(&mut self, ftl: &mut Ftl<Flash>) {
+        if let Some(clock) = &mut self.clock {
+            clock.submit_background(ftl);
+        }
+    }
+
+    fn probe(&mut self, ftl: &Ftl<Flash>, written: u64) -> Result<(), SourceError> {
+        let Some(probe) = &mut self.spec.probe else { return Ok(()) };
+        let Some((_, source)) = probe.due.get_mut(self.next_probe).filter(|(due, _)| *due <= written) else {
+            return Ok(());
+        };
+        let clock = self.spec.clock.as_ref().expect("a probe has a clock");
+        let look = Look {
+            arrival: probe.arrival,
+            requests: probe.requests,
+            retention_days: probe.retention_days,
+            clock,
+            stream: self.spec.streams.stream(&format!("probe.arrivals.{}", self.next_probe)),
+            units_at_start: self.units_at_start,
+        };
+        let timed = look.at(ftl, source.as_mut())?;
+        self.probed.push(timed);
+        self.next_probe += 1;
+        self.probe(ftl, written)
+    }
+
+    fn finish(self, ftl: &Ftl<Flash>) -> Option<Measured> {
+        let total = errors(ftl).zip(self.errors_at_start).map(|(now, before)| now - before);
+        let histogram = ftl.media().cells().map(|cells| cells.histogram().counts().to_vec());
+        let mut timed: Vec<Timed> = self.probed;
+        timed.extend(self.clock.map(|clock| clock.finish(standing(ftl, self.units_at_start), WindowKind::Run)));
+        Some(Measured {
+            latency: timed.last().map(|last| last.latency.clone()),
+            throughput: timed.last().map(|last| last.throughput),
+            errors: total,
+            error_histogram: histogram,
+            operations: timed.iter().map(|timed| timed.operations).sum(),
+            elapsed_ns: timed.iter().map(|timed| timed.elapsed_ns).sum(),
+            little: timed.iter().fold((0, 0), |(latencies, outstanding), timed| {
+                (latencies + timed.latency_sum_ns, outstanding + timed.outstanding_time_ns)
+            }),
+            buffered_reads: timed.iter().map(|timed| timed.buffered_reads).sum(),
+            windows: timed.into_iter().flat_map(|timed| timed.windows).collect(),
+        })
+    }
+}
+
+/// One look at a drive.
+struct Look<'a> {
+    arrival: Arrival,
+    requests: u64,
+    retention_days: f64,
+    clock: &'a ClockSpec,
+    stream: Stream,
+    units_at_start: u64,
+}
+
+impl Look<'_> {
+    /// Serves requests on a copy of the drive, timed, and throws the copy away.
+    fn at(self, ftl: &Ftl<Flash>, source: &mut dyn Source) -> Result<Timed, SourceError> {
+        let mut copy = ftl.clone();
+        let unit_bytes = u64::from(copy.unit_bytes());
+        let start_days = copy.media().now_days() + self.retention_days;
+        copy.media_mut().set_now_days(start_days);
+        copy.media_mut().record(true);
+        let scheduler =
+            self.clock.scheduler(copy.media().geometry()).expect("the clock was checked when the run was planned");
+        let before = standing(&copy, self.units_at_start);
+        let mut clock = Clock::one_window(scheduler, self.arrival, self.clock.scale, self.stream, before);
+        let mut batch = Batch::default();
+        for _ in 0..self.requests {
+            if source.next(&mut batch, PAGES_MAX, 1)? == Progress::End {
+                break;
+            }
+            let day = start_days + clock.arrive(&batch);
+            copy.media_mut().set_now_days(day);
+            let outcome = serve(&mut copy, &mut batch);
+            clock.submit(&mut copy, &batch, unit_bytes);
+            if outcome != Outcome::Done {
+                break;
+            }
+            if copy.scrubs() && clock.scrub_is_through() {
+                copy.scrub();
+                clock.submit_background(&mut copy);
+            }
+        }
+        Ok(clock.finish(standing(&copy, self.units_at_start), WindowKind::Probe))
+    }
+}
+
+fn serve(drive: &mut Ftl<Flash>, batch: &mut Batch) -> Outcome {
+    // A drive that gave capacity back is asked for what it still has.
+    let exported = drive.exported();
+    if exported == 0 {
+        return Outcome::Done;
+    }
+    batch.pages.iter_mut().for_each(|page| *page %= exported);
+    match batch.op {
+        Op::Write => return drive.write(&batch.pages).1,
+        Op::Read => drive.read(&batch.pages),
+        Op::Trim => drive.trim(&batch.pages),
+        Op::Flush => {}
+    }
+    Outcome::Done
+}
+
+/// Pages of a request that is served whole.
+pub(crate) const PAGES_MAX: usize = 1 << 20;

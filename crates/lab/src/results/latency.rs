@@ -1,0 +1,286 @@
+//! What requests took and what error correction saw: over a run, and in each window of it.
+
+use std::ops::Sub;
+
+use serde::{Deserialize, Serialize};
+use wane_ssd::{BreakdownSum, Histogram, Latencies};
+
+/// `latency.*`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Of reads that touched flash or its buffer; null where there were none.
+    pub read: Option<LatencyFigures>,
+    /// Of writes.
+    pub write: Option<LatencyFigures>,
+}
+
+/// `latency.read.*` and `latency.write.*`, in nanoseconds from arrival to completion.
+///
+/// Percentiles are nearest-rank within three significant digits; mean and maximum are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyFigures {
+    /// Requests.
+    pub count: u64,
+    /// Mean.
+    pub mean_ns: f64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 75th percentile.
+    pub p75_ns: u64,
+    /// 90th percentile.
+    pub p90_ns: u64,
+    /// 95th percentile.
+    pub p95_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p999_ns: u64,
+    /// 99.99th percentile.
+    pub p9999_ns: u64,
+    /// Longest.
+    pub max_ns: u64,
+    /// Where the time went, of the page that finished last.
+    pub breakdown_ns: BreakdownMeans,
+}
+
+/// `latency.*.breakdown_ns.*`: means over the requests. They add up to the mean latency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BreakdownMeans {
+    /// Waiting while the die or the channel worked for the host.
+    pub behind_host: f64,
+    /// Waiting behind garbage collection.
+    pub behind_gc: f64,
+    /// Waiting behind scrubbing.
+    pub behind_scrub: f64,
+    /// Waiting behind wear leveling.
+    pub behind_wear_leveling: f64,
+    /// Sensing the page the first time.
+    pub sensing: f64,
+    /// Sensing it again.
+    pub rereads: f64,
+    /// Reading the rest of its stripe.
+    pub recovery: f64,
+    /// On the channel.
+    pub transfer: f64,
+    /// At the firmware's processors, queueing included.
+    pub thinking: f64,
+    /// Programming.
+    pub programming: f64,
+    /// Waiting for room in the write cache, and its latency.
+    pub cache: f64,
+    /// Waiting for operations that must come before, and being suspended.
+    pub dependencies: f64,
+}
+
+impl BreakdownMeans {
+    fn of(sums: &BreakdownSum, count: u64) -> Self {
+        let mean = |part: usize| sums.sums_ns[part] as f64 / count as f64;
+        Self {
+            behind_host: mean(0),
+            behind_gc: mean(1),
+            behind_scrub: mean(2),
+            behind_wear_leveling: mean(3),
+            sensing: mean(4),
+            rereads: mean(5),
+            recovery: mean(6),
+            transfer: mean(7),
+            thinking: mean(8),
+            programming: mean(9),
+            cache: mean(10),
+            dependencies: mean(11),
+        }
+    }
+
+    /// The parts with words for a reader, in the order in which a report stacks them.
+    pub const fn named(&self) -> [(&'static str, f64); 12] {
+        [
+            ("sensing", self.sensing),
+            ("re-reads", self.rereads),
+            ("recovery", self.recovery),
+            ("transfer", self.transfer),
+            ("behind the host", self.behind_host),
+            ("behind garbage collection", self.behind_gc),
+            ("behind scrubbing", self.behind_scrub),
+            ("behind wear leveling", self.behind_wear_leveling),
+            ("processors", self.thinking),
+            ("programming", self.programming),
+            ("write cache", self.cache),
+            ("dependencies", self.dependencies),
+        ]
+    }
+}
+
+impl LatencyFigures {
+    fn of(histogram: &Histogram, breakdown: &BreakdownSum) -> Option<Self> {
+        let at = |percent: f64| histogram.percentile_ns(percent);
+        (histogram.count() > 0).then(|| Self {
+            count: histogram.count(),
+            mean_ns: histogram.mean_ns(),
+            p50_ns: at(50.0),
+            p75_ns: at(75.0),
+            p90_ns: at(90.0),
+            p95_ns: at(95.0),
+            p99_ns: at(99.0),
+            p999_ns: at(99.9),
+            p9999_ns: at(99.99),
+            max_ns: histogram.max_ns(),
+            breakdown_ns: BreakdownMeans::of(breakdown, histogram.count()),
+        })
+    }
+}
+
+impl Latency {
+    /// The figures of what was recorded.
+    pub fn of(latencies: &Latencies) -> Self {
+        Self {
+            read: LatencyFigures::of(&latencies.reads, &latencies.read_breakdown),
+            write: LatencyFigures::of(&latencies.writes, &latencies.write_breakdown),
+        }
+    }
+}
+
+/// `throughput.*`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Throughput {
+    /// Of reads.
+    pub read: OpThroughput,
+    /// Of writes.
+    pub write: OpThroughput,
+}
+
+/// `throughput.read.*` and `throughput.write.*`, over simulated time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpThroughput {
+    /// Requests a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bytes_per_second: f64,
+}
+
+impl Throughput {
+    /// Of what was recorded in `seconds`, more than 0.
+    pub fn of(latencies: &Latencies, seconds: f64) -> Self {
+        let rate = |count: u64, bytes: u64| OpThroughput {
+            iops: count as f64 / seconds,
+            bytes_per_second: bytes as f64 / seconds,
+        };
+        Self {
+            read: rate(latencies.reads.count(), latencies.bytes_read),
+            write: rate(latencies.writes.count(), latencies.bytes_written),
+        }
+    }
+}
+
+/// `errors.*`
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Errors {
+    /// Codewords that error correction looked at, those of re-reads included.
+    pub codewords_checked: u64,
+    /// Wrong bits in the codewords of first reads.
+    pub raw_bit_errors: u64,
+    /// Page reads that were read again.
+    pub reads_retried: u64,
+    /// Re-reads.
+    pub retries: u64,
+    /// Pages that redundancy gave back.
+    pub recoveries: u64,
+    /// Pages that redundancy could not give back.
+    pub recovery_failures: u64,
+    /// Pages that the host asked for and that were lost.
+    pub uncorrectable: u64,
+    /// Pages that were lost when they were to be relocated.
+    pub uncorrectable_relocated: u64,
+}
+
+impl Errors {
+    const fn values(self) -> [u64; 8] {
+        [
+            self.codewords_checked,
+            self.raw_bit_errors,
+            self.reads_retried,
+            self.retries,
+            self.recoveries,
+            self.recovery_failures,
+            self.uncorrectable,
+            self.uncorrectable_relocated,
+        ]
+    }
+}
+
+impl Sub for Errors {
+    type Output = Self;
+
+    /// What was counted between `earlier` and `self`.
+    fn sub(self, earlier: Self) -> Self {
+        let (now, before) = (self.values(), earlier.values());
+        let [codewords_checked, raw_bit_errors, reads_retried, retries, recoveries, recovery_failures, lost, moved] =
+            std::array::from_fn(|index| now[index] - before[index]);
+        Self {
+            codewords_checked,
+            raw_bit_errors,
+            reads_retried,
+            retries,
+            recoveries,
+            recovery_failures,
+            uncorrectable: lost,
+            uncorrectable_relocated: moved,
+        }
+    }
+}
+
+/// What a window is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowKind {
+    /// A stretch of a timed run.
+    Run,
+    /// A probe: a copy of the drive, looked at closely.
+    Probe,
+}
+
+/// One window of `latency.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// What it is of.
+    pub kind: WindowKind,
+    /// Drive writes at its start.
+    pub at_drive_writes: f64,
+    /// Mean erase count at its start.
+    pub erase_count_mean: f64,
+    /// Simulated seconds that it lasted.
+    pub seconds: f64,
+    /// What requests took.
+    pub latency: Latency,
+    /// What was served.
+    pub throughput: Throughput,
+    /// What error correction saw; null on flash without errors.
+    pub errors: Option<Errors>,
+    /// Points of the distribution of read latencies: nanoseconds, and the share of the reads that took no longer.
+    pub read_cdf: Vec<(u64, f64)>,
+    /// The same of writes.
+    pub write_cdf: Vec<(u64, f64)>,
+}
+
+/// Most points kept of a distribution.
+const CDF_POINTS_MAX: usize = 200;
+
+/// At most so many points of a distribution: always its ends, and where the tail is long, more of the tail.
+pub(crate) fn cdf(histogram: &Histogram) -> Vec<(u64, f64)> {
+    let points = histogram.points();
+    if points.len() <= CDF_POINTS_MAX {
+        return points;
+    }
+    // Even steps of -log10(1 - share) see p50, p99 and p99.99 alike.
+    let depth = |share: f64| -libm::log10((1.0 - share).max(1e-7));
+    let step = 7.0 / CDF_POINTS_MAX as f64;
+    let mut kept: Vec<(u64, f64)> = Vec::new();
+    let mut next = 0.0;
+    let last = points.len() - 1;
+    for (index, (latency, share)) in points.into_iter().enumerate() {
+        if index == 0 || index == last || depth(share) >= next {
+            next = depth(share) + step;
+            kept.push((latency, share));
+        }
+    }
+    kept
+}
