@@ -178,6 +178,13 @@ impl<M: Media> Ftl<M> {
         }
     }
 
+    /// Asks for the map entries of logical units that will soon be read or written.
+    pub fn prefetch(&self, pages: &[u32]) {
+        for page in pages.iter().take(AHEAD) {
+            prefetch(&self.map, *page as usize);
+        }
+    }
+
     /// Reads logical units. Units that hold nothing touch no flash.
     pub fn read(&mut self, pages: &[u32]) {
         self.counters.host_units_read += pages.len() as u64;
