@@ -1,69 +1,54 @@
 //! When each resource is due. A resource has one running operation at most, so the pending events are a table with one
-//! time per resource under a tree of minima, eight children a node: one cache line.
+//! time per resource under a tree of winners. An update walks from a leaf to the root without a branch that could be
+//! mispredicted, which is twice as fast here as a heap.
 
-const FAN: usize = 8;
+use std::hint::select_unpredictable;
 
 /// Not due.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// Level by level from the leaves on, each padded to whole nodes.
-    times: Vec<u64>,
-    /// Where each level starts.
-    levels: Vec<usize>,
+    /// Time and slot of the winner below each node; the root is 1, the leaves are the second half.
+    nodes: Vec<(u64, u32)>,
+    leaves: usize,
 }
 
 impl Calendar {
     pub(crate) fn new(slots: usize) -> Self {
-        let (mut levels, mut size, mut width) = (Vec::new(), 0, slots.max(1));
-        loop {
-            levels.push(size);
-            size += width.next_multiple_of(FAN);
-            if width <= FAN {
-                return Self { times: vec![NEVER; size], levels };
-            }
-            width = width.div_ceil(FAN);
-        }
+        let leaves = slots.max(2).next_power_of_two();
+        let slot = |node: usize| (node % leaves) as u32;
+        Self { nodes: (0..2 * leaves).map(|node| (NEVER, slot(node))).collect(), leaves }
     }
 
     #[inline]
     pub(crate) fn set(&mut self, slot: usize, time: u64) {
-        let (mut index, mut value) = (slot, time);
-        for level in &self.levels {
-            let entry = &mut self.times[level + index];
-            if *entry == value {
-                return;
-            }
-            *entry = value;
-            index /= FAN;
-            value = least(&self.times[level + index * FAN..][..FAN]);
+        let mut node = self.leaves + slot;
+        let mut winner = (time, slot as u32);
+        self.nodes[node] = winner;
+        while node > 1 {
+            let other = self.nodes[node ^ 1];
+            let earlier = other.0 < winner.0;
+            winner = (
+                select_unpredictable(earlier, other.0, winner.0),
+                select_unpredictable(earlier, other.1, winner.1),
+            );
+            node /= 2;
+            self.nodes[node] = winner;
         }
     }
 
     /// The earliest time.
     #[inline]
     pub(crate) fn earliest(&self) -> u64 {
-        least(&self.times[self.times.len() - FAN..])
+        self.nodes[1].0
     }
 
-    /// The first slot that is due at the earliest time; some slot is due.
+    /// A slot that is due at the earliest time.
     #[inline]
-    pub(crate) fn first(&self, earliest: u64) -> usize {
-        let mut index = 0;
-        for level in self.levels.iter().rev() {
-            let node = &self.times[level + index * FAN..][..FAN];
-            index =
-                index * FAN + node.iter().position(|time| *time == earliest).expect("a parent is one of its children");
-        }
-        index
+    pub(crate) fn first(&self) -> usize {
+        self.nodes[1].1 as usize
     }
-}
-
-#[inline(always)]
-fn least(node: &[u64]) -> u64 {
-    let pair = |index: usize| node[index].min(node[index + 4]);
-    (pair(0).min(pair(1))).min(pair(2).min(pair(3)))
 }
 
 #[cfg(test)]
@@ -82,11 +67,8 @@ mod tests {
                 let time = if stream.chance(0.3) { NEVER } else { stream.below(50) };
                 calendar.set(slot, time);
                 plain[slot] = time;
-                let least = *plain.iter().min().unwrap();
-                assert_eq!(calendar.earliest(), least);
-                if least != NEVER {
-                    assert_eq!(calendar.first(least), plain.iter().position(|time| *time == least).unwrap(), "{slots}");
-                }
+                assert_eq!(calendar.earliest(), *plain.iter().min().unwrap());
+                assert_eq!(plain[calendar.first()], calendar.earliest(), "{slots}");
             }
         }
     }

@@ -130,6 +130,7 @@ impl EventScheduler {
     }
 
     /// The last host operation of a command is done.
+    #[inline]
     fn host_operations_done(&mut self, command: u32, last: u32) {
         if self.commands[command].done {
             self.commands.release(command);
@@ -140,6 +141,7 @@ impl EventScheduler {
     }
 
     /// A command is done; its slot stays until its operations are.
+    #[inline]
     pub(super) fn finish(&mut self, command: u32, breakdown: Breakdown) {
         self.count_outstanding();
         self.outstanding -= 1;
@@ -170,6 +172,7 @@ impl EventScheduler {
     }
 
     /// Where the time of a host operation went from the submission of its command until now.
+    #[inline]
     pub(super) fn breakdown(&self, id: u32) -> Breakdown {
         let node = &self.nodes[id];
         let entry = (node.command != NONE).then(|| &self.commands[node.command]);

@@ -97,11 +97,12 @@ impl EventScheduler {
         let array_ns = self.array_of(first);
         let die = &mut self.dies[index];
         die.batch = first;
+        die.usage.hold(now, holder);
         let mut id = first;
         while id != NONE {
             let node = &mut self.nodes[id];
             if node.task == Task::Host {
-                die.usage.stop(now, &mut node.waited);
+                die.usage.stop(&mut node.waited);
                 // Sensing for a longer mate is waiting behind it.
                 node.waited[holder] += if kind == Kind::Read { array_ns - node.array_ns } else { 0 };
             }
@@ -111,7 +112,6 @@ impl EventScheduler {
             }
             id = node.mate;
         }
-        die.usage.hold(now, holder);
         if kind == Kind::Program && self.timing.channel_bytes_per_second.is_some() {
             self.transfer_batch(index, Phase::Loading);
         } else {
@@ -183,10 +183,10 @@ impl EventScheduler {
         channel.lines.pop(&self.nodes, id);
         channel.current = id;
         let node = &mut self.nodes[id];
-        if node.task == Task::Host {
-            channel.usage.stop(self.now, &mut node.waited);
-        }
         channel.usage.hold(self.now, node.task as usize);
+        if node.task == Task::Host {
+            channel.usage.stop(&mut node.waited);
+        }
         self.calendar.set(self.dies.len() + index, self.now + node.transfer_ns);
     }
 

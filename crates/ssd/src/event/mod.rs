@@ -365,9 +365,12 @@ impl EventScheduler {
             + self.jobs.slots()
     }
 
+    #[inline]
     fn count_outstanding(&mut self) {
-        self.outstanding_time = self.outstanding_time_ns();
-        self.outstanding_since = self.now;
+        if self.outstanding_since != self.now {
+            self.outstanding_time = self.outstanding_time_ns();
+            self.outstanding_since = self.now;
+        }
     }
 
     #[inline]
@@ -390,7 +393,7 @@ impl EventScheduler {
     fn step(&mut self, now: u64) {
         self.now = now;
         while self.calendar.earliest() == now {
-            let slot = self.calendar.first(now);
+            let slot = self.calendar.first();
             self.calendar.set(slot, NEVER);
             match slot.checked_sub(self.dies.len()) {
                 None => self.die_ends(slot),
