@@ -29,10 +29,8 @@ impl Calendar {
         while node > 1 {
             let other = self.nodes[node ^ 1];
             let earlier = other.0 < winner.0;
-            winner = (
-                select_unpredictable(earlier, other.0, winner.0),
-                select_unpredictable(earlier, other.1, winner.1),
-            );
+            winner =
+                (select_unpredictable(earlier, other.0, winner.0), select_unpredictable(earlier, other.1, winner.1));
             node /= 2;
             self.nodes[node] = winner;
         }
