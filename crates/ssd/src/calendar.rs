@@ -1,51 +1,76 @@
 //! When each resource is due. A resource has one running operation at most, so the pending events are a table with one
-//! time per resource under a tree of winners. An update walks from a leaf to the root without a branch that could be
-//! mispredicted, which is twice as fast here as a heap.
-
-use std::hint::select_unpredictable;
+//! time per resource under a tree of minima. Time and slot share a word, so that an update is one minimum a level, without
+//! a branch that could be mispredicted: several times faster here than a heap.
 
 /// Not due.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// Time and slot of the winner below each node; the root is 1, the leaves are the second half.
-    nodes: Vec<(u64, u32)>,
+    /// The least key below each node: the root is 1, the leaves are the second half. A key is the time since `origin` above
+    /// `bits` bits of the slot; all ones where nothing is due.
+    keys: Vec<u64>,
     leaves: usize,
+    bits: u32,
+    /// No event is earlier. It moves before a key would be all ones, so that none looks like nothing.
+    origin: u64,
 }
 
 impl Calendar {
     pub(crate) fn new(slots: usize) -> Self {
         let leaves = slots.max(2).next_power_of_two();
-        let slot = |node: usize| (node % leaves) as u32;
-        Self { nodes: (0..2 * leaves).map(|node| (NEVER, slot(node))).collect(), leaves }
+        Self { keys: vec![NEVER; 2 * leaves], leaves, bits: leaves.trailing_zeros(), origin: 0 }
+    }
+
+    /// Sets when a slot is due. Nothing will be set before `now` any more.
+    #[inline]
+    pub(crate) fn set(&mut self, slot: usize, now: u64, time: u64) {
+        if (time - self.origin).leading_zeros() <= self.bits {
+            self.move_origin(now, time);
+        }
+        self.put(slot, (time - self.origin) << self.bits | slot as u64);
+    }
+
+    /// A slot is due no more.
+    #[inline]
+    pub(crate) fn clear(&mut self, slot: usize) {
+        self.put(slot, NEVER);
     }
 
     #[inline]
-    pub(crate) fn set(&mut self, slot: usize, time: u64) {
+    fn put(&mut self, slot: usize, key: u64) {
         let mut node = self.leaves + slot;
-        let mut winner = (time, slot as u32);
-        self.nodes[node] = winner;
+        let mut least = key;
+        self.keys[node] = least;
         while node > 1 {
-            let other = self.nodes[node ^ 1];
-            let earlier = other.0 < winner.0;
-            winner =
-                (select_unpredictable(earlier, other.0, winner.0), select_unpredictable(earlier, other.1, winner.1));
+            least = least.min(self.keys[node ^ 1]);
             node /= 2;
-            self.nodes[node] = winner;
+            self.keys[node] = least;
+        }
+    }
+
+    /// Keys run over once in days; then they count from `now` on.
+    #[cold]
+    fn move_origin(&mut self, now: u64, time: u64) {
+        assert!((time - now).leading_zeros() > self.bits, "no operation takes days: {time} ns after {now} ns");
+        let shift = (now - self.origin) << self.bits;
+        self.origin = now;
+        for key in self.keys.iter_mut().filter(|key| **key != NEVER) {
+            *key -= shift;
         }
     }
 
     /// The earliest time.
     #[inline]
     pub(crate) fn earliest(&self) -> u64 {
-        self.nodes[1].0
+        let key = self.keys[1];
+        if key == NEVER { NEVER } else { self.origin + (key >> self.bits) }
     }
 
     /// A slot that is due at the earliest time.
     #[inline]
     pub(crate) fn first(&self) -> usize {
-        self.nodes[1].1 as usize
+        self.keys[1] as usize & (self.leaves - 1)
     }
 }
 
@@ -60,13 +85,26 @@ mod tests {
             let mut plain = vec![NEVER; slots];
             let mut stream = wane_sim::Streams::new(3).stream("calendar");
             assert_eq!(calendar.earliest(), NEVER);
-            for _ in 0..5000 {
+            for step in 0..5000u64 {
+                // Times far beyond what a key holds: the calendar moves its origin.
+                let start = (step / 1000).min(3) * (1 << 62);
+                if step % 1000 == 0 {
+                    for (slot, time) in plain.iter_mut().enumerate() {
+                        *time = NEVER;
+                        calendar.clear(slot);
+                    }
+                }
                 let slot = stream.below(slots as u64) as usize;
-                let time = if stream.chance(0.3) { NEVER } else { stream.below(50) };
-                calendar.set(slot, time);
+                let time = if stream.chance(0.3) { NEVER } else { start + stream.below(50) };
+                match time {
+                    NEVER => calendar.clear(slot),
+                    time => calendar.set(slot, start, time),
+                }
                 plain[slot] = time;
                 assert_eq!(calendar.earliest(), *plain.iter().min().unwrap());
-                assert_eq!(plain[calendar.first()], calendar.earliest(), "{slots}");
+                if calendar.earliest() != NEVER {
+                    assert_eq!(plain[calendar.first()], calendar.earliest(), "{slots}");
+                }
             }
         }
     }

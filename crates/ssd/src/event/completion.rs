@@ -12,16 +12,17 @@ impl EventScheduler {
         #[cfg(test)]
         self.log_operation(id);
         let node = &self.nodes[id];
-        let (kind, command) = (node.kind, node.command);
+        let (kind, command, epoch, job) = (node.kind, node.command, node.epoch, node.job);
+        let recovers = node.recovery != NONE && node.recoveries == NONE;
         self.operations += u64::from(kind != Kind::Buffered);
         match kind {
             Kind::Read | Kind::Buffered => self.read_done(id),
             Kind::Program | Kind::Erase => self.block_done(id),
         }
-        if self.nodes[id].epoch != NONE {
+        if epoch != NONE {
             self.leave_epoch(id);
         }
-        if self.nodes[id].job != NONE {
+        if job != NONE {
             self.leave_job(id);
         }
         if command != NONE {
@@ -30,7 +31,7 @@ impl EventScheduler {
                 self.host_operations_done(command, id);
             }
         }
-        if self.nodes[id].recovery != NONE && self.nodes[id].recoveries == NONE {
+        if recovers {
             let recovery = self.nodes[id].recovery;
             self.recoveries[recovery].left -= 1;
             if self.recoveries[recovery].left == 0 {

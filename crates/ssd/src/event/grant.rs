@@ -117,7 +117,7 @@ impl EventScheduler {
         } else {
             die.phase = Phase::Array;
             die.ends = now + array_ns;
-            self.calendar.set(index, die.ends);
+            self.calendar.set(index, self.now, die.ends);
         }
         self.begin_jobs(index, first);
     }
@@ -187,7 +187,7 @@ impl EventScheduler {
         if node.task == Task::Host {
             channel.usage.stop(&mut node.waited);
         }
-        self.calendar.set(self.dies.len() + index, self.now + node.transfer_ns);
+        self.calendar.set(self.dies.len() + index, self.now, self.now + node.transfer_ns);
     }
 
     pub(super) fn transfer_ends(&mut self, index: usize) {
@@ -218,7 +218,7 @@ impl EventScheduler {
         let die = &mut self.dies[index];
         die.phase = Phase::Array;
         die.ends = self.now + array_ns;
-        self.calendar.set(index, die.ends);
+        self.calendar.set(index, self.now, die.ends);
         if die.lines.has_reads() {
             self.mark_die(index);
         }
@@ -264,7 +264,7 @@ impl EventScheduler {
         die.suspended = die.batch;
         die.remaining = die.ends - self.now;
         die.phase = Phase::Suspending;
-        self.calendar.set(index, self.now + self.config.suspend_ns);
+        self.calendar.set(index, self.now, self.now + self.config.suspend_ns);
     }
 
     fn resume(&mut self, index: usize) {
@@ -273,6 +273,6 @@ impl EventScheduler {
         die.phase = Phase::Array;
         die.ends = self.now + die.remaining;
         die.usage.hold(self.now, self.nodes[die.batch].task as usize);
-        self.calendar.set(index, die.ends);
+        self.calendar.set(index, self.now, die.ends);
     }
 }

@@ -394,7 +394,7 @@ impl EventScheduler {
         self.now = now;
         while self.calendar.earliest() == now {
             let slot = self.calendar.first();
-            self.calendar.set(slot, NEVER);
+            self.calendar.clear(slot);
             match slot.checked_sub(self.dies.len()) {
                 None => self.die_ends(slot),
                 Some(channel) => self.transfer_ends(channel),
