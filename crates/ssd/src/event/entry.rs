@@ -79,8 +79,6 @@ impl EventScheduler {
             follow: Follow::Done,
             counted: false,
             #[cfg(test)]
-            page: op.page,
-            #[cfg(test)]
             started: u64::MAX,
         })
     }
