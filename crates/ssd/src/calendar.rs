@@ -1,6 +1,6 @@
 //! When each resource is due. A resource has one running operation at most, so the pending events are a table with one
 //! time per resource under a tree of minima. Time and slot share a word, so that an update is one minimum a level, without
-//! a branch that could be mispredicted: several times faster here than a heap.
+//! a branch that could be mispredicted.
 
 /// Not due.
 pub(crate) const NEVER: u64 = u64::MAX;
