@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use wane_nand::Media;
+use wane_nand::{Media, Task};
 use wane_units::BlockId;
 
 use crate::config::{BuildError, Frontiers, FtlConfig, Layout, Retire};
@@ -335,6 +335,19 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
             "stripes of {data_pages} data pages and one of parity need {} dies; the drive has {dies}",
             data_pages + 1
         )));
+    }
+    if policy.protects(Task::Host) {
+        let open = if config.frontiers == Frontiers::One { 1 } else { 2 };
+        let kept = (config.gc_reserve + open) * layout.domains();
+        let usable = u64::from(layout.blocks().saturating_sub(kept)) * u64::from(layout.units_per_block());
+        let room = usable * u64::from(data_pages) / u64::from(data_pages + 1);
+        if u64::from(config.logical_units) > room {
+            return Err(BuildError::Contradiction(format!(
+                "{} logical pages and their parity do not fit: with one page of parity for {data_pages} of data there is room \
+                 for {room}",
+                config.logical_units
+            )));
+        }
     }
     if !rotates {
         let advice = "redundancy needs writing to go from die to die: use domain = \"die\" or unit = \"superblock\"";

@@ -9,7 +9,6 @@ use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::{BuildError, Ftl, FtlConfig};
-use wane_nand::Array;
 use wane_sim::{Stream, Streams};
 use wane_units::Bytes;
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
@@ -106,7 +105,7 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
             let flash = detailed::flash(scenario, streams);
             Drive::Detailed(Box::new(Ftl::new(flash, config)?), Box::new(spec))
         } else {
-            Drive::Plain(Box::new(Ftl::new(Array::new(device.geometry), config)?))
+            Drive::Plain(Box::new(Ftl::new(detailed::array(scenario, streams), config)?))
         },
         unit_bytes: device.unit.0,
         precondition: Precondition {

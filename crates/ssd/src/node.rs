@@ -68,6 +68,8 @@ pub(crate) struct Node {
     pub(crate) recovery: u32,
     /// Programs are counted by the flush that waits for them.
     pub(crate) flush: u32,
+    /// A collection held it back: what it waited for beside the lines counts as garbage collection's.
+    pub(crate) held: bool,
     pub(crate) kind: Kind,
     pub(crate) task: Task,
     /// Line of its class.

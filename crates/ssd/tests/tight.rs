@@ -413,13 +413,15 @@ fn each_wait_is_told_by_who_held_the_resource() {
         &[(0, Trim, vec![relocate(Gc, 0, 4), program(Gc, 4, 0), erase(Gc, 0)]), reads(1, 2)],
         Breakdown { gc_ns: 6119, ..read_only },
     );
+    let held = [(0, Trim, job()), writes(1, 2, 0)];
+    let write = Breakdown { program_ns: 1000, transfer_ns: 10, ..Breakdown::default() };
+    check_parts("a write after a job", plain(), &held, Breakdown { gc_ns: 6119, ..write });
     let suspend = SchedulerConfig { suspend: Suspend::Erase, suspend_ns: 50, ..first };
     check_parts("an interruption", suspend, &behind(Gc), Breakdown { gc_ns: 50, ..read_only });
     let failed = (0, Read, vec![again(0, 1), recover(4), recover(5)]);
     check_parts("recovery", plain(), &[failed], Breakdown { rereads_ns: 100, recovery_ns: 220, ..read_only });
     let processors = SchedulerConfig { processors: Some(Processors { count: 1, think_ns: 30 }), ..plain() };
     check_parts("processors", processors, &[reads(0, 0), reads(0, 4)], Breakdown { think_ns: 60, ..read_only });
-    let write = Breakdown { program_ns: 1000, transfer_ns: 10, ..Breakdown::default() };
     check_parts("a write", plain(), &[writes(0, 0, 0)], write);
     let erased = [(0, Trim, vec![erase(Gc, 0)]), writes(1, 0, 0)];
     check_parts("an erase before", first, &erased, Breakdown { dependency_ns: 4999, ..write });

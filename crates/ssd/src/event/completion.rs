@@ -199,7 +199,7 @@ impl EventScheduler {
         };
         let rest = self.now - entry.submitted_at - breakdown.total_ns();
         // A host read depends on nothing; outside the lines only a collection holds it back.
-        if entry.command.kind == CommandKind::Read {
+        if node.held || entry.command.kind == CommandKind::Read {
             breakdown.gc_ns += rest;
         } else {
             breakdown.dependency_ns = rest;

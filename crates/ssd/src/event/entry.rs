@@ -73,6 +73,7 @@ impl EventScheduler {
             recoveries: NONE,
             recovery: NONE,
             flush: 0,
+            held: false,
             kind,
             task: op.task,
             rank: self.ranks[op.task as usize][usize::from(kind != Kind::Read)],
