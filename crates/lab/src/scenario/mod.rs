@@ -28,7 +28,7 @@ use wane_units::Ratio;
 pub use device::Device;
 pub use error::ScenarioError;
 pub(crate) use layer::nearest;
-pub use medium::{CellName, ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
+pub use medium::{ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
 pub use presets::{PRESETS, Preset};
 pub use time::{Arrival, Collection, Order, Probe, Scheduler, Suspend, Time};
 pub use workload::{Pattern, PatternSpec, Phase, TraceSpec, Until, Workload};
@@ -257,7 +257,7 @@ impl Scenario {
         let entries = self.medium.entries().into_iter().zip(preset.entries()).zip(default.entries());
         let written = entries.filter(|(((name, own), (_, below)), (_, default))| {
             // A cell brings other times than the defaults, which may be those that are meant.
-            let of_cell = |below: Option<CellName>| *name == "timing" && self.medium.cell != below;
+            let of_cell = |below: Option<wane_nand::CellKind>| *name == "timing" && self.medium.cell != below;
             match paths {
                 Paths::AsWritten => (own != default || of_cell(None)) && (timed || *name != "timing"),
                 Paths::Resolved => own != below || of_cell(preset.cell) || (own != default && timed),

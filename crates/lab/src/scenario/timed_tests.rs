@@ -1,5 +1,7 @@
 //! Scenarios with time and errors: what they resolve to and what they refuse.
 
+use wane_nand::CellKind;
+
 use super::*;
 
 const TIMED: &str = r#"
@@ -154,7 +156,7 @@ fn every_key_arrives_where_it_belongs() {
         channel_bytes_per_second: Some(667_000_000),
         suspend: 7_000,
     };
-    assert_eq!((medium.cell, &medium.timing), (Some(CellName::Tlc), &timing));
+    assert_eq!((medium.cell, &medium.timing), (Some(CellKind::Tlc), &timing));
     let codeword = wane_units::Bytes(1024);
     let ecc = EccSpec { codeword, strength: Some(75), rereads_max: Some(3), scale: 1.5, draws: Draws::Sticky };
     assert_eq!(medium.ecc, ecc);
@@ -217,7 +219,7 @@ fn a_layer_displaces_what_it_makes_meaningless() {
         (timing.read, timing.program[0], timing.erase, timing.channel_bytes_per_second.unwrap_or(0))
     };
     // The cell's own times go before the preset's, whose channels stay; explicit ones of the same layer or above stay.
-    let tlc = vec![60_000, 75_000, 90_000];
+    let tlc = vec![53_571, 69_642, 101_785];
     assert_eq!(timing(cells, &[]), (tlc.clone(), 900_000, 5_000_000, 333_000_000));
     let erase = format!("{cells}\ntiming = {{ erase = '9 ms' }}");
     assert_eq!(timing(&erase, &[]), (tlc.clone(), 900_000, 9_000_000, 333_000_000));
@@ -492,10 +494,10 @@ fn an_error_points_into_nested_tables() {
 fn the_times_of_a_cell_are_those_of_its_table() {
     // (cell, page types, mean read, mean program)
     let table = [
-        (CellName::Slc, 1, 25_000, 250_000),
-        (CellName::Mlc, 2, 50_000, 750_000),
-        (CellName::Tlc, 3, 75_000, 1_125_000),
-        (CellName::Qlc, 4, 100_000, 1_500_000),
+        (CellKind::Slc, 1, 25_000, 250_000),
+        (CellKind::Mlc, 2, 50_000, 750_000),
+        (CellKind::Tlc, 3, 75_000, 1_125_000),
+        (CellKind::Qlc, 4, 100_000, 1_500_000),
     ];
     for (cell, types, read, program) in table {
         let timing = good("", &[&format!("drive.cell={}", cell.name())]).medium.timing;
