@@ -5,6 +5,7 @@ use std::path::Path;
 use wane_ftl::policies::Entry;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
@@ -73,7 +74,7 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
         gc_reserve: device.gc_reserve,
         rated_blocks: device.rated_blocks,
         endurance: device.endurance,
-        retire: ftl.retire,
+        retire: accepted(&ftl.retire, RETIRE_POLICIES)(),
         unit: ftl.unit,
         domain: ftl.domain,
         frontiers: ftl.frontiers,

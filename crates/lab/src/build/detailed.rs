@@ -1,6 +1,8 @@
 //! What a scenario asks for beside aging: errors, a clock, a past, probes.
 
-use wane_nand::{Array, Detail, Draws, Ecc, ErrorConfig, Flash, PageTime, ReadCounts, Sensing};
+use wane_nand::{
+    Array, Detail, Draws, Ecc, ErrorConfig, FailureRate, FaultConfig, Faults, Flash, PageTime, ReadCounts, Sensing,
+};
 use wane_sim::Streams;
 use wane_ssd::{Collection, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache};
 use wane_units::BlockId;
@@ -21,6 +23,7 @@ pub(super) fn is_needed(scenario: &Scenario) -> bool {
     scenario.time.is_timed()
         || scenario.probe.is_some()
         || scenario.medium.chip.is_some()
+        || scenario.medium.faults != scenario::FaultSpec::default()
         || names(&scenario.ftl.scrub)
         || names(&scenario.ftl.redundancy)
 }
@@ -29,6 +32,16 @@ pub(super) fn is_needed(scenario: &Scenario) -> bool {
 pub(super) fn flash(scenario: &Scenario, streams: Streams) -> Flash {
     let mut flash = Flash::new(scenario.device.geometry);
     first_erases(scenario, streams, |block, erases| flash.set_past(block, erases, 0.0, 0));
+    let spec = &scenario.medium.faults;
+    if *spec != scenario::FaultSpec::default() {
+        let config = FaultConfig {
+            factory_bad: spec.factory_bad.get(),
+            program: FailureRate::constant(spec.program_failure),
+            erase: FailureRate::constant(spec.erase_failure),
+            ..FaultConfig::default()
+        };
+        flash.set_faults(Faults::new(&scenario.device.geometry, config, streams.stream("faults")));
+    }
     flash
 }
 

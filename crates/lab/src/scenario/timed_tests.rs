@@ -491,6 +491,27 @@ fn an_error_points_into_nested_tables() {
 }
 
 #[test]
+fn policies_that_would_never_act_are_refused() {
+    let table = [
+        ("scrub = 'oracle'", "ftl.scrub: oracle goes by errors, of which there are none"),
+        ("scrub = 'cost-benefit'", "ftl.scrub: cost-benefit goes by errors"),
+        ("scrub = { policy = 'age', days = 3 }", "ftl.scrub: age goes by time, of which none passes"),
+        ("scrub = 'patrol'", "ftl.scrub: patrol goes by time"),
+        ("retire = 'rber'", "ftl.retire: rber goes by errors"),
+        ("redundancy = 'raid'", "ftl.redundancy: unknown policy \"raid\", allowed are none, stripes, selective"),
+        ("redundancy = { policy = 'stripes', data-pages = 0 }", "`data-pages` is 0; 1 to 1024 is allowed"),
+    ];
+    for (text, want) in table {
+        let text = format!("[ftl]\n{text}\n[until]\nrequests = 5");
+        let error = resolve(&text, &[]).unwrap_err().to_string();
+        assert!(error.contains(want), "{error}");
+    }
+    for text in ["[ftl]\nscrub = 'read-count'", "[ftl]\nscrub = 'age'\n[time]\ndrive-writes-per-day = 1"] {
+        good(text, &[]);
+    }
+}
+
+#[test]
 fn the_times_of_a_cell_are_those_of_its_table() {
     // (cell, page types, mean read, mean program)
     let table = [
