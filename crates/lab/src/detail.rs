@@ -193,7 +193,11 @@ fn standing(ftl: &Ftl<Flash>, units_at_start: u64) -> Standing {
 }
 
 fn errors(ftl: &Ftl<Flash>) -> Option<Errors> {
-    let seen = ftl.media().cells()?.counters();
+    let media = ftl.media();
+    if media.cells().is_none() && !media.has_faults() {
+        return None;
+    }
+    let seen = media.cells().map(wane_nand::Cells::counters).unwrap_or_default();
     let counters = ftl.counters();
     Some(Errors {
         codewords_checked: seen.codewords_checked,
@@ -257,7 +261,10 @@ impl Detail<Flash> for Detailed {
             Some(clock) => clock.arrive(batch),
             None => written as f64 * self.spec.days_per_unit,
         };
-        ftl.media_mut().set_now_days(day);
+        let drive_writes = written as f64 / f64::from(ftl.logical_initial());
+        let media = ftl.media_mut();
+        media.set_now_days(day);
+        media.set_drive_writes(drive_writes);
     }
 
     fn served(&mut self, ftl: &mut Ftl<Flash>, batch: &Batch) {

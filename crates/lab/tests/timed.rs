@@ -218,3 +218,24 @@ fn stripes_give_back_what_a_limit_on_re_reads_loses() {
     let read = with.latency.unwrap().read.unwrap();
     assert!(read.breakdown_ns.recovery > 0.0);
 }
+
+#[test]
+fn a_lost_die_costs_data_unless_stripes_span_the_others() {
+    let lost =
+        ["drive.faults.lost-die=1", "drive.faults.lost-die-at=1", "drive.chip=\"none\"", "drive.spare-factor=\"70 %\""];
+    let life = SMALL.replace("[drive.ecc]\nstrength = 40\n", "");
+    let stripes = "ftl.redundancy={policy=\"stripes\",data-pages=2}";
+    let [without, with] = [&[][..], &[stripes]].map(|set| run(&life, &[&lost, set].concat()).summary.clone());
+    let counts = |summary: &Summary| {
+        let errors = summary.errors.unwrap();
+        (errors.uncorrectable + errors.uncorrectable_relocated, errors.recoveries)
+    };
+    let (bare, striped) = (counts(&without), counts(&with));
+    assert!(bare.0 > 100 && bare.1 == 0, "{bare:?}");
+    assert!(striped.1 > 100 && striped.0 < bare.0 / 4, "{striped:?}");
+    // Blocks of the die leave service as programs of them fail, until it has none left to write to; the others live on.
+    assert!(without.wear.blocks_retired > 0 && with.wear.blocks_retired > 0);
+    assert_eq!((without.end.cause, with.end.cause), (None, None));
+    let whole = run(&life, &["drive.chip=\"none\"", "drive.spare-factor=\"70 %\""]).summary;
+    assert_eq!(whole.wear.blocks_retired, 0);
+}

@@ -60,6 +60,18 @@ impl Flash {
         self.faults = Some(faults);
     }
 
+    /// Whether it may fail.
+    pub fn has_faults(&self) -> bool {
+        self.faults.is_some()
+    }
+
+    /// Lets what is lost by now be lost; the host has written the drive so often.
+    pub fn set_drive_writes(&mut self, drive_writes: f64) {
+        if let Some(faults) = &mut self.faults {
+            while faults.due(drive_writes).is_some() {}
+        }
+    }
+
     /// Its cells.
     pub fn cells(&self) -> Option<&Cells> {
         self.cells.as_ref()
@@ -141,6 +153,10 @@ impl Media for Flash {
         let block = self.array.geometry().block_of(page);
         let within = self.array.geometry().page_in_block(page);
         self.array.read(read);
+        if self.faults.as_ref().is_some_and(|faults| faults.page_lost(block, within)) {
+            self.note(OpKind::Read(purpose), task, block, within, bytes, 0);
+            return ReadOutcome::Uncorrectable;
+        }
         let outcome = match &mut self.cells {
             Some(cells) => {
                 let read = cells.read_within(block, within, bytes, self.now_days, rereads_max);

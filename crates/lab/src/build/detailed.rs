@@ -1,11 +1,12 @@
 //! What a scenario asks for beside aging: errors, a clock, a past, probes.
 
 use wane_nand::{
-    Array, Detail, Draws, Ecc, ErrorConfig, FailureRate, FaultConfig, Faults, Flash, PageTime, ReadCounts, Sensing,
+    Array, CellKind, Detail, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Faults, Flash, Loss, PageTime,
+    ReadCounts, When,
 };
 use wane_sim::Streams;
 use wane_ssd::{Collection, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache};
-use wane_units::BlockId;
+use wane_units::{BlockId, DieId};
 use wane_workload::Source;
 
 use super::{PlanError, source};
@@ -38,7 +39,10 @@ pub(super) fn flash(scenario: &Scenario, streams: Streams) -> Flash {
             factory_bad: spec.factory_bad.get(),
             program: FailureRate::constant(spec.program_failure),
             erase: FailureRate::constant(spec.erase_failure),
-            ..FaultConfig::default()
+            wordline_loss: spec.wordline_loss,
+            die_loss: spec.die_loss,
+            pages_per_wordline: scenario.medium.cell.map_or(1, CellKind::bits_per_cell),
+            schedule: spec.lost_die.map(|die| lost_die(die, spec.lost_die_at)).into_iter().collect(),
         };
         flash.set_faults(Faults::new(&scenario.device.geometry, config, streams.stream("faults")));
     }
@@ -50,6 +54,10 @@ pub(super) fn array(scenario: &Scenario, streams: Streams) -> Array {
     let mut array = Array::new(scenario.device.geometry);
     first_erases(scenario, streams, |block, erases| array.set_erase_count(block, erases));
     array
+}
+
+fn lost_die(die: u32, at: f64) -> Fault {
+    Fault { when: When::DriveWrites(at), loss: Loss::Die(DieId(die)) }
 }
 
 fn first_erases(scenario: &Scenario, streams: Streams, mut set: impl FnMut(BlockId, u32)) {
@@ -105,7 +113,7 @@ fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
         rereads_max: ecc.rereads_max,
         scale: ecc.scale,
         draws,
-        sensing: Sensing::Hard,
+        sensing: ecc.sensing,
     };
     let scrubs = scenario.ftl.scrub.get("policy").and_then(toml::Value::as_str).is_some_and(|name| name != "none");
     Some(ErrorConfig {

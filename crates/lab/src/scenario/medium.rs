@@ -1,8 +1,8 @@
 //! The flash of a scenario beside its size: errors, times, variation, first state and faults.
 
 use toml::{Table, Value};
-use wane_nand::CellKind;
 use wane_nand::rber::{self, CHIPS, Ranges, RberModel};
+use wane_nand::{CellKind, Sensing};
 use wane_units::{Bytes, Rate, Ratio};
 
 use super::layer::{Refusal, number, ratio};
@@ -66,6 +66,8 @@ pub struct EccSpec {
     pub rereads_max: Option<u32>,
     /// Divisor of the RBER at each re-read.
     pub scale: f64,
+    /// Whether re-reads are soft decisions.
+    pub sensing: Sensing,
     /// How the errors of re-reads come about.
     pub draws: Draws,
 }
@@ -116,9 +118,18 @@ pub struct FaultSpec {
     pub program_failure: f64,
     /// Probability that an erase fails.
     pub erase_failure: f64,
+    /// Probability, at each erase, that the block loses a wordline.
+    pub wordline_loss: f64,
+    /// Dies lost in a drive write, for each die.
+    pub die_loss: f64,
+    /// A die that is lost at a given time.
+    pub lost_die: Option<u32>,
+    /// That time, in drive writes since preconditioning.
+    pub lost_die_at: f64,
 }
 
 const CELLS: [&str; 5] = ["none", "slc", "mlc", "tlc", "qlc"];
+const SENSINGS: [&str; 2] = ["hard", "soft"];
 const DRAWS: [&str; 4] = ["independent", "sticky", "expected", "table"];
 
 /// Keys of the timing that a cell brings.
@@ -244,7 +255,14 @@ impl TimingSpec {
 
 impl Default for EccSpec {
     fn default() -> Self {
-        Self { codeword: Bytes(512), strength: None, rereads_max: None, scale: 2.0, draws: Draws::Independent }
+        Self {
+            codeword: Bytes(512),
+            strength: None,
+            rereads_max: None,
+            scale: 2.0,
+            sensing: Sensing::Hard,
+            draws: Draws::Independent,
+        }
     }
 }
 
@@ -261,6 +279,7 @@ impl EccSpec {
             strength: count(table, "strength"),
             rereads_max: count(table, "rereads-max"),
             scale: table.get("scale").and_then(number).unwrap_or(default.scale),
+            sensing: [Sensing::Hard, Sensing::Soft][choice(table, "sensing", &SENSINGS)],
             draws: [Independent, Sticky, Expected, Table][choice(table, "draws", &DRAWS)],
         }
     }
@@ -272,6 +291,7 @@ impl EccSpec {
             ("strength", or_none(self.strength, count)),
             ("rereads-max", or_none(self.rereads_max, count)),
             ("scale", Value::from(self.scale)),
+            ("sensing", Value::from(SENSINGS[self.sensing as usize])),
             ("draws", Value::from(DRAWS[self.draws as usize])),
         ])
     }
@@ -341,6 +361,10 @@ impl FaultSpec {
             factory_bad: table.get("factory-bad").and_then(ratio).unwrap_or(Ratio::ZERO),
             program_failure: probability("program-failure"),
             erase_failure: probability("erase-failure"),
+            wordline_loss: probability("wordline-loss"),
+            die_loss: probability("die-loss"),
+            lost_die: count(table, "lost-die"),
+            lost_die_at: probability("lost-die-at"),
         }
     }
 
@@ -349,6 +373,10 @@ impl FaultSpec {
             ("factory-bad", Value::from(self.factory_bad.get())),
             ("program-failure", Value::from(self.program_failure)),
             ("erase-failure", Value::from(self.erase_failure)),
+            ("wordline-loss", Value::from(self.wordline_loss)),
+            ("die-loss", Value::from(self.die_loss)),
+            ("lost-die", or_none(self.lost_die, |die| Value::from(i64::from(die)))),
+            ("lost-die-at", Value::from(self.lost_die_at)),
         ])
     }
 }

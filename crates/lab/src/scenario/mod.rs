@@ -405,7 +405,7 @@ impl Resolver<'_> {
         medium.check(set, device.unit).map_err(refuse)?;
         let time = Time::of(Self::section(self.merged, "time").unwrap_or(&empty));
         time.check(Self::section(self.set, "time").unwrap_or(&empty)).map_err(refuse)?;
-        self.check_needs(&ftl, &medium, &time)?;
+        self.check_needs(&device, &ftl, &medium, &time)?;
         let phases = self.phases(space, &device, &ftl)?;
         let probe = self.probe(space, &time, &phases)?;
         let scenario = Scenario {
@@ -480,8 +480,21 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Refuses policies that would never act, for want of errors or of time.
-    fn check_needs(&self, ftl: &FtlSettings, medium: &Medium, time: &Time) -> Result<(), ScenarioError> {
+    /// Whether the mean block would retire at its first erase.
+    fn starts_worn_out(&self, device: &Device, ftl: &FtlSettings, medium: &Medium) -> bool {
+        let policy = parse_policy(&ftl.retire, RETIRE_POLICIES);
+        let retires_at = policy.ok().and_then(|make| make().retires_at(device.endurance));
+        retires_at.is_some_and(|at| medium.initial.erase_count.is_some_and(|count| count >= at))
+    }
+
+    /// Refuses policies that would never act, for want of errors or of time, and a drive that is lost before it starts.
+    fn check_needs(
+        &self,
+        device: &Device,
+        ftl: &FtlSettings,
+        medium: &Medium,
+        time: &Time,
+    ) -> Result<(), ScenarioError> {
         let name = |policy: &Table| policy.get("policy").and_then(Value::as_str).unwrap_or_default().to_owned();
         let (scrub, retire) = (name(&ftl.scrub), name(&ftl.retire));
         let passes = time.is_timed() || time.drive_writes_per_day.is_some();
@@ -492,6 +505,19 @@ impl Resolver<'_> {
             () if matches!(scrub.as_str(), "age" | "patrol") && !passes => {
                 let advice = "give time.drive-writes-per-day or a time.scheduler";
                 ("ftl.scrub", format!("{scrub} goes by time, of which none passes; {advice}"))
+            }
+            () if medium.faults.lost_die.is_some_and(|die| die >= device.geometry.dies()) => {
+                let found = medium.faults.lost_die.unwrap_or_default();
+                ("drive.faults.lost-die", format!("found {found}, but the drive has {} dies", device.geometry.dies()))
+            }
+            () if self.starts_worn_out(device, ftl, medium) => {
+                let advice = "raise drive.endurance, or set it to \"none\"";
+                let found = medium.initial.erase_count.unwrap_or_default();
+                let rated = device.endurance.unwrap_or_default();
+                (
+                    "drive.initial.erase-count",
+                    format!("found {found}, but blocks retire at {rated} P/E cycles; {advice}"),
+                )
             }
             () if medium.chip.is_none() && retire == "rber" => {
                 ("ftl.retire", "rber goes by errors, of which there are none without a drive.chip".to_owned())

@@ -36,6 +36,7 @@ pub(super) const ALL: &str = r#"
 preset = "fast19-ssd"
 chip = "tlc-72l-2018"
 cell = "tlc"
+endurance = "none"
 [drive.timing]
 read = ["40 us", "60 us", "80 us"]
 suspend = "7 us"
@@ -158,7 +159,14 @@ fn every_key_arrives_where_it_belongs() {
     };
     assert_eq!((medium.cell, &medium.timing), (Some(CellKind::Tlc), &timing));
     let codeword = wane_units::Bytes(1024);
-    let ecc = EccSpec { codeword, strength: Some(75), rereads_max: Some(3), scale: 1.5, draws: Draws::Sticky };
+    let ecc = EccSpec {
+        codeword,
+        strength: Some(75),
+        rereads_max: Some(3),
+        scale: 1.5,
+        draws: Draws::Sticky,
+        ..EccSpec::default()
+    };
     assert_eq!(medium.ecc, ecc);
     assert_eq!(medium.variation, Variation { blocks: 0.1, layers: 0.2, layer_count: 64 });
     let erase_count_spread = Ratio::new(0.04).unwrap();
@@ -166,7 +174,10 @@ fn every_key_arrives_where_it_belongs() {
         Initial { erase_count: Some(3000), erase_count_spread, retention_days: Some((30.0, 90.5)), reads: 17 };
     assert_eq!(medium.initial, initial);
     let factory_bad = Ratio::new(0.01).unwrap();
-    assert_eq!(medium.faults, FaultSpec { factory_bad, program_failure: 1e-5, erase_failure: 2e-5 });
+    assert_eq!(
+        medium.faults,
+        FaultSpec { factory_bad, program_failure: 1e-5, erase_failure: 2e-5, ..FaultSpec::default() }
+    );
     let time = Time {
         scheduler: Scheduler::Event,
         drive_writes_per_day: Some(1.5),
@@ -496,6 +507,11 @@ fn policies_that_would_never_act_are_refused() {
         ("scrub = 'oracle'", "ftl.scrub: oracle goes by errors, of which there are none"),
         ("scrub = 'cost-benefit'", "ftl.scrub: cost-benefit goes by errors"),
         ("scrub = { policy = 'age', days = 3 }", "ftl.scrub: age goes by time, of which none passes"),
+        (
+            "retire = 'never'\n[drive]\nfaults = { lost-die = 1 }",
+            "drive.faults.lost-die: found 1, but the drive has 1 dies",
+        ),
+        ("[drive]\ninitial = { erase-count = 500 }", "drive.initial.erase-count: found 500, but blocks retire at 500"),
         ("scrub = 'patrol'", "ftl.scrub: patrol goes by time"),
         ("retire = 'rber'", "ftl.retire: rber goes by errors"),
         ("redundancy = 'raid'", "ftl.redundancy: unknown policy \"raid\", allowed are none, stripes, selective"),

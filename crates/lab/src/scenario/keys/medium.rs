@@ -66,6 +66,12 @@ pub(super) const ECC: Section = Section {
         ),
         key("scale", Kind::Above(1.0, 1e6), "2", "By how much each re-read divides the RBER."),
         key(
+            "sensing",
+            Kind::Choice(&["hard", "soft"]),
+            "hard",
+            "What re-reads are: hard decisions at shifted thresholds, or 3, 5 and 7 senses for soft decisions, which correct 1.70, 1.86 and 1.91 times the RBER; after these a page is uncorrectable.",
+        ),
+        key(
             "draws",
             Kind::Choice(&["independent", "sticky", "expected", "table"]),
             "independent",
@@ -120,5 +126,19 @@ pub(super) const FAULTS: Section = Section {
         key("factory-bad", Kind::Ratio, "0 %", "Share of the blocks that are bad from the start."),
         key("program-failure", Kind::Number(0.0, 1.0), "0", "Probability that a program fails."),
         key("erase-failure", Kind::Number(0.0, 1.0), "0", "Probability that an erase fails."),
+        key(
+            "wordline-loss",
+            Kind::Number(0.0, 1.0),
+            "0",
+            "Probability, at each erase, that the block loses a wordline for ever: its pages read uncorrectable and their programs fail.",
+        ),
+        key("die-loss", Kind::Number(0.0, 1e6), "0", "Dies lost in a drive write, for each die, at random times."),
+        key(
+            "lost-die",
+            Kind::CountOrNone(0, U32),
+            "none",
+            "A die that is lost at `lost-die-at`, counted from 0, channel first.",
+        ),
+        key("lost-die-at", Kind::Number(0.0, 1e9), "0", "When `lost-die` goes, in drive writes since preconditioning."),
     ],
 };
