@@ -38,6 +38,9 @@ pub enum PlanError {
     /// A trace cannot be opened or does not fit the drive.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// Requests are to come at the times of a trace that has none.
+    #[error("{0}, so arrival = \"trace\" cannot be; give arrival.queue-depth or arrival.poisson")]
+    Timeless(String),
     /// A phase loops over traces without a write and ends by writes only.
     #[error("the run would never end, because the traces of {0} hold no write; give {1}.requests, or loop = false")]
     Endless(String, String),
@@ -90,6 +93,11 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
     let mut phases = Vec::new();
     for (number, phase) in scenario.phases.iter().enumerate() {
         let source = source(&phase.workload, device, streams, &format!("workload.{number}"))?;
+        if phase.arrival == scenario::Arrival::Trace
+            && let Some(reason) = source.timeless()
+        {
+            return Err(PlanError::Timeless(reason));
+        }
         if source.never_writes() && phase.until.requests.is_none() {
             let place = |table: &str| match scenario.phases.len() {
                 1 => table.to_owned(),

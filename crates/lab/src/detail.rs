@@ -154,6 +154,8 @@ pub struct Measured {
     pub elapsed_ns: u64,
     /// Reads served from the controller's buffers.
     pub buffered_reads: u64,
+    /// Most reads of a block since its erase, and most days since data was written, at the end.
+    pub oldest: (u32, f64),
 }
 
 /// See [`DetailSpec`].
@@ -190,6 +192,12 @@ fn standing(ftl: &Ftl<Flash>, units_at_start: u64) -> Standing {
         erase_count_mean: counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64,
         errors: errors(ftl),
     }
+}
+
+/// Most reads and most days of any block.
+fn oldest(ftl: &Ftl<Flash>) -> (u32, f64) {
+    let blocks = (0..ftl.media().geometry().blocks()).map(|block| ftl.media().health(BlockId(block)));
+    blocks.fold((0, 0.0), |(reads, days), health| (health.reads.max(reads), health.age_days.max(days)))
 }
 
 fn errors(ftl: &Ftl<Flash>) -> Option<Errors> {
@@ -317,6 +325,7 @@ impl Detail<Flash> for Detailed {
             error_histogram: histogram,
             operations: timed.iter().map(|timed| timed.operations).sum(),
             elapsed_ns: timed.iter().map(|timed| timed.elapsed_ns).sum(),
+            oldest: oldest(ftl),
             buffered_reads: timed.iter().map(|timed| timed.buffered_reads).sum(),
             windows: timed.into_iter().flat_map(|timed| timed.windows).collect(),
         })

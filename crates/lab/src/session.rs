@@ -203,16 +203,19 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
 /// A sentence where the chip's errors were asked for beyond the data that they come from.
 fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
     let chip = scenario.medium.chip.as_ref()?;
-    let (least, most) = chip.ranges.cycles;
-    let counts = finished.wear.quantiles();
-    let beyond = |count: u32| f64::from(count) < least || f64::from(count) > most;
-    (beyond(counts.min) || beyond(counts.max)).then(|| {
-        format!(
-            "blocks have {} to {} P/E cycles, but the errors of {} were measured from {least} to {most}: beyond that they \
-             are extrapolated",
-            counts.min, counts.max, chip.name
-        )
-    })
+    let (reads, days) = finished.measured.as_ref().map_or((0, 0.0), |measured| measured.oldest);
+    let retention = scenario.probe.as_ref().map_or(0.0, |probe| probe.retention_days);
+    let erases = finished.wear.quantiles();
+    let found = [
+        ("P/E cycles", f64::from(erases.min), f64::from(erases.max), chip.ranges.cycles),
+        ("days since data was written", 0.0, days + retention, chip.ranges.days),
+        ("reads of a block", 0.0, f64::from(reads), chip.ranges.reads),
+    ];
+    let beyond = found.iter().filter(|(_, least, most, range)| *least < range.0 || *most > range.1);
+    let told: Vec<String> = beyond
+        .map(|(name, _, most, range)| format!("{name} (up to {most:.0}; measured from {} to {})", range.0, range.1))
+        .collect();
+    (!told.is_empty()).then(|| format!("the errors of {} are extrapolated in {}", chip.name, told.join(", ")))
 }
 
 /// What became of one of several runs.

@@ -239,3 +239,37 @@ fn a_lost_die_costs_data_unless_stripes_span_the_others() {
     let whole = run(&life, &["drive.chip=\"none\"", "drive.spare-factor=\"70 %\""]).summary;
     assert_eq!(whole.wear.blocks_retired, 0);
 }
+
+#[test]
+fn errors_beyond_the_chips_data_are_told() {
+    let told = |set: &[&str]| {
+        let warnings = run(SMALL, set).summary.warnings;
+        warnings.into_iter().find(|warning| warning.contains("extrapolated")).unwrap_or_default()
+    };
+    assert_eq!(told(&["drive.spare-factor=\"30 %\""]), "");
+    // (setting, what the sentence names)
+    let table = [
+        ("drive.initial.erase-count=12000", "P/E cycles (up to"),
+        ("drive.initial.retention=\"400 days\"", "days since data was written (up to 400; measured from 0 to 365)"),
+        ("drive.initial.reads=20000", "reads of a block (up to 20"),
+    ];
+    for (set, want) in table {
+        let warning = told(&[set, "workload.trim-share=0", "workload.read-share=\"100 %\"", "until.requests=10"]);
+        assert!(warning.contains("errors of tlc-72l-2018") && warning.contains(want), "{warning}");
+    }
+}
+
+#[test]
+fn a_trace_without_times_cannot_say_when_requests_come() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.lis");
+    std::fs::write(&path, "100 8 0 1\n200 8 0 2\n300 8 0 3\n").unwrap();
+    let text = format!(
+        "[drive]\npreset = 'tiny'\n[time]\nscheduler = 'event'\n[workload]\ntrace = '{}'\narrival = 'trace'\n[until]\n\
+         requests = 5",
+        path.display()
+    );
+    let sources = Sources { file: Some(("test.toml", &text)), ..Sources::default() };
+    let error = wane_lab::build::plan(&Scenario::resolve(&sources).unwrap()).err().unwrap().to_string();
+    assert!(error.contains("a.lis: requests of format lis have no time of arrival, so arrival"), "{error}");
+}

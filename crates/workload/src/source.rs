@@ -52,6 +52,11 @@ pub trait Source: Send {
         false
     }
 
+    /// What it is called and that its requests have no time of arrival, in a sentence; `None` where they have.
+    fn timeless(&self) -> Option<String> {
+        None
+    }
+
     /// What a reader of the results should know of what was read so far, in sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()

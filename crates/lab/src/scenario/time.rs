@@ -285,7 +285,7 @@ fn untimed(workload: &Workload) -> Option<String> {
         Workload::Mix(_) => Some("the workload is a mixture".to_owned()),
         Workload::Trace(trace) => {
             let format = trace.format.as_deref().and_then(|format| format.parse::<Format>().ok());
-            let timeless = matches!(format, Some(Format::FioIolog2 | Format::Lis));
+            let timeless = format.is_some_and(Format::is_timeless);
             timeless.then(|| format!("format = \"{}\" has none", trace.format.as_deref().unwrap_or_default()))
         }
     }

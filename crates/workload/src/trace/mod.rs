@@ -84,6 +84,11 @@ pub enum Format {
 }
 
 impl Format {
+    /// Whether its requests have no time of arrival.
+    pub fn is_timeless(self) -> bool {
+        matches!(self, Self::FioIolog2 | Self::Lis)
+    }
+
     /// Every format.
     pub const ALL: &'static [Self] = &[
         Self::Compact,

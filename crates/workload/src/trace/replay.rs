@@ -6,7 +6,7 @@ use std::io::{BufReader, Seek, SeekFrom};
 use tempfile::SpooledTempFile;
 
 use super::compact::{Encoder, Next, State, read_record};
-use super::{Reader, TraceError};
+use super::{Format, Reader, TraceError};
 use crate::{Batch, Op, Progress, Request, Source, SourceError};
 
 /// A decoded trace stays in memory up to here and goes to a temporary file beyond.
@@ -40,6 +40,8 @@ pub struct TraceSource {
     moved: bool,
     /// Decoded whole, it holds no write.
     writeless: bool,
+    /// Its format, if that has no times.
+    timeless: Option<Format>,
     /// What the reader noted of a trace that is decoded whole.
     notes: Vec<String>,
 }
@@ -58,6 +60,7 @@ impl TraceSource {
     /// The trace does not parse, holds no read or write, or touches more pages than the drive has.
     pub fn new(reader: Reader, replay: Replay) -> Result<Self, TraceError> {
         let name = reader.name().to_owned();
+        let timeless = reader.format().is_timeless().then(|| reader.format());
         let unusable = |reason: String| TraceError::Unusable { name: name.clone(), reason };
         if replay.logical_pages == 0 || replay.page_bytes == 0 {
             return Err(unusable("it cannot be replayed on a drive without pages".to_owned()));
@@ -73,6 +76,7 @@ impl TraceSource {
                 name,
                 moved: false,
                 writeless: false,
+                timeless,
                 notes: Vec::new(),
             });
         }
@@ -118,6 +122,7 @@ impl TraceSource {
             name,
             moved: true,
             writeless,
+            timeless,
             notes: reader.notes(),
         })
     }
@@ -217,6 +222,10 @@ impl Source for TraceSource {
             return Err(SourceError(format!("{}: {NOTHING}", self.name)));
         }
         Ok(if nothing { Progress::End } else { Progress::More })
+    }
+
+    fn timeless(&self) -> Option<String> {
+        self.timeless.map(|format| format!("{}: requests of format {format} have no time of arrival", self.name))
     }
 
     fn never_writes(&self) -> bool {
