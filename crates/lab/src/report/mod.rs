@@ -8,12 +8,15 @@ mod axis;
 mod chart;
 mod differences;
 mod distribution;
+mod errors;
 mod figures;
 mod groups;
+mod latency;
 mod map;
 mod numbers;
 mod page;
 pub mod rber;
+mod timed;
 mod words;
 
 pub use differences::differences;

@@ -2,10 +2,16 @@
 
 use super::groups::Group;
 use super::numbers::{count, counted, percent, short, traffic};
+use super::timed;
 use crate::results::{EndCause, EndReason, Estimate, Summary};
 
 /// The answer in one line.
 pub(super) fn headline(groups: &[Group<'_>]) -> String {
+    // A drive that died is told by its life, however fast it was.
+    let died = groups.iter().any(|group| reason(group) == Some(EndReason::EndOfLife));
+    if let Some(told) = timed::headline(groups).filter(|_| !died) {
+        return told;
+    }
     match groups {
         [] => "Nothing was run".to_owned(),
         [group] => alone(group),
@@ -41,10 +47,16 @@ fn longest(groups: &[Group<'_>]) -> String {
 
 /// Everything about one group, a paragraph each.
 pub(super) fn paragraphs(group: &Group<'_>) -> Vec<String> {
-    [Some(life_in_words(group)), amplification_in_words(group), Some(wear_in_words(group)), capacity_in_words(group)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        timed::in_words(group),
+        Some(life_in_words(group)),
+        amplification_in_words(group),
+        Some(wear_in_words(group)),
+        capacity_in_words(group),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 pub(super) fn life_in_words(group: &Group<'_>) -> String {

@@ -1,0 +1,633 @@
+//! The pictures of a timed run: what requests took over the drive's life, their distribution, and where the time of a read went.
+
+use super::axis::{Axis, nines};
+use super::chart::{Chart, Curve, Layer, Names, Point, Shape, Size, cut};
+use super::figures::{BESIDE_MAX, Figure, columns};
+use super::groups::{Group, class};
+use super::numbers::{duration, short, unit_of};
+use super::page::{Table, key, key_of};
+use crate::results::{BreakdownMeans, LatencyFigures, RunResult, Window, WindowKind};
+
+/// Most windows of one run whose distributions can be told apart.
+const DISTRIBUTIONS_MAX: usize = 6;
+/// Most windows whose points are marked.
+const MARKED_MAX: usize = 16;
+/// Most rows of a table of windows.
+const ROWS_MAX: usize = 16;
+/// Most groups that stand beside each other as bars.
+const BARS_MAX: usize = 8;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+}
+
+impl Kind {
+    pub(super) const BOTH: [Self; 2] = [Self::Read, Self::Write];
+
+    pub(super) const fn plural(self) -> &'static str {
+        match self {
+            Self::Read => "reads",
+            Self::Write => "writes",
+        }
+    }
+
+    const fn id(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
+    fn of(self, window: &Window) -> Option<&LatencyFigures> {
+        match self {
+            Self::Read => window.latency.read.as_ref(),
+            Self::Write => window.latency.write.as_ref(),
+        }
+    }
+
+    fn cdf(self, window: &Window) -> &[(u64, f64)] {
+        match self {
+            Self::Read => &window.read_cdf,
+            Self::Write => &window.write_cdf,
+        }
+    }
+}
+
+/// A figure of a window's latencies, and its name.
+type Statistic = (&'static str, fn(&LatencyFigures) -> f64);
+
+/// What is drawn over the life, from the slowest.
+const STATISTICS: [Statistic; 4] = [
+    ("p99.9", |of| of.p999_ns as f64),
+    ("p99", |of| of.p99_ns as f64),
+    ("mean", |of| of.mean_ns),
+    ("median", |of| of.p50_ns as f64),
+];
+
+/// The percentiles of a single window, in order.
+const PROFILE: [Statistic; 9] = [
+    ("p50", |of| of.p50_ns as f64),
+    ("mean", |of| of.mean_ns),
+    ("p75", |of| of.p75_ns as f64),
+    ("p90", |of| of.p90_ns as f64),
+    ("p95", |of| of.p95_ns as f64),
+    ("p99", |of| of.p99_ns as f64),
+    ("p99.9", |of| of.p999_ns as f64),
+    ("p99.99", |of| of.p9999_ns as f64),
+    ("max", |of| of.max_ns as f64),
+];
+
+/// What windows are laid out along: drive writes, or simulated time where nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Along {
+    DriveWrites,
+    /// Seconds, in units of so many.
+    Time(f64, &'static str),
+}
+
+impl Along {
+    pub(super) fn of(groups: &[Group<'_>]) -> Self {
+        let runs = || groups.iter().flat_map(|group| &group.runs);
+        let written = runs().any(|run| span(run) > 0.0);
+        let longest = runs().map(|run| run.windows.iter().map(|window| window.seconds).sum()).fold(0.0, f64::max);
+        if written || runs().all(|run| run.windows.len() < 2) {
+            return Self::DriveWrites;
+        }
+        let (nanoseconds, sign) = unit_of(longest * 1e9);
+        Self::Time(nanoseconds / 1e9, sign)
+    }
+
+    /// Where the windows of a run begin, and where the last one ends.
+    pub(super) fn places(self, run: &RunResult) -> Vec<f64> {
+        let mut places = Vec::new();
+        match self {
+            Self::DriveWrites => {
+                places.extend(run.windows.iter().map(|window| window.at_drive_writes));
+                places.push(run.summary.end.at_drive_writes);
+            }
+            Self::Time(unit, _) => {
+                let mut at = 0.0;
+                for window in &run.windows {
+                    places.push(at / unit);
+                    at += window.seconds;
+                }
+                places.push(at / unit);
+            }
+        }
+        places
+    }
+
+    pub(super) fn label(self) -> String {
+        match self {
+            Self::DriveWrites => "drive writes".to_owned(),
+            Self::Time(_, sign) => format!("simulated time ({})", sign.trim_start()),
+        }
+    }
+
+    /// A place in words.
+    fn told(self, place: f64) -> String {
+        match self {
+            Self::DriveWrites => format!("{} drive writes", short(place)),
+            Self::Time(_, sign) => format!("{}{sign}", short(place)),
+        }
+    }
+
+    pub(super) fn axis(self, groups: &[Group<'_>], target: usize) -> Axis {
+        let ends = groups.iter().flat_map(|group| &group.runs).filter_map(|run| self.places(run).last().copied());
+        Axis::exact(0.0, ends.fold(0.0, f64::max), target)
+    }
+}
+
+/// How far a run's windows lie apart, in drive writes.
+fn span(run: &RunResult) -> f64 {
+    match (run.windows.first(), run.windows.last()) {
+        (Some(first), Some(last)) => last.at_drive_writes - first.at_drive_writes,
+        _ => 0.0,
+    }
+}
+
+/// The pictures that the windows allow; none of untimed runs.
+pub(super) fn latencies(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
+    if groups.iter().flat_map(|group| &group.runs).all(|run| run.windows.is_empty()) {
+        return Vec::new();
+    }
+    let columns = columns(groups, coarseness);
+    let along = Along::of(groups);
+    let single = groups.iter().flat_map(|group| &group.runs).all(|run| run.windows.len() < 2);
+    let mut figures = Vec::new();
+    if single {
+        figures.extend(profile(groups));
+    } else {
+        figures.extend(Kind::BOTH.iter().filter_map(|kind| over_life(groups, *kind, along, columns)));
+    }
+    figures.extend(distributions(groups, along, columns));
+    figures.extend(breakdown(groups, along));
+    figures
+}
+
+/// A chart with what all of these share.
+pub(super) fn chart(id: String, title: String, (x, x_label): (Axis, String), (y, y_label): (Axis, String)) -> Chart {
+    Chart {
+        id,
+        description: title.clone(),
+        title,
+        x,
+        x_label,
+        y,
+        y_label,
+        y_unit: "",
+        layers: Vec::new(),
+        names: Names::Beside,
+        columns: 220,
+    }
+}
+
+/// A figure of each window of a group; for several seeds the mean of theirs, up to the first that ended.
+pub(super) fn of_windows(group: &Group<'_>, along: Along, figure: impl Fn(&Window) -> Option<f64>) -> Vec<Point> {
+    let windows = group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
+    let places: Vec<Vec<f64>> = group.runs.iter().map(|run| along.places(run)).collect();
+    let seeds = group.runs.len() as f64;
+    let point = |index: usize| {
+        let values: Option<Vec<f64>> = group.runs.iter().map(|run| figure(&run.windows[index])).collect();
+        let place = places.iter().map(|places| places[index]).sum::<f64>();
+        Some((place / seeds, values?.iter().sum::<f64>() / seeds))
+    };
+    (0..windows).filter_map(point).collect()
+}
+
+/// A curve through windows, with a mark at each while they are few.
+pub(super) fn through(class: &str, label: &str, points: Vec<Point>) -> Vec<Layer> {
+    let marks = (points.len() <= MARKED_MAX).then(|| Layer::Dots { class: class.to_owned(), points: points.clone() });
+    let curve = Curve { class: class.to_owned(), points, label: label.to_owned(), ..Curve::default() };
+    std::iter::once(Layer::Curve(curve)).chain(marks).collect()
+}
+
+/// The least and the greatest height of curves.
+fn heights(layers: &[Layer]) -> Option<(f64, f64)> {
+    let values = layers.iter().flat_map(|layer| if let Layer::Curve(curve) = layer { &curve.points[..] } else { &[] });
+    let values = values.map(|point| point.1).filter(|value| *value > 0.0);
+    values.fold(None, |found, value| {
+        let (least, most) = found.unwrap_or((value, value));
+        Some((least.min(value), most.max(value)))
+    })
+}
+
+fn over_life(groups: &[Group<'_>], kind: Kind, along: Along, columns: usize) -> Option<Figure> {
+    let of =
+        |group: &Group<'_>, statistic: Statistic| of_windows(group, along, |window| kind.of(window).map(statistic.1));
+    let layers_of = |statistic: Statistic| -> Vec<Layer> {
+        groups.iter().flat_map(|group| through(&group.class(), "", of(group, statistic))).collect()
+    };
+    let (heading, title) = match kind {
+        Kind::Read => ("Read latency over the life", "Latency of reads over the life"),
+        Kind::Write => ("Write latency over the life", "Latency of writes over the life"),
+    };
+    let mut caption = "One point a window, at its start.".to_owned();
+    if groups.iter().any(|group| group.runs.len() > 1) {
+        caption.push_str(" Where a run has several seeds the points are means.");
+    }
+    let (picture, table) = if let [group] = groups {
+        let layers: Vec<Layer> = STATISTICS
+            .iter()
+            .enumerate()
+            .flat_map(|(index, statistic)| through(&class(index), statistic.0, of(group, *statistic)))
+            .collect();
+        let (least, most) = heights(&layers)?;
+        let mut chart = chart(
+            format!("{}-life", kind.id()),
+            title.to_owned(),
+            (along.axis(groups, 8), along.label()),
+            (Axis::durations_up(least, most), "latency, by ratio".to_owned()),
+        );
+        (chart.layers, chart.columns) = (layers, columns);
+        (chart.both(), window_table(group, kind, along))
+    } else {
+        let drawn: Vec<(Statistic, Vec<Layer>)> =
+            STATISTICS.iter().map(|statistic| (*statistic, layers_of(*statistic))).collect();
+        heights(&drawn[0].1)?;
+        let mut picture = key(groups, Names::InKey);
+        picture.push_str("<div class=\"pair\">");
+        for (index, (statistic, layers)) in drawn.into_iter().enumerate() {
+            let (least, most) = heights(&layers).unwrap_or((1.0, 1.0));
+            let mut chart = chart(
+                format!("{}-life-{index}", kind.id()),
+                format!("{title}: {}", statistic.0),
+                (along.axis(groups, 5), along.label()),
+                (Axis::durations_up(least, most), format!("{} latency, by ratio", statistic.0)),
+            );
+            (chart.layers, chart.columns) = (layers, columns);
+            picture.push_str(&chart.draw(Size::Half));
+        }
+        picture.push_str("</div>");
+        (picture, statistics_table(groups, &[kind]))
+    };
+    Some(Figure { heading, caption, picture, table })
+}
+
+/// At most [`ROWS_MAX`] of so many, evenly, with the first and the last.
+pub(super) fn rows(count: usize) -> impl Iterator<Item = usize> {
+    let shown = count.min(ROWS_MAX);
+    (0..shown).map(move |row| if shown > 1 { row * (count - 1) / (shown - 1) } else { 0 })
+}
+
+/// The windows of a group's first run.
+fn window_table(group: &Group<'_>, kind: Kind, along: Along) -> Table {
+    let run = group.first();
+    let places = along.places(run);
+    let mut headers = vec![along.label(), kind.plural().to_owned()];
+    headers.extend(STATISTICS.iter().map(|statistic| statistic.0.to_owned()));
+    headers.push("IOPS".to_owned());
+    let row = |index: usize| {
+        let window = &run.windows[index];
+        let figures = kind.of(window);
+        let count = figures.map_or(0, |figures| figures.count);
+        let told = STATISTICS.iter().map(|statistic| told(figures.map(statistic.1)));
+        [short(places[index]), super::numbers::count(count)]
+            .into_iter()
+            .chain(told)
+            .chain([short(count as f64 / window.seconds)])
+            .collect()
+    };
+    Table { headers, rows: rows(run.windows.len()).map(row).collect() }
+}
+
+/// A latency, or a dash.
+pub(super) fn told(latency: Option<f64>) -> String {
+    latency.map_or_else(|| "\u{2013}".to_owned(), duration)
+}
+
+/// The percentiles of each group's last window.
+fn statistics_table(groups: &[Group<'_>], kinds: &[Kind]) -> Table {
+    let mut headers = vec!["latency".to_owned()];
+    headers.extend(PROFILE.iter().map(|statistic| statistic.0.to_owned()));
+    let row = |group: &Group<'_>, kind: Kind| {
+        let last = kind.of(group.first().windows.last()?)?;
+        let name = format!("{}, {}", group.label, kind.plural());
+        Some(std::iter::once(name).chain(PROFILE.iter().map(|statistic| duration(statistic.1(last)))).collect())
+    };
+    let rows = groups.iter().flat_map(|group| kinds.iter().filter_map(move |kind| row(group, *kind)));
+    Table { headers, rows: rows.collect() }
+}
+
+/// Runs with one window each: its percentiles side by side.
+fn profile(groups: &[Group<'_>]) -> Option<Figure> {
+    let points = |group: &Group<'_>, kind: Kind| -> Vec<Point> {
+        let of = |(index, statistic): (usize, &Statistic)| {
+            let points = of_windows(group, Along::DriveWrites, |window| kind.of(window).map(statistic.1));
+            Some((index as f64 + 0.5, points.first()?.1))
+        };
+        PROFILE.iter().enumerate().filter_map(of).collect()
+    };
+    let draw = |id: &str, title: &str, layers: Vec<Layer>| {
+        let (least, most) = heights(&layers)?;
+        let ticks = PROFILE.iter().enumerate().map(|(index, statistic)| (index as f64 + 0.5, statistic.0.to_owned()));
+        let x = (Axis::named(0.0, PROFILE.len() as f64, ticks.collect()), String::new());
+        let y = (Axis::durations_up(least, most), "latency, by ratio".to_owned());
+        Some(Chart { layers, ..chart(id.to_owned(), title.to_owned(), x, y) })
+    };
+    let mut picture = String::new();
+    if let [group] = groups {
+        let layers = Kind::BOTH.iter().enumerate().flat_map(|(index, kind)| {
+            let points = points(group, *kind);
+            if points.is_empty() { Vec::new() } else { through(&class(index), kind.plural(), points) }
+        });
+        picture = draw("profile", "Percentiles of the latencies", layers.collect())?.both();
+    } else {
+        for kind in Kind::BOTH {
+            let layers = groups.iter().flat_map(|group| through(&group.class(), &group.label, points(group, kind)));
+            let title = format!("Percentiles of the latencies of {}", kind.plural());
+            let Some(mut chart) = draw(&format!("{}-profile", kind.id()), &title, layers.collect()) else { continue };
+            chart.names = if groups.len() <= BESIDE_MAX { Names::BesideWhenWide } else { Names::InKey };
+            chart.y_label = format!("latency of {}, by ratio", kind.plural());
+            picture.push_str(&key(groups, chart.names));
+            picture.push_str(&chart.both());
+        }
+    }
+    let table = statistics_table(groups, &Kind::BOTH);
+    let caption = "From the typical request to the slowest.".to_owned();
+    (!picture.is_empty()).then_some(Figure { heading: "Latency by percentile", caption, picture, table })
+}
+
+/// A distribution with its name, color and the requests behind it.
+struct Distribution {
+    label: String,
+    class: String,
+    count: u64,
+    points: Vec<(u64, f64)>,
+}
+
+/// The distributions to be drawn: of one run its first and last window or its probes; of several the last window of each.
+fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
+    let pooled = |group: &Group<'_>, index: usize| -> (u64, Vec<(u64, f64)>) {
+        let windows = group.runs.iter().filter_map(|run| run.windows.get(index));
+        let counted: Vec<(u64, &[(u64, f64)])> =
+            windows.filter_map(|window| Some((kind.of(window)?.count, kind.cdf(window)))).collect();
+        (counted.iter().map(|(count, _)| count).sum(), pool(&counted))
+    };
+    let least = |group: &Group<'_>| group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
+    if let [group] = groups {
+        let windows = least(group);
+        let probes = group.first().windows.iter().all(|window| window.kind == WindowKind::Probe);
+        let wanted = if probes { windows.min(DISTRIBUTIONS_MAX) } else { windows.min(2) };
+        let places = along.places(group.first());
+        let index = |row: usize| if wanted > 1 { row * (windows - 1) / (wanted - 1) } else { 0 };
+        return (0..wanted)
+            .map(|row| {
+                let (count, points) = pooled(group, index(row));
+                let place = along.told(places[index(row)]);
+                let label = match (probes, wanted, row) {
+                    (_, 1, _) => "all".to_owned(),
+                    (true, _, _) => format!("after {place}"),
+                    (false, _, 0) => "first window".to_owned(),
+                    (false, _, _) => format!("last window, from {place}"),
+                };
+                Distribution { label, class: class(row), count, points }
+            })
+            .collect();
+    }
+    groups
+        .iter()
+        .filter(|group| least(group) > 0)
+        .map(|group| {
+            let (count, points) = pooled(group, least(group) - 1);
+            Distribution { label: group.label.clone(), class: group.class(), count, points }
+        })
+        .collect()
+}
+
+/// Several distributions as one, each weighted by its requests.
+fn pool(distributions: &[(u64, &[(u64, f64)])]) -> Vec<(u64, f64)> {
+    if let [(_, points)] = distributions {
+        return points.to_vec();
+    }
+    let total = distributions.iter().map(|(count, _)| count).sum::<u64>() as f64;
+    let mut latencies: Vec<u64> =
+        distributions.iter().flat_map(|(_, points)| points.iter().map(|point| point.0)).collect();
+    latencies.sort_unstable();
+    latencies.dedup();
+    let share_at = |points: &[(u64, f64)], latency: u64| match points.partition_point(|point| point.0 <= latency) {
+        0 => 0.0,
+        after => points[after - 1].1,
+    };
+    let pooled = |latency: u64| {
+        let shares = distributions.iter().map(|(count, points)| *count as f64 * share_at(points, latency));
+        (latency, shares.sum::<f64>() / total)
+    };
+    latencies.into_iter().map(pooled).collect()
+}
+
+impl Distribution {
+    /// The latencies over the depth in the tail; the slowest as deep as one of so many lies.
+    fn curve(&self) -> Curve {
+        let deepest = (self.count.max(1) as f64).log10();
+        let first = self.points.first().map(|point| (point.0 as f64, 0.0));
+        let points = self.points.iter().map(|(latency, share)| (*latency as f64, nines(*share).min(deepest)));
+        let points = first.into_iter().chain(points).collect();
+        Curve { class: self.class.clone(), points, shape: Shape::Steps, ..Curve::default() }
+    }
+}
+
+fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<Figure> {
+    let drawn: Vec<(Kind, Vec<Distribution>)> = Kind::BOTH
+        .into_iter()
+        .map(|kind| {
+            let mut chosen = chosen(groups, kind, along);
+            chosen.retain(|distribution| !distribution.points.is_empty());
+            (kind, chosen)
+        })
+        .filter(|(_, distributions)| !distributions.is_empty())
+        .collect();
+    let named = drawn.iter().map(|(_, distributions)| distributions).max_by_key(|distributions| distributions.len())?;
+    let ends =
+        || drawn.iter().flat_map(|(_, all)| all).flat_map(|one| [one.points.first(), one.points.last()]).flatten();
+    let least = ends().map(|point| point.0).min()?.max(1) as f64;
+    let most = ends().map(|point| point.0).max()? as f64;
+    let requests = drawn.iter().flat_map(|(_, all)| all).map(|one| one.count).max().unwrap_or(1);
+    let mut picture = if named.len() > 1 {
+        key_of(named.iter().map(|one| (one.class.clone(), one.label.as_str())), Names::InKey)
+    } else {
+        String::new()
+    };
+    let charts = drawn.iter().map(|(kind, distributions)| {
+        let what = kind.plural();
+        let mut chart = chart(
+            format!("{}-cdf", kind.id()),
+            format!("Distribution of the latencies of {what}"),
+            (Axis::durations_along(least, most), "latency, by ratio".to_owned()),
+            (Axis::nines((requests as f64).log10()), format!("share of {what} that took no longer")),
+        );
+        (chart.columns, chart.names) = (columns, Names::InKey);
+        chart.layers = distributions.iter().map(|one| Layer::Curve(one.curve())).collect();
+        chart
+    });
+    let charts: Vec<Chart> = charts.collect();
+    match &charts[..] {
+        [one] => picture.push_str(&one.both()),
+        several => {
+            let halves: String = several.iter().map(|chart| chart.draw(Size::Half)).collect();
+            picture.push_str(&format!("<div class=\"pair\">{halves}</div>"));
+        }
+    }
+    let mut caption = "Each step up the axis leaves a tenth of the requests: the higher, the rarer.".to_owned();
+    if groups.len() > 1 {
+        caption.push_str(" Of the last window of each run.");
+    }
+    let table = distribution_table(&drawn);
+    Some(Figure { heading: "Distribution of latencies", caption, picture, table })
+}
+
+fn distribution_table(drawn: &[(Kind, Vec<Distribution>)]) -> Table {
+    const SHARES: [f64; 7] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 1.0];
+    let named = |kind: Kind, label: &str| {
+        if label == "all" { kind.plural().to_owned() } else { format!("{}, {label}", kind.plural()) }
+    };
+    let all = || drawn.iter().flat_map(|(kind, all)| all.iter().map(move |one| (*kind, one)));
+    let mut headers = vec!["share".to_owned()];
+    headers.extend(all().map(|(kind, one)| named(kind, &one.label)));
+    let row = |share: f64| {
+        let cells = all().map(|(_, one)| {
+            // A tail that no request reaches is not told.
+            let seen = (1.0 - share) * one.count as f64 >= 1.0 - 1e-9 || share == 1.0;
+            let found = one.points.iter().find(|point| point.1 >= share - 1e-12).or(one.points.last());
+            told(found.filter(|_| seen).map(|point| point.0 as f64))
+        });
+        std::iter::once(share_in_words(share)).chain(cells).collect()
+    };
+    Table { headers, rows: SHARES.map(row).into() }
+}
+
+/// A share in percent, with as many decimals as keep its nines.
+pub(super) fn share_in_words(share: f64) -> String {
+    let decimals = if share >= 1.0 { 0 } else { (nines(share).round() as usize).saturating_sub(2) };
+    format!("{}\u{a0}%", super::numbers::grouped(100.0 * share, decimals))
+}
+
+/// A column of the stack: where it stands and the means of its reads.
+struct Column {
+    left: f64,
+    right: f64,
+    name: String,
+    parts: [(&'static str, f64); 12],
+}
+
+/// Where the time of the mean read went, window by window; for several runs, of the last window of each.
+fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
+    if groups.len() > BARS_MAX {
+        return None;
+    }
+    let (columns, x, x_label) = match groups {
+        [group] => columns_of(group, along)?,
+        several => bars_of(several)?,
+    };
+    let parts: Vec<usize> = (0..12).filter(|part| columns.iter().any(|column| column.parts[*part].1 > 0.0)).collect();
+    let total = |column: &Column| column.parts.iter().map(|part| part.1).sum::<f64>();
+    let most = columns.iter().map(total).fold(0.0, f64::max);
+    let (unit, sign) = unit_of(most);
+    let below = |column: &Column, part: usize| column.parts[..part].iter().map(|part| part.1).sum::<f64>() / unit;
+    let mut layers = Vec::new();
+    for part in &parts {
+        let bar = |column: &Column| (column.left, column.right, below(column, *part), below(column, part + 1));
+        layers.push(Layer::Stack { class: format!("p{part}"), bars: columns.iter().map(bar).collect() });
+    }
+    let last = columns.last()?;
+    for part in parts.iter().filter(|part| last.parts[**part].1 >= 0.005 * most) {
+        let middle = (below(last, *part) + below(last, part + 1)) / 2.0;
+        let label = format!("{} {}", last.parts[*part].0, duration(last.parts[*part].1));
+        let points = vec![(last.right, middle)];
+        layers.push(Layer::Curve(Curve { class: format!("p{part}"), points, label, ..Curve::default() }));
+    }
+    let mut chart = chart(
+        "breakdown".to_owned(),
+        "Parts of the mean read latency".to_owned(),
+        (x, x_label),
+        (Axis::rounded(0.0, most / unit, 5), "mean latency of reads".to_owned()),
+    );
+    (chart.layers, chart.y_unit, chart.names) = (layers, sign, Names::BesideWhenWide);
+    // The topmost part is named first.
+    let named: Vec<(String, &str)> = parts.iter().rev().map(|part| (format!("p{part}"), last.parts[*part].0)).collect();
+    let picture = key_of(named.into_iter(), Names::BesideWhenWide) + &chart.both();
+    let mut headers = vec!["reads".to_owned()];
+    headers.extend(parts.iter().map(|part| last.parts[*part].0.to_owned()));
+    headers.push("mean".to_owned());
+    let row = |index: usize| {
+        let column = &columns[index];
+        let cells = parts.iter().map(|part| duration(column.parts[*part].1));
+        std::iter::once(column.name.clone()).chain(cells).chain([duration(total(column))]).collect()
+    };
+    let table = Table { headers, rows: rows(columns.len()).map(row).collect() };
+    let caption = if groups.len() > 1 {
+        "Parts of the mean read latency, of the page of each request that finished last; of the last window of each run."
+    } else {
+        "Parts of the mean read latency, of the page of each request that finished last."
+    };
+    Some(Figure { heading: "Where the time of a read goes", caption: caption.to_owned(), picture, table })
+}
+
+/// Means of a window's reads over a group's seeds.
+fn parts_of(group: &Group<'_>, index: usize) -> Option<[(&'static str, f64); 12]> {
+    let means: Vec<[(&'static str, f64); 12]> = group
+        .runs
+        .iter()
+        .filter_map(|run| run.windows.get(index)?.latency.read.as_ref())
+        .map(|read| read.breakdown_ns.named())
+        .collect();
+    let count = means.len() as f64;
+    let mean = |part: usize| means.iter().map(|parts| parts[part].1).sum::<f64>() / count;
+    let names = BreakdownMeans::default().named();
+    (!means.is_empty()).then(|| std::array::from_fn(|part| (names[part].0, mean(part))))
+}
+
+/// The windows of one run as columns: side by side as they followed each other, or a bar each where they are few.
+fn columns_of(group: &Group<'_>, along: Along) -> Option<(Vec<Column>, Axis, String)> {
+    let run = group.first();
+    let places = along.places(run);
+    let windows: Vec<(usize, [(&'static str, f64); 12])> =
+        (0..run.windows.len()).filter_map(|index| Some((index, parts_of(group, index)?))).collect();
+    let few = run.windows.len() == 1 || run.windows.iter().any(|window| window.kind == WindowKind::Probe);
+    let name = |index: usize| if run.windows.len() == 1 { "all".to_owned() } else { short(places[index]) };
+    let column = |(slot, (index, parts)): (usize, &(usize, [(&'static str, f64); 12]))| {
+        let (left, right) =
+            if few { (slot as f64 + 0.2, slot as f64 + 0.8) } else { (places[*index], places[index + 1]) };
+        Column { left, right, name: name(*index), parts: *parts }
+    };
+    let columns: Vec<Column> = windows.iter().enumerate().map(column).collect();
+    if columns.is_empty() {
+        return None;
+    }
+    if !few {
+        return Some((columns, along.axis(std::slice::from_ref(group), 8), along.label()));
+    }
+    let alone = columns.len() == 1;
+    let every = columns.len().div_ceil(MARKED_MAX);
+    let ticks = columns.iter().enumerate().step_by(every).filter(|_| !alone);
+    let ticks = ticks.map(|(slot, column)| (slot as f64 + 0.5, column.name.clone())).collect();
+    // A bar alone stays a bar beside its names.
+    let width = if alone { 2.0 } else { columns.len() as f64 };
+    let label = if alone { String::new() } else { along.label() };
+    Some((columns, Axis::named(0.0, width, ticks), label))
+}
+
+/// The last window of each run as a bar.
+fn bars_of(groups: &[Group<'_>]) -> Option<(Vec<Column>, Axis, String)> {
+    let column = |group: &Group<'_>| {
+        let windows = group.runs.iter().map(|run| run.windows.len()).min()?;
+        Some((group.label.clone(), parts_of(group, windows.checked_sub(1)?)?))
+    };
+    let bar = |(slot, (name, parts)): (usize, (String, _))| Column {
+        left: slot as f64 + 0.2,
+        right: slot as f64 + 0.8,
+        name,
+        parts,
+    };
+    let columns: Vec<Column> = groups.iter().filter_map(column).enumerate().map(bar).collect();
+    if columns.is_empty() {
+        return None;
+    }
+    let characters = (44 / columns.len()).max(3);
+    let ticks = columns.iter().enumerate().map(|(slot, column)| (slot as f64 + 0.5, cut(&column.name, characters)));
+    let axis = Axis::named(0.0, columns.len() as f64, ticks.collect());
+    Some((columns, axis, String::new()))
+}
