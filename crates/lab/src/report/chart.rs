@@ -296,7 +296,7 @@ fn mark(picture: &mut SVG, frame: &Frame<'_>, (class, x): (&str, f64), label: &s
     picture.append(line((at, frame.top), (at, frame.bottom)).set("class", format!("level {class}")));
     // Written to the side with more room.
     let (shift, anchor) = if at > (frame.left + frame.right) / 2.0 { (-5.0, "end") } else { (5.0, "start") };
-    picture.append(text(label, at + shift, frame.bottom - 8.0, anchor).set("class", "level-label"));
+    picture.append(text(label, at + shift, frame.top + 12.0, anchor).set("class", "level-label"));
 }
 
 fn dot(at: Point) -> String {

@@ -1,10 +1,10 @@
 //! The pictures of flash that errs: re-reads and lost pages over the life, and how many bits of a codeword are wrong.
 
-use super::axis::{Axis, nines};
+use super::axis::Axis;
 use super::chart::{Chart, Curve, Layer, Names, Shape, Size};
 use super::figures::{Figure, columns};
 use super::groups::Group;
-use super::latency::{Along, chart, of_windows, through};
+use super::latency::{Along, chart, into_the_tail, of_windows, share_in_words, through};
 use super::numbers::{count, counted, short};
 use super::page::{Table, key};
 use crate::results::Window;
@@ -99,11 +99,10 @@ impl Codewords<'_> {
     }
 
     fn curve(&self) -> Curve {
-        let deepest = (self.total().max(1) as f64).log10();
         // The last count is of all that have more: no value is known for them.
         let known = self.most().min(self.counts.len().saturating_sub(2));
-        let point = |bits: usize| (bits as f64, nines(self.share(bits)).min(deepest));
-        let points = std::iter::once((0.0, 0.0)).chain((0..=known).map(point)).collect();
+        let shares = (0..=known).map(|bits| (bits as f64, self.share(bits)));
+        let points = std::iter::once((0.0, 0.0)).chain(into_the_tail(shares, self.total())).collect();
         Curve { class: self.group.class(), points, shape: Shape::Steps, ..Curve::default() }
     }
 
@@ -174,7 +173,7 @@ fn table(drawn: &[Codewords<'_>]) -> Table {
         if bits + 1 == one.counts.len() { format!("more than {}", bits - 1) } else { bits.to_string() }
     };
     let row = |share: f64| {
-        let name = super::latency::share_in_words(share);
+        let name = share_in_words(share);
         std::iter::once(name).chain(drawn.iter().map(|one| cell(one, share))).collect()
     };
     Table { headers, rows: SHARES.map(row).into() }

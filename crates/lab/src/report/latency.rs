@@ -4,12 +4,12 @@ use super::axis::{Axis, nines};
 use super::chart::{Chart, Curve, Layer, Names, Point, Shape, Size, cut};
 use super::figures::{BESIDE_MAX, Figure, columns};
 use super::groups::{Group, class};
-use super::numbers::{duration, short, unit_of};
+use super::numbers::{counted, duration, short, unit_of};
 use super::page::{Table, key, key_of};
 use crate::results::{BreakdownMeans, LatencyFigures, RunResult, Window, WindowKind};
 
-/// Most windows of one run whose distributions can be told apart.
-const DISTRIBUTIONS_MAX: usize = 6;
+/// Colors of the distributions of one run's windows, which lie close together.
+const APART: [&str; 6] = ["s0", "s1", "s2", "s3", "s5", "p8"];
 /// Most windows whose points are marked.
 const MARKED_MAX: usize = 16;
 /// Most rows of a table of windows.
@@ -130,8 +130,8 @@ impl Along {
     /// A place in words.
     fn told(self, place: f64) -> String {
         match self {
-            Self::DriveWrites => format!("{} drive writes", short(place)),
-            Self::Time(_, sign) => format!("{}{sign}", short(place)),
+            Self::DriveWrites => format!("{} drive writes", counted(place)),
+            Self::Time(_, sign) => format!("{}{sign}", counted(place)),
         }
     }
 
@@ -371,7 +371,7 @@ fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
     if let [group] = groups {
         let windows = least(group);
         let probes = group.first().windows.iter().all(|window| window.kind == WindowKind::Probe);
-        let wanted = if probes { windows.min(DISTRIBUTIONS_MAX) } else { windows.min(2) };
+        let wanted = if probes { windows.min(APART.len()) } else { windows.min(2) };
         let places = along.places(group.first());
         let index = |row: usize| if wanted > 1 { row * (windows - 1) / (wanted - 1) } else { 0 };
         return (0..wanted)
@@ -384,7 +384,7 @@ fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
                     (false, _, 0) => "first window".to_owned(),
                     (false, _, _) => format!("last window, from {place}"),
                 };
-                Distribution { label, class: class(row), count, points }
+                Distribution { label, class: APART[row].to_owned(), count, points }
             })
             .collect();
     }
@@ -422,12 +422,22 @@ fn pool(distributions: &[(u64, &[(u64, f64)])]) -> Vec<(u64, f64)> {
 impl Distribution {
     /// The latencies over the depth in the tail; the slowest as deep as one of so many lies.
     fn curve(&self) -> Curve {
-        let deepest = (self.count.max(1) as f64).log10();
         let first = self.points.first().map(|point| (point.0 as f64, 0.0));
-        let points = self.points.iter().map(|(latency, share)| (*latency as f64, nines(*share).min(deepest)));
-        let points = first.into_iter().chain(points).collect();
+        let rest = self.points.iter().map(|(latency, share)| (*latency as f64, *share));
+        let points = first.into_iter().chain(into_the_tail(rest, self.count)).collect();
         Curve { class: self.class.clone(), points, shape: Shape::Steps, ..Curve::default() }
     }
+}
+
+/// Values over the depth of their shares, up to the first that is as deep as one of `count` lies, or as an axis goes.
+pub(super) fn into_the_tail(shares: impl Iterator<Item = Point>, count: u64) -> impl Iterator<Item = Point> {
+    let deepest = (count.max(1) as f64).log10().min(nines(1.0));
+    let mut through = false;
+    shares.map(move |(value, share)| (value, nines(share).min(deepest))).take_while(move |point| {
+        let shown = !through;
+        through = point.1 >= deepest;
+        shown
+    })
 }
 
 fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<Figure> {
@@ -535,7 +545,9 @@ fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
     let last = columns.last()?;
     for part in parts.iter().filter(|part| last.parts[**part].1 >= 0.005 * most) {
         let middle = (below(last, *part) + below(last, part + 1)) / 2.0;
-        let label = format!("{} {}", last.parts[*part].0, duration(last.parts[*part].1));
+        // Short enough to stand beside the bars.
+        let name = last.parts[*part].0.replace("garbage collection", "GC");
+        let label = format!("{name} {}", duration(last.parts[*part].1));
         let points = vec![(last.right, middle)];
         layers.push(Layer::Curve(Curve { class: format!("p{part}"), points, label, ..Curve::default() }));
     }
@@ -587,7 +599,7 @@ fn columns_of(group: &Group<'_>, along: Along) -> Option<(Vec<Column>, Axis, Str
     let windows: Vec<(usize, [(&'static str, f64); 12])> =
         (0..run.windows.len()).filter_map(|index| Some((index, parts_of(group, index)?))).collect();
     let few = run.windows.len() == 1 || run.windows.iter().any(|window| window.kind == WindowKind::Probe);
-    let name = |index: usize| if run.windows.len() == 1 { "all".to_owned() } else { short(places[index]) };
+    let name = |index: usize| if run.windows.len() == 1 { "all".to_owned() } else { counted(places[index]) };
     let column = |(slot, (index, parts)): (usize, &(usize, [(&'static str, f64); 12]))| {
         let (left, right) =
             if few { (slot as f64 + 0.2, slot as f64 + 0.8) } else { (places[*index], places[index + 1]) };

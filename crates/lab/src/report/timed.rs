@@ -150,70 +150,81 @@ pub(super) fn table(groups: &[Group<'_>], groups_max: usize) -> String {
 
 /// The answer of timed runs in one line; `None` where it is another.
 pub(super) fn headline(groups: &[Group<'_>]) -> Option<String> {
-    let means: Option<Vec<(Kind, f64)>> = groups
-        .iter()
-        .map(|group| {
-            Kind::BOTH.into_iter().find_map(|kind| Some((kind, mean(group, kind, |figures| figures.mean_ns)?)))
-        })
-        .collect();
-    let means = means?;
-    if let [(kind, latency)] = means[..] {
-        let group = &groups[0];
-        let rare = mean(group, kind, |figures| figures.p999_ns as f64)?;
-        let name = if kind == Kind::Read { "A read" } else { "A write" };
-        let fits = mean(group, kind, |figures| figures.count as f64)? >= 1000.0;
-        let rare = if fits { format!("; 1 in 1,000 took longer than {}", duration(rare)) } else { String::new() };
-        return Some(format!("{name} took {} on average{rare}", duration(latency)));
+    if let [group] = groups {
+        return answer(group, first_kind(group)?);
     }
-    let kind = means.first()?.0;
-    if means.iter().any(|(other, _)| *other != kind) {
-        return None;
+    let first = first_kind(groups.first()?)?;
+    let of = |group: &Group<'_>| mean(group, first, |figures| figures.mean_ns);
+    let means: Vec<f64> = groups.iter().map(of).collect::<Option<_>>()?;
+    let by = |left: &usize, right: &usize| means[*left].total_cmp(&means[*right]);
+    let (best, worst) = ((0..means.len()).min_by(by)?, (0..means.len()).max_by(by)?);
+    let ratio = means[worst] / means[best];
+    if ratio < 1.01 {
+        let (runs, what) = (groups.len(), first.plural());
+        return Some(format!("In {runs} runs {what} took equally long: {} on average", duration(means[best])));
     }
-    let by = |left: &(usize, f64), right: &(usize, f64)| left.1.total_cmp(&right.1);
-    let indexed = || means.iter().enumerate().map(|(index, (_, latency))| (index, *latency));
-    let ((best, least), (worst, most)) = (indexed().min_by(by)?, indexed().max_by(by)?);
-    let ratio = most / least;
-    Some(if ratio < 1.01 {
-        format!("{} runs took equally long for their {}: {} on average", groups.len(), kind.plural(), duration(least))
-    } else {
-        format!(
-            "{} of \u{201c}{}\u{201d} took {} times as long as those of \u{201c}{}\u{201d}",
-            if kind == Kind::Read { "Reads" } else { "Writes" },
-            groups[worst].label,
-            short(ratio),
-            groups[best].label
-        )
-    })
+    Some(format!(
+        "{} of \u{201c}{}\u{201d} took {} times as long as those of \u{201c}{}\u{201d}",
+        if first == Kind::Read { "Reads" } else { "Writes" },
+        groups[worst].label,
+        short(ratio),
+        groups[best].label
+    ))
 }
 
-/// What requests took and why, in words; `None` for an untimed run.
-pub(super) fn in_words(group: &Group<'_>) -> Option<String> {
+/// Reads, or writes where nothing was read.
+fn first_kind(group: &Group<'_>) -> Option<Kind> {
+    Kind::BOTH.into_iter().find(|kind| mean(group, *kind, |figures| figures.mean_ns).is_some())
+}
+
+/// "A read took 146 us on average; 1 in 1,000 took longer than 587 us".
+fn answer(group: &Group<'_>, kind: Kind) -> Option<String> {
+    let latency = mean(group, kind, |figures| figures.mean_ns)?;
+    let what = if kind == Kind::Read { "A read" } else { "A write" };
+    let rare = match mean(group, kind, |figures| figures.count as f64) {
+        Some(requests) if requests >= 1000.0 => {
+            let slow = told(mean(group, kind, |figures| figures.p999_ns as f64));
+            format!("; 1 in 1,000 took longer than {slow}")
+        }
+        _ => String::new(),
+    };
+    Some(format!("{what} took {} on average{rare}", duration(latency)))
+}
+
+/// What else is worth a sentence, beside the answer of the first kind; `None` for an untimed run.
+fn details(group: &Group<'_>) -> Option<String> {
+    let first = first_kind(group)?;
     let mut sentences = Vec::new();
     for kind in Kind::BOTH {
         let of = |figure: fn(&LatencyFigures) -> f64| mean(group, kind, figure);
         let Some(latency) = of(|figures| figures.mean_ns) else { continue };
-        let what = if kind == Kind::Read { "A read" } else { "A write" };
-        let rare = match of(|figures| figures.count as f64) {
-            Some(requests) if requests >= 1000.0 => {
-                format!("; 1 in 1,000 took longer than {}", told(of(|figures| figures.p999_ns as f64)))
-            }
-            _ => String::new(),
-        };
-        let rate = iops(group, kind).map_or(String::new(), |iops| format!(", {} a second", short(iops)));
-        sentences.push(format!("{what} took {} on average{rare}{rate}.", duration(latency)));
+        if kind != first {
+            sentences.extend(answer(group, kind).map(|answer| answer + "."));
+        }
+        if let Some(rate) = iops(group, kind) {
+            let (what, median) = (kind.plural(), told(of(|figures| figures.p50_ns as f64)));
+            sentences
+                .push(format!("Half of the {what} took at most {median}; the drive served {} a second.", short(rate)));
+        }
         if kind == Kind::Read {
             sentences.push(beyond_sensing(group, latency));
             sentences.extend(rereads_in_words(group));
         }
     }
-    if sentences.is_empty() {
-        return None;
-    }
+    Some(sentences.join(" "))
+}
+
+/// What requests took and why, in words; `None` for an untimed run. What the headline says is not said again.
+pub(super) fn in_words(group: &Group<'_>, headline: &str) -> Option<String> {
+    let answer = answer(group, first_kind(group)?)?;
     let last = group.first().windows.last();
     let probe = last.filter(|window| window.kind == WindowKind::Probe);
-    let opening =
-        probe.map(|window| format!("In the last probe, after {} drive writes: ", counted(window.at_drive_writes)));
-    Some(opening.unwrap_or_default() + &sentences.join(" "))
+    let opening = probe.map(|window| {
+        format!("These are figures of the last probe, after {} drive writes.", counted(window.at_drive_writes))
+    });
+    let answer = (answer != headline).then(|| answer + ".");
+    let sentences: Vec<String> = opening.into_iter().chain(answer).chain(details(group)).collect();
+    Some(sentences.join(" "))
 }
 
 /// What the mean read waited for.

@@ -47,8 +47,14 @@ fn longest(groups: &[Group<'_>]) -> String {
 
 /// Everything about one group, a paragraph each.
 pub(super) fn paragraphs(group: &Group<'_>) -> Vec<String> {
+    let headline = headline(std::slice::from_ref(group));
+    let told = timed::in_words(group, &headline);
+    let written = group.runs.iter().any(|run| run.summary.flash.pages_programmed.total > 0);
+    if told.is_some() && !written {
+        return told.into_iter().chain(["Nothing was written: the drive is as it was.".to_owned()]).collect();
+    }
     [
-        timed::in_words(group),
+        told,
         Some(life_in_words(group)),
         amplification_in_words(group),
         Some(wear_in_words(group)),
