@@ -5,6 +5,7 @@
 //! Reading and writing results is left to `results`.
 
 mod axis;
+mod breakdown;
 mod chart;
 mod differences;
 mod distribution;

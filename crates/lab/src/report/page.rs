@@ -62,7 +62,10 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
     }
     page.push_str(&what_was_run(groups));
     let timed = latencies(groups, coarseness).into_iter().chain(errors(groups, coarseness));
-    let pictures = timed.chain(figures(groups, coarseness)).chain(distribution(groups)).chain(maps(groups, coarseness));
+    let pictures = timed
+        .chain(figures(groups, coarseness))
+        .chain(distribution(groups, coarseness))
+        .chain(maps(groups, coarseness));
     for picture in pictures {
         page.push_str(&figure(&picture));
     }
