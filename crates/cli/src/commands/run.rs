@@ -181,10 +181,11 @@ fn words(summary: &Summary) -> String {
     line(
         "amplification",
         format!(
-            "{} in all, {} by garbage collection, {} by wear leveling",
+            "{} in all, {} by garbage collection, {} by wear leveling{}",
             number(amplification.total),
             number(amplification.gc),
-            number(amplification.wear_leveling)
+            number(amplification.wear_leveling),
+            kept_alive(summary)
         ),
     );
     line(
@@ -208,6 +209,17 @@ fn words(summary: &Summary) -> String {
         format!("{:.1} s, {} million flash pages{timed} a second", summary.run.wall_seconds, millions(pages)),
     );
     text
+}
+
+/// What scrubbing and parity add to the write amplification; nothing where there is neither.
+fn kept_alive(summary: &Summary) -> String {
+    let pages = &summary.flash.pages_programmed;
+    let share = |pages: u64| pages as f64 / summary.host.pages_written.max(1) as f64;
+    [(pages.scrub, "scrubbing"), (pages.parity, "parity")]
+        .into_iter()
+        .filter(|(pages, _)| *pages > 0)
+        .map(|(pages, what)| format!(", {:.3} by {what}", share(pages)))
+        .collect()
 }
 
 fn several_seeds(base: &Scenario, seeds: u32, arguments: &RunArguments) -> Result<i32, Failure> {

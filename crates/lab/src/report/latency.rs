@@ -366,9 +366,16 @@ fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
             windows.filter_map(|window| Some((kind.of(window)?.count, kind.cdf(window)))).collect();
         (counted.iter().map(|(count, _)| count).sum(), pool(&counted))
     };
-    let least = |group: &Group<'_>| group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
+    // What is left over at the end of a run may be too short to have a tail.
+    let full = |group: &Group<'_>| {
+        let least = group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
+        let counts: Vec<u64> =
+            group.first().windows.iter().take(least).map(|window| kind.of(window).map_or(0, |of| of.count)).collect();
+        let most = counts.iter().max().copied().unwrap_or(0);
+        counts.iter().rposition(|count| 2 * count >= most).map_or(0, |last| last + 1)
+    };
     if let [group] = groups {
-        let windows = least(group);
+        let windows = full(group);
         let probes = group.first().windows.iter().all(|window| window.kind == WindowKind::Probe);
         let wanted = if probes { windows.min(APART.len()) } else { windows.min(2) };
         let places = along.places(group.first());
@@ -381,7 +388,7 @@ fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
                     (_, 1, _) => "all".to_owned(),
                     (true, _, _) => format!("after {place}"),
                     (false, _, 0) => "first window".to_owned(),
-                    (false, _, _) => format!("last window, from {place}"),
+                    (false, _, _) => format!("last full window, from {place}"),
                 };
                 Distribution { label, class: APART[row].to_owned(), count, points }
             })
@@ -389,9 +396,9 @@ fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
     }
     groups
         .iter()
-        .filter(|group| least(group) > 0)
+        .filter(|group| full(group) > 0)
         .map(|group| {
-            let (count, points) = pooled(group, least(group) - 1);
+            let (count, points) = pooled(group, full(group) - 1);
             Distribution { label: group.label.clone(), class: group.class(), count, points }
         })
         .collect()
@@ -482,7 +489,7 @@ fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<F
     }
     let mut caption = "Each step up the axis leaves a tenth of the requests: the higher, the rarer.".to_owned();
     if groups.len() > 1 {
-        caption.push_str(" Of the last window of each run.");
+        caption.push_str(" Of the last full window of each run.");
     }
     let table = distribution_table(&drawn);
     Some(Figure { heading: "Distribution of latencies", caption, picture, table })

@@ -136,7 +136,7 @@ fn opening(groups: &[Group<'_>]) -> String {
         several => {
             text.push_str("<ul class=\"answers\">\n");
             for group in several.iter().filter(|_| several.len() <= PARAGRAPHS_MAX) {
-                let told: Vec<String> = timed::in_words(group, "").into_iter().chain([life_in_words(group)]).collect();
+                let told: Vec<String> = timed::in_short(group).into_iter().chain([life_in_words(group)]).collect();
                 let told = told.join(" ");
                 let _ = writeln!(
                     text,

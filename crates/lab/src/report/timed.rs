@@ -214,6 +214,15 @@ fn details(group: &Group<'_>) -> Option<String> {
     Some(sentences.join(" "))
 }
 
+/// What requests took, in a sentence or two beside those of other runs; `None` for an untimed run.
+pub(super) fn in_short(group: &Group<'_>) -> Option<String> {
+    let read = answer(group, Kind::Read).zip(mean(group, Kind::Read, |figures| figures.mean_ns));
+    let read = read.map(|(answer, latency)| format!("{answer}. {}", beyond_sensing(group, latency)));
+    let sentences: Vec<String> =
+        read.into_iter().chain(answer(group, Kind::Write).map(|answer| answer + ".")).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
 /// What requests took and why, in words; `None` for an untimed run. What the headline says is not said again.
 pub(super) fn in_words(group: &Group<'_>, headline: &str) -> Option<String> {
     let answer = answer(group, first_kind(group)?)?;
