@@ -12,10 +12,11 @@ use std::time::Instant;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::find;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Retire, Unit};
+use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Unit};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
 use wane_units::{Bytes, Geometry};
@@ -164,7 +165,7 @@ fn build(case: &Case) -> Ftl<Array> {
         gc_reserve: 7,
         rated_blocks,
         endurance: Some(500),
-        retire: Retire::Never,
+        retire: (find(RETIRE_POLICIES, "never").expect("built in").parse)(toml::Table::new()).expect("valid")(),
         unit: Unit::Block,
         domain: DomainKind::Drive,
         frontiers: Frontiers::One,

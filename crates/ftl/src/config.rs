@@ -4,6 +4,7 @@ use wane_units::{BlockId, Geometry};
 
 use crate::policies::capacity::CapacityPolicy;
 use crate::policies::redundancy::RedundancyMaker;
+use crate::policies::retirement::RetirePolicy;
 use crate::policies::scrub::ScrubMaker;
 use crate::policies::victim::VictimMaker;
 use crate::policies::wear_leveling::WearLevelMaker;
@@ -38,18 +39,6 @@ pub enum Frontiers {
     Separate,
 }
 
-/// When a block leaves service.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Retire {
-    /// At the erase that brings it to the rated endurance.
-    #[default]
-    AtEndurance,
-    /// As the released FTLSim: only garbage collection's erases are checked.
-    AtGcErase,
-    /// Never.
-    Never,
-}
-
 /// The firmware of one drive.
 pub struct FtlConfig {
     /// Mapping units in a flash page.
@@ -63,7 +52,7 @@ pub struct FtlConfig {
     /// Rated P/E cycles.
     pub endurance: Option<u32>,
     /// When a block leaves service.
-    pub retire: Retire,
+    pub retire: Box<dyn RetirePolicy>,
     /// Block or superblock.
     pub unit: Unit,
     /// Drive or die.

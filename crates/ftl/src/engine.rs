@@ -2,16 +2,17 @@
 
 use std::collections::VecDeque;
 
-use wane_nand::Media;
+use wane_nand::{Media, Task};
 use wane_units::BlockId;
 
-use crate::config::{BuildError, Frontiers, FtlConfig, Layout, Retire};
+use crate::config::{BuildError, Frontiers, FtlConfig, Layout};
 use crate::counters::Counters;
 use crate::domain::Domain;
 use crate::index::VictimIndex;
-use crate::policies::Setting;
 use crate::policies::capacity::{CapacityPolicy, CapacityView, Demand};
+use crate::policies::retirement::RetirePolicy;
 use crate::policies::scrub::ScrubPolicy;
+use crate::policies::{BlockEvent, Setting};
 use crate::stripes::Stripes;
 use crate::table::{Divisor, Table};
 
@@ -39,7 +40,9 @@ pub struct Ftl<M> {
     pub(crate) gc_reserve: u32,
     pub(crate) rated_blocks: u32,
     pub(crate) endurance: Option<u32>,
-    pub(crate) retire: Retire,
+    pub(crate) retire: Box<dyn RetirePolicy>,
+    /// Failed programs of each block.
+    pub(crate) failures: Vec<u32>,
     pub(crate) frontiers: Frontiers,
     pub(crate) capacity: Box<dyn CapacityPolicy>,
     pub(crate) logical_initial: u32,
@@ -114,7 +117,11 @@ impl<M: Media> Ftl<M> {
             rated_blocks: config.rated_blocks,
             stream: config.streams.stream("scrub"),
         });
-        check_counts(&config, &layout, physical_units, if scrub.is_some() { 1 } else { 0 })?;
+        let retired: Vec<bool> = (0..layout.blocks())
+            .map(|block| (0..layout.width()).any(|member| media.is_bad(layout.member(block, member))))
+            .collect();
+        let bad = retired.iter().filter(|bad| **bad).count() as u32;
+        check_counts(&config, &layout, bad, if scrub.is_some() { 1 } else { 0 })?;
         let pages = (physical_units / u64::from(config.units_per_page)) as u32;
         let stripes = stripes(&config, &layout, pages, media.geometry().dies())?;
         let stripes_max = stripes.as_ref().map_or(0, |_| Stripes::count_max(pages));
@@ -126,8 +133,9 @@ impl<M: Media> Ftl<M> {
         map.fill(UNMAPPED);
         let erase_count: Vec<u32> =
             (0..layout.blocks()).map(|block| media.erase_count(layout.member(block, 0)).0).collect();
-        let domains =
-            (0..layout.domains()).map(|domain| build_domain(&config, &layout, domain, &erase_count)).collect();
+        let domains = (0..layout.domains())
+            .map(|domain| build_domain(&config, &layout, domain, &erase_count, &retired))
+            .collect();
         Ok(Self {
             layout,
             units_per_block,
@@ -136,13 +144,14 @@ impl<M: Media> Ftl<M> {
             reverse: Table::zeroed(physical_units as usize)?,
             validity: Table::zeroed(physical_units.div_ceil(64) as usize)?,
             erase_count,
-            retired: vec![false; layout.blocks() as usize],
+            retired,
             domains,
             turn: 0,
             gc_reserve: config.gc_reserve,
             rated_blocks: config.rated_blocks,
             endurance: config.endurance,
             retire: config.retire,
+            failures: vec![0; if M::DETAILED { layout.blocks() as usize } else { 0 }],
             frontiers: config.frontiers,
             logical_initial: config.logical_units,
             exported: config.logical_units,
@@ -151,7 +160,7 @@ impl<M: Media> Ftl<M> {
             scrub,
             stripes,
             touched: Vec::new(),
-            bad: 0,
+            bad,
             dead: None,
             pressed: false,
             // One more: the gathering loop writes before it knows whether the unit counts.
@@ -220,7 +229,7 @@ impl<M: Media> Ftl<M> {
     /// How much of the wear between new and the end of service is used: the mean erase count over the rated
     /// endurance. `None` when no block ever retires.
     pub fn life_used(&self) -> Option<f64> {
-        let endurance = self.endurance.filter(|_| self.retire != Retire::Never)?;
+        let endurance = self.retire.retires_at(self.endurance)?;
         let erases: u64 = self.domains.iter().map(|domain| domain.gc_erases + domain.wear_leveling_erases).sum();
         Some(erases as f64 / (f64::from(endurance) * f64::from(self.layout.blocks())))
     }
@@ -269,7 +278,8 @@ impl<M: Media> Ftl<M> {
     }
 }
 
-fn check_counts(config: &FtlConfig, layout: &Layout, physical_units: u64, scrub_blocks: u32) -> Result<(), BuildError> {
+fn check_counts(config: &FtlConfig, layout: &Layout, bad: u32, scrub_blocks: u32) -> Result<(), BuildError> {
+    let physical_units = u64::from(layout.blocks()) * u64::from(layout.units_per_block());
     let max = u64::from(u32::MAX - 1);
     let largest = physical_units.max(u64::from(config.logical_units));
     if largest > max {
@@ -283,11 +293,11 @@ fn check_counts(config: &FtlConfig, layout: &Layout, physical_units: u64, scrub_
         Frontiers::One => 1,
         Frontiers::Separate => 2 + scrub_blocks,
     };
-    let kept = u64::from(config.gc_reserve + open) * u64::from(layout.domains());
+    let kept = u64::from(config.gc_reserve + open) * u64::from(layout.domains()) + u64::from(bad);
     let usable = u64::from(layout.blocks()).saturating_sub(kept) * u64::from(layout.units_per_block());
     if config.gc_reserve == 0 || u64::from(config.logical_units) > usable {
         return refuse(format!(
-            "{} logical pages leave no room for the {kept} blocks that writing and garbage collection need: \
+            "{} logical pages leave no room for the {kept} blocks that writing and garbage collection need or that are bad: \
              at most {usable} fit, and gc-reserve is at least 1",
             config.logical_units
         ));
@@ -296,7 +306,7 @@ fn check_counts(config: &FtlConfig, layout: &Layout, physical_units: u64, scrub_
 }
 
 /// One domain, its blocks free but for the host's frontier.
-fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &[u32]) -> Domain {
+fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &[u32], retired: &[bool]) -> Domain {
     let per_domain = layout.blocks_per_domain();
     let first = domain * per_domain;
     let setting = |family: &str| Setting {
@@ -310,7 +320,7 @@ fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &
     let mut built = Domain {
         first,
         blocks: per_domain,
-        free: (first..first + per_domain).collect::<VecDeque<_>>(),
+        free: (first..first + per_domain).filter(|block| !retired[*block as usize]).collect::<VecDeque<_>>(),
         index: VictimIndex::new(first, per_domain, layout.units_per_block(), victim.index()),
         host: None,
         relocation: [None; 2],
@@ -321,6 +331,10 @@ fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &
         wear_leveling_erases: 0,
         retired: 0,
     };
+    for block in (first..first + per_domain).filter(|block| retired[*block as usize]) {
+        built.retired += 1;
+        built.tell(BlockEvent::Retired, block, erase_count[block as usize]);
+    }
     built.host = built.open_next(erase_count);
     built
 }
@@ -335,6 +349,19 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
             "stripes of {data_pages} data pages and one of parity need {} dies; the drive has {dies}",
             data_pages + 1
         )));
+    }
+    if policy.protects(Task::Host) {
+        let open = if config.frontiers == Frontiers::One { 1 } else { 2 };
+        let kept = (config.gc_reserve + open) * layout.domains();
+        let usable = u64::from(layout.blocks().saturating_sub(kept)) * u64::from(layout.units_per_block());
+        let room = usable * u64::from(data_pages) / u64::from(data_pages + 1);
+        if u64::from(config.logical_units) > room {
+            return Err(BuildError::Contradiction(format!(
+                "{} logical pages and their parity do not fit: with one page of parity for {data_pages} of data there is room \
+                 for {room}",
+                config.logical_units
+            )));
+        }
     }
     if !rotates {
         let advice = "redundancy needs writing to go from die to die: use domain = \"die\" or unit = \"superblock\"";

@@ -67,8 +67,8 @@ impl<M: Media> Ftl<M> {
                     stop => return (done, stop),
                 }
             }
-            if self.stripes.is_some() {
-                match self.tend_stripes() {
+            if M::DETAILED || self.stripes.is_some() {
+                match self.tend() {
                     Outcome::Done => {}
                     stop => return (done, stop),
                 }
@@ -89,10 +89,19 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Units that go to one frontier in a row: with several dies or stripes, what is left of its page.
+    /// What is due after pages were programmed: parity of full stripes, and emptying what failed.
+    pub(crate) fn tend(&mut self) -> Outcome {
+        match self.tend_stripes() {
+            Outcome::Done if M::DETAILED => self.mend(),
+            outcome => outcome,
+        }
+    }
+
+    /// Units that go to one frontier in a row: with several dies or stripes, or where pages may fail, what is left of its
+    /// page.
     fn run_max(&self, frontier: Frontier) -> usize {
         let per_page = self.layout.units_per_page();
-        if self.domains.len() == 1 && self.stripes.is_none() {
+        if self.domains.len() == 1 && self.stripes.is_none() && !M::DETAILED {
             usize::MAX
         } else {
             (per_page - frontier.next % per_page) as usize
@@ -175,6 +184,13 @@ impl<M: Media> Ftl<M> {
                 Outcome::Dead(DeathCause::NoFreeBlock)
             }
             outcome => outcome,
+        }
+    }
+
+    /// Asks for the map entries of logical units that will soon be read or written.
+    pub fn prefetch(&self, pages: &[u32]) {
+        for page in pages.iter().take(AHEAD) {
+            prefetch(&self.map, *page as usize);
         }
     }
 

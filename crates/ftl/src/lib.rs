@@ -9,6 +9,7 @@ mod config;
 mod counters;
 mod domain;
 mod engine;
+mod failures;
 mod host;
 pub mod index;
 mod leveling;
@@ -20,6 +21,6 @@ mod scrub;
 mod stripes;
 mod table;
 
-pub use config::{BuildError, DomainKind, Frontiers, FtlConfig, Layout, Retire, Unit};
+pub use config::{BuildError, DomainKind, Frontiers, FtlConfig, Layout, Unit};
 pub use counters::{Cause, Counters};
 pub use engine::{BlockState, DeathCause, Ftl, Outcome};

@@ -3,10 +3,10 @@
 use wane_nand::Media;
 use wane_units::BlockId;
 
-use crate::config::Retire;
 use crate::domain::Mover;
 use crate::engine::{DeathCause, Ftl, Outcome};
 use crate::policies::capacity::Demand;
+use crate::policies::retirement::{RetireView, Verdict};
 use crate::policies::victim::GcView;
 use crate::policies::{BlockEvent, EraseCause};
 use crate::table::prefetch;
@@ -27,7 +27,7 @@ impl<M: Media> Ftl<M> {
                 stop => return stop,
             }
         }
-        self.tend_stripes()
+        self.tend()
     }
 
     pub(crate) fn reclaim_domain(&mut self, domain: usize) -> Outcome {
@@ -153,12 +153,18 @@ impl<M: Media> Ftl<M> {
 
     /// Whether a block that was just erased leaves service.
     pub(crate) fn worn_out(&self, block: u32, cause: EraseCause) -> bool {
-        let checked = match self.retire {
-            Retire::AtEndurance => true,
-            Retire::AtGcErase => cause == EraseCause::GarbageCollection,
-            Retire::Never => false,
-        };
-        checked && self.endurance.is_some_and(|endurance| self.erase_count[block as usize] >= endurance)
+        let members = (0..self.layout.width()).map(|member| self.layout.member(block, member));
+        let (mut rber, mut failures) = (0.0f64, 0);
+        if M::DETAILED {
+            if members.clone().any(|member| self.media.is_bad(member)) {
+                return true;
+            }
+            rber = members.map(|member| self.media.health(member).fresh_rber).fold(0.0, f64::max);
+            failures = self.failures[block as usize];
+        }
+        let erase_count = self.erase_count[block as usize];
+        let view = RetireView { erase_count, endurance: self.endurance, cause, rber, failures };
+        self.retire.verdict(&view) == Verdict::Retire
     }
 
     /// Takes an erased block out of service and asks what that means for the capacity.

@@ -68,6 +68,7 @@ impl<M: Media> Ftl<M> {
         let worst = members.reduce(|a, b| Health {
             expected_errors: a.expected_errors.max(b.expected_errors),
             fresh_errors: a.fresh_errors.max(b.fresh_errors),
+            fresh_rber: a.fresh_rber.max(b.fresh_rber),
             reads: a.reads.max(b.reads),
             rereads: a.rereads.saturating_add(b.rereads),
             age_days: a.age_days.max(b.age_days),
@@ -103,7 +104,7 @@ impl<M: Media> Ftl<M> {
         Some(match stop {
             Some(stop) => stop,
             None => match self.reclaim_domain(domain) {
-                Outcome::Done => self.tend_stripes(),
+                Outcome::Done => self.tend(),
                 stop => stop,
             },
         })

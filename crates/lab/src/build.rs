@@ -5,11 +5,11 @@ use std::path::Path;
 use wane_ftl::policies::Entry;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::{BuildError, Ftl, FtlConfig};
-use wane_nand::Array;
 use wane_sim::{Stream, Streams};
 use wane_units::Bytes;
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
@@ -74,7 +74,7 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
         gc_reserve: device.gc_reserve,
         rated_blocks: device.rated_blocks,
         endurance: device.endurance,
-        retire: ftl.retire,
+        retire: accepted(&ftl.retire, RETIRE_POLICIES)(),
         unit: ftl.unit,
         domain: ftl.domain,
         frontiers: ftl.frontiers,
@@ -106,7 +106,7 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
             let flash = detailed::flash(scenario, streams);
             Drive::Detailed(Box::new(Ftl::new(flash, config)?), Box::new(spec))
         } else {
-            Drive::Plain(Box::new(Ftl::new(Array::new(device.geometry), config)?))
+            Drive::Plain(Box::new(Ftl::new(detailed::array(scenario, streams), config)?))
         },
         unit_bytes: device.unit.0,
         precondition: Precondition {

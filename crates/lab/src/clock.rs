@@ -89,10 +89,6 @@ pub struct Timed {
     pub operations: u64,
     /// Simulated nanoseconds.
     pub elapsed_ns: u64,
-    /// Sum of the latencies of all commands, trims and flushes included.
-    pub latency_sum_ns: u128,
-    /// Integral of the number of outstanding commands over time: equal to it, by Little's law.
-    pub outstanding_time_ns: u128,
     /// Reads served from the controller's buffers.
     pub buffered_reads: u64,
 }
@@ -251,6 +247,8 @@ impl Clock {
         while let Some(completion) = self.scheduler.next_completion(u64::MAX) {
             self.record(&completion);
         }
+        let outstanding_time_ns = self.scheduler.outstanding_time_ns();
+        assert_eq!(self.latency_sum_ns, outstanding_time_ns, "Little's law: every command was seen from start to end");
         self.end_stretch(standing);
         let windows = self.stretches.iter().filter(|stretch| stretch.requests > 0).map(|stretch| stretch.window(kind));
         let elapsed_ns = self.stretches.iter().map(|stretch| stretch.until_ns).max().unwrap_or(0);
@@ -260,8 +258,6 @@ impl Clock {
             windows: windows.collect(),
             operations: self.scheduler.operations(),
             elapsed_ns,
-            latency_sum_ns: self.latency_sum_ns,
-            outstanding_time_ns: self.scheduler.outstanding_time_ns(),
             buffered_reads: self.scheduler.buffered_reads(),
         }
     }

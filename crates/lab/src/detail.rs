@@ -152,8 +152,6 @@ pub struct Measured {
     pub operations: u64,
     /// Simulated nanoseconds.
     pub elapsed_ns: u64,
-    /// Sum of all latencies and integral of outstanding commands, which Little's law makes equal.
-    pub little: (u128, u128),
     /// Reads served from the controller's buffers.
     pub buffered_reads: u64,
 }
@@ -312,9 +310,6 @@ impl Detail<Flash> for Detailed {
             error_histogram: histogram,
             operations: timed.iter().map(|timed| timed.operations).sum(),
             elapsed_ns: timed.iter().map(|timed| timed.elapsed_ns).sum(),
-            little: timed.iter().fold((0, 0), |(latencies, outstanding), timed| {
-                (latencies + timed.latency_sum_ns, outstanding + timed.outstanding_time_ns)
-            }),
             buffered_reads: timed.iter().map(|timed| timed.buffered_reads).sum(),
             windows: timed.into_iter().flat_map(|timed| timed.windows).collect(),
         })

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_ftl::{DeathCause, Ftl, Outcome};
-use wane_nand::{Array, Flash};
+use wane_nand::{Array, Flash, Media};
 use wane_sim::Stream;
 use wane_units::BlockId;
 use wane_workload::{Batch, Op, Progress, Source, SourceError};
@@ -21,6 +21,12 @@ const BATCH_PAGES: usize = 4096;
 
 /// The timeline starts with this many rows a drive write.
 const ROWS_PER_DRIVE_WRITE: u64 = 64;
+
+/// Requests of a detailed run that are drawn ahead.
+const REQUESTS_AHEAD: usize = 16;
+
+/// A detailed run reports after so many requests.
+const REQUESTS_PER_REPORT: u64 = 256;
 
 /// The window of the last drive write is kept in steps of this part of it.
 const WINDOW_STEPS: u64 = 64;
@@ -129,6 +135,41 @@ pub fn run(plan: Plan, watch: &mut Watch<'_>) -> Result<Finished, SourceError> {
         Drive::Detailed(ftl, spec) => {
             Running::new(*ftl, Detailed::new(*spec), unit_bytes).run(precondition, phases, watch)
         }
+    }
+}
+
+/// Requests drawn ahead of their time, so that their map entries are on their way when they are served.
+#[derive(Default)]
+struct Ahead {
+    ready: VecDeque<Batch>,
+    spare: Vec<Batch>,
+    ended: bool,
+}
+
+impl Ahead {
+    /// The next request, whole but for what a phase that ends after `units_left` more units has no room for.
+    fn next<M: Media>(
+        &mut self,
+        source: &mut dyn Source,
+        ftl: &Ftl<M>,
+        batch: &mut Batch,
+        units_left: Option<u64>,
+    ) -> Result<Progress, SourceError> {
+        while !self.ended && self.ready.len() < REQUESTS_AHEAD {
+            let mut next = self.spare.pop().unwrap_or_default();
+            if source.next(&mut next, PAGES_MAX, 1)? == Progress::End {
+                self.ended = true;
+            } else {
+                ftl.prefetch(&next.pages);
+                self.ready.push_back(next);
+            }
+        }
+        let Some(next) = self.ready.pop_front() else { return Ok(Progress::End) };
+        self.spare.push(std::mem::replace(batch, next));
+        if let Some(left) = units_left.filter(|_| batch.op == Op::Write) {
+            batch.pages.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        }
+        Ok(Progress::More)
     }
 }
 
@@ -294,12 +335,13 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
     fn serve_phase(&mut self, phase: &mut Phase, watch: &mut Watch<'_>) -> Result<PhaseEnd, SourceError> {
         let Phase { source, units_max, requests_max } = phase;
         let (units_max, requests_max) = (*units_max, *requests_max);
-        let units_start = self.counters().host_units_written;
+        let units_start = self.written();
         let units_end = units_max.map(|units| units_start + units);
-        let mut requests = 0;
+        let (mut requests, mut steps) = (0, 0u64);
         let mut batch = Batch::default();
+        let mut ahead = Ahead::default();
         loop {
-            let written = self.counters().host_units_written;
+            let written = self.written();
             if units_end.is_some_and(|end| written >= end) {
                 return Ok(PhaseEnd::Over(EndReason::DriveWrites));
             }
@@ -307,15 +349,14 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
                 return Ok(PhaseEnd::Over(EndReason::Requests));
             }
             self.detail.probe(&self.ftl, written)?;
-            let (pages_max, requests_left) = if D::ONE_BY_ONE {
-                // A request is one command, cut only where the phase ends.
-                (units_end.unwrap_or(u64::MAX).saturating_sub(written).min(PAGES_MAX as u64) as usize, 1)
+            let progress = if D::ONE_BY_ONE {
+                ahead.next(source.as_mut(), &self.ftl, &mut batch, units_end.map(|end| end - written))?
             } else {
                 let due = self.timeline.due_at().min(self.window_due()).min(units_end.unwrap_or(u64::MAX));
                 let pages_max = due.saturating_sub(written).clamp(1, BATCH_PAGES as u64) as usize;
-                (pages_max, requests_max.map_or(u64::MAX, |max| max - requests))
+                source.next(&mut batch, pages_max, requests_max.map_or(u64::MAX, |max| max - requests))?
             };
-            if source.next(&mut batch, pages_max, requests_left)? == Progress::End {
+            if progress == Progress::End {
                 return Ok(PhaseEnd::Over(EndReason::TraceEnd));
             }
             requests += batch.requests;
@@ -326,8 +367,12 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
                 return Ok(PhaseEnd::Run(Ended::Died(cause)));
             }
             self.sample_if_due();
+            steps += 1;
+            if D::ONE_BY_ONE && !steps.is_multiple_of(REQUESTS_PER_REPORT) {
+                continue;
+            }
             let share = |max: u64, now: u64| now as f64 / max.max(1) as f64;
-            let by_units = units_max.map(|max| share(max, self.counters().host_units_written - units_start));
+            let by_units = units_max.map(|max| share(max, self.written() - units_start));
             let by_requests = requests_max.map(|max| share(max, requests));
             let by_wear = self.ftl.life_used();
             let done = [by_units, by_requests, by_wear].into_iter().flatten().reduce(f64::max);
@@ -335,6 +380,12 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
                 return Ok(PhaseEnd::Run(Ended::Interrupted));
             }
         }
+    }
+
+    /// Host units written since counting started.
+    #[inline(always)]
+    fn written(&self) -> u64 {
+        self.ftl.counters().host_units_written - self.zero.host_units_written
     }
 
     /// One step of scrubbing, where that is wanted.
@@ -401,7 +452,8 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
 
     /// Reports a step; true when the run is to stop.
     fn report(&mut self, watch: &mut Watch<'_>, done: Option<f64>, preconditioning: bool) -> bool {
-        let drive_writes = self.counters().host_units_written as f64 / f64::from(self.ftl.logical_initial());
+        // While it preconditions, the drive has not begun to count.
+        let drive_writes = self.written() as f64 / f64::from(self.ftl.logical_initial());
         let programmed = self.ftl.counters().programmed_total();
         (watch.step)(&Step { preconditioning, phase: self.phase, drive_writes, done, programmed });
         watch.stop.load(Ordering::Relaxed)
@@ -412,7 +464,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
     }
 
     fn sample_if_due(&mut self) {
-        let now = self.counters().host_units_written;
+        let now = self.written();
         if now >= self.timeline.due_at() {
             self.sample();
         }

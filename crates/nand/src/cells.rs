@@ -510,6 +510,11 @@ impl Cells {
         f64::from(self.config.ecc.codeword_bits()) * self.rber(block, page, now_days)
     }
 
+    /// The share of bits of a block that read wrong just after a program.
+    pub fn fresh_rber(&self, block: BlockId) -> f64 {
+        self.base[block.index()].min(1.0)
+    }
+
     /// Wrong bits expected in a codeword of a block just after it is programmed.
     pub fn fresh_errors(&self, block: BlockId) -> f64 {
         f64::from(self.config.ecc.codeword_bits()) * self.base[block.index()].min(1.0)

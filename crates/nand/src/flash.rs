@@ -3,6 +3,7 @@
 use wane_units::{BlockId, Geometry, PeCycles};
 
 use crate::cells::Cells;
+use crate::faults::Faults;
 use crate::op::{FlashOp, Health, OpKind, PageRead, ReadOutcome, Task};
 use crate::{Array, Media};
 
@@ -14,6 +15,11 @@ pub struct Flash {
     now_days: f64,
     /// Day of each block's first program since its erase.
     written: Vec<f64>,
+    faults: Option<Faults>,
+    /// Blocks whose erase failed.
+    bad: Vec<BlockId>,
+    /// Blocks whose program failed, until the firmware hears of it.
+    failed: Vec<BlockId>,
     recording: bool,
     ops: Vec<FlashOp>,
 }
@@ -22,7 +28,17 @@ impl Flash {
     /// New flash without errors.
     pub fn new(geometry: Geometry) -> Self {
         let written = vec![0.0; geometry.blocks() as usize];
-        Self { array: Array::new(geometry), cells: None, now_days: 0.0, written, recording: false, ops: Vec::new() }
+        Self {
+            array: Array::new(geometry),
+            cells: None,
+            now_days: 0.0,
+            written,
+            faults: None,
+            bad: Vec::new(),
+            failed: Vec::new(),
+            recording: false,
+            ops: Vec::new(),
+        }
     }
 
     /// From now on it errs as `cells` say, which are told the wear so far; all data count as written now.
@@ -34,6 +50,14 @@ impl Flash {
             cells.program(block, 0, pages, self.now_days);
         }
         self.cells = Some(cells);
+    }
+
+    /// From now on it fails as `faults` say.
+    pub fn set_faults(&mut self, mut faults: Faults) {
+        for (block, erases) in (0..).map(BlockId).zip(self.array.erase_counts()) {
+            faults.age(block, *erases);
+        }
+        self.faults = Some(faults);
     }
 
     /// Its cells.
@@ -101,6 +125,11 @@ impl Media for Flash {
         if let Some(cells) = &mut self.cells {
             cells.program(block, first, count, self.now_days);
         }
+        if let Some(faults) = &mut self.faults
+            && (first..first + count).filter(|page| faults.program_fails(block, *page)).count() > 0
+        {
+            self.failed.push(block);
+        }
         if self.recording {
             let bytes = self.array.geometry().page_size().0 as u32;
             (first..first + count).for_each(|page| self.note(OpKind::Program, task, block, page, bytes, 0));
@@ -138,12 +167,23 @@ impl Media for Flash {
         if let Some(cells) = &mut self.cells {
             cells.erase(block, erases.0);
         }
+        if self.faults.as_mut().is_some_and(|faults| faults.erase_fails(block)) {
+            self.bad.push(block);
+        }
         self.note(OpKind::Erase, task, block, 0, 0, 0);
         erases
     }
 
     fn erase_count(&self, block: BlockId) -> PeCycles {
         self.array.erase_count(block)
+    }
+
+    fn next_failed(&mut self) -> Option<BlockId> {
+        self.failed.pop()
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.faults.as_ref().is_some_and(|faults| faults.is_factory_bad(block) || self.bad.contains(&block))
     }
 
     fn now_days(&self) -> f64 {
@@ -159,6 +199,7 @@ impl Media for Flash {
         Health {
             expected_errors: cells.expected_errors(block, 0, self.now_days),
             fresh_errors: cells.fresh_errors(block),
+            fresh_rber: cells.fresh_rber(block),
             reads: cells.reads(block),
             rereads: cells.rereads(block),
             age_days,

@@ -48,6 +48,16 @@ pub trait Media {
     /// Erases of a block so far.
     fn erase_count(&self, block: BlockId) -> PeCycles;
 
+    /// A block whose program failed since this was last asked.
+    fn next_failed(&mut self) -> Option<BlockId> {
+        None
+    }
+
+    /// Whether a block cannot be used: it came bad, or its erase failed.
+    fn is_bad(&self, _block: BlockId) -> bool {
+        false
+    }
+
     /// Days since the flash was new.
     fn now_days(&self) -> f64 {
         0.0

@@ -67,6 +67,8 @@ pub struct Health {
     pub expected_errors: f64,
     /// The same just after a program.
     pub fresh_errors: f64,
+    /// RBER just after a program.
+    pub fresh_rber: f64,
     /// Reads since the erase, re-reads included.
     pub reads: u32,
     /// Re-reads since the erase.

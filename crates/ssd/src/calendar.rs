@@ -1,69 +1,77 @@
 //! When each resource is due. A resource has one running operation at most, so the pending events are a table with one
-//! time per resource under a tree of minima, eight children a node: one cache line.
-
-const FAN: usize = 8;
+//! time per resource under a tree of minima. Time and slot share a word, so that an update is one minimum a level, without
+//! a branch that could be mispredicted.
 
 /// Not due.
 pub(crate) const NEVER: u64 = u64::MAX;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Calendar {
-    /// Level by level from the leaves on, each padded to whole nodes.
-    times: Vec<u64>,
-    /// Where each level starts.
-    levels: Vec<usize>,
+    /// The least key below each node: the root is 1, the leaves are the second half. A key is the time since `origin` above
+    /// `bits` bits of the slot; all ones where nothing is due.
+    keys: Vec<u64>,
+    leaves: usize,
+    bits: u32,
+    /// No event is earlier. It moves before a key would be all ones, so that none looks like nothing.
+    origin: u64,
 }
 
 impl Calendar {
     pub(crate) fn new(slots: usize) -> Self {
-        let (mut levels, mut size, mut width) = (Vec::new(), 0, slots.max(1));
-        loop {
-            levels.push(size);
-            size += width.next_multiple_of(FAN);
-            if width <= FAN {
-                return Self { times: vec![NEVER; size], levels };
-            }
-            width = width.div_ceil(FAN);
+        let leaves = slots.max(2).next_power_of_two();
+        Self { keys: vec![NEVER; 2 * leaves], leaves, bits: leaves.trailing_zeros(), origin: 0 }
+    }
+
+    /// Sets when a slot is due. Nothing will be set before `now` any more.
+    #[inline]
+    pub(crate) fn set(&mut self, slot: usize, now: u64, time: u64) {
+        if (time - self.origin).leading_zeros() <= self.bits {
+            self.move_origin(now, time);
         }
+        self.put(slot, (time - self.origin) << self.bits | slot as u64);
+    }
+
+    /// A slot is due no more.
+    #[inline]
+    pub(crate) fn clear(&mut self, slot: usize) {
+        self.put(slot, NEVER);
     }
 
     #[inline]
-    pub(crate) fn set(&mut self, slot: usize, time: u64) {
-        let (mut index, mut value) = (slot, time);
-        for level in &self.levels {
-            let entry = &mut self.times[level + index];
-            if *entry == value {
-                return;
-            }
-            *entry = value;
-            index /= FAN;
-            value = least(&self.times[level + index * FAN..][..FAN]);
+    fn put(&mut self, slot: usize, key: u64) {
+        let mut node = self.leaves + slot;
+        let mut least = key;
+        self.keys[node] = least;
+        while node > 1 {
+            least = least.min(self.keys[node ^ 1]);
+            node /= 2;
+            self.keys[node] = least;
+        }
+    }
+
+    /// Keys run over once in days; then they count from `now` on.
+    #[cold]
+    fn move_origin(&mut self, now: u64, time: u64) {
+        assert!((time - now).leading_zeros() > self.bits, "no operation takes days: {time} ns after {now} ns");
+        let shift = (now - self.origin) << self.bits;
+        self.origin = now;
+        for key in self.keys.iter_mut().filter(|key| **key != NEVER) {
+            *key -= shift;
         }
     }
 
     /// The earliest time.
     #[inline]
     pub(crate) fn earliest(&self) -> u64 {
-        least(&self.times[self.times.len() - FAN..])
+        let key = self.keys[1];
+        if key == NEVER { NEVER } else { self.origin + (key >> self.bits) }
     }
 
-    /// The first slot that is due at the earliest time; some slot is due.
+    /// A slot that is due at the earliest time.
     #[inline]
-    pub(crate) fn first(&self, earliest: u64) -> usize {
-        let mut index = 0;
-        for level in self.levels.iter().rev() {
-            let node = &self.times[level + index * FAN..][..FAN];
-            index =
-                index * FAN + node.iter().position(|time| *time == earliest).expect("a parent is one of its children");
-        }
-        index
+    pub(crate) fn first(&self) -> usize {
+        self.keys[1] as usize & (self.leaves - 1)
     }
-}
-
-#[inline(always)]
-fn least(node: &[u64]) -> u64 {
-    let pair = |index: usize| node[index].min(node[index + 4]);
-    (pair(0).min(pair(1))).min(pair(2).min(pair(3)))
 }
 
 #[cfg(test)]
@@ -77,15 +85,25 @@ mod tests {
             let mut plain = vec![NEVER; slots];
             let mut stream = wane_sim::Streams::new(3).stream("calendar");
             assert_eq!(calendar.earliest(), NEVER);
-            for _ in 0..5000 {
+            for step in 0..5000u64 {
+                // Times far beyond what a key holds: the calendar moves its origin.
+                let start = (step / 1000).min(3) * (1 << 62);
+                if step % 1000 == 0 {
+                    for (slot, time) in plain.iter_mut().enumerate() {
+                        *time = NEVER;
+                        calendar.clear(slot);
+                    }
+                }
                 let slot = stream.below(slots as u64) as usize;
-                let time = if stream.chance(0.3) { NEVER } else { stream.below(50) };
-                calendar.set(slot, time);
+                let time = if stream.chance(0.3) { NEVER } else { start + stream.below(50) };
+                match time {
+                    NEVER => calendar.clear(slot),
+                    time => calendar.set(slot, start, time),
+                }
                 plain[slot] = time;
-                let least = *plain.iter().min().unwrap();
-                assert_eq!(calendar.earliest(), least);
-                if least != NEVER {
-                    assert_eq!(calendar.first(least), plain.iter().position(|time| *time == least).unwrap(), "{slots}");
+                assert_eq!(calendar.earliest(), *plain.iter().min().unwrap());
+                if calendar.earliest() != NEVER {
+                    assert_eq!(plain[calendar.first()], calendar.earliest(), "{slots}");
                 }
             }
         }

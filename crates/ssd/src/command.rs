@@ -51,7 +51,8 @@ pub struct Breakdown {
     pub program_ns: u64,
     /// In the write cache: waiting for room, and its latency.
     pub cache_ns: u64,
-    /// Of writes and flushes: waiting for operations that had to come before, and being suspended.
+    /// Of writes and flushes: waiting for operations that had to come before, and being suspended, where no collection held
+    /// them back.
     pub dependency_ns: u64,
 }
 

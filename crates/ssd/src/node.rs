@@ -68,6 +68,8 @@ pub(crate) struct Node {
     pub(crate) recovery: u32,
     /// Programs are counted by the flush that waits for them.
     pub(crate) flush: u32,
+    /// A collection held it back: what it waited for beside the lines counts as garbage collection's.
+    pub(crate) held: bool,
     pub(crate) kind: Kind,
     pub(crate) task: Task,
     /// Line of its class.
@@ -75,8 +77,6 @@ pub(crate) struct Node {
     pub(crate) follow: Follow,
     /// Whether the block counts it among the reads that its erase waits for.
     pub(crate) counted: bool,
-    #[cfg(test)]
-    pub(crate) page: u32,
     #[cfg(test)]
     pub(crate) started: u64,
 }
@@ -209,7 +209,7 @@ impl Usage {
         self.holder = holder;
     }
 
-    /// Starts the clock of who waits: the differences to [`Usage::stop`] are what it waited behind.
+    /// Starts the clock of who waits; what it waited behind is the difference until [`Usage::stop`].
     #[inline]
     pub(crate) fn start(&mut self, now: u64, waited: &mut [u64; CLASSES]) {
         self.touch(now);
@@ -218,10 +218,9 @@ impl Usage {
         }
     }
 
-    /// Stops it.
+    /// Stops it, at a time that the resource has been touched at.
     #[inline]
-    pub(crate) fn stop(&mut self, now: u64, waited: &mut [u64; CLASSES]) {
-        self.touch(now);
+    pub(crate) fn stop(&self, waited: &mut [u64; CLASSES]) {
         for (waited, busy) in waited.iter_mut().zip(&self.busy) {
             *waited = waited.wrapping_add(*busy);
         }

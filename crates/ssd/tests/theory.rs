@@ -5,8 +5,10 @@
 use wane_nand::{FlashOp, OpKind, Purpose, Task};
 use wane_sim::{Stream, Streams};
 use wane_ssd::{
-    Command, CommandKind, Completion, EventScheduler, Latencies, Scheduler, SchedulerConfig, Timeline, Timing,
+    Command, CommandKind, Completion, EventScheduler, Latencies, Processors, Scheduler, SchedulerConfig, Timeline,
+    Timing,
 };
+use wane_theory::queueing::{closed_loop_throughput, md1_wait, mdc_wait, read_ceilings};
 use wane_units::{BlockId, Bytes, Geometry};
 
 const BLOCKS_PER_DIE: u32 = 64;
@@ -84,8 +86,111 @@ fn a_closed_loop_of_sixteen_reads_like_the_first_come_model() {
         let (latencies, end) = closed_loop(&mut scheduler, &geometry, 16, 400_000);
         let iops = latencies.reads.count() as f64 / (end as f64 / 1e9);
         let mean = latencies.reads.mean_ns();
-        println!("{iops} {mean}");
         assert!((iops / 108_000.0 - 1.0).abs() < 0.02, "{iops}");
         assert!((mean / 148_000.0 - 1.0).abs() < 0.02, "{mean}");
+    }
+}
+
+/// Mean of the latencies and its standard error, from the means of 50 batches: neighbors are correlated.
+fn mean_and_error(latencies: &[u64]) -> (f64, f64) {
+    let size = latencies.len() / 50;
+    let means: Vec<f64> =
+        latencies.chunks_exact(size).map(|batch| batch.iter().sum::<u64>() as f64 / size as f64).collect();
+    let mean = means.iter().sum::<f64>() / means.len() as f64;
+    let squares: f64 = means.iter().map(|batch| (batch - mean) * (batch - mean)).sum();
+    (mean, libm::sqrt(squares / (means.len() * (means.len() - 1)) as f64))
+}
+
+/// Reads at random dies, with Poisson arrivals of this rate per ns; returns the latencies.
+fn open_loop(scheduler: &mut Scheduler, geometry: &Geometry, rate: f64, reads: u64) -> Vec<u64> {
+    let streams = Streams::new(2);
+    let (mut places, mut arrivals) = (streams.stream("reads"), streams.stream("arrivals"));
+    let (mut all, mut latencies, mut time) = (Vec::new(), Latencies::new(), 0.0);
+    for token in 0..reads {
+        time -= libm::log1p(-arrivals.unit()) / rate;
+        let at = time as u64;
+        while let Some(completion) = scheduler.next_completion(at) {
+            check_parts(&completion);
+            latencies.record(&completion);
+            all.push(completion.latency_ns());
+        }
+        let die = places.below(u64::from(geometry.dies())) as u32;
+        scheduler.submit(at, command(token), &[read(die, &mut places)]);
+    }
+    while let Some(completion) = scheduler.next_completion(u64::MAX) {
+        latencies.record(&completion);
+        all.push(completion.latency_ns());
+    }
+    little(scheduler, &latencies);
+    assert_eq!(all.len() as u64, reads);
+    all
+}
+
+/// The mean lies within four standard errors, and the error is small enough to mean something.
+fn check_mean(case: &str, latencies: &[u64], want: f64) {
+    let (mean, error) = mean_and_error(latencies);
+    assert!(error < 0.02 * want, "{case}: {error} of {want} is too coarse");
+    assert!((mean - want).abs() < 4.0 * error, "{case}: {mean} +- {error} for {want}");
+}
+
+#[test]
+fn reads_at_random_dies_are_queues_of_their_own() {
+    let geometry = geometry(4, 2);
+    let service = 75_000.0;
+    for load in [0.2, 0.5, 0.8] {
+        for mut scheduler in both(&geometry, &timing(75_000, None), SchedulerConfig::default()) {
+            let rate = load / service;
+            let found = open_loop(&mut scheduler, &geometry, rate * 8.0, 400_000);
+            check_mean(&format!("load {load}"), &found, service + md1_wait(rate, service));
+        }
+    }
+}
+
+#[test]
+fn processors_alone_are_a_queue_with_several_servers() {
+    let geometry = geometry(4, 2);
+    let think = 10_000.0;
+    for (count, load) in [(1, 0.5), (1, 0.8), (2, 0.5), (2, 0.8), (8, 0.7), (8, 0.9)] {
+        let processors = Some(Processors { count, think_ns: 10_000 });
+        let config = SchedulerConfig { processors, ..SchedulerConfig::default() };
+        for mut scheduler in both(&geometry, &timing(0, None), config) {
+            let rate = f64::from(count) * load / think;
+            let found = open_loop(&mut scheduler, &geometry, rate, 400_000);
+            check_mean(&format!("{count} at {load}"), &found, think + mdc_wait(rate, think, count));
+        }
+    }
+}
+
+#[test]
+fn a_deep_closed_loop_reaches_the_ceiling_of_what_binds() {
+    // Channels, dies on each, sensing and transfer in ns. First the dies bind, then the channel.
+    for (channels, dies, sense, rate) in [(4, 2, 75_000, 4_096_000_000u64), (1, 16, 75_000, 409_600_000)] {
+        let geometry = geometry(channels, dies);
+        let timing = timing(sense, Some(rate));
+        let transfer = timing.transfer_ns(4096) as f64;
+        let (by_dies, by_channels) = read_ceilings(channels * dies, channels, sense as f64, transfer);
+        for mut scheduler in both(&geometry, &timing, SchedulerConfig::default()) {
+            let (latencies, end) = closed_loop(&mut scheduler, &geometry, 256, 200_000);
+            let found = latencies.reads.count() as f64 / end as f64;
+            let ceiling = by_dies.min(by_channels);
+            assert!((0.94..=1.0).contains(&(found / ceiling)), "{channels} x {dies}: {found} of {ceiling}");
+            let dies = f64::from(channels * dies);
+            let demands = vec![(sense as f64 + transfer) / dies; dies as usize];
+            let (_, most) = closed_loop_throughput(&demands, 256.0);
+            assert!(found <= most, "{found} above {most}");
+        }
+    }
+}
+
+#[test]
+fn a_shallow_closed_loop_lies_between_the_bounds() {
+    let geometry = geometry(4, 2);
+    for depth in [1, 2, 4, 8, 32] {
+        for mut scheduler in both(&geometry, &timing(75_000, None), SchedulerConfig::default()) {
+            let (latencies, end) = closed_loop(&mut scheduler, &geometry, depth, 50_000);
+            let found = latencies.reads.count() as f64 / end as f64;
+            let (least, most) = closed_loop_throughput(&[75_000.0 / 8.0; 8], depth as f64);
+            assert!(found >= least && found <= most * (1.0 + 1e-9), "{depth}: {least} {found} {most}");
+        }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! alpha is physical over logical pages, the reserve of garbage collection left out; write amplification starts at 1.
 
+pub mod queueing;
+
 /// Write amplification of FIFO (LRU) cleaning under uniform writes: alpha / (alpha + W0(-alpha e^-alpha)).
 ///
 /// Exact in the limit of many blocks. Source: P. Desnoyers, "Analytic Models of SSD Write Performance", 2014. `alpha`

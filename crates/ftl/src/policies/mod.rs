@@ -7,6 +7,7 @@ pub mod capacity;
 mod ratio;
 pub mod redundancy;
 mod registry;
+pub mod retirement;
 pub mod scrub;
 pub mod victim;
 pub mod wear_leveling;

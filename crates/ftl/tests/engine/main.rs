@@ -9,10 +9,11 @@ mod reliability;
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityMaker};
 use wane_ftl::policies::find;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Retire, Unit};
+use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Unit};
 use wane_nand::Array;
 use wane_units::{Bytes, Geometry};
 
@@ -25,7 +26,7 @@ fn config(logical_units: u32, rated_blocks: u32, gc_reserve: u32) -> FtlConfig {
         gc_reserve,
         rated_blocks,
         endurance: None,
-        retire: Retire::Never,
+        retire: (find(RETIRE_POLICIES, "never").expect("built in").parse)(toml::Table::new()).expect("valid")(),
         unit: Unit::Block,
         domain: DomainKind::Drive,
         frontiers: Frontiers::One,

@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use wane_ftl::policies::Entry;
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, Demand};
 use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyMaker};
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Layout, Outcome, Retire, Unit};
+use wane_ftl::policies::{Entry, find};
+use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Layout, Outcome, Unit};
 use wane_testkit::StrictMedia;
 use wane_units::{Bytes, Geometry};
 
@@ -124,7 +125,7 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
         gc_reserve: drive.gc_reserve,
         rated_blocks,
         endurance: Some(drive.endurance),
-        retire: [Retire::AtEndurance, Retire::AtGcErase, Retire::Never][drive.retire],
+        retire: maker(find(RETIRE_POLICIES, ["at-endurance", "at-gc-erase", "never"][drive.retire]).unwrap(), "")(),
         unit,
         domain,
         frontiers: if drive.separate { Frontiers::Separate } else { Frontiers::One },

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use wane_ftl::policies::find;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
-use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Unit};
+use wane_ftl::{BlockState, DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Unit};
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_testkit::StrictMedia;
 use wane_units::{BlockId, Bytes, Geometry, PeCycles, Ppn};
@@ -14,6 +15,13 @@ use wane_units::{BlockId, Bytes, Geometry, PeCycles, Ppn};
 struct Failing {
     media: StrictMedia,
     failing: BTreeSet<Ppn>,
+    /// Every so many programs one fails; 0: none.
+    program_fails_every: u64,
+    programs: u64,
+    failed: Vec<BlockId>,
+    /// Blocks that came bad or whose erase failed.
+    bad: BTreeSet<BlockId>,
+    erase_fails: BTreeSet<BlockId>,
     recovery_reads: Vec<Ppn>,
 }
 
@@ -26,6 +34,10 @@ impl Media for Failing {
 
     fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task) {
         self.media.program(block, first, count, task);
+        self.programs += u64::from(count);
+        if count > 0 && self.program_fails_every > 0 && self.programs.is_multiple_of(self.program_fails_every) {
+            self.failed.push(block);
+        }
     }
 
     fn read(&mut self, read: PageRead) -> ReadOutcome {
@@ -39,7 +51,18 @@ impl Media for Failing {
     }
 
     fn erase(&mut self, block: BlockId, task: Task) -> PeCycles {
+        if self.erase_fails.contains(&block) {
+            self.bad.insert(block);
+        }
         self.media.erase(block, task)
+    }
+
+    fn next_failed(&mut self) -> Option<BlockId> {
+        self.failed.pop()
+    }
+
+    fn is_bad(&self, block: BlockId) -> bool {
+        self.bad.contains(&block)
     }
 
     fn erase_count(&self, block: BlockId) -> PeCycles {
@@ -63,8 +86,33 @@ fn drive(redundancy: &str, data_pages: u32, unit: Unit) -> Ftl<Failing> {
         redundancy: (find(REDUNDANCY_POLICIES, redundancy).unwrap().parse)(parameters.parse().unwrap()).unwrap(),
         ..super::config(UNITS, if unit == Unit::Block { 56 } else { 14 }, 2)
     };
-    let failing = Failing { media: StrictMedia::new(geometry), failing: BTreeSet::new(), recovery_reads: Vec::new() };
-    Ftl::new(failing, config).unwrap()
+    Ftl::new(failing(geometry), config).unwrap()
+}
+
+fn failing(geometry: Geometry) -> Failing {
+    Failing {
+        media: StrictMedia::new(geometry),
+        failing: BTreeSet::new(),
+        program_fails_every: 0,
+        programs: 0,
+        failed: Vec::new(),
+        bad: BTreeSet::new(),
+        erase_fails: BTreeSet::new(),
+        recovery_reads: Vec::new(),
+    }
+}
+
+fn drive_with(retire: &str, unit: Unit) -> Ftl<Failing> {
+    let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(8192)).unwrap();
+    let domain = if unit == Unit::Block { DomainKind::Die } else { DomainKind::Drive };
+    let config = FtlConfig {
+        units_per_page: 2,
+        unit,
+        domain,
+        retire: (find(RETIRE_POLICIES, retire).unwrap().parse)(toml::Table::new()).unwrap()(),
+        ..super::config(UNITS, if unit == Unit::Block { 56 } else { 14 }, 2)
+    };
+    Ftl::new(failing(geometry), config).unwrap()
 }
 
 /// Writes every unit in order, then `random` units.
@@ -215,4 +263,60 @@ fn scrubbing_moves_a_block_to_its_own_stream() {
     let counters = ftl.counters();
     assert_eq!((counters.programmed_scrub, counters.erases_scrub, counters.programmed_gc), (6, 1, 0));
     assert_eq!((ftl.erase_counts()[from as usize], ftl.scrub()), (1, None));
+}
+
+#[test]
+fn a_failed_program_empties_and_retires_its_block() {
+    for (retire, lives_on) in [("at-endurance", false), ("never", true)] {
+        for unit in [Unit::Block, Unit::Superblock] {
+            let mut ftl = drive_with(retire, unit);
+            ftl.media_mut().program_fails_every = 397;
+            fill(&mut ftl, 3000);
+            let failures = ftl.media().programs / 397;
+            assert!(failures >= 2);
+            assert_eq!(ftl.bad() == 0, lives_on, "{retire}: {} of {failures}", ftl.bad());
+            assert!(u64::from(ftl.bad()) <= failures);
+            assert!((0..UNITS).all(|unit| ftl.lookup(unit).is_some()), "no data are lost");
+        }
+    }
+}
+
+#[test]
+fn a_block_whose_program_failed_is_not_written_further() {
+    let mut ftl = drive_with("at-endurance", Unit::Block);
+    ftl.media_mut().program_fails_every = 51;
+    for unit in 0..200 {
+        let before = ftl.bad();
+        let (_, outcome) = ftl.write(&[unit]);
+        assert_eq!(outcome, Outcome::Done);
+        assert!(ftl.bad() == before || ftl.counters().erases_gc == u64::from(ftl.bad()), "emptied and retired at once");
+    }
+    assert!(ftl.bad() > 0);
+}
+
+#[test]
+fn a_block_whose_erase_fails_leaves_service_whatever_the_policy() {
+    let mut ftl = drive_with("never", Unit::Block);
+    ftl.media_mut().erase_fails = [BlockId(3), BlockId(20)].into();
+    fill(&mut ftl, 3000);
+    assert_eq!((ftl.bad(), ftl.erase_counts()[3], ftl.erase_counts()[20]), (2, 1, 1));
+}
+
+#[test]
+fn blocks_that_came_bad_are_never_used() {
+    let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(8192)).unwrap();
+    let mut media = failing(geometry);
+    media.bad = [BlockId(0), BlockId(17), BlockId(40)].into();
+    let config = FtlConfig { units_per_page: 2, domain: DomainKind::Die, ..super::config(UNITS, 56, 2) };
+    let mut ftl = Ftl::new(media, config).unwrap();
+    assert_eq!(ftl.bad(), 3);
+    fill(&mut ftl, 3000);
+    for block in [0, 17, 40] {
+        assert_eq!((ftl.state(block), ftl.erase_counts()[block as usize]), (BlockState::Retired, 0));
+    }
+    let mut media = failing(geometry);
+    media.bad = (0..40).map(BlockId).collect();
+    let config = FtlConfig { units_per_page: 2, domain: DomainKind::Die, ..super::config(UNITS, 56, 2) };
+    let error = Ftl::new(media, config).err().unwrap().to_string();
+    assert!(error.contains("or that are bad"), "{error}");
 }

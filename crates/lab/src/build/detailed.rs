@@ -1,6 +1,8 @@
 //! What a scenario asks for beside aging: errors, a clock, a past, probes.
 
-use wane_nand::{Detail, Draws, Ecc, ErrorConfig, Flash, PageTime, ReadCounts, Sensing};
+use wane_nand::{
+    Array, Detail, Draws, Ecc, ErrorConfig, FailureRate, FaultConfig, Faults, Flash, PageTime, ReadCounts, Sensing,
+};
 use wane_sim::Streams;
 use wane_ssd::{Collection, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache};
 use wane_units::BlockId;
@@ -21,6 +23,7 @@ pub(super) fn is_needed(scenario: &Scenario) -> bool {
     scenario.time.is_timed()
         || scenario.probe.is_some()
         || scenario.medium.chip.is_some()
+        || scenario.medium.faults != scenario::FaultSpec::default()
         || names(&scenario.ftl.scrub)
         || names(&scenario.ftl.redundancy)
 }
@@ -28,8 +31,30 @@ pub(super) fn is_needed(scenario: &Scenario) -> bool {
 /// New flash with the erases that a scenario starts from.
 pub(super) fn flash(scenario: &Scenario, streams: Streams) -> Flash {
     let mut flash = Flash::new(scenario.device.geometry);
+    first_erases(scenario, streams, |block, erases| flash.set_past(block, erases, 0.0, 0));
+    let spec = &scenario.medium.faults;
+    if *spec != scenario::FaultSpec::default() {
+        let config = FaultConfig {
+            factory_bad: spec.factory_bad.get(),
+            program: FailureRate::constant(spec.program_failure),
+            erase: FailureRate::constant(spec.erase_failure),
+            ..FaultConfig::default()
+        };
+        flash.set_faults(Faults::new(&scenario.device.geometry, config, streams.stream("faults")));
+    }
+    flash
+}
+
+/// As [`flash`], for aging.
+pub(super) fn array(scenario: &Scenario, streams: Streams) -> Array {
+    let mut array = Array::new(scenario.device.geometry);
+    first_erases(scenario, streams, |block, erases| array.set_erase_count(block, erases));
+    array
+}
+
+fn first_erases(scenario: &Scenario, streams: Streams, mut set: impl FnMut(BlockId, u32)) {
     let initial = &scenario.medium.initial;
-    let Some(mean) = initial.erase_count else { return flash };
+    let Some(mean) = initial.erase_count else { return };
     let (mean, spread) = (f64::from(mean), initial.erase_count_spread.get());
     let mut stream = streams.stream("initial-wear");
     // The firmware counts a superblock's erases once, so its members start alike.
@@ -37,11 +62,8 @@ pub(super) fn flash(scenario: &Scenario, streams: Streams) -> Flash {
     let layout = wane_ftl::Layout::new(scenario.device.geometry, ftl.unit, ftl.domain, scenario.device.units_per_page);
     for block in 0..layout.blocks() {
         let erases = libm::round(mean * (1.0 + spread * stream.normal())).max(0.0) as u32;
-        for member in 0..layout.width() {
-            flash.set_past(BlockId(layout.member(block, member).0), erases, 0.0, 0);
-        }
+        (0..layout.width()).for_each(|member| set(layout.member(block, member), erases));
     }
-    flash
 }
 
 /// Everything beside aging.

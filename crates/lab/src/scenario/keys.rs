@@ -6,6 +6,7 @@ mod time;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::names;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
@@ -87,6 +88,8 @@ pub enum Family {
     Redundancy,
     /// `ftl.scrub`
     Scrub,
+    /// `ftl.retire`
+    Retirement,
 }
 
 impl Family {
@@ -98,6 +101,7 @@ impl Family {
             Family::Capacity => "capacity",
             Family::Redundancy => "redundancy",
             Family::Scrub => "scrub",
+            Family::Retirement => "retire",
         }
     }
 
@@ -109,6 +113,7 @@ impl Family {
             Family::Capacity => names(CAPACITY_POLICIES),
             Family::Redundancy => names(REDUNDANCY_POLICIES),
             Family::Scrub => names(SCRUB_POLICIES),
+            Family::Retirement => names(RETIRE_POLICIES),
         }
     }
 }
@@ -263,9 +268,9 @@ pub const FTL: Section = Section {
         ),
         key(
             "retire",
-            Kind::Choice(&["at-endurance", "at-gc-erase", "never"]),
-            "at-endurance",
-            "Whether a block leaves service at its rated count. `at-gc-erase` checks the erases of garbage collection only, as the released FTLSim does.",
+            Kind::Policy(Family::Retirement),
+            "{ policy = \"at-endurance\" }",
+            "When a block leaves service. One whose erase failed leaves it in any case.",
         ),
         key(
             "unit",

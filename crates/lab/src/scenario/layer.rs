@@ -337,10 +337,13 @@ fn note_value(value: &Spanned<DeValue<'_>>, path: &str, spans: &mut BTreeMap<Str
     }
 }
 
+/// Keys of `[ftl]` that choose a policy.
+const POLICIES: [&str; 6] = ["gc", "wear-leveling", "capacity", "redundancy", "scrub", "retire"];
+
 /// `gc = "greedy"` is short for `gc = { policy = "greedy" }`.
 fn expand_shorthands(table: &mut Table) {
     let Some(Value::Table(ftl)) = table.get_mut("ftl") else { return };
-    for key in ["gc", "wear-leveling", "capacity"] {
+    for key in POLICIES {
         if let Some(value @ Value::String(_)) = ftl.get_mut(key) {
             let policy = std::mem::replace(value, Value::Boolean(false));
             *value = Value::Table(Table::from_iter([("policy".to_owned(), policy)]));
@@ -453,7 +456,7 @@ fn lay_items(list: &mut [Value], over: &Table, path: &str) -> Result<(), Refusal
 /// A table that names another policy, or another kind of workload, takes nothing from the one below.
 fn replaces(name: &str, below: &Table, above: &Table) -> bool {
     match name {
-        "gc" | "wear-leveling" | "capacity" => {
+        name if POLICIES.contains(&name) => {
             above.get("policy").is_some_and(|policy| below.get("policy").is_some_and(|other| other != policy))
         }
         "workload" => {

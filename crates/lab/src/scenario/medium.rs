@@ -1,6 +1,7 @@
 //! The flash of a scenario beside its size: errors, times, variation, first state and faults.
 
 use toml::{Table, Value};
+use wane_nand::CellKind;
 use wane_nand::rber::{self, CHIPS, Ranges, RberModel};
 use wane_units::{Bytes, Rate, Ratio};
 
@@ -15,7 +16,7 @@ pub struct Medium {
     /// Whose raw bit errors it has; `None`: none.
     pub chip: Option<ChipSpec>,
     /// The kind of its cells.
-    pub cell: Option<CellName>,
+    pub cell: Option<CellKind>,
     /// How long its operations take.
     pub timing: TimingSpec,
     /// How errors are corrected.
@@ -37,19 +38,6 @@ pub struct ChipSpec {
     pub model: RberModel,
     /// Outside it is extrapolation.
     pub ranges: Ranges,
-}
-
-/// Bits of a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CellName {
-    /// One.
-    Slc,
-    /// Two.
-    Mlc,
-    /// Three.
-    Tlc,
-    /// Four.
-    Qlc,
 }
 
 /// How long flash operations take.
@@ -203,37 +191,11 @@ pub(super) fn ends(value: &Value) -> Option<(f64, f64)> {
     (least >= 0.0 && least <= most && most.is_finite()).then_some((least, most))
 }
 
-impl CellName {
-    /// Every kind, from one bit to four.
-    pub const ALL: [Self; 4] = [Self::Slc, Self::Mlc, Self::Tlc, Self::Qlc];
-
-    /// Its name in a scenario.
-    pub fn name(self) -> &'static str {
-        CELLS[self as usize + 1]
-    }
-
-    /// Bits of a cell, which is how many page types there are.
-    pub fn bits(self) -> usize {
-        self as usize + 1
-    }
-
-    /// Nanoseconds of reads and programs by page type, and of an erase: the middle of each range of 002, Table 2.2, as the
-    /// mean over the page types, whose first takes 20 % less and whose last 20 % more.
-    fn times(self) -> (Vec<u64>, Vec<u64>, u64) {
-        let (read, program, erase) = [
-            (25_000, 250_000, 1_750_000),
-            (50_000, 750_000, 3_000_000),
-            (75_000, 1_125_000, 5_000_000),
-            (100_000, 1_500_000, 6_000_000),
-        ][self as usize];
-        let types = self.bits() as u64;
-        // Type i takes mean x (1 + (2i - last) / 5 last): symmetric about the mean.
-        let spread = |mean: u64| match types - 1 {
-            0 => vec![mean],
-            last => (0..types).map(|i| mean * (4 * last + 2 * i) / (5 * last)).collect(),
-        };
-        (spread(read), spread(program), erase)
-    }
+/// Nanoseconds of reads and programs by page type, and of an erase.
+fn times(cell: CellKind) -> (Vec<u64>, Vec<u64>, u64) {
+    let types = 0..cell.bits_per_cell();
+    let read = types.clone().map(|page| cell.read_ns(page)).collect();
+    (read, types.map(|page| cell.program_ns(page)).collect(), cell.erase_ns())
 }
 
 impl Default for TimingSpec {
@@ -249,10 +211,10 @@ impl Default for TimingSpec {
 }
 
 impl TimingSpec {
-    fn of(table: &Table, cell: Option<CellName>) -> Self {
+    fn of(table: &Table, cell: Option<CellKind>) -> Self {
         let mut timing = Self::default();
         if let Some(cell) = cell {
-            (timing.read, timing.program, timing.erase) = cell.times();
+            (timing.read, timing.program, timing.erase) = times(cell);
         }
         let get = |key: &str| table.get(key);
         timing.read = get("read").and_then(nanos_list).unwrap_or(timing.read);
@@ -400,7 +362,7 @@ impl Medium {
         let empty = Table::new();
         let part = |name: &str| drive.get(name).and_then(Value::as_table).unwrap_or(&empty);
         let chip = drive.get("chip").map(ChipSpec::of).transpose()?.flatten();
-        let cell = choice(drive, "cell", &CELLS).checked_sub(1).map(|bits| CellName::ALL[bits]);
+        let cell = choice(drive, "cell", &CELLS).checked_sub(1).map(|bits| CellKind::ALL[bits]);
         Ok(Self {
             chip,
             cell,
@@ -428,8 +390,8 @@ impl Medium {
         }
         if let Some(cell) = self.cell {
             for (key, times) in [("read", &self.timing.read), ("program", &self.timing.program)] {
-                if times.len() > 1 && times.len() != cell.bits() {
-                    let (found, name, types) = (times.len(), cell.name(), cell.bits());
+                if times.len() > 1 && times.len() != cell.bits_per_cell() as usize {
+                    let (found, name, types) = (times.len(), cell.name(), cell.bits_per_cell() as usize);
                     let message =
                         format!("found {found} durations; 1 or {types} are allowed, as {name} has {types} page types");
                     return Err((format!("drive.timing.{key}"), message));
@@ -443,7 +405,7 @@ impl Medium {
     pub(super) fn entries(&self) -> [(&'static str, Value); 7] {
         [
             ("chip", or_none(self.chip.as_ref(), ChipSpec::value)),
-            ("cell", Value::from(self.cell.map_or("none", CellName::name))),
+            ("cell", Value::from(self.cell.map_or("none", CellKind::name))),
             ("timing", Value::Table(self.timing.table())),
             ("ecc", Value::Table(self.ecc.table())),
             ("variation", Value::Table(self.variation.table())),

@@ -18,17 +18,18 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityMaker};
 use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyMaker};
+use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetireMaker};
 use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubMaker};
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::policies::{Entry, find, names};
-use wane_ftl::{DomainKind, Frontiers, Retire, Unit};
+use wane_ftl::{DomainKind, Frontiers, Unit};
 use wane_units::Ratio;
 
 pub use device::Device;
 pub use error::ScenarioError;
 pub(crate) use layer::nearest;
-pub use medium::{CellName, ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
+pub use medium::{ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
 pub use presets::{PRESETS, Preset};
 pub use time::{Arrival, Collection, Order, Probe, Scheduler, Suspend, Time};
 pub use workload::{Pattern, PatternSpec, Phase, TraceSpec, Until, Workload};
@@ -77,7 +78,7 @@ pub struct FtlSettings {
     /// The scrubber.
     pub scrub: Table,
     /// When blocks retire.
-    pub retire: Retire,
+    pub retire: Table,
     /// Block or superblock.
     pub unit: Unit,
     /// Drive or die.
@@ -257,7 +258,7 @@ impl Scenario {
         let entries = self.medium.entries().into_iter().zip(preset.entries()).zip(default.entries());
         let written = entries.filter(|(((name, own), (_, below)), (_, default))| {
             // A cell brings other times than the defaults, which may be those that are meant.
-            let of_cell = |below: Option<CellName>| *name == "timing" && self.medium.cell != below;
+            let of_cell = |below: Option<wane_nand::CellKind>| *name == "timing" && self.medium.cell != below;
             match paths {
                 Paths::AsWritten => (own != default || of_cell(None)) && (timed || *name != "timing"),
                 Paths::Resolved => own != below || of_cell(preset.cell) || (own != default && timed),
@@ -310,7 +311,7 @@ impl Scenario {
             ("wear-leveling", Value::Table(ftl.wear_leveling.clone())),
             ("capacity", Value::Table(ftl.capacity.clone())),
             ("gc-reserve", Value::from(i64::from(self.device.gc_reserve))),
-            ("retire", Value::from(RETIRE[ftl.retire as usize])),
+            ("retire", shortened(&ftl.retire)),
             ("unit", Value::from(UNIT[ftl.unit as usize])),
             ("domain", Value::from(DOMAIN[ftl.domain as usize])),
             ("frontiers", Value::from(FRONTIERS[ftl.frontiers as usize])),
@@ -329,10 +330,23 @@ impl Scenario {
 }
 
 // The names of each choice, in the order of its enum.
-const RETIRE: [&str; 3] = ["at-endurance", "at-gc-erase", "never"];
 const UNIT: [&str; 2] = ["block", "superblock"];
 const DOMAIN: [&str; 2] = ["drive", "die"];
 const FRONTIERS: [&str; 2] = ["one", "separate"];
+
+/// Whether blocks may leave service.
+fn retires(device: &Device, ftl: &FtlSettings) -> bool {
+    let policy = parse_policy(&ftl.retire, RETIRE_POLICIES);
+    policy.is_ok_and(|make| make().retires(device.endurance))
+}
+
+/// A policy without parameters as its name alone.
+fn shortened(policy: &Table) -> Value {
+    match policy.get("policy") {
+        Some(name) if policy.len() == 1 => name.clone(),
+        _ => Value::Table(policy.clone()),
+    }
+}
 
 fn named<const N: usize>(entries: [(&str, Value); N]) -> Table {
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
@@ -391,6 +405,7 @@ impl Resolver<'_> {
         medium.check(set, device.unit).map_err(refuse)?;
         let time = Time::of(Self::section(self.merged, "time").unwrap_or(&empty));
         time.check(Self::section(self.set, "time").unwrap_or(&empty)).map_err(refuse)?;
+        self.check_needs(&ftl, &medium, &time)?;
         let phases = self.phases(space, &device, &ftl)?;
         let probe = self.probe(space, &time, &phases)?;
         let scenario = Scenario {
@@ -419,7 +434,7 @@ impl Resolver<'_> {
             capacity: self.policy(table, "capacity", "fixed", CAPACITY_POLICIES)?,
             redundancy: self.policy(table, "redundancy", "none", REDUNDANCY_POLICIES)?,
             scrub: self.policy(table, "scrub", "none", SCRUB_POLICIES)?,
-            retire: [Retire::AtEndurance, Retire::AtGcErase, Retire::Never][choice("retire", &RETIRE)],
+            retire: self.policy(table, "retire", "at-endurance", RETIRE_POLICIES)?,
             unit: [Unit::Block, Unit::Superblock][choice("unit", &UNIT)],
             domain: [DomainKind::Drive, DomainKind::Die][choice("domain", &DOMAIN)],
             frontiers: [Frontiers::One, Frontiers::Separate][choice("frontiers", &FRONTIERS)],
@@ -453,7 +468,7 @@ impl Resolver<'_> {
         if leveler == "pwl" && device.endurance.is_none() {
             return Err(self.error("drive.endurance", "is \"none\", but pwl follows the rated endurance".to_owned()));
         }
-        let retires = device.endurance.is_some() && ftl.retire != Retire::Never;
+        let retires = retires(device, ftl);
         let swaps = matches!(leveler, "dual-pool" | "hot-cold-swap");
         if device.gc_reserve < 2 && (retires || swaps || ftl.frontiers == Frontiers::Separate) {
             let message =
@@ -463,6 +478,27 @@ impl Resolver<'_> {
             return Err(self.error("ftl.gc-reserve", message));
         }
         Ok(())
+    }
+
+    /// Refuses policies that would never act, for want of errors or of time.
+    fn check_needs(&self, ftl: &FtlSettings, medium: &Medium, time: &Time) -> Result<(), ScenarioError> {
+        let name = |policy: &Table| policy.get("policy").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (scrub, retire) = (name(&ftl.scrub), name(&ftl.retire));
+        let passes = time.is_timed() || time.drive_writes_per_day.is_some();
+        let (key, message) = match () {
+            () if medium.chip.is_none() && matches!(scrub.as_str(), "oracle" | "cost-benefit") => {
+                ("ftl.scrub", format!("{scrub} goes by errors, of which there are none without a drive.chip"))
+            }
+            () if matches!(scrub.as_str(), "age" | "patrol") && !passes => {
+                let advice = "give time.drive-writes-per-day or a time.scheduler";
+                ("ftl.scrub", format!("{scrub} goes by time, of which none passes; {advice}"))
+            }
+            () if medium.chip.is_none() && retire == "rber" => {
+                ("ftl.retire", "rber goes by errors, of which there are none without a drive.chip".to_owned())
+            }
+            () => return Ok(()),
+        };
+        Err(self.error(key, message))
     }
 
     fn precondition(&self) -> Result<Precondition, ScenarioError> {
@@ -502,7 +538,7 @@ impl Resolver<'_> {
             let part = |name: &str| Self::section(table, name).unwrap_or(&empty);
             let (workload, arrival) = self.workload(part("workload"), space, &format!("{prefix}workload"))?;
             let until = workload::until(part("until"));
-            let dies = until.end_of_life && device.endurance.is_some() && ftl.retire != Retire::Never;
+            let dies = until.end_of_life && retires(device, ftl);
             self.check_end(&workload, until, dies, &format!("{prefix}until"))?;
             phases.push(Phase { workload, arrival, until });
         }
@@ -631,7 +667,8 @@ pub fn policies() -> Vec<PolicyInfo> {
     let capacities = info::<CapacityMaker>(Family::Capacity, CAPACITY_POLICIES);
     let redundancies = info::<RedundancyMaker>(Family::Redundancy, REDUNDANCY_POLICIES);
     let scrubbers = info::<ScrubMaker>(Family::Scrub, SCRUB_POLICIES);
-    victims.chain(levelers).chain(capacities).chain(redundancies).chain(scrubbers).collect()
+    let retirements = info::<RetireMaker>(Family::Retirement, RETIRE_POLICIES);
+    victims.chain(levelers).chain(capacities).chain(redundancies).chain(scrubbers).chain(retirements).collect()
 }
 
 /// Reads any bytes as a scenario: what the fuzzer calls.

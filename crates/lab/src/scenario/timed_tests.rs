@@ -1,5 +1,7 @@
 //! Scenarios with time and errors: what they resolve to and what they refuse.
 
+use wane_nand::CellKind;
+
 use super::*;
 
 const TIMED: &str = r#"
@@ -154,7 +156,7 @@ fn every_key_arrives_where_it_belongs() {
         channel_bytes_per_second: Some(667_000_000),
         suspend: 7_000,
     };
-    assert_eq!((medium.cell, &medium.timing), (Some(CellName::Tlc), &timing));
+    assert_eq!((medium.cell, &medium.timing), (Some(CellKind::Tlc), &timing));
     let codeword = wane_units::Bytes(1024);
     let ecc = EccSpec { codeword, strength: Some(75), rereads_max: Some(3), scale: 1.5, draws: Draws::Sticky };
     assert_eq!(medium.ecc, ecc);
@@ -217,7 +219,7 @@ fn a_layer_displaces_what_it_makes_meaningless() {
         (timing.read, timing.program[0], timing.erase, timing.channel_bytes_per_second.unwrap_or(0))
     };
     // The cell's own times go before the preset's, whose channels stay; explicit ones of the same layer or above stay.
-    let tlc = vec![60_000, 75_000, 90_000];
+    let tlc = vec![53_571, 69_642, 101_785];
     assert_eq!(timing(cells, &[]), (tlc.clone(), 900_000, 5_000_000, 333_000_000));
     let erase = format!("{cells}\ntiming = {{ erase = '9 ms' }}");
     assert_eq!(timing(&erase, &[]), (tlc.clone(), 900_000, 9_000_000, 333_000_000));
@@ -489,13 +491,34 @@ fn an_error_points_into_nested_tables() {
 }
 
 #[test]
+fn policies_that_would_never_act_are_refused() {
+    let table = [
+        ("scrub = 'oracle'", "ftl.scrub: oracle goes by errors, of which there are none"),
+        ("scrub = 'cost-benefit'", "ftl.scrub: cost-benefit goes by errors"),
+        ("scrub = { policy = 'age', days = 3 }", "ftl.scrub: age goes by time, of which none passes"),
+        ("scrub = 'patrol'", "ftl.scrub: patrol goes by time"),
+        ("retire = 'rber'", "ftl.retire: rber goes by errors"),
+        ("redundancy = 'raid'", "ftl.redundancy: unknown policy \"raid\", allowed are none, stripes, selective"),
+        ("redundancy = { policy = 'stripes', data-pages = 0 }", "`data-pages` is 0; 1 to 1024 is allowed"),
+    ];
+    for (text, want) in table {
+        let text = format!("[ftl]\n{text}\n[until]\nrequests = 5");
+        let error = resolve(&text, &[]).unwrap_err().to_string();
+        assert!(error.contains(want), "{error}");
+    }
+    for text in ["[ftl]\nscrub = 'read-count'", "[ftl]\nscrub = 'age'\n[time]\ndrive-writes-per-day = 1"] {
+        good(text, &[]);
+    }
+}
+
+#[test]
 fn the_times_of_a_cell_are_those_of_its_table() {
     // (cell, page types, mean read, mean program)
     let table = [
-        (CellName::Slc, 1, 25_000, 250_000),
-        (CellName::Mlc, 2, 50_000, 750_000),
-        (CellName::Tlc, 3, 75_000, 1_125_000),
-        (CellName::Qlc, 4, 100_000, 1_500_000),
+        (CellKind::Slc, 1, 25_000, 250_000),
+        (CellKind::Mlc, 2, 50_000, 750_000),
+        (CellKind::Tlc, 3, 75_000, 1_125_000),
+        (CellKind::Qlc, 4, 100_000, 1_500_000),
     ];
     for (cell, types, read, program) in table {
         let timing = good("", &[&format!("drive.cell={}", cell.name())]).medium.timing;

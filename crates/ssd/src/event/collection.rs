@@ -94,6 +94,7 @@ impl EventScheduler {
         if !die.jobs.is_empty() && node.task != Task::GarbageCollection {
             node.entered = die.jobs_gone + die.jobs.len() as u64;
             node.waits += 1;
+            node.held = true;
             die.held.push_back(id);
         }
     }
@@ -122,6 +123,7 @@ impl EventScheduler {
         die.lines.drain(&self.nodes, &mut self.scratch);
         for id in self.scratch.drain(..) {
             if self.nodes[id].sequence > die.gate {
+                self.nodes[id].held = true;
                 die.held.push_back(id);
             } else {
                 die.lines.push(&mut self.nodes, id);

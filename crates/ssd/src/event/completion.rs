@@ -12,17 +12,18 @@ impl EventScheduler {
         #[cfg(test)]
         self.log_operation(id);
         let node = &self.nodes[id];
-        let (kind, command) = (node.kind, node.command);
+        let (kind, command, epoch, job) = (node.kind, node.command, node.epoch, node.job);
+        let recovers = node.recovery != NONE && node.recoveries == NONE;
         self.alive[node.task as usize] -= 1;
         self.operations += u64::from(kind != Kind::Buffered);
         match kind {
             Kind::Read | Kind::Buffered => self.read_done(id),
             Kind::Program | Kind::Erase => self.block_done(id),
         }
-        if self.nodes[id].epoch != NONE {
+        if epoch != NONE {
             self.leave_epoch(id);
         }
-        if self.nodes[id].job != NONE {
+        if job != NONE {
             self.leave_job(id);
         }
         if command != NONE {
@@ -31,7 +32,7 @@ impl EventScheduler {
                 self.host_operations_done(command, id);
             }
         }
-        if self.nodes[id].recovery != NONE && self.nodes[id].recoveries == NONE {
+        if recovers {
             let recovery = self.nodes[id].recovery;
             self.recoveries[recovery].left -= 1;
             if self.recoveries[recovery].left == 0 {
@@ -131,6 +132,7 @@ impl EventScheduler {
     }
 
     /// The last host operation of a command is done.
+    #[inline]
     fn host_operations_done(&mut self, command: u32, last: u32) {
         if self.commands[command].done {
             self.commands.release(command);
@@ -141,6 +143,7 @@ impl EventScheduler {
     }
 
     /// A command is done; its slot stays until its operations are.
+    #[inline]
     pub(super) fn finish(&mut self, command: u32, breakdown: Breakdown) {
         self.count_outstanding();
         self.outstanding -= 1;
@@ -171,6 +174,7 @@ impl EventScheduler {
     }
 
     /// Where the time of a host operation went from the submission of its command until now.
+    #[inline]
     pub(super) fn breakdown(&self, id: u32) -> Breakdown {
         let node = &self.nodes[id];
         let entry = (node.command != NONE).then(|| &self.commands[node.command]);
@@ -195,7 +199,7 @@ impl EventScheduler {
         };
         let rest = self.now - entry.submitted_at - breakdown.total_ns();
         // A host read depends on nothing; outside the lines only a collection holds it back.
-        if entry.command.kind == CommandKind::Read {
+        if node.held || entry.command.kind == CommandKind::Read {
             breakdown.gc_ns += rest;
         } else {
             breakdown.dependency_ns = rest;

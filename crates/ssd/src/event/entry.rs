@@ -73,13 +73,12 @@ impl EventScheduler {
             recoveries: NONE,
             recovery: NONE,
             flush: 0,
+            held: false,
             kind,
             task: op.task,
             rank: self.ranks[op.task as usize][usize::from(kind != Kind::Read)],
             follow: Follow::Done,
             counted: false,
-            #[cfg(test)]
-            page: op.page,
             #[cfg(test)]
             started: u64::MAX,
         })

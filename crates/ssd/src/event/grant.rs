@@ -97,11 +97,12 @@ impl EventScheduler {
         let array_ns = self.array_of(first);
         let die = &mut self.dies[index];
         die.batch = first;
+        die.usage.hold(now, holder);
         let mut id = first;
         while id != NONE {
             let node = &mut self.nodes[id];
             if node.task == Task::Host {
-                die.usage.stop(now, &mut node.waited);
+                die.usage.stop(&mut node.waited);
                 // Sensing for a longer mate is waiting behind it.
                 node.waited[holder] += if kind == Kind::Read { array_ns - node.array_ns } else { 0 };
             }
@@ -111,13 +112,12 @@ impl EventScheduler {
             }
             id = node.mate;
         }
-        die.usage.hold(now, holder);
         if kind == Kind::Program && self.timing.channel_bytes_per_second.is_some() {
             self.transfer_batch(index, Phase::Loading);
         } else {
             die.phase = Phase::Array;
             die.ends = now + array_ns;
-            self.calendar.set(index, die.ends);
+            self.calendar.set(index, self.now, die.ends);
         }
         self.begin_jobs(index, first);
     }
@@ -183,11 +183,11 @@ impl EventScheduler {
         channel.lines.pop(&self.nodes, id);
         channel.current = id;
         let node = &mut self.nodes[id];
-        if node.task == Task::Host {
-            channel.usage.stop(self.now, &mut node.waited);
-        }
         channel.usage.hold(self.now, node.task as usize);
-        self.calendar.set(self.dies.len() + index, self.now + node.transfer_ns);
+        if node.task == Task::Host {
+            channel.usage.stop(&mut node.waited);
+        }
+        self.calendar.set(self.dies.len() + index, self.now, self.now + node.transfer_ns);
     }
 
     pub(super) fn transfer_ends(&mut self, index: usize) {
@@ -218,7 +218,7 @@ impl EventScheduler {
         let die = &mut self.dies[index];
         die.phase = Phase::Array;
         die.ends = self.now + array_ns;
-        self.calendar.set(index, die.ends);
+        self.calendar.set(index, self.now, die.ends);
         if die.lines.has_reads() {
             self.mark_die(index);
         }
@@ -264,7 +264,7 @@ impl EventScheduler {
         die.suspended = die.batch;
         die.remaining = die.ends - self.now;
         die.phase = Phase::Suspending;
-        self.calendar.set(index, self.now + self.config.suspend_ns);
+        self.calendar.set(index, self.now, self.now + self.config.suspend_ns);
     }
 
     fn resume(&mut self, index: usize) {
@@ -273,6 +273,6 @@ impl EventScheduler {
         die.phase = Phase::Array;
         die.ends = self.now + die.remaining;
         die.usage.hold(self.now, self.nodes[die.batch].task as usize);
-        self.calendar.set(index, die.ends);
+        self.calendar.set(index, self.now, die.ends);
     }
 }

@@ -373,9 +373,12 @@ impl EventScheduler {
             + self.jobs.slots()
     }
 
+    #[inline]
     fn count_outstanding(&mut self) {
-        self.outstanding_time = self.outstanding_time_ns();
-        self.outstanding_since = self.now;
+        if self.outstanding_since != self.now {
+            self.outstanding_time = self.outstanding_time_ns();
+            self.outstanding_since = self.now;
+        }
     }
 
     #[inline]
@@ -398,8 +401,8 @@ impl EventScheduler {
     fn step(&mut self, now: u64) {
         self.now = now;
         while self.calendar.earliest() == now {
-            let slot = self.calendar.first(now);
-            self.calendar.set(slot, NEVER);
+            let slot = self.calendar.first();
+            self.calendar.clear(slot);
             match slot.checked_sub(self.dies.len()) {
                 None => self.die_ends(slot),
                 Some(channel) => self.transfer_ends(channel),

@@ -392,6 +392,76 @@ fn check(seed: u64, config: SchedulerConfig) {
     assert!(again.log == scheduler.log && done_again == done, "the same input gives the same output");
 }
 
+/// Reads of all classes at one die, Poisson; the mean wait of each class with its standard error.
+fn waits_by_class(order: Order, rates: [f64; CLASSES], reads: u64) -> [(f64, f64); CLASSES] {
+    const SENSE: u64 = 50_000;
+    let config = SchedulerConfig { order, collection: Collection::Preemptible, ..SchedulerConfig::default() };
+    // The class of a read is told by its page type.
+    let read_ns = vec![SENSE, 2 * SENSE, 3 * SENSE, SENSE / 2];
+    let timing = Timing { read_ns, program_ns: vec![1], erase_ns: 1, channel_bytes_per_second: None };
+    let shape = Geometry::new(1, 1, 1, 1, 4, Bytes(4096)).unwrap();
+    let mut scheduler = EventScheduler::new(&shape, timing, config).unwrap();
+    let mut stream = Streams::new(4).stream("classes");
+    let total: f64 = rates.iter().sum();
+    let (mut time, mut submitted) = (0.0, Vec::new());
+    for token in 0..reads {
+        time -= libm::log1p(-stream.unit()) / total;
+        let mut draw = stream.unit() * total;
+        let class = rates.iter().position(|rate| {
+            draw -= rate;
+            draw < 0.0
+        });
+        let class = class.unwrap_or(0);
+        let op = FlashOp {
+            kind: OpKind::Read(Purpose::Serve),
+            task: Task::ALL[class],
+            block: BlockId(0),
+            page: class as u32,
+            bytes: 4096,
+            rereads: 0,
+        };
+        submitted.push((time as u64, class));
+        scheduler.submit(time as u64, Command { token, kind: CommandKind::Read, bytes: 4096 }, &[op]);
+        while scheduler.next_completion(time as u64).is_some() {}
+    }
+    while scheduler.next_completion(u64::MAX).is_some() {}
+    let mut waits: [Vec<f64>; CLASSES] = Default::default();
+    for entry in &scheduler.log {
+        let (at, class) = submitted[entry.sequence as usize];
+        waits[class].push((entry.start - at) as f64);
+    }
+    waits.map(|waits| mean_and_error(&waits))
+}
+
+/// From the means of 50 batches: neighbors are correlated.
+fn mean_and_error(values: &[f64]) -> (f64, f64) {
+    let size = values.len() / 50;
+    let means: Vec<f64> = values.chunks_exact(size).map(|batch| batch.iter().sum::<f64>() / size as f64).collect();
+    let mean = means.iter().sum::<f64>() / 50.0;
+    let squares: f64 = means.iter().map(|batch| (batch - mean) * (batch - mean)).sum();
+    (mean, libm::sqrt(squares / (50.0 * 49.0)))
+}
+
+#[test]
+fn classes_wait_as_cobham_says_and_alike_when_first_come() {
+    use wane_theory::queueing::{Class, cobham_waits};
+    let rates = [4e-6, 2e-6, 1e-6, 4e-6];
+    let services = [50_000.0, 100_000.0, 150_000.0, 25_000.0];
+    let classes: [Class; CLASSES] = std::array::from_fn(|class| Class::fixed(rates[class], services[class]));
+    let by_priority = cobham_waits(&classes);
+    let total: f64 = rates.iter().sum();
+    let mean =
+        |power: fn(f64) -> f64| (0..CLASSES).map(|class| rates[class] * power(services[class])).sum::<f64>() / total;
+    let all = Class { rate: total, service: mean(|s| s), service_squared: mean(|s| s * s) };
+    let alike = vec![cobham_waits(&[all])[0]; CLASSES];
+    for (order, wants) in [(Order::Priority, by_priority), (Order::FirstCome, alike)] {
+        for ((wait, error), want) in waits_by_class(order, rates, 600_000).into_iter().zip(wants) {
+            assert!(error < 0.04 * want, "{order:?}: {error} of {want} is too coarse");
+            assert!((wait - want).abs() < 4.0 * error, "{order:?}: {wait} +- {error} for {want}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 

@@ -1,0 +1,65 @@
+//! What the firmware does when flash fails: a block whose program failed is emptied at once.
+
+use wane_nand::{Media, Task};
+use wane_units::BlockId;
+
+use crate::domain::Mover;
+use crate::engine::{Ftl, Outcome};
+use crate::policies::EraseCause;
+
+impl<M: Media> Ftl<M> {
+    /// Empties blocks whose program failed. The controller still has the data of the page in question, so none is lost.
+    pub(crate) fn mend(&mut self) -> Outcome {
+        while let Some(flash) = self.media.next_failed() {
+            let block = self.layout.holder(flash);
+            self.failures[block as usize] = self.failures[block as usize].saturating_add(1);
+            let domain = (block / self.layout.blocks_per_domain()) as usize;
+            self.close_early(domain, block);
+            // Without a free block it waits until garbage collection takes it; it is retired then.
+            if self.domains[domain].free.is_empty() || !self.domains[domain].index.is_closed(BlockId(block)) {
+                continue;
+            }
+            self.domains[domain].index.open(BlockId(block));
+            if self.relocate(domain, block, Mover::GarbageCollection).is_err() {
+                continue;
+            }
+            self.erase(domain, block, EraseCause::GarbageCollection);
+            if self.worn_out(block, EraseCause::GarbageCollection) {
+                if let Some(stop) = self.retire(domain, block) {
+                    return stop;
+                }
+            } else {
+                self.release(domain, block);
+            }
+            match self.reclaim_domain(domain) {
+                Outcome::Done => {}
+                stop => return stop,
+            }
+        }
+        Outcome::Done
+    }
+
+    /// Closes a block that is being written: its last page is padded, and its frontier moves on.
+    fn close_early(&mut self, domain: usize, block: u32) {
+        let state = &self.domains[domain];
+        let streams = [state.host, state.relocation[0], state.relocation[1]];
+        let Some(stream) = streams.iter().position(|frontier| frontier.is_some_and(|open| open.block == block)) else {
+            return;
+        };
+        let frontier = streams[stream].expect("its block is this one");
+        let padding = frontier.next.next_multiple_of(self.layout.units_per_page()) - frontier.next;
+        if padding > 0 {
+            self.counters.programmed_padding += u64::from(padding);
+            let task = if stream == 0 { Task::Host } else { Task::GarbageCollection };
+            self.program(block, frontier.next, padding, task);
+        }
+        let now = self.counters.host_units_written;
+        let erases = self.erase_count[block as usize];
+        let state = &mut self.domains[domain];
+        state.close(block, now, erases);
+        match stream {
+            0 => state.host = state.open_next(&self.erase_count),
+            mover => state.relocation[mover - 1] = None,
+        }
+    }
+}

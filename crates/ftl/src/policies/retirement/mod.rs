@@ -1,0 +1,143 @@
+//! When a block leaves service.
+
+mod at_endurance;
+mod at_gc_erase;
+mod failures;
+mod never;
+mod rber;
+
+pub use at_endurance::AtEndurance;
+pub use at_gc_erase::AtGcErase;
+pub use failures::Failures;
+pub use never::Never;
+pub use rber::Rber;
+
+use dyn_clone::DynClone;
+
+use super::{Builtin, Entry, EraseCause};
+
+/// Says whether a block that was just erased leaves service. A block whose erase failed leaves it in any case.
+pub trait RetirePolicy: Send + DynClone {
+    /// Whether it goes on.
+    fn verdict(&self, view: &RetireView) -> Verdict;
+
+    /// The erase count at which blocks leave service, where that is known; `rated` is the drive's endurance.
+    fn retires_at(&self, rated: Option<u32>) -> Option<u32>;
+
+    /// Whether blocks may leave service at all.
+    fn retires(&self, rated: Option<u32>) -> bool {
+        self.retires_at(rated).is_some()
+    }
+}
+
+dyn_clone::clone_trait_object!(RetirePolicy);
+
+/// Makes the policy of a drive.
+pub type RetireMaker = Box<dyn Fn() -> Box<dyn RetirePolicy> + Send + Sync>;
+
+/// What becomes of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It goes on.
+    Keep,
+    /// It leaves service.
+    Retire,
+}
+
+/// What a retirement policy sees.
+#[derive(Clone, Copy, Debug)]
+pub struct RetireView {
+    /// Erases of the block, this one included.
+    pub erase_count: u32,
+    /// Rated P/E cycles; `None` when the drive has no rating.
+    pub endurance: Option<u32>,
+    /// Who erased it.
+    pub cause: EraseCause,
+    /// Its RBER just after a program; 0 on flash without errors.
+    pub rber: f64,
+    /// Programs of it that failed so far.
+    pub failures: u32,
+}
+
+impl RetireView {
+    fn is_rated_out(&self) -> bool {
+        self.endurance.is_some_and(|endurance| self.erase_count >= endurance)
+    }
+}
+
+fn retire_if(condition: bool) -> Verdict {
+    if condition { Verdict::Retire } else { Verdict::Keep }
+}
+
+/// Every retirement policy. A new one is a file and a line here.
+pub const RETIRE_POLICIES: &[Entry<RetireMaker>] =
+    &[entry::<AtEndurance>(), entry::<AtGcErase>(), entry::<Rber>(), entry::<Failures>(), entry::<Never>()];
+
+/// A retirement policy that builds itself from its parameters.
+pub trait BuiltinRetire: Builtin + RetirePolicy + Sized + 'static {
+    /// The policy of a drive.
+    fn new(params: &Self::Params) -> Self;
+}
+
+const fn entry<P: BuiltinRetire>() -> Entry<RetireMaker>
+where
+    P::Params: Send + Sync + 'static,
+{
+    Entry {
+        name: P::NAME,
+        summary: P::SUMMARY,
+        page: P::PAGE,
+        example: P::EXAMPLE,
+        parse: |table| {
+            let params = P::params(table)?;
+            Ok(Box::new(move || Box::new(P::new(&params))))
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_policy_goes_by_its_own_sign() {
+        use EraseCause::{GarbageCollection as Gc, WearLeveling};
+        let view = |erase_count, cause, rber, failures| RetireView {
+            erase_count,
+            endurance: Some(100),
+            cause,
+            rber,
+            failures,
+        };
+        // View, then who retires: at-endurance, at-gc-erase, rber beyond 5 %, two failures, never.
+        let table = [
+            (view(99, Gc, 0.04, 0), [false, false, false, false, false]),
+            (view(100, Gc, 0.0, 0), [true, true, false, false, false]),
+            (view(100, WearLeveling, 0.0, 0), [true, false, false, false, false]),
+            (view(1, Gc, 0.05, 0), [false, false, true, false, false]),
+            (view(1, Gc, 0.0, 1), [true, true, true, false, false]),
+            (view(1, Gc, 0.0, 2), [true, true, true, true, false]),
+            (RetireView { endurance: None, ..view(1000, Gc, 0.0, 0) }, [false; 5]),
+        ];
+        let policies: Vec<Box<dyn RetirePolicy>> = RETIRE_POLICIES
+            .iter()
+            .map(|entry| {
+                let parameters = if entry.name == "failures" { "programs = 2" } else { "" };
+                (entry.parse)(parameters.parse().unwrap()).unwrap()()
+            })
+            .collect();
+        for (view, want) in table {
+            let found: Vec<bool> = policies.iter().map(|policy| policy.verdict(&view) == Verdict::Retire).collect();
+            assert_eq!(found, want, "{view:?}");
+        }
+    }
+
+    #[test]
+    fn thresholds_out_of_range_are_refused() {
+        for (name, parameters) in [("rber", "threshold = 0"), ("rber", "threshold = 1.5"), ("failures", "programs = 0")]
+        {
+            let entry = RETIRE_POLICIES.iter().find(|entry| entry.name == name).unwrap();
+            assert!((entry.parse)(parameters.parse().unwrap()).is_err(), "{name} {parameters}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Timed runs whole: against the accepted simulator's figures, against their untimed twins, and against themselves.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::atomic::AtomicBool;
+
+use wane_lab::results::{BlockRow, RunResult, Summary, WindowKind};
+use wane_lab::run::Watch;
+use wane_lab::scenario::{Scenario, Sources};
+use wane_lab::session::execute;
+
+fn run(text: &str, set: &[&str]) -> RunResult {
+    let set: Vec<String> = set.iter().map(|assignment| (*assignment).to_owned()).collect();
+    let sources = Sources { file: Some(("test.toml", text)), set: &set, ..Sources::default() };
+    let scenario = Scenario::resolve(&sources).unwrap();
+    let stop = AtomicBool::new(false);
+    let outside = wane_lab::build::Outside::default();
+    execute(&scenario, outside, &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap()
+}
+
+/// The scenario that the accepted simulator was measured with.
+const MLC: &str = r#"
+[drive]
+preset = "mlc-8g"
+[drive.timing]
+read = "75 us"
+program = "750 us"
+erase = "3.8 ms"
+channel-rate = "333 MB/s"
+[time]
+scheduler = "event"
+[workload]
+read-share = "100 %"
+arrival = { queue-depth = 16 }
+[until]
+requests = 200_000
+"#;
+
+#[test]
+fn reads_at_depth_16_come_within_5_percent_of_the_accepted_simulator() {
+    for scheduler in ["event", "timeline"] {
+        let summary = run(MLC, &[&format!("time.scheduler=\"{scheduler}\"")]).summary;
+        let (iops, mean) = (summary.throughput.unwrap().read.iops, summary.latency.unwrap().read.unwrap().mean_ns);
+        assert!((iops / 106e3 - 1.0).abs() < 0.05, "{scheduler}: {iops} IOPS for 106 k");
+        assert!((mean / 151e3 - 1.0).abs() < 0.05, "{scheduler}: {mean} ns for 151 us");
+    }
+}
+
+#[test]
+fn write_amplification_meets_the_accepted_simulator() {
+    let untimed = ["time.scheduler=\"none\"", "workload.read-share=0", "workload.arrival={queue-depth=1}"];
+    let total = |summary: &Summary| summary.write_amplification.total.unwrap();
+    let steady = |summary: &Summary| summary.write_amplification.last_drive_write.total.unwrap();
+    // (more settings, which figure, printed, tolerance): a reserve of two blocks a die, or 5 % of all; from 90 % mapped.
+    type Figure<'a> = &'a dyn Fn(&Summary) -> f64;
+    let table: [(&[&str], Figure<'_>, f64, f64); 4] = [
+        (&["until.requests=7000000"], &steady, 2.7, 0.05),
+        (&["until.requests=7000000", "ftl.gc-reserve=26"], &steady, 3.3, 0.05),
+        (&["until.requests=5000000", "precondition.fill=\"90 %\""], &total, 2.34, 0.05),
+        (&["until.requests=6500000", "precondition.fill=\"90 %\""], &total, 2.47, 0.05),
+    ];
+    for (set, figure, printed, tolerance) in table {
+        let summary = run(MLC, &[&untimed, set].concat()).summary;
+        let found = figure(&summary);
+        assert!((found / printed - 1.0).abs() < tolerance, "{set:?}: {found} for {printed}");
+    }
+}
+
+/// A small drive that collects garbage all the time.
+const SMALL: &str = r#"
+[drive]
+channels = 2
+dies-per-channel = 2
+planes-per-die = 2
+blocks-per-plane = 16
+pages-per-block = 16
+page-size = "8 KiB"
+mapping-unit = "4 KiB"
+spare-factor = "25 %"
+chip = "tlc-72l-2018"
+endurance = "none"
+[drive.ecc]
+strength = 40
+[drive.initial]
+erase-count = 3000
+[ftl]
+domain = "die"
+gc-reserve = 2
+frontiers = "separate"
+[time]
+scheduler = "event"
+[workload]
+pattern = "jesd219"
+request-size = "8 KiB"
+read-share = "50 %"
+trim-share = "2 %"
+arrival = { poisson = "2 ms" }
+[until]
+requests = 20_000
+"#;
+
+/// What state comes to: nothing of time or errors.
+fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
+    let mut summary = result.summary.clone();
+    (summary.latency, summary.throughput, summary.errors) = (None, None, None);
+    summary.run = Default::default();
+    summary.scenario = Default::default();
+    (summary, result.blocks.clone())
+}
+
+#[test]
+fn time_and_errors_leave_the_state_alone() {
+    let plain = run(SMALL, &["drive.chip=\"none\"", "time.scheduler=\"none\""]);
+    assert!(plain.summary.gc.victims > 500 && plain.windows.is_empty());
+    let table: [&[&str]; 9] = [
+        &[],
+        &["drive.ecc.strength=\"none\""],
+        &["drive.chip=\"none\""],
+        &["time.scheduler=\"none\""],
+        &["time.scheduler=\"timeline\""],
+        &["time.gc=\"background\""],
+        &["time.gc=\"preemptible\"", "time.order=\"priority\"", "time.read-priority=true", "time.suspend=\"both\""],
+        &["time.processors=2", "time.write-cache=\"64 KiB\"", "time.multi-plane=true"],
+        &["workload.arrival={queue-depth=8}", "drive.ecc.draws=\"sticky\""],
+    ];
+    for set in table {
+        assert!(state(&run(SMALL, set)) == state(&plain), "{set:?}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_latencies_and_another_does_not() {
+    let [first, second, other] = [&[][..], &[], &["seed=2"]].map(|set| run(SMALL, set));
+    assert_eq!((&first.windows, first.summary.latency.clone()), (&second.windows, second.summary.latency));
+    assert_ne!(first.windows, other.windows);
+    assert_eq!(first.error_histogram, second.error_histogram);
+}
+
+#[test]
+fn the_parts_of_a_latency_add_up_to_its_mean() {
+    for set in [&[][..], &["time.gc=\"preemptible\"", "time.order=\"priority\"", "time.processors=1"]] {
+        let latency = run(SMALL, set).summary.latency.unwrap();
+        for figures in [latency.read.unwrap(), latency.write.unwrap()] {
+            let parts: f64 = figures.breakdown_ns.named().iter().map(|(_, part)| part).sum();
+            assert!((parts / figures.mean_ns - 1.0).abs() < 1e-9, "{set:?}: {parts} {}", figures.mean_ns);
+        }
+    }
+}
+
+#[test]
+fn a_worn_drive_reads_again_and_a_strong_code_never_does() {
+    let [weak, strong] =
+        ["drive.ecc.strength=20", "drive.ecc.strength=\"none\""].map(|set| run(SMALL, &[set]).summary.clone());
+    let (weak_errors, strong_errors) = (weak.errors.unwrap(), strong.errors.unwrap());
+    assert!(weak_errors.retries > 10_000 && strong_errors.retries == 0);
+    assert!(strong_errors.raw_bit_errors > 0 && strong_errors.uncorrectable == 0);
+    let mean = |summary: &Summary| summary.latency.as_ref().unwrap().read.unwrap();
+    assert!(mean(&weak).breakdown_ns.rereads > 0.0 && mean(&strong).breakdown_ns.rereads == 0.0);
+    assert!(mean(&weak).mean_ns > mean(&strong).mean_ns);
+}
+
+/// An untimed life of the small drive, with or without windows.
+const PROBE: &str = r#"
+[probe]
+at-drive-writes = [0, 1, 2]
+until = { requests = 2_000 }
+workload = { pattern = "uniform", read-share = "100 %", arrival = { queue-depth = 4 } }
+"#;
+
+#[test]
+fn a_probe_changes_no_other_number() {
+    let life = SMALL.replace("requests = 20_000", "drive-writes = 2");
+    let without = run(&life, &["time.scheduler=\"none\""]);
+    let with = run(&format!("{life}{PROBE}"), &[]);
+    assert_eq!((&with.timeline, state(&with)), (&without.timeline, state(&without)));
+    assert_eq!(with.summary.errors, without.summary.errors);
+    let probes: Vec<_> = with.windows.iter().map(|window| (window.kind, window.at_drive_writes.round())).collect();
+    assert_eq!(probes, [0.0, 1.0, 2.0].map(|at| (WindowKind::Probe, at)));
+    assert!(with.windows.iter().all(|window| window.latency.read.unwrap().count > 1900));
+}
+
+#[test]
+fn retention_before_a_probe_costs_re_reads() {
+    let life = SMALL.replace("requests = 20_000", "drive-writes = 0.5").replace("tlc-72l-2018", "mlc-2ynm-2015");
+    let base = ["drive.initial.erase-count=8000", "drive.ecc.strength=10", "probe.at-drive-writes=[0.5]"];
+    let retries = |set: &str| {
+        let result = run(&format!("{life}{PROBE}"), &[&base[..], &[set]].concat());
+        result.windows[0].errors.unwrap().retries
+    };
+    let (fresh, aged) = (retries("probe.retention=\"none\""), retries("probe.retention=\"60 days\""));
+    assert!(aged > 2 * fresh + 100, "{fresh} re-reads, {aged} after sixty days");
+}
+
+#[test]
+fn scrubbing_trades_relocations_for_re_reads() {
+    // Read so often that 85 errors are expected in a codeword, 28 without the disturb.
+    let read = ["workload.read-share=\"95 %\"", "drive.ecc.strength=60", "drive.initial.reads=1500"];
+    let scrub = "ftl.scrub={policy=\"oracle\",threshold=60}";
+    for time in ["time.scheduler=\"none\"", "time.scheduler=\"event\""] {
+        let [without, with] =
+            [&[][..], &[scrub]].map(|set| run(SMALL, &[&read, set, &[time]].concat()).summary.clone());
+        assert_eq!(without.flash.pages_programmed.scrub, 0);
+        assert!(with.flash.pages_programmed.scrub > 0 && with.flash.blocks_erased.scrub > 0, "{time}");
+        let (before, after) = (without.errors.unwrap().retries, with.errors.unwrap().retries);
+        assert!(after < before / 2, "{time}: {before} re-reads, {after} with scrubbing");
+    }
+}
+
+#[test]
+fn stripes_give_back_what_a_limit_on_re_reads_loses() {
+    let weak = ["drive.ecc.rereads-max=0", "drive.ecc.strength=40", "drive.spare-factor=\"45 %\""];
+    let stripes = "ftl.redundancy={policy=\"stripes\",data-pages=3}";
+    let [without, with] = [&[][..], &[stripes]].map(|set| run(SMALL, &[&weak, set].concat()).summary.clone());
+    let (lost, left) = (without.errors.unwrap(), with.errors.unwrap());
+    assert!(lost.uncorrectable > 0 && lost.recoveries == 0);
+    assert!(left.recoveries > 0 && left.uncorrectable < lost.uncorrectable, "{lost:?} {left:?}");
+    assert!(with.flash.pages_programmed.parity > 0);
+    let read = with.latency.unwrap().read.unwrap();
+    assert!(read.breakdown_ns.recovery > 0.0);
+}
