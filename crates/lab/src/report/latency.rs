@@ -67,9 +67,8 @@ const STATISTICS: [Statistic; 4] = [
 ];
 
 /// The percentiles of a single window, in order.
-const PROFILE: [Statistic; 9] = [
+const PROFILE: [Statistic; 8] = [
     ("p50", |of| of.p50_ns as f64),
-    ("mean", |of| of.mean_ns),
     ("p75", |of| of.p75_ns as f64),
     ("p90", |of| of.p90_ns as f64),
     ("p95", |of| of.p95_ns as f64),
@@ -300,12 +299,13 @@ pub(super) fn told(latency: Option<f64>) -> String {
 
 /// The percentiles of each group's last window.
 fn statistics_table(groups: &[Group<'_>], kinds: &[Kind]) -> Table {
-    let mut headers = vec!["latency".to_owned()];
+    let mut headers = vec!["latency".to_owned(), "mean".to_owned()];
     headers.extend(PROFILE.iter().map(|statistic| statistic.0.to_owned()));
     let row = |group: &Group<'_>, kind: Kind| {
         let last = kind.of(group.first().windows.last()?)?;
         let name = format!("{}, {}", group.label, kind.plural());
-        Some(std::iter::once(name).chain(PROFILE.iter().map(|statistic| duration(statistic.1(last)))).collect())
+        let percentiles = PROFILE.iter().map(|statistic| duration(statistic.1(last)));
+        Some([name, duration(last.mean_ns)].into_iter().chain(percentiles).collect())
     };
     let rows = groups.iter().flat_map(|group| kinds.iter().filter_map(move |kind| row(group, *kind)));
     Table { headers, rows: rows.collect() }
