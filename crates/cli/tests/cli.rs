@@ -129,6 +129,60 @@ fn a_run_prints_its_summary_and_leaves_its_results() {
     assert!(words.contains("drive-writes after 2.00 drive writes"), "{words}");
 }
 
+const TIMED: &str = "[drive]\npreset = \"tiny\"\nchip = \"tlc-72l-2018\"\nendurance = \"none\"\n[drive.ecc]\nstrength = 75\n\
+                     [drive.initial]\nerase-count = 5000\n[time]\nscheduler = \"event\"\n[workload]\npattern = \"uniform\"\n\
+                     read-share = \"50 %\"\narrival = { queue-depth = 4 }\n[until]\ndrive-writes = 2\n";
+const PROBE: &str = "[probe]\nat-drive-writes = [0, 1]\nuntil = { requests = 500 }\n\
+                     workload = { pattern = \"uniform\", read-share = \"50 %\", arrival = { poisson = \"0.5 ms\" } }\n";
+
+#[test]
+fn a_timed_run_tells_what_requests_took() {
+    let folder = folder_with("t.toml", TIMED);
+    std::fs::write(folder.path().join("p.toml"), format!("{TIMED}{PROBE}")).unwrap();
+    let latency =
+        ["reads            mean ", ", p99.9 ", " IOPS, ", "time of a read   ", "errors           ", "re-reads"];
+    // (scenario, parts of the summary, parts of the dry run)
+    let table: [(&str, &[&str], &[&str]); 2] = [
+        ("t.toml", &[], &["# clock: events: first come, first served", "# flash: read ", "# requests: 4 at a time"]),
+        (
+            "p.toml",
+            &["probes           2; these are figures of the last, after 1.00 drive writes"],
+            &[
+                "# probes: after 0, 1 drive writes, 500 requests each",
+                "# requests of probes: one every 500 us on average",
+            ],
+        ),
+    ];
+    for (scenario, told, planned) in table {
+        let (code, words, stderr) = run(&["run", scenario, "--out", "out"], folder.path());
+        assert_eq!((code, stderr.as_str()), (0, ""), "{scenario}");
+        for part in latency.iter().chain(told) {
+            assert!(words.contains(part), "{scenario}, {part}: {words}");
+        }
+        let (_, plan, _) = run(&["run", scenario, "--dry-run"], folder.path());
+        for part in planned {
+            assert!(plan.contains(part), "{scenario}, {part}: {plan}");
+        }
+        let page = std::fs::read_to_string(folder.path().join("out/report.html")).unwrap();
+        assert!(page.contains("Where the time of a read goes") && page.len() < 1_000_000, "{scenario}");
+    }
+    let (_, csv, _) = run(&["run", "t.toml", "--sweep", "time.scheduler=event,none"], folder.path());
+    let cell = |line: &str, column: &str| {
+        let at = csv.lines().next().unwrap().split(',').position(|name| name == column).unwrap();
+        line.split(',').nth(at).unwrap().to_owned()
+    };
+    let lines: Vec<&str> = csv.lines().skip(1).collect();
+    for column in ["latency.read.p999_ns", "latency.write.mean_ns", "throughput.read.iops"] {
+        assert!(cell(lines[0], column).parse::<f64>().unwrap() > 0.0, "{column}");
+        assert_eq!(cell(lines[1], column), "", "{column}");
+    }
+    let (_, words, _) = run(&["run", "s.toml", "--seeds", "2"], folder_with("s.toml", TIMED).path());
+    assert!(words.contains("latency.read.p99_ns ") && words.contains("errors.retries "), "{words}");
+    let (_, words, _) = run(&["run", "s.toml"], folder_with("s.toml", TINY).path());
+    let (_, plan, _) = run(&["run", "s.toml", "--dry-run"], folder_with("s.toml", TINY).path());
+    assert!(!words.contains("reads") && !words.contains("errors") && !plan.contains("# clock"), "{words}{plan}");
+}
+
 #[test]
 fn a_sweep_is_a_grid_that_is_run_once() {
     let folder = folder_with("s.toml", "[drive]\npreset = \"tiny\"\n");

@@ -10,8 +10,8 @@ use crate::build::{self, Outside, PlanError};
 use crate::os;
 use crate::progress::Stopwatch;
 use crate::results::{
-    BlocksErased, Capacity, End, EndReason, Flash, Folder, Gc, Host, PagesProgrammed, ResultError, Run, RunResult,
-    Summary, SummaryWriteAmplification, Wear, write_amplification,
+    BlocksErased, Capacity, Counters, End, EndReason, Flash, Folder, Gc, Host, PagesProgrammed, ResultError, Run,
+    RunResult, Summary, SummaryWriteAmplification, Wear, write_amplification,
 };
 use crate::run::{Finished, Step, Watch, run};
 use crate::scenario::Scenario;
@@ -114,25 +114,7 @@ fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measu
             pages_read_unmapped: counters.host_units_read_unmapped,
             pages_trimmed: counters.host_units_trimmed,
         },
-        flash: Flash {
-            pages_programmed: PagesProgrammed {
-                host: counters.programmed_host,
-                gc: counters.programmed_gc,
-                wear_leveling: counters.programmed_wear_leveling,
-                file_system: counters.programmed_file_system,
-                scrub: counters.programmed_scrub,
-                parity: counters.programmed_parity,
-                padding: counters.programmed_padding,
-                total: counters.programmed(),
-            },
-            program_operations: counters.program_operations,
-            blocks_erased: BlocksErased {
-                gc: counters.erases_gc,
-                wear_leveling: counters.erases_wear_leveling,
-                scrub: counters.erases_scrub,
-                total: counters.erases_gc + counters.erases_wear_leveling + counters.erases_scrub,
-            },
-        },
+        flash: flash(counters),
         write_amplification: SummaryWriteAmplification::new(
             write_amplification(counters),
             write_amplification(&finished.last_drive_write),
@@ -179,6 +161,29 @@ fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measu
         windows: finished.measured.as_ref().map(|measured| measured.windows.clone()).unwrap_or_default(),
         error_histogram: finished.measured.as_ref().and_then(|measured| measured.error_histogram.clone()),
         scenario_toml: scenario.to_toml(),
+    }
+}
+
+/// What the flash did.
+fn flash(counters: &Counters) -> Flash {
+    Flash {
+        pages_programmed: PagesProgrammed {
+            host: counters.programmed_host,
+            gc: counters.programmed_gc,
+            wear_leveling: counters.programmed_wear_leveling,
+            file_system: counters.programmed_file_system,
+            scrub: counters.programmed_scrub,
+            parity: counters.programmed_parity,
+            padding: counters.programmed_padding,
+            total: counters.programmed(),
+        },
+        program_operations: counters.program_operations,
+        blocks_erased: BlocksErased {
+            gc: counters.erases_gc,
+            wear_leveling: counters.erases_wear_leveling,
+            scrub: counters.erases_scrub,
+            total: counters.erases_gc + counters.erases_wear_leveling + counters.erases_scrub,
+        },
     }
 }
 

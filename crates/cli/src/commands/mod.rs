@@ -7,4 +7,5 @@ pub(crate) mod rber_fit;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+mod timed;
 pub(crate) mod trace;

@@ -12,6 +12,7 @@ use wane_lab::run::Watch;
 use wane_lab::scenario::{Scenario, Sources, folder_of};
 use wane_lab::session::{self, Cell};
 
+use super::timed;
 use crate::args::RunArguments;
 use crate::output::{Failure, print, tell};
 use crate::progress::{Progress, stop_flag};
@@ -19,6 +20,8 @@ use crate::{DONE, INTERRUPTED};
 
 /// Flash pages programmed a second that an estimate of the time reckons with.
 const PAGES_PER_SECOND: f64 = 6e7;
+/// The same where operations are placed in time or flash errs.
+const DETAILED_PAGES_PER_SECOND: f64 = 1e6;
 
 pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let file = read_scenario(arguments.scenario.as_deref())?;
@@ -102,16 +105,19 @@ fn dry_run(scenario: &Scenario, cells: usize) -> Result<i32, Failure> {
     let _ = writeln!(text, "# memory: about {}", build::memory_estimate(scenario));
     match build::programs_estimate(scenario) {
         Some(pages) => {
-            let seconds = pages / PAGES_PER_SECOND;
+            let detailed = scenario.time.is_timed() || scenario.medium.chip.is_some();
+            let rate = if detailed { DETAILED_PAGES_PER_SECOND } else { PAGES_PER_SECOND };
+            let seconds = pages / rate;
             let _ = writeln!(
                 text,
                 "# time: about {seconds:.1} s for {:.2} billion flash pages at {:.0} million a second",
                 pages / 1e9,
-                PAGES_PER_SECOND / 1e6
+                rate / 1e6
             );
         }
         None => text.push_str("# time: as long as the trace\n"),
     }
+    text.push_str(&timed::clock(scenario));
     if cells > 1 {
         let _ = writeln!(text, "# cells of the sweep: {cells}");
     }
@@ -143,23 +149,29 @@ fn show(result: &RunResult, arguments: &RunArguments) -> Result<(), Failure> {
     if arguments.json {
         return print(&result.summary.to_json());
     }
-    let mut text = words(&result.summary);
+    let mut text = words(&result.summary) + &timed::words(result);
+    for warning in &result.summary.warnings {
+        line(&mut text, "warning", warning);
+    }
     if let Some(out) = &arguments.out {
-        let _ = writeln!(text, "report           {}", out.join("report.html").display());
+        line(&mut text, "report", &out.join("report.html").display().to_string());
     }
     print(&text)
 }
 
+/// A line of a summary for people.
+pub(super) fn line(text: &mut String, name: &str, value: &str) {
+    let _ = writeln!(text, "{name:<16} {value}");
+}
+
 /// A summary for people.
-pub(crate) fn words(summary: &Summary) -> String {
+fn words(summary: &Summary) -> String {
     let mut text = String::new();
     let number = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| format!("{value:.3}"));
     let cause = summary.end.cause.map(|cause| format!(" ({})", cause.name())).unwrap_or_default();
     let amplification = &summary.write_amplification;
     let wear = &summary.wear.erase_count;
-    let mut line = |name: &str, value: String| {
-        let _ = writeln!(text, "{name:<16} {value}");
-    };
+    let mut line = |name: &str, value: String| line(&mut text, name, &value);
     line("scenario", format!("{} ({})", summary.scenario.name, summary.scenario.hash));
     line("end", format!("{}{cause} after {:.2} drive writes", summary.end.reason.name(), summary.end.at_drive_writes));
     line(
@@ -169,10 +181,11 @@ pub(crate) fn words(summary: &Summary) -> String {
     line(
         "amplification",
         format!(
-            "{} in all, {} by garbage collection, {} by wear leveling",
+            "{} in all, {} by garbage collection, {} by wear leveling{}",
             number(amplification.total),
             number(amplification.gc),
-            number(amplification.wear_leveling)
+            number(amplification.wear_leveling),
+            kept_alive(summary)
         ),
     );
     line(
@@ -188,19 +201,25 @@ pub(crate) fn words(summary: &Summary) -> String {
             wane_units::Bytes(summary.capacity.logical_bytes_initial)
         ),
     );
-    let rate = summary.run.flash_pages_programmed_per_second;
+    let millions = |rate: Option<f64>| number(rate.map(|rate| rate / 1e6));
+    let (pages, operations) = (summary.run.flash_pages_programmed_per_second, summary.run.flash_operations_per_second);
+    let timed = operations.map_or_else(String::new, |_| format!(", {} million operations", millions(operations)));
     line(
         "speed",
-        format!(
-            "{:.1} s, {} million flash pages a second",
-            summary.run.wall_seconds,
-            number(rate.map(|rate| rate / 1e6))
-        ),
+        format!("{:.1} s, {} million flash pages{timed} a second", summary.run.wall_seconds, millions(pages)),
     );
-    for warning in &summary.warnings {
-        line("warning", warning.clone());
-    }
     text
+}
+
+/// What scrubbing and parity add to the write amplification; nothing where there is neither.
+fn kept_alive(summary: &Summary) -> String {
+    let pages = &summary.flash.pages_programmed;
+    let share = |pages: u64| pages as f64 / summary.host.pages_written.max(1) as f64;
+    [(pages.scrub, "scrubbing"), (pages.parity, "parity")]
+        .into_iter()
+        .filter(|(pages, _)| *pages > 0)
+        .map(|(pages, what)| format!(", {:.3} by {what}", share(pages)))
+        .collect()
 }
 
 fn several_seeds(base: &Scenario, seeds: u32, arguments: &RunArguments) -> Result<i32, Failure> {

@@ -1,6 +1,6 @@
 //! Axes: where the ticks stand and how they are written.
 
-use super::numbers::grouped;
+use super::numbers::{duration, grouped};
 
 /// One direction of a chart: the values it spans and its ticks.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,16 +11,38 @@ pub(super) struct Axis {
 }
 
 /// How values are laid out along an axis.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum Scale {
     /// Evenly; a tick every so much.
     Even(f64),
+    /// Evenly; ticks at these values under these names.
+    Named(Vec<(f64, String)>),
     /// By ratio; ticks at powers of ten, between them at 2 and 5 where there is room.
-    Ratio,
+    Ratio(Ticks),
 }
 
-/// Most decades with ticks between the powers of ten.
-const DECADES_FINE: f64 = 3.5;
+/// What stands at the ticks of an axis of ratios, and so how many fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ticks {
+    Powers,
+    /// Nanoseconds as durations, which are wider: there is less room along the x axis.
+    Durations {
+        decades_fine: f64,
+    },
+}
+
+impl Ticks {
+    /// Most decades with ticks between the powers of ten.
+    const fn decades_fine(self) -> f64 {
+        match self {
+            Self::Powers => 3.5,
+            Self::Durations { decades_fine } => decades_fine,
+        }
+    }
+}
+
+/// The deepest tail that an axis shows: 99.9999 %.
+const NINES_MAX: f64 = 6.0;
 /// Most powers of ten that all get a tick.
 const DECADES_ALL: f64 = 9.0;
 
@@ -43,24 +65,57 @@ impl Axis {
 
     /// An axis on which equal distances are equal ratios, from `min` above zero to `max`, widened to end on ticks.
     pub(super) fn ratio(min: f64, max: f64) -> Self {
+        Self::by_ratio(min, max, Ticks::Powers)
+    }
+
+    /// As [`Self::ratio`], of durations in nanoseconds, upwards.
+    pub(super) fn durations_up(min: f64, max: f64) -> Self {
+        Self::by_ratio(min, max, Ticks::Durations { decades_fine: 3.5 })
+    }
+
+    /// As [`Self::ratio`], of durations in nanoseconds, along the bottom.
+    pub(super) fn durations_along(min: f64, max: f64) -> Self {
+        Self::by_ratio(min, max, Ticks::Durations { decades_fine: 1.5 })
+    }
+
+    /// From `min` to `max` with ticks that have names.
+    pub(super) fn named(min: f64, max: f64, ticks: Vec<(f64, String)>) -> Self {
+        Self { min, max: if max > min { max } else { min + 1.0 }, scale: Scale::Named(ticks) }
+    }
+
+    /// Shares, placed by their distance to all: 90 %, 99 % and 99.9 % are equally far apart. Values are those of
+    /// [`nines`]; the axis holds those of `depth`.
+    pub(super) fn nines(depth: f64) -> Self {
+        let deepest = depth.ceil().clamp(2.0, NINES_MAX) as i32;
+        let tail = (1..=deepest).map(|nines| {
+            let decimals = (nines - 2).max(0) as usize;
+            (f64::from(nines), format!("{:.decimals$}\u{a0}%", 100.0 - 10f64.powi(2 - nines)))
+        });
+        let ticks = [(0.0, "0\u{a0}%".to_owned()), (nines(0.5), "50\u{a0}%".to_owned())].into_iter().chain(tail);
+        Self::named(0.0, f64::from(deepest), ticks.collect())
+    }
+
+    fn by_ratio(min: f64, max: f64, ticks: Ticks) -> Self {
+        let min = min.max(1e-300);
         let slack = 1e-9;
         let low = step_below(min * (1.0 + slack));
         let high = step(max.max(1e-300) * (1.0 - slack));
-        Self { min: low, max: if high > low { high } else { step(low * 1.5) }, scale: Scale::Ratio }
+        Self { min: low, max: if high > low { high } else { step(low * 1.5) }, scale: Scale::Ratio(ticks) }
     }
 
     /// The ticks, in order: multiples of 1, 2 or 5 times a power of ten.
     pub(super) fn ticks(&self) -> Vec<f64> {
         let slack = 1e-9;
-        match self.scale {
+        match &self.scale {
+            Scale::Named(ticks) => ticks.iter().map(|tick| tick.0).collect(),
             Scale::Even(step) => {
                 let (first, last) = ((self.min / step - slack).ceil(), (self.max / step + slack).floor());
-                (first as i64..=last as i64).map(|index| index as f64 * step).collect()
+                (first as i64..=last as i64).map(|index| index as f64 * *step).collect()
             }
-            Scale::Ratio => {
+            Scale::Ratio(kind) => {
                 let (first, last) = (self.min.log10().floor() as i32, self.max.log10().ceil() as i32);
                 let decades = (self.max / self.min).log10();
-                let leads: &[f64] = if decades <= DECADES_FINE { &[1.0, 2.0, 5.0] } else { &[1.0] };
+                let leads: &[f64] = if decades <= kind.decades_fine() { &[1.0, 2.0, 5.0] } else { &[1.0] };
                 let every = (decades / DECADES_ALL).ceil().max(1.0) as usize;
                 let powers = (first..=last).rev().step_by(every).map(|power| 10f64.powi(power));
                 let mut ticks: Vec<f64> = powers.flat_map(|power| leads.iter().map(move |lead| lead * power)).collect();
@@ -73,19 +128,28 @@ impl Axis {
 
     /// A tick as text, with as many decimals as the step needs.
     pub(super) fn text(&self, tick: f64) -> String {
-        match self.scale {
+        match &self.scale {
             Scale::Even(step) => grouped(tick, (-step.log10().floor()).max(0.0) as usize),
-            Scale::Ratio => power_of_ten(tick),
+            Scale::Named(ticks) => {
+                ticks.iter().find(|(value, _)| *value == tick).map_or_else(String::new, |(_, name)| name.clone())
+            }
+            Scale::Ratio(Ticks::Powers) => power_of_ten(tick),
+            Scale::Ratio(Ticks::Durations { .. }) => duration(tick),
         }
     }
 
     /// Where `value` lies, 0 at the low end and 1 at the high end, held within.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self.scale {
-            Scale::Even(_) => ((value - self.min) / (self.max - self.min)).clamp(0.0, 1.0),
-            Scale::Ratio => ((value / self.min).max(1e-300).log10() / (self.max / self.min).log10()).clamp(0.0, 1.0),
+            Scale::Even(_) | Scale::Named(_) => ((value - self.min) / (self.max - self.min)).clamp(0.0, 1.0),
+            Scale::Ratio(_) => ((value / self.min).max(1e-300).log10() / (self.max / self.min).log10()).clamp(0.0, 1.0),
         }
     }
+}
+
+/// How deep in the tail a share lies: 1 at 90 %, 2 at 99 %, 3 at 99.9 %. All is as deep as an axis goes.
+pub(super) fn nines(share: f64) -> f64 {
+    -(1.0 - share).max(10f64.powf(-NINES_MAX)).log10()
 }
 
 /// A tick of an axis of ratios: "10" and a raised power, with 2 or 5 before it.

@@ -27,8 +27,31 @@ pub(super) enum Layer {
         /// Left, right, height.
         bars: Vec<(f64, f64, f64)>,
     },
+    /// Bars that stand on each other.
+    Stack {
+        /// Color.
+        class: String,
+        /// Left, right, low, high.
+        bars: Vec<(f64, f64, f64, f64)>,
+    },
     /// A curve.
     Curve(Curve),
+    /// Marks at single values.
+    Dots {
+        /// Color.
+        class: String,
+        /// Where.
+        points: Vec<Point>,
+    },
+    /// A limit that lies across the x axis.
+    Mark {
+        /// Color, or none.
+        class: String,
+        /// Where.
+        x: f64,
+        /// What it is.
+        label: String,
+    },
     /// A level that curves are held against.
     Level {
         /// Where.
@@ -168,6 +191,9 @@ impl Chart {
             match layer {
                 Layer::Area { class, points } => picture.append(area(&frame, class, points)),
                 Layer::Bars { class, bars } => picture.append(bars_of(&frame, class, bars)),
+                Layer::Stack { class, bars } => picture.append(stack(&frame, class, bars)),
+                Layer::Dots { class, points } => picture.append(dots(&frame, class, points)),
+                Layer::Mark { class, x, label } => mark(&mut picture, &frame, (class, *x), label),
                 Layer::Level { y, label } => level(&mut picture, &frame, *y, label),
                 Layer::Curve(curve) => {
                     picture.append(curve_of(&frame, curve));
@@ -265,6 +291,39 @@ fn level(picture: &mut SVG, frame: &Frame<'_>, y: f64, label: &str) {
     picture.append(text(label, frame.left + 4.0, at + below, "start").set("class", "level-label"));
 }
 
+fn mark(picture: &mut SVG, frame: &Frame<'_>, (class, x): (&str, f64), label: &str) {
+    let at = frame.x(x);
+    picture.append(line((at, frame.top), (at, frame.bottom)).set("class", format!("level {class}")));
+    // Written to the side with more room.
+    let (shift, anchor) = if at > (frame.left + frame.right) / 2.0 { (-5.0, "end") } else { (5.0, "start") };
+    picture.append(text(label, at + shift, frame.top + 12.0, anchor).set("class", "level-label"));
+}
+
+fn dot(at: Point) -> String {
+    format!("M{} {}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z", short(at.0 - 3.5), short(at.1))
+}
+
+fn dots(frame: &Frame<'_>, class: &str, points: &[Point]) -> Path {
+    let data: String = points.iter().map(|(x, y)| dot((frame.x(*x), frame.y(*y)))).collect();
+    Path::new().set("d", data).set("class", format!("dot {class}"))
+}
+
+fn stack(frame: &Frame<'_>, class: &str, bars: &[(f64, f64, f64, f64)]) -> Group {
+    let mut group = Group::new().set("class", format!("bars {class}"));
+    for (left, right, low, high) in bars.iter().filter(|bar| bar.3 > bar.2) {
+        let (x, width) = (frame.x(*left), frame.x(*right) - frame.x(*left));
+        let gap = if width > 6.0 { 1.0 } else { 0.0 };
+        group.append(
+            Rectangle::new()
+                .set("x", short(x))
+                .set("y", short(frame.y(*high)))
+                .set("width", short((width - gap).max(0.5)))
+                .set("height", short(frame.y(*low) - frame.y(*high))),
+        );
+    }
+    group
+}
+
 fn area(frame: &Frame<'_>, class: &str, points: &[(f64, f64, f64)]) -> Path {
     let edge =
         |of: fn(&(f64, f64, f64)) -> Point| thin(&points.iter().map(of).collect::<Vec<_>>(), frame.chart.columns);
@@ -351,7 +410,7 @@ fn end_mark(picture: &mut SVG, frame: &Frame<'_>, curve: &Curve) {
     let (x, y) = (frame.x(x), frame.y(y));
     let data = match curve.end {
         End::Open => return,
-        End::Dot => format!("M{} {}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z", short(x - 3.5), short(y)),
+        End::Dot => dot((x, y)),
         End::Cross => format!("M{} {}l9 9m0 -9l-9 9", short(x - 4.5), short(y - 4.5)),
     };
     let kind = if curve.end == End::Dot { "dot" } else { "cross" };

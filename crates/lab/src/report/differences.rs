@@ -26,8 +26,11 @@ pub fn differences(runs: &[RunResult]) -> String {
         .iter()
         .map(|group| group.runs.iter().filter_map(|run| serde_json::to_value(&run.summary).ok()).collect())
         .collect();
+    // Timed runs have figures that others lack.
     let mut paths = Vec::new();
-    leaves("", &trees[0][0], &mut paths);
+    trees.iter().flatten().for_each(|tree| leaves("", tree, &mut paths));
+    paths.sort();
+    paths.dedup();
     for path in paths {
         let cells: Vec<String> = trees.iter().map(|runs| cell(runs, &path)).collect();
         if cells.iter().any(|cell| *cell != cells[0]) {
@@ -100,7 +103,7 @@ fn aligned(lines: &[Vec<String>], settings: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::test_run;
+    use crate::results::{test_run, timed};
 
     #[test]
     fn only_what_differs_is_listed() {
@@ -116,6 +119,21 @@ mod tests {
             "host.pages_read       0  1,234,567\n",
         );
         assert_eq!(differences(&runs), expected);
+    }
+
+    #[test]
+    fn figures_that_only_one_run_has_are_listed() {
+        let table = differences(&[test_run(1), timed(test_run(1), 3)]);
+        for path in [
+            "latency.read.mean_ns",
+            "latency.write.p999_ns",
+            "latency.read.breakdown_ns.behind_gc",
+            "errors.retries",
+            "throughput.read.iops",
+        ] {
+            let line = table.lines().find(|line| line.starts_with(path)).unwrap_or_else(|| panic!("{path}: {table}"));
+            assert!(line.contains('\u{2013}'), "{line}");
+        }
     }
 
     #[test]

@@ -11,6 +11,8 @@ use crate::results::Wear;
 
 /// About how many bars the histogram has.
 const BINS: f64 = 32.0;
+/// Columns that a curve is thinned to, where the page has room.
+const COLUMNS: usize = 150;
 
 /// Erase counts in order, over all seeds of a group.
 struct Counts<'a> {
@@ -27,7 +29,7 @@ impl Counts<'_> {
 }
 
 /// The distribution of erase counts; `None` without blocks.
-pub(super) fn distribution(groups: &[Group<'_>]) -> Option<Figure> {
+pub(super) fn distribution(groups: &[Group<'_>], coarseness: usize) -> Option<Figure> {
     let counts: Vec<Counts<'_>> = groups.iter().map(counts_of).filter(|counts| !counts.sorted.is_empty()).collect();
     let least = counts.iter().map(|counts| counts.sorted[0]).min()?;
     let most = counts.iter().filter_map(|counts| counts.sorted.last().copied()).max()?;
@@ -40,7 +42,7 @@ pub(super) fn distribution(groups: &[Group<'_>]) -> Option<Figure> {
     let mut picture = if groups.len() > 1 { key(groups, Names::InKey) } else { String::new() };
     picture.push_str("<div class=\"pair\">");
     picture.push_str(&histogram(&counts, &edges, &x).draw(Size::Half));
-    picture.push_str(&cumulative(&counts, &x).draw(Size::Half));
+    picture.push_str(&Chart { columns: (COLUMNS / coarseness).max(10), ..cumulative(&counts, &x) }.draw(Size::Half));
     picture.push_str("</div>");
     let mut headers = vec!["erases".to_owned()];
     headers.extend(counts.iter().map(|counts| format!("{} (% of blocks)", counts.group.label)));
@@ -96,7 +98,7 @@ fn chart(id: &str, title: &str, x: &Axis, y: Axis, layers: Vec<Layer>) -> Chart 
         y_unit: "\u{a0}%",
         layers,
         names: Names::InKey,
-        columns: 150,
+        columns: COLUMNS,
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Figure {
 const BAND_POINTS: usize = 160;
 const TABLE_POINTS: usize = 11;
 /// Most groups whose names fit beside a chart.
-const BESIDE_MAX: usize = 12;
+pub(super) const BESIDE_MAX: usize = 12;
 /// Most groups whose bands can be told apart.
 const BANDS_MAX: usize = 4;
 /// Most groups that a caption tells of.
@@ -32,7 +32,7 @@ const DRIVE_WRITES: &str = "drive writes";
 type Measure = dyn Fn(&[Row]) -> Vec<Option<f64>>;
 
 /// How much of the page curves may take: columns a curve is thinned to.
-fn columns(groups: &[Group<'_>], coarseness: usize) -> usize {
+pub(super) fn columns(groups: &[Group<'_>], coarseness: usize) -> usize {
     let runs: usize = groups.iter().map(|group| group.runs.len()).sum();
     (900 / runs.max(1) / coarseness).clamp(4, 220)
 }

@@ -5,15 +5,19 @@
 //! Reading and writing results is left to `results`.
 
 mod axis;
+mod breakdown;
 mod chart;
 mod differences;
 mod distribution;
+mod errors;
 mod figures;
 mod groups;
+mod latency;
 mod map;
 mod numbers;
 mod page;
 pub mod rber;
+mod timed;
 mod words;
 
 pub use differences::differences;

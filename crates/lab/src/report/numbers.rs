@@ -60,6 +60,29 @@ pub(super) fn percent(share: f64) -> String {
     if percent.is_finite() { format!("{}\u{a0}%", grouped(percent, decimals)) } else { short(percent) }
 }
 
+/// Nanoseconds as a duration: "146 \u{b5}s".
+pub(super) fn duration(ns: f64) -> String {
+    // Just short of a thousand would be written as a thousand.
+    let unit = UNITS.iter().find(|unit| ns.abs() < 999.5 * unit.0).unwrap_or(&UNITS[3]);
+    // The division may leave a whole number a rounding error beside it.
+    let value = ns / unit.0;
+    let value = if (value - value.round()).abs() < 1e-9 * value.abs() { value.round() } else { value };
+    format!("{}\u{a0}{}", counted(value), unit.1)
+}
+
+/// What durations are told in: nanoseconds of each, and its sign.
+const UNITS: [(f64, &str); 4] = [(1.0, "ns"), (1e3, "\u{b5}s"), (1e6, "ms"), (1e9, "s")];
+
+/// The unit in which an axis up to so many nanoseconds is written: its nanoseconds, and its sign with a space before.
+pub(super) const fn unit_of(ns_max: f64) -> (f64, &'static str) {
+    match ns_max {
+        most if most < 1e3 => (1.0, "\u{a0}ns"),
+        most if most < 2e6 => (1e3, "\u{a0}\u{b5}s"),
+        most if most < 2e9 => (1e6, "\u{a0}ms"),
+        _ => (1e9, "\u{a0}s"),
+    }
+}
+
 /// Traffic in decimal units, as endurance is rated: "1.23 TB".
 pub(super) fn traffic(bytes: f64) -> String {
     scaled(bytes, 1000.0, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])
@@ -86,7 +109,7 @@ mod tests {
 
     #[test]
     fn numbers_are_written_for_people() {
-        let table: [(String, &str); 19] = [
+        let table: [(String, &str); 25] = [
             (grouped(1_234_567.0, 0), "1,234,567"),
             (grouped(-1234.5, 1), "\u{2212}1,234.5"),
             (grouped(-0.01, 1), "0.0"),
@@ -102,6 +125,12 @@ mod tests {
             (percent(1.0), "100\u{a0}%"),
             (percent(0.62), "62\u{a0}%"),
             (percent(0.0512), "5.1\u{a0}%"),
+            (duration(0.0), "0\u{a0}ns"),
+            (duration(75_000.0), "75\u{a0}\u{b5}s"),
+            (duration(146_234.0), "146\u{a0}\u{b5}s"),
+            (duration(999_600.0), "1.00\u{a0}ms"),
+            (duration(3_800_000.0), "3.80\u{a0}ms"),
+            (duration(2e12), "2,000\u{a0}s"),
             (traffic(1_234_000_000_000.0), "1.23\u{a0}TB"),
             (traffic(999.0), "999\u{a0}B"),
             (capacity(8 << 30), "8\u{a0}GiB"),

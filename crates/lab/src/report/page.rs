@@ -4,10 +4,13 @@ use std::fmt::Write as _;
 
 use super::chart::Names;
 use super::distribution::distribution;
+use super::errors::errors;
 use super::figures::{Figure, figures};
 use super::groups::{Group, Keys, differing, groups};
+use super::latency::latencies;
 use super::map::maps;
 use super::numbers::{capacity, counted, percent, short_or_dash, traffic};
+use super::timed;
 use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval};
 use crate::results::{RunResult, Summary};
 
@@ -54,10 +57,15 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
     if let [group] = groups {
         page.push_str(&tiles(group));
     } else if !groups.is_empty() {
+        page.push_str(&timed::table(groups, TOLD_MAX));
         page.push_str(&side_by_side(groups));
     }
     page.push_str(&what_was_run(groups));
-    let pictures = figures(groups, coarseness).into_iter().chain(distribution(groups)).chain(maps(groups, coarseness));
+    let timed = latencies(groups, coarseness).into_iter().chain(errors(groups, coarseness));
+    let pictures = timed
+        .chain(figures(groups, coarseness))
+        .chain(distribution(groups, coarseness))
+        .chain(maps(groups, coarseness));
     for picture in pictures {
         page.push_str(&figure(&picture));
     }
@@ -109,7 +117,7 @@ pub(super) fn key_of<'a>(curves: impl Iterator<Item = (String, &'a str)>, names:
     format!("<p class=\"{class}\">{}</p>", names.collect::<String>())
 }
 
-fn swatch(group: &Group<'_>) -> String {
+pub(super) fn swatch(group: &Group<'_>) -> String {
     format!("<i class=\"swatch {}\"></i>", group.class())
 }
 
@@ -128,7 +136,8 @@ fn opening(groups: &[Group<'_>]) -> String {
         several => {
             text.push_str("<ul class=\"answers\">\n");
             for group in several.iter().filter(|_| several.len() <= PARAGRAPHS_MAX) {
-                let told = life_in_words(group);
+                let told: Vec<String> = timed::in_short(group).into_iter().chain([life_in_words(group)]).collect();
+                let told = told.join(" ");
                 let _ = writeln!(
                     text,
                     "<li>{}<strong>{}.</strong> {}</li>",
@@ -205,8 +214,9 @@ fn tiles(group: &Group<'_>) -> String {
             format!("of {}", capacity(first.capacity.logical_bytes_initial)),
         ),
     ];
-    let tiles: String = tiles
+    let tiles: String = timed::tiles(group)
         .iter()
+        .chain(&tiles)
         .map(|(name, value, note)| {
             format!("<div><dt>{name}</dt><dd>{}<small>{}</small></dd></div>\n", escape(value), escape(note))
         })

@@ -1,7 +1,7 @@
 //! What every page must be.
 
 use super::{differences, render};
-use crate::results::{MadeUp, RunResult, made_up, test_run};
+use crate::results::{MadeUp, RunResult, WindowKind, made_up, test_run, timed};
 
 fn longest(name: &'static str, seed: u64) -> RunResult {
     made_up(MadeUp { name, seed, blocks: 8192, rows: 2048, variant: true, leveled: false })
@@ -19,12 +19,98 @@ fn many(count: u64, seeds: u64) -> Vec<RunResult> {
     (0..count).flat_map(of_scenario).collect()
 }
 
+/// Three groups: a run, a run without errors, and two seeds.
+fn several_timed(windows: usize) -> Vec<RunResult> {
+    let mut plain = timed(longest("plain", 4), windows);
+    plain.error_histogram = None;
+    plain.windows.iter_mut().for_each(|window| window.errors = None);
+    plain.summary.errors = None;
+    let mut runs = vec![timed(longest("one", 1), windows), plain];
+    runs.extend([2, 3].map(|seed| timed(longest("two", seed), windows)));
+    for (index, run) in runs.iter_mut().enumerate() {
+        run.scenario_toml.push_str(&format!("d = {}\n", index.min(2)));
+    }
+    runs
+}
+
 #[test]
 fn the_page_needs_nothing_else() {
-    let page = render(&[longest("one", 1), longest("two", 2), longest("two", 3)]);
-    let rest = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
-    for outside in ["http:", "https:", "src=", "href=", "url(", "@import", "<script", "<link"] {
-        assert!(!rest.contains(outside), "{outside}");
+    for runs in [vec![longest("one", 1), longest("two", 2), longest("two", 3)], several_timed(64)] {
+        let page = render(&runs);
+        let rest = page.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
+        for outside in ["http:", "https:", "src=", "href=", "url(", "@import", "<script", "<link"] {
+            assert!(!rest.contains(outside), "{outside}");
+        }
+    }
+}
+
+#[test]
+fn a_timed_run_shows_its_latencies_and_errors() {
+    const ALL: [&str; 6] = [
+        "Read latency over the life",
+        "Write latency over the life",
+        "Distribution of latencies",
+        "Where the time of a read goes",
+        "Re-reads and lost pages",
+        "Raw bit errors",
+    ];
+    const ONE: [&str; 4] =
+        ["Latency by percentile", "Distribution of latencies", "Where the time of a read goes", "Raw bit errors"];
+    let probes = |mut run: RunResult| {
+        run.windows.iter_mut().for_each(|window| window.kind = WindowKind::Probe);
+        run
+    };
+    let run = |windows| timed(longest("one", 1), windows);
+    let table: [(&str, Vec<RunResult>, &[&str]); 6] = [
+        ("windows", vec![run(64)], &ALL),
+        ("probes", vec![probes(run(9))], &ALL),
+        ("one window", vec![run(1)], &ONE),
+        ("several runs", several_timed(40), &ALL),
+        ("several runs of one window", several_timed(1), &ONE),
+        ("beside an untimed run", vec![run(3), longest("untimed", 2)], &ALL),
+    ];
+    for (name, runs, headings) in table {
+        let page = render(&runs);
+        let found: Vec<&str> = page.split("<h2>").skip(2).filter_map(|rest| rest.split('<').next()).collect();
+        assert_eq!(found[..headings.len()], *headings, "{name}");
+        assert_eq!(found[headings.len()], "Capacity over the life", "{name}");
+        assert!(page.contains("corrects 75"), "{name}");
+        assert!(!page.contains("NaN") && !page.contains("inf"), "{name}");
+    }
+}
+
+#[test]
+fn a_read_is_told_in_words() {
+    let mut run = timed(test_run(1), 3);
+    run.summary.end.reason = crate::results::EndReason::Requests;
+    let page = render(&[run]);
+    for told in [
+        "<h1>A read took",
+        "on average; 1 in 1,000 took longer than",
+        "Half of the reads took at most",
+        "the largest share, 50\u{a0}%, of the time beyond it went to waiting behind the host",
+        "and one page was lost",
+        "A write took",
+    ] {
+        assert!(page.contains(told), "{told}");
+    }
+}
+
+#[test]
+fn windows_without_writes_lie_along_time() {
+    let mut run = timed(test_run(1), 5);
+    run.windows.iter_mut().for_each(|window| window.at_drive_writes = 0.0);
+    let page = render(&[run]);
+    assert!(page.contains("simulated time (s)"));
+    assert!(!render(&[timed(test_run(1), 5)]).contains("simulated time"));
+}
+
+#[test]
+fn an_untimed_run_shows_no_time() {
+    let page = render(&[longest("one", 1)]);
+    let body = page.split("</style>").nth(1).unwrap();
+    for word in ["latency", "Raw bit errors", "a second", "re-read"] {
+        assert!(!body.contains(word), "{word}");
     }
 }
 
@@ -33,6 +119,9 @@ fn the_page_stays_under_a_megabyte() {
     for (scenarios, seeds) in [(1, 1), (6, 1), (24, 1), (1, 12), (3, 8), (100, 1)] {
         let bytes = render(&many(scenarios, seeds)).len();
         assert!(bytes < 1_000_000, "{scenarios} scenarios of {seeds} seeds: {bytes} bytes");
+        let windows: Vec<RunResult> = many(scenarios, seeds).into_iter().map(|run| timed(run, 64)).collect();
+        let bytes = render(&windows).len();
+        assert!(bytes < 1_000_000, "{scenarios} timed scenarios of {seeds} seeds: {bytes} bytes");
     }
 }
 
@@ -48,7 +137,7 @@ fn pictures_get_coarser_where_the_rest_of_the_page_is_large() {
 
 #[test]
 fn text_of_the_user_is_text() {
-    let mut runs = [test_run(1), test_run(1)];
+    let mut runs = [timed(test_run(1), 3), timed(test_run(1), 3)];
     for (index, run) in runs.iter_mut().enumerate() {
         run.summary.scenario.name = format!("<b>&\"'</b>{index}");
         run.summary.scenario.hash = "<hash>".to_owned();
@@ -70,7 +159,12 @@ fn text_of_the_user_is_text() {
 
 #[test]
 fn elements_are_closed_and_ids_are_unique() {
-    let page = render(&[longest("one", 1), longest("two", 2)]);
+    for runs in [vec![longest("one", 1), longest("two", 2)], several_timed(64), several_timed(1)] {
+        closed_and_unique(&render(&runs));
+    }
+}
+
+fn closed_and_unique(page: &str) {
     for element in ["svg", "g", "text", "table", "tr", "td", "th", "details", "section", "figure", "div", "p", "dl"] {
         let opened = page.matches(&format!("<{element}>")).count() + page.matches(&format!("<{element} ")).count();
         assert_eq!(opened, page.matches(&format!("</{element}>")).count(), "{element}");
@@ -94,10 +188,12 @@ fn every_picture_is_described_and_has_its_numbers() {
 
 #[test]
 fn colors_are_variables_only() {
-    let page = render(&[longest("one", 1), longest("two", 2)]);
-    let markup = page.split("</style>").nth(1).unwrap();
-    for color in ["fill=", "stroke=", "style=", "rgb("] {
-        assert!(!markup.contains(color), "{color}");
+    for runs in [vec![longest("one", 1), longest("two", 2)], several_timed(64), several_timed(1)] {
+        let page = render(&runs);
+        let markup = page.split("</style>").nth(1).unwrap();
+        for color in ["fill=", "stroke=", "style=", "rgb("] {
+            assert!(!markup.contains(color), "{color}");
+        }
     }
 }
 

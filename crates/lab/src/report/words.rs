@@ -2,10 +2,16 @@
 
 use super::groups::Group;
 use super::numbers::{count, counted, percent, short, traffic};
+use super::timed;
 use crate::results::{EndCause, EndReason, Estimate, Summary};
 
 /// The answer in one line.
 pub(super) fn headline(groups: &[Group<'_>]) -> String {
+    // A drive that died is told by its life, however fast it was.
+    let died = groups.iter().any(|group| reason(group) == Some(EndReason::EndOfLife));
+    if let Some(told) = timed::headline(groups).filter(|_| !died) {
+        return told;
+    }
     match groups {
         [] => "Nothing was run".to_owned(),
         [group] => alone(group),
@@ -41,10 +47,22 @@ fn longest(groups: &[Group<'_>]) -> String {
 
 /// Everything about one group, a paragraph each.
 pub(super) fn paragraphs(group: &Group<'_>) -> Vec<String> {
-    [Some(life_in_words(group)), amplification_in_words(group), Some(wear_in_words(group)), capacity_in_words(group)]
-        .into_iter()
-        .flatten()
-        .collect()
+    let headline = headline(std::slice::from_ref(group));
+    let told = timed::in_words(group, &headline);
+    let written = group.runs.iter().any(|run| run.summary.flash.pages_programmed.total > 0);
+    if told.is_some() && !written {
+        return told.into_iter().chain(["Nothing was written: the drive is as it was.".to_owned()]).collect();
+    }
+    [
+        told,
+        Some(life_in_words(group)),
+        amplification_in_words(group),
+        Some(wear_in_words(group)),
+        capacity_in_words(group),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 pub(super) fn life_in_words(group: &Group<'_>) -> String {
@@ -75,10 +93,20 @@ fn amplification_in_words(group: &Group<'_>) -> Option<String> {
     let total = group.estimate(|summary| summary.write_amplification.total)?;
     let gc = group.mean(|summary| summary.write_amplification.gc).unwrap_or(1.0) - 1.0;
     let leveling = group.mean(|summary| summary.write_amplification.wear_leveling).unwrap_or(0.0);
-    let rest = total.mean - 1.0 - gc - leveling;
+    let share = |of: fn(&Summary) -> u64| {
+        group.mean(|summary| Some(of(summary) as f64 / summary.host.pages_written.max(1) as f64)).unwrap_or(0.0)
+    };
+    let scrub = share(|summary| summary.flash.pages_programmed.scrub);
+    let parity = share(|summary| summary.flash.pages_programmed.parity);
+    let rest = total.mean - 1.0 - gc - leveling - scrub - parity;
     let mut causes = vec![format!("{} of them for garbage collection", short(gc.max(0.0)))];
     if leveling > 0.0 {
         causes.push(format!("{} for wear leveling", short(leveling)));
+    }
+    for (pages, cause) in [(scrub, "scrubbing"), (parity, "parity")] {
+        if pages > 0.0 {
+            causes.push(format!("{} for {cause}", short(pages)));
+        }
     }
     if rest > 5e-4 {
         causes.push(format!("{} for padding and the file system", short(rest)));
@@ -226,6 +254,19 @@ mod tests {
         for (runs, expected) in table {
             assert_eq!(headline(&groups(&runs)), expected);
         }
+    }
+
+    #[test]
+    fn pages_of_scrubbing_and_parity_are_told_as_such() {
+        let mut scrubbed = run("fixed", false, 1);
+        let pages = &mut scrubbed.summary.flash.pages_programmed;
+        (pages.scrub, pages.parity) = (scrubbed.summary.host.pages_written, scrubbed.summary.host.pages_written / 2);
+        let total = scrubbed.summary.write_amplification.total.unwrap();
+        scrubbed.summary.write_amplification.total = Some(total + 1.5);
+        let runs = [scrubbed];
+        let told = amplification_in_words(&groups(&runs)[0]).unwrap();
+        assert!(told.contains("1 for scrubbing") || told.contains("1.00 for scrubbing"), "{told}");
+        assert!(told.contains("0.50 for parity") && !told.contains("padding"), "{told}");
     }
 
     #[test]

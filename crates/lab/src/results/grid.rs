@@ -14,7 +14,7 @@ pub struct GridCell<'a> {
     pub summary: Option<&'a Summary>,
 }
 
-/// The figures of the summary that `grid.csv` shows.
+/// The figures of the summary that `grid.csv` shows; those of time and errors are empty where a run has none.
 pub const GRID_LEAVES: &[&str] = &[
     "host.drive_writes",
     "host.bytes_written",
@@ -36,6 +36,15 @@ pub const GRID_LEAVES: &[&str] = &[
     "wear.blocks_retired",
     "capacity.logical_bytes_initial",
     "capacity.logical_bytes_exported",
+    "latency.read.mean_ns",
+    "latency.read.p99_ns",
+    "latency.read.p999_ns",
+    "latency.write.mean_ns",
+    "latency.write.p99_ns",
+    "errors.retries",
+    "errors.uncorrectable",
+    "throughput.read.iops",
+    "throughput.write.iops",
     "end.reason",
     "end.cause",
     "end.at_drive_writes",
@@ -86,14 +95,26 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::test_run;
+    use crate::results::{test_run, timed};
 
     #[test]
     fn every_leaf_of_the_grid_exists() {
-        let summary = to_value(&test_run(1).summary);
+        let summary = to_value(&timed(test_run(1), 3).summary);
         for path in GRID_LEAVES {
             assert!(path.split('.').try_fold(&summary, |value, key| value.get(key)).is_some(), "{path}");
         }
+    }
+
+    #[test]
+    fn figures_that_a_run_does_not_have_are_empty() {
+        let (timed, untimed) = (timed(test_run(1), 3).summary, test_run(1).summary);
+        let cells = [&timed, &untimed].map(|summary| GridCell { values: &[], summary: Some(summary) });
+        let text = grid_csv(&[], &["latency.read.p99_ns", "errors.retries", "end.reason"], &cells);
+        let retries = timed.errors.unwrap().retries;
+        let p99 = timed.latency.unwrap().read.unwrap().p99_ns;
+        let expected =
+            format!("latency.read.p99_ns,errors.retries,end.reason\n{p99},{retries},end-of-life\n,,end-of-life\n");
+        assert_eq!(text, expected);
     }
 
     #[test]

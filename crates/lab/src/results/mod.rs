@@ -28,7 +28,7 @@ pub use timeline::{Row, TIMELINE_ROWS_MAX, Timeline};
 pub use wear::{BlockRow, BlockState, EraseCounts, WearSnapshot, jain_index};
 
 #[cfg(test)]
-pub(crate) use test_runs::{MadeUp, made_up, test_run};
+pub(crate) use test_runs::{MadeUp, made_up, test_run, timed};
 
 #[cfg(test)]
 mod test_runs;

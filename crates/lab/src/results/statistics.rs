@@ -59,8 +59,7 @@ impl Statistics {
     /// The statistics of `summaries`, which are of one scenario and several seeds.
     pub fn of(summaries: &[Summary]) -> Self {
         let values: Vec<Value> = summaries.iter().map(to_value).collect();
-        let first = values.first().cloned().unwrap_or(Value::Null);
-        let mut tree = estimates(&first, &values.iter().collect::<Vec<_>>());
+        let mut tree = estimates(&values.iter().collect::<Vec<_>>());
         if let (Some(Value::Object(run)), Some(first)) = (tree.get_mut("run"), summaries.first()) {
             run.remove("seed");
             run.insert("seeds".to_owned(), summaries.iter().map(|summary| summary.run.seed).collect());
@@ -101,24 +100,28 @@ pub(super) fn to_value(summary: &Summary) -> Value {
     serde_json::to_value(summary).expect("a summary holds only strings and numbers")
 }
 
-/// Every number of `shape` estimated over the same place in `values`; text and lists are left out. A figure that is
-/// null in one run may be a number in the next, so a null counts as a number until all agree on it.
-fn estimates(shape: &Value, values: &[&Value]) -> Value {
-    let Value::Object(fields) = shape else {
+/// Every number estimated over the same place in `values`; text and lists are left out. A figure or an object that is
+/// null or missing in one run may be there in the next.
+fn estimates(values: &[&Value]) -> Value {
+    let objects: Vec<&Map<String, Value>> = values.iter().filter_map(|value| value.as_object()).collect();
+    if objects.is_empty() {
         let numbers: Vec<f64> = values.iter().filter_map(|value| value.as_f64()).collect();
         return Estimate::of(&numbers).map_or(Value::Null, |estimate| {
             let bound = |end: f64| if end.is_finite() { json!(end) } else { Value::Null };
             let (low, high) = (bound(estimate.low()), bound(estimate.high()));
             json!({ "mean": estimate.mean, "low": low, "high": high, "runs": numbers.len() })
         });
-    };
+    }
     let mut result = Map::new();
-    for (key, field) in fields {
+    for key in objects.iter().flat_map(|fields| fields.keys()) {
+        if result.contains_key(key) {
+            continue;
+        }
         let below: Vec<&Value> = values.iter().filter_map(|value| value.get(key)).collect();
         if below.iter().any(|value| value.is_string() || value.is_array()) {
             continue;
         }
-        result.insert(key.clone(), estimates(field, &below));
+        result.insert(key.clone(), estimates(&below));
     }
     Value::Object(result)
 }
@@ -181,7 +184,7 @@ pub fn student_t_975(freedom: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Counters, EndReason, test_run};
+    use crate::results::{Counters, EndReason, test_run, timed};
 
     #[test]
     fn student_t_meets_the_printed_table() {
@@ -221,6 +224,19 @@ mod tests {
         assert_eq!(json["end"]["reasons"], json!(["end-of-life", "interrupted"]));
         assert_eq!(json["end"].get("reason"), None);
         assert_eq!(json["runs"], 2);
+    }
+
+    #[test]
+    fn latencies_are_estimated_over_the_seeds_that_have_them() {
+        let mut summaries = [1, 2, 3].map(|seed| timed(test_run(seed), 3).summary);
+        summaries[0].latency.as_mut().unwrap().write = None;
+        let means = [1, 2].map(|seed: usize| summaries[seed].latency.as_ref().unwrap().write.unwrap().mean_ns);
+        let json = Statistics::of(&summaries).json().clone();
+        assert_eq!(json["latency"]["write"]["mean_ns"]["mean"], (means[0] + means[1]) / 2.0);
+        assert_eq!(json["latency"]["write"]["mean_ns"]["runs"], 2);
+        assert_eq!(json["latency"]["read"]["p99_ns"]["runs"], 3);
+        assert_eq!(json["errors"]["retries"]["runs"], 3);
+        assert_eq!(Statistics::of(&[test_run(1).summary]).json().get("latency"), None);
     }
 
     #[test]

@@ -92,6 +92,73 @@ pub(crate) fn made_up(like: MadeUp) -> RunResult {
     }
 }
 
+/// The same run with so many windows on a drive that gets slower, on flash that errs.
+pub(crate) fn timed(mut run: RunResult, windows: usize) -> RunResult {
+    let (seed, end) = (run.summary.run.seed, run.summary.end.at_drive_writes);
+    let window = |index: usize| {
+        let slow = 1.0 + index as f64 / 4.0 + noise(seed, index as u64) / 10.0;
+        let (reads, writes) = (latencies(75_000.0 * slow), latencies(750_000.0 * slow));
+        let (read, write) = (figures(&reads), figures(&writes));
+        Window {
+            kind: WindowKind::Run,
+            at_drive_writes: end * index as f64 / windows as f64,
+            erase_count_mean: 10.0 * index as f64,
+            seconds: 1.5,
+            latency: Latency { read: Some(read), write: Some(write) },
+            throughput: Throughput {
+                read: OpThroughput {
+                    iops: read.count as f64 / 1.5,
+                    bytes_per_second: 4096.0 * read.count as f64 / 1.5,
+                },
+                write: OpThroughput { iops: write.count as f64 / 1.5, bytes_per_second: 1e6 },
+            },
+            errors: Some(Errors { retries: 40 * index as u64, uncorrectable: index as u64 / 2, ..Errors::default() }),
+            read_cdf: reads,
+            write_cdf: writes,
+        }
+    };
+    run.windows = (0..windows).map(window).collect();
+    run.error_histogram =
+        Some((0..=256).map(|bits: u64| if bits < 90 { 1_000_000 >> (bits / 5) } else { 0 }).collect());
+    run.summary.latency = run.windows.last().map(|window| window.latency.clone());
+    run.summary.throughput = run.windows.last().map(|window| window.throughput);
+    run.summary.errors = run.windows.last().and_then(|window| window.errors);
+    run.summary.run.flash_operations_per_second = Some(4e6);
+    run.scenario_toml.push_str("\n[drive.ecc]\nstrength = 75\n\n[time]\nscheduler = \"event\"\n");
+    run
+}
+
+/// A distribution with a tail, from the fastest.
+fn latencies(fastest_ns: f64) -> Vec<(u64, f64)> {
+    let depth = |step: u32| f64::from(step) / 40.0;
+    let share = |step: u32| if step == 200 { 1.0 } else { 1.0 - 10f64.powf(-depth(step)) };
+    (1..=200).map(|step| ((fastest_ns * (1.0 + depth(step) * depth(step))) as u64, share(step))).collect()
+}
+
+fn figures(latencies: &[(u64, f64)]) -> LatencyFigures {
+    let at = |share: f64| latencies.iter().find(|point| point.1 >= share).map_or(0, |point| point.0);
+    let mean_ns = at(0.6) as f64;
+    LatencyFigures {
+        count: 20_000,
+        mean_ns,
+        p50_ns: at(0.5),
+        p75_ns: at(0.75),
+        p90_ns: at(0.9),
+        p95_ns: at(0.95),
+        p99_ns: at(0.99),
+        p999_ns: at(0.999),
+        p9999_ns: at(0.9999),
+        max_ns: at(1.0),
+        breakdown_ns: BreakdownMeans {
+            sensing: 0.4 * mean_ns,
+            behind_host: 0.3 * mean_ns,
+            behind_gc: 0.2 * mean_ns,
+            transfer: 0.1 * mean_ns,
+            ..BreakdownMeans::default()
+        },
+    }
+}
+
 fn advance(counters: &mut Counters, host: u64, gc: f64, wear_leveling: f64) {
     counters.host_units_written += host;
     counters.programmed_host += host;

@@ -1,0 +1,187 @@
+//! What a timed run tells on the terminal: latencies, where the time went, errors; and its clock before it runs.
+
+use std::fmt::Write as _;
+
+use wane_lab::results::{Errors, LatencyFigures, OpThroughput, RunResult, Window, WindowKind};
+use wane_lab::scenario::{Arrival, Collection, Order, Scenario, Scheduler, Suspend, Time};
+use wane_units::{Bytes, Nanos, Rate};
+
+use super::run::line;
+
+/// Parts of a mean latency that are worth a word.
+const PARTS_MAX: usize = 4;
+
+/// Lines on latencies and errors; none of an untimed run on perfect flash.
+pub(super) fn words(result: &RunResult) -> String {
+    let summary = &result.summary;
+    let mut text = String::new();
+    let probe = result.windows.last().filter(|window| window.kind == WindowKind::Probe);
+    if let Some(window) = probe {
+        let (looks, after) = (result.windows.len(), window.at_drive_writes);
+        line(&mut text, "probes", &format!("{looks}; these are figures of the last, after {after:.2} drive writes"));
+    }
+    if let Some((latency, throughput)) = summary.latency.as_ref().zip(summary.throughput) {
+        if let Some(read) = &latency.read {
+            line(&mut text, "reads", &of_kind(read, &throughput.read));
+            line(&mut text, "time of a read", &parts(read));
+        }
+        if let Some(write) = &latency.write {
+            line(&mut text, "writes", &of_kind(write, &throughput.write));
+        }
+    }
+    if let Some(errors) = probe.map_or(summary.errors, |window: &Window| window.errors) {
+        line(&mut text, "errors", &of_errors(&errors));
+    }
+    text
+}
+
+fn of_kind(figures: &LatencyFigures, throughput: &OpThroughput) -> String {
+    format!(
+        "mean {}, p50 {}, p99 {}, p99.9 {}; {:.0} IOPS, {}/s",
+        duration(figures.mean_ns),
+        duration(figures.p50_ns as f64),
+        duration(figures.p99_ns as f64),
+        duration(figures.p999_ns as f64),
+        throughput.iops,
+        Bytes(throughput.bytes_per_second as u64),
+    )
+}
+
+/// The greatest parts of the mean latency.
+fn parts(figures: &LatencyFigures) -> String {
+    let mut parts = figures.breakdown_ns.named().to_vec();
+    parts.retain(|part| part.1 > 0.0);
+    parts.sort_by(|left, right| right.1.total_cmp(&left.1));
+    let told: Vec<String> =
+        parts.iter().take(PARTS_MAX).map(|(name, time)| format!("{name} {}", duration(*time))).collect();
+    told.join(", ")
+}
+
+fn of_errors(errors: &Errors) -> String {
+    let mut text = format!("{} pages read again, {} re-reads", errors.reads_retried, errors.retries);
+    if errors.recoveries + errors.recovery_failures > 0 {
+        let _ = write!(text, ", {} given back by redundancy", errors.recoveries);
+    }
+    let _ = write!(text, ", {} uncorrectable", errors.uncorrectable);
+    text
+}
+
+/// Nanoseconds with three digits that count.
+fn duration(ns: f64) -> String {
+    let units = [(1.0, "ns"), (1e3, "us"), (1e6, "ms")];
+    let (factor, unit) = units.into_iter().find(|unit| ns < 999.5 * unit.0).unwrap_or((1e9, "s"));
+    let value = ns / factor;
+    let decimals = match value {
+        large if large >= 99.95 => 0,
+        large if large >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// The clock of a scenario, as comments; nothing of an untimed one.
+pub(super) fn clock(scenario: &Scenario) -> String {
+    let (time, timing) = (&scenario.time, &scenario.medium.timing);
+    let mut text = String::new();
+    if let Some(writes) = time.drive_writes_per_day {
+        let _ = writeln!(text, "# calendar: {writes} drive writes a day");
+    }
+    if time.scheduler == Scheduler::None {
+        return text;
+    }
+    let each = |times: &[u64]| {
+        let told: Vec<String> = times.iter().map(|time| Nanos(*time).to_string()).collect();
+        told.join(" | ")
+    };
+    let channel = timing.channel_bytes_per_second.map_or("endlessly fast".to_owned(), |rate| Rate(rate).to_string());
+    let _ = writeln!(text, "# clock: {}", scheduler(time));
+    let _ = writeln!(
+        text,
+        "# flash: read {}, program {}, erase {}, channel {channel}",
+        each(&timing.read),
+        each(&timing.program),
+        Nanos(timing.erase)
+    );
+    match &scenario.probe {
+        None => {
+            for (number, phase) in scenario.phases.iter().enumerate() {
+                let which = if scenario.phases.len() > 1 { format!(" of phase {number}") } else { String::new() };
+                let _ = writeln!(text, "# requests{which}: {}", arrival(phase.arrival, time.scale));
+            }
+        }
+        Some(probe) => {
+            let ages: Vec<String> = probe.at_drive_writes.iter().map(f64::to_string).collect();
+            let _ =
+                writeln!(text, "# probes: after {} drive writes, {} requests each", ages.join(", "), probe.requests);
+            let _ = writeln!(text, "# requests of probes: {}", arrival(probe.arrival, time.scale));
+        }
+    }
+    text
+}
+
+fn scheduler(time: &Time) -> String {
+    if time.scheduler == Scheduler::Timeline {
+        return "timeline: each die and channel first come, first served".to_owned();
+    }
+    let mut told = vec![match (time.order, time.read_priority) {
+        (Order::FirstCome, _) => "events: first come, first served".to_owned(),
+        (Order::Priority, true) => "events: by priority, host reads first".to_owned(),
+        (Order::Priority, false) => "events: by priority, host first".to_owned(),
+    }];
+    told.extend(match time.suspend {
+        Suspend::None => None,
+        Suspend::Program => Some("reads suspend programs".to_owned()),
+        Suspend::Erase => Some("reads suspend erases".to_owned()),
+        Suspend::Both => Some("reads suspend programs and erases".to_owned()),
+    });
+    told.push(
+        match time.gc {
+            Collection::Foreground => "garbage collection in the foreground",
+            Collection::Background => "garbage collection in the background",
+            Collection::Preemptible => "preemptible garbage collection",
+        }
+        .to_owned(),
+    );
+    if time.multi_plane {
+        told.push("planes together".to_owned());
+    }
+    if let Some(bytes) = time.write_cache {
+        told.push(format!("a write cache of {bytes}"));
+    }
+    if let Some(processors) = time.processors {
+        told.push(format!("{processors} processors that take {} an operation", Nanos(time.think_time)));
+    }
+    told.join("; ")
+}
+
+fn arrival(arrival: Arrival, scale: f64) -> String {
+    match arrival {
+        Arrival::QueueDepth(depth) => format!("{depth} at a time"),
+        Arrival::Poisson(mean) => format!("one every {} on average (Poisson)", Nanos(mean)),
+        Arrival::Normal { mean_ns, sd_ns } => {
+            format!("one every {} on average (normal, sd {})", Nanos(mean_ns), Nanos(sd_ns))
+        }
+        Arrival::Trace if scale == 1.0 => "at the times of the trace".to_owned(),
+        Arrival::Trace => format!("at the times of the trace, {scale} times as far apart"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_three_digits() {
+        let table = [
+            (0.0, "0.00 ns"),
+            (75_000.0, "75.0 us"),
+            (146_234.0, "146 us"),
+            (999_600.0, "1.00 ms"),
+            (3.8e6, "3.80 ms"),
+            (2e12, "2000 s"),
+        ];
+        for (ns, expected) in table {
+            assert_eq!(duration(ns), expected);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Where the time of the mean read goes: a stack over the windows, or over several runs.
+
+use super::axis::Axis;
+use super::chart::{Curve, Layer, Names, cut};
+use super::figures::Figure;
+use super::groups::Group;
+use super::latency::{Along, MARKED_MAX, chart, rows};
+use super::numbers::{counted, duration, unit_of};
+use super::page::{Table, key_of};
+use crate::results::{BreakdownMeans, WindowKind};
+
+/// Most groups that stand beside each other as bars.
+const BARS_MAX: usize = 8;
+
+/// Parts of a mean latency in nanoseconds, with their names.
+type Parts = [(&'static str, f64); 12];
+
+/// A column for each window, where they lie along the axis, and what the axis is.
+type Columns = (Vec<Column>, Axis, String);
+
+/// A column of the stack: where it stands and the means of its reads.
+struct Column {
+    left: f64,
+    right: f64,
+    name: String,
+    parts: Parts,
+}
+
+/// The stack, window by window; for several runs, of the last window of each.
+pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
+    if groups.len() > BARS_MAX {
+        return None;
+    }
+    let (columns, x, x_label) = match groups {
+        [group] => columns_of(group, along)?,
+        several => bars_of(several)?,
+    };
+    let parts: Vec<usize> = (0..12).filter(|part| columns.iter().any(|column| column.parts[*part].1 > 0.0)).collect();
+    let total = |column: &Column| column.parts.iter().map(|part| part.1).sum::<f64>();
+    let most = columns.iter().map(total).fold(0.0, f64::max);
+    let (unit, sign) = unit_of(most);
+    let below = |column: &Column, part: usize| column.parts[..part].iter().map(|part| part.1).sum::<f64>() / unit;
+    let mut layers = Vec::new();
+    for part in &parts {
+        let bar = |column: &Column| (column.left, column.right, below(column, *part), below(column, part + 1));
+        layers.push(Layer::Stack { class: format!("p{part}"), bars: columns.iter().map(bar).collect() });
+    }
+    let last = columns.last()?;
+    for part in parts.iter().filter(|part| last.parts[**part].1 >= 0.005 * most) {
+        let middle = (below(last, *part) + below(last, part + 1)) / 2.0;
+        // Short enough to stand beside the bars.
+        let name = last.parts[*part].0.replace("garbage collection", "GC");
+        let label = format!("{name} {}", duration(last.parts[*part].1));
+        let points = vec![(last.right, middle)];
+        layers.push(Layer::Curve(Curve { class: format!("p{part}"), points, label, ..Curve::default() }));
+    }
+    let mut chart = chart(
+        "breakdown".to_owned(),
+        "Parts of the mean read latency".to_owned(),
+        (x, x_label),
+        (Axis::rounded(0.0, most / unit, 5), "mean latency of reads".to_owned()),
+    );
+    (chart.layers, chart.y_unit, chart.names) = (layers, sign, Names::BesideWhenWide);
+    // The topmost part is named first.
+    let named: Vec<(String, &str)> = parts.iter().rev().map(|part| (format!("p{part}"), last.parts[*part].0)).collect();
+    let picture = key_of(named.into_iter(), Names::BesideWhenWide) + &chart.both();
+    let mut headers = vec!["reads".to_owned()];
+    headers.extend(parts.iter().map(|part| last.parts[*part].0.to_owned()));
+    headers.push("mean".to_owned());
+    let row = |index: usize| {
+        let column = &columns[index];
+        let cells = parts.iter().map(|part| duration(column.parts[*part].1));
+        std::iter::once(column.name.clone()).chain(cells).chain([duration(total(column))]).collect()
+    };
+    let table = Table { headers, rows: rows(columns.len()).map(row).collect() };
+    let caption = if groups.len() > 1 {
+        "Parts of the mean read latency, of the page of each request that finished last; of the last window of each run."
+    } else {
+        "Parts of the mean read latency, of the page of each request that finished last."
+    };
+    Some(Figure { heading: "Where the time of a read goes", caption: caption.to_owned(), picture, table })
+}
+
+/// Means of a window's reads over a group's seeds.
+fn parts_of(group: &Group<'_>, index: usize) -> Option<Parts> {
+    let means: Vec<Parts> = group
+        .runs
+        .iter()
+        .filter_map(|run| run.windows.get(index)?.latency.read.as_ref())
+        .map(|read| read.breakdown_ns.named())
+        .collect();
+    let count = means.len() as f64;
+    let mean = |part: usize| means.iter().map(|parts| parts[part].1).sum::<f64>() / count;
+    let names = BreakdownMeans::default().named();
+    (!means.is_empty()).then(|| std::array::from_fn(|part| (names[part].0, mean(part))))
+}
+
+/// The windows of one run as columns: side by side as they followed each other, or a bar each where they are few.
+fn columns_of(group: &Group<'_>, along: Along) -> Option<Columns> {
+    let run = group.first();
+    let places = along.places(run);
+    let windows: Vec<(usize, Parts)> =
+        (0..run.windows.len()).filter_map(|index| Some((index, parts_of(group, index)?))).collect();
+    let few = run.windows.len() == 1 || run.windows.iter().any(|window| window.kind == WindowKind::Probe);
+    let name = |index: usize| if run.windows.len() == 1 { "all".to_owned() } else { counted(places[index]) };
+    let column = |(slot, (index, parts)): (usize, &(usize, Parts))| {
+        let (left, right) =
+            if few { (slot as f64 + 0.2, slot as f64 + 0.8) } else { (places[*index], places[index + 1]) };
+        Column { left, right, name: name(*index), parts: *parts }
+    };
+    let columns: Vec<Column> = windows.iter().enumerate().map(column).collect();
+    if columns.is_empty() {
+        return None;
+    }
+    if !few {
+        return Some((columns, along.axis(std::slice::from_ref(group), 8), along.label()));
+    }
+    let alone = columns.len() == 1;
+    let every = columns.len().div_ceil(MARKED_MAX);
+    let ticks = columns.iter().enumerate().step_by(every).filter(|_| !alone);
+    let ticks = ticks.map(|(slot, column)| (slot as f64 + 0.5, column.name.clone())).collect();
+    // A bar alone stays a bar beside its names.
+    let width = if alone { 2.0 } else { columns.len() as f64 };
+    let label = if alone { String::new() } else { along.label() };
+    Some((columns, Axis::named(0.0, width, ticks), label))
+}
+
+/// The last window of each run as a bar.
+fn bars_of(groups: &[Group<'_>]) -> Option<Columns> {
+    let column = |group: &Group<'_>| {
+        let windows = group.runs.iter().map(|run| run.windows.len()).min()?;
+        Some((group.label.clone(), parts_of(group, windows.checked_sub(1)?)?))
+    };
+    let bar = |(slot, (name, parts)): (usize, (String, _))| Column {
+        left: slot as f64 + 0.2,
+        right: slot as f64 + 0.8,
+        name,
+        parts,
+    };
+    let columns: Vec<Column> = groups.iter().filter_map(column).enumerate().map(bar).collect();
+    if columns.is_empty() {
+        return None;
+    }
+    let characters = (44 / columns.len()).max(3);
+    let ticks = columns.iter().enumerate().map(|(slot, column)| (slot as f64 + 0.5, cut(&column.name, characters)));
+    let axis = Axis::named(0.0, columns.len() as f64, ticks.collect());
+    Some((columns, axis, String::new()))
+}

@@ -1,0 +1,180 @@
+//! The pictures of flash that errs: re-reads and lost pages over the life, and how many bits of a codeword are wrong.
+
+use super::axis::Axis;
+use super::chart::{Chart, Curve, Layer, Names, Shape, Size};
+use super::figures::{Figure, columns};
+use super::groups::Group;
+use super::latency::{Along, chart, into_the_tail, of_windows, share_in_words, through};
+use super::numbers::{count, counted, short};
+use super::page::{Table, key};
+use crate::results::Window;
+
+/// Re-reads for each read of the host.
+pub(super) fn rereads(window: &Window) -> Option<f64> {
+    let reads = window.latency.read.as_ref().map_or(0, |read| read.count);
+    window.errors.filter(|_| reads > 0).map(|errors| errors.retries as f64 / reads as f64)
+}
+
+fn lost(window: &Window) -> Option<f64> {
+    window.errors.map(|errors| errors.uncorrectable as f64)
+}
+
+/// The pictures that the runs allow; none of flash without errors.
+pub(super) fn errors(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
+    let columns = columns(groups, coarseness);
+    over_life(groups, columns).into_iter().chain(raw_bit_errors(groups, columns)).collect()
+}
+
+fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
+    let runs = || groups.iter().flat_map(|group| &group.runs);
+    if runs().all(|run| run.windows.len() < 2 || run.windows.iter().all(|window| window.errors.is_none())) {
+        return None;
+    }
+    let along = Along::of(groups);
+    let draw = |id: &str, what: &str, figure: fn(&Window) -> Option<f64>| {
+        let of = |group: &Group<'_>| through(&group.class(), "", of_windows(group, along, figure));
+        let layers: Vec<Layer> = groups.iter().flat_map(of).collect();
+        let values =
+            layers.iter().flat_map(|layer| if let Layer::Curve(curve) = layer { &curve.points[..] } else { &[] });
+        let most = values.map(|point| point.1).fold(0.0, f64::max);
+        let x = (along.axis(groups, 5), along.label());
+        let y = (Axis::rounded(0.0, if most > 0.0 { most } else { 1.0 }, 5), what.to_owned());
+        Chart { layers, columns, ..chart(id.to_owned(), what.to_owned(), x, y) }.draw(Size::Half)
+    };
+    let mut picture = if groups.len() > 1 { key(groups, Names::InKey) } else { String::new() };
+    picture.push_str(&format!(
+        "<div class=\"pair\">{}{}</div>",
+        draw("rereads", "re-reads for each read", rereads),
+        draw("lost", "pages lost in a window", lost)
+    ));
+    let headers = ["reads", "re-reads", "re-reads for each", "given back by redundancy", "uncorrectable"];
+    let mut headers: Vec<String> = headers.map(str::to_owned).into();
+    headers.insert(0, along.label());
+    let rows = groups.iter().flat_map(|group| {
+        let run = group.first();
+        let places = along.places(run);
+        let alone = groups.len() == 1;
+        let shown =
+            super::latency::rows(run.windows.len()).filter(move |index| alone || index + 1 == run.windows.len());
+        shown.filter_map(move |index| {
+            let window = &run.windows[index];
+            let errors = window.errors?;
+            let place = short(places[index]);
+            Some(vec![
+                if alone { place } else { format!("{}, {place}", group.label) },
+                count(window.latency.read.as_ref().map_or(0, |read| read.count)),
+                count(errors.retries),
+                rereads(window).map_or_else(|| "\u{2013}".to_owned(), short),
+                count(errors.recoveries),
+                count(errors.uncorrectable),
+            ])
+        })
+    });
+    let table = Table { headers, rows: rows.collect() };
+    let caption = "Re-reads count those of pages that were relocated as well; lost are pages that the host asked for and that neither \
+                   correction nor redundancy gave back.";
+    Some(Figure { heading: "Re-reads and lost pages", caption: caption.to_owned(), picture, table })
+}
+
+/// Codewords by their wrong bits, over the seeds of a group.
+struct Codewords<'a> {
+    group: &'a Group<'a>,
+    counts: Vec<u64>,
+}
+
+impl Codewords<'_> {
+    fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The most wrong bits that a codeword had; one more than told apart where some had more.
+    fn most(&self) -> usize {
+        self.counts.iter().rposition(|count| *count > 0).unwrap_or(0)
+    }
+
+    /// Share of the codewords with at most so many wrong bits.
+    fn share(&self, bits: usize) -> f64 {
+        let below = self.counts.iter().take(bits + 1).sum::<u64>();
+        below as f64 / self.total().max(1) as f64
+    }
+
+    fn curve(&self) -> Curve {
+        // The last count is of all that have more: no value is known for them.
+        let known = self.most().min(self.counts.len().saturating_sub(2));
+        let shares = (0..=known).map(|bits| (bits as f64, self.share(bits)));
+        let points = std::iter::once((0.0, 0.0)).chain(into_the_tail(shares, self.total())).collect();
+        Curve { class: self.group.class(), points, shape: Shape::Steps, ..Curve::default() }
+    }
+
+    fn strength(&self) -> Option<f64> {
+        self.group.keys.get("drive.ecc.strength")?.parse().ok()
+    }
+}
+
+fn of_group<'a>(group: &'a Group<'a>) -> Option<Codewords<'a>> {
+    let mut counts: Vec<u64> = Vec::new();
+    for histogram in group.runs.iter().filter_map(|run| run.error_histogram.as_ref()) {
+        counts.resize(counts.len().max(histogram.len()), 0);
+        counts.iter_mut().zip(histogram).for_each(|(count, more)| *count += more);
+    }
+    let codewords = Codewords { group, counts };
+    (codewords.total() > 0).then_some(codewords)
+}
+
+fn raw_bit_errors(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
+    let drawn: Vec<Codewords<'_>> = groups.iter().filter_map(of_group).collect();
+    let total = drawn.iter().map(Codewords::total).max()?;
+    let most = drawn.iter().map(|one| one.most().min(one.counts.len().saturating_sub(2))).max()? as f64;
+    let strengths: Vec<Option<f64>> = drawn.iter().map(Codewords::strength).collect();
+    let strongest = strengths.iter().flatten().copied().fold(most, f64::max);
+    // A limit far beyond every error would squeeze them into a corner.
+    let shown = |strength: f64| strength <= 4.0 * most.max(8.0);
+    let end = if shown(strongest) { strongest * 1.05 } else { most.max(1.0) };
+    let mut layers: Vec<Layer> = drawn.iter().map(|one| Layer::Curve(one.curve())).collect();
+    let same = strengths.iter().all(|strength| *strength == strengths[0]);
+    let marks = drawn.iter().zip(&strengths).take(if same { 1 } else { drawn.len() });
+    layers.extend(marks.filter_map(|(one, strength)| {
+        let x = (*strength)?;
+        let class = if same { String::new() } else { one.group.class() };
+        shown(x).then(|| Layer::Mark { class, x, label: format!("corrects {}", counted(x)) })
+    }));
+    let names = Names::InKey;
+    let x = (Axis::exact(0.0, end, 8), "wrong bits of a codeword".to_owned());
+    let y = (Axis::nines((total as f64).log10()), "share of codewords with no more".to_owned());
+    let title = "Raw bit errors of the codewords".to_owned();
+    let chart = Chart { layers, columns, names, ..chart("raw-bit-errors".to_owned(), title, x, y) };
+    let mut picture = if groups.len() > 1 { key(groups, names) } else { String::new() };
+    picture.push_str(&chart.both());
+    Some(Figure { heading: "Raw bit errors", caption: caption(&drawn), picture, table: table(&drawn) })
+}
+
+fn caption(drawn: &[Codewords<'_>]) -> String {
+    let mut caption =
+        "Wrong bits of a codeword at its first read, before correction; probes are not counted.".to_owned();
+    if let [one] = drawn
+        && let Some(strength) = one.strength()
+    {
+        let beyond = 1.0 - one.share(strength as usize);
+        let told = match beyond {
+            none if none <= 0.0 => "none had".to_owned(),
+            some => format!("one in {} had", counted((1.0 / some).round())),
+        };
+        caption.push_str(&format!(" Correction mends {} bits; {told} more.", counted(strength)));
+    }
+    caption
+}
+
+fn table(drawn: &[Codewords<'_>]) -> Table {
+    const SHARES: [f64; 7] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 1.0];
+    let mut headers = vec!["share of codewords".to_owned()];
+    headers.extend(drawn.iter().map(|one| format!("{} (wrong bits)", one.group.label)));
+    let cell = |one: &Codewords<'_>, share: f64| {
+        let bits = (0..one.counts.len()).find(|bits| one.share(*bits) >= share - 1e-12).unwrap_or(0);
+        if bits + 1 == one.counts.len() { format!("more than {}", bits - 1) } else { bits.to_string() }
+    };
+    let row = |share: f64| {
+        let name = share_in_words(share);
+        std::iter::once(name).chain(drawn.iter().map(|one| cell(one, share))).collect()
+    };
+    Table { headers, rows: SHARES.map(row).into() }
+}

@@ -1,0 +1,522 @@
+//! The pictures of a timed run: what requests took over the drive's life, and how that is distributed.
+
+use super::axis::{Axis, nines};
+use super::breakdown::breakdown;
+use super::chart::{Chart, Curve, Layer, Names, Point, Shape, Size};
+use super::figures::{BESIDE_MAX, Figure, columns};
+use super::groups::{Group, class};
+use super::numbers::{counted, duration, short, unit_of};
+use super::page::{Table, key, key_of};
+use crate::results::{LatencyFigures, RunResult, Window, WindowKind};
+
+/// Colors of the distributions of one run's windows, which lie close together.
+const APART: [&str; 6] = ["s0", "s1", "s2", "s3", "s5", "p8"];
+/// Most windows whose points are marked.
+pub(super) const MARKED_MAX: usize = 16;
+/// Most rows of a table of windows.
+const ROWS_MAX: usize = 16;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+}
+
+impl Kind {
+    pub(super) const BOTH: [Self; 2] = [Self::Read, Self::Write];
+
+    pub(super) const fn plural(self) -> &'static str {
+        match self {
+            Self::Read => "reads",
+            Self::Write => "writes",
+        }
+    }
+
+    const fn id(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
+    fn of(self, window: &Window) -> Option<&LatencyFigures> {
+        match self {
+            Self::Read => window.latency.read.as_ref(),
+            Self::Write => window.latency.write.as_ref(),
+        }
+    }
+
+    fn cdf(self, window: &Window) -> &[(u64, f64)] {
+        match self {
+            Self::Read => &window.read_cdf,
+            Self::Write => &window.write_cdf,
+        }
+    }
+}
+
+/// A figure of a window's latencies, and its name.
+type Statistic = (&'static str, fn(&LatencyFigures) -> f64);
+
+/// What is drawn over the life, from the slowest.
+const STATISTICS: [Statistic; 4] = [
+    ("p99.9", |of| of.p999_ns as f64),
+    ("p99", |of| of.p99_ns as f64),
+    ("mean", |of| of.mean_ns),
+    ("median", |of| of.p50_ns as f64),
+];
+
+/// The percentiles of a single window, in order.
+const PROFILE: [Statistic; 8] = [
+    ("p50", |of| of.p50_ns as f64),
+    ("p75", |of| of.p75_ns as f64),
+    ("p90", |of| of.p90_ns as f64),
+    ("p95", |of| of.p95_ns as f64),
+    ("p99", |of| of.p99_ns as f64),
+    ("p99.9", |of| of.p999_ns as f64),
+    ("p99.99", |of| of.p9999_ns as f64),
+    ("max", |of| of.max_ns as f64),
+];
+
+/// What windows are laid out along: drive writes, or simulated time where nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Along {
+    DriveWrites,
+    /// Seconds, in units of so many.
+    Time(f64, &'static str),
+}
+
+impl Along {
+    pub(super) fn of(groups: &[Group<'_>]) -> Self {
+        let runs = || groups.iter().flat_map(|group| &group.runs);
+        let written = runs().any(|run| span(run) > 0.0);
+        let longest = runs().map(|run| run.windows.iter().map(|window| window.seconds).sum()).fold(0.0, f64::max);
+        if written || runs().all(|run| run.windows.len() < 2) {
+            return Self::DriveWrites;
+        }
+        let (nanoseconds, sign) = unit_of(longest * 1e9);
+        Self::Time(nanoseconds / 1e9, sign)
+    }
+
+    /// Where the windows of a run begin, and where the last one ends.
+    pub(super) fn places(self, run: &RunResult) -> Vec<f64> {
+        let mut places = Vec::new();
+        match self {
+            Self::DriveWrites => {
+                places.extend(run.windows.iter().map(|window| window.at_drive_writes));
+                places.push(run.summary.end.at_drive_writes);
+            }
+            Self::Time(unit, _) => {
+                let mut at = 0.0;
+                for window in &run.windows {
+                    places.push(at / unit);
+                    at += window.seconds;
+                }
+                places.push(at / unit);
+            }
+        }
+        places
+    }
+
+    pub(super) fn label(self) -> String {
+        match self {
+            Self::DriveWrites => "drive writes".to_owned(),
+            Self::Time(_, sign) => format!("simulated time ({})", sign.trim_start()),
+        }
+    }
+
+    /// A place in words.
+    fn told(self, place: f64) -> String {
+        match self {
+            Self::DriveWrites => format!("{} drive writes", counted(place)),
+            Self::Time(_, sign) => format!("{}{sign}", counted(place)),
+        }
+    }
+
+    pub(super) fn axis(self, groups: &[Group<'_>], target: usize) -> Axis {
+        let ends = groups.iter().flat_map(|group| &group.runs).filter_map(|run| self.places(run).last().copied());
+        Axis::exact(0.0, ends.fold(0.0, f64::max), target)
+    }
+}
+
+/// How far a run's windows lie apart, in drive writes.
+fn span(run: &RunResult) -> f64 {
+    match (run.windows.first(), run.windows.last()) {
+        (Some(first), Some(last)) => last.at_drive_writes - first.at_drive_writes,
+        _ => 0.0,
+    }
+}
+
+/// The pictures that the windows allow; none of untimed runs.
+pub(super) fn latencies(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
+    if groups.iter().flat_map(|group| &group.runs).all(|run| run.windows.is_empty()) {
+        return Vec::new();
+    }
+    let columns = columns(groups, coarseness);
+    let along = Along::of(groups);
+    let single = groups.iter().flat_map(|group| &group.runs).all(|run| run.windows.len() < 2);
+    let mut figures = Vec::new();
+    if single {
+        figures.extend(profile(groups));
+    } else {
+        figures.extend(Kind::BOTH.iter().filter_map(|kind| over_life(groups, *kind, along, columns)));
+    }
+    figures.extend(distributions(groups, along, columns));
+    figures.extend(breakdown(groups, along));
+    figures
+}
+
+/// A chart with what all of these share.
+pub(super) fn chart(id: String, title: String, (x, x_label): (Axis, String), (y, y_label): (Axis, String)) -> Chart {
+    Chart {
+        id,
+        description: title.clone(),
+        title,
+        x,
+        x_label,
+        y,
+        y_label,
+        y_unit: "",
+        layers: Vec::new(),
+        names: Names::Beside,
+        columns: 220,
+    }
+}
+
+/// A figure of each window of a group; for several seeds the mean of theirs, up to the first that ended.
+pub(super) fn of_windows(group: &Group<'_>, along: Along, figure: impl Fn(&Window) -> Option<f64>) -> Vec<Point> {
+    let windows = group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
+    let places: Vec<Vec<f64>> = group.runs.iter().map(|run| along.places(run)).collect();
+    let seeds = group.runs.len() as f64;
+    let point = |index: usize| {
+        let values: Option<Vec<f64>> = group.runs.iter().map(|run| figure(&run.windows[index])).collect();
+        let place = places.iter().map(|places| places[index]).sum::<f64>();
+        Some((place / seeds, values?.iter().sum::<f64>() / seeds))
+    };
+    (0..windows).filter_map(point).collect()
+}
+
+/// A curve through windows, with a mark at each while they are few.
+pub(super) fn through(class: &str, label: &str, points: Vec<Point>) -> Vec<Layer> {
+    let marks = (points.len() <= MARKED_MAX).then(|| Layer::Dots { class: class.to_owned(), points: points.clone() });
+    let curve = Curve { class: class.to_owned(), points, label: label.to_owned(), ..Curve::default() };
+    std::iter::once(Layer::Curve(curve)).chain(marks).collect()
+}
+
+/// The least and the greatest height of curves.
+fn heights(layers: &[Layer]) -> Option<(f64, f64)> {
+    let values = layers.iter().flat_map(|layer| if let Layer::Curve(curve) = layer { &curve.points[..] } else { &[] });
+    let values = values.map(|point| point.1).filter(|value| *value > 0.0);
+    values.fold(None, |found, value| {
+        let (least, most) = found.unwrap_or((value, value));
+        Some((least.min(value), most.max(value)))
+    })
+}
+
+fn over_life(groups: &[Group<'_>], kind: Kind, along: Along, columns: usize) -> Option<Figure> {
+    let of =
+        |group: &Group<'_>, statistic: Statistic| of_windows(group, along, |window| kind.of(window).map(statistic.1));
+    let layers_of = |statistic: Statistic| -> Vec<Layer> {
+        groups.iter().flat_map(|group| through(&group.class(), "", of(group, statistic))).collect()
+    };
+    let (heading, title) = match kind {
+        Kind::Read => ("Read latency over the life", "Latency of reads over the life"),
+        Kind::Write => ("Write latency over the life", "Latency of writes over the life"),
+    };
+    let mut caption = "One point a window, at its start.".to_owned();
+    if groups.iter().any(|group| group.runs.len() > 1) {
+        caption.push_str(" Where a run has several seeds the points are means.");
+    }
+    let (picture, table) = if let [group] = groups {
+        let layers: Vec<Layer> = STATISTICS
+            .iter()
+            .enumerate()
+            .flat_map(|(index, statistic)| through(&class(index), statistic.0, of(group, *statistic)))
+            .collect();
+        let (least, most) = heights(&layers)?;
+        let mut chart = chart(
+            format!("{}-life", kind.id()),
+            title.to_owned(),
+            (along.axis(groups, 8), along.label()),
+            (Axis::durations_up(least, most), "latency, by ratio".to_owned()),
+        );
+        (chart.layers, chart.columns) = (layers, columns);
+        (chart.both(), window_table(group, kind, along))
+    } else {
+        let drawn: Vec<(Statistic, Vec<Layer>)> =
+            STATISTICS.iter().map(|statistic| (*statistic, layers_of(*statistic))).collect();
+        heights(&drawn[0].1)?;
+        let mut picture = key(groups, Names::InKey);
+        picture.push_str("<div class=\"pair\">");
+        for (index, (statistic, layers)) in drawn.into_iter().enumerate() {
+            let (least, most) = heights(&layers).unwrap_or((1.0, 1.0));
+            let mut chart = chart(
+                format!("{}-life-{index}", kind.id()),
+                format!("{title}: {}", statistic.0),
+                (along.axis(groups, 5), along.label()),
+                (Axis::durations_up(least, most), format!("{} latency, by ratio", statistic.0)),
+            );
+            (chart.layers, chart.columns) = (layers, columns);
+            picture.push_str(&chart.draw(Size::Half));
+        }
+        picture.push_str("</div>");
+        (picture, statistics_table(groups, &[kind]))
+    };
+    Some(Figure { heading, caption, picture, table })
+}
+
+/// At most [`ROWS_MAX`] of so many, evenly, with the first and the last.
+pub(super) fn rows(count: usize) -> impl Iterator<Item = usize> {
+    let shown = count.min(ROWS_MAX);
+    (0..shown).map(move |row| if shown > 1 { row * (count - 1) / (shown - 1) } else { 0 })
+}
+
+/// The windows of a group's first run.
+fn window_table(group: &Group<'_>, kind: Kind, along: Along) -> Table {
+    let run = group.first();
+    let places = along.places(run);
+    let mut headers = vec![along.label(), kind.plural().to_owned()];
+    headers.extend(STATISTICS.iter().map(|statistic| statistic.0.to_owned()));
+    headers.push("IOPS".to_owned());
+    let row = |index: usize| {
+        let window = &run.windows[index];
+        let figures = kind.of(window);
+        let count = figures.map_or(0, |figures| figures.count);
+        let told = STATISTICS.iter().map(|statistic| told(figures.map(statistic.1)));
+        [short(places[index]), super::numbers::count(count)]
+            .into_iter()
+            .chain(told)
+            .chain([short(count as f64 / window.seconds)])
+            .collect()
+    };
+    Table { headers, rows: rows(run.windows.len()).map(row).collect() }
+}
+
+/// A latency, or a dash.
+pub(super) fn told(latency: Option<f64>) -> String {
+    latency.map_or_else(|| "\u{2013}".to_owned(), duration)
+}
+
+/// The percentiles of each group's last window.
+fn statistics_table(groups: &[Group<'_>], kinds: &[Kind]) -> Table {
+    let mut headers = vec!["latency".to_owned(), "mean".to_owned()];
+    headers.extend(PROFILE.iter().map(|statistic| statistic.0.to_owned()));
+    let row = |group: &Group<'_>, kind: Kind| {
+        let last = kind.of(group.first().windows.last()?)?;
+        let name = format!("{}, {}", group.label, kind.plural());
+        let percentiles = PROFILE.iter().map(|statistic| duration(statistic.1(last)));
+        Some([name, duration(last.mean_ns)].into_iter().chain(percentiles).collect())
+    };
+    let rows = groups.iter().flat_map(|group| kinds.iter().filter_map(move |kind| row(group, *kind)));
+    Table { headers, rows: rows.collect() }
+}
+
+/// Runs with one window each: its percentiles side by side.
+fn profile(groups: &[Group<'_>]) -> Option<Figure> {
+    let points = |group: &Group<'_>, kind: Kind| -> Vec<Point> {
+        let of = |(index, statistic): (usize, &Statistic)| {
+            let points = of_windows(group, Along::DriveWrites, |window| kind.of(window).map(statistic.1));
+            Some((index as f64 + 0.5, points.first()?.1))
+        };
+        PROFILE.iter().enumerate().filter_map(of).collect()
+    };
+    let draw = |id: &str, title: &str, layers: Vec<Layer>| {
+        let (least, most) = heights(&layers)?;
+        let ticks = PROFILE.iter().enumerate().map(|(index, statistic)| (index as f64 + 0.5, statistic.0.to_owned()));
+        let x = (Axis::named(0.0, PROFILE.len() as f64, ticks.collect()), String::new());
+        let y = (Axis::durations_up(least, most), "latency, by ratio".to_owned());
+        Some(Chart { layers, ..chart(id.to_owned(), title.to_owned(), x, y) })
+    };
+    let mut picture = String::new();
+    if let [group] = groups {
+        let layers = Kind::BOTH.iter().enumerate().flat_map(|(index, kind)| {
+            let points = points(group, *kind);
+            if points.is_empty() { Vec::new() } else { through(&class(index), kind.plural(), points) }
+        });
+        picture = draw("profile", "Percentiles of the latencies", layers.collect())?.both();
+    } else {
+        for kind in Kind::BOTH {
+            let layers = groups.iter().flat_map(|group| through(&group.class(), &group.label, points(group, kind)));
+            let title = format!("Percentiles of the latencies of {}", kind.plural());
+            let Some(mut chart) = draw(&format!("{}-profile", kind.id()), &title, layers.collect()) else { continue };
+            chart.names = if groups.len() <= BESIDE_MAX { Names::BesideWhenWide } else { Names::InKey };
+            chart.y_label = format!("latency of {}, by ratio", kind.plural());
+            picture.push_str(&key(groups, chart.names));
+            picture.push_str(&chart.both());
+        }
+    }
+    let table = statistics_table(groups, &Kind::BOTH);
+    let caption = "From the typical request to the slowest.".to_owned();
+    (!picture.is_empty()).then_some(Figure { heading: "Latency by percentile", caption, picture, table })
+}
+
+/// A distribution with its name, color and the requests behind it.
+struct Distribution {
+    label: String,
+    class: String,
+    count: u64,
+    points: Vec<(u64, f64)>,
+}
+
+/// The distributions to be drawn: of one run its first and last window or its probes; of several the last window of each.
+fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
+    let pooled = |group: &Group<'_>, index: usize| -> (u64, Vec<(u64, f64)>) {
+        let windows = group.runs.iter().filter_map(|run| run.windows.get(index));
+        let counted: Vec<(u64, &[(u64, f64)])> =
+            windows.filter_map(|window| Some((kind.of(window)?.count, kind.cdf(window)))).collect();
+        (counted.iter().map(|(count, _)| count).sum(), pool(&counted))
+    };
+    // What is left over at the end of a run may be too short to have a tail.
+    let full = |group: &Group<'_>| {
+        let least = group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
+        let counts: Vec<u64> =
+            group.first().windows.iter().take(least).map(|window| kind.of(window).map_or(0, |of| of.count)).collect();
+        let most = counts.iter().max().copied().unwrap_or(0);
+        counts.iter().rposition(|count| 2 * count >= most).map_or(0, |last| last + 1)
+    };
+    if let [group] = groups {
+        let windows = full(group);
+        let probes = group.first().windows.iter().all(|window| window.kind == WindowKind::Probe);
+        let wanted = if probes { windows.min(APART.len()) } else { windows.min(2) };
+        let places = along.places(group.first());
+        let index = |row: usize| if wanted > 1 { row * (windows - 1) / (wanted - 1) } else { 0 };
+        return (0..wanted)
+            .map(|row| {
+                let (count, points) = pooled(group, index(row));
+                let place = along.told(places[index(row)]);
+                let label = match (probes, wanted, row) {
+                    (_, 1, _) => "all".to_owned(),
+                    (true, _, _) => format!("after {place}"),
+                    (false, _, 0) => "first window".to_owned(),
+                    (false, _, _) => format!("last full window, from {place}"),
+                };
+                Distribution { label, class: APART[row].to_owned(), count, points }
+            })
+            .collect();
+    }
+    groups
+        .iter()
+        .filter(|group| full(group) > 0)
+        .map(|group| {
+            let (count, points) = pooled(group, full(group) - 1);
+            Distribution { label: group.label.clone(), class: group.class(), count, points }
+        })
+        .collect()
+}
+
+/// Several distributions as one, each weighted by its requests.
+fn pool(distributions: &[(u64, &[(u64, f64)])]) -> Vec<(u64, f64)> {
+    if let [(_, points)] = distributions {
+        return points.to_vec();
+    }
+    let total = distributions.iter().map(|(count, _)| count).sum::<u64>() as f64;
+    let mut latencies: Vec<u64> =
+        distributions.iter().flat_map(|(_, points)| points.iter().map(|point| point.0)).collect();
+    latencies.sort_unstable();
+    latencies.dedup();
+    let share_at = |points: &[(u64, f64)], latency: u64| match points.partition_point(|point| point.0 <= latency) {
+        0 => 0.0,
+        after => points[after - 1].1,
+    };
+    let pooled = |latency: u64| {
+        let shares = distributions.iter().map(|(count, points)| *count as f64 * share_at(points, latency));
+        (latency, shares.sum::<f64>() / total)
+    };
+    latencies.into_iter().map(pooled).collect()
+}
+
+impl Distribution {
+    /// The latencies over the depth in the tail; the slowest as deep as one of so many lies.
+    fn curve(&self) -> Curve {
+        let first = self.points.first().map(|point| (point.0 as f64, 0.0));
+        let rest = self.points.iter().map(|(latency, share)| (*latency as f64, *share));
+        let points = first.into_iter().chain(into_the_tail(rest, self.count)).collect();
+        Curve { class: self.class.clone(), points, shape: Shape::Steps, ..Curve::default() }
+    }
+}
+
+/// Values over the depth of their shares, up to the first that is as deep as one of `count` lies, or as an axis goes.
+pub(super) fn into_the_tail(shares: impl Iterator<Item = Point>, count: u64) -> impl Iterator<Item = Point> {
+    let deepest = (count.max(1) as f64).log10().min(nines(1.0));
+    let mut through = false;
+    shares.map(move |(value, share)| (value, nines(share).min(deepest))).take_while(move |point| {
+        let shown = !through;
+        through = point.1 >= deepest;
+        shown
+    })
+}
+
+fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<Figure> {
+    let drawn: Vec<(Kind, Vec<Distribution>)> = Kind::BOTH
+        .into_iter()
+        .map(|kind| {
+            let mut chosen = chosen(groups, kind, along);
+            chosen.retain(|distribution| !distribution.points.is_empty());
+            (kind, chosen)
+        })
+        .filter(|(_, distributions)| !distributions.is_empty())
+        .collect();
+    let named = drawn.iter().map(|(_, distributions)| distributions).max_by_key(|distributions| distributions.len())?;
+    let ends =
+        || drawn.iter().flat_map(|(_, all)| all).flat_map(|one| [one.points.first(), one.points.last()]).flatten();
+    let least = ends().map(|point| point.0).min()?.max(1) as f64;
+    let most = ends().map(|point| point.0).max()? as f64;
+    let requests = drawn.iter().flat_map(|(_, all)| all).map(|one| one.count).max().unwrap_or(1);
+    let mut picture = if named.len() > 1 {
+        key_of(named.iter().map(|one| (one.class.clone(), one.label.as_str())), Names::InKey)
+    } else {
+        String::new()
+    };
+    let charts = drawn.iter().map(|(kind, distributions)| {
+        let what = kind.plural();
+        let mut chart = chart(
+            format!("{}-cdf", kind.id()),
+            format!("Distribution of the latencies of {what}"),
+            (Axis::durations_along(least, most), "latency, by ratio".to_owned()),
+            (Axis::nines((requests as f64).log10()), format!("share of {what} that took no longer")),
+        );
+        (chart.columns, chart.names) = (columns, Names::InKey);
+        chart.layers = distributions.iter().map(|one| Layer::Curve(one.curve())).collect();
+        chart
+    });
+    let charts: Vec<Chart> = charts.collect();
+    match &charts[..] {
+        [one] => picture.push_str(&one.both()),
+        several => {
+            let halves: String = several.iter().map(|chart| chart.draw(Size::Half)).collect();
+            picture.push_str(&format!("<div class=\"pair\">{halves}</div>"));
+        }
+    }
+    let mut caption = "Each step up the axis leaves a tenth of the requests: the higher, the rarer.".to_owned();
+    if groups.len() > 1 {
+        caption.push_str(" Of the last full window of each run.");
+    }
+    let table = distribution_table(&drawn);
+    Some(Figure { heading: "Distribution of latencies", caption, picture, table })
+}
+
+fn distribution_table(drawn: &[(Kind, Vec<Distribution>)]) -> Table {
+    const SHARES: [f64; 7] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 1.0];
+    let named = |kind: Kind, label: &str| {
+        if label == "all" { kind.plural().to_owned() } else { format!("{}, {label}", kind.plural()) }
+    };
+    let all = || drawn.iter().flat_map(|(kind, all)| all.iter().map(move |one| (*kind, one)));
+    let mut headers = vec!["share".to_owned()];
+    headers.extend(all().map(|(kind, one)| named(kind, &one.label)));
+    let row = |share: f64| {
+        let cells = all().map(|(_, one)| {
+            // A tail that no request reaches is not told.
+            let seen = (1.0 - share) * one.count as f64 >= 1.0 - 1e-9 || share == 1.0;
+            let found = one.points.iter().find(|point| point.1 >= share - 1e-12).or(one.points.last());
+            told(found.filter(|_| seen).map(|point| point.0 as f64))
+        });
+        std::iter::once(share_in_words(share)).chain(cells).collect()
+    };
+    Table { headers, rows: SHARES.map(row).into() }
+}
+
+/// A share in percent, with as many decimals as keep its nines.
+pub(super) fn share_in_words(share: f64) -> String {
+    let decimals = if share >= 1.0 { 0 } else { (nines(share).round() as usize).saturating_sub(2) };
+    format!("{}\u{a0}%", super::numbers::grouped(100.0 * share, decimals))
+}

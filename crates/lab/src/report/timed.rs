@@ -1,0 +1,288 @@
+//! The answer of a timed run: its figures, large, in a table and in words.
+
+use super::errors::rereads;
+use super::groups::Group;
+use super::latency::{Kind, told};
+use super::numbers::{count, counted, duration, percent, short, short_or_dash, traffic};
+use super::page::{escape, swatch};
+use crate::results::{Errors, LatencyFigures, Summary, WindowKind};
+
+/// Whether a group's runs were timed, or looked at closely.
+pub(super) fn is_timed(group: &Group<'_>) -> bool {
+    group.runs.iter().any(|run| run.summary.latency.is_some())
+}
+
+const fn figures(summary: &Summary, kind: Kind) -> Option<&LatencyFigures> {
+    match (&summary.latency, kind) {
+        (None, _) => None,
+        (Some(latency), Kind::Read) => latency.read.as_ref(),
+        (Some(latency), Kind::Write) => latency.write.as_ref(),
+    }
+}
+
+/// The mean over the seeds of a figure of latencies.
+fn mean(group: &Group<'_>, kind: Kind, figure: impl Fn(&LatencyFigures) -> f64) -> Option<f64> {
+    group.mean(|summary| figures(summary, kind).map(&figure))
+}
+
+fn iops(group: &Group<'_>, kind: Kind) -> Option<f64> {
+    let of = |summary: &Summary| {
+        let throughput = summary.throughput?;
+        Some(if kind == Kind::Read { throughput.read.iops } else { throughput.write.iops })
+    };
+    group.mean(of)
+}
+
+/// The errors behind the latencies: those of the last probe, where only probes are timed.
+fn errors(group: &Group<'_>) -> Option<Errors> {
+    let run = group.first();
+    match run.windows.last() {
+        Some(window) if window.kind == WindowKind::Probe => window.errors,
+        _ => run.summary.errors,
+    }
+}
+
+/// Re-reads for each read of the host, over what the latencies are of.
+fn rereads_per_read(group: &Group<'_>) -> Option<f64> {
+    let run = group.first();
+    match run.windows.last() {
+        Some(window) if window.kind == WindowKind::Probe => rereads(window),
+        _ => {
+            let reads = figures(&run.summary, Kind::Read)?.count;
+            run.summary.errors.map(|errors| errors.retries as f64 / reads as f64)
+        }
+    }
+}
+
+/// Name, value and note of each figure that is told large: four, or none of an untimed run.
+pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
+    if !is_timed(group) {
+        return Vec::new();
+    }
+    let bytes = |kind: Kind| {
+        let of = |summary: &Summary| {
+            let throughput = summary.throughput?;
+            Some(if kind == Kind::Read { throughput.read } else { throughput.write }.bytes_per_second)
+        };
+        traffic(group.mean(of).unwrap_or(0.0))
+    };
+    let mut tiles = Vec::new();
+    for (kind, names) in [
+        (Kind::Read, ["mean read", "p99.9 of reads", "reads a second"]),
+        (Kind::Write, ["mean write", "p99.9 of writes", "writes a second"]),
+    ] {
+        let of = |figure: fn(&LatencyFigures) -> f64| mean(group, kind, figure);
+        let Some(latency) = of(|figures| figures.mean_ns) else { continue };
+        tiles.push((
+            names[0],
+            duration(latency),
+            format!("p50 {}, p99 {}", told(of(|of| of.p50_ns as f64)), told(of(|of| of.p99_ns as f64))),
+        ));
+        tiles.push((
+            names[1],
+            told(of(|of| of.p999_ns as f64)),
+            format!("longest {}", told(of(|of| of.max_ns as f64))),
+        ));
+        tiles.push((names[2], short_or_dash(iops(group, kind)), format!("{} a second", bytes(kind))));
+        match (kind, errors(group)) {
+            (Kind::Read, Some(errors)) => tiles.push((
+                "lost pages",
+                count(errors.uncorrectable),
+                format!("{} re-reads for each read", short_or_dash(rereads_per_read(group))),
+            )),
+            (Kind::Read, None) => tiles.push((
+                "p99.99 of reads",
+                told(of(|of| of.p9999_ns as f64)),
+                format!("of {}", counted(of(|of| of.count as f64).unwrap_or(0.0))),
+            )),
+            (Kind::Write, _) => tiles.push((
+                "p99.99 of writes",
+                told(of(|of| of.p9999_ns as f64)),
+                format!("of {}", counted(of(|of| of.count as f64).unwrap_or(0.0))),
+            )),
+        }
+    }
+    tiles
+}
+
+/// Latencies, throughput and errors of several groups; a card each on a narrow screen. Nothing of untimed runs.
+pub(super) fn table(groups: &[Group<'_>], groups_max: usize) -> String {
+    const NAMES: [&str; 9] =
+        ["latency", "mean", "p50", "p99", "p99.9", "longest", "IOPS", "re-reads for each", "lost pages"];
+    let erring = groups.iter().any(|group| errors(group).is_some());
+    let names = &NAMES[..if erring { NAMES.len() } else { NAMES.len() - 2 }];
+    let mut rows = String::new();
+    for group in groups.iter().take(groups_max) {
+        for kind in Kind::BOTH {
+            let of = |figure: fn(&LatencyFigures) -> f64| told(mean(group, kind, figure));
+            if mean(group, kind, |figures| figures.mean_ns).is_none() {
+                continue;
+            }
+            let errors = errors(group).filter(|_| kind == Kind::Read);
+            let cells = [
+                of(|figures| figures.mean_ns),
+                of(|figures| figures.p50_ns as f64),
+                of(|figures| figures.p99_ns as f64),
+                of(|figures| figures.p999_ns as f64),
+                of(|figures| figures.max_ns as f64),
+                short_or_dash(iops(group, kind)),
+                short_or_dash(rereads_per_read(group).filter(|_| kind == Kind::Read)),
+                errors.map_or_else(|| "\u{2013}".to_owned(), |errors| count(errors.uncorrectable)),
+            ];
+            rows.push_str(&format!(
+                "<tr><th scope=\"row\">{}{}, {}</th>",
+                swatch(group),
+                escape(&group.label),
+                kind.plural()
+            ));
+            for (name, cell) in names[1..].iter().zip(&cells) {
+                rows.push_str(&format!("<td data-name=\"{name}\">{}</td>", escape(cell)));
+            }
+            rows.push_str("</tr>\n");
+        }
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let head: String = names.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
+    format!("<table class=\"cards\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n")
+}
+
+/// The answer of timed runs in one line; `None` where it is another.
+pub(super) fn headline(groups: &[Group<'_>]) -> Option<String> {
+    if let [group] = groups {
+        return answer(group, first_kind(group)?);
+    }
+    let first = first_kind(groups.first()?)?;
+    let of = |group: &Group<'_>| mean(group, first, |figures| figures.mean_ns);
+    let means: Vec<f64> = groups.iter().map(of).collect::<Option<_>>()?;
+    let by = |left: &usize, right: &usize| means[*left].total_cmp(&means[*right]);
+    let (best, worst) = ((0..means.len()).min_by(by)?, (0..means.len()).max_by(by)?);
+    let ratio = means[worst] / means[best];
+    if ratio < 1.01 {
+        let (runs, what) = (groups.len(), first.plural());
+        return Some(format!("In {runs} runs {what} took equally long: {} on average", duration(means[best])));
+    }
+    Some(format!(
+        "{} of \u{201c}{}\u{201d} took {} times as long as those of \u{201c}{}\u{201d}",
+        if first == Kind::Read { "Reads" } else { "Writes" },
+        groups[worst].label,
+        short(ratio),
+        groups[best].label
+    ))
+}
+
+/// Reads, or writes where nothing was read.
+fn first_kind(group: &Group<'_>) -> Option<Kind> {
+    Kind::BOTH.into_iter().find(|kind| mean(group, *kind, |figures| figures.mean_ns).is_some())
+}
+
+/// "A read took 146 us on average; 1 in 1,000 took longer than 587 us".
+fn answer(group: &Group<'_>, kind: Kind) -> Option<String> {
+    let latency = mean(group, kind, |figures| figures.mean_ns)?;
+    let what = if kind == Kind::Read { "A read" } else { "A write" };
+    let rare = match mean(group, kind, |figures| figures.count as f64) {
+        Some(requests) if requests >= 1000.0 => {
+            let slow = told(mean(group, kind, |figures| figures.p999_ns as f64));
+            format!("; 1 in 1,000 took longer than {slow}")
+        }
+        _ => String::new(),
+    };
+    Some(format!("{what} took {} on average{rare}", duration(latency)))
+}
+
+/// What else is worth a sentence, beside the answer of the first kind; `None` for an untimed run.
+fn details(group: &Group<'_>) -> Option<String> {
+    let first = first_kind(group)?;
+    let mut sentences = Vec::new();
+    for kind in Kind::BOTH {
+        let of = |figure: fn(&LatencyFigures) -> f64| mean(group, kind, figure);
+        let Some(latency) = of(|figures| figures.mean_ns) else { continue };
+        if kind != first {
+            sentences.extend(answer(group, kind).map(|answer| answer + "."));
+        }
+        if let Some(rate) = iops(group, kind) {
+            let (what, median) = (kind.plural(), told(of(|figures| figures.p50_ns as f64)));
+            sentences
+                .push(format!("Half of the {what} took at most {median}; the drive served {} a second.", short(rate)));
+        }
+        if kind == Kind::Read {
+            sentences.push(beyond_sensing(group, latency));
+            sentences.extend(rereads_in_words(group));
+        }
+    }
+    Some(sentences.join(" "))
+}
+
+/// What requests took, in a sentence or two beside those of other runs; `None` for an untimed run.
+pub(super) fn in_short(group: &Group<'_>) -> Option<String> {
+    let read = answer(group, Kind::Read).zip(mean(group, Kind::Read, |figures| figures.mean_ns));
+    let read = read.map(|(answer, latency)| format!("{answer}. {}", beyond_sensing(group, latency)));
+    let sentences: Vec<String> =
+        read.into_iter().chain(answer(group, Kind::Write).map(|answer| answer + ".")).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// What requests took and why, in words; `None` for an untimed run. What the headline says is not said again.
+pub(super) fn in_words(group: &Group<'_>, headline: &str) -> Option<String> {
+    let answer = answer(group, first_kind(group)?)?;
+    let last = group.first().windows.last();
+    let probe = last.filter(|window| window.kind == WindowKind::Probe);
+    let opening = probe.map(|window| {
+        format!("These are figures of the last probe, after {} drive writes.", counted(window.at_drive_writes))
+    });
+    let answer = (answer != headline).then(|| answer + ".");
+    let sentences: Vec<String> = opening.into_iter().chain(answer).chain(details(group)).collect();
+    Some(sentences.join(" "))
+}
+
+/// What the mean read waited for.
+fn beyond_sensing(group: &Group<'_>, latency: f64) -> String {
+    let means: Vec<_> = group
+        .runs
+        .iter()
+        .filter_map(|run| figures(&run.summary, Kind::Read))
+        .map(|read| read.breakdown_ns.named())
+        .collect();
+    let part = |index: usize| means.iter().map(|parts| parts[index].1).sum::<f64>() / means.len() as f64;
+    let sensing = part(0);
+    let beyond = latency - sensing;
+    let largest = (1..means[0].len()).max_by(|left, right| part(*left).total_cmp(&part(*right)));
+    match largest {
+        Some(largest) if beyond > 0.02 * latency => {
+            let name = means[0][largest].0;
+            let went = match name {
+                waiting if waiting.starts_with("behind ") => format!("waiting {waiting}"),
+                "transfer" => "the transfer".to_owned(),
+                "processors" => "the firmware\u{2019}s processors".to_owned(),
+                "cache" | "write cache" => "the write cache".to_owned(),
+                "dependencies" => "waiting for operations that must come before".to_owned(),
+                "recovery" => "recovering lost pages".to_owned(),
+                other => other.to_owned(),
+            };
+            let share = part(largest) / beyond;
+            let how = match share {
+                all if all > 0.95 => "nearly all".to_owned(),
+                most if most > 0.5 => "most".to_owned(),
+                some => format!("the largest share, {},", percent(some)),
+            };
+            format!("Sensing took {}; {how} of the time beyond it went to {went}.", duration(sensing))
+        }
+        _ => "Nearly all of that was sensing.".to_owned(),
+    }
+}
+
+fn rereads_in_words(group: &Group<'_>) -> Option<String> {
+    let errors = errors(group)?;
+    let rereads = rereads_per_read(group)?;
+    let lost = match errors.uncorrectable {
+        0 => "no page was lost".to_owned(),
+        1 => "one page was lost".to_owned(),
+        lost => format!("{} pages were lost", count(lost)),
+    };
+    Some(if rereads > 0.0 {
+        format!("There were {} re-reads for each read, and {lost}.", short(rereads))
+    } else {
+        format!("No page was read again, and {lost}.")
+    })
+}
