@@ -60,7 +60,9 @@ fn page(policy: &PolicyInfo) -> String {
     let _ = writeln!(text, "## `{}`: {}\n", policy.name, policy.summary);
     let _ = writeln!(text, "{}", policy.page.trim_end());
     let key = policy.family.key();
-    let _ = writeln!(text, "\n```toml\n[ftl]\n{key} = {}\n\n[until]\ndrive-writes = 10\n```", policy.example);
+    let (before, within) = context(policy.name, key);
+    let chosen = format!("{within}{key} = {}", policy.example);
+    let _ = writeln!(text, "\n```toml\n{before}[ftl]\n{chosen}\n\n[until]\ndrive-writes = 10\n```");
     text
 }
 
@@ -81,4 +83,16 @@ pub(crate) fn man() -> Result<i32, Failure> {
     clap_mangen::Man::new(crate::command()).render(&mut text).map_err(Failure::wrong)?;
     print(&String::from_utf8_lossy(&text))?;
     Ok(DONE)
+}
+
+/// What a policy's scenario needs before `[ftl]` and in it, so that the policy has something to do: errors, time, dies.
+fn context(name: &str, key: &str) -> (&'static str, &'static str) {
+    match (key, name) {
+        ("scrub", "oracle" | "cost-benefit") | ("retire", "rber") => ("[drive]\nchip = \"tlc-72l-cvss\"\n\n", ""),
+        ("scrub", "age" | "patrol") => ("[time]\ndrive-writes-per-day = 1\n\n", ""),
+        ("redundancy", "stripes" | "selective") => {
+            ("[drive]\nchannels = 8\ndies-per-channel = 2\nspare-factor = \"20 %\"\n\n", "domain = \"die\"\n")
+        }
+        _ => ("", ""),
+    }
 }
