@@ -1,7 +1,7 @@
 //! What a run does beside aging: errors, time, scrubbing and probes. A plain run does none of it and pays for none.
 
 use wane_ftl::{Ftl, Outcome};
-use wane_nand::{Array, Cells, ErrorConfig, Flash, Media};
+use wane_nand::{Array, Cells, ErrorConfig, Flash, Media, Relocations};
 use wane_sim::{Stream, Streams};
 use wane_units::BlockId;
 use wane_workload::{Batch, Op, Progress, Source, SourceError};
@@ -129,6 +129,8 @@ pub struct DetailSpec {
     pub arrivals: Vec<Arrival>,
     /// Windows of an untimed life.
     pub probe: Option<ProbeSpec>,
+    /// Whether pages protect each other.
+    pub stripes: bool,
     /// Bytes of a mapping unit.
     pub unit_bytes: u64,
     /// Random streams.
@@ -239,6 +241,9 @@ impl Detail<Flash> for Detailed {
                 media.set_past(block, erases, days, reads);
             }
         }
+        // What is lost in a relocation matters where stripes give it back, and takes time where time is kept.
+        let trusted = !self.times_the_run() && !self.spec.stripes;
+        media.set_relocations(if trusted { Relocations::Trusted } else { Relocations::Checked });
         self.errors_at_start = errors(ftl);
         self.units_at_start = ftl.counters().host_units_written;
         if self.times_the_run()
@@ -350,6 +355,7 @@ impl Look<'_> {
         let start_days = copy.media().now_days() + self.retention_days;
         copy.media_mut().set_now_days(start_days);
         copy.media_mut().record(true);
+        copy.media_mut().set_relocations(Relocations::Checked);
         let scheduler =
             self.clock.scheduler(copy.media().geometry()).expect("the clock was checked when the run was planned");
         let before = standing(&copy, self.units_at_start);

@@ -4,8 +4,19 @@ use wane_units::{BlockId, Geometry, PeCycles};
 
 use crate::cells::Cells;
 use crate::faults::Faults;
-use crate::op::{FlashOp, Health, OpKind, PageRead, ReadOutcome, Task};
+use crate::op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
 use crate::{Array, Media};
+
+/// Whether the errors of relocation reads are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Relocations {
+    /// As those of any read.
+    #[default]
+    Checked,
+    /// They are not, and count as corrected: aging is several times faster. The block is erased next, so that what a
+    /// relocation read disturbs is gone with it.
+    Trusted,
+}
 
 /// The detailed medium. Without cells it never errs; while it does not record it lists nothing.
 #[derive(Clone, Debug)]
@@ -20,6 +31,7 @@ pub struct Flash {
     bad: Vec<BlockId>,
     /// Blocks whose program failed, until the firmware hears of it.
     failed: Vec<BlockId>,
+    relocations: Relocations,
     recording: bool,
     ops: Vec<FlashOp>,
 }
@@ -36,6 +48,7 @@ impl Flash {
             faults: None,
             bad: Vec::new(),
             failed: Vec::new(),
+            relocations: Relocations::Checked,
             recording: false,
             ops: Vec::new(),
         }
@@ -91,6 +104,11 @@ impl Flash {
     pub fn set_now_days(&mut self, now_days: f64) {
         debug_assert!(now_days >= self.now_days, "time does not go back");
         self.now_days = now_days;
+    }
+
+    /// Says whether the errors of relocation reads are drawn.
+    pub fn set_relocations(&mut self, relocations: Relocations) {
+        self.relocations = relocations;
     }
 
     /// Starts or stops the list of operations.
@@ -157,8 +175,9 @@ impl Media for Flash {
             self.note(OpKind::Read(purpose), task, block, within, bytes, 0);
             return ReadOutcome::Uncorrectable;
         }
+        let trusted = self.relocations == Relocations::Trusted && matches!(purpose, Purpose::Relocate(_));
         let outcome = match &mut self.cells {
-            Some(cells) => {
+            Some(cells) if !trusted => {
                 let read = cells.read_within(block, within, bytes, self.now_days, rereads_max);
                 self.note(OpKind::Read(purpose), task, block, within, bytes, read.rereads);
                 if !read.correctable {
@@ -166,7 +185,7 @@ impl Media for Flash {
                 }
                 read.rereads
             }
-            None => {
+            _ => {
                 self.note(OpKind::Read(purpose), task, block, within, bytes, 0);
                 0
             }
@@ -226,7 +245,7 @@ impl Media for Flash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Ecc, ErrorConfig, Purpose, rber};
+    use crate::{Ecc, ErrorConfig, rber};
     use wane_sim::Streams;
     use wane_units::{Bytes, Ppn};
 
@@ -281,6 +300,23 @@ mod tests {
         let outcome = flash.read(PageRead { rereads_max: Some(0), ..read(4) });
         assert_eq!((outcome, flash.ops()[1].rereads), (ReadOutcome::Uncorrectable, 0));
         assert_eq!(flash.read(read(0)), ReadOutcome::Corrected { rereads: 0 });
+    }
+
+    #[test]
+    fn trusted_relocations_are_not_checked() {
+        let mut flash = flash();
+        flash.set_cells(cells(25));
+        flash.set_past(BlockId(1), 5_000, 0.0, 0);
+        let relocate = PageRead { purpose: Purpose::Relocate(BlockId(0)), ..read(4) };
+        for (relocations, checked) in [(Relocations::Trusted, false), (Relocations::Checked, true)] {
+            flash.set_relocations(relocations);
+            let before = flash.cells().unwrap().counters().codewords_checked;
+            flash.read(relocate);
+            let between = flash.cells().unwrap().counters().codewords_checked;
+            assert_eq!(between > before, checked, "{relocations:?}");
+            flash.read(read(5));
+            assert!(flash.cells().unwrap().counters().codewords_checked > between);
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub use cells::{Cells, Detail, ErrorConfig, ErrorCounters, ErrorHistogram, PageO
 pub use config::NandConfigError;
 pub use ecc::{Draws, Ecc, REREADS_BOUND, SOFT_STEPS, Sensing, SoftStep};
 pub use faults::{FailureRate, Fault, FaultConfig, Faults, Loss, When};
-pub use flash::Flash;
+pub use flash::{Flash, Relocations};
 pub use op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
 
 /// What flash does. Every call changes state at once and takes no time.

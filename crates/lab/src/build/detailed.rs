@@ -19,14 +19,16 @@ const TABLE_RETIRE: u32 = 290;
 
 /// Whether a scenario needs more than counting.
 pub(super) fn is_needed(scenario: &Scenario) -> bool {
-    let names =
-        |table: &toml::Table| table.get("policy").and_then(toml::Value::as_str).is_some_and(|name| name != "none");
     scenario.time.is_timed()
         || scenario.probe.is_some()
         || scenario.medium.chip.is_some()
         || scenario.medium.faults != scenario::FaultSpec::default()
-        || names(&scenario.ftl.scrub)
-        || names(&scenario.ftl.redundancy)
+        || is_on(&scenario.ftl.scrub)
+        || is_on(&scenario.ftl.redundancy)
+}
+
+fn is_on(policy: &toml::Table) -> bool {
+    policy.get("policy").and_then(toml::Value::as_str).is_some_and(|name| name != "none")
 }
 
 /// New flash with the erases that a scenario starts from.
@@ -93,6 +95,7 @@ pub(super) fn spec(scenario: &Scenario, streams: Streams) -> Result<DetailSpec, 
         clock,
         arrivals: scenario.phases.iter().map(|phase| phase.arrival).collect(),
         probe: probe(scenario, streams)?,
+        stripes: is_on(&scenario.ftl.redundancy),
         unit_bytes: device.unit.0,
         streams,
     })
@@ -115,7 +118,7 @@ fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
         draws,
         sensing: ecc.sensing,
     };
-    let scrubs = scenario.ftl.scrub.get("policy").and_then(toml::Value::as_str).is_some_and(|name| name != "none");
+    let scrubs = is_on(&scenario.ftl.scrub);
     Some(ErrorConfig {
         block_sigma: variation.blocks,
         layer_sigma: variation.layers,
