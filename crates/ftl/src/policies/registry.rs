@@ -16,6 +16,13 @@ pub struct Entry<T> {
     pub parse: fn(toml::Table) -> Result<T, ParameterError>,
 }
 
+impl<T> Entry<T> {
+    /// The entry of a policy that declares itself.
+    pub const fn of<P: Builtin>(parse: fn(toml::Table) -> Result<T, ParameterError>) -> Self {
+        Self { name: P::NAME, summary: P::SUMMARY, page: P::PAGE, example: P::EXAMPLE, parse }
+    }
+}
+
 /// Parameters that a policy does not take.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]

@@ -56,14 +56,8 @@ const fn entry<P: BuiltinRedundancy>() -> Entry<RedundancyMaker>
 where
     P::Params: Send + Sync + 'static,
 {
-    Entry {
-        name: P::NAME,
-        summary: P::SUMMARY,
-        page: P::PAGE,
-        example: P::EXAMPLE,
-        parse: |table| {
-            let params = P::params(table)?;
-            Ok(Box::new(move || Some(Box::new(P::new(&params)))))
-        },
-    }
+    Entry::of::<P>(|table| {
+        let params = P::params(table)?;
+        Ok(Box::new(move || Some(Box::new(P::new(&params)))))
+    })
 }

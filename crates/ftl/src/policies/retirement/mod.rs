@@ -83,16 +83,10 @@ const fn entry<P: BuiltinRetire>() -> Entry<RetireMaker>
 where
     P::Params: Send + Sync + 'static,
 {
-    Entry {
-        name: P::NAME,
-        summary: P::SUMMARY,
-        page: P::PAGE,
-        example: P::EXAMPLE,
-        parse: |table| {
-            let params = P::params(table)?;
-            Ok(Box::new(move || Box::new(P::new(&params))))
-        },
-    }
+    Entry::of::<P>(|table| {
+        let params = P::params(table)?;
+        Ok(Box::new(move || Box::new(P::new(&params))))
+    })
 }
 
 #[cfg(test)]

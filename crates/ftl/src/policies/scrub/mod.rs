@@ -119,16 +119,10 @@ const fn entry<P: BuiltinScrub>() -> Entry<ScrubMaker>
 where
     P::Params: Send + Sync + 'static,
 {
-    Entry {
-        name: P::NAME,
-        summary: P::SUMMARY,
-        page: P::PAGE,
-        example: P::EXAMPLE,
-        parse: |table| {
-            let params = P::params(table)?;
-            Ok(Box::new(move |setting| Some(Box::new(P::new(&params, setting)))))
-        },
-    }
+    Entry::of::<P>(|table| {
+        let params = P::params(table)?;
+        Ok(Box::new(move |setting| Some(Box::new(P::new(&params, setting)))))
+    })
 }
 
 #[cfg(test)]

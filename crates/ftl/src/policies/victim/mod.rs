@@ -139,14 +139,8 @@ const fn entry<P: BuiltinVictim>() -> Entry<VictimMaker>
 where
     P::Params: Send + Sync + 'static,
 {
-    Entry {
-        name: P::NAME,
-        summary: P::SUMMARY,
-        page: P::PAGE,
-        example: P::EXAMPLE,
-        parse: |table| {
-            let params = P::params(table)?;
-            Ok(Box::new(move |setting| Box::new(P::new(&params, setting))))
-        },
-    }
+    Entry::of::<P>(|table| {
+        let params = P::params(table)?;
+        Ok(Box::new(move |setting| Box::new(P::new(&params, setting))))
+    })
 }
