@@ -244,6 +244,8 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
                 PhaseEnd::Run(ended) => end = Some(ended),
             }
         }
+        // One may be due at the very end.
+        self.detail.probe(&self.ftl, self.written())?;
         Ok(self.finish(end))
     }
 
@@ -521,8 +523,6 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         let logical = u64::from(self.ftl.logical_initial());
         let from = counters.host_units_written.saturating_sub(logical);
         let before = self.window.iter().rev().find(|earlier| earlier.host_units_written <= from);
-        // Probes that are due at the very end; what their traces lack has shown before.
-        let _ = self.detail.probe(&self.ftl, counters.host_units_written);
         let (reason, cause) = match end {
             Some(Ended::Died(cause)) => (EndReason::EndOfLife, Some(cause)),
             Some(Ended::Interrupted) => (EndReason::Interrupted, None),
