@@ -67,6 +67,8 @@ impl<M: Media> Ftl<M> {
                 return stop;
             }
         }
+        // Once after all victims: a page filled up for each could take what a nearly full one gained.
+        self.fill_page(domain, Mover::GarbageCollection);
         Outcome::Done
     }
 

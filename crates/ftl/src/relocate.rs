@@ -43,6 +43,21 @@ impl<M: Media> Ftl<M> {
         Ok(())
     }
 
+    /// Fills up the page in which relocations ended: parity needs whole pages, and finds none where streams stop within.
+    pub(crate) fn fill_page(&mut self, domain: usize, mover: Mover) {
+        // Where there is one frontier, the host goes on in it.
+        if self.stripes.is_none() || self.frontiers == Frontiers::One {
+            return;
+        }
+        let Some(frontier) = self.domains[domain].relocation[mover as usize] else { return };
+        let padding = frontier.next.next_multiple_of(self.layout.units_per_page()) - frontier.next;
+        if padding > 0 {
+            self.program(frontier.block, frontier.next, padding, mover.task());
+            self.counters.programmed_padding += u64::from(padding);
+            self.advance_relocation(domain, mover, frontier, padding);
+        }
+    }
+
     /// The valid units' logical addresses, in order, into the scratch table; returns how many.
     pub(crate) fn gather(&mut self, block: u32) -> u32 {
         if M::DETAILED {

@@ -94,6 +94,7 @@ impl<M: Media> Ftl<M> {
         if self.relocate(domain, block, Mover::Scrub).is_err() {
             return None;
         }
+        self.fill_page(domain, Mover::Scrub);
         self.erase(domain, block, EraseCause::Scrub);
         let stop = if self.worn_out(block, EraseCause::Scrub) {
             self.retire(domain, block)

@@ -14,8 +14,9 @@ use crate::table::Table;
 /// No page, no stripe.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Stripes that fill at the same time, for each task. Beyond, the fullest goes without its last pages.
-const FILLING_MAX: usize = 1024;
+/// Stripes that fill at the same time, for each task. Beyond, the fullest goes without its last pages. A die that collects
+/// many nearly full blocks in a row fills as many stripes as these have pages.
+const FILLING_MAX: usize = 16_384;
 
 #[derive(Clone)]
 pub(crate) struct Stripes {
