@@ -137,16 +137,8 @@ impl<M: Media> Ftl<M> {
         set_range(&mut self.validity, base, run as u32);
         index.add_valid(BlockId(frontier.block), run as u32);
         self.reverse[base as usize..][..run].copy_from_slice(&pages[done..done + run]);
-        if let Some(stripes) = &mut self.stripes {
-            let (domains, block_of, per_page) = (&mut self.domains, self.block_of, self.layout.units_per_page());
-            let per_domain = self.layout.blocks_per_domain();
-            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, |unit, step| {
-                if step == Step::Now {
-                    let block = block_of.divide(unit);
-                    domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
-                    stripes.unit_gone(unit / per_page);
-                }
-            });
+        if self.stripes.is_some() {
+            self.overwrite_striped(pages, done, run, base);
         } else if self.domains.len() == 1 {
             let index = &mut self.domains[0].index;
             let block_of = self.block_of;
@@ -169,6 +161,21 @@ impl<M: Media> Ftl<M> {
         if cause == Cause::Host {
             self.counters.host_units_written += run as u64;
         }
+    }
+
+    /// As [`overwrite`], where what is replaced may leave a stripe. Out of line, so that drives without stripes do not carry it.
+    #[inline(never)]
+    fn overwrite_striped(&mut self, pages: &[u32], done: usize, run: usize, base: u32) {
+        let Some(stripes) = &mut self.stripes else { return };
+        let (domains, block_of, per_page) = (&mut self.domains, self.block_of, self.layout.units_per_page());
+        let per_domain = self.layout.blocks_per_domain();
+        overwrite(&mut self.map, &mut self.validity, pages, done, run, base, |unit, step| {
+            if step == Step::Now {
+                let block = block_of.divide(unit);
+                domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
+                stripes.unit_gone(unit / per_page);
+            }
+        });
     }
 
     /// The host frontier is full: close it, open the next and reclaim.
