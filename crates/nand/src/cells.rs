@@ -35,15 +35,18 @@ pub struct ErrorConfig {
     pub detail: Detail,
 }
 
-/// How closely errors are drawn. The distribution of re-reads and of uncorrectable pages is the same.
+/// How closely errors are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// The errors of each codeword: the reference, and what the histogram needs.
+    /// The errors of each codeword: the reference.
     Codewords,
-    /// How many codewords fail, and apart from that the wrong bits of the page: each is right by itself, but a page with many
-    /// wrong bits does not fail more often for it, and the histogram stays empty. About two and a half times as fast. Only
+    /// How many codewords fail, and apart from that the wrong bits of the page. Each is right by itself, and re-reads and
+    /// uncorrectable pages are distributed as with [`Detail::Codewords`], but a page with many wrong bits does not fail more often for it, and the histogram stays empty. About two and a half times as fast. Only
     /// [`Draws::Independent`] knows the difference.
     Pages,
+    /// One codeword stands for all that a read needs, as in simulators that draw once a read: pages fail less often than their
+    /// codewords together would. Re-reads and uncorrectable pages are *not* distributed as with the other two.
+    OneCodeword,
 }
 
 /// What the age of data is kept for.
@@ -340,7 +343,10 @@ impl Cells {
     /// Reads `bytes` of a page at `now_days`: every codeword is checked, and the page is sensed again until each was corrected
     /// once or the limit is reached. A sense finds the disturb of those before it.
     pub fn read(&mut self, block: BlockId, page: u32, bytes: u32, now_days: f64) -> PageOutcome {
-        let codewords = self.config.ecc.codewords(bytes);
+        let codewords = match self.config.detail {
+            Detail::OneCodeword => 1,
+            Detail::Codewords | Detail::Pages => self.config.ecc.codewords(bytes),
+        };
         let outcome = match self.config.ecc.draws {
             Draws::Expected => self.read_expected(block, page, codewords, now_days, None),
             Draws::Table { retire } => self.read_expected(block, page, codewords, now_days, Some(retire)),

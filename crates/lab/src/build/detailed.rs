@@ -1,7 +1,7 @@
 //! What a scenario asks for beside aging: errors, a clock, a past, probes.
 
 use wane_nand::{
-    Array, CellKind, Detail, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Faults, Flash, Loss, PageTime,
+    Array, CellKind, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Faults, Flash, Loss, PageTime,
     ReadCounts, When,
 };
 use wane_sim::Streams;
@@ -103,6 +103,7 @@ pub(super) fn spec(scenario: &Scenario, streams: Streams) -> Result<DetailSpec, 
 
 fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
     let chip = scenario.medium.chip.as_ref()?;
+    let detail = scenario.medium.ecc.detail;
     let (ecc, variation) = (&scenario.medium.ecc, &scenario.medium.variation);
     let draws = match ecc.draws {
         scenario::Draws::Independent => Draws::Independent,
@@ -126,7 +127,7 @@ fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
         page_time: PageTime::PerPage,
         // Scrubbers count reads and re-reads even where these do not disturb.
         read_counts: if scrubs { ReadCounts::Always } else { ReadCounts::AsNeeded },
-        detail: Detail::Codewords,
+        detail,
         ..ErrorConfig::new(chip.model, ecc)
     })
 }

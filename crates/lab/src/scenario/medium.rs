@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 use wane_nand::rber::{self, CHIPS, Ranges, RberModel};
-use wane_nand::{CellKind, Sensing};
+use wane_nand::{CellKind, Detail, Sensing};
 use wane_units::{Bytes, Rate, Ratio};
 
 use super::layer::{Refusal, number, ratio};
@@ -70,6 +70,8 @@ pub struct EccSpec {
     pub sensing: Sensing,
     /// How the errors of re-reads come about.
     pub draws: Draws,
+    /// How closely errors are drawn.
+    pub detail: Detail,
 }
 
 /// How the errors of re-reads come about.
@@ -130,6 +132,7 @@ pub struct FaultSpec {
 
 const CELLS: [&str; 5] = ["none", "slc", "mlc", "tlc", "qlc"];
 const SENSINGS: [&str; 2] = ["hard", "soft"];
+const DETAILS: [&str; 3] = ["codewords", "pages", "one-codeword"];
 const DRAWS: [&str; 4] = ["independent", "sticky", "expected", "table"];
 
 /// Keys of the timing that a cell brings.
@@ -262,6 +265,7 @@ impl Default for EccSpec {
             scale: 2.0,
             sensing: Sensing::Hard,
             draws: Draws::Independent,
+            detail: Detail::Codewords,
         }
     }
 }
@@ -281,6 +285,7 @@ impl EccSpec {
             scale: table.get("scale").and_then(number).unwrap_or(default.scale),
             sensing: [Sensing::Hard, Sensing::Soft][choice(table, "sensing", &SENSINGS)],
             draws: [Independent, Sticky, Expected, Table][choice(table, "draws", &DRAWS)],
+            detail: [Detail::Codewords, Detail::Pages, Detail::OneCodeword][choice(table, "detail", &DETAILS)],
         }
     }
 
@@ -293,6 +298,7 @@ impl EccSpec {
             ("scale", Value::from(self.scale)),
             ("sensing", Value::from(SENSINGS[self.sensing as usize])),
             ("draws", Value::from(DRAWS[self.draws as usize])),
+            ("detail", Value::from(DETAILS[self.detail as usize])),
         ])
     }
 }
@@ -415,6 +421,11 @@ impl Medium {
         if self.chip.is_some() && !unit.0.is_multiple_of(self.ecc.codeword.0) {
             let message = format!("found {}, which does not divide the mapping unit, {unit}", self.ecc.codeword);
             return Err(("drive.ecc.codeword".to_owned(), message));
+        }
+        if self.ecc.detail == Detail::Pages && self.ecc.draws != Draws::Independent {
+            let message =
+                "found \"pages\", which draws re-reads independently; drive.ecc.draws must be \"independent\"";
+            return Err(("drive.ecc.detail".to_owned(), message.to_owned()));
         }
         if let Some(cell) = self.cell {
             for (key, times) in [("read", &self.timing.read), ("program", &self.timing.program)] {

@@ -1,6 +1,6 @@
 //! Scenarios with time and errors: what they resolve to and what they refuse.
 
-use wane_nand::CellKind;
+use wane_nand::{CellKind, Detail};
 
 use super::*;
 
@@ -46,6 +46,7 @@ strength = 75
 rereads-max = 3
 scale = 1.5
 draws = "sticky"
+detail = "one-codeword"
 [drive.variation]
 blocks = 0.1
 layers = 0.2
@@ -165,6 +166,7 @@ fn every_key_arrives_where_it_belongs() {
         rereads_max: Some(3),
         scale: 1.5,
         draws: Draws::Sticky,
+        detail: Detail::OneCodeword,
         ..EccSpec::default()
     };
     assert_eq!(medium.ecc, ecc);
@@ -385,6 +387,10 @@ fn flash_that_cannot_be_is_refused_in_one_sentence() {
         ),
         ("[drive]\nchip = 'tlc-72l-2018'\necc = { scale = 1 }", "found 1, expected a number above 1, up to 1000000"),
         ("[drive]\nchip = 'tlc-72l-2018'\necc = { draws = 'expect' }", "did you mean \"expected\"?"),
+        (
+            "[drive]\nchip = 'tlc-72l-2018'\necc = { detail = 'pages', draws = 'sticky' }",
+            "drive.ecc.detail: found \"pages\", which draws re-reads independently",
+        ),
         ("[drive.variation]\nblocks = -0.1", "expected a number from 0 to 3"),
         ("[drive.initial]\nretention = '90'", "'90' is not a duration"),
         ("[drive.initial]\nretention = '5 ms'", "expected a duration in whole seconds"),

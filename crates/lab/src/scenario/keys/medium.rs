@@ -77,6 +77,12 @@ pub(super) const ECC: Section = Section {
             "independent",
             "How a re-read's errors come about: drawn anew; thinned from those before; as many as expected; or re-reads by a table of P/E cycles, as the released code of 001 has it.",
         ),
+        key(
+            "detail",
+            Kind::Choice(&["codewords", "pages", "one-codeword"]),
+            "codewords",
+            "How closely errors are drawn: for every codeword of a read; for the page as a whole, which is two to three times as fast, gives the same re-reads and leaves the histogram of errors empty; or for one codeword that stands for all of its read, as simulators do that draw once a read.",
+        ),
     ],
 };
 
