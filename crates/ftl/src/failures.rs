@@ -40,7 +40,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Closes a block that is being written: its last page is padded, and its frontier moves on.
-    fn close_early(&mut self, domain: usize, block: u32) {
+    pub(crate) fn close_early(&mut self, domain: usize, block: u32) {
         let state = &self.domains[domain];
         let streams = [state.host, state.relocation[0], state.relocation[1]];
         let Some(stream) = streams.iter().position(|frontier| frontier.is_some_and(|open| open.block == block)) else {
@@ -50,7 +50,7 @@ impl<M: Media> Ftl<M> {
         let padding = frontier.next.next_multiple_of(self.layout.units_per_page()) - frontier.next;
         if padding > 0 {
             self.counters.programmed_padding += u64::from(padding);
-            let task = if stream == 0 { Task::Host } else { Task::GarbageCollection };
+            let task = [Task::Host, Task::GarbageCollection, Task::Scrub][stream];
             self.program(block, frontier.next, padding, task);
         }
         let now = self.counters.host_units_written;

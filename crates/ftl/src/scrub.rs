@@ -9,6 +9,9 @@ use crate::engine::{Ftl, Outcome};
 use crate::policies::EraseCause;
 use crate::policies::scrub::{Action, ScrubView};
 
+/// Days after which data in a block that is still being written counts as old.
+const OPEN_DAYS_MAX: f64 = 1.0;
+
 /// How many reads are remembered for the policy; beyond, the oldest are what it hears of.
 const TOUCHED_MAX: usize = 4096;
 
@@ -18,7 +21,7 @@ impl<M: Media> Ftl<M> {
         self.scrub.is_some()
     }
 
-    /// Notes that the host read a block.
+    /// Notes that a block was read for the host.
     pub(crate) fn touch(&mut self, block: u32) {
         if self.scrub.is_some() && self.touched.len() < TOUCHED_MAX && self.touched.last() != Some(&block) {
             self.touched.push(block);
@@ -55,11 +58,18 @@ impl<M: Media> Ftl<M> {
         outcome
     }
 
-    /// Valid units of a closed block that holds some.
+    /// Valid units of a block that holds some, unless it is being written and still fresh.
     fn relocatable(&self, block: u32) -> Option<u32> {
         let index = &self.domains.get((block / self.layout.blocks_per_domain()) as usize)?.index;
         let valid = index.valid(BlockId(block));
-        (valid > 0 && index.is_closed(BlockId(block))).then_some(valid)
+        (valid > 0 && (index.is_closed(BlockId(block)) || self.is_stale(block))).then_some(valid)
+    }
+
+    /// Whether the data in an open block is old, or was read as often as the block has pages. What is read much but written
+    /// little would otherwise stay in a block that never fills. Closing early wastes pages: that many reads pay for it.
+    fn is_stale(&self, block: u32) -> bool {
+        let health = self.health(block);
+        health.reads >= self.media.geometry().pages_per_block() || health.age_days >= OPEN_DAYS_MAX
     }
 
     /// The condition of a firmware block: that of its worst member.
@@ -86,10 +96,16 @@ impl<M: Media> Ftl<M> {
             Frontiers::Separate => state.relocation[Mover::Scrub as usize],
         };
         // What does not fit the open block needs a free one; the block that is emptied comes back for it.
-        let room = stream.map_or(0, |frontier| self.units_per_block - frontier.next);
-        if room < valid && state.free.is_empty() {
+        let room = match stream {
+            Some(frontier) if frontier.block != block => self.units_per_block - frontier.next,
+            _ => 0,
+        };
+        // The host goes on in a free block where it is its block that is closed.
+        let host = usize::from(state.host.is_some_and(|frontier| frontier.block == block));
+        if state.free.len() < usize::from(room < valid) + host {
             return None;
         }
+        self.close_early(domain, block);
         self.domains[domain].index.open(BlockId(block));
         if self.relocate(domain, block, Mover::Scrub).is_err() {
             return None;

@@ -7,7 +7,7 @@ use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
 use wane_ftl::{BlockState, DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Unit};
-use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
+use wane_nand::{Health, Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_testkit::StrictMedia;
 use wane_units::{BlockId, Bytes, Geometry, PeCycles, Ppn};
 
@@ -23,6 +23,8 @@ struct Failing {
     bad: BTreeSet<BlockId>,
     erase_fails: BTreeSet<BlockId>,
     recovery_reads: Vec<Ppn>,
+    /// That of every block.
+    health: Health,
 }
 
 impl Media for Failing {
@@ -55,6 +57,10 @@ impl Media for Failing {
             self.bad.insert(block);
         }
         self.media.erase(block, task)
+    }
+
+    fn health(&self, _block: BlockId) -> Health {
+        self.health
     }
 
     fn next_failed(&mut self) -> Option<BlockId> {
@@ -99,6 +105,7 @@ fn failing(geometry: Geometry) -> Failing {
         bad: BTreeSet::new(),
         erase_fails: BTreeSet::new(),
         recovery_reads: Vec::new(),
+        health: Health::default(),
     }
 }
 
@@ -285,6 +292,35 @@ fn scrubbing_moves_a_block_to_its_own_stream() {
     let counters = ftl.counters();
     assert_eq!((counters.programmed_scrub, counters.erases_scrub, counters.programmed_gc), (6, 1, 0));
     assert_eq!((ftl.erase_counts()[from as usize], ftl.scrub()), (1, None));
+}
+
+#[test]
+fn data_in_an_open_block_is_scrubbed_once_it_is_old_or_was_read_much() {
+    let (worn, old) = (Health { reads: 8, ..Health::default() }, Health { age_days: 1.0, ..Health::default() });
+    let fresh = Health { reads: 7, age_days: 0.9, ..Health::default() };
+    for (health, frontiers, moves) in [
+        (fresh, Frontiers::Separate, false),
+        (worn, Frontiers::Separate, true),
+        (old, Frontiers::Separate, true),
+        (worn, Frontiers::One, true),
+    ] {
+        let config = FtlConfig { scrub: Box::new(|_| Some(Box::new(Eager))), frontiers, ..super::config(64, 14, 2) };
+        let mut media = failing(Geometry::flat(16, 8, Bytes(4096)).unwrap());
+        media.health = health;
+        let mut ftl = Ftl::new(media, config).unwrap();
+        ftl.write(&[0, 1, 2]);
+        // The host's block, then the scrubber's own.
+        for _ in 0..2 {
+            let from = ftl.lookup(0).unwrap() / 8;
+            ftl.read(&[0]);
+            assert_eq!(ftl.scrub(), moves.then_some(Outcome::Done), "{health:?} {frontiers:?}");
+            ftl.check().unwrap();
+            assert_eq!(ftl.lookup(0).unwrap() / 8 != from, moves, "{health:?} {frontiers:?}");
+        }
+        ftl.write(&(0..64).collect::<Vec<_>>());
+        ftl.check().unwrap();
+        assert_eq!(ftl.counters().programmed_scrub, if moves { 6 } else { 0 });
+    }
 }
 
 #[test]

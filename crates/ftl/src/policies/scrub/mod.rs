@@ -40,9 +40,9 @@ pub type ScrubMaker = Box<dyn Fn(Setting) -> Option<Box<dyn ScrubPolicy>> + Send
 /// A step of scrubbing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Copies the valid units of a closed block elsewhere, erases it and frees it.
+    /// Copies the valid units of a block elsewhere, erases it and frees it.
     Relocate(BlockId),
-    /// Reads one valid page of a closed block, as a patrol does, and tells the policy how it read.
+    /// Reads one valid page of a block, as a patrol does, and tells the policy how it read.
     Check(BlockId),
 }
 
@@ -61,12 +61,13 @@ impl ScrubView<'_> {
         self.blocks
     }
 
-    /// Blocks that the host read since the last ask, in order; some may come more than once.
+    /// Blocks that were read for the host since the last ask, reads of recovery included; some may come more than once.
     pub fn touched(&self) -> impl Iterator<Item = BlockId> + '_ {
         self.touched.iter().copied().map(BlockId)
     }
 
-    /// Valid units of a block that could be relocated: it is closed and holds some.
+    /// Valid units of a block that could be relocated: it holds some and is not being written, unless its data is a day old or
+    /// was read as often as the block has pages.
     pub fn valid(&self, block: BlockId) -> Option<u32> {
         (self.valid)(block.0)
     }
