@@ -183,6 +183,8 @@ impl<M: Media> Ftl<M> {
             let page = self.media.geometry().page(flash, page);
             let read = PageRead { page, bytes, task, purpose: Purpose::Recover, rereads_max: None };
             recovered &= self.media.read(read) != ReadOutcome::Uncorrectable;
+            // These reads disturb like the host's.
+            self.touch(block);
         }
         *if recovered { &mut self.counters.recoveries } else { &mut self.counters.recovery_failures } += 1;
         recovered
