@@ -241,6 +241,10 @@ fn a_stand_in_becomes_a_trace_that_is_measured_converted_and_run() {
     }
     assert_eq!(figures[0]["footprint_bytes"], figures[1]["footprint_bytes"]);
     assert_eq!(figures[0]["bytes_written"], figures[1]["bytes_written"]);
+    ok(&["trace", "synthesize", "rad-be-traffic", "c.iolog", "--requests", "500"]);
+    let info: serde_json::Value = serde_json::from_str(&ok(&["trace", "info", "c.iolog", "--json"])).unwrap();
+    let reads = info["reads"].as_u64().unwrap();
+    assert!((280..370).contains(&reads), "65 % of the requests read: {info}");
     let elsewhere = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.toml");
     let (code, json, stderr) = run(&["run", path.to_str().unwrap(), "--json"], elsewhere.path());

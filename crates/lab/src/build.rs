@@ -10,7 +10,7 @@ use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::{BuildError, Ftl, FtlConfig};
-use wane_sim::{Stream, Streams};
+use wane_sim::Streams;
 use wane_units::Bytes;
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
 use wane_workload::standin::{self, StandinSource};
@@ -151,7 +151,7 @@ pub(crate) fn source(
             },
             stream,
         )),
-        Workload::Standin(standin) => Box::new(standin_source(standin, device, stream)),
+        Workload::Standin(standin) => standin_source(standin, device, streams, name),
         Workload::Trace(spec) => Box::new(trace_source(spec, device)?),
         Workload::Mix(parts) => {
             let part = |(number, (share, part)): (usize, &(wane_units::Ratio, Workload))| {
@@ -173,9 +173,14 @@ fn shape(pattern: &Pattern, footprint: u32) -> Shape {
     }
 }
 
-fn standin_source(name: &str, device: &Device, stream: Stream) -> StandinSource {
-    let standin = standin::find(name).expect("resolved scenarios name known stand-ins");
-    StandinSource::new(standin, device.logical_units, device.unit.0, stream)
+fn standin_source(standin: &str, device: &Device, streams: Streams, name: &str) -> Box<dyn Source> {
+    let (logical, unit) = (device.logical_units, device.unit.0);
+    if let Some(traffic) = standin::find_traffic(standin) {
+        let streams = standin::traffic_streams(streams, name);
+        return Box::new(standin::traffic_source(traffic, logical, unit, streams));
+    }
+    let standin = standin::find(standin).expect("resolved scenarios name known stand-ins");
+    Box::new(StandinSource::new(standin, logical, unit, streams.stream(name)))
 }
 
 /// How a scenario's trace is read.

@@ -5,10 +5,12 @@
 //! the hot part with chance r, else to the cold part, uniform within. Runs stay in their part. Footprints scale with
 //! the drive, request sizes do not. Where the traces' data lay is not published, but that little stands at the top of
 //! the address space, except in DAP-PS (§4.5.3): a stand-in fills the space from 0 on and keeps a tail at the very top.
+//!
+//! Seven of them come a second time with their reads, after Table 4 of Kim et al., FAST 2019 (004): see [`TrafficStandin`].
 
-use wane_sim::Stream;
+use wane_sim::{Stream, Streams};
 
-use crate::{Batch, Op, Progress, Request, Source, SourceError};
+use crate::{Batch, Mix, Op, Progress, Request, Source, SourceError};
 
 /// A published trace in five figures. Sizes are relative to a drive of 256 GiB.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +55,127 @@ pub const STANDINS: [Standin; 11] = [
     standin("rad-be", 14.73, 13.02, 0.6551, 0.33, 0.5),
 ];
 
+/// A trace of Kim et al., FAST 2019 (004), Table 4: reads and writes, each with its footprint, its amount and its hotness.
+/// Sizes are relative to a logical capacity of 200 GiB.
+///
+/// The paper does not say how reads and writes lie to each other: both footprints begin at address 0 here, and in each the
+/// hot fifth comes first. Nor does it give sizes and sequentiality: both come from the stand-in of the same trace's writes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TrafficStandin {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// The trace's writes, for what the paper leaves open.
+    pub writes: &'static str,
+    /// How long it was recorded.
+    pub hours: f64,
+    /// What is written.
+    pub write: Traffic,
+    /// What is read.
+    pub read: Traffic,
+}
+
+/// The reads or the writes of a trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Traffic {
+    /// Address space that is accessed, in GiB of 200.
+    pub footprint_gib: f64,
+    /// Data transferred in all, in GiB at 200 GiB.
+    pub accessed_gib: f64,
+    /// Share of the data transferred that goes to the most accessed fifth of the footprint.
+    pub hotness: f64,
+}
+
+const fn traffic(footprint_gib: f64, accessed_gib: f64, hotness: f64) -> Traffic {
+    Traffic { footprint_gib, accessed_gib, hotness }
+}
+
+/// Every stand-in with reads, in the order of 004's Table 4.
+pub const TRAFFIC_STANDINS: [TrafficStandin; 7] = [
+    TrafficStandin {
+        name: "dap-ds-traffic",
+        writes: "dap-ds",
+        hours: 23.5,
+        write: traffic(0.2, 1.0, 0.778),
+        read: traffic(3.5, 40.5, 0.353),
+    },
+    TrafficStandin {
+        name: "dap-ps-traffic",
+        writes: "dap-ps",
+        hours: 23.5,
+        write: traffic(35.1, 42.9, 0.346),
+        read: traffic(35.1, 35.2, 0.203),
+    },
+    TrafficStandin {
+        name: "lm-tbe-traffic",
+        writes: "lm-tbe",
+        hours: 23.0,
+        write: traffic(192.7, 543.7, 0.344),
+        read: traffic(195.5, 1760.0, 0.451),
+    },
+    TrafficStandin {
+        name: "msn-befs-traffic",
+        writes: "msn-befs",
+        hours: 5.9,
+        write: traffic(30.8, 102.3, 0.569),
+        read: traffic(45.8, 193.7, 0.587),
+    },
+    TrafficStandin {
+        name: "msn-cfs-traffic",
+        writes: "msn-cfs",
+        hours: 5.9,
+        write: traffic(5.7, 14.0, 0.585),
+        read: traffic(14.6, 27.0, 0.566),
+    },
+    TrafficStandin {
+        name: "rad-as-traffic",
+        writes: "rad-as",
+        hours: 15.3,
+        write: traffic(4.8, 18.7, 0.633),
+        read: traffic(1.2, 2.4, 0.531),
+    },
+    TrafficStandin {
+        name: "rad-be-traffic",
+        writes: "rad-be",
+        hours: 17.0,
+        write: traffic(14.7, 53.3, 0.490),
+        read: traffic(8.3, 97.0, 0.327),
+    },
+];
+
+impl TrafficStandin {
+    /// Mean size of a request in KiB, as the trace's writes have it.
+    pub fn request_kib(&self) -> f64 {
+        find(self.writes).map_or(4.0, |writes| writes.write_kib)
+    }
+
+    /// Requests of the whole trace on a drive of 200 GiB.
+    pub fn requests(&self) -> f64 {
+        (self.read.accessed_gib + self.write.accessed_gib) * 1024.0 * 1024.0 / self.request_kib()
+    }
+
+    /// Share of the requests that read.
+    pub fn read_share(&self) -> f64 {
+        self.read.accessed_gib / (self.read.accessed_gib + self.write.accessed_gib)
+    }
+}
+
+/// The logical capacity that 004's figures are relative to.
+const TRAFFIC_GIB: f64 = 200.0;
+
+/// Part of the footprint whose share of the accesses 004 calls hotness.
+const HOT_PART: f64 = 0.2;
+
+/// The stand-in with reads called `name`.
+pub fn find_traffic(name: &str) -> Option<&'static TrafficStandin> {
+    TRAFFIC_STANDINS.iter().find(|standin| standin.name == name)
+}
+
+/// Names of all stand-ins.
+pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+    let writes = STANDINS.iter().map(|standin| standin.name);
+    writes.chain(TRAFFIC_STANDINS.iter().map(|standin| standin.name))
+}
+
 /// The drive that the figures are relative to.
 const DRIVE_GIB: f64 = 256.0;
 
@@ -65,6 +188,7 @@ pub fn find(name: &str) -> Option<&'static Standin> {
 #[derive(Debug)]
 pub struct StandinSource {
     stream: Stream,
+    op: Op,
     page_bytes: u64,
     /// Pages of the footprint, the first `hot` of them hot, the first `bottom` of them from address 0 on.
     footprint: u32,
@@ -94,6 +218,7 @@ impl StandinSource {
         let mean_pages = (standin.write_kib * 1024.0 / page_bytes as f64).max(1.0);
         Self {
             stream,
+            op: Op::Write,
             page_bytes,
             footprint,
             hot,
@@ -101,6 +226,30 @@ impl StandinSource {
             logical,
             r: standin.r,
             sequential_share: standin.sequential_share,
+            log_more: if mean_pages > 1.0 { libm::log(1.0 - 1.0 / mean_pages) } else { f64::NEG_INFINITY },
+            cursor: 0,
+            stretch: (0, hot),
+            rest: None,
+        }
+    }
+
+    /// The reads or the writes of a stand-in with both, on a drive of `logical` pages of `page_bytes`.
+    fn traffic(standin: &TrafficStandin, op: Op, logical: u32, page_bytes: u64, stream: Stream) -> Self {
+        let traffic = if op == Op::Read { &standin.read } else { &standin.write };
+        let pages = (traffic.footprint_gib / TRAFFIC_GIB * f64::from(logical)).round() as u32;
+        let footprint = pages.clamp(2, logical);
+        let hot = ((f64::from(footprint) * HOT_PART).round() as u32).clamp(1, footprint - 1);
+        let mean_pages = (standin.request_kib() * 1024.0 / page_bytes as f64).max(1.0);
+        Self {
+            stream,
+            op,
+            page_bytes,
+            footprint,
+            hot,
+            bottom: footprint,
+            logical,
+            r: traffic.hotness,
+            sequential_share: find(standin.writes).map_or(0.0, |writes| writes.sequential_share),
             log_more: if mean_pages > 1.0 { libm::log(1.0 - 1.0 / mean_pages) } else { f64::NEG_INFINITY },
             cursor: 0,
             stretch: (0, hot),
@@ -166,7 +315,7 @@ impl StandinSource {
 impl Source for StandinSource {
     fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
         batch.pages.clear();
-        batch.op = Op::Write;
+        batch.op = self.op;
         batch.requests = 0;
         while batch.pages.len() < pages_max && batch.requests < requests_max {
             let (start, pages) = self.rest.take().unwrap_or_else(|| self.draw());
@@ -189,8 +338,36 @@ impl Iterator for StandinSource {
     fn next(&mut self) -> Option<Request> {
         let (start, pages) = self.draw();
         let bytes = |pages: u32| u64::from(pages) * self.page_bytes;
-        Some(Request { at: 0, op: Op::Write, offset: bytes(self.page(start)), length: bytes(pages) })
+        Some(Request { at: 0, op: self.op, offset: bytes(self.page(start)), length: bytes(pages) })
     }
+}
+
+/// The streams that draw the kind of each request of a stand-in with reads, the reads and the writes.
+pub fn traffic_streams(streams: Streams, name: &str) -> [Stream; 3] {
+    ["kinds", "reads", "writes"].map(|part| streams.stream(&format!("{name}.{part}")))
+}
+
+/// A stand-in with reads on a drive of `logical` pages of `page_bytes`, at least 2 pages; see [`traffic_streams`].
+pub fn traffic_source(standin: &TrafficStandin, logical: u32, page_bytes: u64, streams: [Stream; 3]) -> Mix {
+    let [kinds, reads, writes] = streams;
+    let source =
+        |op, stream| -> Box<dyn Source> { Box::new(StandinSource::traffic(standin, op, logical, page_bytes, stream)) };
+    let read_share = standin.read_share();
+    Mix::new(vec![(read_share, source(Op::Read, reads)), (1.0 - read_share, source(Op::Write, writes))], kinds)
+}
+
+/// The requests of [`traffic_source`] without end, for a trace. They have no times.
+pub fn traffic_requests(
+    standin: &TrafficStandin,
+    logical: u32,
+    page_bytes: u64,
+    streams: [Stream; 3],
+) -> impl Iterator<Item = Request> + use<> {
+    let [mut kinds, reads, writes] = streams;
+    let mut reads = StandinSource::traffic(standin, Op::Read, logical, page_bytes, reads);
+    let mut writes = StandinSource::traffic(standin, Op::Write, logical, page_bytes, writes);
+    let read_share = standin.read_share();
+    std::iter::from_fn(move || Iterator::next(if kinds.unit() < read_share { &mut reads } else { &mut writes }))
 }
 
 #[cfg(test)]
@@ -242,6 +419,52 @@ mod tests {
             assert!((pages / size - 1.0).abs() < 0.03, "{name}: size {pages} {size}");
             assert!((r - standin.r).abs() < 0.02, "{name}: r {r} {}", standin.r);
             assert!((sequential - standin.sequential_share).abs() < 0.02, "{name}: sequential {sequential}");
+        }
+    }
+
+    /// Footprint in pages, share of the data on its most accessed fifth, and GiB moved, of a stand-in's reads or writes.
+    fn measure_traffic(standin: &TrafficStandin, op: Op, logical: u32) -> (u32, f64, f64) {
+        let mut source = traffic_source(standin, logical, 4096, traffic_streams(Streams::new(1), "t"));
+        let mut counts = vec![0u32; logical as usize];
+        let mut batch = Batch::default();
+        // The whole trace, with as many accesses of a page as it has.
+        let requests =
+            (standin.requests() * f64::from(logical) * 4096.0 / (TRAFFIC_GIB * 1024.0 * 1024.0 * 1024.0)) as u64;
+        let mut served = 0;
+        while served < requests {
+            source.next(&mut batch, 1 << 20, 1).unwrap();
+            served += batch.requests;
+            if batch.op == op {
+                batch.pages.iter().for_each(|page| counts[*page as usize] += 1);
+            }
+        }
+        let pages = counts.iter().map(|count| u64::from(*count)).sum::<u64>() as f64;
+        let touched = counts.iter().filter(|count| **count > 0).count();
+        let traffic = if op == Op::Read { standin.read } else { standin.write };
+        let footprint = traffic.footprint_gib / TRAFFIC_GIB * f64::from(logical);
+        let hot: u32 = counts[..(footprint / 5.0).round() as usize].iter().sum();
+        (touched as u32, f64::from(hot) / pages, pages / f64::from(logical) * TRAFFIC_GIB)
+    }
+
+    #[test]
+    fn stand_ins_with_reads_measure_back_to_what_was_published() {
+        let logical = 1 << 20;
+        for (standin, op) in TRAFFIC_STANDINS.iter().flat_map(|standin| [(standin, Op::Read), (standin, Op::Write)]) {
+            let traffic = if op == Op::Read { standin.read } else { standin.write };
+            let (touched, hotness, gib) = measure_traffic(standin, op, logical);
+            let name = format!("{} {op:?}", standin.name);
+            let footprint = traffic.footprint_gib / TRAFFIC_GIB * f64::from(logical);
+            // What is accessed about once leaves pages out: exp(-accesses) of them.
+            let each = |share: f64, part: f64| {
+                part * libm::exp(-traffic.accessed_gib * share / (traffic.footprint_gib * part))
+            };
+            let missed = each(traffic.hotness, 0.2) + each(1.0 - traffic.hotness, 0.8);
+            assert!(
+                (f64::from(touched) / footprint - 1.0 + missed).abs() < 0.1,
+                "{name}: {touched} {footprint} {missed}"
+            );
+            assert!((hotness - traffic.hotness).abs() < 0.05, "{name}: {hotness} {}", traffic.hotness);
+            assert!((gib / traffic.accessed_gib - 1.0).abs() < 0.1, "{name}: {gib} {}", traffic.accessed_gib);
         }
     }
 

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use wane_units::Bytes;
 use wane_workload::Op;
-use wane_workload::standin::{self, STANDINS, StandinSource};
+use wane_workload::Request;
+use wane_workload::standin::{self, STANDINS, StandinSource, TRAFFIC_STANDINS, Traffic, TrafficStandin};
 use wane_workload::trace::{self, Assume, Converted, Format, Info, Options, Reader, TraceError};
 
 use crate::DONE;
@@ -151,16 +152,36 @@ fn list() -> Result<i32, Failure> {
             100.0 * standin.sequential_share
         )
     };
-    print(&STANDINS.iter().map(line).collect::<String>())?;
+    let with_reads = |standin: &TrafficStandin| {
+        let part = |traffic: &Traffic| {
+            format!(
+                "{:>6.1} GiB over {:>5.1} of 200, {:>2.0} % of it to a fifth",
+                traffic.accessed_gib,
+                traffic.footprint_gib,
+                100.0 * traffic.hotness
+            )
+        };
+        format!("{:<16} writes {}; reads {}\n", standin.name, part(&standin.write), part(&standin.read))
+    };
+    let lines = STANDINS.iter().map(line).chain(TRAFFIC_STANDINS.iter().map(with_reads));
+    print(&lines.collect::<String>())?;
     Ok(DONE)
 }
 
-fn synthesize(name: &str, capacity: &str, seed: u64) -> Result<StandinSource, Failure> {
-    let names = || STANDINS.iter().map(|standin| standin.name).collect::<Vec<_>>().join(", ");
-    let standin =
-        standin::find(name).ok_or_else(|| Failure::wrong(format!("no stand-in \"{name}\"; there are {}", names())))?;
+fn synthesize(name: &str, capacity: &str, seed: u64) -> Result<Box<dyn Iterator<Item = Request>>, Failure> {
+    let names = || standin::names().collect::<Vec<_>>().join(", ");
+    if standin::names().all(|known| known != name) {
+        return Err(Failure::wrong(format!("no stand-in \"{name}\"; there are {}", names())));
+    }
     let bytes: Bytes = capacity.parse().map_err(|error| Failure::wrong(format!("--capacity: {error}")))?;
     let pages = u32::try_from(bytes.0 / PAGE).ok().filter(|pages| *pages >= 256);
     let pages = pages.ok_or_else(|| Failure::wrong(format!("--capacity {capacity}: 1 MiB to 16 TiB is allowed")))?;
-    Ok(StandinSource::new(standin, pages, PAGE, wane_sim::Streams::new(seed).stream("workload.0")))
+    // As a run of the stand-in draws them.
+    let (streams, stream) = (wane_sim::Streams::new(seed), "workload.0");
+    if let Some(traffic) = standin::find_traffic(name) {
+        let streams = standin::traffic_streams(streams, stream);
+        return Ok(Box::new(standin::traffic_requests(traffic, pages, PAGE, streams)));
+    }
+    let standin = standin::find(name).expect("its name is known");
+    Ok(Box::new(StandinSource::new(standin, pages, PAGE, streams.stream(stream))))
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use toml::{Table, Value};
 use wane_units::{Bytes, Ratio};
-use wane_workload::standin::STANDINS;
+use wane_workload::standin;
 use wane_workload::trace::Format;
 
 use super::layer::{WORKLOAD_KINDS, number, ratio};
@@ -402,7 +402,7 @@ impl Until {
 
 /// Whether a stand-in exists; the sentence if not.
 pub(super) fn check_standin(name: &str) -> Result<(), String> {
-    let names: Vec<&str> = STANDINS.iter().map(|standin| standin.name).collect();
+    let names: Vec<&str> = standin::names().collect();
     if names.contains(&name) { Ok(()) } else { Err(format!("found \"{name}\", allowed are {}", names.join(", "))) }
 }
 
