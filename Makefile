@@ -41,7 +41,7 @@ bench: toolchain ## Measure aging against the machine's own ceiling, then timed 
 	$(CARGO) bench --locked -p wane-ftl --bench write_path -- 8g 256g
 	$(CARGO) bench --locked -p wane-lab --bench timed
 
-claims: toolchain ## Run every published claim, about seven minutes, and write docs/claims.md
+claims: toolchain ## Run every published claim, about ten minutes, and write docs/claims.md
 	$(WANE) reproduce --write docs/claims.md --figures out/claims
 
 doc: toolchain ## Build the book into book/ and the API documentation into target/doc

@@ -16,6 +16,7 @@ mod latency;
 mod map;
 mod numbers;
 mod page;
+pub(crate) mod published;
 pub mod rber;
 mod timed;
 mod words;
