@@ -8,6 +8,7 @@ use crate::policies::retirement::RetirePolicy;
 use crate::policies::scrub::ScrubMaker;
 use crate::policies::victim::VictimMaker;
 use crate::policies::wear_leveling::WearLevelMaker;
+use crate::table::AnyDivisor;
 
 /// The unit of erase that the firmware works in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,6 +104,10 @@ pub struct Layout {
     stride: u32,
     domains: u32,
     units_per_page: u32,
+    blocks_per_domain: u32,
+    by_domain: AnyDivisor,
+    by_page: AnyDivisor,
+    by_width: AnyDivisor,
 }
 
 impl Layout {
@@ -117,7 +122,18 @@ impl Layout {
             Unit::Block => (1, 1),
             Unit::Superblock => (planes, geometry.blocks_per_plane()),
         };
-        Self { geometry, width, stride, domains, units_per_page }
+        let blocks_per_domain = geometry.blocks() / domains / width;
+        Self {
+            geometry,
+            width,
+            stride,
+            domains,
+            units_per_page,
+            blocks_per_domain,
+            by_domain: AnyDivisor::new(blocks_per_domain),
+            by_page: AnyDivisor::new(units_per_page),
+            by_width: AnyDivisor::new(width),
+        }
     }
 
     /// Domains of the drive.
@@ -127,7 +143,19 @@ impl Layout {
 
     /// Firmware blocks of one domain.
     pub fn blocks_per_domain(&self) -> u32 {
-        self.geometry.blocks() / self.domains / self.width
+        self.blocks_per_domain
+    }
+
+    /// The domain of a firmware block.
+    #[inline(always)]
+    pub fn domain(&self, block: u32) -> usize {
+        self.by_domain.divide(block) as usize
+    }
+
+    /// The flash page of a unit, in the firmware's numbering: the unit over the units of a page.
+    #[inline(always)]
+    pub fn page(&self, unit: u32) -> u32 {
+        self.by_page.divide(unit)
     }
 
     /// Firmware blocks of the drive.
@@ -155,8 +183,8 @@ impl Layout {
         if self.width == 1 {
             return BlockId(block);
         }
-        let (domain, within) = (block / self.blocks_per_domain(), block % self.blocks_per_domain());
-        BlockId(domain * self.blocks_per_domain() * self.width + member * self.stride + within)
+        let first = self.by_domain.divide(block) * self.blocks_per_domain;
+        BlockId(first * self.width + member * self.stride + block - first)
     }
 
     /// The firmware block of a flash block: the inverse of [`Layout::member`].
@@ -178,8 +206,9 @@ impl Layout {
 
     /// The flash block and the page in it that hold unit `unit` of a firmware block.
     pub fn place(&self, block: u32, unit: u32) -> (BlockId, u32) {
-        let page = unit / self.units_per_page;
-        (self.member(block, page % self.width), page / self.width)
+        let page = self.page(unit);
+        let row = self.by_width.divide(page);
+        (self.member(block, page - row * self.width), row)
     }
 }
 

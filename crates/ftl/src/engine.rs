@@ -257,7 +257,7 @@ impl<M: Media> Ftl<M> {
     }
 
     pub(crate) fn domain_of(&self, block: u32) -> &Domain {
-        &self.domains[(block / self.layout.blocks_per_domain()) as usize]
+        &self.domains[self.layout.domain(block)]
     }
 
     /// Mapping units of the blocks in service, beside the reserve.

@@ -13,7 +13,7 @@ impl<M: Media> Ftl<M> {
         while let Some(flash) = self.media.next_failed() {
             let block = self.layout.holder(flash);
             self.failures[block as usize] = self.failures[block as usize].saturating_add(1);
-            let domain = (block / self.layout.blocks_per_domain()) as usize;
+            let domain = self.layout.domain(block);
             self.close_early(domain, block);
             // Without a free block it waits until garbage collection takes it; it is retired then.
             if self.domains[domain].free.is_empty() || !self.domains[domain].index.is_closed(BlockId(block)) {

@@ -100,11 +100,10 @@ impl<M: Media> Ftl<M> {
     /// Units that go to one frontier in a row: with several dies or stripes, or where pages may fail, what is left of its
     /// page.
     fn run_max(&self, frontier: Frontier) -> usize {
-        let per_page = self.layout.units_per_page();
         if self.domains.len() == 1 && self.stripes.is_none() && !M::DETAILED {
             usize::MAX
         } else {
-            (per_page - frontier.next % per_page) as usize
+            ((self.layout.page(frontier.next) + 1) * self.layout.units_per_page() - frontier.next) as usize
         }
     }
 
@@ -115,7 +114,7 @@ impl<M: Media> Ftl<M> {
         }
         for _ in 0..self.domains.len() {
             let turn = self.turn as usize;
-            self.turn = (self.turn + 1) % self.domains.len() as u32;
+            self.turn = if turn + 1 == self.domains.len() { 0 } else { self.turn + 1 };
             if self.has_room(turn) {
                 return Some(turn);
             }
@@ -147,12 +146,11 @@ impl<M: Media> Ftl<M> {
                 Step::Now => index.invalidate(BlockId(block_of.divide(unit))),
             });
         } else {
-            let per_domain = self.layout.blocks_per_domain();
-            let (domains, block_of) = (&mut self.domains, self.block_of);
+            let (domains, layout, block_of) = (&mut self.domains, &self.layout, self.block_of);
             overwrite(&mut self.map, &mut self.validity, pages, done, run, base, |unit, step| {
                 let block = block_of.divide(unit);
                 if step == Step::Now {
-                    domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
+                    domains[layout.domain(block)].index.invalidate(BlockId(block));
                 }
             });
         }
@@ -167,13 +165,12 @@ impl<M: Media> Ftl<M> {
     #[inline(never)]
     fn overwrite_striped(&mut self, pages: &[u32], done: usize, run: usize, base: u32) {
         let Some(stripes) = &mut self.stripes else { return };
-        let (domains, block_of, per_page) = (&mut self.domains, self.block_of, self.layout.units_per_page());
-        let per_domain = self.layout.blocks_per_domain();
+        let (domains, layout, block_of) = (&mut self.domains, &self.layout, self.block_of);
         overwrite(&mut self.map, &mut self.validity, pages, done, run, base, |unit, step| {
             if step == Step::Now {
                 let block = block_of.divide(unit);
-                domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
-                stripes.unit_gone(unit / per_page);
+                domains[layout.domain(block)].index.invalidate(BlockId(block));
+                stripes.unit_gone(layout.page(unit));
             }
         });
     }
@@ -225,10 +222,9 @@ impl<M: Media> Ftl<M> {
             let more = if M::DETAILED { self.neighbors(unit, &pages[position..]) } else { 0 };
             position += more;
             let (flash, page) = self.layout.place(block, within);
-            let page = self.media.geometry().page(flash, page);
             let bytes = (1 + more as u32) * self.unit_bytes();
             let (task, purpose, rereads_max) = (Task::Host, Purpose::Serve, self.rereads_max(unit));
-            let outcome = self.media.read(PageRead { page, bytes, task, purpose, rereads_max });
+            let outcome = self.media.read(PageRead { block: flash, page, bytes, task, purpose, rereads_max });
             if outcome == ReadOutcome::Uncorrectable {
                 self.counters.host_reads_uncorrectable += u64::from(!self.reconstruct(unit, task));
             }
@@ -238,27 +234,26 @@ impl<M: Media> Ftl<M> {
 
     /// How many of the next logical units lie in the same flash page as `unit`.
     fn neighbors(&self, unit: u32, next: &[u32]) -> usize {
-        let per_page = self.layout.units_per_page();
+        let flash_page = self.layout.page(unit);
         let beside = |page: &&u32| {
             let other = self.map[**page as usize];
-            other != UNMAPPED && other / per_page == unit / per_page
+            other != UNMAPPED && self.layout.page(other) == flash_page
         };
-        if per_page == 1 { 0 } else { next.iter().take_while(beside).count() }
+        if self.layout.units_per_page() == 1 { 0 } else { next.iter().take_while(beside).count() }
     }
 
     /// Whether a unit still waits in the controller for the rest of its page.
     pub(crate) fn is_buffered(&self, block: u32, within: u32) -> bool {
-        let per_page = self.layout.units_per_page();
-        if per_page == 1 {
+        if self.layout.units_per_page() == 1 {
             return false;
         }
+        let page = |unit| self.layout.page(unit);
         let domain = self.domain_of(block);
-        domain.open().any(|frontier| frontier.block == block && within / per_page >= frontier.next / per_page)
+        domain.open().any(|frontier| frontier.block == block && page(within) >= page(frontier.next))
     }
 
     /// Forgets logical units. Unmapped ones are left alone.
     pub fn trim(&mut self, pages: &[u32]) {
-        let per_domain = self.layout.blocks_per_domain();
         for (position, page) in pages.iter().enumerate() {
             if let Some(ahead) = pages.get(position + AHEAD) {
                 prefetch(&self.map, *ahead as usize);
@@ -270,9 +265,9 @@ impl<M: Media> Ftl<M> {
             self.counters.host_units_trimmed += 1;
             self.validity[unit as usize / 64] &= !(1 << (unit % 64));
             let block = self.block_of.divide(unit);
-            self.domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
+            self.domains[self.layout.domain(block)].index.invalidate(BlockId(block));
             if let Some(stripes) = &mut self.stripes {
-                stripes.unit_gone(unit / self.layout.units_per_page());
+                stripes.unit_gone(self.layout.page(unit));
             }
         }
         self.drop_emptied();
@@ -288,14 +283,12 @@ impl<M: Media> Ftl<M> {
     pub(crate) fn program(&mut self, block: u32, first_unit: u32, units: u32, task: Task) {
         self.program_pages(block, first_unit, units, task);
         if self.stripes.is_some() {
-            let per_page = self.layout.units_per_page();
-            self.join_stripes(block, first_unit / per_page..(first_unit + units) / per_page, task);
+            self.join_stripes(block, self.layout.page(first_unit)..self.layout.page(first_unit + units), task);
         }
     }
 
     pub(crate) fn program_pages(&mut self, block: u32, first_unit: u32, units: u32, task: Task) {
-        let per_page = self.layout.units_per_page();
-        let (from, to) = (first_unit / per_page, (first_unit + units) / per_page);
+        let (from, to) = (self.layout.page(first_unit), self.layout.page(first_unit + units));
         self.counters.program_operations += u64::from(to - from);
         let width = self.layout.width();
         if width == 1 {

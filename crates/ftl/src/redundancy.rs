@@ -71,8 +71,7 @@ impl<M: Media> Ftl<M> {
                     let per_domain = self.layout.blocks_per_domain();
                     self.domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
                     // Parity that was relocated with data is protected like them.
-                    let per_page = self.layout.units_per_page();
-                    self.stripes.as_mut().expect("it just gave a stripe").unit_gone(unit / per_page);
+                    self.stripes.as_mut().expect("it just gave a stripe").unit_gone(self.layout.page(unit));
                 }
             }
             self.stripes.as_mut().expect("it just gave a stripe").release(stripe);
@@ -180,8 +179,7 @@ impl<M: Media> Ftl<M> {
                 continue;
             }
             let (flash, page) = self.layout.place(block, within);
-            let page = self.media.geometry().page(flash, page);
-            let read = PageRead { page, bytes, task, purpose: Purpose::Recover, rereads_max: None };
+            let read = PageRead { block: flash, page, bytes, task, purpose: Purpose::Recover, rereads_max: None };
             recovered &= self.media.read(read) != ReadOutcome::Uncorrectable;
             // These reads disturb like the host's.
             self.touch(block);

@@ -129,18 +129,17 @@ impl<M: Media> Ftl<M> {
 
     /// Reads the units' pages one by one and programs each page as soon as it is full.
     fn copy(&mut self, from: u32, into: Target, done: u32, run: u32) {
-        let per_page = self.layout.units_per_page();
         let mut position = 0;
         while position < run {
             let at = (done + position) as usize;
             let rest = &self.origins[at..(done + run) as usize];
-            let page = rest[0] / per_page;
-            let together = rest.iter().take_while(|unit| *unit / per_page == page).count() as u32;
-            let (source, source_page) = self.layout.place(from, rest[0]);
+            let page = self.layout.page(rest[0]);
+            let together = rest.iter().take_while(|unit| self.layout.page(**unit) == page).count() as u32;
+            let (source, page) = self.layout.place(from, rest[0]);
             let (target, _) = self.layout.place(into.block, into.next + position);
-            let page = self.media.geometry().page(source, source_page);
             let unit = from * self.units_per_block + rest[0];
             let read = PageRead {
+                block: source,
                 page,
                 bytes: together * self.unit_bytes(),
                 task: into.task,

@@ -60,7 +60,7 @@ impl<M: Media> Ftl<M> {
 
     /// Valid units of a block that holds some, unless it is being written and still fresh.
     fn relocatable(&self, block: u32) -> Option<u32> {
-        let index = &self.domains.get((block / self.layout.blocks_per_domain()) as usize)?.index;
+        let index = &self.domains.get(self.layout.domain(block))?.index;
         let valid = index.valid(BlockId(block));
         (valid > 0 && (index.is_closed(BlockId(block)) || self.is_stale(block))).then_some(valid)
     }
@@ -88,7 +88,7 @@ impl<M: Media> Ftl<M> {
 
     /// Moves a block's data to the scrub stream and frees the block.
     fn relocate_due(&mut self, block: u32) -> Option<Outcome> {
-        let domain = (block / self.layout.blocks_per_domain()) as usize;
+        let domain = self.layout.domain(block);
         let valid = self.relocatable(block)?;
         let state = &self.domains[domain];
         let stream = match self.frontiers {
@@ -133,10 +133,10 @@ impl<M: Media> Ftl<M> {
         let is_valid = |unit: &u32| self.validity[(base + unit) as usize / 64] >> ((base + unit) % 64) & 1 == 1;
         let unit = (0..self.units_per_block).find(is_valid).expect("a block to check holds valid units");
         let (flash, page) = self.layout.place(block, unit);
-        let page = self.media.geometry().page(flash, page);
         let bytes = self.media.geometry().page_size().0 as u32;
         self.counters.scrub_checks += 1;
-        let read = PageRead { page, bytes, task: Task::Scrub, purpose: Purpose::Serve, rereads_max: None };
+        let read =
+            PageRead { block: flash, page, bytes, task: Task::Scrub, purpose: Purpose::Serve, rereads_max: None };
         match self.media.read(read) {
             ReadOutcome::Corrected { rereads } => Some(rereads),
             ReadOutcome::Uncorrectable => None,

@@ -87,6 +87,23 @@ impl Divisor {
     }
 }
 
+/// As [`Divisor`], and 1 is allowed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnyDivisor(Option<Divisor>);
+
+impl AnyDivisor {
+    /// Divides by `divisor`, at least 1.
+    pub(crate) fn new(divisor: u32) -> Self {
+        Self((divisor > 1).then(|| Divisor::new(divisor)))
+    }
+
+    /// `number / divisor`.
+    #[inline(always)]
+    pub(crate) fn divide(self, number: u32) -> u32 {
+        self.0.map_or(number, |divisor| divisor.divide(number))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +116,8 @@ mod tests {
             let multiples = [0, 1, 2, 1000].map(|k| k * u64::from(divisor));
             for number in multiples.into_iter().chain([u64::from(u32::MAX), 1 << 31]).flat_map(near) {
                 assert_eq!(by.divide(number), number / divisor, "{number} / {divisor}");
+                assert_eq!(AnyDivisor::new(divisor).divide(number), number / divisor);
+                assert_eq!(AnyDivisor::new(1).divide(number), number);
             }
         }
     }

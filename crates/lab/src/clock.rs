@@ -69,7 +69,6 @@ pub(crate) struct Clock {
     /// When the last request was submitted.
     at: u64,
     token: u64,
-    total: Latencies,
     /// Sum of all latencies, exact, for Little's law.
     latency_sum_ns: u128,
     stretches: Vec<Stretch>,
@@ -109,7 +108,6 @@ impl Clock {
             scale,
             at: 0,
             token: 0,
-            total: Latencies::new(),
             latency_sum_ns: 0,
             stretches: Vec::new(),
             stretch_requests: WINDOW_REQUESTS,
@@ -192,7 +190,6 @@ impl Clock {
 
     fn record(&mut self, completion: &wane_ssd::Completion) {
         self.latency_sum_ns += u128::from(completion.latency_ns());
-        self.total.record(completion);
         let stretch = self.stretches.last_mut().expect("a clock has a stretch");
         stretch.latencies.record(completion);
         stretch.requests += 1;
@@ -250,11 +247,13 @@ impl Clock {
         let outstanding_time_ns = self.scheduler.outstanding_time_ns();
         assert_eq!(self.latency_sum_ns, outstanding_time_ns, "Little's law: every command was seen from start to end");
         self.end_stretch(standing);
+        let mut total = Latencies::new();
+        self.stretches.iter().for_each(|stretch| total.merge(&stretch.latencies));
         let windows = self.stretches.iter().filter(|stretch| stretch.requests > 0).map(|stretch| stretch.window(kind));
         let elapsed_ns = self.stretches.iter().map(|stretch| stretch.until_ns).max().unwrap_or(0);
         Timed {
-            latency: Latency::of(&self.total),
-            throughput: Throughput::of(&self.total, seconds(elapsed_ns)),
+            latency: Latency::of(&total),
+            throughput: Throughput::of(&total, seconds(elapsed_ns)),
             windows: windows.collect(),
             operations: self.scheduler.operations(),
             elapsed_ns,

@@ -167,9 +167,7 @@ impl Media for Flash {
     }
 
     fn read(&mut self, read: PageRead) -> ReadOutcome {
-        let PageRead { page, bytes, task, purpose, rereads_max } = read;
-        let block = self.array.geometry().block_of(page);
-        let within = self.array.geometry().page_in_block(page);
+        let PageRead { block, page: within, bytes, task, purpose, rereads_max } = read;
         self.array.read(read);
         if self.faults.as_ref().is_some_and(|faults| faults.page_lost(block, within)) {
             self.note(OpKind::Read(purpose), task, block, within, bytes, 0);
@@ -247,14 +245,21 @@ mod tests {
     use super::*;
     use crate::{Ecc, ErrorConfig, rber};
     use wane_sim::Streams;
-    use wane_units::{Bytes, Ppn};
+    use wane_units::Bytes;
 
     fn flash() -> Flash {
         Flash::new(Geometry::new(2, 1, 1, 2, 4, Bytes(4096)).unwrap())
     }
 
     fn read(page: u32) -> PageRead {
-        PageRead { page: Ppn(page), bytes: 4096, task: Task::Host, purpose: Purpose::Serve, rereads_max: None }
+        PageRead {
+            block: BlockId(page / 4),
+            page: page % 4,
+            bytes: 4096,
+            task: Task::Host,
+            purpose: Purpose::Serve,
+            rereads_max: None,
+        }
     }
 
     fn cells(strength: u32) -> Cells {

@@ -122,8 +122,8 @@ impl Media for Array {
         if self.reads.is_empty() {
             self.reads = vec![0; self.geometry.blocks() as usize];
         }
-        let block = self.geometry.block_of(read.page);
-        self.reads[block.index()] = self.reads[block.index()].saturating_add(1);
+        let reads = &mut self.reads[read.block.index()];
+        *reads = reads.saturating_add(1);
         ReadOutcome::Corrected { rereads: 0 }
     }
 
@@ -143,13 +143,13 @@ impl Media for Array {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wane_units::{Bytes, Ppn};
+    use wane_units::Bytes;
 
     #[test]
     fn an_erase_wears_its_block_and_forgets_its_reads() {
         let mut array = Array::new(Geometry::flat(2, 4, Bytes(4096)).expect("2 blocks fit"));
         let (task, purpose) = (Task::Host, Purpose::Serve);
-        let read = PageRead { page: Ppn(5), bytes: 4096, task, purpose, rereads_max: None };
+        let read = PageRead { block: BlockId(1), page: 1, bytes: 4096, task, purpose, rereads_max: None };
         assert_eq!(array.read(read), ReadOutcome::Corrected { rereads: 0 });
         assert_eq!((array.reads(BlockId(0)), array.reads(BlockId(1))), (0, 1));
         assert_eq!(array.erase(BlockId(1), Task::Host), PeCycles(1));

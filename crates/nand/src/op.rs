@@ -1,6 +1,6 @@
 //! What a medium is asked and what it did: the list of flash operations that a scheduler turns into time.
 
-use wane_units::{BlockId, Ppn};
+use wane_units::BlockId;
 
 /// On whose behalf flash works: the classes that a scheduler tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,8 +23,10 @@ impl Task {
 /// A page that is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRead {
-    /// Which.
-    pub page: Ppn,
+    /// Its block.
+    pub block: BlockId,
+    /// Its number in the block.
+    pub page: u32,
     /// Bytes of user data wanted of it.
     pub bytes: u32,
     /// For whom.

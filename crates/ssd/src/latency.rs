@@ -90,31 +90,48 @@ impl Histogram {
 }
 
 /// Breakdowns added up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct BreakdownSum {
-    /// Sums of [`Breakdown::parts`], in that order, ns.
-    pub sums_ns: [u128; 12],
+    /// By [`Breakdown::parts`].
+    sums_ns: [u128; 12],
+    /// The latest of them, which are added in narrow words.
+    recent_ns: [u64; 12],
+    /// Bound on each of those.
+    recent_total_ns: u64,
 }
 
 impl BreakdownSum {
-    /// Adds one command's.
-    pub fn add(&mut self, breakdown: &Breakdown) {
-        for (sum, (_, part)) in self.sums_ns.iter_mut().zip(breakdown.parts()) {
-            *sum += u128::from(part);
+    /// Adds one command's, whose parts add up to `total_ns`.
+    #[inline]
+    pub fn add(&mut self, breakdown: &Breakdown, total_ns: u64) {
+        self.recent_total_ns = match self.recent_total_ns.checked_add(total_ns) {
+            Some(total) => total,
+            None => {
+                (self.sums_ns, self.recent_ns) = (self.sums_ns(), [0; 12]);
+                total_ns
+            }
+        };
+        for (sum, (_, part)) in self.recent_ns.iter_mut().zip(breakdown.parts()) {
+            *sum += part;
         }
     }
 
     /// Adds another sum.
     pub fn merge(&mut self, other: &Self) {
-        for (sum, more) in self.sums_ns.iter_mut().zip(other.sums_ns) {
+        for (sum, more) in self.sums_ns.iter_mut().zip(other.sums_ns()) {
             *sum += more;
         }
     }
 
+    /// Sums of [`Breakdown::parts`], in that order, ns.
+    pub fn sums_ns(&self) -> [u128; 12] {
+        std::array::from_fn(|part| self.sums_ns[part] + u128::from(self.recent_ns[part]))
+    }
+
     /// The sums with their names.
     pub fn parts(&self) -> [(&'static str, u128); 12] {
-        let names = Breakdown::default().parts();
-        std::array::from_fn(|part| (names[part].0, self.sums_ns[part]))
+        let (names, sums_ns) = (Breakdown::default().parts(), self.sums_ns());
+        std::array::from_fn(|part| (names[part].0, sums_ns[part]))
     }
 }
 
@@ -146,12 +163,12 @@ impl Latencies {
         match completion.kind {
             CommandKind::Read => {
                 self.reads.record(completion.latency_ns());
-                self.read_breakdown.add(&completion.breakdown);
+                self.read_breakdown.add(&completion.breakdown, completion.latency_ns());
                 self.bytes_read += completion.bytes;
             }
             CommandKind::Write => {
                 self.writes.record(completion.latency_ns());
-                self.write_breakdown.add(&completion.breakdown);
+                self.write_breakdown.add(&completion.breakdown, completion.latency_ns());
                 self.bytes_written += completion.bytes;
             }
             CommandKind::Trim | CommandKind::Flush => {}
@@ -207,6 +224,19 @@ mod tests {
             histogram.record(latency);
         }
         assert_eq!(histogram.points(), [(10, 0.5), (20, 0.75), (5000, 1.0)]);
+    }
+
+    #[test]
+    fn sums_of_parts_outgrow_a_word() {
+        let mut sum = BreakdownSum::default();
+        let breakdown = Breakdown { gc_ns: u64::MAX / 3, sensing_ns: 7, ..Breakdown::default() };
+        for _ in 0..10 {
+            sum.add(&breakdown, breakdown.total_ns());
+        }
+        let mut twice = sum;
+        twice.merge(&sum);
+        let parts = twice.parts();
+        assert_eq!((parts[1], parts[4]), (("gc", 20 * u128::from(u64::MAX / 3)), ("sensing", 140)));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 mod place;
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
 use wane_nand::{FlashOp, OpKind, Purpose, Task};
@@ -36,6 +36,8 @@ pub struct Timeline {
     /// Submission times of the others, summed.
     submissions: u128,
     blocks: Vec<Block>,
+    /// The die of each block: apart, as reads need no more of a block where nothing is being programmed.
+    die_of: Vec<u32>,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     /// Ends of each task's relocations up to the erases that they allow.
@@ -43,15 +45,16 @@ pub struct Timeline {
     erasing: [bool; CLASSES],
     /// End of the last program that was placed, of all.
     programmed: u64,
-    /// The last read that was not for recovery: its end, and what it cost its command.
-    last_read: (u64, Breakdown),
+    /// End of the last read that was not for recovery, and, where it was the host's and needed recovery, what it cost.
+    last_read: u64,
+    failed_read: Breakdown,
     /// When each processor is free, and the next one's number: with a fixed time each, the one used longest ago.
     processors: Vec<u64>,
     processor: usize,
     think_ns: u64,
     cache: Option<Cache>,
     commands: Slab<Completion>,
-    due: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    due: BinaryHeap<Due>,
     transfer: (u32, u64),
     /// When the last operation of each task ends.
     busy_until: [u64; CLASSES],
@@ -59,12 +62,46 @@ pub struct Timeline {
 
 #[derive(Clone, Debug)]
 struct Block {
-    die: u32,
     /// Pages programmed in the world of state, and how many of them are not done.
     issued: u32,
     pending: u32,
     /// End of the relocation reads that the next program waits for.
     gathered: u64,
+}
+
+/// When a command is done, the earliest on top of a heap; of those done together, the one submitted first.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    at: u64,
+    submitted: u64,
+    slot: u32,
+}
+
+impl Due {
+    /// One number, so that a comparison needs no branch that could be mispredicted.
+    const fn key(&self) -> u128 {
+        (self.at as u128) << 64 | self.submitted as u128
+    }
+}
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Due {}
+
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -94,7 +131,7 @@ impl Timeline {
     pub fn new(geometry: &Geometry, timing: Timing, config: SchedulerConfig) -> Result<Self, ConfigError> {
         check(&timing, &config)?;
         refuse(&config)?;
-        let block = |block| Block { die: geometry.die_of(BlockId(block)).0, issued: 0, pending: 0, gathered: 0 };
+        let blocks = geometry.blocks();
         let processors = config.processors.map_or(0, |processors| processors.count as usize);
         Ok(Self {
             busy_until: [0; CLASSES],
@@ -105,13 +142,15 @@ impl Timeline {
             buffered_reads: 0,
             latencies: 0,
             submissions: 0,
-            blocks: (0..geometry.blocks()).map(block).collect(),
+            blocks: vec![Block { issued: 0, pending: 0, gathered: 0 }; blocks as usize],
+            die_of: (0..blocks).map(|block| geometry.die_of(BlockId(block)).0).collect(),
             dies: (0..geometry.dies()).map(|die| Die::new(die % geometry.channels())).collect(),
             channels: vec![Channel::new(); geometry.channels() as usize],
             relocated: [0; CLASSES],
             erasing: [false; CLASSES],
             programmed: 0,
-            last_read: (0, Breakdown::default()),
+            last_read: 0,
+            failed_read: Breakdown::default(),
             processors: vec![0; processors],
             processor: 0,
             think_ns: config.processors.map_or(0, |processors| processors.think_ns),
@@ -137,21 +176,30 @@ impl Timeline {
         let admitted = if cached { self.admit(at, command.bytes) } else { at };
         let mut last = Last { at, operations: 0, breakdown: Breakdown::default() };
         let mut programs = (0, 0);
-        for op in ops {
-            let ready = if op.kind == OpKind::Program && op.task == Task::Host { admitted } else { at };
-            let (end, breakdown) = self.place(at, ready, op);
-            self.busy_until[op.task as usize] = self.busy_until[op.task as usize].max(end);
+        for (number, op) in ops.iter().enumerate() {
+            // Where the time went is told of the host's operations only.
             if op.task != Task::Host {
+                let end = self.place::<false>(at, at, op, &mut Breakdown::default());
+                self.busy_until[op.task as usize] = self.busy_until[op.task as usize].max(end);
                 continue;
             }
+            let ready = if op.kind == OpKind::Program { admitted } else { at };
+            let mut breakdown = Breakdown::default();
+            let end = self.place::<true>(at, ready, op, &mut breakdown);
             if op.kind == OpKind::Program {
                 programs = (end.max(programs.0), programs.1 + 1);
+            }
+            if ops.get(number + 1).is_some_and(|next| next.kind == OpKind::Read(Purpose::Recover))
+                && op.kind != OpKind::Read(Purpose::Recover)
+            {
+                self.failed_read = breakdown;
             }
             if end >= last.at {
                 (last.at, last.breakdown) = (end, breakdown);
             }
             last.operations += 1;
         }
+        self.busy_until[Task::Host as usize] = self.busy_until[Task::Host as usize].max(last.at);
         if let Some(cache) = &mut self.cache
             && programs.1 > 0
         {
@@ -168,13 +216,13 @@ impl Timeline {
         };
         debug_assert_eq!(breakdown.total_ns(), completion.latency_ns(), "the parts add up");
         let slot = self.commands.insert(completion);
-        self.due.push(Reverse((done, self.submitted, slot)));
+        self.due.push(Due { at: done, submitted: self.submitted, slot });
         self.submitted += 1;
     }
 
     /// As [`crate::EventScheduler::next_completion`].
     pub fn next_completion(&mut self, until: u64) -> Option<Completion> {
-        let Reverse((at, _, slot)) = *self.due.peek()?;
+        let Due { at, slot, .. } = *self.due.peek()?;
         if at > until {
             return None;
         }

@@ -45,8 +45,7 @@ impl Media for StrictMedia {
     }
 
     fn read(&mut self, read: PageRead) -> ReadOutcome {
-        let block = self.geometry.block_of(read.page);
-        let index = self.geometry.page_in_block(read.page);
+        let (block, index) = (read.block, read.page);
         assert!(
             index < self.programmed[block.index()],
             "page {index} of block {block} is read before it is programmed"
@@ -70,10 +69,17 @@ impl Media for StrictMedia {
 mod tests {
     use super::*;
     use wane_nand::Purpose;
-    use wane_units::{Bytes, Ppn};
+    use wane_units::Bytes;
 
     fn page(page: u32) -> PageRead {
-        PageRead { page: Ppn(page), bytes: 4096, task: Task::Host, purpose: Purpose::Serve, rereads_max: None }
+        PageRead {
+            block: BlockId(page / 4),
+            page: page % 4,
+            bytes: 4096,
+            task: Task::Host,
+            purpose: Purpose::Serve,
+            rereads_max: None,
+        }
     }
 
     fn media() -> StrictMedia {

@@ -43,11 +43,12 @@ impl Media for Failing {
     }
 
     fn read(&mut self, read: PageRead) -> ReadOutcome {
+        let page = self.geometry().page(read.block, read.page);
         if read.purpose == Purpose::Recover {
-            self.recovery_reads.push(read.page);
+            self.recovery_reads.push(page);
         }
         match self.media.read(read) {
-            ReadOutcome::Corrected { .. } if self.failing.contains(&read.page) => ReadOutcome::Uncorrectable,
+            ReadOutcome::Corrected { .. } if self.failing.contains(&page) => ReadOutcome::Uncorrectable,
             outcome => outcome,
         }
     }

@@ -34,7 +34,11 @@ pub(super) fn of(id: &str, runs: &Runs) -> Option<String> {
         ),
         _ => return None,
     };
-    Some(page(title, "After Kim et al., FAST 2019. Dashed lines, and bars that say so, are the numbers in its text.", &pictures))
+    Some(page(
+        title,
+        "After Kim et al., FAST 2019. Dashed lines, and bars that say so, are the numbers in its text.",
+        &pictures,
+    ))
 }
 
 fn bars(heading: &'static str, caption: String, measure: &'static str, series: Vec<String>) -> Bars {
@@ -92,7 +96,8 @@ fn figure6(runs: &Runs, rereads: u32) -> [Picture; 4] {
     };
     let run = |cycles, stripe| striped(cycles, stripe, rereads);
     let base = striped_base;
-    let caption = |what: &str| format!("TLC, 75 bits, at most {rereads} re-reads: {what}.");
+    let again = if rereads == 1 { "re-read" } else { "re-reads" };
+    let caption = |what: &str| format!("TLC, 75 bits, at most {rereads} {again}: {what}.");
     let make = |what: &str, measure, of: &dyn Fn(u32, u32) -> f64| {
         Picture::Bars(Bars { groups: groups(of), ..bars(heading, caption(what), measure, series.clone()) })
     };

@@ -74,7 +74,8 @@ pub struct BreakdownMeans {
 
 impl BreakdownMeans {
     fn of(sums: &BreakdownSum, count: u64) -> Self {
-        let mean = |part: usize| sums.sums_ns[part] as f64 / count as f64;
+        let sums_ns = sums.sums_ns();
+        let mean = |part: usize| sums_ns[part] as f64 / count as f64;
         Self {
             behind_host: mean(0),
             behind_gc: mean(1),

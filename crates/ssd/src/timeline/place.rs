@@ -14,6 +14,8 @@ pub(super) struct Die {
     pub(super) usage: Usage,
     /// Operations that are not done, in order.
     pub(super) pending: VecDeque<Placed>,
+    /// How many of these are programs.
+    programs: u32,
     /// Time of the operations that are done, by class.
     done: [u64; CLASSES],
 }
@@ -40,7 +42,7 @@ pub(super) struct Channel {
 impl Die {
     pub(super) fn new(channel: u32) -> Self {
         let (pending, done) = (VecDeque::new(), [0; CLASSES]);
-        Self { channel, busy_until: 0, usage: Usage::new(), pending, done }
+        Self { channel, busy_until: 0, usage: Usage::new(), pending, programs: 0, done }
     }
 
     /// What waiting from `at` until everything placed is done means, by class. Idle time between is nobody's.
@@ -114,39 +116,59 @@ impl Channel {
 }
 
 impl Timeline {
-    /// Places an operation of a command that came at `at`, not before `ready`: its end, and where the time went.
-    pub(super) fn place(&mut self, at: u64, ready: u64, op: &FlashOp) -> (u64, Breakdown) {
-        if self.transfer.0 != op.bytes {
-            self.transfer = (op.bytes, self.timing.transfer_ns(op.bytes));
-        }
-        let transfer_ns = if op.kind == OpKind::Erase { 0 } else { self.transfer.1 };
+    /// Places an operation of a command that came at `at`, not before `ready`: its end, and, of the host's, where the time
+    /// went.
+    #[inline]
+    pub(super) fn place<const HOST: bool>(
+        &mut self,
+        at: u64,
+        ready: u64,
+        op: &FlashOp,
+        breakdown: &mut Breakdown,
+    ) -> u64 {
+        // The block of a buffered read means nothing.
+        let die = self.die_of.get(op.block.index()).map_or(0, |die| *die as usize);
         let buffered = match op.kind {
             OpKind::Buffered => true,
-            OpKind::Read(_) => self.in_flight(at, op),
+            OpKind::Read(_) => self.in_flight(at, die, op),
             OpKind::Program | OpKind::Erase => false,
         };
+        let transfer_ns = if op.kind == OpKind::Erase { 0 } else { self.transfer_ns(op.bytes) };
         if buffered {
             self.buffered_reads += 1;
-            let failed = (op.kind == OpKind::Read(Purpose::Recover)).then_some(self.last_read);
-            let end = failed.map_or(at, |(end, _)| end.max(at)) + transfer_ns;
-            let breakdown = Breakdown { transfer_ns, ..Breakdown::default() };
-            return (end, self.note_read(end, op, breakdown));
+            let recovery = op.kind == OpKind::Read(Purpose::Recover);
+            let end = if recovery { self.last_read.max(at) } else { at } + transfer_ns;
+            breakdown.transfer_ns = transfer_ns;
+            self.note_read::<HOST>(end, op, breakdown);
+            return end;
         }
         self.operations += 1;
         let thought = self.think(ready);
-        let think_ns = if self.processors.is_empty() { 0 } else { thought - ready };
-        match op.kind {
-            OpKind::Read(_) => {
-                self.place_read(at, thought, op, Breakdown { think_ns, transfer_ns, ..Breakdown::default() })
-            }
-            _ => self.place_change(at, thought, op, Breakdown { think_ns, transfer_ns, ..Breakdown::default() }),
+        if HOST {
+            breakdown.transfer_ns = transfer_ns;
+            breakdown.think_ns = if self.processors.is_empty() { 0 } else { thought - ready };
+        }
+        if matches!(op.kind, OpKind::Read(_)) {
+            self.place_read::<HOST>(at, thought, die, op, transfer_ns, breakdown)
+        } else {
+            self.place_change::<HOST>(at, thought, die, op, transfer_ns, breakdown)
         }
     }
 
+    fn transfer_ns(&mut self, bytes: u32) -> u64 {
+        if self.transfer.0 != bytes {
+            self.transfer = (bytes, self.timing.transfer_ns(bytes));
+        }
+        self.transfer.1
+    }
+
     /// Whether a page's program is placed but not done.
-    fn in_flight(&mut self, at: u64, op: &FlashOp) -> bool {
-        let die = self.blocks[op.block.index()].die as usize;
+    #[inline]
+    fn in_flight(&mut self, at: u64, die: usize, op: &FlashOp) -> bool {
         self.settle(die, at);
+        if self.dies[die].programs == 0 {
+            return false;
+        }
         let block = &self.blocks[op.block.index()];
         block.pending > 0 && op.page + block.pending >= block.issued
     }
@@ -161,6 +183,7 @@ impl Timeline {
             die.done[first.task as usize] += first.end - first.start;
             if first.block != NONE {
                 self.blocks[first.block as usize].pending -= 1;
+                die.programs -= 1;
             }
             die.pending.pop_front();
         }
@@ -172,76 +195,99 @@ impl Timeline {
         }
         let processor = &mut self.processors[self.processor];
         *processor = ready.max(*processor) + self.think_ns;
+        let thought = *processor;
         self.processor = (self.processor + 1) % self.processors.len();
-        self.processors[(self.processor + self.processors.len() - 1) % self.processors.len()]
+        thought
     }
 
-    fn place_read(&mut self, at: u64, ready: u64, op: &FlashOp, mut breakdown: Breakdown) -> (u64, Breakdown) {
+    #[inline]
+    fn place_read<const HOST: bool>(
+        &mut self,
+        at: u64,
+        ready: u64,
+        die: usize,
+        op: &FlashOp,
+        transfer_ns: u64,
+        breakdown: &mut Breakdown,
+    ) -> u64 {
         let recovery = op.kind == OpKind::Read(Purpose::Recover);
-        let ready = if recovery { ready.max(self.last_read.0) } else { ready };
+        let ready = if recovery { ready.max(self.last_read) } else { ready };
         let sense = self.timing.read_of(op.page);
-        breakdown.sensing_ns = sense;
-        breakdown.rereads_ns = sense * u64::from(op.rereads);
-        let index = self.blocks[op.block.index()].die as usize;
-        let start = self.dies[index].busy_until.max(ready);
-        self.explain_wait(index, ready, &mut breakdown, op.task);
-        let sensed = start + sense + breakdown.rereads_ns;
-        let end = self.move_bytes(at, index, sensed, breakdown.transfer_ns, op.task, &mut breakdown);
-        self.occupy(index, Placed { start, end, task: op.task, block: NONE });
-        (end, self.note_read(end, op, breakdown))
+        let again = sense * u64::from(op.rereads);
+        if HOST {
+            (breakdown.sensing_ns, breakdown.rereads_ns) = (sense, again);
+            self.explain_wait(die, ready, breakdown);
+        }
+        let start = self.dies[die].busy_until.max(ready);
+        let end = self.move_bytes::<HOST>(at, die, start + sense + again, transfer_ns, op.task, breakdown);
+        self.occupy(die, Placed { start, end, task: op.task, block: NONE });
+        self.note_read::<HOST>(end, op, breakdown);
+        end
     }
 
     /// A program or an erase.
-    fn place_change(&mut self, at: u64, ready: u64, op: &FlashOp, mut breakdown: Breakdown) -> (u64, Breakdown) {
+    #[inline]
+    fn place_change<const HOST: bool>(
+        &mut self,
+        at: u64,
+        ready: u64,
+        die: usize,
+        op: &FlashOp,
+        transfer_ns: u64,
+        breakdown: &mut Breakdown,
+    ) -> u64 {
         let task = op.task as usize;
-        let index = self.blocks[op.block.index()].die as usize;
-        self.settle(index, at);
+        self.settle(die, at);
         let block = &mut self.blocks[op.block.index()];
         let program = op.kind == OpKind::Program;
         let after = if program { std::mem::take(&mut block.gathered) } else { self.relocated[task] };
-        if program {
+        let held_ns = if program {
             block.issued = op.page + 1;
             block.pending += 1;
-            breakdown.program_ns = self.timing.program_of(op.page);
+            self.timing.program_of(op.page)
         } else {
             block.issued = 0;
-            breakdown.program_ns = self.timing.erase_ns;
             self.erasing[task] = true;
+            self.timing.erase_ns
+        };
+        if HOST {
+            breakdown.program_ns = held_ns;
+            self.explain_wait(die, ready, breakdown);
         }
-        self.explain_wait(index, ready, &mut breakdown, op.task);
-        let start = self.dies[index].busy_until.max(ready).max(after);
-        let mut end = start + breakdown.program_ns;
+        let start = self.dies[die].busy_until.max(ready).max(after);
+        let mut end = start + held_ns;
         if program {
-            let bytes_ns = breakdown.transfer_ns;
-            let loaded = self.move_bytes(at, index, start, bytes_ns, op.task, &mut breakdown);
-            end = loaded + breakdown.program_ns;
+            end = self.move_bytes::<HOST>(at, die, start, transfer_ns, op.task, breakdown) + held_ns;
             self.programmed = self.programmed.max(end);
-            if after > 0 || op.task != Task::Host {
+            if !HOST || after > 0 {
                 self.note_relocation(task, end);
             }
         }
-        self.occupy(index, Placed { start, end, task: op.task, block: if program { op.block.0 } else { NONE } });
-        (end, breakdown)
+        self.occupy(die, Placed { start, end, task: op.task, block: if program { op.block.0 } else { NONE } });
+        end
     }
 
-    fn occupy(&mut self, index: usize, placed: Placed) {
-        let die = &mut self.dies[index];
+    #[inline]
+    fn occupy(&mut self, die: usize, placed: Placed) {
+        let die = &mut self.dies[die];
         die.usage.busy[placed.task as usize] += placed.end - placed.start;
         die.busy_until = placed.end;
+        die.programs += u32::from(placed.block != NONE);
         die.pending.push_back(placed);
     }
 
-    /// Tells waiting for a die by class.
-    fn explain_wait(&mut self, index: usize, ready: u64, breakdown: &mut Breakdown, task: Task) {
-        if task != Task::Host || self.dies[index].busy_until <= ready {
+    /// Tells a host operation's waiting for a die by class.
+    #[inline]
+    fn explain_wait(&mut self, die: usize, ready: u64, breakdown: &mut Breakdown) {
+        if self.dies[die].busy_until <= ready {
             return;
         }
-        let [host, gc, scrub, wear_leveling] =
-            if self.dies[index].pending.front().is_some_and(|first| first.end <= ready) {
-                self.waiting_later(index, ready)
-            } else {
-                self.dies[index].waiting(ready)
-            };
+        let [host, gc, scrub, wear_leveling] = if self.dies[die].pending.front().is_some_and(|first| first.end <= ready)
+        {
+            self.waiting_later(die, ready)
+        } else {
+            self.dies[die].waiting(ready)
+        };
         breakdown.host_ns += host;
         breakdown.gc_ns += gc;
         breakdown.scrub_ns += scrub;
@@ -249,16 +295,17 @@ impl Timeline {
     }
 
     /// As [`Die::waiting`], from a time at which operations will have ended that have not yet.
-    fn waiting_later(&self, index: usize, ready: u64) -> [u64; CLASSES] {
+    fn waiting_later(&self, die: usize, ready: u64) -> [u64; CLASSES] {
         let mut waiting = [0; CLASSES];
-        for placed in &self.dies[index].pending {
+        for placed in &self.dies[die].pending {
             waiting[placed.task as usize] += placed.end - placed.end.min(placed.start.max(ready));
         }
         waiting
     }
 
     /// Moves bytes over a die's channel from `from` on; returns the end.
-    fn move_bytes(
+    #[inline]
+    fn move_bytes<const HOST: bool>(
         &mut self,
         at: u64,
         die: usize,
@@ -272,35 +319,36 @@ impl Timeline {
         }
         let channel = &mut self.channels[self.dies[die].channel as usize];
         let begin = channel.take(at, from, transfer_ns);
-        let waited = begin - from;
-        match channel.holder {
-            Task::Host => breakdown.host_ns += waited,
-            Task::GarbageCollection => breakdown.gc_ns += waited,
-            Task::Scrub => breakdown.scrub_ns += waited,
-            Task::WearLeveling => breakdown.wear_leveling_ns += waited,
+        if HOST {
+            let waited = begin - from;
+            *match channel.holder {
+                Task::Host => &mut breakdown.host_ns,
+                Task::GarbageCollection => &mut breakdown.gc_ns,
+                Task::Scrub => &mut breakdown.scrub_ns,
+                Task::WearLeveling => &mut breakdown.wear_leveling_ns,
+            } += waited;
         }
         channel.holder = task;
         channel.usage.busy[task as usize] += transfer_ns;
         begin + transfer_ns
     }
 
-    /// What waits for a read, and what it has cost its command.
-    fn note_read(&mut self, end: u64, op: &FlashOp, breakdown: Breakdown) -> Breakdown {
+    /// What waits for a read, and what a recovery has cost its command.
+    #[inline]
+    fn note_read<const HOST: bool>(&mut self, end: u64, op: &FlashOp, breakdown: &mut Breakdown) {
         match op.kind {
-            OpKind::Read(Purpose::Recover) => {
-                let (failed, before) = self.last_read;
-                return Breakdown { recovery_ns: end - failed, ..before };
+            OpKind::Read(Purpose::Recover) if HOST => {
+                *breakdown = Breakdown { recovery_ns: end - self.last_read, ..self.failed_read };
             }
             OpKind::Read(Purpose::Relocate(target)) => {
                 let gathered = &mut self.blocks[target.index()].gathered;
                 *gathered = end.max(*gathered);
                 self.note_relocation(op.task as usize, end);
-                self.last_read = (end, breakdown);
+                self.last_read = end;
             }
-            OpKind::Read(Purpose::Serve) => self.last_read = (end, breakdown),
+            OpKind::Read(Purpose::Serve) => self.last_read = end,
             _ => {}
         }
-        breakdown
     }
 
     fn note_relocation(&mut self, task: usize, end: u64) {
