@@ -37,8 +37,9 @@ lint: toolchain ## Check formatting and lints; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-bench: toolchain ## Measure aging against the machine's own ceiling, then timed runs, about three minutes; one JSON object a line
+bench: toolchain ## Measure aging against the machine's own ceiling, then schedulers and timed runs, about four minutes; one JSON object a line
 	$(CARGO) bench --locked -p wane-ftl --bench write_path -- 8g 256g
+	$(CARGO) bench --locked -p wane-ssd --bench scheduler
 	$(CARGO) bench --locked -p wane-lab --bench timed
 
 claims: toolchain ## Run every published claim, about ten minutes, and write docs/claims.md

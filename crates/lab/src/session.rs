@@ -196,6 +196,7 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     }
     warnings.extend(finished.notes.iter().cloned());
     warnings.extend(extrapolation(scenario, finished));
+    warnings.extend(unseen(scenario, finished));
     if finished.policy_refusals > 0 {
         warnings.push(format!(
             "{} answers of policies named blocks that could not be used; greedy's choice or none took their place",
@@ -203,6 +204,15 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
         ));
     }
     warnings
+}
+
+/// A sentence where the run ended before a probe was due.
+fn unseen(scenario: &Scenario, finished: &Finished) -> Option<String> {
+    let ages = &scenario.probe.as_ref()?.at_drive_writes;
+    let seen = finished.measured.as_ref().map_or(0, |measured| measured.windows.len());
+    let next = ages.get(seen)?;
+    let (missed, of) = (ages.len() - seen, ages.len());
+    Some(format!("the run ended before {missed} of {of} probes were due, the next at {next} drive writes"))
 }
 
 /// A sentence where the chip's errors were asked for beyond the data that they come from.

@@ -180,6 +180,14 @@ fn a_probe_changes_no_other_number() {
 }
 
 #[test]
+fn a_run_that_ends_before_a_probe_says_so() {
+    let life = SMALL.replace("requests = 20_000", "drive-writes = 1.5");
+    let result = run(&format!("{life}{PROBE}"), &[]);
+    let warning = "the run ended before 1 of 3 probes were due, the next at 2 drive writes";
+    assert!(result.summary.warnings.iter().any(|found| found == warning), "{:?}", result.summary.warnings);
+}
+
+#[test]
 fn retention_before_a_probe_costs_re_reads() {
     let life = SMALL.replace("requests = 20_000", "drive-writes = 0.5").replace("tlc-72l-2018", "mlc-2ynm-2015");
     let base = ["drive.initial.erase-count=8000", "drive.ecc.strength=10", "probe.at-drive-writes=[0.5]"];
