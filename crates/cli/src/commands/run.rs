@@ -32,8 +32,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let base = resolve(&first)?;
     if arguments.dry_run {
         let cells = cells_of(&grid);
-        cells.iter().try_for_each(|row| resolve(&assignments(&grid, row)).map(drop))?;
-        return dry_run(&base, cells.len());
+        let cells: Result<Vec<Scenario>, Failure> =
+            cells.iter().map(|row| resolve(&assignments(&grid, row))).collect();
+        return dry_run(&base, &cells?);
     }
     let own = usize::from(arguments.scenario.as_deref() == Some(Path::new("-")));
     let runs = cells_of(&grid).len() * arguments.seeds.unwrap_or(1) as usize;
@@ -87,7 +88,19 @@ fn resolve(arguments: &RunArguments, file: Option<&(String, String)>, more: &[St
     Ok(scenario)
 }
 
-fn dry_run(scenario: &Scenario, cells: usize) -> Result<i32, Failure> {
+/// Seconds that a run is likely to take; `None` where a trace decides.
+fn seconds_estimate(scenario: &Scenario) -> Option<f64> {
+    let detailed = scenario.time.is_timed() || scenario.medium.chip.is_some();
+    let rate = if detailed { DETAILED_PAGES_PER_SECOND } else { PAGES_PER_SECOND };
+    build::programs_estimate(scenario).map(|pages| pages / rate)
+}
+
+fn dry_run(scenario: &Scenario, cells: &[Scenario]) -> Result<i32, Failure> {
+    let traces = cells.iter().chain([scenario]).flat_map(Scenario::traces);
+    for path in traces.filter(|path| *path != Path::new("-")) {
+        std::fs::File::open(path)
+            .map_err(|error| Failure::wrong(format!("{}: cannot be read: {error}", path.display())))?;
+    }
     let device = &scenario.device;
     let mut text = scenario.to_toml();
     let _ = writeln!(text, "\n# scenario hash: {}", scenario.hash());
@@ -103,23 +116,22 @@ fn dry_run(scenario: &Scenario, cells: usize) -> Result<i32, Failure> {
     );
     let _ = writeln!(text, "# logical pages: {} of {}", device.logical_units, device.unit);
     let _ = writeln!(text, "# memory: about {}", build::memory_estimate(scenario));
-    match build::programs_estimate(scenario) {
-        Some(pages) => {
-            let detailed = scenario.time.is_timed() || scenario.medium.chip.is_some();
-            let rate = if detailed { DETAILED_PAGES_PER_SECOND } else { PAGES_PER_SECOND };
-            let seconds = pages / rate;
+    match build::programs_estimate(scenario).zip(seconds_estimate(scenario)) {
+        Some((pages, seconds)) => {
             let _ = writeln!(
                 text,
                 "# time: about {seconds:.1} s for {:.2} billion flash pages at {:.0} million a second",
                 pages / 1e9,
-                rate / 1e6
+                pages / seconds / 1e6
             );
         }
         None => text.push_str("# time: as long as the trace\n"),
     }
     text.push_str(&timed::clock(scenario));
-    if cells > 1 {
-        let _ = writeln!(text, "# cells of the sweep: {cells}");
+    if cells.len() > 1 {
+        let all: Option<f64> = cells.iter().map(seconds_estimate).sum();
+        let time = all.map_or(String::new(), |seconds| format!(", about {seconds:.1} s on one core in all"));
+        let _ = writeln!(text, "# cells of the sweep: {}{time}; this is the first", cells.len());
     }
     session::check_memory(scenario).map_err(Failure::wrong)?;
     print(&text)?;

@@ -27,11 +27,12 @@ const TEXTS: [Format; 10] = [
 
 /// The format of a trace that starts with `head`.
 pub(super) fn detect(head: &[u8]) -> Option<Format> {
+    let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head);
     match () {
         () if head.starts_with(MAGIC) => return Some(Format::Compact),
         () if looks_like_blktrace(head) => return Some(Format::Blktrace),
-        () if head.starts_with(b"fio version 3 iolog") => return Some(Format::FioIolog3),
-        () if head.starts_with(b"fio version 2 iolog") => return Some(Format::FioIolog2),
+        () if text.starts_with(b"fio version 3 iolog") => return Some(Format::FioIolog3),
+        () if text.starts_with(b"fio version 2 iolog") => return Some(Format::FioIolog2),
         () => {}
     }
     if !head.contains(&0) {

@@ -311,8 +311,10 @@ fn what_moves_no_data_is_passed_over() {
 fn sizes_of_one_format_are_no_opcodes_of_another() {
     let tencent = "1538323200,100,8,0,1283\n1538323201,200,28,1,1283\n";
     assert_eq!(reader(tencent.as_bytes(), &Options::default()).unwrap().format(), Format::Tencent);
-    let marked = [b"\xef\xbb\xbf", SAMPLES[3].1.as_bytes()].concat();
-    assert_eq!(requests(&marked), wanted());
+    for (format, sample) in SAMPLES.iter().filter(|(format, _)| *format != Format::Ssdsim) {
+        let marked = [b"\xef\xbb\xbf", sample.as_bytes()].concat();
+        assert_eq!(requests(&marked), requests(sample.as_bytes()), "{format:?}");
+    }
 }
 
 #[test]
