@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::commands::reproduce::PAGE;
+/// The page that `wane reproduce --check` reads unless told otherwise.
+pub(crate) const CLAIMS_PAGE: &str = "docs/claims.md";
 
 /// wane runs a flash store's whole life: how it wears, amplifies writes and shrinks under a workload, with the policy you choose.
 #[derive(Debug, Parser)]
@@ -104,7 +105,7 @@ pub(crate) struct ReproduceArguments {
     #[arg(long)]
     pub(crate) list: bool,
     /// Compare the verdicts with a page, docs/claims.md unless told otherwise, and exit with 1 where one differs
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = PAGE)]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = CLAIMS_PAGE)]
     pub(crate) check: Option<PathBuf>,
     /// Write the page of claims
     #[arg(long, value_name = "FILE")]

@@ -112,3 +112,13 @@ pub(crate) fn panic_text(panic: &PanicHookInfo<'_>) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }
+
+/// JSON for people, with a newline behind it.
+pub(crate) fn pretty(value: &impl serde::Serialize) -> Result<String, Failure> {
+    Ok(serde_json::to_string_pretty(value).map_err(Failure::wrong)? + "\n")
+}
+
+/// Adds a line of a summary for people.
+pub(crate) fn line(text: &mut String, name: &str, value: &str) {
+    *text += &format!("{name:<16} {value}\n");
+}

@@ -22,5 +22,6 @@ pub use config::{
 };
 pub use event::EventScheduler;
 pub use latency::{BreakdownSum, Histogram, Latencies, PERCENTILES};
-pub use scheduler::{Scheduler, Utilization};
+pub use node::Utilization;
+pub use scheduler::Scheduler;
 pub use timeline::Timeline;

@@ -4,7 +4,7 @@ use wane_nand::{FlashOp, Task};
 
 use crate::command::{Command, Completion};
 use crate::event::EventScheduler;
-use crate::node::{CLASSES, Usage};
+use crate::node::Utilization;
 use crate::timeline::Timeline;
 
 /// What turns lists of flash operations into time.
@@ -14,44 +14,6 @@ pub enum Scheduler {
     Event(Box<EventScheduler>),
     /// By placing each operation when it is submitted: several times faster, and plain.
     Timeline(Box<Timeline>),
-}
-
-/// For how long dies and channels were held.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Utilization {
-    /// Share of the dies' time so far that they were held, 0 to 1.
-    pub dies: f64,
-    /// The same of the channels.
-    pub channels: f64,
-    /// Time that dies were held, summed over dies, by [`wane_nand::Task`], ns.
-    pub die_held_ns: [u64; CLASSES],
-    /// The same of the channels.
-    pub channel_held_ns: [u64; CLASSES],
-}
-
-impl Utilization {
-    pub(crate) fn of<'a>(
-        now: u64,
-        dies: impl Iterator<Item = &'a Usage>,
-        channels: impl Iterator<Item = &'a Usage>,
-    ) -> Self {
-        let (dies, die_held_ns) = held(now, dies);
-        let (channels, channel_held_ns) = held(now, channels);
-        Self { dies, channels, die_held_ns, channel_held_ns }
-    }
-}
-
-fn held<'a>(now: u64, usages: impl Iterator<Item = &'a Usage>) -> (f64, [u64; CLASSES]) {
-    let (mut count, mut sums) = (0u64, [0; CLASSES]);
-    for usage in usages {
-        count += 1;
-        for (sum, held) in sums.iter_mut().zip(usage.held_at(now)) {
-            *sum += held;
-        }
-    }
-    let whole = count as f64 * now as f64;
-    let share = if whole > 0.0 { sums.iter().sum::<u64>() as f64 / whole } else { 0.0 };
-    (share, sums)
 }
 
 macro_rules! either {

@@ -18,8 +18,7 @@ use crate::command::{Breakdown, Command, CommandKind, Completion};
 use crate::config::{
     Collection, ConfigError, MultiPlane, Order, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache, check,
 };
-use crate::node::CLASSES;
-use crate::scheduler::Utilization;
+use crate::node::{CLASSES, Utilization};
 use crate::slab::Slab;
 use place::{Channel, Die};
 

@@ -10,7 +10,7 @@ use wane_lab::report::rber::{CURVES_MAX, RberCurve, RberPicture, input as writte
 use super::rber_fit::fit;
 use crate::DONE;
 use crate::args::{RberArguments, RberCommand};
-use crate::output::{Failure, print, tell, write_text};
+use crate::output::{Failure, pretty, print, tell, write_text};
 
 /// Most points of one command.
 const POINTS_MAX: usize = 1_000_000;
@@ -203,10 +203,6 @@ fn table_json(chip: &Chosen, values: &[Vec<f64>; 3]) -> Result<String, Failure> 
     }
     text.push_str("\n]\n");
     Ok(text)
-}
-
-pub(super) fn pretty(value: &Value) -> Result<String, Failure> {
-    Ok(serde_json::to_string_pretty(value).map_err(Failure::wrong)? + "\n")
 }
 
 fn picture(chip: &Chosen, values: &[Vec<f64>; 3], warnings: &[String]) -> Result<RberPicture, Failure> {

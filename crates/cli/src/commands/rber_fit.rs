@@ -8,10 +8,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wane_lab::rber::{Data, Determined, Fit, Parameter, fit as fit_model};
 
-use super::rber::pretty;
 use crate::DONE;
 use crate::args::FitArguments;
-use crate::output::{Failure, print, tell, write_text};
+use crate::output::{Failure, pretty, print, tell, write_text};
 
 pub(crate) fn fit(arguments: &FitArguments) -> Result<i32, Failure> {
     let data = read(&arguments.data)?;

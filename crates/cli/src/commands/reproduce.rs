@@ -6,13 +6,10 @@ use std::sync::Mutex;
 
 use wane_lab::reproduce::{Claim, Finding, Runs, claims, page, verdicts};
 
-use crate::args::ReproduceArguments;
-use crate::output::{Failure, print, tell, write_file};
+use crate::args::{CLAIMS_PAGE, ReproduceArguments};
+use crate::output::{Failure, pretty, print, tell, write_file};
 use crate::progress::{Progress, stop_flag};
 use crate::{DIFFERS, DONE, INTERRUPTED};
-
-/// The page that `--check` reads unless told otherwise.
-pub(crate) const PAGE: &str = "docs/claims.md";
 
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> {
     let (ids, checked) = checked(arguments);
@@ -64,7 +61,7 @@ fn checked(arguments: &ReproduceArguments) -> (Vec<String>, Option<PathBuf>) {
     match arguments.check.as_deref() {
         Some(page) if claim(&page) => {
             ids.push(page.to_string_lossy().into_owned());
-            (ids, Some(PathBuf::from(PAGE)))
+            (ids, Some(PathBuf::from(CLAIMS_PAGE)))
         }
         page => (ids, page.map(Path::to_owned)),
     }
@@ -135,7 +132,7 @@ fn json(rows: &[(&Claim, Finding)]) -> Result<String, Failure> {
         })
     };
     let list: Vec<serde_json::Value> = rows.iter().map(row).collect();
-    Ok(serde_json::to_string_pretty(&list).map_err(Failure::wrong)? + "\n")
+    pretty(&list)
 }
 
 /// How many verdicts differ from the page's; each is told.

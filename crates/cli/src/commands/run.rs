@@ -14,7 +14,7 @@ use wane_lab::session::{self, Cell};
 
 use super::timed;
 use crate::args::RunArguments;
-use crate::output::{Failure, print, tell};
+use crate::output::{Failure, line, pretty, print, tell};
 use crate::progress::{Progress, stop_flag};
 use crate::{DONE, INTERRUPTED};
 
@@ -32,8 +32,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let base = resolve(&first)?;
     if arguments.dry_run {
         let cells = cells_of(&grid);
-        let cells: Result<Vec<Scenario>, Failure> =
-            cells.iter().map(|row| resolve(&assignments(&grid, row))).collect();
+        let cells: Result<Vec<Scenario>, Failure> = cells.iter().map(|row| resolve(&assignments(&grid, row))).collect();
         return dry_run(&base, &cells?);
     }
     let own = usize::from(arguments.scenario.as_deref() == Some(Path::new("-")));
@@ -169,11 +168,6 @@ fn show(result: &RunResult, arguments: &RunArguments) -> Result<(), Failure> {
         line(&mut text, "report", &out.join("report.html").display().to_string());
     }
     print(&text)
-}
-
-/// A line of a summary for people.
-pub(super) fn line(text: &mut String, name: &str, value: &str) {
-    let _ = writeln!(text, "{name:<16} {value}");
 }
 
 /// A summary for people.
@@ -382,7 +376,7 @@ fn sweep(
     if arguments.json {
         let summaries: Vec<Option<&Summary>> =
             results.iter().map(|result| result.as_ref().map(|result| &result.summary)).collect();
-        print(&(serde_json::to_string_pretty(&summaries).expect("summaries are plain values") + "\n"))?;
+        print(&pretty(&summaries)?)?;
     } else {
         print(&csv)?;
     }

@@ -6,7 +6,7 @@ use wane_lab::results::{Errors, LatencyFigures, OpThroughput, RunResult, Window,
 use wane_lab::scenario::{Arrival, Collection, Order, Scenario, Scheduler, Suspend, Time};
 use wane_units::{Bytes, Nanos, Rate};
 
-use super::run::line;
+use crate::output::line;
 
 /// Parts of a mean latency that are worth a word.
 const PARTS_MAX: usize = 4;

@@ -5,14 +5,13 @@ use std::io::Write;
 use std::path::Path;
 
 use wane_units::Bytes;
-use wane_workload::Op;
-use wane_workload::Request;
 use wane_workload::standin::{self, STANDINS, StandinSource, TRAFFIC_STANDINS, Traffic, TrafficStandin};
 use wane_workload::trace::{self, Assume, Converted, Format, Info, Options, Reader, TraceError};
+use wane_workload::{Op, Request};
 
 use crate::DONE;
 use crate::args::{Reading, Target, TraceArguments, TraceCommand};
-use crate::output::{Failure, print, write_file};
+use crate::output::{Failure, pretty, print, write_file};
 
 /// Page of a synthesized trace.
 const PAGE: u64 = 4096;
@@ -95,7 +94,7 @@ fn info(file: &Path, json: bool, reading: &Reading) -> Result<i32, Failure> {
     let reader = Reader::open(file, &options(reading)?).map_err(Failure::wrong)?;
     let info = trace::info(reader).map_err(Failure::wrong)?;
     if json {
-        print(&(serde_json::to_string_pretty(&info).map_err(Failure::wrong)? + "\n"))?;
+        print(&pretty(&info)?)?;
     } else {
         print(&words(&info))?;
     }
