@@ -351,7 +351,12 @@ pub const WORKLOAD: Section = Section {
             "How a trace's pages become the drive's: page modulo logical pages, which keeps distances; or the rank among the pages touched, which keeps the footprint.",
         ),
         key("loop", Kind::Flag, "true", "Start a trace over at its end."),
-        key("standin", Kind::Text, "none", "A stand-in for a published trace, by name, such as `rad-be`."),
+        key(
+            "standin",
+            Kind::Text,
+            "none",
+            "A stand-in for a published trace, by name: `rad-be` and others have its writes, `rad-be-traffic` and others its reads too.",
+        ),
         key("mix", Kind::Mix, "none", "Workloads drawn per request: `[{ share = \"70 %\", pattern = ... }, ...]`."),
         key("share", Kind::Ratio, "required in a mix", "A mixture's part: share of the requests."),
         time::ARRIVAL,
