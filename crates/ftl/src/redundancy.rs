@@ -6,12 +6,19 @@ use wane_units::BlockId;
 use crate::config::Frontiers;
 use crate::counters::Cause;
 use crate::domain::{Frontier, Mover};
-use crate::engine::{Ftl, Outcome, UNMAPPED};
+use crate::engine::{DeathCause, Ftl, Outcome, UNMAPPED};
 use crate::host::set_range;
 use crate::stripes::Stripes;
 
 /// Parity that may wait for a die of its own, for each die; beyond, it goes where there is room.
 const WAITING_PER_DIE: usize = 2;
+
+/// Units that garbage collection may move for one that the host or the scrubber writes, while it moves the whole flash
+/// [`ROUNDS`] times. Beyond, parity takes what collection frees, on one die after the other.
+const RELOCATIONS_MAX: u64 = 100;
+
+/// See [`RELOCATIONS_MAX`]: so many that small drives may have bursts.
+const ROUNDS: u64 = 8;
 
 /// The block that takes a parity page.
 #[derive(Clone, Copy)]
@@ -44,6 +51,10 @@ impl<M: Media> Ftl<M> {
             return Outcome::Done;
         }
         self.drop_emptied();
+        if self.parity_takes_all() {
+            self.dead = Some(DeathCause::NoVictim);
+            return Outcome::Dead(DeathCause::NoVictim);
+        }
         // Parity can make garbage collection work, which fills stripes: those wait for the next time, so that this ends.
         for _ in 0..self.stripes.as_ref().map_or(0, |stripes| stripes.full.len()) {
             let Some(stripes) = &mut self.stripes else { break };
@@ -58,6 +69,24 @@ impl<M: Media> Ftl<M> {
             }
         }
         Outcome::Done
+    }
+
+    /// Whether collection gained next to nothing in its last [`ROUNDS`] over the flash.
+    fn parity_takes_all(&mut self) -> bool {
+        let Some(stripes) = &mut self.stripes else { return false };
+        let moved = self.counters.programmed_gc;
+        let written = self.counters.programmed_host + self.counters.programmed_scrub;
+        let (moved_before, written_before) = stripes.since;
+        // Counting may have begun anew.
+        if moved < moved_before || written < written_before {
+            stripes.since = (moved, written);
+            return false;
+        }
+        if moved - moved_before < ROUNDS * self.reverse.len() as u64 {
+            return false;
+        }
+        stripes.since = (moved, written);
+        (written - written_before).saturating_mul(RELOCATIONS_MAX) < moved - moved_before
     }
 
     /// Stripes without a valid page need no parity.

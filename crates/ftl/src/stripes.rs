@@ -36,6 +36,8 @@ pub(crate) struct Stripes {
     emptied: Vec<u32>,
     /// The domain that is asked first for room for the next parity.
     pub(crate) turn: u32,
+    /// Units moved by garbage collection, and written by host and scrubber, when they were last compared.
+    pub(crate) since: (u64, u64),
 }
 
 /// Stripes that take pages, numbered in the order in which they began. Each die fills them in that order, so a number a
@@ -92,6 +94,7 @@ impl Stripes {
             full: VecDeque::new(),
             emptied: Vec::new(),
             turn: 0,
+            since: (0, 0),
         })
     }
 

@@ -83,7 +83,7 @@ fn choose(ids: &[String]) -> Result<Vec<Claim>, Failure> {
 fn matches(claim: &str, asked: &str) -> bool {
     let asked = asked.to_uppercase();
     let claim = claim.to_uppercase();
-    claim == asked || claim.trim_end_matches(|last: char| last.is_ascii_digit()) == asked
+    claim == asked || claim.split(|letter: char| !letter.is_ascii_alphabetic()).next() == Some(asked.as_str())
 }
 
 fn read_page(path: &Path) -> Result<String, Failure> {

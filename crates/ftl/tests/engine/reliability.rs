@@ -6,7 +6,7 @@ use wane_ftl::policies::find;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
-use wane_ftl::{BlockState, DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Unit};
+use wane_ftl::{BlockState, DeathCause, DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Unit};
 use wane_nand::{Health, Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_testkit::StrictMedia;
 use wane_units::{BlockId, Bytes, Geometry, PeCycles, Ppn};
@@ -79,6 +79,9 @@ impl Media for Failing {
 
 /// Logical units: even with as much parity, a third of the flash is spare.
 const UNITS: u32 = 300;
+
+/// Parity leaves these no spare.
+const CROWDED: u32 = 7200;
 
 /// Four dies of 16 blocks of 8 pages, 2 mapping units a page.
 fn drive(redundancy: &str, data_pages: u32, unit: Unit) -> Ftl<Failing> {
@@ -174,6 +177,30 @@ fn a_die_that_collects_many_victims_in_a_row_leaves_no_stripe_unfinished() {
     let data = counters.programmed_host + counters.programmed_gc + counters.programmed_padding;
     let share = counters.programmed_parity as f64 * 7.0 / data as f64;
     assert!((0.9..=1.0).contains(&share), "{share} {counters:?}");
+}
+
+#[test]
+fn a_drive_whose_parity_takes_what_collection_frees_is_dead() {
+    let geometry = Geometry::new(2, 2, 1, 48, 32, Bytes(8192)).unwrap();
+    let parameters = "data-pages = 3";
+    let config = FtlConfig {
+        units_per_page: 2,
+        domain: DomainKind::Die,
+        frontiers: Frontiers::Separate,
+        redundancy: (find(REDUNDANCY_POLICIES, "stripes").unwrap().parse)(parameters.parse().unwrap()).unwrap(),
+        ..super::config(CROWDED, 184, 2)
+    };
+    let mut ftl = Ftl::new(failing(geometry), config).unwrap();
+    let mut stream = wane_sim::Streams::new(5).stream("crowd");
+    let mut outcome = Outcome::Done;
+    for _ in 0..60_000 {
+        outcome = ftl.write(&[stream.below(u64::from(CROWDED)) as u32]).1;
+        if outcome != Outcome::Done {
+            break;
+        }
+    }
+    assert_eq!(outcome, Outcome::Dead(DeathCause::NoVictim));
+    ftl.check().unwrap();
 }
 
 #[test]

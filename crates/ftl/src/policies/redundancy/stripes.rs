@@ -31,12 +31,14 @@ impl Builtin for Stripes {
     const EXAMPLE: &'static str = "{ policy = \"stripes\", data-pages = 15 }";
     const PAGE: &'static str = "\
 Pages on different dies form stripes in the order in which they are programmed, each with one page of parity on yet
-another die. A page that error correction gives up is reconstructed from the rest of its stripe. Parity takes
-1 / (data-pages + 1) of the flash, which garbage collection feels as less over-provisioning.
+another die. A page that error correction gives up is reconstructed from the rest of its stripe. Freshly written, parity
+takes 1 / (data-pages + 1) of the flash, and more as data in stripes is overwritten: garbage collection feels it as less
+over-provisioning.
 
 The controller keeps the parity of a stripe that is still filling. Data that are overwritten stay in their stripe until
 their block is erased; erasing takes them out of it, which is taken to cost the controller nothing. The parity goes when the
-last valid page of its stripe does.
+last valid page of its stripe does. A drive whose garbage collection moves all its flash eight times for less than a hundredth
+of that written is at its end: parity takes what collection frees.
 
 | key | default | allowed | meaning |
 |---|---|---|---|

@@ -30,7 +30,7 @@ impl Builtin for Failures {
     const EXAMPLE: &'static str = "{ policy = \"failures\", programs = 1 }";
     const PAGE: &'static str = "\
 A block whose program failed is emptied at once; at its erase it leaves service if that was the last failure it was
-allowed. Wear alone retires nothing. It needs `drive.faults`.
+allowed. Wear alone retires nothing, so without `drive.faults` no block ever leaves service.
 
 | key | default | allowed | meaning |
 |---|---|---|---|
