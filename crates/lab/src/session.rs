@@ -19,6 +19,9 @@ use crate::scenario::Scenario;
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// How far above a chip's data its inputs may lie without a word: what would read as the limit itself.
+const BEYOND: f64 = 1.001;
+
 /// Share of the reads that may find nothing before a result warns of it.
 const UNMAPPED_READS_MAX: f64 = 0.01;
 
@@ -114,7 +117,7 @@ fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measu
             pages_read_unmapped: counters.host_units_read_unmapped,
             pages_trimmed: counters.host_units_trimmed,
         },
-        flash: flash(counters),
+        flash: flash(counters, finished.measured.as_ref().map_or(0, |measured| measured.buffered_reads)),
         write_amplification: SummaryWriteAmplification::new(
             write_amplification(counters),
             write_amplification(&finished.last_drive_write),
@@ -165,8 +168,9 @@ fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measu
 }
 
 /// What the flash did.
-fn flash(counters: &Counters) -> Flash {
+fn flash(counters: &Counters, reads_buffered: u64) -> Flash {
     Flash {
+        reads_buffered,
         pages_programmed: PagesProgrammed {
             host: counters.programmed_host,
             gc: counters.programmed_gc,
@@ -219,6 +223,9 @@ fn unseen(scenario: &Scenario, finished: &Finished) -> Option<String> {
 fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
     let chip = scenario.medium.chip.as_ref()?;
     let (reads, days) = finished.measured.as_ref().map_or((0, 0.0), |measured| measured.oldest);
+    // What the run began with may be gone by its end.
+    let initial = &scenario.medium.initial;
+    let (reads, days) = (reads.max(initial.reads), initial.retention_days.map_or(days, |(_, most)| days.max(most)));
     let retention = scenario.probe.as_ref().map_or(0.0, |probe| probe.retention_days);
     let erases = finished.wear.quantiles();
     let found = [
@@ -226,7 +233,7 @@ fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
         ("days since data was written", 0.0, days + retention, chip.ranges.days),
         ("reads of a block", 0.0, f64::from(reads), chip.ranges.reads),
     ];
-    let beyond = found.iter().filter(|(_, least, most, range)| *least < range.0 || *most > range.1);
+    let beyond = found.iter().filter(|(_, least, most, range)| *least < range.0 || *most > range.1 * BEYOND);
     let told: Vec<String> = beyond
         .map(|(name, _, most, range)| format!("{name} (up to {most:.0}; measured from {} to {})", range.0, range.1))
         .collect();

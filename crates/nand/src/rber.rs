@@ -53,6 +53,16 @@ impl RberModel {
     /// Names of the parameters, in the order of [`Self::parameters`].
     pub const NAMES: [&'static str; 9] = ["epsilon", "alpha", "beta", "gamma", "k", "m", "n", "p", "q"];
 
+    /// The largest value of a parameter that still describes flash: errors of a fresh cell below those of a coin, and powers
+    /// well beyond the published ones, which end at 3.33.
+    pub fn largest(name: &str) -> f64 {
+        match name {
+            "epsilon" => 0.5,
+            "k" | "m" | "n" | "p" | "q" => 10.0,
+            _ => f64::MAX,
+        }
+    }
+
     /// The model with these parameters, in the order of [`Self::NAMES`].
     pub const fn from_parameters(parameters: [f64; 9]) -> Self {
         let [epsilon, alpha, beta, gamma, k, m, n, p, q] = parameters;

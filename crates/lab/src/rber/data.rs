@@ -61,7 +61,7 @@ impl Data {
     /// Reads CSV with a header that has the columns `cycles`, `days`, `reads` and `rber` in any order; other columns are
     /// skipped, lines that begin with `#` are comments.
     pub fn read(name: &str, input: impl Read) -> Result<Self, RberError> {
-        let mut reader = ReaderBuilder::new().trim(Trim::All).comment(Some(b'#')).from_reader(input);
+        let mut reader = ReaderBuilder::new().trim(Trim::All).comment(Some(b'#')).from_reader(PlainLines(input));
         let broken = |error: csv::Error| RberError(format!("{name}{}", told(&error)));
         let header = reader.headers().map_err(broken)?.clone();
         let places = places(name, &header)?;
@@ -105,6 +105,25 @@ impl Data {
     fn span(&self, of: fn(&Sample) -> f64) -> (f64, f64) {
         let values = self.samples.iter().map(of);
         values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
+    }
+}
+
+/// Leaves out carriage returns, which put the reader's line numbers one off.
+struct PlainLines<R>(R);
+
+impl<R: Read> Read for PlainLines<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        loop {
+            let count = self.0.read(buffer)?;
+            let mut kept = 0;
+            for index in 0..count {
+                buffer[kept] = buffer[index];
+                kept += usize::from(buffer[index] != b'\r');
+            }
+            if kept > 0 || count == 0 {
+                return Ok(kept);
+            }
+        }
     }
 }
 

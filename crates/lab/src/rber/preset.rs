@@ -115,8 +115,10 @@ impl File<'_> {
             }
             _ => None,
         };
-        number.filter(|number: &f64| number.is_finite() && *number >= 0.0).ok_or_else(|| {
-            let message = format!("found {}, allowed is a number from 0 on", self.shown(value));
+        let largest = RberModel::largest(key.rsplit('.').next().unwrap_or(key));
+        number.filter(|number: &f64| (0.0..=largest).contains(number)).ok_or_else(|| {
+            let most = if largest == f64::MAX { "on".to_owned() } else { format!("to {largest}") };
+            let message = format!("found {}, allowed is a number from 0 {most}", self.shown(value));
             self.error(Some(value.span()), key, &message)
         })
     }

@@ -199,7 +199,7 @@ fn wrong_presets_are_told_with_their_key() {
         ("rber = 3".to_owned(), "p.toml, line 1: rber: found 3, expected a table [rber]"),
         (good.replace("alpha", "alhpa"), "p.toml, line 3: rber.alhpa: unknown key; did you mean \"alpha\"?"),
         (good.replace("q = 1.45\n", ""), "p.toml: rber.q: is missing"),
-        (good.replace("q = 1.45", "q = -1"), "p.toml, line 10: rber.q: found -1, allowed is a number from 0 on"),
+        (good.replace("q = 1.45", "q = -1"), "p.toml, line 10: rber.q: found -1, allowed is a number from 0 to 10"),
         (good.replace("q = 1.45", "q = nan"), "rber.q: found nan"),
         (good.replace("q = 1.45", "q = '1'"), "rber.q: found '1'"),
         (
@@ -216,4 +216,11 @@ fn wrong_presets_are_told_with_their_key() {
         assert!(error.contains(expected), "{text}: {error}");
         assert_eq!(error.lines().count(), 1, "{error}");
     }
+}
+
+#[test]
+fn lines_that_end_in_two_characters_are_counted_once() {
+    let text = "cycles,days,reads,rber\r\n1,2,3,1e-4\r\n1,2,3,x\r\n";
+    let error = Data::read("m.csv", text.as_bytes()).unwrap_err().to_string();
+    assert!(error.starts_with("m.csv, line 3: rber"), "{error}");
 }

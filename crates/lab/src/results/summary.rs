@@ -76,6 +76,9 @@ pub struct Flash {
     pub program_operations: u64,
     /// Blocks erased, by cause.
     pub blocks_erased: BlocksErased,
+    /// Reads of pages that were still being programmed, served from the controller's buffer; of a timed run.
+    #[serde(default)]
+    pub reads_buffered: u64,
 }
 
 /// `flash.pages_programmed.*`

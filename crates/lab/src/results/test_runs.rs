@@ -183,6 +183,7 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
             ..Host::default()
         },
         flash: Flash {
+            reads_buffered: 0,
             pages_programmed: PagesProgrammed {
                 host: counters.programmed_host,
                 gc: counters.programmed_gc,

@@ -10,7 +10,7 @@ use wane_units::{Bytes, Ratio};
 
 use super::error::ScenarioError;
 use super::keys::{Key, Kind, SECTIONS, Section, TOP, UNTIL, WORKLOAD};
-use super::medium::{CELL_TIMES, CHIP_DATA, CHIP_TABLES, ends, is_parameter};
+use super::medium::{CELL_TIMES, CHIP_DATA, CHIP_TABLES, allowed_parameter, ends, is_parameter};
 use super::time::{EVENT_KEYS, PRIORITY_KEYS};
 use super::values;
 
@@ -235,8 +235,9 @@ impl Layer {
                     return Err(self.error(&path, format!("found {}, expected a table [{path}]", shown(value))));
                 }
                 _ if !known.contains(&name.as_str()) => return Err(self.unknown(&path, name, &known)),
-                value if !is_parameter(value) => {
-                    return Err(self.error(&path, format!("found {}, allowed is a number from 0 on", shown(value))));
+                value if !is_parameter(name, value) => {
+                    let message = format!("found {}, allowed is {}", shown(value), allowed_parameter(name));
+                    return Err(self.error(&path, message));
                 }
                 _ => {}
             }

@@ -194,8 +194,14 @@ impl ChipSpec {
 }
 
 /// Whether a number can be a parameter of a chip.
-pub(super) fn is_parameter(value: &Value) -> bool {
-    number(value).is_some_and(|number| number.is_finite() && number >= 0.0)
+pub(super) fn is_parameter(name: &str, value: &Value) -> bool {
+    number(value).is_some_and(|number| (0.0..=RberModel::largest(name)).contains(&number))
+}
+
+/// What [`is_parameter`] allows, for a sentence.
+pub(super) fn allowed_parameter(name: &str) -> String {
+    let largest = RberModel::largest(name);
+    if largest == f64::MAX { "a number from 0 on".to_owned() } else { format!("a number from 0 to {largest}") }
 }
 
 /// The least and the most of a range `[least, most]`.

@@ -68,15 +68,22 @@ fn arrival_fits(value: &Value) -> Result<bool, String> {
     let Value::Table(table) = value else { return Ok(value.as_str() == Some("trace")) };
     let mut entries = table.iter();
     let (Some((name, value)), None) = (entries.next(), entries.next()) else { return Ok(false) };
-    let mean = Kind::Duration(1, GAP_MAX.0);
+    let (mean, sd) = (Kind::Duration(1, GAP_MAX.0), Kind::Duration(0, GAP_MAX.0));
+    let within = |kind: Kind, value: &Value| match fits(kind, value) {
+        Ok(true) => Ok(true),
+        Ok(false) => Err(format!("found {name} = {value}, expected {}", kind.allowed())),
+        Err(message) => Err(format!("{name}: {message}")),
+    };
     match (name.as_str(), value) {
-        ("queue-depth", Value::Integer(depth)) => Ok((1..=i64::from(QUEUE_DEPTH_MAX)).contains(depth)),
-        ("queue-depth", _) => Ok(false),
-        ("poisson", value) => fits(mean, value),
-        ("normal", Value::Array(pair)) if pair.len() == 2 => {
-            Ok(fits(mean, &pair[0])? && fits(Kind::Duration(0, GAP_MAX.0), &pair[1])?)
+        ("queue-depth", Value::Integer(depth)) if (1..=i64::from(QUEUE_DEPTH_MAX)).contains(depth) => Ok(true),
+        ("queue-depth", value) => {
+            Err(format!("found queue-depth = {value}, expected a whole number from 1 to {QUEUE_DEPTH_MAX}"))
         }
-        ("normal", _) => Ok(false),
+        ("poisson", value) => within(mean, value),
+        ("normal", Value::Array(pair)) if pair.len() == 2 => Ok(within(mean, &pair[0])? && within(sd, &pair[1])?),
+        ("normal", _) => Err(format!(
+            "found normal = {value}, expected a mean and a standard deviation, such as [\"100 ms\", \"10 ms\"]"
+        )),
         (name, _) => {
             let hint = nearest(name, &ARRIVALS).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
             Err(format!("found \"{name}\", allowed are {}{hint}", ARRIVALS.join(", ")))
