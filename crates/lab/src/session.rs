@@ -14,7 +14,7 @@ use crate::results::{
     RunResult, Summary, SummaryWriteAmplification, Wear, write_amplification,
 };
 use crate::run::{Finished, Step, Watch, run};
-use crate::scenario::Scenario;
+use crate::scenario::{ChipSpec, Scenario};
 
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -237,7 +237,8 @@ fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
     let told: Vec<String> = beyond
         .map(|(name, _, most, range)| format!("{name} (up to {most:.0}; measured from {} to {})", range.0, range.1))
         .collect();
-    (!told.is_empty()).then(|| format!("the errors of {} are extrapolated in {}", chip.name, told.join(", ")))
+    let name = if chip.name == ChipSpec::OWN { "the scenario's own chip" } else { &chip.name };
+    (!told.is_empty()).then(|| format!("the errors of {name} are extrapolated in {}", told.join(", ")))
 }
 
 /// What became of one of several runs.
