@@ -8,6 +8,7 @@
 mod calendar;
 mod command;
 mod config;
+mod due;
 mod event;
 mod latency;
 mod node;

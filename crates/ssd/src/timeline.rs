@@ -8,7 +8,7 @@
 
 mod place;
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use wane_nand::{FlashOp, OpKind, Purpose, Task};
@@ -18,8 +18,8 @@ use crate::command::{Breakdown, Command, CommandKind, Completion};
 use crate::config::{
     Collection, ConfigError, MultiPlane, Order, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache, check,
 };
+use crate::due::Due;
 use crate::node::{CLASSES, Utilization};
-use crate::slab::Slab;
 use place::{Channel, Die};
 
 /// Places operations when they are submitted. See the head of this file.
@@ -27,7 +27,6 @@ use place::{Channel, Die};
 pub struct Timeline {
     timing: Timing,
     now: u64,
-    submitted: u64,
     operations: u64,
     buffered_reads: u64,
     /// Latencies of the commands handed out, ns.
@@ -52,8 +51,8 @@ pub struct Timeline {
     processor: usize,
     think_ns: u64,
     cache: Option<Cache>,
-    commands: Slab<Completion>,
-    due: BinaryHeap<Due>,
+    /// Commands that were not handed out, by when they are done; of those done together, the one submitted first.
+    done: Due<Completion>,
     transfer: (u32, u64),
     /// When the last operation of each task ends.
     busy_until: [u64; CLASSES],
@@ -66,41 +65,6 @@ struct Block {
     pending: u32,
     /// End of the relocation reads that the next program waits for.
     gathered: u64,
-}
-
-/// When a command is done, the earliest on top of a heap; of those done together, the one submitted first.
-#[derive(Clone, Copy, Debug)]
-struct Due {
-    at: u64,
-    submitted: u64,
-    slot: u32,
-}
-
-impl Due {
-    /// One number, so that a comparison needs no branch that could be mispredicted.
-    const fn key(&self) -> u128 {
-        (self.at as u128) << 64 | self.submitted as u128
-    }
-}
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Due {}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.key().cmp(&self.key())
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -136,7 +100,6 @@ impl Timeline {
             busy_until: [0; CLASSES],
             timing,
             now: 0,
-            submitted: 0,
             operations: 0,
             buffered_reads: 0,
             latencies: 0,
@@ -160,17 +123,31 @@ impl Timeline {
                 admitted: 0,
                 leaving: BinaryHeap::new(),
             }),
-            commands: Slab::new(),
-            due: BinaryHeap::new(),
+            done: Due::new(),
             transfer: (0, 0),
         })
     }
 
     /// As [`crate::EventScheduler::submit`].
+    #[inline]
     pub fn submit(&mut self, at: u64, command: Command, ops: &[FlashOp]) {
         assert!(at >= self.now, "a command is submitted at {at} ns, before {} ns", self.now);
         self.now = at;
         self.submissions += u128::from(at);
+        if let [op] = ops
+            && command.kind == CommandKind::Read
+            && self.is_among_reads(at, op)
+        {
+            // Most of the commands, where little is written.
+            let (done, breakdown) = self.place_among_reads(at, op);
+            self.busy_until[Task::Host as usize] = self.busy_until[Task::Host as usize].max(done);
+            self.expect(at, command, done, breakdown);
+        } else {
+            self.submit_any(at, command, ops);
+        }
+    }
+
+    fn submit_any(&mut self, at: u64, command: Command, ops: &[FlashOp]) {
         let cached = self.cache.is_some() && command.kind == CommandKind::Write;
         let admitted = if cached { self.admit(at, command.bytes) } else { at };
         let mut last = Last { at, operations: 0, breakdown: Breakdown::default() };
@@ -205,33 +182,26 @@ impl Timeline {
             cache.leaving.push(Reverse((programs.0, std::mem::take(&mut cache.loose))));
         }
         let (done, breakdown) = self.conclude(at, admitted, command.kind, last);
-        let completion = Completion {
-            token: command.token,
-            kind: command.kind,
-            bytes: command.bytes,
-            submitted_at: at,
-            at: done,
-            breakdown,
-        };
+        self.expect(at, command, done, breakdown);
+    }
+
+    /// A command will be done.
+    #[inline]
+    fn expect(&mut self, at: u64, command: Command, done: u64, breakdown: Breakdown) {
+        let Command { token, kind, bytes } = command;
+        let completion = Completion { token, kind, bytes, submitted_at: at, at: done, breakdown };
         debug_assert_eq!(breakdown.total_ns(), completion.latency_ns(), "the parts add up");
-        let slot = self.commands.insert(completion);
-        self.due.push(Due { at: done, submitted: self.submitted, slot });
-        self.submitted += 1;
+        self.done.insert(done, completion);
     }
 
     /// As [`crate::EventScheduler::next_completion`].
+    #[inline]
     pub fn next_completion(&mut self, until: u64) -> Option<Completion> {
-        let Due { at, slot, .. } = *self.due.peek()?;
-        if at > until {
-            return None;
-        }
-        self.due.pop();
+        let (at, completion) = self.done.remove(until)?;
         self.now = self.now.max(at);
-        self.commands.release(slot);
-        let completion = self.commands[slot];
         self.latencies += u128::from(completion.latency_ns());
         self.submissions -= u128::from(completion.submitted_at);
-        Some(completion)
+        Some(*completion)
     }
 
     /// Time of the last completion handed out or submission, ns.
@@ -246,12 +216,12 @@ impl Timeline {
 
     /// Commands that were not handed out.
     pub fn outstanding(&self) -> u64 {
-        self.due.len() as u64
+        self.done.len() as u64
     }
 
     /// As [`crate::EventScheduler::outstanding_time_ns`].
     pub fn outstanding_time_ns(&self) -> u128 {
-        self.latencies + u128::from(self.now) * self.due.len() as u128 - self.submissions
+        self.latencies + u128::from(self.now) * self.done.len() as u128 - self.submissions
     }
 
     /// Flash operations placed.
@@ -276,7 +246,7 @@ impl Timeline {
 
     /// Records that were ever alive at once: what memory grows with.
     pub fn slots(&self) -> usize {
-        self.commands.slots() + self.dies.iter().map(|die| die.pending.capacity()).sum::<usize>()
+        self.done.slots() + self.dies.iter().map(|die| die.pending.capacity()).sum::<usize>()
     }
 
     /// When a command is done, and where its time went.

@@ -11,6 +11,10 @@ const GAPS: usize = 8;
 pub(super) struct Die {
     pub(super) channel: u32,
     pub(super) busy_until: u64,
+    /// From this time on nothing is pending but reads of the host, one right after the other.
+    reads_only_from: u64,
+    /// Start of the last of these, which end at `busy_until`; there are none where it is that. The others are pending.
+    reads_since: u64,
     pub(super) usage: Usage,
     /// Operations that are not done, in order.
     pub(super) pending: VecDeque<Placed>,
@@ -32,17 +36,50 @@ pub(super) struct Placed {
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     busy_until: u64,
-    /// Free times before that, in order, each with its end.
+    /// Free times before that, in order, each with its end; empty ones come first.
     gaps: [(u64, u64); GAPS],
-    count: usize,
     holder: Task,
     pub(super) usage: Usage,
 }
 
 impl Die {
     pub(super) fn new(channel: u32) -> Self {
-        let (pending, done) = (VecDeque::new(), [0; CLASSES]);
-        Self { channel, busy_until: 0, usage: Usage::new(), pending, programs: 0, done }
+        Self {
+            channel,
+            busy_until: 0,
+            reads_only_from: 0,
+            reads_since: 0,
+            usage: Usage::new(),
+            pending: VecDeque::new(),
+            programs: 0,
+            done: [0; CLASSES],
+        }
+    }
+
+    /// Adds a read of the host.
+    #[inline]
+    fn add_read(&mut self, at: u64, start: u64, end: u64) {
+        let idle = start > self.busy_until;
+        if idle && start > at {
+            // Time that will be nobody's.
+            self.close_reads();
+            self.reads_only_from = start;
+        } else {
+            self.done[Task::Host as usize] += if idle { self.busy_until - self.reads_since } else { 0 };
+        }
+        self.reads_since = if idle { start } else { self.reads_since };
+        self.usage.busy[Task::Host as usize] += end - start;
+        self.busy_until = end;
+    }
+
+    /// Puts the last reads among the operations before them.
+    #[inline]
+    fn close_reads(&mut self) {
+        if self.reads_since < self.busy_until {
+            let (start, end) = (self.reads_since, self.busy_until);
+            self.pending.push_back(Placed { start, end, task: Task::Host, block: NONE });
+            self.reads_since = end;
+        }
     }
 
     /// What waiting from `at` until everything placed is done means, by class. Idle time between is nobody's.
@@ -60,35 +97,39 @@ impl Die {
 
 impl Channel {
     pub(super) const fn new() -> Self {
-        Self { busy_until: 0, gaps: [(0, 0); GAPS], count: 0, holder: Task::Host, usage: Usage::new() }
+        Self { busy_until: 0, gaps: [(0, 0); GAPS], holder: Task::Host, usage: Usage::new() }
     }
 
-    /// The earliest time from `from` on at which `length` fits, of the gaps that are remembered; takes it. Nothing will
-    /// be asked for before `now` any more.
-    fn take(&mut self, now: u64, from: u64, length: u64) -> u64 {
-        while self.count > 0 && self.gaps[0].1 <= now {
-            self.forget(0);
-        }
-        for index in 0..self.count {
-            let (start, end) = self.gaps[index];
-            let begin = start.max(from);
-            if begin + length <= end {
+    /// The earliest time from `from` on at which `length` fits, of the gaps that are remembered; takes it.
+    #[inline]
+    fn take(&mut self, from: u64, length: u64) -> u64 {
+        if from + length <= self.gaps[GAPS - 1].1 {
+            // All of them, for where the search would end is not to be foreseen.
+            let fits = |(start, end): (u64, u64)| u32::from(start.max(from) + length <= end);
+            let mask = (0..GAPS).fold(0, |mask, index| mask | fits(self.gaps[index]) << index);
+            if mask != 0 {
+                let index = mask.trailing_zeros() as usize;
+                let begin = self.gaps[index].0.max(from);
                 self.split(index, begin, begin + length);
                 return begin;
             }
         }
         let begin = self.busy_until.max(from);
         if begin > self.busy_until {
-            self.remember(self.count, (self.busy_until, begin));
+            self.remember(GAPS, (self.busy_until, begin));
         }
         self.busy_until = begin + length;
         begin
     }
 
+    #[inline]
     fn split(&mut self, index: usize, begin: u64, end: u64) {
         let (start, until) = self.gaps[index];
         match (start < begin, end < until) {
-            (false, false) => self.forget(index),
+            (false, false) => {
+                self.gaps.copy_within(..index, 1);
+                self.gaps[0] = (0, 0);
+            }
             (false, true) => self.gaps[index].0 = end,
             (true, false) => self.gaps[index].1 = begin,
             (true, true) => {
@@ -98,20 +139,15 @@ impl Channel {
         }
     }
 
-    fn forget(&mut self, index: usize) {
-        self.gaps.copy_within(index + 1..self.count, index);
-        self.count -= 1;
-    }
-
+    /// Puts a gap before the one at `index`, and forgets the first.
+    #[inline]
     fn remember(&mut self, index: usize, gap: (u64, u64)) {
-        let mut index = index;
-        if self.count == GAPS {
-            self.forget(0);
-            index -= 1;
+        for place in 1..GAPS {
+            if place < index {
+                self.gaps[place - 1] = self.gaps[place];
+            }
         }
-        self.gaps.copy_within(index..self.count, index + 1);
-        self.gaps[index] = gap;
-        self.count += 1;
+        self.gaps[index - 1] = gap;
     }
 }
 
@@ -128,6 +164,11 @@ impl Timeline {
     ) -> u64 {
         // The block of a buffered read means nothing.
         let die = self.die_of.get(op.block.index()).map_or(0, |die| *die as usize);
+        if HOST && self.is_among_reads(at, op) {
+            let end;
+            (end, *breakdown) = self.place_among_reads(at, op);
+            return end;
+        }
         let buffered = match op.kind {
             OpKind::Buffered => true,
             OpKind::Read(_) => self.in_flight(at, die, op),
@@ -177,6 +218,7 @@ impl Timeline {
     #[inline]
     fn settle(&mut self, die: usize, at: u64) {
         let die = &mut self.dies[die];
+        die.close_reads();
         while let Some(first) = die.pending.front()
             && first.end <= at
         {
@@ -200,6 +242,33 @@ impl Timeline {
         thought
     }
 
+    /// Whether this is a read of the host that finds nothing but such on its die.
+    #[inline]
+    pub(super) fn is_among_reads(&self, at: u64, op: &FlashOp) -> bool {
+        op.kind == OpKind::Read(Purpose::Serve)
+            && op.task == Task::Host
+            && self.dies[self.die_of[op.block.index()] as usize].reads_only_from <= at
+            && self.processors.is_empty()
+    }
+
+    /// Places such a read: its end, and where the time went. The same as [`Self::place`], shorter.
+    #[inline]
+    pub(super) fn place_among_reads(&mut self, at: u64, op: &FlashOp) -> (u64, Breakdown) {
+        let die = self.die_of[op.block.index()] as usize;
+        let transfer_ns = self.transfer_ns(op.bytes);
+        let sensing_ns = self.timing.read_of(op.page);
+        let rereads_ns = sensing_ns * u64::from(op.rereads);
+        let start = self.dies[die].busy_until.max(at);
+        let host_ns = start - at;
+        let mut breakdown = Breakdown { host_ns, sensing_ns, rereads_ns, transfer_ns, ..Breakdown::default() };
+        let sensed = start + sensing_ns + rereads_ns;
+        let end = self.move_bytes::<true>(die, sensed, transfer_ns, Task::Host, &mut breakdown);
+        self.dies[die].add_read(at, start, end);
+        self.operations += 1;
+        self.last_read = end;
+        (end, breakdown)
+    }
+
     #[inline]
     fn place_read<const HOST: bool>(
         &mut self,
@@ -219,8 +288,12 @@ impl Timeline {
             self.explain_wait(die, ready, breakdown);
         }
         let start = self.dies[die].busy_until.max(ready);
-        let end = self.move_bytes::<HOST>(at, die, start + sense + again, transfer_ns, op.task, breakdown);
-        self.occupy(die, Placed { start, end, task: op.task, block: NONE });
+        let end = self.move_bytes::<HOST>(die, start + sense + again, transfer_ns, op.task, breakdown);
+        if HOST {
+            self.dies[die].add_read(at, start, end);
+        } else {
+            self.occupy(die, Placed { start, end, task: op.task, block: NONE });
+        }
         self.note_read::<HOST>(end, op, breakdown);
         end
     }
@@ -257,7 +330,7 @@ impl Timeline {
         let start = self.dies[die].busy_until.max(ready).max(after);
         let mut end = start + held_ns;
         if program {
-            end = self.move_bytes::<HOST>(at, die, start, transfer_ns, op.task, breakdown) + held_ns;
+            end = self.move_bytes::<HOST>(die, start, transfer_ns, op.task, breakdown) + held_ns;
             self.programmed = self.programmed.max(end);
             if !HOST || after > 0 {
                 self.note_relocation(task, end);
@@ -272,6 +345,7 @@ impl Timeline {
         let die = &mut self.dies[die];
         die.usage.busy[placed.task as usize] += placed.end - placed.start;
         die.busy_until = placed.end;
+        (die.reads_only_from, die.reads_since) = (placed.end, placed.end);
         die.programs += u32::from(placed.block != NONE);
         die.pending.push_back(placed);
     }
@@ -307,7 +381,6 @@ impl Timeline {
     #[inline]
     fn move_bytes<const HOST: bool>(
         &mut self,
-        at: u64,
         die: usize,
         from: u64,
         transfer_ns: u64,
@@ -318,7 +391,7 @@ impl Timeline {
             return from;
         }
         let channel = &mut self.channels[self.dies[die].channel as usize];
-        let begin = channel.take(at, from, transfer_ns);
+        let begin = channel.take(from, transfer_ns);
         if HOST {
             let waited = begin - from;
             *match channel.holder {
