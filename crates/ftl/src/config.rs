@@ -1,6 +1,6 @@
 //! What an FTL is built from.
 
-use wane_units::{BlockId, Geometry};
+use wane_units::{AnyDivisor, BlockId, Geometry};
 
 use crate::policies::capacity::CapacityPolicy;
 use crate::policies::redundancy::RedundancyMaker;
@@ -8,7 +8,6 @@ use crate::policies::retirement::RetirePolicy;
 use crate::policies::scrub::ScrubMaker;
 use crate::policies::victim::VictimMaker;
 use crate::policies::wear_leveling::WearLevelMaker;
-use crate::table::AnyDivisor;
 
 /// The unit of erase that the firmware works in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,6 +103,7 @@ pub struct Layout {
     stride: u32,
     domains: u32,
     units_per_page: u32,
+    unit_bytes: u32,
     blocks_per_domain: u32,
     by_domain: AnyDivisor,
     by_page: AnyDivisor,
@@ -129,6 +129,7 @@ impl Layout {
             stride,
             domains,
             units_per_page,
+            unit_bytes: (geometry.page_size().0 / u64::from(units_per_page)) as u32,
             blocks_per_domain,
             by_domain: AnyDivisor::new(blocks_per_domain),
             by_page: AnyDivisor::new(units_per_page),
@@ -174,8 +175,15 @@ impl Layout {
     }
 
     /// Mapping units in a flash page.
+    #[inline]
     pub fn units_per_page(&self) -> u32 {
         self.units_per_page
+    }
+
+    /// Bytes of a mapping unit.
+    #[inline]
+    pub fn unit_bytes(&self) -> u32 {
+        self.unit_bytes
     }
 
     /// The `member`th flash block of a firmware block.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use wane_nand::{Media, Task};
-use wane_units::BlockId;
+use wane_units::{BlockId, Divisor};
 
 use crate::config::{BuildError, Frontiers, FtlConfig, Layout};
 use crate::counters::Counters;
@@ -14,7 +14,7 @@ use crate::policies::retirement::RetirePolicy;
 use crate::policies::scrub::ScrubPolicy;
 use crate::policies::{BlockEvent, Setting};
 use crate::stripes::Stripes;
-use crate::table::{Divisor, Table};
+use crate::table::Table;
 
 /// An entry of the map that points nowhere.
 pub(crate) const UNMAPPED: u32 = u32::MAX;
@@ -188,7 +188,7 @@ impl<M: Media> Ftl<M> {
 
     /// Bytes of a mapping unit.
     pub fn unit_bytes(&self) -> u32 {
-        (self.media.geometry().page_size().0 / u64::from(self.layout.units_per_page())) as u32
+        self.layout.unit_bytes()
     }
 
     /// How blocks lie on the flash.

@@ -243,10 +243,12 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Whether a unit still waits in the controller for the rest of its page.
+    #[inline(always)]
     pub(crate) fn is_buffered(&self, block: u32, within: u32) -> bool {
-        if self.layout.units_per_page() == 1 {
-            return false;
-        }
+        self.layout.units_per_page() > 1 && self.is_in_an_open_page(block, within)
+    }
+
+    fn is_in_an_open_page(&self, block: u32, within: u32) -> bool {
         let page = |unit| self.layout.page(unit);
         let domain = self.domain_of(block);
         domain.open().any(|frontier| frontier.block == block && page(within) >= page(frontier.next))

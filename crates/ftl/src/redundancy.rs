@@ -182,6 +182,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Re-reads that a page is given before it is reconstructed instead.
+    #[inline]
     pub(crate) fn rereads_max(&self, unit: u32) -> Option<u32> {
         let stripes = self.stripes.as_ref()?;
         stripes.stripe_of(unit / self.layout.units_per_page())?;

@@ -22,6 +22,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Notes that a block was read for the host.
+    #[inline]
     pub(crate) fn touch(&mut self, block: u32) {
         if self.scrub.is_some() && self.touched.len() < TOUCHED_MAX && self.touched.last() != Some(&block) {
             self.touched.push(block);

@@ -30,6 +30,7 @@ impl Arrivals {
     }
 
     /// When the next request comes; `trace_at` is its time in its trace.
+    #[inline]
     pub(crate) fn next(&mut self, trace_at: u64) -> Next {
         match self.kind {
             Arrival::QueueDepth(depth) => return Next::Below(u64::from(depth)),

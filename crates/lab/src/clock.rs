@@ -11,8 +11,8 @@ use crate::arrivals::{Arrivals, Next};
 use crate::results::{Errors, Latency, Throughput, Window, WindowKind, cdf};
 use crate::scenario::Arrival;
 
-/// Nanoseconds of a day.
-const DAY_NS: f64 = 86_400e9;
+/// Days of a nanosecond.
+const NS_DAYS: f64 = 1.0 / 86_400e9;
 
 /// Windows of a timed run: when they are full, neighbors become one and later ones last twice as long.
 const WINDOWS_MAX: usize = 64;
@@ -138,18 +138,18 @@ impl Clock {
             Next::At(at) => {
                 self.at = at.max(self.at);
                 while let Some(completion) = self.scheduler.next_completion(self.at) {
-                    self.record(&completion);
+                    record(&mut self.latency_sum_ns, &mut self.stretches, completion);
                 }
             }
             Next::Below(depth) => {
                 while self.scheduler.outstanding() >= depth {
                     let Some(completion) = self.scheduler.next_completion(u64::MAX) else { break };
                     self.at = completion.at.max(self.at);
-                    self.record(&completion);
+                    record(&mut self.latency_sum_ns, &mut self.stretches, completion);
                 }
             }
         }
-        self.at as f64 / DAY_NS
+        self.at as f64 * NS_DAYS
     }
 
     /// Hands over what the drive did for the request. Reads that found nothing took no time and are no latency.
@@ -186,14 +186,6 @@ impl Clock {
     /// Whether the scrubber's operations so far are through.
     pub(crate) fn scrub_is_through(&self) -> bool {
         self.scheduler.outstanding_of(wane_nand::Task::Scrub) == 0
-    }
-
-    fn record(&mut self, completion: &wane_ssd::Completion) {
-        self.latency_sum_ns += u128::from(completion.latency_ns());
-        let stretch = self.stretches.last_mut().expect("a clock has a stretch");
-        stretch.latencies.record(completion);
-        stretch.requests += 1;
-        stretch.until_ns = completion.at;
     }
 
     fn begin_stretch(&mut self, standing: Standing) {
@@ -242,7 +234,7 @@ impl Clock {
     /// Lets everything end and says what it took.
     pub(crate) fn finish(mut self, standing: Standing, kind: WindowKind) -> Timed {
         while let Some(completion) = self.scheduler.next_completion(u64::MAX) {
-            self.record(&completion);
+            record(&mut self.latency_sum_ns, &mut self.stretches, completion);
         }
         let outstanding_time_ns = self.scheduler.outstanding_time_ns();
         assert_eq!(self.latency_sum_ns, outstanding_time_ns, "Little's law: every command was seen from start to end");
@@ -260,6 +252,16 @@ impl Clock {
             buffered_reads: self.scheduler.buffered_reads(),
         }
     }
+}
+
+/// Adds a completion to the present stretch.
+#[inline]
+fn record(latency_sum_ns: &mut u128, stretches: &mut [Stretch], completion: &wane_ssd::Completion) {
+    *latency_sum_ns += u128::from(completion.latency_ns());
+    let stretch = stretches.last_mut().expect("a clock has a stretch");
+    stretch.latencies.record(completion);
+    stretch.requests += 1;
+    stretch.until_ns = completion.at;
 }
 
 /// At least a nanosecond, so that rates stay finite.

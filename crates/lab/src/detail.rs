@@ -181,6 +181,26 @@ impl Detailed {
         self.spec.streams.stream(name)
     }
 
+    fn probe_if_due(&mut self, ftl: &Ftl<Flash>, written: u64) -> Result<(), SourceError> {
+        let Some(probe) = &mut self.spec.probe else { return Ok(()) };
+        let Some((_, source)) = probe.due.get_mut(self.next_probe).filter(|(due, _)| *due <= written) else {
+            return Ok(());
+        };
+        let clock = self.spec.clock.as_ref().expect("a probe has a clock");
+        let look = Look {
+            arrival: probe.arrival,
+            requests: probe.requests,
+            retention_days: probe.retention_days,
+            clock,
+            stream: self.spec.streams.stream(&format!("probe.arrivals.{}", self.next_probe)),
+            units_at_start: self.units_at_start,
+        };
+        let timed = look.at(ftl, source.as_mut())?;
+        self.probed.push(timed);
+        self.next_probe += 1;
+        self.probe_if_due(ftl, written)
+    }
+
     /// The run itself is timed unless windows are.
     fn times_the_run(&self) -> bool {
         self.spec.clock.is_some() && self.spec.probe.is_none()
@@ -274,10 +294,11 @@ impl Detail<Flash> for Detailed {
             Some(clock) => clock.arrive(batch),
             None => written as f64 * self.spec.days_per_unit,
         };
-        let drive_writes = written as f64 / f64::from(ftl.logical_initial());
-        let media = ftl.media_mut();
-        media.set_now_days(day);
-        media.set_drive_writes(drive_writes);
+        ftl.media_mut().set_now_days(day);
+        if ftl.media().has_faults() {
+            let drive_writes = written as f64 / f64::from(ftl.logical_initial());
+            ftl.media_mut().set_drive_writes(drive_writes);
+        }
     }
 
     fn served(&mut self, ftl: &mut Ftl<Flash>, batch: &Batch) {
@@ -298,24 +319,9 @@ impl Detail<Flash> for Detailed {
         }
     }
 
+    #[inline]
     fn probe(&mut self, ftl: &Ftl<Flash>, written: u64) -> Result<(), SourceError> {
-        let Some(probe) = &mut self.spec.probe else { return Ok(()) };
-        let Some((_, source)) = probe.due.get_mut(self.next_probe).filter(|(due, _)| *due <= written) else {
-            return Ok(());
-        };
-        let clock = self.spec.clock.as_ref().expect("a probe has a clock");
-        let look = Look {
-            arrival: probe.arrival,
-            requests: probe.requests,
-            retention_days: probe.retention_days,
-            clock,
-            stream: self.spec.streams.stream(&format!("probe.arrivals.{}", self.next_probe)),
-            units_at_start: self.units_at_start,
-        };
-        let timed = look.at(ftl, source.as_mut())?;
-        self.probed.push(timed);
-        self.next_probe += 1;
-        self.probe(ftl, written)
+        if self.spec.probe.is_none() { Ok(()) } else { self.probe_if_due(ftl, written) }
     }
 
     fn finish(self, ftl: &Ftl<Flash>) -> Option<Measured> {

@@ -139,37 +139,54 @@ pub fn run(plan: Plan, watch: &mut Watch<'_>) -> Result<Finished, SourceError> {
 }
 
 /// Requests drawn ahead of their time, so that their map entries are on their way when they are served.
-#[derive(Default)]
 struct Ahead {
-    ready: VecDeque<Batch>,
-    spare: Vec<Batch>,
+    /// A ring; those not yet served lie from `first` on.
+    requests: Vec<Batch>,
+    first: usize,
+    count: usize,
     ended: bool,
 }
 
 impl Ahead {
-    /// The next request, whole but for what a phase that ends after `units_left` more units has no room for.
+    fn new() -> Self {
+        Self { requests: vec![Batch::default(); 2 * REQUESTS_AHEAD], first: 0, count: 0, ended: false }
+    }
+
+    /// The next request, whole but for what a phase that ends after `units_left` more units has no room for; none at the
+    /// end.
+    #[inline]
     fn next<M: Media>(
         &mut self,
         source: &mut dyn Source,
         ftl: &Ftl<M>,
-        batch: &mut Batch,
         units_left: Option<u64>,
-    ) -> Result<Progress, SourceError> {
-        while !self.ended && self.ready.len() < REQUESTS_AHEAD {
-            let mut next = self.spare.pop().unwrap_or_default();
-            if source.next(&mut next, PAGES_MAX, 1)? == Progress::End {
+    ) -> Result<Option<&mut Batch>, SourceError> {
+        if self.count < REQUESTS_AHEAD && !self.ended {
+            self.fill(source, ftl)?;
+        }
+        if self.count == 0 {
+            return Ok(None);
+        }
+        let next = &mut self.requests[self.first];
+        self.first = (self.first + 1) % (2 * REQUESTS_AHEAD);
+        self.count -= 1;
+        if let Some(left) = units_left.filter(|_| next.op == Op::Write) {
+            next.pages.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        }
+        Ok(Some(next))
+    }
+
+    fn fill<M: Media>(&mut self, source: &mut dyn Source, ftl: &Ftl<M>) -> Result<(), SourceError> {
+        while self.count < 2 * REQUESTS_AHEAD {
+            let next = &mut self.requests[(self.first + self.count) % (2 * REQUESTS_AHEAD)];
+            if source.next(next, PAGES_MAX, 1)? == Progress::End {
                 self.ended = true;
-            } else {
-                ftl.prefetch(&next.pages);
-                self.ready.push_back(next);
+                break;
             }
+            ftl.prefetch(&next.pages);
+            self.count += 1;
         }
-        let Some(next) = self.ready.pop_front() else { return Ok(Progress::End) };
-        self.spare.push(std::mem::replace(batch, next));
-        if let Some(left) = units_left.filter(|_| batch.op == Op::Write) {
-            batch.pages.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        }
-        Ok(Progress::More)
+        Ok(())
     }
 }
 
@@ -197,6 +214,9 @@ struct Running<M, D> {
     timeline: Timeline,
     window: VecDeque<Counters>,
     window_step: u64,
+    /// Host units written at which the next row, and the next step of the window, are due.
+    row_due: u64,
+    window_due: u64,
     reason: EndReason,
     slots: Vec<u32>,
     notes: Vec<String>,
@@ -217,6 +237,8 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
             timeline: Timeline::new((u64::from(logical) / ROWS_PER_DRIVE_WRITE).max(1)),
             window: VecDeque::new(),
             window_step: u64::from(logical).div_ceil(WINDOW_STEPS),
+            row_due: 0,
+            window_due: 0,
             reason: EndReason::Requests,
             slots: Vec::with_capacity(BATCH_PAGES),
             notes: Vec::new(),
@@ -318,7 +340,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         self.mean_at_start = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64;
         self.ftl.set_leveling(true);
         self.detail.start(&mut self.ftl);
-        self.window.push_back(Counters::default());
+        self.begin_window_step();
         self.sample();
     }
 
@@ -340,8 +362,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         let units_start = self.written();
         let units_end = units_max.map(|units| units_start + units);
         let (mut requests, mut steps) = (0, 0u64);
-        let mut batch = Batch::default();
-        let mut ahead = Ahead::default();
+        let (mut many, mut ahead) = (Batch::default(), Ahead::new());
         loop {
             let written = self.written();
             if units_end.is_some_and(|end| written >= end) {
@@ -351,20 +372,20 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
                 return Ok(PhaseEnd::Over(EndReason::Requests));
             }
             self.detail.probe(&self.ftl, written)?;
-            let progress = if D::ONE_BY_ONE {
-                ahead.next(source.as_mut(), &self.ftl, &mut batch, units_end.map(|end| end - written))?
+            let batch = if D::ONE_BY_ONE {
+                ahead.next(source.as_mut(), &self.ftl, units_end.map(|end| end - written))?
             } else {
-                let due = self.timeline.due_at().min(self.window_due()).min(units_end.unwrap_or(u64::MAX));
+                let due = self.row_due.min(self.window_due).min(units_end.unwrap_or(u64::MAX));
                 let pages_max = due.saturating_sub(written).clamp(1, BATCH_PAGES as u64) as usize;
-                source.next(&mut batch, pages_max, requests_max.map_or(u64::MAX, |max| max - requests))?
+                let progress =
+                    source.next(&mut many, pages_max, requests_max.map_or(u64::MAX, |max| max - requests))?;
+                (progress == Progress::More).then_some(&mut many)
             };
-            if progress == Progress::End {
-                return Ok(PhaseEnd::Over(EndReason::TraceEnd));
-            }
+            let Some(batch) = batch else { return Ok(PhaseEnd::Over(EndReason::TraceEnd)) };
             requests += batch.requests;
-            self.detail.arrive(&mut self.ftl, &batch, written);
-            let served = self.serve(&mut batch);
-            self.detail.served(&mut self.ftl, &batch);
+            self.detail.arrive(&mut self.ftl, batch, written);
+            let served = self.serve(batch);
+            self.detail.served(&mut self.ftl, batch);
             if let Err(cause) = served.and_then(|()| self.scrub()) {
                 return Ok(PhaseEnd::Run(Ended::Died(cause)));
             }
@@ -461,20 +482,23 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         watch.stop.load(Ordering::Relaxed)
     }
 
-    fn window_due(&self) -> u64 {
-        self.window.back().map_or(0, |last| last.host_units_written + self.window_step)
-    }
-
+    #[inline]
     fn sample_if_due(&mut self) {
         let now = self.written();
-        if now >= self.timeline.due_at() {
+        if now >= self.row_due {
             self.sample();
         }
-        if now >= self.window_due() {
-            self.window.push_back(self.counters());
-            if self.window.len() as u64 > WINDOW_STEPS + 2 {
-                self.window.pop_front();
-            }
+        if now >= self.window_due {
+            self.begin_window_step();
+        }
+    }
+
+    fn begin_window_step(&mut self) {
+        let counters = self.counters();
+        self.window.push_back(counters);
+        self.window_due = counters.host_units_written + self.window_step;
+        if self.window.len() as u64 > WINDOW_STEPS + 2 {
+            self.window.pop_front();
         }
     }
 
@@ -493,6 +517,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
             exported_bytes: u64::from(self.exported()) * self.unit_bytes,
         };
         self.timeline.push(row);
+        self.row_due = self.timeline.due_at();
     }
 
     fn wear(&self) -> WearSnapshot {

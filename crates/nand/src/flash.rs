@@ -138,6 +138,30 @@ impl Flash {
             self.ops.push(FlashOp { kind, task, block, page, bytes, rereads });
         }
     }
+
+    fn read_imperfect(&mut self, read: PageRead) -> ReadOutcome {
+        let PageRead { block, page: within, bytes, task, purpose, rereads_max } = read;
+        if self.faults.as_ref().is_some_and(|faults| faults.page_lost(block, within)) {
+            self.note(OpKind::Read(purpose), task, block, within, bytes, 0);
+            return ReadOutcome::Uncorrectable;
+        }
+        let trusted = self.relocations == Relocations::Trusted && matches!(purpose, Purpose::Relocate(_));
+        let outcome = match &mut self.cells {
+            Some(cells) if !trusted => {
+                let read = cells.read_within(block, within, bytes, self.now_days, rereads_max);
+                self.note(OpKind::Read(purpose), task, block, within, bytes, read.rereads);
+                if !read.correctable {
+                    return ReadOutcome::Uncorrectable;
+                }
+                read.rereads
+            }
+            _ => {
+                self.note(OpKind::Read(purpose), task, block, within, bytes, 0);
+                0
+            }
+        };
+        ReadOutcome::Corrected { rereads: outcome }
+    }
 }
 
 impl Media for Flash {
@@ -166,29 +190,15 @@ impl Media for Flash {
         }
     }
 
+    #[inline]
     fn read(&mut self, read: PageRead) -> ReadOutcome {
-        let PageRead { block, page: within, bytes, task, purpose, rereads_max } = read;
         self.array.read(read);
-        if self.faults.as_ref().is_some_and(|faults| faults.page_lost(block, within)) {
-            self.note(OpKind::Read(purpose), task, block, within, bytes, 0);
-            return ReadOutcome::Uncorrectable;
+        if self.cells.is_some() || self.faults.is_some() {
+            return self.read_imperfect(read);
         }
-        let trusted = self.relocations == Relocations::Trusted && matches!(purpose, Purpose::Relocate(_));
-        let outcome = match &mut self.cells {
-            Some(cells) if !trusted => {
-                let read = cells.read_within(block, within, bytes, self.now_days, rereads_max);
-                self.note(OpKind::Read(purpose), task, block, within, bytes, read.rereads);
-                if !read.correctable {
-                    return ReadOutcome::Uncorrectable;
-                }
-                read.rereads
-            }
-            _ => {
-                self.note(OpKind::Read(purpose), task, block, within, bytes, 0);
-                0
-            }
-        };
-        ReadOutcome::Corrected { rereads: outcome }
+        let PageRead { block, page, bytes, task, purpose, .. } = read;
+        self.note(OpKind::Read(purpose), task, block, page, bytes, 0);
+        ReadOutcome::Corrected { rereads: 0 }
     }
 
     fn read_buffered(&mut self, bytes: u32, task: Task) {

@@ -100,6 +100,13 @@ impl Array {
         self.erase_counts[block.index()] = erases;
     }
 
+    /// Reads are counted from the first one on.
+    #[cold]
+    fn first_read(&mut self, block: BlockId) {
+        self.reads = vec![0; self.geometry.blocks() as usize];
+        self.reads[block.index()] = 1;
+    }
+
     /// Pages programmed since the flash was new.
     pub fn pages_programmed(&self) -> u64 {
         self.pages_programmed
@@ -118,12 +125,12 @@ impl Media for Array {
         self.pages_programmed += u64::from(count);
     }
 
+    #[inline]
     fn read(&mut self, read: PageRead) -> ReadOutcome {
-        if self.reads.is_empty() {
-            self.reads = vec![0; self.geometry.blocks() as usize];
+        match self.reads.get_mut(read.block.index()) {
+            Some(reads) => *reads = reads.saturating_add(1),
+            None => self.first_read(read.block),
         }
-        let reads = &mut self.reads[read.block.index()];
-        *reads = reads.saturating_add(1);
         ReadOutcome::Corrected { rereads: 0 }
     }
 

@@ -163,7 +163,7 @@ fn drive(scheduler: &mut Scheduler, source: &mut Source, depth: u64, operations:
     for _ in 0..depth {
         issue(scheduler, 0, &mut made);
     }
-    while let Some(completion) = scheduler.next_completion(u64::MAX) {
+    while let Some(completion) = scheduler.next_completion(u64::MAX).copied() {
         hash = (hash ^ completion.token ^ completion.at.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         if made < operations {
             issue(scheduler, completion.at, &mut made);

@@ -1,5 +1,7 @@
 //! What the host asks, when it is done, and what the time went to.
 
+use wane_nand::Task;
+
 /// What the host wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandKind {
@@ -73,6 +75,16 @@ impl Breakdown {
             ("cache", self.cache_ns),
             ("dependency", self.dependency_ns),
         ]
+    }
+
+    /// Adds waiting behind a task.
+    pub(crate) fn add_waiting(&mut self, task: Task, waited_ns: u64) {
+        *match task {
+            Task::Host => &mut self.host_ns,
+            Task::GarbageCollection => &mut self.gc_ns,
+            Task::Scrub => &mut self.scrub_ns,
+            Task::WearLeveling => &mut self.wear_leveling_ns,
+        } += waited_ns;
     }
 
     /// The sum of the parts: the latency.

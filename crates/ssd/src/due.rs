@@ -67,13 +67,16 @@ impl<T> Due<T> {
             self.next.copy_within(self.first.., 0);
             (self.first, self.end) = (0, self.end - self.first);
         }
-        let mut place = self.end;
-        while place > self.first && self.next[place - 1].at > at {
-            self.next[place] = self.next[place - 1];
-            place -= 1;
-        }
-        self.next[place] = Entry { at, slot };
+        let next = &mut self.next[self.first..=self.end];
         self.end += 1;
+        for before in (0..next.len() - 1).rev() {
+            if next[before].at <= at {
+                next[before + 1] = Entry { at, slot };
+                return;
+            }
+            next[before + 1] = next[before];
+        }
+        next[0] = Entry { at, slot };
     }
 
     /// The earliest record, if its time is at most `until`: its time and itself, which stays readable until the next

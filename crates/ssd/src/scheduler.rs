@@ -34,7 +34,7 @@ impl Scheduler {
 
     /// As [`EventScheduler::next_completion`].
     #[inline]
-    pub fn next_completion(&mut self, until: u64) -> Option<Completion> {
+    pub fn next_completion(&mut self, until: u64) -> Option<&Completion> {
         either!(self, scheduler => scheduler.next_completion(until))
     }
 

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use wane_nand::{FlashOp, OpKind, Purpose, Task};
-use wane_units::{BlockId, Geometry};
+use wane_units::{AnyDivisor, Geometry};
 
 use crate::command::{Breakdown, Command, CommandKind, Completion};
 use crate::config::{
@@ -34,8 +34,8 @@ pub struct Timeline {
     /// Submission times of the others, summed.
     submissions: u128,
     blocks: Vec<Block>,
-    /// The die of each block: apart, as reads need no more of a block where nothing is being programmed.
-    die_of: Vec<u32>,
+    /// Blocks of a die.
+    by_die: AnyDivisor,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     /// Ends of each task's relocations up to the erases that they allow.
@@ -105,7 +105,7 @@ impl Timeline {
             latencies: 0,
             submissions: 0,
             blocks: vec![Block { issued: 0, pending: 0, gathered: 0 }; blocks as usize],
-            die_of: (0..blocks).map(|block| geometry.die_of(BlockId(block)).0).collect(),
+            by_die: AnyDivisor::new(geometry.blocks_per_die()),
             dies: (0..geometry.dies()).map(|die| Die::new(die % geometry.channels())).collect(),
             channels: vec![Channel::new(); geometry.channels() as usize],
             relocated: [0; CLASSES],
@@ -196,12 +196,12 @@ impl Timeline {
 
     /// As [`crate::EventScheduler::next_completion`].
     #[inline]
-    pub fn next_completion(&mut self, until: u64) -> Option<Completion> {
+    pub fn next_completion(&mut self, until: u64) -> Option<&Completion> {
         let (at, completion) = self.done.remove(until)?;
         self.now = self.now.max(at);
         self.latencies += u128::from(completion.latency_ns());
         self.submissions -= u128::from(completion.submitted_at);
-        Some(*completion)
+        Some(completion)
     }
 
     /// Time of the last completion handed out or submission, ns.

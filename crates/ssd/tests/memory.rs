@@ -95,7 +95,7 @@ fn slots_after(mut scheduler: Scheduler, operations: [u64; 2]) -> [usize; 2] {
     }
     operations.map(|operations| {
         while scheduler.operations() < operations {
-            let done = scheduler.next_completion(u64::MAX).unwrap();
+            let done = *scheduler.next_completion(u64::MAX).unwrap();
             issue(&mut scheduler, done.at);
         }
         scheduler.slots()

@@ -57,7 +57,7 @@ fn closed_loop(scheduler: &mut Scheduler, geometry: &Geometry, depth: u64, reads
         issue(scheduler, 0, token);
     }
     let mut issued = depth;
-    while let Some(completion) = scheduler.next_completion(u64::MAX) {
+    while let Some(completion) = scheduler.next_completion(u64::MAX).copied() {
         check_parts(&completion);
         latencies.record(&completion);
         if issued < reads {
@@ -109,7 +109,7 @@ fn open_loop(scheduler: &mut Scheduler, geometry: &Geometry, rate: f64, reads: u
     for token in 0..reads {
         time -= libm::log1p(-arrivals.unit()) / rate;
         let at = time as u64;
-        while let Some(completion) = scheduler.next_completion(at) {
+        while let Some(completion) = scheduler.next_completion(at).copied() {
             check_parts(&completion);
             latencies.record(&completion);
             all.push(completion.latency_ns());
@@ -117,7 +117,7 @@ fn open_loop(scheduler: &mut Scheduler, geometry: &Geometry, rate: f64, reads: u
         let die = places.below(u64::from(geometry.dies())) as u32;
         scheduler.submit(at, command(token), &[read(die, &mut places)]);
     }
-    while let Some(completion) = scheduler.next_completion(u64::MAX) {
+    while let Some(completion) = scheduler.next_completion(u64::MAX).copied() {
         latencies.record(&completion);
         all.push(completion.latency_ns());
     }

@@ -87,7 +87,7 @@ fn check_on(claim: &str, channel: Option<u64>, config: SchedulerConfig, steps: &
             while let Some(((time, kind, ops), token)) = waiting.next_if(|((time, ..), _)| time == at) {
                 scheduler.submit(*time, Command { token, kind: *kind, bytes: 10 }, ops);
             }
-            let found = scheduler.next_completion(*at);
+            let found = scheduler.next_completion(*at).copied();
             let found = found.unwrap_or_else(|| panic!("{claim} ({name}): {token} is not done at {at}"));
             assert_eq!((found.token, found.at), (*token, *at), "{claim} ({name})");
             assert_eq!(found.breakdown.total_ns(), found.latency_ns(), "{claim} ({name}): {found:?}");
@@ -384,7 +384,7 @@ fn check_parts(claim: &str, config: SchedulerConfig, steps: &[Step], want: Break
         for ((at, kind, ops), token) in steps.iter().zip(0..) {
             scheduler.submit(*at, Command { token, kind: *kind, bytes: 10 }, ops);
         }
-        let last = std::iter::from_fn(|| scheduler.next_completion(u64::MAX))
+        let last = std::iter::from_fn(|| scheduler.next_completion(u64::MAX).copied())
             .find(|done| done.token + 1 == steps.len() as u64);
         assert_eq!(last.unwrap().breakdown, want, "{claim} ({name})");
     }
@@ -451,7 +451,8 @@ fn two_reads_of_one_die_with_three_re_reads_take_200_and_400_us() {
         for token in 0..2 {
             scheduler.submit(0, Command { token, kind: Read, bytes: 4096 }, &[again(0, 3)]);
         }
-        let done: Vec<u64> = std::iter::from_fn(|| scheduler.next_completion(u64::MAX)).map(|done| done.at).collect();
+        let done: Vec<u64> =
+            std::iter::from_fn(|| scheduler.next_completion(u64::MAX).copied()).map(|done| done.at).collect();
         assert_eq!(done, [200_000, 400_000]);
     }
 }
@@ -472,7 +473,7 @@ fn page_types_take_turns() {
         (OpKind::Program, 2, 100),
     ] {
         scheduler.submit(at, Command { token: 0, kind: Write, bytes: 10 }, &[op(kind, Host, 0, page)]);
-        let done = scheduler.next_completion(u64::MAX).unwrap();
+        let done = *scheduler.next_completion(u64::MAX).unwrap();
         assert_eq!(done.at - at, want, "{kind:?} of page {page}");
         at = done.at;
     }

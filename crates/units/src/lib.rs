@@ -3,10 +3,12 @@
 //! Ids carry no arithmetic; [`Geometry`] alone converts between them. Quantities know how they are written in a
 //! scenario (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers stop at file formats.
 
+mod divisor;
 mod geometry;
 mod ids;
 mod quantity;
 
+pub use divisor::{AnyDivisor, Divisor};
 pub use geometry::{Geometry, GeometryError};
 pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn};
 pub use quantity::{Bytes, Nanos, PeCycles, QuantityError, Rate, Ratio, floor_exact};

@@ -146,6 +146,7 @@ impl PatternSource {
         Self { picker: Picker::new(&config), config, stream, rest: None, drawn: None }
     }
 
+    #[inline(always)]
     fn draw(&mut self) -> (Op, u32) {
         let Self { config, stream, picker, .. } = self;
         let op = match () {
@@ -168,6 +169,14 @@ impl PatternSource {
 impl Source for PatternSource {
     fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
         batch.pages.clear();
+        if self.config.request_pages == 1 && requests_max == 1 && pages_max > 0 {
+            // A request of a page leaves no rest.
+            let (op, page) = self.drawn.take().unwrap_or_else(|| self.draw());
+            batch.op = op;
+            batch.pages.push(page);
+            batch.requests = 1;
+            return Ok(Progress::More);
+        }
         batch.requests = 0;
         let one_kind = self.config.read_share == 0.0 && self.config.trim_share == 0.0;
         if self.config.request_pages == 1 && one_kind {
@@ -288,7 +297,15 @@ impl Picker {
         (part.first + slot(stream, part.pages, request_pages)) as u32
     }
 
+    #[inline(always)]
     fn pick(&mut self, stream: &mut Stream, request_pages: u32) -> u32 {
+        match self {
+            Self::Uniform { pages } => slot(stream, *pages, request_pages) as u32,
+            shape => shape.pick_unevenly(stream, request_pages),
+        }
+    }
+
+    fn pick_unevenly(&mut self, stream: &mut Stream, request_pages: u32) -> u32 {
         match self {
             Self::Uniform { pages } => slot(stream, *pages, request_pages) as u32,
             Self::Parts(parts) => Self::pick_part(parts, stream, request_pages),

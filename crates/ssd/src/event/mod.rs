@@ -70,6 +70,8 @@ pub struct EventScheduler {
     scratch: Vec<u32>,
     /// Done, by time and then by submission, with the number of the submission.
     done: VecDeque<(u64, Completion)>,
+    /// The last one that was handed out.
+    handed: Option<Completion>,
     /// The last read that was not for recovery, if it is not done.
     last_read: u32,
     /// Operations of each task that are not done.
@@ -249,6 +251,7 @@ impl EventScheduler {
             dirty_channels: Vec::new(),
             scratch: Vec::new(),
             done: VecDeque::new(),
+            handed: None,
             last_read: NONE,
             alive: [0; CLASSES],
             filling: [NONE; CLASSES],
@@ -295,7 +298,7 @@ impl EventScheduler {
 
     /// The next command that is done at or before `until`, in the order of time, ties in the order of submission. Runs
     /// the drive up to `until` if there is none.
-    pub fn next_completion(&mut self, until: u64) -> Option<Completion> {
+    pub fn next_completion(&mut self, until: u64) -> Option<&Completion> {
         loop {
             let next = self.next_event();
             // Nothing that is still to happen at that instant may come before it.
@@ -305,7 +308,8 @@ impl EventScheduler {
                 if completion.at > until {
                     return None;
                 }
-                return self.done.pop_front().map(|(_, completion)| completion);
+                let (_, completion) = self.done.pop_front()?;
+                return Some(self.handed.insert(completion));
             }
             if next > until {
                 return None;

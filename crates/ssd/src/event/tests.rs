@@ -164,13 +164,13 @@ fn run(seed: u64, config: SchedulerConfig, commands: u64) -> (EventScheduler, Hi
     for token in 0..commands {
         at += if stream.chance(0.3) { 0 } else { stream.below(600) };
         if stream.chance(0.7) {
-            done.extend(std::iter::from_fn(|| scheduler.next_completion(at)));
+            done.extend(std::iter::from_fn(|| scheduler.next_completion(at).copied()));
         }
         let command = firmware.command(token);
         history.extend(firmware.ops.iter().map(|op| (*op, at, token as usize)));
         scheduler.submit(at, command, &firmware.ops);
     }
-    done.extend(std::iter::from_fn(|| scheduler.next_completion(u64::MAX)));
+    done.extend(std::iter::from_fn(|| scheduler.next_completion(u64::MAX).copied()));
     (scheduler, history, done)
 }
 

@@ -1,5 +1,7 @@
 //! Finding the time of one operation.
 
+use std::hint::select_unpredictable;
+
 use super::{Breakdown, FlashOp, OpKind, Purpose, Task, Timeline, VecDeque};
 use crate::node::{CLASSES, Usage};
 use crate::slab::NONE;
@@ -56,18 +58,25 @@ impl Die {
         }
     }
 
-    /// Adds a read of the host.
-    #[inline]
+    /// Adds a read of the host that came at `at`.
     fn add_read(&mut self, at: u64, start: u64, end: u64) {
-        let idle = start > self.busy_until;
-        if idle && start > at {
-            // Time that will be nobody's.
+        if start > self.busy_until.max(at) {
+            // The time between will be nobody's.
             self.close_reads();
             self.reads_only_from = start;
-        } else {
-            self.done[Task::Host as usize] += if idle { self.busy_until - self.reads_since } else { 0 };
+            self.reads_since = start;
+            self.busy_until = start;
         }
-        self.reads_since = if idle { start } else { self.reads_since };
+        self.add_early_read(start, end);
+    }
+
+    /// Adds one that starts when it came, or when the die is free if that is later.
+    #[inline]
+    fn add_early_read(&mut self, start: u64, end: u64) {
+        // Whether the die was idle is not to be foreseen: no branch.
+        let idle = start > self.busy_until;
+        self.done[Task::Host as usize] += select_unpredictable(idle, self.busy_until - self.reads_since, 0);
+        self.reads_since = select_unpredictable(idle, start, self.reads_since);
         self.usage.busy[Task::Host as usize] += end - start;
         self.busy_until = end;
     }
@@ -162,8 +171,6 @@ impl Timeline {
         op: &FlashOp,
         breakdown: &mut Breakdown,
     ) -> u64 {
-        // The block of a buffered read means nothing.
-        let die = self.die_of.get(op.block.index()).map_or(0, |die| *die as usize);
         if HOST && self.is_among_reads(at, op) {
             let end;
             (end, *breakdown) = self.place_among_reads(at, op);
@@ -171,7 +178,7 @@ impl Timeline {
         }
         let buffered = match op.kind {
             OpKind::Buffered => true,
-            OpKind::Read(_) => self.in_flight(at, die, op),
+            OpKind::Read(_) => self.in_flight(at, op),
             OpKind::Program | OpKind::Erase => false,
         };
         let transfer_ns = if op.kind == OpKind::Erase { 0 } else { self.transfer_ns(op.bytes) };
@@ -189,11 +196,17 @@ impl Timeline {
             breakdown.transfer_ns = transfer_ns;
             breakdown.think_ns = if self.processors.is_empty() { 0 } else { thought - ready };
         }
+        let die = self.die_of(op);
         if matches!(op.kind, OpKind::Read(_)) {
             self.place_read::<HOST>(at, thought, die, op, transfer_ns, breakdown)
         } else {
             self.place_change::<HOST>(at, thought, die, op, transfer_ns, breakdown)
         }
+    }
+
+    #[inline]
+    fn die_of(&self, op: &FlashOp) -> usize {
+        self.by_die.divide(op.block.0) as usize
     }
 
     fn transfer_ns(&mut self, bytes: u32) -> u64 {
@@ -205,7 +218,8 @@ impl Timeline {
 
     /// Whether a page's program is placed but not done.
     #[inline]
-    fn in_flight(&mut self, at: u64, die: usize, op: &FlashOp) -> bool {
+    fn in_flight(&mut self, at: u64, op: &FlashOp) -> bool {
+        let die = self.die_of(op);
         self.settle(die, at);
         if self.dies[die].programs == 0 {
             return false;
@@ -247,14 +261,14 @@ impl Timeline {
     pub(super) fn is_among_reads(&self, at: u64, op: &FlashOp) -> bool {
         op.kind == OpKind::Read(Purpose::Serve)
             && op.task == Task::Host
-            && self.dies[self.die_of[op.block.index()] as usize].reads_only_from <= at
+            && self.dies[self.die_of(op)].reads_only_from <= at
             && self.processors.is_empty()
     }
 
     /// Places such a read: its end, and where the time went. The same as [`Self::place`], shorter.
     #[inline]
     pub(super) fn place_among_reads(&mut self, at: u64, op: &FlashOp) -> (u64, Breakdown) {
-        let die = self.die_of[op.block.index()] as usize;
+        let die = self.die_of(op);
         let transfer_ns = self.transfer_ns(op.bytes);
         let sensing_ns = self.timing.read_of(op.page);
         let rereads_ns = sensing_ns * u64::from(op.rereads);
@@ -263,7 +277,7 @@ impl Timeline {
         let mut breakdown = Breakdown { host_ns, sensing_ns, rereads_ns, transfer_ns, ..Breakdown::default() };
         let sensed = start + sensing_ns + rereads_ns;
         let end = self.move_bytes::<true>(die, sensed, transfer_ns, Task::Host, &mut breakdown);
-        self.dies[die].add_read(at, start, end);
+        self.dies[die].add_early_read(start, end);
         self.operations += 1;
         self.last_read = end;
         (end, breakdown)
@@ -394,12 +408,10 @@ impl Timeline {
         let begin = channel.take(from, transfer_ns);
         if HOST {
             let waited = begin - from;
-            *match channel.holder {
-                Task::Host => &mut breakdown.host_ns,
-                Task::GarbageCollection => &mut breakdown.gc_ns,
-                Task::Scrub => &mut breakdown.scrub_ns,
-                Task::WearLeveling => &mut breakdown.wear_leveling_ns,
-            } += waited;
+            match channel.holder {
+                Task::Host => breakdown.host_ns += waited,
+                task => breakdown.add_waiting(task, waited),
+            }
         }
         channel.holder = task;
         channel.usage.busy[task as usize] += transfer_ns;
