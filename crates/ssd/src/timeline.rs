@@ -7,6 +7,8 @@
 //! Waiting for a die is told by class exactly; waiting for a channel counts for the class of its latest transfer.
 
 mod place;
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -56,6 +58,9 @@ pub struct Timeline {
     transfer: (u32, u64),
     /// When the last operation of each task ends.
     busy_until: [u64; CLASSES],
+    /// No read takes the short way.
+    #[cfg(test)]
+    long_way: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -125,6 +130,8 @@ impl Timeline {
             }),
             done: Due::new(),
             transfer: (0, 0),
+            #[cfg(test)]
+            long_way: false,
         })
     }
 
