@@ -111,7 +111,7 @@ impl Channel {
 
     /// The earliest time from `from` on at which `length` fits, of the gaps that are remembered; takes it.
     #[inline]
-    fn take(&mut self, from: u64, length: u64) -> u64 {
+    pub(super) fn take(&mut self, from: u64, length: u64) -> u64 {
         if from + length <= self.gaps[GAPS - 1].1 {
             // All of them, for where the search would end is not to be foreseen.
             let fits = |(start, end): (u64, u64)| u32::from(start.max(from) + length <= end);

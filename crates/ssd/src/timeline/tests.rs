@@ -85,3 +85,28 @@ fn reads_among_reads_take_the_short_way_to_the_same_end() {
         assert!(short.2 > 0, "some pages are still being programmed");
     }
 }
+
+#[test]
+fn a_channel_gives_the_earliest_time_that_it_remembers_to_be_free() {
+    let mut stream = Streams::new(6).stream("gaps");
+    let (mut all, mut remembered) = (0, 0);
+    for _ in 0..2000 {
+        let (mut channel, mut taken, mut most) = (Channel::new(), Vec::<(u64, u64)>::new(), 0);
+        for _ in 0..30 {
+            let (from, length) = (stream.below(400), 1 + stream.below(12));
+            let begin = channel.take(from, length);
+            taken.sort_unstable();
+            let fits = |at: u64| taken.iter().all(|(start, end)| at + length <= *start || *end <= at);
+            assert!(begin >= from && fits(begin), "{begin} is taken: {taken:?}");
+            // Free times between what is taken, the one from 0 on included.
+            let ends = std::iter::once(0).chain(taken.iter().map(|(_, end)| *end));
+            most = ends.zip(&taken).filter(|(end, (start, _))| end < start).count().max(most);
+            let earliest = (from..=begin).find(|at| fits(*at)) == Some(begin);
+            assert!(earliest || most > 8, "{begin} from {from} for {length} in {taken:?}");
+            all += 1;
+            remembered += u32::from(most <= 8);
+            taken.push((begin, begin + length));
+        }
+    }
+    assert!(remembered > all / 3, "{remembered} of {all} with all gaps remembered");
+}
