@@ -26,12 +26,13 @@ requests = 1
 ";
 
 /// Name, settings on top, requests.
-const CASES: [(&str, &[&str], u64); 6] = [
+const CASES: [(&str, &[&str], u64); 7] = [
     ("event-reads", &["workload.read-share=1"], 8_000_000),
     ("event-writes", &[], 4_000_000),
     ("event-mixed-priority", &["time.order='priority'", "time.gc='preemptible'", "workload.read-share=0.7"], 4_000_000),
     ("timeline-reads", &["time.scheduler='timeline'", "workload.read-share=1"], 8_000_000),
     ("timeline-writes", &["time.scheduler='timeline'"], 4_000_000),
+    ("timeline-mixed", &["time.scheduler='timeline'", "workload.read-share=0.7"], 4_000_000),
     (
         "event-worn-reads",
         &[
