@@ -34,7 +34,7 @@ fn what_the_user_gave_wrong_is_one_sentence_and_exit_2() {
     std::fs::write(folder.path().join("typo.toml"), "[drive]\npreset = \"tiny\"\nspare-factr = 0.1\n").unwrap();
     std::fs::write(folder.path().join("latin1.toml"), b"name = \"\xe4\"").unwrap();
     // (arguments, a part of the sentence)
-    let table: [(&[&str], &str); 14] = [
+    let table: [(&[&str], &str); 17] = [
         (&["run", "absent.toml"], "absent.toml: cannot be read"),
         (&["run", "latin1.toml"], "latin1.toml: cannot be read"),
         (&["run", "typo.toml"], "typo.toml, line 3: drive.spare-factr: unknown key; did you mean \"spare-factor\"?"),
@@ -50,6 +50,24 @@ fn what_the_user_gave_wrong_is_one_sentence_and_exit_2() {
         ),
         (&["run", "s.toml", "--out", "."], "which is no result of wane"),
         (&["run", "s.toml", "--out", "s.toml/x"], "cannot be written"),
+        (
+            &["run", "s.toml", "--set", "ftl={ redundancy = 'stripes', domain = 'die', gc-reserve = 2 }", "--dry-run"],
+            "ftl.redundancy.data-pages: stripes of 15 data pages and one of parity need 16 dies; the drive has 1",
+        ),
+        (&["run", "s.toml", "--set", "drive.faults.factory-bad=99 %"], "drive.faults.factory-bad: "),
+        (
+            &[
+                "run",
+                "s.toml",
+                "--set",
+                "ftl.redundancy=stripes",
+                "--set",
+                "drive.channels=16",
+                "--set",
+                "drive.blocks-per-plane=64",
+            ],
+            "ftl.domain: redundancy needs writing to go from die to die",
+        ),
         (&["presets", "nope"], "no preset \"nope\""),
         (&["policies", "nope"], "no policy \"nope\""),
     ];

@@ -84,8 +84,13 @@ pub enum BuildError {
         units: u64,
     },
     /// The counts contradict each other.
-    #[error("{0}")]
-    Contradiction(String),
+    #[error("{setting}: {reason}")]
+    Contradiction {
+        /// The setting at fault, as a scenario names it.
+        setting: &'static str,
+        /// What was found and what is allowed.
+        reason: String,
+    },
     /// The kernel gave no memory for the maps.
     #[error("no memory for the maps: {0}")]
     Memory(#[from] std::io::Error),

@@ -285,9 +285,9 @@ fn check_counts(config: &FtlConfig, layout: &Layout, bad: u32, scrub_blocks: u32
     if largest > max {
         return Err(BuildError::TooManyUnits { units: largest });
     }
-    let refuse = |reason: String| Err(BuildError::Contradiction(reason));
     if layout.units_per_block() < 2 {
-        return refuse("a block has 1 page; at least 2 are needed".to_owned());
+        let reason = "a block has 1 page; at least 2 are needed".to_owned();
+        return Err(BuildError::Contradiction { setting: "drive.pages-per-block", reason });
     }
     let open = match config.frontiers {
         Frontiers::One => 1,
@@ -296,11 +296,13 @@ fn check_counts(config: &FtlConfig, layout: &Layout, bad: u32, scrub_blocks: u32
     let kept = u64::from(config.gc_reserve + open) * u64::from(layout.domains()) + u64::from(bad);
     let usable = u64::from(layout.blocks()).saturating_sub(kept) * u64::from(layout.units_per_block());
     if config.gc_reserve == 0 || u64::from(config.logical_units) > usable {
-        return refuse(format!(
+        let reason = format!(
             "{} logical pages leave no room for the {kept} blocks that writing and garbage collection need or that are bad: \
              at most {usable} fit, and gc-reserve is at least 1",
             config.logical_units
-        ));
+        );
+        let setting = if bad > 0 { "drive.faults.factory-bad" } else { "drive.spare-factor" };
+        return Err(BuildError::Contradiction { setting, reason });
     }
     Ok(())
 }
@@ -345,10 +347,11 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
     let data_pages = policy.data_pages();
     let rotates = layout.domains() == dies || layout.width() > 1;
     if data_pages >= dies {
-        return Err(BuildError::Contradiction(format!(
+        let reason = format!(
             "stripes of {data_pages} data pages and one of parity need {} dies; the drive has {dies}",
             data_pages + 1
-        )));
+        );
+        return Err(BuildError::Contradiction { setting: "ftl.redundancy.data-pages", reason });
     }
     if policy.protects(Task::Host) {
         let open = if config.frontiers == Frontiers::One { 1 } else { 2 };
@@ -356,16 +359,17 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
         let usable = u64::from(layout.blocks().saturating_sub(kept)) * u64::from(layout.units_per_block());
         let room = usable * u64::from(data_pages) / u64::from(data_pages + 1);
         if u64::from(config.logical_units) > room {
-            return Err(BuildError::Contradiction(format!(
+            let reason = format!(
                 "{} logical pages and their parity do not fit: with one page of parity for {data_pages} of data there is room \
                  for {room}",
                 config.logical_units
-            )));
+            );
+            return Err(BuildError::Contradiction { setting: "drive.spare-factor", reason });
         }
     }
     if !rotates {
         let advice = "redundancy needs writing to go from die to die: use domain = \"die\" or unit = \"superblock\"";
-        return Err(BuildError::Contradiction(advice.to_owned()));
+        return Err(BuildError::Contradiction { setting: "ftl.domain", reason: advice.to_owned() });
     }
     Ok(Some(Stripes::new(policy, pages, dies)?))
 }

@@ -68,26 +68,9 @@ pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
 /// # Errors
 /// As [`plan`].
 pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanError> {
-    let Scenario { device, ftl, precondition, .. } = scenario;
+    let Scenario { device, precondition, .. } = scenario;
     let streams = Streams::new(scenario.seed);
-    let capacity = accepted(&ftl.capacity, CAPACITY_POLICIES);
-    let config = FtlConfig {
-        units_per_page: device.units_per_page,
-        logical_units: device.logical_units,
-        gc_reserve: device.gc_reserve,
-        rated_blocks: device.rated_blocks,
-        endurance: device.endurance,
-        retire: accepted(&ftl.retire, RETIRE_POLICIES)(),
-        unit: ftl.unit,
-        domain: ftl.domain,
-        frontiers: ftl.frontiers,
-        victim: outside.victim.unwrap_or_else(|| accepted(&ftl.gc, VICTIM_POLICIES)),
-        wear_leveling: outside.wear_leveling.unwrap_or_else(|| accepted(&ftl.wear_leveling, WEAR_LEVEL_POLICIES)),
-        redundancy: accepted(&ftl.redundancy, REDUNDANCY_POLICIES),
-        scrub: accepted(&ftl.scrub, SCRUB_POLICIES),
-        capacity: capacity(),
-        streams,
-    };
+    let drive = drive(scenario, outside, streams)?;
     let logical = f64::from(device.logical_units);
     let filled = precondition.sequential_drive_writes > 0;
     let mut phases = Vec::new();
@@ -109,13 +92,7 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
         phases.push(Phase { source, units_max: units, requests_max: phase.until.requests });
     }
     Ok(Plan {
-        drive: if detailed::is_needed(scenario) {
-            let spec = detailed::spec(scenario, streams)?;
-            let flash = detailed::flash(scenario, streams);
-            Drive::Detailed(Box::new(Ftl::new(flash, config)?), Box::new(spec))
-        } else {
-            Drive::Plain(Box::new(Ftl::new(detailed::array(scenario, streams), config)?))
-        },
+        drive,
         unit_bytes: device.unit.0,
         precondition: Precondition {
             fill_units: if filled { 0 } else { precondition.fill.floor_of(u64::from(device.logical_units)) as u32 },
@@ -124,6 +101,43 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
             stream: streams.stream("precondition"),
         },
         phases,
+    })
+}
+
+/// Refuses a drive that cannot be built, without a look at traces.
+///
+/// # Errors
+/// Firmware and flash do not fit each other.
+pub fn check_drive(scenario: &Scenario) -> Result<(), PlanError> {
+    drive(scenario, Outside::default(), Streams::new(scenario.seed)).map(drop)
+}
+
+fn drive(scenario: &Scenario, outside: Outside, streams: Streams) -> Result<Drive, PlanError> {
+    let Scenario { device, ftl, .. } = scenario;
+    let capacity = accepted(&ftl.capacity, CAPACITY_POLICIES);
+    let config = FtlConfig {
+        units_per_page: device.units_per_page,
+        logical_units: device.logical_units,
+        gc_reserve: device.gc_reserve,
+        rated_blocks: device.rated_blocks,
+        endurance: device.endurance,
+        retire: accepted(&ftl.retire, RETIRE_POLICIES)(),
+        unit: ftl.unit,
+        domain: ftl.domain,
+        frontiers: ftl.frontiers,
+        victim: outside.victim.unwrap_or_else(|| accepted(&ftl.gc, VICTIM_POLICIES)),
+        wear_leveling: outside.wear_leveling.unwrap_or_else(|| accepted(&ftl.wear_leveling, WEAR_LEVEL_POLICIES)),
+        redundancy: accepted(&ftl.redundancy, REDUNDANCY_POLICIES),
+        scrub: accepted(&ftl.scrub, SCRUB_POLICIES),
+        capacity: capacity(),
+        streams,
+    };
+    Ok(if detailed::is_needed(scenario) {
+        let spec = detailed::spec(scenario, streams)?;
+        let flash = detailed::flash(scenario, streams);
+        Drive::Detailed(Box::new(Ftl::new(flash, config)?), Box::new(spec))
+    } else {
+        Drive::Plain(Box::new(Ftl::new(detailed::array(scenario, streams), config)?))
     })
 }
 

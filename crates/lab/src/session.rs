@@ -198,6 +198,7 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     if share > UNMAPPED_READS_MAX {
         warnings.push(format!("{:.1} % of the pages read held no data and touched no flash", 100.0 * share));
     }
+    warnings.extend(scenario.without_effect());
     warnings.extend(finished.notes.iter().cloned());
     warnings.extend(extrapolation(scenario, finished));
     warnings.extend(unseen(scenario, finished));

@@ -127,12 +127,19 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario]) -> Result<i32, Failure> {
         None => text.push_str("# time: as long as the trace\n"),
     }
     text.push_str(&timed::clock(scenario));
+    for warning in scenario.without_effect() {
+        let _ = writeln!(text, "# warning: {warning}");
+    }
     if cells.len() > 1 {
         let all: Option<f64> = cells.iter().map(seconds_estimate).sum();
         let time = all.map_or(String::new(), |seconds| format!(", about {seconds:.1} s on one core in all"));
         let _ = writeln!(text, "# cells of the sweep: {}{time}; this is the first", cells.len());
     }
     session::check_memory(scenario).map_err(Failure::wrong)?;
+    // Probes open their traces, and stdin is left to the run.
+    if !scenario.traces().contains(&Path::new("-")) {
+        build::check_drive(scenario).map_err(Failure::wrong)?;
+    }
     print(&text)?;
     Ok(DONE)
 }

@@ -46,11 +46,14 @@ pub trait Builtin {
     /// # Errors
     /// One sentence that names the key, what was found and what is allowed.
     fn params(table: toml::Table) -> Result<Self::Params, ParameterError> {
-        let keys: Vec<String> = table.keys().cloned().collect();
-        let params = table.try_into().map_err(|error: toml::de::Error| {
-            let found = if keys.is_empty() { String::new() } else { format!(" (keys given: {})", keys.join(", ")) };
-            ParameterError(format!("policy \"{}\": {}{found}", Self::NAME, error.message().trim()))
-        })?;
+        let refuse = |error: serde_path_to_error::Error<toml::de::Error>| {
+            let (key, reason) = (error.path().to_string(), plain(error.inner().message().trim()));
+            // An unknown key is named already.
+            let named =
+                if key == "." || reason.contains(&format!("`{key}`")) { String::new() } else { format!("`{key}`: ") };
+            ParameterError(format!("policy \"{}\": {named}{reason}", Self::NAME))
+        };
+        let params = serde_path_to_error::deserialize(toml::Value::Table(table)).map_err(refuse)?;
         Self::check(&params).map_err(|reason| ParameterError(format!("policy \"{}\": {reason}", Self::NAME)))?;
         Ok(params)
     }
@@ -62,6 +65,25 @@ pub trait Builtin {
     fn check(_params: &Self::Params) -> Result<(), String> {
         Ok(())
     }
+}
+
+/// A sentence of serde's without the words of the language.
+fn plain(sentence: &str) -> String {
+    const WORDS: [(&str, &str); 12] = [
+        ("invalid type: ", "found "),
+        ("invalid value: ", "found "),
+        ("floating point ", "the number "),
+        ("integer ", "the number "),
+        ("string ", ""),
+        ("boolean ", ""),
+        ("found sequence", "found a list"),
+        ("found map", "found a table"),
+        ("expected f64", "expected a number"),
+        ("expected u32", "expected a whole number from 0 to 4294967295"),
+        ("expected u64", "expected a whole number from 0 on"),
+        ("expected a boolean", "expected true or false"),
+    ];
+    WORDS.iter().fold(sentence.to_owned(), |sentence, (word, plain)| sentence.replacen(word, plain, 1))
 }
 
 /// The entry called `name`.

@@ -17,6 +17,9 @@ use super::values;
 /// Deepest key that `--set` takes: `phase.0.workload.mix.0.share` and some room.
 const DEPTH_MAX: usize = 8;
 
+/// Longest list that a message shows, in bytes.
+const LIST_SHOWN_MAX: usize = 60;
+
 /// One source of values.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
@@ -294,7 +297,11 @@ fn home(name: &str) -> Option<&'static str> {
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Table(_) => "a table".to_owned(),
-        Value::Array(_) => "a list".to_owned(),
+        Value::Array(list) => {
+            let items: Vec<String> = list.iter().map(shown).collect();
+            let whole = format!("[{}]", items.join(", "));
+            if whole.len() <= LIST_SHOWN_MAX { whole } else { format!("a list of {}", list.len()) }
+        }
         Value::String(text) => format!("\"{text}\""),
         Value::Float(number) if number.abs() >= 1e15 => format!("{number:e}"),
         other => other.to_string(),

@@ -4,6 +4,7 @@
 //! other and resolved to plain typed data. Built objects never sit here; `crate::build` makes them.
 
 mod device;
+mod effect;
 mod error;
 pub mod keys;
 mod layer;

@@ -250,7 +250,7 @@ fn an_error_points_at_its_place() {
     let error = resolve(&good, &["drive.mapping-unit='3 KiB'"]).unwrap_err();
     assert_eq!((error.source_name.as_str(), error.line()), ("--set drive.mapping-unit='3 KiB'", None));
     let error = resolve(&good, &["ftl.wear-leveling={ policy = 'pwl', threshold = 7 }"]).unwrap_err();
-    assert_eq!(error.key, "ftl.wear-leveling");
+    assert_eq!(error.key, "ftl.wear-leveling.threshold");
 }
 
 /// Resolves each text, to which an end is added where it has none, and looks for a part of the sentence.
@@ -309,8 +309,23 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
         ("[ftl.gc]\npolicy = 'd-choices'\nchoices = 2", "unknown field `choices`, expected `d`"),
         ("[ftl.wear-leveling]\npolicy = 'pwl'\ntreshold = 0.5", "did you mean \"threshold\"?"),
         ("[ftl.gc]\npolcy = 'fifo'", "did you mean \"policy\"?"),
-        ("[ftl]\ngc = { policy = 'd-choices', d = 0 }", "d is 0; 1 to 4096 is allowed"),
+        (
+            "[ftl]\ngc = { policy = 'd-choices', d = 0 }",
+            "ftl.gc.d: policy \"d-choices\": `d` is 0; 1 to 4096 is allowed",
+        ),
         ("[ftl]\ngc = { policy = 'greedy', d = 2 }", "unknown field `d`"),
+        (
+            "[ftl]\ngc = { policy = 'd-choices', d = 'x' }",
+            "ftl.gc.d: policy \"d-choices\": `d`: found \"x\", expected a number",
+        ),
+        (
+            "[ftl]\nredundancy = { policy = 'stripes', data-pages = -1 }",
+            "found the number `-1`, expected a whole number from 0",
+        ),
+        (
+            "[ftl]\nredundancy = { policy = 'stripes', data-pages = [1] }",
+            "`data-pages`: found a list, expected a whole number",
+        ),
         ("[ftl]\ngc = { d = 2 }", "policy \"greedy\": unknown field `d`"),
         ("[ftl]\nwear-leveling = { policy = 'pwl', threshold = '150 %' }", "ratio between 0 and 1"),
         ("[drive]\nendurance = 'none'\n[ftl]\nwear-leveling = 'pwl'", "pwl follows the rated endurance"),

@@ -349,7 +349,7 @@ fn flash_that_cannot_be_is_refused_in_one_sentence() {
         ("[drive.chip]\nalpha = inf", "drive.chip.alpha: found inf"),
         ("[drive.chip]\nalpha = '1'", "found \"1\", allowed is a number"),
         ("[drive.chip]\ndata = 3", "expected a table [drive.chip.data]"),
-        ("[drive.chip.data]\ndays = [9, 1]", "drive.chip.data.days: found a list, allowed is [least, most]"),
+        ("[drive.chip.data]\ndays = [9, 1]", "drive.chip.data.days: found [9, 1], allowed is [least, most]"),
         ("[drive.chip.data]\ndays = [0, inf]", "allowed is [least, most]"),
         ("[drive.chip.data]\ndyas = [0, 1]", "did you mean \"days\"?"),
         ("[drive]\ncell = 'plc'", "drive.cell: found \"plc\", allowed are none, slc, mlc, tlc, qlc"),
@@ -359,14 +359,14 @@ fn flash_that_cannot_be_is_refused_in_one_sentence() {
             "[drive.timing]\nread = '0 us'",
             "found \"0 us\", expected a duration with its unit, \"1 ns\" to \"10 s\", or a list",
         ),
-        ("[drive.timing]\nread = []", "found a list, expected"),
+        ("[drive.timing]\nread = []", "found [], expected"),
         ("[drive.timing]\nread = ['1 us', '2 us', '1 us', '1 us', '1 us']", "or a list of 1 to 4"),
         ("[drive.timing]\nread = ['1 us', 'x']", "'x' is not a duration"),
         (
             "[drive]\ncell = 'tlc'\ntiming = { program = ['1 us', '2 us'] }",
             "1 or 3 are allowed, as tlc has 3 page types",
         ),
-        ("[drive.timing]\nerase = ['1 us']", "drive.timing.erase: found a list"),
+        ("[drive.timing]\nerase = ['1 us']", "drive.timing.erase: found [\"1 us\"], expected"),
         ("[drive.timing]\nchannel-rate = '667 MB'", "'667 MB' is not a rate"),
         ("[drive.timing]\nchannel-rate = '0 B/s'", "expected a rate, \"1 kB/s\" to"),
         ("[drive.timing]\nchanel-rate = 'none'", "did you mean \"channel-rate\"?"),
@@ -396,9 +396,9 @@ fn flash_that_cannot_be_is_refused_in_one_sentence() {
         ("[drive.variation]\nblocks = -0.1", "expected a number from 0 to 3"),
         ("[drive.initial]\nretention = '90'", "'90' is not a duration"),
         ("[drive.initial]\nretention = '5 ms'", "expected a duration in whole seconds"),
-        ("[drive.initial]\nretention = ['9 days', '3 days']", "found a list"),
-        ("[drive.initial]\nretention = ['9 days']", "found a list"),
-        ("[drive.initial]\nretention = ['none', '3 days']", "found a list"),
+        ("[drive.initial]\nretention = ['9 days', '3 days']", "found [\"9 days\", \"3 days\"], expected"),
+        ("[drive.initial]\nretention = ['9 days']", "found [\"9 days\"], expected"),
+        ("[drive.initial]\nretention = ['none', '3 days']", "found [\"none\", \"3 days\"], expected"),
         ("[drive.initial]\nretention = '101 years'", "\"36500 days\""),
         ("[drive.initial]\nerase-count = -1", "found -1"),
         ("[drive.faults]\nprogram-failure = 1.5", "expected a number from 0 to 1"),
@@ -497,6 +497,50 @@ fn arrivals_and_probes_that_cannot_be_are_refused_in_one_sentence() {
     ];
     let table: Vec<(&str, &str)> = table.iter().map(|(text, want): &(String, &str)| (text.as_str(), *want)).collect();
     check_refusals(&table);
+}
+
+#[test]
+fn keys_without_effect_are_told_with_the_reason() {
+    const CHIP: &[&str] = &["drive.chip=\"tlc-72l-2018\"", "drive.endurance=\"none\""];
+    let cases: [(&[&str], &str, &str); 12] = [
+        (&["time.write-cache-latency=\"5 us\""], "time.write-cache-latency", "time.write-cache=\"1 MiB\""),
+        (&["time.think-time=\"2 us\""], "time.think-time", "time.processors=8"),
+        (&["time.scale=0.5"], "time.scale", "time.scale=1"),
+        (&["time.multi-plane=true"], "time.multi-plane", "drive.planes-per-die=2"),
+        (&["time.scheduler=\"none\"", "drive.timing.read=\"9 us\""], "drive.timing", "time.scheduler=\"timeline\""),
+        (&["drive.ecc.rereads-max=3"], "drive.ecc.rereads-max", "drive.ecc.strength=50"),
+        (
+            &["drive.ecc.strength=50", "drive.ecc.sensing=\"soft\"", "drive.ecc.scale=3"],
+            "drive.ecc.scale",
+            "drive.ecc.scale=2",
+        ),
+        (&["drive.ecc.sensing=\"soft\"", "drive.ecc.scale=2"], "drive.ecc.sensing", "drive.ecc.strength=50"),
+        (&["drive.variation.layer-count=9"], "drive.variation.layer-count", "drive.variation.layers=0.1"),
+        (
+            &["drive.initial.erase-count-spread=0.1"],
+            "drive.initial.erase-count-spread",
+            "drive.initial.erase-count=100",
+        ),
+        (&["drive.initial.reads=5"], "drive.initial.reads", "drive.chip=\"tlc-72l-2018\""),
+        (&["drive.faults.lost-die-at=2"], "drive.faults.lost-die-at", "drive.faults.lost-die=1"),
+    ];
+    for (set, key, remedy) in cases {
+        let chip = if set.iter().any(|set| set.contains(".ecc.") || set.contains("variation")) { CHIP } else { &[] };
+        let mut set = [chip, &["drive.endurance=\"none\""], set].concat();
+        let told = good(TIMED, &set).without_effect();
+        let [sentence] = &told[..] else { panic!("{set:?}: {told:?}") };
+        assert!(sentence.starts_with(&format!("{key} has no effect: ")), "{set:?}: {sentence}");
+        set.push(remedy);
+        assert_eq!(good(TIMED, &set).without_effect(), [""; 0], "{set:?}");
+    }
+    let presets = PRESETS.iter().map(|preset| format!("drive.preset=\"{}\"", preset.name));
+    for preset in presets {
+        for scheduler in ["none", "event"] {
+            let set = [&*preset, &format!("time.scheduler=\"{scheduler}\""), "until.requests=1"];
+            assert_eq!(good("", &set).without_effect(), [""; 0], "{set:?}");
+        }
+    }
+    assert_eq!(good(ALL, &[]).without_effect(), [""; 0]);
 }
 
 #[test]

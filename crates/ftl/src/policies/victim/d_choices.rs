@@ -55,7 +55,7 @@ Source: mean-field study (003) §5 (RGA).
         if (1.0..=D_MAX).contains(&params.d) {
             Ok(())
         } else {
-            Err(format!("d is {}; 1 to {D_MAX} is allowed", params.d))
+            Err(format!("`d` is {}; 1 to {D_MAX} is allowed", params.d))
         }
     }
 }

@@ -42,7 +42,7 @@ Source: X.-Y. Hu et al., \"Write Amplification Analysis in Flash-Based Solid Sta
     type Params = Params;
 
     fn check(params: &Params) -> Result<(), String> {
-        if params.window > 0 { Ok(()) } else { Err("window is 0; 1 and up is allowed".to_owned()) }
+        if params.window > 0 { Ok(()) } else { Err("`window` is 0; 1 and up is allowed".to_owned()) }
     }
 }
 

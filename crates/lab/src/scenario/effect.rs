@@ -1,0 +1,69 @@
+//! Keys that change nothing, since another one is not what they need.
+//!
+//! These are no errors: a sweep may switch off what they belong to.
+
+use toml::{Table, Value};
+use wane_nand::Sensing;
+
+use super::medium::{Draws, Medium};
+use super::time::Time;
+use super::{Arrival, Scenario, presets};
+
+impl Scenario {
+    /// A sentence for each key that is not as it would be by itself and yet changes nothing.
+    pub fn without_effect(&self) -> Vec<String> {
+        let (time, medium) = (&self.time, &self.medium);
+        let timed = time.is_timed();
+        let arrivals =
+            self.phases.iter().map(|phase| phase.arrival).chain(self.probe.iter().map(|probe| probe.arrival));
+        let by_trace = arrivals.into_iter().any(|arrival| arrival == Arrival::Trace);
+        let planes = self.device.geometry.planes_per_die();
+        let scrubs = self.ftl.scrub.get("policy").and_then(Value::as_str) != Some("none");
+        let uncorrected = medium.chip.is_some() && medium.ecc.strength.is_none() && medium.ecc.draws != Draws::Table;
+        let no_errors = medium.chip.is_none() && !scrubs;
+        let ecc = "every error is corrected at once, as drive.ecc.strength is \"none\"";
+        let states = "there is no drive.chip whose errors they would make, and nothing scrubs";
+        let rules = [
+            ("time.write-cache-latency", timed && time.write_cache.is_none(), "there is no time.write-cache"),
+            ("time.think-time", timed && time.processors.is_none(), "time.processors is \"none\""),
+            ("time.scale", timed && !by_trace, "nothing arrives at the times of a trace: arrival = \"trace\""),
+            ("time.multi-plane", timed && planes == 1, "dies have one plane, as drive.planes-per-die says"),
+            ("drive.timing", !timed && medium.cell.is_none(), "the run is untimed; give time.scheduler = \"event\""),
+            ("drive.ecc.rereads-max", uncorrected, ecc),
+            ("drive.ecc.sensing", uncorrected, ecc),
+            ("drive.ecc.scale", uncorrected, ecc),
+            ("drive.ecc.scale", medium.ecc.sensing == Sensing::Soft, "soft sensing has gains of its own"),
+            ("drive.variation.layer-count", medium.variation.layers == 0.0, "drive.variation.layers is 0"),
+            (
+                "drive.initial.erase-count-spread",
+                medium.initial.erase_count.is_none(),
+                "there is no drive.initial.erase-count that it would spread",
+            ),
+            ("drive.initial.reads", no_errors, states),
+            ("drive.initial.retention", no_errors, states),
+            ("drive.faults.lost-die-at", medium.faults.lost_die.is_none(), "no drive.faults.lost-die is lost"),
+        ];
+        let (own, below) =
+            (sections(time, medium), sections(&presets::time(&self.preset), &presets::medium(&self.preset)));
+        let given = |key: &str| lookup(&own, key) != lookup(&below, key);
+        let mut told: Vec<(&str, &str)> = Vec::new();
+        for (key, idle, why) in rules {
+            if idle && given(key) && told.iter().all(|(before, _)| *before != key) {
+                told.push((key, why));
+            }
+        }
+        told.into_iter().map(|(key, why)| format!("{key} has no effect: {why}")).collect()
+    }
+}
+
+/// The tables `drive` and `time` with every key.
+fn sections(time: &Time, medium: &Medium) -> Table {
+    let drive = medium.entries().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    super::named([("drive", Value::Table(drive)), ("time", Value::Table(time.table()))])
+}
+
+fn lookup<'t>(table: &'t Table, key: &str) -> Option<&'t Value> {
+    let mut parts = key.split('.');
+    let first = table.get(parts.next()?)?;
+    parts.try_fold(first, |value, part| value.get(part))
+}
