@@ -1,12 +1,11 @@
 //! Where the time of the mean read goes: a stack over the windows, or over several runs.
 
+use super::along::{Along, MARKED_MAX, chart, rows};
 use super::axis::Axis;
 use super::chart::{Curve, Layer, Names, cut};
-use super::figures::Figure;
 use super::groups::Group;
-use super::latency::{Along, MARKED_MAX, chart, rows};
+use super::html::{Figure, Table, key_of};
 use super::numbers::{counted, duration, unit_of};
-use super::page::{Table, key_of};
 use crate::results::{BreakdownMeans, WindowKind};
 
 /// Most groups that stand beside each other as bars.

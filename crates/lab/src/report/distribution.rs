@@ -2,10 +2,9 @@
 
 use super::axis::{Axis, step};
 use super::chart::{Chart, Curve, Layer, Names, Shape, Size};
-use super::figures::Figure;
 use super::groups::Group;
+use super::html::{Figure, Table, key};
 use super::numbers::{counted, short, short_or_dash};
-use super::page::{Table, key};
 use super::words::jain_in_digits;
 use crate::results::Wear;
 

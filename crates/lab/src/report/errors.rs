@@ -1,12 +1,12 @@
 //! The pictures of flash that errs: re-reads and lost pages over the life, and how many bits of a codeword are wrong.
 
+use super::along::{Along, chart, into_the_tail, of_windows, rows, share_in_words, through};
 use super::axis::Axis;
 use super::chart::{Chart, Curve, Layer, Names, Shape, Size};
-use super::figures::{Figure, columns};
+use super::figures::columns;
 use super::groups::Group;
-use super::latency::{Along, chart, into_the_tail, of_windows, share_in_words, through};
+use super::html::{Figure, Table, key};
 use super::numbers::{count, counted, short};
-use super::page::{Table, key};
 use crate::results::Window;
 
 /// Re-reads for each read of the host.
@@ -54,8 +54,7 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
         let run = group.first();
         let places = along.places(run);
         let alone = groups.len() == 1;
-        let shown =
-            super::latency::rows(run.windows.len()).filter(move |index| alone || index + 1 == run.windows.len());
+        let shown = rows(run.windows.len()).filter(move |index| alone || index + 1 == run.windows.len());
         shown.filter_map(move |index| {
             let window = &run.windows[index];
             let errors = window.errors?;

@@ -3,19 +3,9 @@
 use super::axis::Axis;
 use super::chart::{Chart, Curve, End, Layer, Names, Point, Shape};
 use super::groups::Group;
+use super::html::{Figure, Table, key};
 use super::numbers::{count, counted, percent, short, short_or_dash};
-use super::page::{Table, key};
 use crate::results::{EndReason, EraseCounts, Row, RunResult, band, windows};
-
-/// A picture with what it says and the numbers behind it.
-pub(super) struct Figure {
-    pub(super) heading: &'static str,
-    /// What there is to see, in a sentence or two.
-    pub(super) caption: String,
-    /// Markup of the picture.
-    pub(super) picture: String,
-    pub(super) table: Table,
-}
 
 /// Moments at which a band is drawn, and at which it is tabled.
 const BAND_POINTS: usize = 160;

@@ -6,10 +6,9 @@ use svg::Node;
 use svg::node::element::{Group as Together, Path};
 
 use super::chart::{described, short as pixel, text};
-use super::figures::Figure;
 use super::groups::Group;
+use super::html::{Figure, Table, escape};
 use super::numbers::{count, counted, short};
-use super::page::{Table, escape};
 use crate::results::{BlockRow, BlockState};
 
 /// Most cells of one map, and of all maps of a page.

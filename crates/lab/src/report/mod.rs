@@ -4,6 +4,7 @@
 //! and a dark set. Every picture is drawn for a wide and for a narrow screen and has its numbers in a table behind it.
 //! Reading and writing results is left to `results`.
 
+mod along;
 mod axis;
 mod breakdown;
 mod chart;
@@ -12,6 +13,7 @@ mod distribution;
 mod errors;
 mod figures;
 mod groups;
+mod html;
 mod latency;
 mod map;
 mod numbers;

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::chart::Names;
 use super::distribution::distribution;
 use super::errors::errors;
-use super::figures::{Figure, figures};
+use super::figures::figures;
 use super::groups::{Group, Keys, differing, groups};
+use super::html::{Table, document, escape, figure, swatch, table, warning_box};
 use super::latency::latencies;
 use super::map::maps;
 use super::numbers::{capacity, counted, percent, short_or_dash, traffic};
@@ -14,7 +14,6 @@ use super::timed;
 use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval};
 use crate::results::{RunResult, Summary};
 
-const STYLE: &str = include_str!("style.css");
 /// What a page may weigh.
 const BYTES_MAX: usize = 1_000_000;
 /// Most scenarios that are printed whole.
@@ -23,12 +22,6 @@ const SCENARIOS_MAX: usize = 12;
 const PARAGRAPHS_MAX: usize = 6;
 /// Most groups whose every figure is told in the table of key figures.
 const TOLD_MAX: usize = 64;
-
-/// Rows of text under headers; the first column names the row.
-pub(super) struct Table {
-    pub(super) headers: Vec<String>,
-    pub(super) rows: Vec<Vec<String>>,
-}
 
 /// One page about one run, or about several laid over each other: HTML that needs nothing else, under 1 MB.
 ///
@@ -74,53 +67,6 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
     document(&title, &page)
 }
 
-/// A whole page around `body`, which is markup; the title is text.
-pub(super) fn document(title: &str, body: &str) -> String {
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n\
-         <body>\n<main>\n{body}</main>\n</body>\n</html>\n",
-        escape(title)
-    )
-}
-
-/// Text as HTML.
-pub(super) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
-
-/// Names of the groups beside their colors, where charts do not have them.
-pub(super) fn key(groups: &[Group<'_>], names: Names) -> String {
-    key_of(groups.iter().map(|group| (group.class(), group.label.as_str())), names)
-}
-
-/// Classes and names as a key, where charts do not have the names.
-pub(super) fn key_of<'a>(curves: impl Iterator<Item = (String, &'a str)>, names: Names) -> String {
-    let class = match names {
-        Names::Beside => return String::new(),
-        Names::BesideWhenWide => "key narrow",
-        Names::InKey => "key",
-    };
-    let names = curves.map(|(class, name)| format!("<span><i class=\"swatch {class}\"></i>{}</span>", escape(name)));
-    format!("<p class=\"{class}\">{}</p>", names.collect::<String>())
-}
-
-pub(super) fn swatch(group: &Group<'_>) -> String {
-    format!("<i class=\"swatch {}\"></i>", group.class())
-}
-
 fn opening(groups: &[Group<'_>]) -> String {
     let mut text = String::from("<header>\n<p class=\"eyebrow\">wane report");
     if let [group] = groups {
@@ -164,15 +110,6 @@ fn warnings(groups: &[Group<'_>]) -> String {
         }
     }
     warning_box(&told)
-}
-
-/// Sentences to keep in mind; nothing where there are none.
-pub(super) fn warning_box(told: &[String]) -> String {
-    if told.is_empty() {
-        return String::new();
-    }
-    let items: String = told.iter().take(20).map(|warning| format!("<li>{}</li>\n", escape(warning))).collect();
-    format!("<aside class=\"warnings\" aria-label=\"Warnings\"><p>To keep in mind</p><ul>\n{items}</ul></aside>\n")
 }
 
 /// The figures of one group, large.
@@ -331,35 +268,6 @@ fn parameters(keys: &Keys, section: &str, owner: &str) -> String {
         .map(|(name, value)| format!("{name} {value}"))
         .collect();
     if parameters.is_empty() { String::new() } else { format!(" ({})", parameters.join(", ")) }
-}
-
-/// A picture with its caption, and its numbers to unfold.
-pub(super) fn figure(figure: &Figure) -> String {
-    format!(
-        "<section>\n<h2>{}</h2>\n<figure>\n<figcaption class=\"caption\">{}</figcaption>\n{}\n</figure>\n\
-         <details><summary>Numbers</summary>\n{}</details>\n</section>\n",
-        figure.heading,
-        escape(&figure.caption),
-        figure.picture,
-        table(&figure.table, "numbers"),
-    )
-}
-
-/// A table that scrolls by itself where it is wider than the screen.
-pub(super) fn table(table: &Table, class: &str) -> String {
-    let head: String = table.headers.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
-    let row = |cells: &Vec<String>| {
-        let cells = cells.iter().enumerate().map(|(index, cell)| {
-            let cell = escape(cell);
-            if index == 0 { format!("<th scope=\"row\">{cell}</th>") } else { format!("<td>{cell}</td>") }
-        });
-        format!("<tr>{}</tr>\n", cells.collect::<String>())
-    };
-    let rows: String = table.rows.iter().map(row).collect();
-    format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table class=\"{class}\">\n<thead><tr>{head}</tr></thead>\n\
-         <tbody>\n{rows}</tbody>\n</table></div>\n"
-    )
 }
 
 fn scenarios(groups: &[Group<'_>]) -> String {

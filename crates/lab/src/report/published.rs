@@ -5,10 +5,9 @@ use svg::node::element::{Group, Line, Rectangle};
 
 use super::axis::Axis;
 use super::chart::{Chart, Curve, Layer, Names, described, short as pixel, text};
-use super::figures::Figure;
 use super::groups::class;
+use super::html::{Figure, Table, document, escape, figure, key_of};
 use super::numbers::short;
-use super::page::{Table, document, escape, figure, key_of};
 
 /// Bars side by side in groups: one of each series in each group.
 pub(crate) struct Bars {

@@ -4,10 +4,9 @@ use wane_nand::rber::{Ranges, RberModel};
 
 use super::axis::Axis;
 use super::chart::{Chart, Curve, Layer, Names, Shape};
-use super::figures::Figure;
 use super::groups::class;
+use super::html::{Figure, Table, document, escape, figure, key_of, warning_box};
 use super::numbers::grouped;
-use super::page::{Table, document, escape, figure, key_of, warning_box};
 
 /// Most curves that can be told apart.
 pub const CURVES_MAX: usize = 12;

@@ -2,9 +2,9 @@
 
 use super::errors::rereads;
 use super::groups::Group;
+use super::html::{escape, swatch};
 use super::latency::{Kind, told};
 use super::numbers::{count, counted, duration, percent, short, short_or_dash, traffic};
-use super::page::{escape, swatch};
 use crate::results::{Errors, LatencyFigures, Summary, WindowKind};
 
 /// Whether a group's runs were timed, or looked at closely.

@@ -1,0 +1,141 @@
+//! Windows over a drive's life: what they are laid out along, and what their pictures share.
+
+use super::axis::{Axis, nines};
+use super::chart::{Chart, Curve, Layer, Names, Point};
+use super::groups::Group;
+use super::numbers::{counted, unit_of};
+use crate::results::{RunResult, Window};
+
+/// Most windows whose points are marked.
+pub(super) const MARKED_MAX: usize = 16;
+/// Most rows of a table of windows.
+const ROWS_MAX: usize = 16;
+
+/// What windows are laid out along: drive writes, or simulated time where nothing was written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Along {
+    DriveWrites,
+    /// Seconds, in units of so many.
+    Time(f64, &'static str),
+}
+
+impl Along {
+    pub(super) fn of(groups: &[Group<'_>]) -> Self {
+        let runs = || groups.iter().flat_map(|group| &group.runs);
+        let written = runs().any(|run| span(run) > 0.0);
+        let longest = runs().map(|run| run.windows.iter().map(|window| window.seconds).sum()).fold(0.0, f64::max);
+        if written || runs().all(|run| run.windows.len() < 2) {
+            return Self::DriveWrites;
+        }
+        let (nanoseconds, sign) = unit_of(longest * 1e9);
+        Self::Time(nanoseconds / 1e9, sign)
+    }
+
+    /// Where the windows of a run begin, and where the last one ends.
+    pub(super) fn places(self, run: &RunResult) -> Vec<f64> {
+        let mut places = Vec::new();
+        match self {
+            Self::DriveWrites => {
+                places.extend(run.windows.iter().map(|window| window.at_drive_writes));
+                places.push(run.summary.end.at_drive_writes);
+            }
+            Self::Time(unit, _) => {
+                let mut at = 0.0;
+                for window in &run.windows {
+                    places.push(at / unit);
+                    at += window.seconds;
+                }
+                places.push(at / unit);
+            }
+        }
+        places
+    }
+
+    pub(super) fn label(self) -> String {
+        match self {
+            Self::DriveWrites => "drive writes".to_owned(),
+            Self::Time(_, sign) => format!("simulated time ({})", sign.trim_start()),
+        }
+    }
+
+    /// A place in words.
+    pub(super) fn told(self, place: f64) -> String {
+        match self {
+            Self::DriveWrites => format!("{} drive writes", counted(place)),
+            Self::Time(_, sign) => format!("{}{sign}", counted(place)),
+        }
+    }
+
+    pub(super) fn axis(self, groups: &[Group<'_>], target: usize) -> Axis {
+        let ends = groups.iter().flat_map(|group| &group.runs).filter_map(|run| self.places(run).last().copied());
+        Axis::exact(0.0, ends.fold(0.0, f64::max), target)
+    }
+}
+
+/// How far a run's windows lie apart, in drive writes.
+fn span(run: &RunResult) -> f64 {
+    match (run.windows.first(), run.windows.last()) {
+        (Some(first), Some(last)) => last.at_drive_writes - first.at_drive_writes,
+        _ => 0.0,
+    }
+}
+
+/// A chart with what all of these share.
+pub(super) fn chart(id: String, title: String, (x, x_label): (Axis, String), (y, y_label): (Axis, String)) -> Chart {
+    Chart {
+        id,
+        description: title.clone(),
+        title,
+        x,
+        x_label,
+        y,
+        y_label,
+        y_unit: "",
+        layers: Vec::new(),
+        names: Names::Beside,
+        columns: 220,
+    }
+}
+
+/// A figure of each window of a group; for several seeds the mean of theirs, up to the first that ended.
+pub(super) fn of_windows(group: &Group<'_>, along: Along, figure: impl Fn(&Window) -> Option<f64>) -> Vec<Point> {
+    let windows = group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
+    let places: Vec<Vec<f64>> = group.runs.iter().map(|run| along.places(run)).collect();
+    let seeds = group.runs.len() as f64;
+    let point = |index: usize| {
+        let values: Option<Vec<f64>> = group.runs.iter().map(|run| figure(&run.windows[index])).collect();
+        let place = places.iter().map(|places| places[index]).sum::<f64>();
+        Some((place / seeds, values?.iter().sum::<f64>() / seeds))
+    };
+    (0..windows).filter_map(point).collect()
+}
+
+/// A curve through windows, with a mark at each while they are few.
+pub(super) fn through(class: &str, label: &str, points: Vec<Point>) -> Vec<Layer> {
+    let marks = (points.len() <= MARKED_MAX).then(|| Layer::Dots { class: class.to_owned(), points: points.clone() });
+    let curve = Curve { class: class.to_owned(), points, label: label.to_owned(), ..Curve::default() };
+    std::iter::once(Layer::Curve(curve)).chain(marks).collect()
+}
+
+/// At most [`ROWS_MAX`] of so many, evenly, with the first and the last.
+pub(super) fn rows(count: usize) -> impl Iterator<Item = usize> {
+    let shown = count.min(ROWS_MAX);
+    (0..shown).map(move |row| if shown > 1 { row * (count - 1) / (shown - 1) } else { 0 })
+}
+
+/// Values over the depth of their shares, up to the first that is as deep as one of `count` lies, or as an axis goes.
+pub(super) fn into_the_tail(shares: impl Iterator<Item = Point>, count: u64) -> impl Iterator<Item = Point> {
+    let deepest = (count.max(1) as f64).log10().min(nines(1.0));
+    let mut through = false;
+    shares.map(move |(value, share)| (value, nines(share).min(deepest))).take_while(move |point| {
+        let shown = !through;
+        through = point.1 >= deepest;
+        shown
+    })
+}
+
+/// A share in percent, with as many decimals as keep its nines.
+pub(super) fn share_in_words(share: f64) -> String {
+    let decimals = if share >= 1.0 { 0 } else { (nines(share).round() as usize).saturating_sub(2) };
+    format!("{}\u{a0}%", super::numbers::grouped(100.0 * share, decimals))
+}
