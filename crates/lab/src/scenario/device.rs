@@ -4,7 +4,7 @@ use toml::{Table, Value};
 use wane_ftl::{DomainKind, Layout, Unit};
 use wane_units::{Bytes, Geometry, GeometryError, Ratio, floor_exact};
 
-use super::layer::ratio;
+use super::values::ratio;
 
 /// A drive, worked out.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
+/// A key, whole or relative to a table, and what is wrong with it.
+pub(super) type Refusal = (String, String);
+
 /// A scenario that cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {

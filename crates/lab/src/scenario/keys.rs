@@ -13,6 +13,12 @@ use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_nand::rber::CHIPS;
 use wane_units::{Bytes, Nanos, Rate};
 
+pub(super) use medium::{CELL_TIMES, CHIP_DATA, CHIP_TABLES};
+pub(super) use time::{EVENT_KEYS, PRIORITY_KEYS};
+
+/// The keys of a workload that say of what kind it is.
+pub(super) const WORKLOAD_KINDS: [&str; 4] = ["pattern", "trace", "standin", "mix"];
+
 /// What a value may be.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {

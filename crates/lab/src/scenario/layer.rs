@@ -6,13 +6,14 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 use wane_nand::rber::RberModel;
-use wane_units::{Bytes, Ratio};
+use wane_units::Bytes;
 
-use super::error::ScenarioError;
-use super::keys::{Key, Kind, SECTIONS, Section, TOP, UNTIL, WORKLOAD};
-use super::medium::{CELL_TIMES, CHIP_DATA, CHIP_TABLES, allowed_parameter, ends, is_parameter};
-use super::time::{EVENT_KEYS, PRIORITY_KEYS};
-use super::values;
+use super::error::{Refusal, ScenarioError};
+use super::keys::{
+    CELL_TIMES, CHIP_DATA, CHIP_TABLES, EVENT_KEYS, Key, Kind, PRIORITY_KEYS, SECTIONS, Section, TOP, UNTIL, WORKLOAD,
+    WORKLOAD_KINDS,
+};
+use super::values::{self, allowed_parameter, ends, is_parameter, nearest, number, ratio};
 
 /// Deepest key that `--set` takes: `phase.0.workload.mix.0.share` and some room.
 const DEPTH_MAX: usize = 8;
@@ -281,12 +282,6 @@ fn top_names() -> Vec<&'static str> {
     TOP.keys.iter().map(|key| key.name).chain(sections).chain(["phase"]).collect()
 }
 
-/// The known name that a misspelt one is nearest to.
-pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let close = known.iter().map(|candidate| (strsim::jaro_winkler(name, candidate), *candidate));
-    close.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
-}
-
 /// The section that has a key of this name.
 fn home(name: &str) -> Option<&'static str> {
     let holds = |section: &&&Section| !section.name.is_empty() && section.keys.iter().any(|key| key.name == name);
@@ -305,21 +300,6 @@ pub(super) fn shown(value: &Value) -> String {
         Value::String(text) => format!("\"{text}\""),
         Value::Float(number) if number.abs() >= 1e15 => format!("{number:e}"),
         other => other.to_string(),
-    }
-}
-
-pub(super) fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Integer(number) => Some(*number as f64),
-        Value::Float(number) => Some(*number),
-        _ => None,
-    }
-}
-
-pub(super) fn ratio(value: &Value) -> Option<Ratio> {
-    match value {
-        Value::String(text) => text.parse().ok(),
-        value => number(value).and_then(Ratio::new),
     }
 }
 
@@ -359,14 +339,8 @@ fn expand_shorthands(table: &mut Table) {
     }
 }
 
-/// The keys of a workload that say of what kind it is.
-pub(super) const WORKLOAD_KINDS: [&str; 4] = ["pattern", "trace", "standin", "mix"];
-
 /// Keys of single patterns, which another pattern does not take over.
 const OWN_KEYS: [&str; 5] = ["r", "h", "exponent", "scramble", "sequential-share"];
-
-/// A key and what is wrong with it.
-pub(super) type Refusal = (String, String);
 
 /// Lays `over` on `base`.
 ///

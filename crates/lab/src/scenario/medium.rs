@@ -5,10 +5,10 @@ use wane_nand::rber::{self, CHIPS, Ranges, RberModel};
 use wane_nand::{CellKind, Detail, Sensing};
 use wane_units::{Bytes, Rate, Ratio};
 
-use super::layer::{Refusal, number, ratio};
+use super::error::Refusal;
+use super::keys::{CHIP_DATA, CHIP_TABLES};
 use super::named;
-use super::values::{choice, count, duration, nanos, nanos_list, or_none, span, stretch};
-use super::workload::size;
+use super::values::{choice, count, duration, ends, nanos, nanos_list, number, or_none, ratio, size, span, stretch};
 
 /// What the flash is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -135,15 +135,6 @@ const SENSINGS: [&str; 2] = ["hard", "soft"];
 const DETAILS: [&str; 3] = ["codewords", "pages", "one-codeword"];
 const DRAWS: [&str; 4] = ["independent", "sticky", "expected", "table"];
 
-/// Keys of the timing that a cell brings.
-pub(super) const CELL_TIMES: [&str; 3] = ["read", "program", "erase"];
-
-/// Tables of `[drive]` that mean something with a chip only.
-pub(super) const CHIP_TABLES: [&str; 2] = ["ecc", "variation"];
-
-/// The table beside a chip's parameters, and its keys.
-pub(super) const CHIP_DATA: (&str, [&str; 3]) = ("data", ["cycles", "days", "reads"]);
-
 impl ChipSpec {
     /// What a chip is called that the scenario describes itself.
     pub const OWN: &str = "own";
@@ -191,24 +182,6 @@ impl ChipSpec {
         let model = RberModel::from_parameters(parameters);
         Ok(Some(Self { name: Self::OWN.to_owned(), model, ranges: Ranges { cycles, days, reads } }))
     }
-}
-
-/// Whether a number can be a parameter of a chip.
-pub(super) fn is_parameter(name: &str, value: &Value) -> bool {
-    number(value).is_some_and(|number| (0.0..=RberModel::largest(name)).contains(&number))
-}
-
-/// What [`is_parameter`] allows, for a sentence.
-pub(super) fn allowed_parameter(name: &str) -> String {
-    let largest = RberModel::largest(name);
-    if largest == f64::MAX { "a number from 0 on".to_owned() } else { format!("a number from 0 to {largest}") }
-}
-
-/// The least and the most of a range `[least, most]`.
-pub(super) fn ends(value: &Value) -> Option<(f64, f64)> {
-    let [least, most] = value.as_array()?.as_slice() else { return None };
-    let (least, most) = (number(least)?, number(most)?);
-    (least >= 0.0 && least <= most && most.is_finite()).then_some((least, most))
 }
 
 /// Nanoseconds of reads and programs by page type, and of an erase.

@@ -9,6 +9,7 @@ mod error;
 pub mod keys;
 mod layer;
 mod medium;
+mod phase;
 mod presets;
 mod time;
 mod values;
@@ -29,15 +30,18 @@ use wane_units::Ratio;
 
 pub use device::Device;
 pub use error::ScenarioError;
-pub(crate) use layer::nearest;
 pub use medium::{ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
+pub use phase::{Phase, Until};
 pub use presets::{PRESETS, Preset};
 pub use time::{Arrival, Collection, Order, Probe, Scheduler, Suspend, Time};
-pub use workload::{Pattern, PatternSpec, Phase, TraceSpec, Until, Workload};
+pub(crate) use values::nearest;
+pub use workload::{Pattern, PatternSpec, TraceSpec, Workload};
 
 use device::Grouping;
+use error::Refusal;
 use keys::Family;
-use layer::{Layer, merge, number, ratio};
+use layer::{Layer, merge};
+use values::{number, ratio};
 use workload::{Paths, Space};
 
 /// A resolved scenario.
@@ -133,7 +137,7 @@ impl Scenario {
         let preset_name = asked.or(named).unwrap_or(presets::NONE.name).to_owned();
         let preset = presets::find(&preset_name).ok_or_else(|| {
             let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-            let hint = layer::nearest(&preset_name, &known).map(|near| format!("; did you mean \"{near}\"?"));
+            let hint = nearest(&preset_name, &known).map(|near| format!("; did you mean \"{near}\"?"));
             let allowed = known.join(", ");
             let message = format!("found \"{preset_name}\", allowed are {allowed}, none{}", hint.unwrap_or_default());
             match asked {
@@ -292,15 +296,15 @@ impl Scenario {
         let endurance = device.endurance.map_or(Value::from("none"), |count| Value::from(i64::from(count)));
         named([
             ("preset", Value::from(self.preset.as_str())),
-            ("logical-capacity", workload::size(device.logical_bytes())),
+            ("logical-capacity", values::size(device.logical_bytes())),
             ("spare-factor", Value::from(device.spare_factor)),
             ("channels", Value::from(i64::from(shape.channels()))),
             ("dies-per-channel", Value::from(i64::from(shape.dies_per_channel()))),
             ("planes-per-die", Value::from(i64::from(shape.planes_per_die()))),
             ("blocks-per-plane", Value::from(i64::from(shape.blocks_per_plane()))),
             ("pages-per-block", Value::from(i64::from(shape.pages_per_block()))),
-            ("page-size", workload::size(shape.page_size().0)),
-            ("mapping-unit", workload::size(device.unit.0)),
+            ("page-size", values::size(shape.page_size().0)),
+            ("mapping-unit", values::size(device.unit.0)),
             ("endurance", endurance),
         ])
     }
@@ -400,7 +404,7 @@ impl Resolver<'_> {
         let device = device::device(set, inherited, grouping).map_err(|(key, message)| self.error(key, message))?;
         self.check_reserve(&device, &ftl)?;
         let space = Space { logical_units: device.logical_units, unit: device.unit };
-        let refuse = |(key, message): layer::Refusal| self.error(&key, message);
+        let refuse = |(key, message): Refusal| self.error(&key, message);
         let drive = Self::section(self.merged, "drive").unwrap_or(&empty);
         let medium = Medium::of(drive).map_err(refuse)?;
         medium.check(set, device.unit).map_err(refuse)?;
@@ -564,7 +568,7 @@ impl Resolver<'_> {
         for (prefix, table) in tables {
             let part = |name: &str| Self::section(table, name).unwrap_or(&empty);
             let (workload, arrival) = self.workload(part("workload"), space, &format!("{prefix}workload"))?;
-            let until = workload::until(part("until"));
+            let until = phase::until(part("until"));
             let dies = until.end_of_life && retires(device, ftl);
             self.check_end(&workload, until, dies, &format!("{prefix}until"))?;
             phases.push(Phase { workload, arrival, until });
@@ -574,7 +578,7 @@ impl Resolver<'_> {
 
     /// A workload and its arrivals, at a path.
     fn workload(&self, table: &Table, space: Space, path: &str) -> Result<(Workload, Arrival), ScenarioError> {
-        let refuse = |(key, message): workload::Refusal| self.error(&format!("{path}.{key}"), message);
+        let refuse = |(key, message): Refusal| self.error(&format!("{path}.{key}"), message);
         let workload = workload::workload(table, space, false).map_err(refuse)?;
         self.check_names(&workload, path)?;
         let arrival = Arrival::of(table, &workload).map_err(refuse)?;
@@ -648,7 +652,7 @@ pub(crate) fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, S
     let name = parameters.remove("policy").and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
     let Some(entry) = find(family, &name) else {
         let known = names(family);
-        let hint = layer::nearest(&name, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
+        let hint = nearest(&name, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
         return Err(format!("unknown policy \"{name}\", allowed are {}{hint}", known.join(", ")));
     };
     (entry.parse)(parameters).map_err(|error| format!("{}{}", error.0, parameter_hint(&error.0)))
@@ -660,7 +664,7 @@ fn parameter_hint(message: &str) -> String {
     let mut quoted = names.split('`').skip(1).step_by(2);
     let unknown = quoted.next().unwrap_or_default();
     let known: Vec<&str> = quoted.chain(["policy"]).collect();
-    layer::nearest(unknown, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default()
+    nearest(unknown, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default()
 }
 
 /// A policy as lists show it.

@@ -4,11 +4,11 @@ use toml::{Table, Value};
 use wane_units::Bytes;
 use wane_workload::trace::Format;
 
-use super::keys::ARRIVALS;
-use super::layer::{Refusal, number};
+use super::error::Refusal;
+use super::keys::{ARRIVALS, EVENT_KEYS, PRIORITY_KEYS};
 use super::named;
-use super::values::{choice, count, duration, nanos, or_none, span, stretch};
-use super::workload::{Paths, Space, Workload, size};
+use super::values::{choice, count, duration, nanos, number, or_none, size, span, stretch};
+use super::workload::{Paths, Space, Workload};
 
 /// The drive's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,13 +121,6 @@ const SCHEDULERS: [&str; 3] = ["none", "timeline", "event"];
 const ORDERS: [&str; 2] = ["first-come", "priority"];
 const SUSPENDS: [&str; 4] = ["none", "program", "erase", "both"];
 const COLLECTIONS: [&str; 3] = ["foreground", "background", "preemptible"];
-
-/// Keys that only the event scheduler heeds.
-pub(super) const EVENT_KEYS: [&str; 7] =
-    ["order", "read-priority", "suspend", "gc", "multi-plane", "write-cache", "processors"];
-
-/// Keys that need priorities.
-pub(super) const PRIORITY_KEYS: [&str; 2] = ["read-priority", "suspend"];
 
 /// Windows of a probe that does not say.
 const PROBE_REQUESTS: u64 = 100_000;

@@ -1,11 +1,10 @@
 //! Values with units, as scenarios write them: whether they fit their kind, and what they mean.
 
 use toml::{Table, Value};
-use wane_nand::rber::CHIPS;
-use wane_units::{Bytes, Nanos, Rate};
+use wane_nand::rber::{CHIPS, RberModel};
+use wane_units::{Bytes, Nanos, Rate, Ratio};
 
 use super::keys::{AGES_MAX, ARRIVALS, GAP_MAX, Kind, PAGE_TYPES_MAX, QUEUE_DEPTH_MAX, SPAN_MAX};
-use super::layer::{nearest, number};
 
 /// Whether a value fits its kind; the sentence where more can be said than that.
 pub(super) fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
@@ -146,4 +145,56 @@ pub(super) fn count(table: &Table, key: &str) -> Option<u32> {
 pub(super) fn choice(table: &Table, key: &str, words: &[&str]) -> usize {
     let written = table.get(key).and_then(Value::as_str);
     written.and_then(|word| words.iter().position(|name| *name == word)).unwrap_or(0)
+}
+
+/// A number, whole or not.
+pub(super) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(number) => Some(*number as f64),
+        Value::Float(number) => Some(*number),
+        _ => None,
+    }
+}
+
+/// A share, as a number or in percent.
+pub(super) fn ratio(value: &Value) -> Option<Ratio> {
+    match value {
+        Value::String(text) => text.parse().ok(),
+        value => number(value).and_then(Ratio::new),
+    }
+}
+
+/// A size as the shortest text that is exact.
+pub(super) fn size(bytes: u64) -> Value {
+    let short = Bytes(bytes).to_string();
+    Value::from(if short.parse() == Ok(Bytes(bytes)) { short } else { format!("{bytes} B") })
+}
+
+/// The least and the most of a range `[least, most]`.
+pub(super) fn ends(value: &Value) -> Option<(f64, f64)> {
+    let [least, most] = value.as_array()?.as_slice() else { return None };
+    let (least, most) = (number(least)?, number(most)?);
+    (least >= 0.0 && least <= most && most.is_finite()).then_some((least, most))
+}
+
+/// Whether a number can be a parameter of a chip.
+pub(super) fn is_parameter(name: &str, value: &Value) -> bool {
+    number(value).is_some_and(|number| (0.0..=RberModel::largest(name)).contains(&number))
+}
+
+/// What [`is_parameter`] allows, for a sentence.
+pub(super) fn allowed_parameter(name: &str) -> String {
+    let largest = RberModel::largest(name);
+    if largest == f64::MAX { "a number from 0 on".to_owned() } else { format!("a number from 0 to {largest}") }
+}
+
+/// The known name that a misspelt one is nearest to.
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let close = known.iter().map(|candidate| (strsim::jaro_winkler(name, candidate), *candidate));
+    close.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
+}
+
+/// `true` or `false` of a table.
+pub(super) fn flag(table: &Table, key: &str, default: bool) -> bool {
+    table.get(key).and_then(Value::as_bool).unwrap_or(default)
 }

@@ -7,8 +7,9 @@ use wane_units::{Bytes, Ratio};
 use wane_workload::standin;
 use wane_workload::trace::Format;
 
-use super::layer::{WORKLOAD_KINDS, number, ratio};
-use super::time::Arrival;
+use super::error::Refusal;
+use super::keys::WORKLOAD_KINDS;
+use super::values::{flag, number, ratio, size};
 
 /// Where requests come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,31 +90,6 @@ pub struct TraceSpec {
     pub looped: bool,
 }
 
-/// When a phase ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Until {
-    /// Drive writes.
-    pub drive_writes: Option<f64>,
-    /// Requests.
-    pub requests: Option<u64>,
-    /// At the drive's death.
-    pub end_of_life: bool,
-}
-
-/// One stretch of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Phase {
-    /// Where its requests come from.
-    pub workload: Workload,
-    /// When its requests come, in a timed run.
-    pub arrival: Arrival,
-    /// When it ends.
-    pub until: Until,
-}
-
-/// A key, relative to the workload, and what is wrong with it.
-pub(super) type Refusal = (String, String);
-
 const PATTERN_KEYS: [&str; 4] = ["footprint", "request-size", "read-share", "trim-share"];
 const TRACE_KEYS: [&str; 6] = ["format", "assume-op", "assume-block", "skip-bad-lines", "remap", "loop"];
 
@@ -124,12 +100,6 @@ pub(super) enum Paths {
     AsWritten,
     /// As it is opened.
     Resolved,
-}
-
-/// A size as the shortest text that is exact.
-pub(super) fn size(bytes: u64) -> Value {
-    let short = Bytes(bytes).to_string();
-    Value::from(if short.parse() == Ok(Bytes(bytes)) { short } else { format!("{bytes} B") })
 }
 
 /// What the workload is measured against.
@@ -172,10 +142,6 @@ pub(super) fn workload(table: &Table, space: Space, in_mix: bool) -> Result<Work
 
 fn text<'a>(table: &'a Table, key: &str) -> Option<&'a str> {
     table.get(key).and_then(Value::as_str)
-}
-
-fn flag(table: &Table, key: &str, default: bool) -> bool {
-    table.get(key).and_then(Value::as_bool).unwrap_or(default)
 }
 
 fn share(table: &Table, key: &str, default: f64) -> Ratio {
@@ -287,14 +253,6 @@ fn mix(table: &Table, space: Space) -> Result<Workload, Refusal> {
     Ok(Workload::Mix(built))
 }
 
-pub(super) fn until(table: &Table) -> Until {
-    Until {
-        drive_writes: table.get("drive-writes").and_then(number),
-        requests: table.get("requests").and_then(Value::as_integer).and_then(|count| u64::try_from(count).ok()),
-        end_of_life: flag(table, "end-of-life", false),
-    }
-}
-
 impl Workload {
     /// Whether the workload ends by itself.
     pub fn ends(&self) -> bool {
@@ -383,20 +341,6 @@ impl Pattern {
             Pattern::Hybrid { .. } => "hybrid",
             Pattern::Jesd219 => "jesd219",
         }
-    }
-}
-
-impl Until {
-    pub(super) fn to_table(self) -> Table {
-        let mut table = Table::new();
-        if let Some(drive_writes) = self.drive_writes {
-            table.insert("drive-writes".to_owned(), Value::from(drive_writes));
-        }
-        if let Some(requests) = self.requests {
-            table.insert("requests".to_owned(), Value::from(requests as i64));
-        }
-        table.insert("end-of-life".to_owned(), Value::from(self.end_of_life));
-        table
     }
 }
 

@@ -148,3 +148,12 @@ pub(super) const FAULTS: Section = Section {
         key("lost-die-at", Kind::Number(0.0, 1e9), "0", "When `lost-die` goes, in drive writes since preconditioning."),
     ],
 };
+
+/// Keys of the timing that a cell brings.
+pub(in crate::scenario) const CELL_TIMES: [&str; 3] = ["read", "program", "erase"];
+
+/// Tables of `[drive]` that mean something with a chip only.
+pub(in crate::scenario) const CHIP_TABLES: [&str; 2] = ["ecc", "variation"];
+
+/// The table beside a chip's parameters, and its keys.
+pub(in crate::scenario) const CHIP_DATA: (&str, [&str; 3]) = ("data", ["cycles", "days", "reads"]);

@@ -104,3 +104,10 @@ pub(super) const PROBE_UNTIL: Section = Section {
     doc: "When a window closes.",
     keys: &[key("requests", Kind::Count(1, ANY), "100000", "Requests served.")],
 };
+
+/// Keys that only the event scheduler heeds.
+pub(in crate::scenario) const EVENT_KEYS: [&str; 7] =
+    ["order", "read-priority", "suspend", "gc", "multi-plane", "write-cache", "processors"];
+
+/// Keys that need priorities.
+pub(in crate::scenario) const PRIORITY_KEYS: [&str; 2] = ["read-priority", "suspend"];
