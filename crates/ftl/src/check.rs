@@ -62,8 +62,13 @@ impl<M: Media> Ftl<M> {
         let mut counted = vec![0; live.len()];
         let per_page = self.layout.units_per_page();
         for (page, stripe) in pages {
-            let valid = (page * per_page..(page + 1) * per_page).filter(|unit| self.is_valid(*unit)).count();
-            counted[stripe as usize] += valid as u32;
+            let units = page * per_page..(page + 1) * per_page;
+            let data = |unit: &u32| self.is_valid(*unit) && self.reverse[*unit as usize] < self.logical_initial;
+            let live = units.clone().filter(data).count() as u32;
+            counted[stripe as usize] += live;
+            // A page that holds data and parity may have lost the data.
+            let parity = per_page == 1 && live == 0 && units.clone().any(|unit| self.is_valid(unit));
+            expect(false, parity, "parity in a stripe of its own")?;
             expect(true, stripes.members(stripe).any(|member| member == page), "a page and its stripe's members")?;
         }
         for (stripe, (live, counted)) in live.into_iter().zip(counted).enumerate() {

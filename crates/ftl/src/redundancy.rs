@@ -13,12 +13,12 @@ use crate::stripes::Stripes;
 /// Parity that may wait for a die of its own, for each die; beyond, it goes where there is room.
 const WAITING_PER_DIE: usize = 2;
 
-/// Units that garbage collection may move for one that the host or the scrubber writes, while it moves the whole flash
-/// [`ROUNDS`] times. Beyond, parity takes what collection frees, on one die after the other.
+/// Units that garbage collection may move for one that the host or the scrubber writes, while it moves as many as the
+/// flash has, and [`RELOCATIONS_MIN`]. Beyond, parity takes what collection frees, on one die after the other.
 const RELOCATIONS_MAX: u64 = 100;
 
 /// See [`RELOCATIONS_MAX`]: so many that small drives may have bursts.
-const ROUNDS: u64 = 8;
+const RELOCATIONS_MIN: u64 = 1 << 20;
 
 /// The block that takes a parity page.
 #[derive(Clone, Copy)]
@@ -30,15 +30,23 @@ struct Seat {
 }
 
 impl<M: Media> Ftl<M> {
-    /// Takes programmed pages into stripes.
+    /// Takes programmed pages into stripes. Relocated parity has none of its own: a page of nothing else joins none, and
+    /// beside data it does not count.
     pub(crate) fn join_stripes(&mut self, block: u32, pages: std::ops::Range<u32>, task: Task) {
         let Some(stripes) = &mut self.stripes else { return };
         let per_page = self.layout.units_per_page();
         let first = block * (self.units_per_block / per_page);
-        let (layout, validity) = (&self.layout, &self.validity);
+        let (layout, validity, reverse) = (&self.layout, &self.validity, &self.reverse);
         for page in pages.map(|page| first + page) {
             let units = page * per_page..(page + 1) * per_page;
-            let live = units.filter(|unit| validity[*unit as usize / 64] >> (unit % 64) & 1 == 1).count() as u32;
+            let valid = units.filter(|unit| validity[*unit as usize / 64] >> (unit % 64) & 1 == 1);
+            let (mut live, mut parity) = (0, 0);
+            for unit in valid {
+                *if reverse[unit as usize] < self.logical_initial { &mut live } else { &mut parity } += 1;
+            }
+            if live == 0 && parity > 0 {
+                continue;
+            }
             if !stripes.join(task, page, live, layout.die_of_page(page)) {
                 self.counters.stripes_unprotected += 1;
             }
@@ -71,7 +79,7 @@ impl<M: Media> Ftl<M> {
         Outcome::Done
     }
 
-    /// Whether collection gained next to nothing in its last [`ROUNDS`] over the flash.
+    /// Whether collection gained next to nothing when it last moved the whole flash.
     fn parity_takes_all(&mut self) -> bool {
         let Some(stripes) = &mut self.stripes else { return false };
         let moved = self.counters.programmed_gc;
@@ -82,7 +90,7 @@ impl<M: Media> Ftl<M> {
             stripes.since = (moved, written);
             return false;
         }
-        if moved - moved_before < ROUNDS * self.reverse.len() as u64 {
+        if moved - moved_before < RELOCATIONS_MIN.max(self.reverse.len() as u64) {
             return false;
         }
         stripes.since = (moved, written);
@@ -99,8 +107,6 @@ impl<M: Media> Ftl<M> {
                     let block = self.block_of.divide(unit);
                     let per_domain = self.layout.blocks_per_domain();
                     self.domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
-                    // Parity that was relocated with data is protected like them.
-                    self.stripes.as_mut().expect("it just gave a stripe").unit_gone(self.layout.page(unit));
                 }
             }
             self.stripes.as_mut().expect("it just gave a stripe").release(stripe);
@@ -189,15 +195,18 @@ impl<M: Media> Ftl<M> {
         stripes.policy.rereads_max()
     }
 
-    /// Reads the rest of a failed page's stripe. Whether that gave the page back.
+    /// Reads the rest of a failed page's stripe, of a page of parity alone the data that it is made of. Whether that gave
+    /// the page back.
     pub(crate) fn reconstruct(&mut self, unit: u32, task: Task) -> bool {
         let per_page = self.layout.units_per_page();
         let failed = unit / per_page;
         let Some(stripes) = &self.stripes else { return false };
-        let Some(stripe) = stripes.stripe_of(failed) else { return false };
+        let logical = self.reverse[unit as usize];
+        let own = logical.checked_sub(self.logical_initial).map(|parity| parity / per_page);
+        let Some(stripe) = stripes.stripe_of(failed).or(own) else { return false };
         let mut pages: Vec<u32> = stripes.members(stripe).filter(|page| *page != failed).collect();
         let parity = self.parity_units(stripe).map(|page| self.map[page as usize]).filter(|unit| *unit != UNMAPPED);
-        pages.extend(parity.map(|unit| unit / per_page));
+        pages.extend(parity.map(|unit| unit / per_page).filter(|page| *page != failed));
         pages.dedup();
         let bytes = self.media.geometry().page_size().0 as u32;
         let mut recovered = true;

@@ -169,7 +169,9 @@ impl<M: Media> Ftl<M> {
             let unit = self.map[*page as usize];
             debug_assert_eq!(self.block_of.divide(unit), block);
             self.validity[unit as usize / 64] |= 1 << (unit % 64);
-            if let Some(stripes) = &mut self.stripes {
+            if let Some(stripes) = &mut self.stripes
+                && *page < self.logical_initial
+            {
                 stripes.unit_back(unit / self.layout.units_per_page());
             }
         }
@@ -179,15 +181,18 @@ impl<M: Media> Ftl<M> {
         self.domains[domain].index.close(BlockId(block), now, self.erase_count[block as usize]);
     }
 
-    /// Every valid unit of a block leaves its stripe.
+    /// Every valid unit of a block leaves its stripe; parity is in none.
     fn leave_stripes(&mut self, block: u32) {
         let Some(stripes) = &mut self.stripes else { return };
         let per_page = self.layout.units_per_page();
-        let validity = &self.validity;
+        let (validity, reverse, logical) = (&self.validity, &self.reverse, self.logical_initial);
         for_words(block * self.units_per_block, self.units_per_block, |word, mask| {
             let mut bits = validity[word] & mask;
             while bits != 0 {
-                stripes.unit_gone(((word * 64) as u32 + bits.trailing_zeros()) / per_page);
+                let unit = (word * 64) as u32 + bits.trailing_zeros();
+                if reverse[unit as usize] < logical {
+                    stripes.unit_gone(unit / per_page);
+                }
                 bits &= bits - 1;
             }
         });

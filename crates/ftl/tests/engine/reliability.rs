@@ -81,7 +81,7 @@ impl Media for Failing {
 const UNITS: u32 = 300;
 
 /// Parity leaves these no spare.
-const CROWDED: u32 = 7200;
+const CROWDED: u32 = 7500;
 
 /// Four dies of 16 blocks of 8 pages, 2 mapping units a page.
 fn drive(redundancy: &str, data_pages: u32, unit: Unit) -> Ftl<Failing> {
