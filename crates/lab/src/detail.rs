@@ -329,6 +329,8 @@ impl Detail<Flash> for Detailed {
         let histogram = ftl.media().cells().map(|cells| cells.histogram().counts().to_vec());
         let mut timed: Vec<Timed> = self.probed;
         timed.extend(self.clock.map(|clock| clock.finish(standing(ftl, self.units_at_start), WindowKind::Run)));
+        let of_the_run = timed.last().filter(|_| self.spec.probe.is_none());
+        let buffered_reads = of_the_run.map_or(0, |run| run.buffered_reads);
         Some(Measured {
             latency: timed.last().map(|last| last.latency.clone()),
             throughput: timed.last().map(|last| last.throughput),
@@ -337,7 +339,7 @@ impl Detail<Flash> for Detailed {
             operations: timed.iter().map(|timed| timed.operations).sum(),
             elapsed_ns: timed.iter().map(|timed| timed.elapsed_ns).sum(),
             oldest: oldest(ftl),
-            buffered_reads: timed.iter().map(|timed| timed.buffered_reads).sum(),
+            buffered_reads,
             windows: timed.into_iter().flat_map(|timed| timed.windows).collect(),
         })
     }

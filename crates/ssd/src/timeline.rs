@@ -56,6 +56,8 @@ pub struct Timeline {
     /// Commands that were not handed out, by when they are done; of those done together, the one submitted first.
     done: Due<Completion>,
     transfer: (u32, u64),
+    /// Transfers of the present command's pages from the controller's buffer.
+    handed_ns: u64,
     /// When the last operation of each task ends.
     busy_until: [u64; CLASSES],
     /// No read takes the short way.
@@ -130,6 +132,7 @@ impl Timeline {
             }),
             done: Due::new(),
             transfer: (0, 0),
+            handed_ns: 0,
             #[cfg(test)]
             long_way: false,
         })
@@ -157,6 +160,7 @@ impl Timeline {
     fn submit_any(&mut self, at: u64, command: Command, ops: &[FlashOp]) {
         let cached = self.cache.is_some() && command.kind == CommandKind::Write;
         let admitted = if cached { self.admit(at, command.bytes) } else { at };
+        self.handed_ns = 0;
         let mut last = Last { at, operations: 0, breakdown: Breakdown::default() };
         let mut programs = (0, 0);
         for (number, op) in ops.iter().enumerate() {

@@ -210,6 +210,14 @@ fn a_page_in_flight_is_served_from_the_buffer() {
         &[(3, Read, vec![op(OpKind::Buffered, Host, u32::MAX, 0)])],
         &[(0, 13)],
     );
+    let waiting = op(OpKind::Buffered, Host, u32::MAX, 0);
+    let several = |at| (at, Read, vec![waiting, op(OpKind::Read(Purpose::Serve), Host, 4, 0), waiting]);
+    check(
+        "pages of one command, one after the other",
+        plain(),
+        &[writes(0, 4, 0), several(500), several(505)],
+        &[(1, 530), (2, 535), (0, 1010)],
+    );
     let (mut scheduler, _) = (schedulers(plain(), None).remove(0).1, ());
     scheduler.submit(0, Command { token: 0, kind: Write, bytes: 10 }, &[program(Host, 4, 0), read(Host, 4)]);
     assert_eq!(scheduler.buffered_reads(), 1);

@@ -25,11 +25,22 @@ impl EventScheduler {
             OpKind::Read(purpose) => self.add_read(id, op, purpose),
             OpKind::Program => self.add_program(id, op, command),
             OpKind::Erase => self.add_erase(id, op),
-            OpKind::Buffered => self.buffered_reads += 1,
+            OpKind::Buffered => self.hand_out(id),
         }
         self.join_job(id, op.block.0);
         if self.nodes[id].waits == 0 {
             self.enter(id);
+        }
+    }
+
+    /// A page comes from the controller's buffer: those of one command one after the other.
+    fn hand_out(&mut self, id: u32) {
+        self.buffered_reads += 1;
+        let node = &mut self.nodes[id];
+        if node.command != NONE {
+            let handed_ns = &mut self.commands[node.command].handed_ns;
+            *handed_ns += node.transfer_ns;
+            node.transfer_ns = *handed_ns;
         }
     }
 
@@ -90,7 +101,7 @@ impl EventScheduler {
             let node = &mut self.nodes[id];
             node.kind = Kind::Buffered;
             (node.array_ns, node.rereads_ns) = (0, 0);
-            self.buffered_reads += 1;
+            self.hand_out(id);
         } else {
             // A block that is about to be erased holds nothing; who reads it all the same is not waited for.
             self.nodes[id].counted = block.eraser == NONE;

@@ -100,6 +100,8 @@ struct Entry {
     cached: u64,
     /// Programs that wait for admission to the cache.
     admission: u32,
+    /// Transfers of its pages from the controller's buffer.
+    handed_ns: u64,
     done: bool,
 }
 
@@ -282,6 +284,7 @@ impl EventScheduler {
             programs: 0,
             cached: 0,
             admission: NONE,
+            handed_ns: 0,
             done: false,
         });
         for op in ops {

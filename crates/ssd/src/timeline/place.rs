@@ -185,8 +185,11 @@ impl Timeline {
         if buffered {
             self.buffered_reads += 1;
             let recovery = op.kind == OpKind::Read(Purpose::Recover);
-            let end = if recovery { self.last_read.max(at) } else { at } + transfer_ns;
-            breakdown.transfer_ns = transfer_ns;
+            // Those of one command one after the other.
+            let handed_ns = if HOST { self.handed_ns + transfer_ns } else { transfer_ns };
+            self.handed_ns = if HOST { handed_ns } else { self.handed_ns };
+            let end = if recovery { self.last_read.max(at) } else { at } + handed_ns;
+            breakdown.transfer_ns = handed_ns;
             self.note_read::<HOST>(end, op, breakdown);
             return end;
         }
