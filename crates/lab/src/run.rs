@@ -254,6 +254,9 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         watch: &mut Watch<'_>,
     ) -> Result<Finished, SourceError> {
         let mut end = self.precondition(precondition, watch);
+        if let Some(Ended::Died(_)) = end {
+            self.notes.push("the drive died while it was preconditioned, so that nothing was measured".to_owned());
+        }
         self.start();
         for (number, phase) in phases.into_iter().enumerate() {
             if end.is_some() {

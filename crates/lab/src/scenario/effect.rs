@@ -6,7 +6,7 @@ use toml::{Table, Value};
 use wane_nand::Sensing;
 
 use super::medium::{Draws, Medium};
-use super::time::Time;
+use super::time::{Collection, Suspend, Time};
 use super::{Arrival, Scenario, presets};
 
 impl Scenario {
@@ -19,19 +19,36 @@ impl Scenario {
         let by_trace = arrivals.into_iter().any(|arrival| arrival == Arrival::Trace);
         let planes = self.device.geometry.planes_per_die();
         let scrubs = self.ftl.scrub.get("policy").and_then(Value::as_str) != Some("none");
-        let uncorrected = medium.chip.is_some() && medium.ecc.strength.is_none() && medium.ecc.draws != Draws::Table;
+        let uncorrected = medium.chip.is_some() && medium.ecc.strength.is_none();
+        let by_table = medium.ecc.draws == Draws::Table;
         let no_errors = medium.chip.is_none() && !scrubs;
         let ecc = "every error is corrected at once, as drive.ecc.strength is \"none\"";
         let states = "there is no drive.chip whose errors they would make, and nothing scrubs";
+        let table = "re-reads go by the table of P/E cycles, as drive.ecc.draws says";
+        let levels = self.ftl.wear_leveling.get("policy").and_then(Value::as_str) != Some("none");
+        let overtakes = time.read_priority || time.suspend != Suspend::None;
+        let classes = time.gc != Collection::Foreground || scrubs || levels || overtakes;
         let rules = [
             ("time.write-cache-latency", timed && time.write_cache.is_none(), "there is no time.write-cache"),
             ("time.think-time", timed && time.processors.is_none(), "time.processors is \"none\""),
             ("time.scale", timed && !by_trace, "nothing arrives at the times of a trace: arrival = \"trace\""),
             ("time.multi-plane", timed && planes == 1, "dies have one plane, as drive.planes-per-die says"),
             ("drive.timing", !timed && medium.cell.is_none(), "the run is untimed; give time.scheduler = \"event\""),
+            (
+                "time.drive-writes-per-day",
+                timed && self.probe.is_none(),
+                "the run is timed, and its clock is the calendar",
+            ),
+            (
+                "time.order",
+                timed && !classes,
+                "nothing has a class of its own: the host waits for garbage collection, nothing scrubs or levels wear, and reads have no priority",
+            ),
             ("drive.ecc.rereads-max", uncorrected, ecc),
             ("drive.ecc.sensing", uncorrected, ecc),
             ("drive.ecc.scale", uncorrected, ecc),
+            ("drive.ecc.sensing", by_table, table),
+            ("drive.ecc.scale", by_table, table),
             ("drive.ecc.scale", medium.ecc.sensing == Sensing::Soft, "soft sensing has gains of its own"),
             ("drive.variation.layer-count", medium.variation.layers == 0.0, "drive.variation.layers is 0"),
             (

@@ -513,7 +513,12 @@ impl Resolver<'_> {
             }
             () if medium.faults.lost_die.is_some_and(|die| die >= device.geometry.dies()) => {
                 let found = medium.faults.lost_die.unwrap_or_default();
-                ("drive.faults.lost-die", format!("found {found}, but the drive has {} dies", device.geometry.dies()))
+                let dies = device.geometry.dies();
+                let allowed = if dies == 1 { "0".to_owned() } else { format!("0 to {}", dies - 1) };
+                (
+                    "drive.faults.lost-die",
+                    format!("found {found}; the drive has {dies} dies, so that {allowed} is allowed"),
+                )
             }
             () if self.starts_worn_out(device, ftl, medium) => {
                 let advice = "raise drive.endurance, or set it to \"none\"";

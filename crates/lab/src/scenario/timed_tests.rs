@@ -502,7 +502,7 @@ fn arrivals_and_probes_that_cannot_be_are_refused_in_one_sentence() {
 #[test]
 fn keys_without_effect_are_told_with_the_reason() {
     const CHIP: &[&str] = &["drive.chip=\"tlc-72l-2018\"", "drive.endurance=\"none\""];
-    let cases: [(&[&str], &str, &str); 12] = [
+    let cases: [(&[&str], &str, &str); 15] = [
         (&["time.write-cache-latency=\"5 us\""], "time.write-cache-latency", "time.write-cache=\"1 MiB\""),
         (&["time.think-time=\"2 us\""], "time.think-time", "time.processors=8"),
         (&["time.scale=0.5"], "time.scale", "time.scale=1"),
@@ -515,6 +515,13 @@ fn keys_without_effect_are_told_with_the_reason() {
             "drive.ecc.scale=2",
         ),
         (&["drive.ecc.sensing=\"soft\"", "drive.ecc.scale=2"], "drive.ecc.sensing", "drive.ecc.strength=50"),
+        (
+            &["drive.ecc.strength=50", "drive.ecc.draws=\"table\"", "drive.ecc.scale=3"],
+            "drive.ecc.scale",
+            "drive.ecc.scale=2",
+        ),
+        (&["time.drive-writes-per-day=1"], "time.drive-writes-per-day", "probe.at-drive-writes=[0]"),
+        (&["time.order=\"priority\""], "time.order", "time.gc=\"preemptible\""),
         (&["drive.variation.layer-count=9"], "drive.variation.layer-count", "drive.variation.layers=0.1"),
         (
             &["drive.initial.erase-count-spread=0.1"],
@@ -561,7 +568,7 @@ fn policies_that_would_never_act_are_refused() {
         ("scrub = { policy = 'age', days = 3 }", "ftl.scrub: age goes by time, of which none passes"),
         (
             "retire = 'never'\n[drive]\nfaults = { lost-die = 1 }",
-            "drive.faults.lost-die: found 1, but the drive has 1 dies",
+            "drive.faults.lost-die: found 1; the drive has 1 dies, so that 0 is allowed",
         ),
         ("[drive]\ninitial = { erase-count = 500 }", "drive.initial.erase-count: found 500, but blocks retire at 500"),
         ("scrub = 'patrol'", "ftl.scrub: patrol goes by time"),
