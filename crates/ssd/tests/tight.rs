@@ -381,6 +381,9 @@ fn collections_hold_dies_as_they_say() {
     let mut same = job();
     same.push(program(Host, 2, 0));
     check("the rest of the list waits", foreground, &[(0, Write, same.clone())], &[(0, 7130)]);
+    let second = vec![relocate(Gc, 2, 1), program(Gc, 1, 1), erase(Gc, 2), program(Host, 3, 0)];
+    let between = [(0, Trim, job()), reads(1, 3), (2, Write, second)];
+    check("a later collection does not overtake", foreground, &between, &[(0, 0), (1, 6230), (2, 13_360)]);
     check("unless it may get in between", preemptible(Order::FirstCome), &[(0, Write, same)], &[(0, 1120)]);
     let other = [(0, Trim, vec![relocate(Gc, 0, 4), program(Gc, 4, 0), erase(Gc, 0)]), reads(1, 2), reads(200, 5)];
     check("the die that is only written is free", foreground, &other, &[(0, 0), (2, 1230), (1, 6230)]);

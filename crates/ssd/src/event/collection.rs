@@ -86,12 +86,13 @@ impl EventScheduler {
         }
     }
 
-    /// An operation that comes after foreground collections on its die waits for them.
+    /// An operation that comes after foreground collections on its die waits for them, one of a later collection too: it
+    /// must not go before those that wait since earlier.
     #[inline]
     pub(super) fn hold(&mut self, id: u32) {
         let node = &mut self.nodes[id];
         let die = &mut self.dies[node.die as usize];
-        if !die.jobs.is_empty() && node.task != Task::GarbageCollection {
+        if !die.jobs.is_empty() {
             node.entered = die.jobs_gone + die.jobs.len() as u64;
             node.waits += 1;
             node.held = true;
