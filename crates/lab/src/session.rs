@@ -202,6 +202,7 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     warnings.extend(finished.notes.iter().cloned());
     warnings.extend(extrapolation(scenario, finished));
     warnings.extend(unseen(scenario, finished));
+    warnings.extend(gathered(scenario, finished));
     if finished.policy_refusals > 0 {
         warnings.push(format!(
             "{} answers of policies named blocks that could not be used; greedy's choice or none took their place",
@@ -209,6 +210,16 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
         ));
     }
     warnings
+}
+
+/// A sentence where writes smaller than a page took no time.
+fn gathered(scenario: &Scenario, finished: &Finished) -> Option<String> {
+    let writes = finished.measured.as_ref()?.latency.as_ref()?.write.as_ref()?;
+    let small = scenario.device.units_per_page > 1 && scenario.time.write_cache.is_none();
+    (small && writes.p50_ns == 0).then(|| {
+        "most writes filled no page and took no time: they wait in the controller's page buffer; give a time.write-cache for their latency"
+            .to_owned()
+    })
 }
 
 /// A sentence where the run ended before a probe was due.

@@ -179,6 +179,31 @@ fn a_probe_changes_no_other_number() {
     let probes: Vec<_> = with.windows.iter().map(|window| (window.kind, window.at_drive_writes.round())).collect();
     assert_eq!(probes, [0.0, 1.0, 2.0].map(|at| (WindowKind::Probe, at)));
     assert!(with.windows.iter().all(|window| window.latency.read.unwrap().count > 1900));
+    // Reads of what a probe has just written come from the controller's buffer.
+    let mixed =
+        run(&format!("{life}{PROBE}"), &["probe.workload.read-share=0.3", "probe.workload.arrival.queue-depth=32"]);
+    assert_eq!(mixed.summary.flash, without.summary.flash);
+}
+
+#[test]
+fn writes_smaller_than_a_page_are_told_to_take_no_time() {
+    let small = ["drive.page-size=\"16 KiB\"", "drive.mapping-unit=\"4 KiB\""];
+    let warned = |set: &[&str]| {
+        let result = run(SMALL, &[&small[..], set].concat());
+        let fast = result.summary.latency.unwrap().write.unwrap().p50_ns == 0;
+        assert_eq!(fast, result.summary.warnings.iter().any(|told| told.contains("filled no page")));
+        fast
+    };
+    assert!(warned(&[]));
+    assert!(!warned(&["workload.request-size=\"16 KiB\""]));
+    assert!(!warned(&["time.write-cache=\"1 MiB\""]));
+}
+
+#[test]
+fn a_drive_that_dies_while_it_is_preconditioned_says_so() {
+    let result = run(SMALL, &["drive.faults.program-failure=1", "precondition.random-drive-writes=1"]);
+    let told = &result.summary.warnings;
+    assert!(told.iter().any(|told| told.starts_with("the drive died while it was preconditioned")), "{told:?}");
 }
 
 #[test]
