@@ -13,11 +13,15 @@ use crate::stripes::Stripes;
 /// Parity that may wait for a die of its own, for each die; beyond, it goes where there is room.
 const WAITING_PER_DIE: usize = 2;
 
-/// Units that garbage collection may move for one that the host or the scrubber writes, while it moves as many as the
-/// flash has, and [`RELOCATIONS_MIN`]. Beyond, parity takes what collection frees, on one die after the other.
-const RELOCATIONS_MAX: u64 = 100;
+/// Units that garbage collection may move for one that the host or the scrubber writes: while it moves as many as
+/// [`VICTIMS`] blocks have, and while it moves as many as the flash has. Beyond, parity takes what collection frees, on one
+/// die after the other.
+const RELOCATIONS_MAX: [u64; 2] = [1000, 100];
 
-/// See [`RELOCATIONS_MAX`]: so many that small drives may have bursts.
+/// See [`RELOCATIONS_MAX`]: more than collections in a row take, on all dies.
+const VICTIMS: u64 = 256;
+
+/// Units that are moved at least before that is asked, so that small drives may have bursts.
 const RELOCATIONS_MIN: u64 = 1 << 20;
 
 /// The block that takes a parity page.
@@ -79,22 +83,25 @@ impl<M: Media> Ftl<M> {
         Outcome::Done
     }
 
-    /// Whether collection gained next to nothing when it last moved the whole flash.
+    /// Whether collection gained next to nothing of late.
     fn parity_takes_all(&mut self) -> bool {
         let Some(stripes) = &mut self.stripes else { return false };
         let moved = self.counters.programmed_gc;
         let written = self.counters.programmed_host + self.counters.programmed_scrub;
-        let (moved_before, written_before) = stripes.since;
-        // Counting may have begun anew.
-        if moved < moved_before || written < written_before {
-            stripes.since = (moved, written);
-            return false;
+        let spans = [VICTIMS * u64::from(self.units_per_block), self.reverse.len() as u64];
+        for ((since, span), most) in stripes.since.iter_mut().zip(spans).zip(RELOCATIONS_MAX) {
+            let (moved_before, written_before) = *since;
+            // Counting may have begun anew.
+            if moved < moved_before || written < written_before {
+                *since = (moved, written);
+            } else if moved - moved_before >= span.max(RELOCATIONS_MIN) {
+                *since = (moved, written);
+                if (written - written_before).saturating_mul(most) < moved - moved_before {
+                    return true;
+                }
+            }
         }
-        if moved - moved_before < RELOCATIONS_MIN.max(self.reverse.len() as u64) {
-            return false;
-        }
-        stripes.since = (moved, written);
-        (written - written_before).saturating_mul(RELOCATIONS_MAX) < moved - moved_before
+        false
     }
 
     /// Stripes without a valid page need no parity.

@@ -36,8 +36,9 @@ pub(crate) struct Stripes {
     emptied: Vec<u32>,
     /// The domain that is asked first for room for the next parity.
     pub(crate) turn: u32,
-    /// Units moved by garbage collection, and written by host and scrubber, when they were last compared.
-    pub(crate) since: (u64, u64),
+    /// Units moved by garbage collection, and written by host and scrubber, when they were last compared over a short and
+    /// over a long span.
+    pub(crate) since: [(u64, u64); 2],
 }
 
 /// Stripes that take pages, numbered in the order in which they began. Each die fills them in that order, so a number a
@@ -94,7 +95,7 @@ impl Stripes {
             full: VecDeque::new(),
             emptied: Vec::new(),
             turn: 0,
-            since: (0, 0),
+            since: [(0, 0); 2],
         })
     }
 
