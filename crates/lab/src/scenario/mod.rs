@@ -514,10 +514,11 @@ impl Resolver<'_> {
             () if medium.faults.lost_die.is_some_and(|die| die >= device.geometry.dies()) => {
                 let found = medium.faults.lost_die.unwrap_or_default();
                 let dies = device.geometry.dies();
-                let allowed = if dies == 1 { "0".to_owned() } else { format!("0 to {}", dies - 1) };
+                let (allowed, noun) =
+                    if dies == 1 { ("0".to_owned(), "die") } else { (format!("0 to {}", dies - 1), "dies") };
                 (
                     "drive.faults.lost-die",
-                    format!("found {found}; the drive has {dies} dies, so that {allowed} is allowed"),
+                    format!("found {found}; the drive has {dies} {noun}, so that {allowed} is allowed"),
                 )
             }
             () if self.starts_worn_out(device, ftl, medium) => {

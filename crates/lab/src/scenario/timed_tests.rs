@@ -568,7 +568,7 @@ fn policies_that_would_never_act_are_refused() {
         ("scrub = { policy = 'age', days = 3 }", "ftl.scrub: age goes by time, of which none passes"),
         (
             "retire = 'never'\n[drive]\nfaults = { lost-die = 1 }",
-            "drive.faults.lost-die: found 1; the drive has 1 dies, so that 0 is allowed",
+            "drive.faults.lost-die: found 1; the drive has 1 die, so that 0 is allowed",
         ),
         ("[drive]\ninitial = { erase-count = 500 }", "drive.initial.erase-count: found 500, but blocks retire at 500"),
         ("scrub = 'patrol'", "ftl.scrub: patrol goes by time"),
