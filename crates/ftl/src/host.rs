@@ -226,7 +226,7 @@ impl<M: Media> Ftl<M> {
             let (task, purpose, rereads_max) = (Task::Host, Purpose::Serve, self.rereads_max(unit));
             let outcome = self.media.read(PageRead { block: flash, page, bytes, task, purpose, rereads_max });
             if outcome == ReadOutcome::Uncorrectable {
-                self.counters.host_reads_uncorrectable += u64::from(!self.reconstruct(unit, task));
+                self.counters.host_reads_uncorrectable += u64::from(!self.reconstruct(&[unit], task));
             }
             self.touch(block);
         }

@@ -202,19 +202,33 @@ impl<M: Media> Ftl<M> {
         stripes.policy.rereads_max()
     }
 
-    /// Reads the rest of a failed page's stripe, of a page of parity alone the data that it is made of. Whether that gave
-    /// the page back.
-    pub(crate) fn reconstruct(&mut self, unit: u32, task: Task) -> bool {
+    /// The pages that give the wanted units of a failed one back: the rest of its stripe with the parity; where it is in none
+    /// and only parity is wanted, the data that this was made of.
+    fn rest_of(&self, wanted: &[u32]) -> Option<Vec<u32>> {
+        let stripes = self.stripes.as_ref()?;
         let per_page = self.layout.units_per_page();
-        let failed = unit / per_page;
-        let Some(stripes) = &self.stripes else { return false };
-        let logical = self.reverse[unit as usize];
-        let own = logical.checked_sub(self.logical_initial).map(|parity| parity / per_page);
-        let Some(stripe) = stripes.stripe_of(failed).or(own) else { return false };
-        let mut pages: Vec<u32> = stripes.members(stripe).filter(|page| *page != failed).collect();
-        let parity = self.parity_units(stripe).map(|page| self.map[page as usize]).filter(|unit| *unit != UNMAPPED);
-        pages.extend(parity.map(|unit| unit / per_page).filter(|page| *page != failed));
+        let failed = wanted[0] / per_page;
+        if let Some(stripe) = stripes.stripe_of(failed) {
+            let mut pages: Vec<u32> = stripes.members(stripe).filter(|page| *page != failed).collect();
+            let parity = self.parity_units(stripe).map(|page| self.map[page as usize]).filter(|unit| *unit != UNMAPPED);
+            pages.extend(parity.map(|unit| unit / per_page));
+            pages.dedup();
+            return Some(pages);
+        }
+        let mut pages = Vec::new();
+        for unit in wanted {
+            let parity = self.reverse[*unit as usize].checked_sub(self.logical_initial)?;
+            pages.extend(stripes.members(parity / per_page));
+        }
+        pages.sort_unstable();
         pages.dedup();
+        Some(pages)
+    }
+
+    /// Reads what gives the wanted units of a failed page back, at least one. Whether it did.
+    pub(crate) fn reconstruct(&mut self, wanted: &[u32], task: Task) -> bool {
+        let per_page = self.layout.units_per_page();
+        let Some(pages) = self.rest_of(wanted) else { return false };
         let bytes = self.media.geometry().page_size().0 as u32;
         let mut recovered = true;
         for page in pages {

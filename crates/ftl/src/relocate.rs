@@ -147,7 +147,10 @@ impl<M: Media> Ftl<M> {
                 rereads_max: self.rereads_max(unit),
             };
             if self.media.read(read) == ReadOutcome::Uncorrectable {
-                self.counters.relocation_reads_uncorrectable += u64::from(!self.reconstruct(unit, into.task));
+                let base = from * self.units_per_block;
+                let origins = &self.origins[at..at + together as usize];
+                let wanted: Vec<u32> = origins.iter().map(|origin| base + origin).collect();
+                self.counters.relocation_reads_uncorrectable += u64::from(!self.reconstruct(&wanted, into.task));
             }
             self.program(into.block, into.next + position, together, into.task);
             position += together;

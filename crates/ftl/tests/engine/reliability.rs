@@ -15,6 +15,8 @@ use wane_units::{BlockId, Bytes, Geometry, PeCycles, Ppn};
 struct Failing {
     media: StrictMedia,
     failing: BTreeSet<Ppn>,
+    /// Only when they are read to be relocated.
+    in_relocations: bool,
     /// Every so many programs one fails; 0: none.
     program_fails_every: u64,
     programs: u64,
@@ -48,7 +50,12 @@ impl Media for Failing {
             self.recovery_reads.push(page);
         }
         match self.media.read(read) {
-            ReadOutcome::Corrected { .. } if self.failing.contains(&page) => ReadOutcome::Uncorrectable,
+            ReadOutcome::Corrected { .. }
+                if self.failing.contains(&page)
+                    && (matches!(read.purpose, Purpose::Relocate(_)) || !self.in_relocations) =>
+            {
+                ReadOutcome::Uncorrectable
+            }
             outcome => outcome,
         }
     }
@@ -103,6 +110,7 @@ fn failing(geometry: Geometry) -> Failing {
     Failing {
         media: StrictMedia::new(geometry),
         failing: BTreeSet::new(),
+        in_relocations: false,
         program_fails_every: 0,
         programs: 0,
         failed: Vec::new(),
@@ -177,6 +185,28 @@ fn a_die_that_collects_many_victims_in_a_row_leaves_no_stripe_unfinished() {
     let data = counters.programmed_host + counters.programmed_gc + counters.programmed_padding;
     let share = counters.programmed_parity as f64 * 7.0 / data as f64;
     assert!((0.9..=1.0).contains(&share), "{share} {counters:?}");
+}
+
+#[test]
+fn lost_parity_is_made_again_from_its_data() {
+    for data_pages in [1, 3] {
+        let mut ftl = drive("stripes", data_pages, Unit::Block);
+        fill(&mut ftl, 1000);
+        ftl.media_mut().in_relocations = true;
+        let pages = ftl.media().geometry().pages();
+        let mut stream = wane_sim::Streams::new(9).stream("test");
+        for _ in 0..400 {
+            // Every page without data of the host: of those only parity is relocated.
+            let data: BTreeSet<u32> = (0..UNITS).filter_map(|unit| ftl.lookup(unit)).map(|unit| unit / 2).collect();
+            ftl.media_mut().failing = (0..pages).filter(|page| !data.contains(page)).map(Ppn).collect();
+            let units: Vec<u32> = (0..4).map(|_| stream.below(u64::from(UNITS)) as u32).collect();
+            assert_eq!(ftl.write(&units), (units.len(), Outcome::Done));
+        }
+        let counters = ftl.counters();
+        assert!(counters.recoveries > 20, "{data_pages}: {counters:?}");
+        assert_eq!((counters.relocation_reads_uncorrectable, counters.recovery_failures), (0, 0), "{data_pages}");
+        ftl.check().unwrap();
+    }
 }
 
 #[test]

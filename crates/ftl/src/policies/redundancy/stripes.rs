@@ -37,8 +37,9 @@ over-provisioning.
 
 The controller keeps the parity of a stripe that is still filling. Data that are overwritten stay in their stripe until
 their block is erased; erasing takes them out of it, which is taken to cost the controller nothing. The parity goes when the
-last valid page of its stripe does. A drive whose garbage collection moves all its flash eight times for less than a hundredth
-of that written is at its end: parity takes what collection frees.
+last valid page of its stripe does. Parity that is relocated gets none of its own; where it is lost it is made again from its
+data. A drive is at its end, as parity takes what collection frees, once garbage collection moves as much as 256 blocks hold
+for less than a thousandth of that written, or all its flash for less than a hundredth, and a million units at least.
 
 | key | default | allowed | meaning |
 |---|---|---|---|
