@@ -67,23 +67,29 @@ pub trait Builtin {
     }
 }
 
-/// A sentence of serde's without the words of the language.
+/// A sentence of serde's about a value without the words of the language; others as they are.
 fn plain(sentence: &str) -> String {
-    const WORDS: [(&str, &str); 12] = [
-        ("invalid type: ", "found "),
-        ("invalid value: ", "found "),
+    const FOUND: [(&str, &str); 6] = [
         ("floating point ", "the number "),
         ("integer ", "the number "),
         ("string ", ""),
         ("boolean ", ""),
-        ("found sequence", "found a list"),
-        ("found map", "found a table"),
-        ("expected f64", "expected a number"),
-        ("expected u32", "expected a whole number from 0 to 4294967295"),
-        ("expected u64", "expected a whole number from 0 on"),
-        ("expected a boolean", "expected true or false"),
+        ("sequence", "a list"),
+        ("map", "a table"),
     ];
-    WORDS.iter().fold(sentence.to_owned(), |sentence, (word, plain)| sentence.replacen(word, plain, 1))
+    let value = sentence.strip_prefix("invalid type: ").or_else(|| sentence.strip_prefix("invalid value: "));
+    let Some((found, expected)) = value.and_then(|value| value.rsplit_once(", expected ")) else {
+        return sentence.to_owned();
+    };
+    let told = FOUND.iter().find_map(|(word, told)| found.strip_prefix(word).map(|rest| format!("{told}{rest}")));
+    let expected = match expected {
+        "f64" => "a number",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" => "a whole number from 0 on",
+        "a boolean" => "true or false",
+        other => other,
+    };
+    format!("found {}, expected {expected}", told.as_deref().unwrap_or(found))
 }
 
 /// The entry called `name`.

@@ -314,6 +314,7 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
             "ftl.gc.d: policy \"d-choices\": `d` is 0; 1 to 4096 is allowed",
         ),
         ("[ftl]\ngc = { policy = 'greedy', d = 2 }", "unknown field `d`"),
+        ("[ftl]\ngc = { policy = 'd-choices', d = 'string x' }", "found \"string x\", expected a number"),
         (
             "[ftl]\ngc = { policy = 'd-choices', d = 'x' }",
             "ftl.gc.d: policy \"d-choices\": `d`: found \"x\", expected a number",
