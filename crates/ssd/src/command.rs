@@ -78,6 +78,7 @@ impl Breakdown {
     }
 
     /// Adds waiting behind a task.
+    #[inline]
     pub(crate) fn add_waiting(&mut self, task: Task, waited_ns: u64) {
         *match task {
             Task::Host => &mut self.host_ns,

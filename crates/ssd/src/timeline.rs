@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use wane_nand::{FlashOp, OpKind, Purpose, Task};
-use wane_units::{AnyDivisor, Geometry};
+use wane_units::Geometry;
 
 use crate::command::{Breakdown, Command, CommandKind, Completion};
 use crate::config::{
@@ -36,8 +36,7 @@ pub struct Timeline {
     /// Submission times of the others, summed.
     submissions: u128,
     blocks: Vec<Block>,
-    /// Blocks of a die.
-    by_die: AnyDivisor,
+    geometry: Geometry,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     /// Ends of each task's relocations up to the erases that they allow.
@@ -112,7 +111,7 @@ impl Timeline {
             latencies: 0,
             submissions: 0,
             blocks: vec![Block { issued: 0, pending: 0, gathered: 0 }; blocks as usize],
-            by_die: AnyDivisor::new(geometry.blocks_per_die()),
+            geometry: *geometry,
             dies: (0..geometry.dies()).map(|die| Die::new(die % geometry.channels())).collect(),
             channels: vec![Channel::new(); geometry.channels() as usize],
             relocated: [0; CLASSES],

@@ -1,7 +1,7 @@
 //! Division by numbers that never change.
 
 /// Exact division of 32-bit numbers by a constant that is known only at run time: one multiplication.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divisor {
     magic: u64,
 }
@@ -19,13 +19,13 @@ impl Divisor {
 
     /// `number / divisor`.
     #[inline(always)]
-    pub fn divide(self, number: u32) -> u32 {
-        ((u128::from(self.magic) * u128::from(number)) >> 64) as u32
+    pub const fn divide(self, number: u32) -> u32 {
+        ((self.magic as u128 * number as u128) >> 64) as u32
     }
 }
 
 /// As [`Divisor`], and 1 is allowed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnyDivisor(Option<Divisor>);
 
 impl AnyDivisor {
@@ -39,8 +39,11 @@ impl AnyDivisor {
 
     /// `number / divisor`.
     #[inline(always)]
-    pub fn divide(self, number: u32) -> u32 {
-        self.0.map_or(number, |divisor| divisor.divide(number))
+    pub const fn divide(self, number: u32) -> u32 {
+        match self.0 {
+            Some(divisor) => divisor.divide(number),
+            None => number,
+        }
     }
 }
 

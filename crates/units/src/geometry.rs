@@ -1,6 +1,6 @@
 //! The shape of a drive's flash, and the only place where one kind of id becomes another.
 
-use crate::{BlockId, Bytes, ChannelId, DieId, PlaneId, Ppn};
+use crate::{AnyDivisor, BlockId, Bytes, ChannelId, DieId, PlaneId, Ppn};
 
 /// Channels x dies x planes x blocks x pages. Block ids run die by die, plane by plane within a die; die ids run
 /// channel first (die 0 on channel 0, die 1 on channel 1, ...).
@@ -12,6 +12,8 @@ pub struct Geometry {
     blocks_per_plane: u32,
     pages_per_block: u32,
     page_size: Bytes,
+    /// Blocks of a die: which die a block lies on is asked for every operation.
+    by_die: AnyDivisor,
 }
 
 /// Why a geometry was refused.
@@ -57,7 +59,8 @@ impl Geometry {
         if pages > u128::from(u32::MAX - 1) {
             return Err(GeometryError::TooManyPages { pages });
         }
-        Ok(Self { channels, dies_per_channel, planes_per_die, blocks_per_plane, pages_per_block, page_size })
+        let by_die = AnyDivisor::new(planes_per_die * blocks_per_plane);
+        Ok(Self { channels, dies_per_channel, planes_per_die, blocks_per_plane, pages_per_block, page_size, by_die })
     }
 
     /// A single plane of `blocks` blocks: the flat device of most published simulators.
@@ -148,8 +151,9 @@ impl Geometry {
     }
 
     /// The die of `block`.
+    #[inline]
     pub const fn die_of(&self, block: BlockId) -> DieId {
-        DieId(block.0 / self.blocks_per_die())
+        DieId(self.by_die.divide(block.0))
     }
 
     /// The plane of `block`, numbered within its die.

@@ -186,8 +186,12 @@ impl Timeline {
             self.buffered_reads += 1;
             let recovery = op.kind == OpKind::Read(Purpose::Recover);
             // Those of one command one after the other.
-            let handed_ns = if HOST { self.handed_ns + transfer_ns } else { transfer_ns };
-            self.handed_ns = if HOST { handed_ns } else { self.handed_ns };
+            let handed_ns = if HOST {
+                self.handed_ns += transfer_ns;
+                self.handed_ns
+            } else {
+                transfer_ns
+            };
             let end = if recovery { self.last_read.max(at) } else { at } + handed_ns;
             breakdown.transfer_ns = handed_ns;
             self.note_read::<HOST>(end, op, breakdown);
@@ -209,7 +213,7 @@ impl Timeline {
 
     #[inline]
     fn die_of(&self, op: &FlashOp) -> usize {
-        self.by_die.divide(op.block.0) as usize
+        self.geometry.die_of(op.block).0 as usize
     }
 
     fn transfer_ns(&mut self, bytes: u32) -> u64 {
@@ -415,10 +419,7 @@ impl Timeline {
         let begin = channel.take(from, transfer_ns);
         if HOST {
             let waited = begin - from;
-            match channel.holder {
-                Task::Host => breakdown.host_ns += waited,
-                task => breakdown.add_waiting(task, waited),
-            }
+            breakdown.add_waiting(channel.holder, waited);
         }
         channel.holder = task;
         channel.usage.busy[task as usize] += transfer_ns;
