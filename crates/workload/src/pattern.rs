@@ -297,15 +297,7 @@ impl Picker {
         (part.first + slot(stream, part.pages, request_pages)) as u32
     }
 
-    #[inline(always)]
     fn pick(&mut self, stream: &mut Stream, request_pages: u32) -> u32 {
-        match self {
-            Self::Uniform { pages } => slot(stream, *pages, request_pages) as u32,
-            shape => shape.pick_unevenly(stream, request_pages),
-        }
-    }
-
-    fn pick_unevenly(&mut self, stream: &mut Stream, request_pages: u32) -> u32 {
         match self {
             Self::Uniform { pages } => slot(stream, *pages, request_pages) as u32,
             Self::Parts(parts) => Self::pick_part(parts, stream, request_pages),
