@@ -7,8 +7,12 @@ mod divisor;
 mod geometry;
 mod ids;
 mod quantity;
+mod sectors;
+mod time;
 
 pub use divisor::{AnyDivisor, Divisor};
 pub use geometry::{Geometry, GeometryError};
 pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn};
 pub use quantity::{Bytes, Nanos, PeCycles, QuantityError, Rate, Ratio, floor_exact};
+pub use sectors::Sectors;
+pub use time::SimTime;
