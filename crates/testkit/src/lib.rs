@@ -1,4 +1,6 @@
-//! Development only: a medium that enforces what flash demands.
+//! Development only: a medium that enforces what flash demands, and the suites that every device must pass.
+
+pub mod conformance;
 
 use wane_nand::{Media, PageRead, ReadOutcome, Task};
 use wane_units::{BlockId, Geometry, PeCycles};

@@ -6,17 +6,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What each crate may use; what those may use is allowed too. `testkit` is for tests only.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("units", &[]),
     ("sim", &["units"]),
     ("nand", &["units", "sim"]),
     ("ftl", &["nand"]),
+    ("blockdev", &["units", "sim"]),
     ("ssd", &["ftl"]),
     ("workload", &["units", "sim"]),
     ("theory", &["units"]),
     ("lab", &["ssd", "workload", "theory"]),
     ("cli", &["lab"]),
-    ("testkit", &["lab"]),
+    ("testkit", &["lab", "blockdev"]),
 ];
 
 /// Lines that a source file may have, tests apart.

@@ -1,0 +1,229 @@
+//! Reads and writes that return when they are done: for file systems, tools and tests that do one thing after another.
+
+use wane_units::{Bytes, Lba, Nanos, Sectors, SimTime};
+
+use crate::{BlockDevice, Completion, Kind, Request, RequestId, SectorRange, Status};
+
+/// A request that did not end as asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} of {range}: {status}")]
+pub struct IoError {
+    /// What was asked.
+    pub kind: Kind,
+    /// Where.
+    pub range: SectorRange,
+    /// How it ended.
+    pub status: Status,
+    /// Of a read with a medium error: the range, with zeros for what could not be read.
+    pub bytes: Option<Vec<u8>>,
+}
+
+/// A device and a clock: every call runs the clock until its request is complete.
+///
+/// Other requests may be outstanding meanwhile, submitted by [`Self::submit`]; their completions are kept until
+/// [`Self::take_completions`] or [`Self::wait`] asks for them.
+#[derive(Clone, Debug)]
+pub struct Blocking<D> {
+    device: D,
+    now: SimTime,
+    kept: Vec<Completion>,
+}
+
+impl<D: BlockDevice> Blocking<D> {
+    /// The device at the start of time.
+    pub const fn new(device: D) -> Self {
+        Self::starting_at(device, SimTime::ZERO)
+    }
+
+    /// The device at the instant `now`, up to which it already ran.
+    pub const fn starting_at(device: D, now: SimTime) -> Self {
+        Self { device, now, kept: Vec::new() }
+    }
+
+    /// The device.
+    pub const fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// The device. Whoever submits to it collects the completion there or by [`Self::take_completions`].
+    pub const fn device_mut(&mut self) -> &mut D {
+        &mut self.device
+    }
+
+    /// The device, given back.
+    pub fn into_inner(self) -> D {
+        self.device
+    }
+
+    /// The clock.
+    pub const fn now(&self) -> SimTime {
+        self.now
+    }
+
+    /// Lets time pass, at most to the end of time.
+    pub fn advance(&mut self, duration: Nanos) {
+        self.now = self.now.saturating_add(duration);
+        self.device.complete(self.now, &mut self.kept);
+    }
+
+    /// Hands over a request without waiting for it.
+    pub fn submit(&mut self, request: Request) -> RequestId {
+        self.device.submit(self.now, request)
+    }
+
+    /// Runs until the request `id` is complete.
+    ///
+    /// # Panics
+    /// No such request is outstanding, or the device breaks the rule that its bound advances.
+    pub fn wait(&mut self, id: RequestId) -> Completion {
+        loop {
+            if let Some(place) = self.kept.iter().position(|completion| completion.id == id) {
+                return self.kept.remove(place);
+            }
+            let next = self.device.next_event_at();
+            let next = next.unwrap_or_else(|| panic!("request {id} is neither outstanding nor complete"));
+            assert!(next >= self.now, "a device at {} gives {next} as the bound of what comes", self.now);
+            self.now = next;
+            self.device.complete(next, &mut self.kept);
+            let bound = self.device.next_event_at();
+            assert!(bound.is_none_or(|bound| bound > next), "the bound of what comes stays at {next}");
+        }
+    }
+
+    /// Completions of other requests that came while one was waited for, in order.
+    pub fn take_completions(&mut self) -> Vec<Completion> {
+        std::mem::take(&mut self.kept)
+    }
+
+    /// Submits a request and runs until it is complete.
+    ///
+    /// # Errors
+    /// Its status is not [`Status::Done`].
+    pub fn perform(&mut self, request: Request) -> Result<Completion, IoError> {
+        let id = self.submit(request);
+        let done = self.wait(id);
+        if done.status.is_done() {
+            return Ok(done);
+        }
+        Err(IoError { kind: done.kind, range: done.range, status: done.status, bytes: done.bytes })
+    }
+
+    /// The bytes of `range`, read in requests of at most [`Request::TRANSFER_MAX`]; none from a device that keeps no bytes.
+    ///
+    /// # Errors
+    /// A read failed. The error has the range of that one request.
+    pub fn read(&mut self, range: SectorRange) -> Result<Vec<u8>, IoError> {
+        let mut bytes = Vec::new();
+        for part in transfers(range, Kind::Read)? {
+            let read = self.perform(Request::read(part))?.bytes.unwrap_or_default();
+            if bytes.is_empty() {
+                bytes = read;
+            } else {
+                bytes.extend_from_slice(&read);
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Writes `bytes`, whole sectors, from `start` on, in requests of at most [`Request::TRANSFER_MAX`].
+    ///
+    /// # Errors
+    /// The bytes are no whole sectors, or a write failed; what was written before it stays.
+    pub fn write(&mut self, start: Lba, bytes: Vec<u8>) -> Result<(), IoError> {
+        let size = Bytes(bytes.len() as u64);
+        let Some(count) = Sectors::filled_by(size) else {
+            // Refused by the same rule as any request whose bytes do not fit its range.
+            let range = SectorRange::new(start, Sectors(size.0 / Sectors::SIZE.0));
+            return self.perform(Request::write(range, bytes)).map(|_| ());
+        };
+        let range = SectorRange::new(start, count);
+        if count <= Request::TRANSFER_MAX {
+            return self.perform(Request::write(range, bytes)).map(|_| ());
+        }
+        let mut rest = bytes.as_slice();
+        for part in transfers(range, Kind::Write)? {
+            let (now, later) = rest.split_at(part.len_bytes());
+            self.perform(Request::write(part, now.to_vec()))?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::write`], and durable: by force unit access where the device has it, else by a flush.
+    ///
+    /// # Errors
+    /// As [`Self::write`], or the flush failed.
+    pub fn write_durably(&mut self, start: Lba, bytes: Vec<u8>) -> Result<(), IoError> {
+        let count = Sectors::filled_by(Bytes(bytes.len() as u64));
+        match count {
+            Some(count) if self.device.features().fua && count <= Request::TRANSFER_MAX => {
+                self.perform(Request::write(SectorRange::new(start, count), bytes).with_fua()).map(|_| ())
+            }
+            _ => {
+                self.write(start, bytes)?;
+                self.flush()
+            }
+        }
+    }
+
+    /// Makes `range` read as zeros and leaves it allocated.
+    ///
+    /// # Errors
+    /// It was not done.
+    pub fn write_zeroes(&mut self, range: SectorRange) -> Result<(), IoError> {
+        self.perform(Request::write_zeroes(range)).map(|_| ())
+    }
+
+    /// Forgets the contents of `range`.
+    ///
+    /// # Errors
+    /// It was not done.
+    pub fn discard(&mut self, range: SectorRange) -> Result<(), IoError> {
+        self.perform(Request::trim(range)).map(|_| ())
+    }
+
+    /// Lets `destination` show what `source` showed.
+    ///
+    /// # Errors
+    /// It was not done.
+    pub fn remap(&mut self, source: SectorRange, destination: SectorRange) -> Result<(), IoError> {
+        self.perform(Request::remap(source, destination)).map(|_| ())
+    }
+
+    /// Makes durable all that was submitted before.
+    ///
+    /// # Errors
+    /// It was not done.
+    pub fn flush(&mut self) -> Result<(), IoError> {
+        self.perform(Request::flush()).map(|_| ())
+    }
+
+    /// Asks for another capacity now.
+    pub fn set_capacity(&mut self, capacity: Sectors) -> Status {
+        self.device.set_capacity(self.now, capacity)
+    }
+}
+
+/// Cuts a range into transfers: one where it is short, also where it is empty.
+fn transfers(range: SectorRange, kind: Kind) -> Result<impl Iterator<Item = SectorRange>, IoError> {
+    if range.end().is_none() {
+        return Err(IoError { kind, range, status: Status::OutOfRange, bytes: None });
+    }
+    let parts = range.count.0.div_ceil(Request::TRANSFER_MAX.0).max(1);
+    Ok((0..parts)
+        .map(move |part| range.without_first(Sectors(part * Request::TRANSFER_MAX.0)).first(Request::TRANSFER_MAX)))
+}
+
+/// Runs a device until nothing is outstanding. Returns when that is, not before `now`.
+pub fn drain(device: &mut (impl BlockDevice + ?Sized), now: SimTime, out: &mut Vec<Completion>) -> SimTime {
+    let mut reached = now;
+    while let Some(next) = device.next_event_at() {
+        // What was submitted at an earlier instant may have completed before `now`.
+        let until = next.max(reached);
+        device.complete(until, out);
+        let bound = device.next_event_at();
+        assert!(bound.is_none_or(|bound| bound > until), "the bound of what comes stays at {until}");
+        reached = until;
+    }
+    reached
+}

@@ -1,0 +1,229 @@
+//! How a request ended, and a queue that hands completions out in order of time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fmt;
+
+use wane_units::{Nanos, SimTime};
+
+use crate::{Kind, SectorRange};
+
+/// The device's number of a request. Later requests have higher numbers; numbers may be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId(pub u64);
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How a request ended. Ranges in a status lie within the request, in rising order, and do not touch each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// As asked.
+    Done,
+    /// These sectors could not be read, or were not written and keep what they held; all others of the request are as
+    /// asked. A remap names its whole destination. A flush names the sectors that it knows it lost, which may be none.
+    MediumError(Vec<SectorRange>),
+    /// The range ends beyond the capacity that the device had on submission. Nothing was done.
+    OutOfRange,
+    /// These sectors were not written and keep what they held, as the device has no space; all others are as asked.
+    NoSpace(Vec<SectorRange>),
+    /// The device cannot do this. Nothing was done.
+    Unsupported(Unsupported),
+}
+
+impl Status {
+    /// Whether all was done as asked.
+    pub fn is_done(&self) -> bool {
+        *self == Self::Done
+    }
+
+    /// Whether nothing was even tried: out of range or unsupported.
+    pub const fn is_refusal(&self) -> bool {
+        matches!(self, Self::OutOfRange | Self::Unsupported(_))
+    }
+
+    /// The sectors that failed, none where all or nothing was done.
+    pub fn failed(&self) -> &[SectorRange] {
+        match self {
+            Self::MediumError(sectors) | Self::NoSpace(sectors) => sectors,
+            _ => &[],
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Done => return f.write_str("done"),
+            Self::OutOfRange => return f.write_str("the range ends beyond the capacity"),
+            Self::Unsupported(why) => return why.fmt(f),
+            Self::MediumError(_) => "medium error",
+            Self::NoSpace(_) => "no space",
+        };
+        match self.failed() {
+            [] => f.write_str(name),
+            [first] => write!(f, "{name} in {first}"),
+            [first, more @ ..] => write!(f, "{name} in {first} and {} more ranges", more.len()),
+        }
+    }
+}
+
+/// Why a device cannot do something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unsupported {
+    /// The kind of request, or a change of capacity.
+    #[error("the device does not support this kind of request")]
+    Kind,
+    /// Force unit access.
+    #[error("the device does not support force unit access; a flush afterwards does the same")]
+    Fua,
+    /// Start or length is no multiple of the logical sector; for remaps, of the atomic unit.
+    #[error("start and length must be multiples of the device's sector, for a remap of its atomic unit")]
+    Alignment,
+    /// Bytes do not fit the range, the transfer is too long, or a remap's source is longer than its destination.
+    #[error(
+        "the bytes must fill the range, which carries at most 32 MiB, and a remap's source must fit its destination"
+    )]
+    Length,
+    /// Source and destination of a remap overlap.
+    #[error("source and destination of a remap must not overlap")]
+    Overlap,
+}
+
+/// A request that is over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The number that `submit` gave.
+    pub id: RequestId,
+    /// When it was submitted.
+    pub submitted_at: SimTime,
+    /// When it ended, not before it was submitted.
+    pub at: SimTime,
+    /// What was asked.
+    pub kind: Kind,
+    /// Where.
+    pub range: SectorRange,
+    /// How it ended.
+    pub status: Status,
+    /// Of a read that is done or ended with a medium error, on a device that keeps bytes: the contents of the whole range,
+    /// with zeros for sectors that could not be read. Else none.
+    pub bytes: Option<Vec<u8>>,
+}
+
+impl Completion {
+    /// From submission to completion.
+    pub fn latency(&self) -> Nanos {
+        self.at - self.submitted_at
+    }
+}
+
+/// Completions to come, handed out by time and, at equal times, by id: what a layer that delays and an array that merges
+/// its members need.
+#[derive(Clone, Debug, Default)]
+pub struct CompletionQueue {
+    heap: BinaryHeap<Reverse<ByTime>>,
+}
+
+#[derive(Clone, Debug)]
+struct ByTime(Completion);
+
+impl ByTime {
+    fn key(&self) -> (SimTime, RequestId) {
+        (self.0.at, self.0.id)
+    }
+}
+
+impl PartialEq for ByTime {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for ByTime {}
+
+impl PartialOrd for ByTime {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ByTime {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl CompletionQueue {
+    /// An empty queue.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a completion.
+    pub fn push(&mut self, completion: Completion) {
+        self.heap.push(Reverse(ByTime(completion)));
+    }
+
+    /// When the first one is due.
+    pub fn next_at(&self) -> Option<SimTime> {
+        self.heap.peek().map(|Reverse(first)| first.0.at)
+    }
+
+    /// Moves those due up to `until` to `out`, in order.
+    pub fn pop_until(&mut self, until: SimTime, out: &mut Vec<Completion>) {
+        while self.next_at().is_some_and(|at| at <= until)
+            && let Some(Reverse(first)) = self.heap.pop()
+        {
+            out.push(first.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wane_units::{Lba, Sectors};
+
+    use super::*;
+
+    #[test]
+    fn completions_come_by_time_then_by_id() {
+        let mut queue = CompletionQueue::new();
+        for (id, at) in [(4, 20), (2, 10), (3, 30), (1, 20), (0, 20)] {
+            queue.push(Completion {
+                id: RequestId(id),
+                submitted_at: SimTime(5),
+                at: SimTime(at),
+                kind: Kind::Flush,
+                range: SectorRange::EMPTY,
+                status: Status::Done,
+                bytes: None,
+            });
+        }
+        assert_eq!(queue.next_at(), Some(SimTime(10)));
+        let mut out = Vec::new();
+        queue.pop_until(SimTime(9), &mut out);
+        assert!(out.is_empty());
+        queue.pop_until(SimTime(20), &mut out);
+        assert_eq!(out.iter().map(|one| one.id.0).collect::<Vec<_>>(), [2, 0, 1, 4]);
+        assert_eq!((out[0].latency(), queue.next_at()), (Nanos(5), Some(SimTime(30))));
+    }
+
+    #[test]
+    fn statuses_are_told_in_a_sentence() {
+        let range = SectorRange::new(Lba(8), Sectors(1));
+        let table = [
+            (Status::Done, "done"),
+            (Status::MediumError(vec![range]), "medium error in 1 sector from 8"),
+            (Status::NoSpace(vec![range; 3]), "no space in 1 sector from 8 and 2 more ranges"),
+            (Status::MediumError(Vec::new()), "medium error"),
+            (Status::Unsupported(Unsupported::Overlap), "source and destination of a remap must not overlap"),
+        ];
+        for (status, text) in table {
+            assert_eq!(status.to_string(), text);
+        }
+    }
+}

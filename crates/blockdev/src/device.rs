@@ -1,0 +1,258 @@
+//! The trait of every block device, what a device says of itself, and how a wrapper passes on what it does not change.
+
+use wane_units::{Sectors, SimTime};
+
+use crate::{Completion, Request, RequestId, SectorRange, Status, Unsupported};
+
+/// What a device can do. It never changes while the device lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Features {
+    /// The logical sector, 1 or 8 sectors of 512 bytes: ranges of requests and the capacity are multiples of it.
+    pub sector: Sectors,
+    /// The mapping unit, a multiple of the logical sector. An aligned unit is written whole or not at all when power fails;
+    /// a part of one is written by read-modify-write; remaps are aligned to it.
+    pub atomic_unit: Sectors,
+    /// Whether reads bring back what was written. A device that keeps no bytes completes reads without bytes.
+    pub keeps_bytes: bool,
+    /// Whether trimmed sectors read as zeros. If not, each reads as zeros or as what it held, until it is written again.
+    pub trim_reads_zeros: bool,
+    /// Whether requests may carry [`crate::Flags::fua`].
+    pub fua: bool,
+    /// Whether [`crate::Kind::Remap`] is supported.
+    pub remap: bool,
+    /// What [`BlockDevice::set_capacity`] can do.
+    pub resize: Resize,
+}
+
+/// Which changes of capacity the host may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resize {
+    /// None.
+    Fixed,
+    /// Capacity falls and never comes back.
+    Shrink,
+    /// Both ways, up to the capacity at the start.
+    Both,
+}
+
+/// What a device tells its host unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// When.
+    pub at: SimTime,
+    /// What.
+    pub kind: NoticeKind,
+}
+
+/// What a notice says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoticeKind {
+    /// The device would have the host lower the capacity to this.
+    CapacityWanted(Sectors),
+    /// The capacity is now this.
+    CapacityChanged(Sectors),
+}
+
+/// Sectors in one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    /// Where; never empty.
+    pub range: SectorRange,
+    /// The state of all of them.
+    pub state: ExtentState,
+}
+
+/// What a device knows of sectors without reading them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtentState {
+    /// Allocated; may hold anything.
+    Data,
+    /// Allocated, and reads as zeros.
+    Zeroes,
+    /// Not allocated; reads as trimmed sectors do.
+    Hole,
+}
+
+/// A block device in virtual time. The crate's page states the rules that every implementation keeps; the conformance suite
+/// in `wane-testkit` checks them.
+pub trait BlockDevice: Send {
+    /// What the device can do.
+    fn features(&self) -> Features;
+
+    /// Sectors that the device offers now.
+    fn capacity(&self) -> Sectors;
+
+    /// Hands over a request at the instant `at`. It takes effect now, and completes later.
+    ///
+    /// # Panics
+    /// `at` lies before an instant that the device was given earlier, in any call.
+    fn submit(&mut self, at: SimTime, request: Request) -> RequestId;
+
+    /// A lower bound of the next completion's instant if nothing else is submitted; none if nothing is outstanding. Asking
+    /// changes nothing. After `complete(until, ..)` the bound lies behind `until`, so that a loop over it advances.
+    fn next_event_at(&self) -> Option<SimTime>;
+
+    /// Runs to the instant `until` and no further; appends what completed up to then, by time and then by id.
+    ///
+    /// # Panics
+    /// `until` lies before an instant that the device was given earlier, in any call.
+    fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>);
+
+    /// Asks for another capacity at the instant `at`. Answers at once: requests submitted before keep the capacity that they
+    /// were submitted under. What lies at or above a lowered capacity is lost.
+    ///
+    /// Default: unsupported.
+    ///
+    /// # Panics
+    /// `at` lies before an instant that the device was given earlier, in any call.
+    fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
+        let _ = (at, capacity);
+        Status::Unsupported(Unsupported::Kind)
+    }
+
+    /// Moves notices not yet told to `out`, oldest first. Each is told once.
+    ///
+    /// Default: there are none.
+    fn notices(&mut self, out: &mut Vec<Notice>) {
+        let _ = out;
+    }
+
+    /// Appends the states of the sectors of `range` below the capacity, in rising order and without gaps. Neighbors may be
+    /// in the same state.
+    ///
+    /// Default: one extent of [`ExtentState::Data`], which is always true.
+    fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
+        let range = range.intersection(SectorRange::new(wane_units::Lba(0), self.capacity()));
+        if !range.is_empty() {
+            out.push(Extent { range, state: ExtentState::Data });
+        }
+    }
+}
+
+/// Whether a device of these features takes this capacity in place of `current`; `most` is the capacity at the start.
+///
+/// # Errors
+/// The status that [`BlockDevice::set_capacity`] answers.
+pub fn check_capacity(features: &Features, current: Sectors, most: Sectors, wanted: Sectors) -> Result<(), Status> {
+    let allowed = match features.resize {
+        Resize::Fixed => return Err(Status::Unsupported(Unsupported::Kind)),
+        Resize::Shrink => current,
+        Resize::Both => most,
+    };
+    if !wanted.0.is_multiple_of(features.sector.0) {
+        return Err(Status::Unsupported(Unsupported::Alignment));
+    }
+    if wanted > allowed { Err(Status::OutOfRange) } else { Ok(()) }
+}
+
+/// Writes those methods of [`BlockDevice`] that a wrapper leaves to the device in the named field.
+///
+/// ```
+/// use wane_blockdev::{BlockDevice, Ram, Request, RequestId, pass_on};
+/// use wane_units::{Sectors, SimTime};
+///
+/// /// Counts requests.
+/// struct Counted<D> {
+///     device: D,
+///     requests: u64,
+/// }
+///
+/// impl<D: BlockDevice> BlockDevice for Counted<D> {
+///     pass_on!(device: features capacity next_event_at complete set_capacity notices extents);
+///
+///     fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
+///         self.requests += 1;
+///         self.device.submit(at, request)
+///     }
+/// }
+///
+/// let mut device = Counted { device: Ram::new(Sectors(8)), requests: 0 };
+/// device.submit(SimTime(0), Request::flush());
+/// assert_eq!(device.requests, 1);
+/// ```
+#[macro_export]
+macro_rules! pass_on {
+    ($field:ident: $($method:ident)+) => { $($crate::pass_on!(@ $field $method);)+ };
+    (@ $field:ident features) => {
+        fn features(&self) -> $crate::Features {
+            self.$field.features()
+        }
+    };
+    (@ $field:ident capacity) => {
+        fn capacity(&self) -> $crate::units::Sectors {
+            self.$field.capacity()
+        }
+    };
+    (@ $field:ident submit) => {
+        fn submit(&mut self, at: $crate::units::SimTime, request: $crate::Request) -> $crate::RequestId {
+            self.$field.submit(at, request)
+        }
+    };
+    (@ $field:ident next_event_at) => {
+        fn next_event_at(&self) -> Option<$crate::units::SimTime> {
+            self.$field.next_event_at()
+        }
+    };
+    (@ $field:ident complete) => {
+        fn complete(&mut self, until: $crate::units::SimTime, out: &mut Vec<$crate::Completion>) {
+            self.$field.complete(until, out);
+        }
+    };
+    (@ $field:ident set_capacity) => {
+        fn set_capacity(&mut self, at: $crate::units::SimTime, capacity: $crate::units::Sectors) -> $crate::Status {
+            self.$field.set_capacity(at, capacity)
+        }
+    };
+    (@ $field:ident notices) => {
+        fn notices(&mut self, out: &mut Vec<$crate::Notice>) {
+            self.$field.notices(out);
+        }
+    };
+    (@ $field:ident extents) => {
+        fn extents(&self, range: $crate::SectorRange, out: &mut Vec<$crate::Extent>) {
+            self.$field.extents(range, out);
+        }
+    };
+}
+
+/// A reference or a box is the device behind it.
+macro_rules! is_the_device_behind {
+    ($($pointer:ty),+) => { $(
+        impl<D: BlockDevice + ?Sized> BlockDevice for $pointer {
+            fn features(&self) -> Features {
+                (**self).features()
+            }
+
+            fn capacity(&self) -> Sectors {
+                (**self).capacity()
+            }
+
+            fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
+                (**self).submit(at, request)
+            }
+
+            fn next_event_at(&self) -> Option<SimTime> {
+                (**self).next_event_at()
+            }
+
+            fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
+                (**self).complete(until, out);
+            }
+
+            fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
+                (**self).set_capacity(at, capacity)
+            }
+
+            fn notices(&mut self, out: &mut Vec<Notice>) {
+                (**self).notices(out);
+            }
+
+            fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
+                (**self).extents(range, out);
+            }
+        }
+    )+ };
+}
+
+is_the_device_behind!(Box<D>, &mut D);

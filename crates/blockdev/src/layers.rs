@@ -1,0 +1,11 @@
+//! Layers: each wraps any device, changes one thing and passes on the rest.
+
+mod delay;
+mod fault;
+mod record;
+mod stats;
+
+pub use delay::{Delay, Delays};
+pub use fault::{Effect, Fault, Persistence};
+pub use record::{Entry, Keep, Record, replay};
+pub use stats::{KindStats, Stats};

@@ -1,0 +1,321 @@
+//! A layer that lets requests fail: sectors that cannot be read or written, requests that end half done, and requests that
+//! say they are done and are not.
+
+use std::collections::BTreeMap;
+
+use wane_units::{Lba, Sectors, SimTime};
+
+use crate::{
+    BlockDevice, Completion, Kind, Notice, NoticeKind, RangeSet, Request, RequestId, SectorRange, Status, pass_on,
+};
+
+/// How long bad sectors stay bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Persistence {
+    /// Reads fail until the sector is written, zeroed or trimmed: a latent error. A remap takes it along.
+    UntilWritten,
+    /// Reads and writes fail for ever. A write stops at the first such sector.
+    Forever,
+}
+
+/// What becomes of a request that was chosen to fail. `first` sectors of it, rounded down to whole logical sectors, are
+/// carried out; a remap that is cut is not carried out at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The rest is named in a medium error.
+    MediumError {
+        /// Sectors carried out.
+        first: Sectors,
+    },
+    /// The rest is named as lacking space. Reads, trims and flushes need no space and are not affected.
+    NoSpace {
+        /// Sectors carried out.
+        first: Sectors,
+    },
+    /// The request says that it is done. The rest of a write keeps what it held, the rest of a read comes as zeros, and a
+    /// flush does nothing. This breaks the rules on purpose: those above must find it by checksums, or lose data.
+    Torn {
+        /// Sectors carried out.
+        first: Sectors,
+    },
+}
+
+impl Effect {
+    /// A request of which nothing is carried out, and which says that it is done.
+    pub const DROPPED: Self = Self::Torn { first: Sectors::ZERO };
+}
+
+/// What remains to be done to a completion.
+#[derive(Clone, Debug)]
+struct Patch {
+    kind: Kind,
+    range: SectorRange,
+    /// Sectors that are not carried out.
+    rest: SectorRange,
+    end: End,
+    /// Of a read: bad sectors.
+    unreadable: Vec<SectorRange>,
+}
+
+/// How a request ends whose rest is not carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    MediumError,
+    NoSpace,
+    Done,
+}
+
+/// Lets chosen requests and sectors fail. Which ones depends only on what was submitted, so that failures repeat.
+#[derive(Clone, Debug)]
+pub struct Fault<D> {
+    device: D,
+    forever: RangeSet,
+    until_written: RangeSet,
+    /// By number of the request among all, or among those of its kind.
+    effects: BTreeMap<u64, Effect>,
+    effects_by_kind: BTreeMap<(Kind, u64), Effect>,
+    submitted: u64,
+    submitted_by_kind: [u64; Kind::ALL.len()],
+    patches: BTreeMap<RequestId, Patch>,
+    notices: Vec<Notice>,
+}
+
+impl<D: BlockDevice> Fault<D> {
+    /// Wraps a device; nothing fails yet.
+    pub const fn new(device: D) -> Self {
+        Self {
+            device,
+            forever: RangeSet::new(),
+            until_written: RangeSet::new(),
+            effects: BTreeMap::new(),
+            effects_by_kind: BTreeMap::new(),
+            submitted: 0,
+            submitted_by_kind: [0; Kind::ALL.len()],
+            patches: BTreeMap::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// Makes sectors bad, rounded outward to whole logical sectors.
+    ///
+    /// # Panics
+    /// The range ends beyond 2^64.
+    #[must_use]
+    pub fn with_bad(mut self, range: SectorRange, persistence: Persistence) -> Self {
+        self.make_bad(range, persistence);
+        self
+    }
+
+    /// As [`Self::with_bad`], for requests submitted from now on.
+    ///
+    /// # Panics
+    /// The range ends beyond 2^64.
+    pub fn make_bad(&mut self, range: SectorRange, persistence: Persistence) {
+        let sector = self.device.features().sector.0;
+        let end = range.end().expect("bad sectors lie below 2^64").0;
+        let start = range.start.0 - range.start.0 % sector;
+        let end = end.checked_next_multiple_of(sector).expect("bad sectors lie below 2^64");
+        match persistence {
+            Persistence::UntilWritten => self.until_written.insert(SectorRange::between(Lba(start), Lba(end))),
+            Persistence::Forever => self.forever.insert(SectorRange::between(Lba(start), Lba(end))),
+        }
+    }
+
+    /// Chooses request `number`, counted from 0 over all requests. Takes precedence over [`Self::with_nth_of`].
+    #[must_use]
+    pub fn with_nth(mut self, number: u64, effect: Effect) -> Self {
+        self.effects.insert(number, effect);
+        self
+    }
+
+    /// Chooses request `number`, counted from 0 over requests of its kind.
+    #[must_use]
+    pub fn with_nth_of(mut self, kind: Kind, number: u64, effect: Effect) -> Self {
+        self.effects_by_kind.insert((kind, number), effect);
+        self
+    }
+
+    /// Tells the host something, as a drive would.
+    pub fn announce(&mut self, at: SimTime, kind: NoticeKind) {
+        self.notices.push(Notice { at, kind });
+    }
+
+    /// The device below.
+    pub const fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// The device below, given back. What was outstanding is no longer changed.
+    pub fn into_inner(self) -> D {
+        self.device
+    }
+
+    /// Counts a request; its effect, if it was chosen.
+    fn next_effect(&mut self, kind: Kind) -> Option<Effect> {
+        let number = self.submitted;
+        self.submitted += 1;
+        let of_kind = &mut self.submitted_by_kind[kind as usize];
+        let number_of_kind = *of_kind;
+        *of_kind += 1;
+        let by_kind = self.effects_by_kind.remove(&(kind, number_of_kind));
+        self.effects.remove(&number).or(by_kind)
+    }
+
+    /// The sectors not carried out, and how the request ends for it.
+    fn cut(&self, request: &Request, effect: Option<Effect>) -> (SectorRange, End) {
+        let (range, kind) = (request.range, request.kind);
+        let sector = self.device.features().sector.0;
+        let served = |first: Sectors| Sectors(first.0 - first.0 % sector).min(range.count);
+        let needs_space = matches!(kind, Kind::Write | Kind::WriteZeroes | Kind::Remap);
+        let (chosen, end) = match effect {
+            Some(Effect::MediumError { first }) => (served(first), End::MediumError),
+            Some(Effect::NoSpace { first }) if needs_space => (served(first), End::NoSpace),
+            Some(Effect::Torn { first }) => (served(first), End::Done),
+            Some(Effect::NoSpace { .. }) | None => (range.count, End::Done),
+        };
+        let bad = match kind {
+            Kind::Write | Kind::WriteZeroes | Kind::Remap => self.forever.within(range).next(),
+            Kind::Read | Kind::Trim | Kind::Flush => None,
+        };
+        let bad = bad.map(|bad| Sectors(bad.start.0 - range.start.0));
+        let source_is_bad = kind == Kind::Remap && self.forever.touches(request.source);
+        let bad = if source_is_bad { Some(Sectors::ZERO) } else { bad };
+        let (first, end) = match bad {
+            Some(bad) if bad < chosen => (bad, End::MediumError),
+            _ => (chosen, end),
+        };
+        // A remap is done whole or not at all.
+        let first = if kind == Kind::Remap && first < range.count { Sectors::ZERO } else { first };
+        (range.without_first(first), end)
+    }
+
+    /// Latent errors go where contents are replaced, and move where they are moved.
+    fn heal(&mut self, request: &Request) {
+        if !request.kind.changes_contents() {
+            return;
+        }
+        self.until_written.remove(request.range);
+        if request.kind == Kind::Remap {
+            let moved = |range: SectorRange| {
+                let start = Lba(range.start.0 - request.source.start.0 + request.range.start.0);
+                SectorRange::new(start, range.count)
+            };
+            let arriving: Vec<SectorRange> = self.until_written.within(request.source).map(moved).collect();
+            self.until_written.remove(request.source);
+            for range in arriving {
+                self.until_written.insert(range);
+            }
+        }
+    }
+
+    /// Leaves of a request what is carried out.
+    fn shorten(request: &mut Request, rest: SectorRange) {
+        match request.kind {
+            // A read is carried out whole and spoiled afterwards.
+            Kind::Read => {}
+            // An empty read in place takes a number and the time of a request, and has no effect.
+            Kind::Flush | Kind::Remap => *request = Request::read(SectorRange::EMPTY).with_origin(request.origin),
+            Kind::Write | Kind::WriteZeroes | Kind::Trim => {
+                request.range.count = request.range.count - rest.count;
+                if let Some(bytes) = &mut request.bytes {
+                    bytes.truncate(request.range.len_bytes());
+                }
+            }
+        }
+    }
+}
+
+impl Patch {
+    fn apply(self, completion: &mut Completion) {
+        completion.kind = self.kind;
+        completion.range = self.range;
+        let below = std::mem::replace(&mut completion.status, Status::Done);
+        let mut failed: RangeSet = below.failed().iter().chain(&self.unreadable).copied().collect();
+        if self.end != End::Done {
+            failed.insert(self.rest);
+        }
+        completion.status = match below {
+            Status::NoSpace(_) if self.end != End::MediumError => Status::NoSpace(ranges(&failed, self.range)),
+            Status::Done if self.end == End::NoSpace => Status::NoSpace(ranges(&failed, self.range)),
+            // A flush has no sectors to name.
+            Status::Done if failed.is_empty() && self.end == End::Done => Status::Done,
+            Status::Done | Status::MediumError(_) | Status::NoSpace(_) => {
+                Status::MediumError(ranges(&failed, self.range))
+            }
+            refused => refused,
+        };
+        if self.kind != Kind::Read {
+            completion.bytes = None;
+        } else if let Some(bytes) = &mut completion.bytes {
+            for spoiled in self.unreadable.iter().chain([&self.rest]) {
+                let from = SectorRange::between(self.range.start, spoiled.start).len_bytes();
+                bytes[from..from + spoiled.len_bytes()].fill(0);
+            }
+        }
+    }
+}
+
+fn ranges(set: &RangeSet, within: SectorRange) -> Vec<SectorRange> {
+    set.within(within).collect()
+}
+
+impl<D: BlockDevice> BlockDevice for Fault<D> {
+    pass_on!(device: features capacity next_event_at extents);
+
+    fn submit(&mut self, at: SimTime, mut request: Request) -> RequestId {
+        let effect = self.next_effect(request.kind);
+        if request.check(&self.device.features(), self.device.capacity()).is_err() {
+            return self.device.submit(at, request);
+        }
+        let (kind, range) = (request.kind, request.range);
+        let (rest, end) = self.cut(&request, effect);
+        // A flush has an empty rest when it is chosen, and so have empty requests.
+        let chosen = matches!(effect, Some(Effect::MediumError { .. } | Effect::Torn { .. }));
+        let cut = !rest.is_empty() || (chosen && kind == Kind::Flush);
+        let mut unreadable = Vec::new();
+        if kind == Kind::Read {
+            let both: RangeSet = self.forever.within(range).chain(self.until_written.within(range)).collect();
+            unreadable.extend(both.within(range));
+        }
+        if cut {
+            Self::shorten(&mut request, rest);
+        }
+        self.heal(&request);
+        let patched = cut || !unreadable.is_empty();
+        let id = self.device.submit(at, request);
+        if patched {
+            self.patches.insert(id, Patch { kind, range, rest, end, unreadable });
+        }
+        id
+    }
+
+    fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
+        let first = out.len();
+        self.device.complete(until, out);
+        if self.patches.is_empty() {
+            return;
+        }
+        for completion in &mut out[first..] {
+            if let Some(patch) = self.patches.remove(&completion.id) {
+                patch.apply(completion);
+            }
+        }
+    }
+
+    fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
+        let before = self.device.capacity();
+        let status = self.device.set_capacity(at, capacity);
+        if status.is_done() {
+            // What lies above the end is lost, and the errors with it.
+            self.until_written.remove(SectorRange::between(Lba(capacity.0), Lba(before.0)));
+        }
+        status
+    }
+
+    fn notices(&mut self, out: &mut Vec<Notice>) {
+        let first = out.len();
+        self.device.notices(out);
+        out.append(&mut self.notices);
+        out[first..].sort_by_key(|notice| notice.at);
+    }
+}

@@ -1,0 +1,132 @@
+//! A layer that counts: requests, sectors and latencies by kind, and read-modify-writes.
+
+use wane_units::{Nanos, Sectors, SimTime};
+
+use crate::{BlockDevice, Completion, Kind, Request, RequestId, Status, UnitSplit, pass_on};
+
+/// What was counted of one kind of request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindStats {
+    /// Requests submitted.
+    pub submitted: u64,
+    /// Requests that completed as asked.
+    pub done: u64,
+    /// Requests that completed with a medium error or without space.
+    pub failed: u64,
+    /// Requests that completed as out of range or unsupported.
+    pub refused: u64,
+    /// Sectors of requests not refused, without those that failed.
+    pub served: Sectors,
+    /// Sum of the latencies of all completed requests, ns.
+    pub latency_sum_ns: u128,
+    /// The longest of them.
+    pub latency_max: Nanos,
+    /// Completed requests by latency: number `i` counts those below 2^i ns and not below 2^(i-1) ns; number 0 those of 0 ns.
+    pub latency_counts: [u64; 65],
+}
+
+impl Default for KindStats {
+    fn default() -> Self {
+        Self {
+            submitted: 0,
+            done: 0,
+            failed: 0,
+            refused: 0,
+            served: Sectors::ZERO,
+            latency_sum_ns: 0,
+            latency_max: Nanos::ZERO,
+            latency_counts: [0; 65],
+        }
+    }
+}
+
+impl KindStats {
+    /// Requests that completed, however they ended.
+    pub const fn completed(&self) -> u64 {
+        self.done + self.failed + self.refused
+    }
+
+    /// Mean latency of the completed requests in nanoseconds, none if there are none.
+    pub fn latency_mean_ns(&self) -> Option<f64> {
+        (self.completed() > 0).then(|| self.latency_sum_ns as f64 / self.completed() as f64)
+    }
+
+    fn count(&mut self, completion: &Completion) {
+        match &completion.status {
+            Status::Done => self.done += 1,
+            Status::MediumError(_) | Status::NoSpace(_) => self.failed += 1,
+            Status::OutOfRange | Status::Unsupported(_) => self.refused += 1,
+        }
+        if !completion.status.is_refusal() {
+            let failed = completion.status.failed().iter().fold(Sectors::ZERO, |sum, range| sum + range.count);
+            // A flush has no range; the sectors that it names were never part of it.
+            self.served.0 = self.served.0.saturating_add(completion.range.count.0.saturating_sub(failed.0));
+        }
+        let latency = completion.latency();
+        self.latency_sum_ns += u128::from(latency.0);
+        self.latency_max = self.latency_max.max(latency);
+        self.latency_counts[(u64::BITS - latency.0.leading_zeros()) as usize] += 1;
+    }
+}
+
+/// Counts what passes through it.
+#[derive(Clone, Debug)]
+pub struct Stats<D> {
+    device: D,
+    by_kind: Box<[KindStats; Kind::ALL.len()]>,
+    read_modify_writes: u64,
+}
+
+impl<D: BlockDevice> Stats<D> {
+    /// Wraps a device.
+    pub fn new(device: D) -> Self {
+        Self { device, by_kind: Box::default(), read_modify_writes: 0 }
+    }
+
+    /// What was counted of a kind.
+    pub const fn of(&self, kind: Kind) -> &KindStats {
+        &self.by_kind[kind as usize]
+    }
+
+    /// Atomic units of which a write, write-zeroes or trim covered a part; refused requests apart.
+    pub const fn read_modify_writes(&self) -> u64 {
+        self.read_modify_writes
+    }
+
+    /// Requests submitted and not complete.
+    pub fn outstanding(&self) -> u64 {
+        self.by_kind.iter().map(|kind| kind.submitted - kind.completed()).sum()
+    }
+
+    /// The device below.
+    pub const fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// The device below, given back.
+    pub fn into_inner(self) -> D {
+        self.device
+    }
+}
+
+impl<D: BlockDevice> BlockDevice for Stats<D> {
+    pass_on!(device: features capacity next_event_at set_capacity notices extents);
+
+    fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
+        self.by_kind[request.kind as usize].submitted += 1;
+        let features = self.device.features();
+        let cuts_units = matches!(request.kind, Kind::Write | Kind::WriteZeroes | Kind::Trim);
+        if cuts_units && request.check(&features, self.device.capacity()).is_ok() {
+            self.read_modify_writes += UnitSplit::new(request.range, features.atomic_unit).ragged();
+        }
+        self.device.submit(at, request)
+    }
+
+    fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
+        let first = out.len();
+        self.device.complete(until, out);
+        for completion in &out[first..] {
+            self.by_kind[completion.kind as usize].count(completion);
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Memory, each layer, and stacks of layers are block devices; and each layer shows its effect.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use wane_blockdev::{
+    BlockDevice, Blocking, Delay, Delays, Effect, Entry, Fault, Keep, Kind, NoticeKind, Persistence, Ram, RamConfig,
+    Record, Request, RequestId, SectorRange, Stats, Status, drain, replay,
+};
+use wane_testkit::conformance;
+use wane_units::{Lba, Nanos, Sectors, SimTime};
+
+type Dyn = Box<dyn BlockDevice>;
+type Make = fn() -> Dyn;
+
+fn range(start: u64, count: u64) -> SectorRange {
+    SectorRange::new(Lba(start), Sectors(count))
+}
+
+fn config() -> RamConfig {
+    RamConfig {
+        capacity: Sectors(400),
+        sector: Sectors(1),
+        atomic_unit: Sectors(8),
+        latency: Nanos(3_000),
+        keeps_bytes: true,
+    }
+}
+
+fn ram() -> Ram {
+    Ram::with(config()).unwrap()
+}
+
+/// Writes and remaps are slow, flushes are not: those are the delays that could break the order of flushes.
+fn delays() -> Delays {
+    Delays::all(Nanos(10)).with(Kind::Write, Nanos(70_000)).with(Kind::Remap, Nanos(5_000)).with(Kind::Read, Nanos(0))
+}
+
+fn faults<D: BlockDevice>(device: D) -> Fault<D> {
+    let mut device = Fault::new(device)
+        .with_bad(range(20, 3), Persistence::UntilWritten)
+        .with_bad(range(24, 1), Persistence::Forever)
+        .with_bad(range(40, 9), Persistence::UntilWritten);
+    for number in 0..40 {
+        let first = Sectors(number * 5 % 17);
+        let medium = Effect::MediumError { first };
+        let space = Effect::NoSpace { first };
+        device = device.with_nth(number * 3, if number % 2 == 0 { medium } else { space });
+    }
+    device.with_nth_of(Kind::Flush, 1, Effect::MediumError { first: Sectors(0) })
+}
+
+#[test]
+fn memory_is_a_block_device() {
+    conformance::block_device("ram", &|| Box::new(ram()));
+    conformance::block_device("ram at once", &|| Box::new(Ram::new(Sectors(1 << 40))));
+    for (sector, unit) in [(1, 1), (8, 8), (8, 16), (1, 3), (1, 64)] {
+        let config = RamConfig { sector: Sectors(sector), atomic_unit: Sectors(unit), ..config() };
+        let name = format!("ram of sector {sector}, unit {unit}");
+        conformance::block_device_cases(&name, &|| Box::new(Ram::with(config).unwrap()), 64);
+    }
+}
+
+#[test]
+fn a_device_without_bytes_is_a_block_device() {
+    let config = RamConfig { keeps_bytes: false, ..config() };
+    conformance::block_device("ram without bytes", &|| Box::new(Ram::with(config).unwrap()));
+    let faulty = || -> Dyn { Box::new(faults(Ram::with(config).unwrap())) };
+    conformance::block_device("faults without bytes", &faulty);
+}
+
+#[test]
+fn each_layer_and_stacks_of_layers_are_block_devices() {
+    let table: [(&str, Make); 9] = [
+        ("stats", || Box::new(Stats::new(ram()))),
+        ("record", || Box::new(Record::new(ram(), Keep::Bytes, 1_000))),
+        ("delay of 0", || Box::new(Delay::new(ram(), Delays::default()))),
+        ("delay", || Box::new(Delay::new(ram(), delays()))),
+        ("fault without faults", || Box::new(Fault::new(ram()))),
+        ("fault", || Box::new(faults(ram()))),
+        ("fault of fault", || Box::new(faults(faults(ram())))),
+        ("stats, delay, fault", || Box::new(Stats::new(Delay::new(faults(Delay::new(ram(), delays())), delays())))),
+        ("boxes of boxes", || {
+            let inner: Dyn = Box::new(faults(ram()));
+            let middle: Dyn = Box::new(Record::new(inner, Keep::Requests, 3));
+            Box::new(Box::new(Stats::new(middle)) as Dyn)
+        }),
+    ];
+    for (name, make) in table {
+        conformance::block_device(name, &make);
+    }
+    let coarse = RamConfig { sector: Sectors(8), atomic_unit: Sectors(16), ..config() };
+    conformance::block_device("fault of 4 KiB sectors", &|| Box::new(faults(Ram::with(coarse).unwrap())));
+}
+
+/// Submits all at once, and returns when each is complete.
+fn times(device: &mut dyn BlockDevice, requests: Vec<Request>) -> Vec<(u64, u64)> {
+    for request in requests {
+        device.submit(SimTime(100), request);
+    }
+    let mut out = Vec::new();
+    drain(device, SimTime(100), &mut out);
+    out.iter().map(|done| (done.id.0, done.at.0)).collect()
+}
+
+#[test]
+fn delays_reorder_requests_but_never_a_flush() {
+    let requests = vec![
+        Request::write_without_bytes(range(0, 8)),
+        Request::read(range(0, 8)),
+        Request::flush(),
+        Request::trim(range(8, 8)),
+    ];
+    let mut device = Delay::new(ram(), delays());
+    // Reads take 3,000 ns below and none here, trims 10, writes 70,000; the flush waits for the write.
+    let found = times(&mut device, requests);
+    assert_eq!(found, [(1, 3_100), (3, 3_110), (0, 73_100), (2, 73_100)]);
+}
+
+#[test]
+fn statistics_count_what_passed() {
+    let table: Vec<Request> = vec![
+        Request::write_without_bytes(range(0, 16)),
+        Request::write_without_bytes(range(3, 8)),
+        Request::write_zeroes(range(0, 8)).with_fua(),
+        Request::read(range(20, 8)),
+        Request::read(range(399, 2)),
+        Request::trim(range(1, 1)),
+    ];
+    let mut device = Stats::new(faults(ram()));
+    for request in table {
+        device.submit(SimTime(5), request);
+    }
+    assert_eq!(device.outstanding(), 6);
+    drain(&mut device, SimTime(5), &mut Vec::new());
+    assert_eq!((device.outstanding(), device.read_modify_writes()), (0, 3));
+    let of = |kind: Kind| {
+        let stats = device.of(kind);
+        (stats.submitted, stats.done, stats.failed, stats.refused, stats.served.0)
+    };
+    // Request 0 fails after 0 sectors; request 3, a read, needs no space, but 4 of its sectors are bad.
+    assert_eq!(of(Kind::Write), (2, 1, 1, 0, 8));
+    assert_eq!(of(Kind::Read), (2, 0, 1, 1, 4));
+    assert_eq!(of(Kind::Trim), (1, 1, 0, 0, 1));
+    let writes = device.of(Kind::Write);
+    assert_eq!((writes.latency_mean_ns(), writes.latency_max), (Some(3_000.0), Nanos(3_000)));
+    assert_eq!(writes.latency_counts[12], 2, "3,000 ns lie between 2^11 and 2^12");
+}
+
+#[test]
+fn statistics_and_memory_count_the_same_read_modify_writes() {
+    let mut device = Stats::new(ram());
+    for start in 0..40 {
+        for count in 0..20 {
+            device.submit(SimTime(0), Request::write_zeroes(range(start, count)));
+            device.submit(SimTime(0), Request::trim(range(start, count)).with_fua());
+        }
+    }
+    assert_eq!(device.read_modify_writes(), device.device().read_modify_writes());
+    assert!(device.read_modify_writes() > 1_000);
+}
+
+#[test]
+fn a_record_repeats_what_was_asked() {
+    for keep in [Keep::Bytes, Keep::Requests] {
+        let mut device = Record::new(ram(), keep, 100);
+        let requests = [
+            (10, Request::write(range(0, 8), vec![7; 4096])),
+            (10, Request::write(range(0, 8), vec![7; 4095])),
+            (40, Request::remap(range(0, 8), range(16, 8))),
+            (40, Request::read(range(16, 8))),
+        ];
+        for (at, request) in requests {
+            device.submit(SimTime(at), request);
+        }
+        assert!(device.set_capacity(SimTime(50), Sectors(80)).is_done());
+        device.submit(SimTime(60), Request::read(range(80, 1)));
+        let mut first = Vec::new();
+        drain(&mut device, SimTime(60), &mut first);
+        let mut again = replay(device.entries(), &mut ram());
+        assert_eq!(first.iter().filter(|done| done.status.is_done()).count(), 3);
+        if keep == Keep::Requests {
+            assert_eq!(again[3].bytes, Some(vec![0; 4096]));
+            again[3].bytes = Some(vec![7; 4096]);
+        }
+        assert_eq!(again, first);
+        assert_eq!((device.take_entries().len(), device.entries().len(), device.missed()), (6, 0, 0));
+    }
+    let mut short = Record::new(ram(), Keep::Requests, 1);
+    short.submit(SimTime(0), Request::flush().with_fua());
+    short.submit(SimTime(0), Request::flush());
+    assert_eq!((short.entries().len(), short.missed()), (1, 1));
+    assert!(matches!(&short.entries()[0], Entry::Submit { request, .. } if request.flags.fua));
+}
+
+/// A device on which sectors 0 to 64 hold ones.
+fn written() -> Blocking<Fault<Ram>> {
+    let mut device = Blocking::new(ram());
+    device.write(Lba(0), vec![1; 64 * 512]).unwrap();
+    let now = device.now();
+    Blocking::starting_at(Fault::new(device.into_inner()), now)
+}
+
+fn medium(failed: &[(u64, u64)]) -> Status {
+    Status::MediumError(failed.iter().map(|&(start, count)| range(start, count)).collect())
+}
+
+#[test]
+fn bad_sectors_are_named_one_by_one_until_they_are_written() {
+    let mut device = written();
+    for (start, count) in [(9, 2), (11, 1), (14, 1)] {
+        device.device_mut().make_bad(range(start, count), Persistence::UntilWritten);
+    }
+    let error = device.read(range(8, 8)).unwrap_err();
+    assert_eq!(error.status, medium(&[(9, 3), (14, 1)]));
+    assert_eq!(error.to_string(), "read of 8 sectors from 8: medium error in 3 sectors from 9 and 1 more ranges");
+    let bytes = error.bytes.unwrap();
+    let good: Vec<bool> = bytes.chunks(512).map(|sector| sector.iter().all(|byte| *byte == 1)).collect();
+    assert_eq!(good, [true, false, false, false, true, true, false, true]);
+    device.write(Lba(10), vec![2; 512]).unwrap();
+    assert_eq!(device.read(range(8, 8)).unwrap_err().status, medium(&[(9, 1), (11, 1), (14, 1)]));
+    device.remap(range(8, 8), range(32, 16)).unwrap();
+    assert!(device.read(range(8, 8)).is_ok(), "the errors went with the data");
+    assert_eq!(device.read(range(32, 8)).unwrap_err().status, medium(&[(33, 1), (35, 1), (38, 1)]));
+    device.discard(range(32, 8)).unwrap();
+    assert!(device.read(range(32, 8)).is_ok());
+}
+
+#[test]
+fn writes_stop_at_sectors_that_are_bad_for_ever() {
+    let mut device = written();
+    device.device_mut().make_bad(range(12, 1), Persistence::Forever);
+    let error = device.write(Lba(8), vec![2; 4096]).unwrap_err();
+    assert_eq!(error.status, medium(&[(12, 4)]));
+    assert_eq!(device.read(range(8, 4)).unwrap(), vec![2; 2048]);
+    assert_eq!(device.read(range(13, 3)).unwrap(), vec![1; 1536]);
+    assert_eq!(device.read(range(8, 8)).unwrap_err().status, medium(&[(12, 1)]));
+    for (source, destination) in [(range(8, 8), range(16, 8)), (range(16, 8), range(8, 8))] {
+        let error = device.remap(source, destination).unwrap_err();
+        assert_eq!(error.status, Status::MediumError(vec![destination]), "a remap moves all or nothing");
+    }
+    assert_eq!(device.read(range(16, 8)).unwrap(), vec![1; 4096]);
+}
+
+#[test]
+fn chosen_requests_end_half_done() {
+    let first = Sectors(3);
+    // Kind, effect; the status; whether the first and the other sectors hold what was asked for.
+    let rest = range(3, 5);
+    let table = [
+        (Kind::Write, Effect::MediumError { first }, Status::MediumError(vec![rest]), [true, false]),
+        (Kind::Write, Effect::NoSpace { first }, Status::NoSpace(vec![rest]), [true, false]),
+        (Kind::Write, Effect::Torn { first }, Status::Done, [true, false]),
+        (Kind::Write, Effect::DROPPED, Status::Done, [false, false]),
+        (Kind::WriteZeroes, Effect::NoSpace { first }, Status::NoSpace(vec![rest]), [true, false]),
+        (Kind::Trim, Effect::NoSpace { first }, Status::Done, [true, true]),
+        (Kind::Trim, Effect::MediumError { first }, Status::MediumError(vec![rest]), [true, false]),
+        (Kind::Flush, Effect::MediumError { first }, Status::MediumError(Vec::new()), [false, false]),
+        (Kind::Flush, Effect::DROPPED, Status::Done, [false, false]),
+        (Kind::Remap, Effect::MediumError { first }, Status::MediumError(vec![range(0, 8)]), [false, false]),
+        (Kind::Remap, Effect::NoSpace { first }, Status::NoSpace(vec![range(0, 8)]), [false, false]),
+        (Kind::Remap, Effect::DROPPED, Status::Done, [false, false]),
+    ];
+    for (kind, effect, status, [head, tail]) in table {
+        let inner = written().into_inner();
+        let mut device = Blocking::starting_at(inner.with_nth_of(kind, 0, effect), SimTime(1_000_000));
+        let (whole, new) = (range(0, 8), if kind == Kind::Write { 2 } else { 0 });
+        let id = device.submit(match kind {
+            Kind::Write => Request::write(whole, vec![2; 4096]),
+            Kind::WriteZeroes => Request::write_zeroes(whole),
+            Kind::Trim => Request::trim(whole),
+            Kind::Remap => Request::remap(range(64, 8), whole),
+            _ => Request::flush(),
+        });
+        let done = device.wait(id);
+        assert_eq!((done.kind, &done.status), (kind, &status), "{effect:?}");
+        let bytes = device.read(whole).unwrap();
+        let want = [(head, 3), (tail, 5)].map(|(is_new, sectors)| vec![if is_new { new } else { 1 }; sectors * 512]);
+        assert_eq!(bytes, want.concat(), "{kind} with {effect:?}");
+    }
+}
+
+#[test]
+fn chosen_reads_lie_or_name_what_they_lack() {
+    let first = Sectors(3);
+    let faulty = written().into_inner().with_nth(0, Effect::Torn { first }).with_nth(1, Effect::MediumError { first });
+    let mut device = Blocking::starting_at(faulty, SimTime(1_000_000));
+    let short = [vec![1; 3 * 512], vec![0; 5 * 512]].concat();
+    assert_eq!(device.read(range(0, 8)).unwrap(), short);
+    let error = device.read(range(0, 8)).unwrap_err();
+    assert_eq!((error.status, error.bytes), (medium(&[(3, 5)]), Some(short)));
+    assert_eq!(device.read(range(0, 8)).unwrap(), vec![1; 4096]);
+}
+
+#[test]
+fn notices_of_layers_and_devices_come_in_order_of_time() {
+    let mut device = Delay::new(Fault::new(ram()), delays());
+    device.set_capacity(SimTime(10), Sectors(100));
+    let mut device = device.into_inner();
+    device.announce(SimTime(5), NoticeKind::CapacityWanted(Sectors(100)));
+    let mut out = Vec::new();
+    device.notices(&mut out);
+    device.notices(&mut out);
+    let told: Vec<_> = out.iter().map(|notice| (notice.at.0, notice.kind)).collect();
+    let capacity = Sectors(100);
+    assert_eq!(told, [(5, NoticeKind::CapacityWanted(capacity)), (10, NoticeKind::CapacityChanged(capacity))]);
+}
+
+#[test]
+fn blocking_calls_keep_what_others_wait_for() {
+    let mut device = Blocking::new(Delay::new(ram(), delays()));
+    let slow = device.submit(Request::write_without_bytes(range(0, 8)));
+    let quick = device.submit(Request::read(range(0, 8)));
+    device.flush().unwrap();
+    assert_eq!(device.now(), SimTime(73_000));
+    assert_eq!(device.wait(slow).at, SimTime(73_000));
+    let kept: Vec<RequestId> = device.take_completions().iter().map(|done| done.id).collect();
+    assert_eq!(kept, [quick]);
+    device.advance(Nanos(1_000));
+    assert_eq!(device.now(), SimTime(74_000));
+}
+
+#[test]
+fn blocking_transfers_of_any_length_are_cut() {
+    let mut device = Blocking::new(Stats::new(Ram::new(Sectors(1 << 20))));
+    let mut bytes: Vec<u8> =
+        (0..Request::TRANSFER_MAX.0 as usize * 512 * 2 + 1024).map(|place| (place >> 9) as u8).collect();
+    device.write(Lba(5), bytes.clone()).unwrap();
+    let whole = range(5, bytes.len() as u64 / 512);
+    assert_eq!(device.read(whole).unwrap(), bytes);
+    assert_eq!((device.device().of(Kind::Write).done, device.device().of(Kind::Read).done), (3, 3));
+    assert_eq!(device.read(range(7, 0)).unwrap(), Vec::<u8>::new());
+    bytes.truncate(1000);
+    let error = device.write(Lba(5), bytes).unwrap_err();
+    assert!(error.to_string().starts_with("write of 1 sector from 5: the bytes must fill the range"), "{error}");
+    assert_eq!(device.read(range(u64::MAX, 5)).unwrap_err().status, Status::OutOfRange);
+    device.write_durably(Lba(0), vec![3; 512]).unwrap();
+    assert_eq!(device.device().of(Kind::Flush).submitted, 0, "force unit access is enough");
+}
