@@ -29,13 +29,7 @@ fn main() {
 }
 
 fn ram(keeps_bytes: bool) -> Ram {
-    let config = RamConfig {
-        capacity: Sectors(UNITS * 8),
-        sector: Sectors(1),
-        atomic_unit: Sectors(8),
-        latency: Nanos(10_000),
-        keeps_bytes,
-    };
+    let config = RamConfig { latency: Nanos(10_000), keeps_bytes, ..RamConfig::new(Sectors(UNITS * 8)) };
     Ram::with(config).expect("a small device")
 }
 

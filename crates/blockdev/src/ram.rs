@@ -23,6 +23,28 @@ pub struct RamConfig {
     pub latency: Nanos,
     /// Whether contents are kept. Without, the device knows only what is allocated.
     pub keeps_bytes: bool,
+    /// Whether it takes force unit access, which costs it nothing.
+    pub fua: bool,
+    /// Whether it takes remaps.
+    pub remap: bool,
+    /// Which changes of capacity it takes.
+    pub resize: Resize,
+}
+
+impl RamConfig {
+    /// 512-byte sectors, 4 KiB units, no latency, and all features.
+    pub const fn new(capacity: Sectors) -> Self {
+        Self {
+            capacity,
+            sector: Sectors(1),
+            atomic_unit: Sectors(8),
+            latency: Nanos::ZERO,
+            keeps_bytes: true,
+            fua: true,
+            remap: true,
+            resize: Resize::Both,
+        }
+    }
 }
 
 /// Why a [`RamConfig`] was refused.
@@ -52,7 +74,7 @@ pub enum RamError {
 
 /// A block device in memory.
 ///
-/// It supports all that the trait knows: force unit access, remaps, changes of capacity, extents. Memory follows what was
+/// It supports all that the trait knows, as far as its configuration asks for it. Memory follows what was
 /// written, in pages of 4 KiB. It has no volatile cache, so that everything is durable at once.
 #[derive(Clone, Debug)]
 pub struct Ram {
@@ -72,14 +94,7 @@ pub struct Ram {
 impl Ram {
     /// A device of 512-byte sectors and 4 KiB units that answers at once.
     pub fn new(capacity: Sectors) -> Self {
-        let config = RamConfig {
-            capacity,
-            sector: Sectors(1),
-            atomic_unit: Sectors(8),
-            latency: Nanos::ZERO,
-            keeps_bytes: true,
-        };
-        Self::with(config).expect("any capacity is a multiple of one sector")
+        Self::with(RamConfig::new(capacity)).expect("any capacity is a multiple of one sector")
     }
 
     /// A device as described.
@@ -188,9 +203,9 @@ impl BlockDevice for Ram {
             atomic_unit: self.config.atomic_unit,
             keeps_bytes: self.config.keeps_bytes,
             trim_reads_zeros: true,
-            fua: true,
-            remap: true,
-            resize: Resize::Both,
+            fua: self.config.fua,
+            remap: self.config.remap,
+            resize: self.config.resize,
         }
     }
 
@@ -352,7 +367,7 @@ mod tests {
             sector: Sectors(8),
             atomic_unit: Sectors(16),
             latency: Nanos(100),
-            keeps_bytes: true,
+            ..RamConfig::new(Sectors(64))
         };
         let mut device = Ram::with(config).unwrap();
         device.submit(SimTime(50), Request::flush());
@@ -373,7 +388,7 @@ mod tests {
             sector: Sectors(8),
             atomic_unit: Sectors(16),
             latency: Nanos::ZERO,
-            keeps_bytes: true,
+            ..RamConfig::new(Sectors(64))
         };
         let table = [
             (

@@ -79,9 +79,8 @@ impl Store {
         }
     }
 
-    /// Moves the bytes of `source` to `to`; the source becomes zeros. The two do not overlap.
+    /// Moves the bytes of `source` to `to`, where there are zeros; the source becomes zeros. The two do not overlap.
     pub(crate) fn relocate(&mut self, source: SectorRange, to: Lba) {
-        self.zero(SectorRange::new(to, source.count));
         let mut next = source.start.0 / PAGE_SECTORS;
         let last = source.start.0 + source.count.0;
         while let Some((&page, kept)) = self.pages.range(next..).next()

@@ -58,13 +58,7 @@ impl Broken {
     fn new(how: How) -> Self {
         let started = DEVICES.fetch_add(1, Ordering::Relaxed);
         let latency = Nanos(if how == How::NeverTheSame { 3_000 + started } else { 3_000 });
-        let config = RamConfig {
-            capacity: Sectors(400),
-            sector: Sectors(1),
-            atomic_unit: Sectors(8),
-            latency,
-            keeps_bytes: true,
-        };
+        let config = RamConfig { latency, ..RamConfig::new(Sectors(400)) };
         let device = Ram::with(config).unwrap();
         Self { device, how, held: CompletionQueue::new(), last: SimTime::ZERO, ids: 0, completed: 0 }
     }

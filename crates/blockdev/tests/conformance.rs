@@ -4,7 +4,7 @@
 
 use wane_blockdev::{
     BlockDevice, Blocking, Delay, Delays, Effect, Entry, Fault, Keep, Kind, NoticeKind, Persistence, Ram, RamConfig,
-    Record, Request, RequestId, SectorRange, Stats, Status, drain, replay,
+    Record, Request, RequestId, Resize, SectorRange, Stats, Status, drain, replay,
 };
 use wane_testkit::conformance;
 use wane_units::{Lba, Nanos, Sectors, SimTime};
@@ -17,13 +17,7 @@ fn range(start: u64, count: u64) -> SectorRange {
 }
 
 fn config() -> RamConfig {
-    RamConfig {
-        capacity: Sectors(400),
-        sector: Sectors(1),
-        atomic_unit: Sectors(8),
-        latency: Nanos(3_000),
-        keeps_bytes: true,
-    }
+    RamConfig { latency: Nanos(3_000), ..RamConfig::new(Sectors(400)) }
 }
 
 fn ram() -> Ram {
@@ -58,6 +52,22 @@ fn memory_is_a_block_device() {
         let name = format!("ram of sector {sector}, unit {unit}");
         conformance::block_device_cases(&name, &|| Box::new(Ram::with(config).unwrap()), 64);
     }
+}
+
+/// A device that does as little as the rules allow.
+fn plain() -> Ram {
+    Ram::with(RamConfig { fua: false, remap: false, resize: Resize::Fixed, ..config() }).unwrap()
+}
+
+#[test]
+fn devices_that_support_less_are_block_devices() {
+    conformance::block_device("plain", &|| Box::new(plain()));
+    conformance::block_device("faults over plain", &|| Box::new(faults(plain())));
+    let config = RamConfig { resize: Resize::Shrink, ..config() };
+    conformance::block_device("shrinking", &|| Box::new(Stats::new(Ram::with(config).unwrap())));
+    let mut device = Ram::with(config).unwrap();
+    let answers = [400, 300, 300, 301].map(|capacity| device.set_capacity(SimTime(0), Sectors(capacity)));
+    assert_eq!(answers, [Status::Done, Status::Done, Status::Done, Status::OutOfRange], "capacity never comes back");
 }
 
 #[test]
@@ -309,12 +319,13 @@ fn notices_of_layers_and_devices_come_in_order_of_time() {
 fn blocking_calls_keep_what_others_wait_for() {
     let mut device = Blocking::new(Delay::new(ram(), delays()));
     let slow = device.submit(Request::write_without_bytes(range(0, 8)));
-    let quick = device.submit(Request::read(range(0, 8)));
+    let quick = [0, 8, 16].map(|start| device.submit(Request::read(range(start, 8))));
     device.flush().unwrap();
     assert_eq!(device.now(), SimTime(73_000));
     assert_eq!(device.wait(slow).at, SimTime(73_000));
+    assert_eq!(device.wait(quick[0]).at, SimTime(3_000));
     let kept: Vec<RequestId> = device.take_completions().iter().map(|done| done.id).collect();
-    assert_eq!(kept, [quick]);
+    assert_eq!(kept, quick[1..]);
     device.advance(Nanos(1_000));
     assert_eq!(device.now(), SimTime(74_000));
 }
@@ -322,8 +333,9 @@ fn blocking_calls_keep_what_others_wait_for() {
 #[test]
 fn blocking_transfers_of_any_length_are_cut() {
     let mut device = Blocking::new(Stats::new(Ram::new(Sectors(1 << 20))));
-    let mut bytes: Vec<u8> =
-        (0..Request::TRANSFER_MAX.0 as usize * 512 * 2 + 1024).map(|place| (place >> 9) as u8).collect();
+    let mut bytes: Vec<u8> = (0..Request::TRANSFER_MAX.0 as usize * 512 * 2 + 1024)
+        .map(|place| (place >> 9) as u8 ^ (place >> 25) as u8)
+        .collect();
     device.write(Lba(5), bytes.clone()).unwrap();
     let whole = range(5, bytes.len() as u64 / 512);
     assert_eq!(device.read(whole).unwrap(), bytes);
@@ -335,4 +347,7 @@ fn blocking_transfers_of_any_length_are_cut() {
     assert_eq!(device.read(range(u64::MAX, 5)).unwrap_err().status, Status::OutOfRange);
     device.write_durably(Lba(0), vec![3; 512]).unwrap();
     assert_eq!(device.device().of(Kind::Flush).submitted, 0, "force unit access is enough");
+    let mut device = Blocking::new(Stats::new(plain()));
+    device.write_durably(Lba(0), vec![3; 512]).unwrap();
+    assert_eq!(device.device().of(Kind::Flush).done, 1, "without it, a flush follows");
 }
