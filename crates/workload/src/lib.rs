@@ -11,4 +11,4 @@ pub mod trace;
 
 pub use mix::Mix;
 pub use request::{Op, Request};
-pub use source::{Batch, Progress, Source, SourceError};
+pub use source::{Batch, Progress, SHARE_MIN, Source, SourceError};

@@ -2,6 +2,7 @@
 
 use wane_sim::Stream;
 
+use crate::source::SHARE_MIN;
 use crate::{Batch, Progress, Source, SourceError};
 
 /// Sources with their shares of the requests. It ends when the source that was drawn ends.
@@ -45,7 +46,7 @@ impl Source for Mix {
     }
 
     fn never_writes(&self) -> bool {
-        self.parts.iter().all(|(share, part)| *share <= 0.0 || part.never_writes())
+        self.parts.iter().all(|(share, part)| *share <= SHARE_MIN || part.never_writes())
     }
 
     fn notes(&self) -> Vec<String> {

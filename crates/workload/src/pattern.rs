@@ -4,6 +4,7 @@
 
 use wane_sim::Stream;
 
+use crate::source::SHARE_MIN;
 use crate::{Batch, Op, Progress, Source, SourceError};
 
 /// The shape of a pattern.
@@ -209,6 +210,11 @@ impl Source for PatternSource {
             }
         }
         Ok(Progress::More)
+    }
+
+    fn never_writes(&self) -> bool {
+        // As in the check of the config, the shares come from decimal text.
+        self.config.read_share + self.config.trim_share >= 1.0 - SHARE_MIN
     }
 }
 

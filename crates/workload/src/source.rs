@@ -31,11 +31,22 @@ pub enum Progress {
     End,
 }
 
+/// A smaller share of the requests counts as none: it would come up once in a trillion requests, and what remains of 1
+/// when decimal shares are taken from it is a rounding.
+pub const SHARE_MIN: f64 = 1e-12;
+
 /// A trace that cannot be read further.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 #[non_exhaustive]
 pub struct SourceError(pub String);
+
+impl SourceError {
+    /// The error that one sentence tells.
+    pub fn new(sentence: impl Into<String>) -> Self {
+        Self(sentence.into())
+    }
+}
 
 /// Gives a drive its work.
 pub trait Source: Send {

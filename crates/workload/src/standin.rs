@@ -176,6 +176,9 @@ pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     writes.chain(TRAFFIC_STANDINS.iter().map(|standin| standin.name))
 }
 
+/// The fewest pages of a drive that has a hot and a cold part.
+pub const PAGES_MIN: u32 = 2;
+
 /// The drive that the figures are relative to.
 const DRIVE_GIB: f64 = 256.0;
 
@@ -208,9 +211,13 @@ pub struct StandinSource {
 }
 
 impl StandinSource {
-    /// The stand-in on a drive of `logical` pages of `page_bytes`, at least 2 pages. From 65,536 pages on it measures
-    /// back to its published figures; on smaller drives some footprints are shorter than a run.
+    /// The stand-in on a drive of `logical` pages of `page_bytes`. From 65,536 pages on it measures back to its
+    /// published figures; on smaller drives some footprints are shorter than a run.
+    ///
+    /// # Panics
+    /// The drive has less than [`PAGES_MIN`] pages; whoever builds one asks first.
     pub fn new(standin: &Standin, logical: u32, page_bytes: u64, stream: Stream) -> Self {
+        assert!(logical >= PAGES_MIN, "a stand-in needs at least {PAGES_MIN} pages");
         let scale = f64::from(logical) / DRIVE_GIB;
         let footprint = ((standin.footprint_gib * scale).round() as u32).clamp(2, logical);
         let tail = ((standin.tail_gib * scale).round() as u32).clamp(1, footprint / 2);
@@ -235,6 +242,7 @@ impl StandinSource {
 
     /// The reads or the writes of a stand-in with both, on a drive of `logical` pages of `page_bytes`.
     fn traffic(standin: &TrafficStandin, op: Op, logical: u32, page_bytes: u64, stream: Stream) -> Self {
+        assert!(logical >= PAGES_MIN, "a stand-in needs at least {PAGES_MIN} pages");
         let traffic = if op == Op::Read { &standin.read } else { &standin.write };
         let pages = (traffic.footprint_gib / TRAFFIC_GIB * f64::from(logical)).round() as u32;
         let footprint = pages.clamp(2, logical);
@@ -275,7 +283,7 @@ impl StandinSource {
         let start = if self.stream.chance(self.sequential_share) {
             let (first, end) = self.stretch;
             // A run that reaches the end of its stretch starts over there, so that the parts keep their shares.
-            if self.cursor + size <= end { self.cursor } else { first }
+            if self.cursor.saturating_add(size) <= end { self.cursor } else { first }
         } else {
             self.jump()
         };
@@ -330,6 +338,10 @@ impl Source for StandinSource {
         }
         Ok(Progress::More)
     }
+
+    fn never_writes(&self) -> bool {
+        self.op != Op::Write
+    }
 }
 
 impl Iterator for StandinSource {
@@ -347,7 +359,7 @@ pub fn traffic_streams(streams: Streams, name: &str) -> [Stream; 3] {
     ["kinds", "reads", "writes"].map(|part| streams.stream(&format!("{name}.{part}")))
 }
 
-/// A stand-in with reads on a drive of `logical` pages of `page_bytes`, at least 2 pages; see [`traffic_streams`].
+/// A stand-in with reads on a drive of `logical` pages of `page_bytes`, at least [`PAGES_MIN`]; see [`traffic_streams`].
 pub fn traffic_source(standin: &TrafficStandin, logical: u32, page_bytes: u64, streams: [Stream; 3]) -> Mix {
     let [kinds, reads, writes] = streams;
     let source =

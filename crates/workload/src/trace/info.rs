@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::spans::Spans;
 use super::{Reader, TraceError};
 use crate::{Op, Request};
 
 /// Bytes of the pages in which footprint and hotness are counted.
 const PAGE: u64 = 4096;
 
-/// Pages of a stretch that keeps its counts together: few, for a trace may touch one page here and there.
+/// Pages of a chunk, which keeps its counts together: few, for a trace may touch one page here and there.
 const CHUNK_PAGES: u64 = 64;
 
 /// The figures of a trace, as `wane trace info --json` prints them.
@@ -65,11 +66,48 @@ pub struct Hotness {
     pub h: f64,
 }
 
-/// Counts of reads and of writes of every page that is touched.
-#[derive(Clone, Debug, Default)]
-struct Heat(BTreeMap<u64, Box<[[u32; 2]]>>);
+/// Counts of reads and of writes of the pages of a chunk.
+#[derive(Clone, Debug)]
+enum Counts {
+    /// The same for each page: large requests cover chunks whole.
+    Alike([u32; 2]),
+    /// Page by page.
+    Each(Box<[[u32; 2]; CHUNK_PAGES as usize]>),
+}
 
-/// Adds requests up. Memory grows with the footprint.
+impl Default for Counts {
+    fn default() -> Self {
+        Self::Alike([0; 2])
+    }
+}
+
+impl Counts {
+    /// The counts page by page.
+    fn each(&mut self) -> &mut [[u32; 2]; CHUNK_PAGES as usize] {
+        if let Self::Alike(counts) = *self {
+            *self = Self::Each(Box::new([counts; CHUNK_PAGES as usize]));
+        }
+        match self {
+            Self::Each(counts) => counts,
+            Self::Alike(_) => unreachable!("they were spread over the pages just now"),
+        }
+    }
+
+    /// Counts an access of every page.
+    fn touch_all(&mut self, kind: usize) {
+        let add = |counts: &mut [u32; 2]| counts[kind] = counts[kind].saturating_add(1);
+        match self {
+            Self::Alike(counts) => add(counts),
+            Self::Each(counts) => counts.iter_mut().for_each(add),
+        }
+    }
+}
+
+/// Counts of reads and of writes of every page that is touched, by chunks.
+#[derive(Clone, Debug, Default)]
+struct Heat(Spans<Counts>);
+
+/// Adds requests up. Memory grows with the footprint, and with the number of requests where that is less.
 #[derive(Clone, Debug, Default)]
 pub struct Measure {
     counts: [u64; 4],
@@ -111,8 +149,8 @@ impl Measure {
             flushes,
             bytes_read: self.bytes[0],
             bytes_written: self.bytes[1],
-            footprint_bytes: touched * PAGE,
-            footprint_written_bytes: written * PAGE,
+            footprint_bytes: touched.saturating_mul(PAGE),
+            footprint_written_bytes: written.saturating_mul(PAGE),
             request_bytes_mean: per_moved(self.bytes[0].saturating_add(self.bytes[1])),
             hotness: self.heat.hotness(usize::from(writes > 0)),
             sequential_share: per_moved(self.sequential),
@@ -123,40 +161,75 @@ impl Measure {
 
 impl Heat {
     fn touch(&mut self, request: &Request, kind: usize) {
-        let mut page = request.offset / PAGE;
+        let first = request.offset / PAGE;
         let end = request.offset.saturating_add(request.length).div_ceil(PAGE);
-        while page < end {
-            let chunk = page / CHUNK_PAGES;
-            let counts = self.0.entry(chunk).or_insert_with(|| vec![[0; 2]; CHUNK_PAGES as usize].into());
-            let until = end.min((chunk + 1) * CHUNK_PAGES);
-            for within in page % CHUNK_PAGES..page % CHUNK_PAGES + (until - page) {
-                let count = &mut counts[within as usize][kind];
-                *count = count.saturating_add(1);
-            }
-            page = until;
+        // Chunks that are covered whole lie from `whole` up to `tail`.
+        let (whole, tail) = (first.div_ceil(CHUNK_PAGES), end / CHUNK_PAGES);
+        if whole > tail {
+            return self.touch_part(tail, first..end, kind);
         }
+        self.touch_part(whole.saturating_sub(1), first..whole * CHUNK_PAGES, kind);
+        self.0.change(whole, tail, |counts| counts.touch_all(kind));
+        self.touch_part(tail, tail * CHUNK_PAGES..end, kind);
     }
 
-    fn counts(&self) -> impl Iterator<Item = &[u32; 2]> {
-        self.0.values().flatten().filter(|counts| counts[0] > 0 || counts[1] > 0)
+    /// Counts an access of some pages of one chunk.
+    fn touch_part(&mut self, chunk: u64, pages: std::ops::Range<u64>, kind: usize) {
+        if pages.is_empty() {
+            return;
+        }
+        let base = chunk * CHUNK_PAGES;
+        self.0.change(chunk, chunk + 1, |counts| {
+            for count in &mut counts.each()[(pages.start - base) as usize..(pages.end - base) as usize] {
+                count[kind] = count[kind].saturating_add(1);
+            }
+        });
+    }
+
+    /// Counts of pages that are touched, each with the number of pages that have them.
+    fn counts(&self) -> impl Iterator<Item = ([u32; 2], u64)> {
+        let of_stretch = |(_, chunks, counts): (u64, u64, &Counts)| {
+            let (alike, each) = match counts {
+                Counts::Alike(counts) => (Some((*counts, chunks * CHUNK_PAGES)), None),
+                Counts::Each(counts) => (None, Some(counts.map(|counts| (counts, chunks)))),
+            };
+            alike.into_iter().chain(each.into_iter().flatten())
+        };
+        self.0.iter().flat_map(of_stretch).filter(|(counts, _)| counts[0] > 0 || counts[1] > 0)
     }
 
     /// Pages touched, and pages written.
     fn pages(&self) -> (u64, u64) {
-        (self.counts().count() as u64, self.counts().filter(|counts| counts[1] > 0).count() as u64)
+        self.counts().fold((0, 0), |(touched, written), (counts, pages)| {
+            (touched + pages, if counts[1] > 0 { written + pages } else { written })
+        })
     }
 
     fn hotness(&self, kind: usize) -> Option<Hotness> {
-        let mut counts: Vec<u32> = self.counts().map(|counts| counts[kind]).filter(|count| *count > 0).collect();
-        counts.sort_unstable_by(|a, b| b.cmp(a));
-        let total: u64 = counts.iter().map(|count| u64::from(*count)).sum();
-        let mut sum = 0;
-        for (rank, count) in (1u64..).zip(&counts) {
-            sum += u64::from(*count);
-            let (r, h) = (sum as f64 / total as f64, rank as f64 / counts.len() as f64);
-            if r + h >= 1.0 {
-                return Some(Hotness { r, h });
+        let mut pages_by_count = BTreeMap::<u32, u64>::new();
+        for (counts, pages) in self.counts().filter(|(counts, _)| counts[kind] > 0) {
+            *pages_by_count.entry(counts[kind]).or_default() += pages;
+        }
+        let accesses = |count: u32, pages: u64| u128::from(count) * u128::from(pages);
+        let all: u64 = pages_by_count.values().sum();
+        let total: u128 = pages_by_count.iter().map(|(count, pages)| accesses(*count, *pages)).sum();
+        let (mut rank, mut sum) = (0u64, 0u128);
+        for (count, pages) in pages_by_count.into_iter().rev() {
+            let at = |more: u64| Hotness {
+                r: (sum + accesses(count, more)) as f64 / total as f64,
+                h: (rank + more) as f64 / all as f64,
+            };
+            let is_there = |more: u64| at(more).r + at(more).h >= 1.0;
+            if is_there(pages) {
+                // Both shares grow with each page, so the first page that reaches the point is found by halving.
+                let (mut least, mut most) = (1, pages);
+                while least < most {
+                    let middle = least + (most - least) / 2;
+                    if is_there(middle) { most = middle } else { least = middle + 1 }
+                }
+                return Some(at(least));
             }
+            (rank, sum) = (rank + pages, sum + accesses(count, pages));
         }
         None
     }
@@ -176,4 +249,61 @@ pub fn info(mut reader: Reader) -> Result<Info, TraceError> {
         return Err(TraceError::Unusable { name: reader.name().to_owned(), reason: "it holds no request".to_owned() });
     }
     Ok(Info { format: reader.format().name().to_owned(), figures, notes: reader.notes() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Footprint, footprint written and hotness as a table with a row a page gives them.
+    fn by_page(requests: &[Request]) -> (u64, u64, Option<Hotness>) {
+        let mut table = BTreeMap::<u64, [u32; 2]>::new();
+        for request in requests {
+            for page in request.offset / PAGE..(request.offset + request.length).div_ceil(PAGE) {
+                table.entry(page).or_default()[usize::from(request.op == Op::Write)] += 1;
+            }
+        }
+        let mut writes: Vec<u32> = table.values().map(|counts| counts[1]).filter(|count| *count > 0).collect();
+        writes.sort_unstable_by(|a, b| b.cmp(a));
+        let total: u64 = writes.iter().map(|count| u64::from(*count)).sum();
+        let mut sum = 0;
+        let hotness = (1u64..).zip(&writes).find_map(|(rank, count)| {
+            sum += u64::from(*count);
+            let (r, h) = (sum as f64 / total as f64, rank as f64 / writes.len() as f64);
+            (r + h >= 1.0).then_some(Hotness { r, h })
+        });
+        (table.len() as u64 * PAGE, writes.len() as u64 * PAGE, hotness)
+    }
+
+    #[test]
+    fn stretches_give_the_figures_of_single_pages() {
+        let mut stream = wane_sim::Streams::new(6).stream("info");
+        for round in 0..300 {
+            let requests: Vec<Request> = (0..=stream.below(60))
+                .map(|_| {
+                    let op = if stream.chance(0.3) { Op::Read } else { Op::Write };
+                    let most = [4096, 40_000, 3_000_000][stream.below(3) as usize];
+                    Request { at: 0, op, offset: stream.below(4_000_000), length: 1 + stream.below(most) }
+                })
+                .chain([Request { at: 0, op: Op::Write, offset: 0, length: 1 }])
+                .collect();
+            let mut measure = Measure::default();
+            requests.iter().for_each(|request| measure.push(request));
+            let figures = measure.finish();
+            let found = (figures.footprint_bytes, figures.footprint_written_bytes, figures.hotness);
+            assert_eq!(found, by_page(&requests), "round {round}");
+        }
+    }
+
+    #[test]
+    fn memory_follows_the_requests_where_they_are_large() {
+        let mut measure = Measure::default();
+        for number in 0..1000u64 {
+            let offset = number * (5 << 30) + 4096;
+            measure.push(&Request { at: 0, op: Op::Write, offset, length: 4 << 30 });
+        }
+        assert_eq!(measure.finish().footprint_written_bytes, 1000 * (4 << 30));
+        // A part of a chunk at both ends of each request, and what lies between.
+        assert!(measure.heat.0.len() <= 3000, "{} stretches", measure.heat.0.len());
+    }
 }

@@ -1,6 +1,7 @@
 //! Block traces: read in any common format, measured, converted, replayed.
 //!
-//! Formats are found by content. Memory is bounded by the footprint of a trace, never by its length.
+//! Formats are found by content. Memory is bounded by the footprint of a trace, never by its length; a stretch that is
+//! accessed at once counts as one.
 
 mod binary;
 mod compact;
@@ -10,6 +11,7 @@ mod info;
 mod input;
 mod reader;
 mod replay;
+mod spans;
 mod text;
 
 use std::fmt;
@@ -236,6 +238,12 @@ pub enum TraceError {
         record: u64,
         /// What is wrong.
         reason: String,
+    },
+    /// Whoever reads the trace was asked to stop, see [`Reader::stopped_by`].
+    #[error("{name}: reading was interrupted")]
+    Interrupted {
+        /// The file.
+        name: String,
     },
     /// The output cannot be written.
     #[error("the trace cannot be written: {0}")]

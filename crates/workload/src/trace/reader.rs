@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::binary::{self, Record, Vscsi};
 use super::compact::{self, Next, State};
@@ -32,6 +34,7 @@ pub struct Reader {
     device: Option<u64>,
     over: bool,
     counts: Counts,
+    stop: Arc<AtomicBool>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -121,7 +124,14 @@ impl Reader {
             device: None,
             over: false,
             counts: Counts::default(),
+            stop: Arc::default(),
         })
+    }
+
+    /// Gives the reader a flag. Once it is true, the trace ends with [`TraceError::Interrupted`].
+    #[must_use]
+    pub fn stopped_by(self, stop: Arc<AtomicBool>) -> Self {
+        Self { stop, ..self }
     }
 
     /// The format.
@@ -167,6 +177,10 @@ impl Reader {
     /// The next request, `None` at the end.
     fn read(&mut self) -> Result<Option<Request>, TraceError> {
         loop {
+            // Here, for lines that hold no request may follow each other for gigabytes.
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(TraceError::Interrupted { name: self.name.clone() });
+            }
             let Arrival { at, device, mut request } = match self.rules.format {
                 Format::Vscsi | Format::Blktrace => match self.read_record()? {
                     Record::Request(arrival) => arrival,
@@ -246,6 +260,11 @@ impl Reader {
             return Ok(None);
         }
         self.number += 1;
+        if read == LINE_BYTES_MAX && !self.line.ends_with(b"\n") {
+            let reason =
+                format!("line {} has more than {LINE_BYTES_MAX} bytes: this is no trace of lines", self.number);
+            return Err(TraceError::Unusable { name: self.name.clone(), reason });
+        }
         let line =
             if self.number == 1 { self.line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.line) } else { &self.line };
         Ok(Some(self.rules.parse(line, self.number)))

@@ -1,11 +1,12 @@
 //! A trace as a drive's work: pages instead of bytes, looped if wanted.
 
-use std::collections::BTreeMap;
-use std::io::{BufReader, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::sync::{Arc, Mutex};
 
 use tempfile::SpooledTempFile;
 
 use super::compact::{Encoder, Next, State, read_record};
+use super::spans::Spans;
 use super::{Format, Reader, TraceError};
 use crate::{Batch, Op, Progress, Request, Source, SourceError};
 
@@ -29,7 +30,7 @@ pub struct Replay {
 pub struct TraceSource {
     replay: Replay,
     requests: Requests,
-    ranks: Option<Ranks>,
+    ranks: Option<Arc<Ranks>>,
     /// The request that is being handed out: its arrival, kind, next page and end, modulo not yet taken.
     rest: Option<(u64, Op, u64, u64)>,
     /// Arrival of the last request, and what is added to those of the present round.
@@ -50,7 +51,37 @@ enum Requests {
     /// Straight from the file: read once.
     Once(Box<Reader>),
     /// Decoded once, replayed from there.
-    Spooled { bytes: Box<BufReader<SpooledTempFile>>, state: State },
+    Spooled { bytes: Box<BufReader<Cursor>>, state: State },
+}
+
+/// A place in a decoded trace, which is shared by all sources of it.
+struct Cursor {
+    spool: Arc<Mutex<SpooledTempFile>>,
+    at: u64,
+}
+
+impl Cursor {
+    fn start(spool: Arc<Mutex<SpooledTempFile>>) -> Box<BufReader<Self>> {
+        Box::new(BufReader::with_capacity(1 << 16, Self { spool, at: 0 }))
+    }
+}
+
+impl Read for Cursor {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut spool = self.spool.lock().expect("no holder panics");
+        spool.seek(SeekFrom::Start(self.at))?;
+        let read = spool.read(buffer)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for Cursor {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let SeekFrom::Start(at) = to else { return Err(io::ErrorKind::Unsupported.into()) };
+        self.at = at;
+        Ok(at)
+    }
 }
 
 impl TraceSource {
@@ -108,14 +139,13 @@ impl TraceSource {
             let reason = format!("it touches {} pages, but the drive has {}", ranks.total, replay.logical_pages);
             return Err(unusable(reason));
         }
-        let mut spool = spool.into_inner().map_err(|error| unreadable(error.into_error()))?;
-        spool.seek(SeekFrom::Start(0)).map_err(unreadable)?;
-        let requests =
-            Requests::Spooled { bytes: Box::new(BufReader::with_capacity(1 << 16, spool)), state: State::START };
+        let spool = spool.into_inner().map_err(|error| unreadable(error.into_error()))?;
+        let bytes = Cursor::start(Arc::new(Mutex::new(spool)));
+        let requests = Requests::Spooled { bytes, state: State::START };
         Ok(Self {
             replay,
             requests,
-            ranks,
+            ranks: ranks.map(Arc::new),
             rest: None,
             last_at: 0,
             round_at: 0,
@@ -127,9 +157,36 @@ impl TraceSource {
         })
     }
 
+    /// Another source of the same trace, from its start on; `None` of one that is read straight from its file. Both use
+    /// one decoded copy.
+    pub fn restarted(&self) -> Option<Self> {
+        let Requests::Spooled { bytes, .. } = &self.requests else { return None };
+        let bytes = Cursor::start(Arc::clone(&bytes.get_ref().spool));
+        Some(Self {
+            replay: self.replay,
+            requests: Requests::Spooled { bytes, state: State::START },
+            ranks: self.ranks.clone(),
+            rest: None,
+            last_at: 0,
+            round_at: 0,
+            name: self.name.clone(),
+            moved: true,
+            writeless: self.writeless,
+            timeless: self.timeless,
+            notes: self.notes.clone(),
+        })
+    }
+
     fn next_request(&mut self) -> Result<Option<Request>, SourceError> {
         match &mut self.requests {
-            Requests::Once(reader) => reader.next().transpose().map_err(|error| SourceError(error.to_string())),
+            Requests::Once(reader) => match reader.next().transpose() {
+                // Whoever set the flag ends the run and asks no further.
+                Err(TraceError::Interrupted { .. }) => {
+                    self.moved = true;
+                    Ok(None)
+                }
+                next => next.map_err(|error| SourceError(error.to_string())),
+            },
             Requests::Spooled { bytes, state } => {
                 let failed = |error: std::io::Error| {
                     SourceError(format!("{}: its decoded copy cannot be read: {error}", self.name))
@@ -241,46 +298,106 @@ impl Source for TraceSource {
     }
 }
 
-/// Which pages are touched: a bit each, in stretches.
+/// Which pages are touched: a bit each, by words of 64 pages.
 #[derive(Debug, Default)]
-struct Touched(BTreeMap<u64, u64>);
+struct Touched(Spans<u64>);
 
 impl Touched {
     fn add(&mut self, first: u64, end: u64) {
-        for word in first / 64..end.div_ceil(64) {
-            let from = first.max(word * 64) - word * 64;
-            let to = end.min((word + 1) * 64) - word * 64;
-            *self.0.entry(word).or_default() |= (u64::MAX >> (64 - (to - from))) << from;
+        // Words that are covered whole lie from `whole` up to `tail`.
+        let (whole, tail) = (first.div_ceil(64), end / 64);
+        if whole > tail {
+            return self.add_part(tail, first % 64, end % 64);
+        }
+        if !first.is_multiple_of(64) {
+            self.add_part(whole - 1, first % 64, 64);
+        }
+        self.0.change(whole, tail, |bits| *bits = u64::MAX);
+        self.add_part(tail, 0, end % 64);
+    }
+
+    /// Adds the pages of one word from bit `from` up to bit `to`.
+    fn add_part(&mut self, word: u64, from: u64, to: u64) {
+        if from < to {
+            self.0.change(word, word + 1, |bits| *bits |= (u64::MAX >> (64 - (to - from))) << from);
         }
     }
 
     fn ranks(self) -> Ranks {
         let mut total = 0;
-        let mut words = Vec::with_capacity(self.0.len());
-        for (word, bits) in self.0 {
-            words.push((word, bits, total));
-            total += u64::from(bits.count_ones());
+        let mut stretches = Vec::with_capacity(self.0.len());
+        for (first, words, bits) in self.0.iter() {
+            stretches.push(Stretch { first, words, bits: *bits, before: total });
+            total += words * u64::from(bits.count_ones());
         }
-        Ranks { words, total }
+        Ranks { stretches, total }
     }
 }
 
-/// How many touched pages lie below any page: for each word of 64 its bits and the touched pages before it.
+/// Words in a row whose pages are touched alike.
+#[derive(Debug)]
+struct Stretch {
+    first: u64,
+    words: u64,
+    bits: u64,
+    /// Touched pages below the first word.
+    before: u64,
+}
+
+/// How many touched pages lie below any page.
 #[derive(Debug)]
 struct Ranks {
-    words: Vec<(u64, u64, u64)>,
+    stretches: Vec<Stretch>,
     total: u64,
 }
 
 impl Ranks {
     fn below(&self, page: u64) -> u64 {
-        let at = self.words.partition_point(|(word, _, _)| *word < page / 64);
-        match self.words.get(at) {
-            Some((word, bits, before)) if *word == page / 64 => {
-                before + u64::from((bits & ((1 << (page % 64)) - 1)).count_ones())
+        let word = page / 64;
+        let at = self.stretches.partition_point(|stretch| stretch.first + stretch.words <= word);
+        match self.stretches.get(at) {
+            Some(Stretch { first, bits, before, .. }) if *first <= word => {
+                let below = bits & ((1 << (page % 64)) - 1);
+                before + (word - first) * u64::from(bits.count_ones()) + u64::from(below.count_ones())
             }
-            Some((_, _, before)) => *before,
+            Some(Stretch { before, .. }) => *before,
             None => self.total,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_count_the_touched_pages_below() {
+        let mut stream = wane_sim::Streams::new(8).stream("ranks");
+        for round in 0..300 {
+            let (mut touched, mut plain) = (Touched::default(), vec![false; 1000]);
+            for _ in 0..stream.below(12) {
+                let first = stream.below(1000);
+                let most = if stream.chance(0.5) { 4 } else { 1001 - first };
+                let end = (first + stream.below(most)).min(1000);
+                touched.add(first, end);
+                plain[first as usize..end as usize].fill(true);
+            }
+            let ranks = touched.ranks();
+            for page in 0..1000 {
+                let below = plain[..page].iter().filter(|touched| **touched).count() as u64;
+                assert_eq!(ranks.below(page as u64), below, "round {round}, page {page}");
+            }
+            assert_eq!(ranks.total, plain.iter().filter(|touched| **touched).count() as u64, "round {round}");
+        }
+    }
+
+    #[test]
+    fn gigabytes_that_are_touched_take_a_few_entries() {
+        let mut touched = Touched::default();
+        for number in 0..100u64 {
+            touched.add(number * (1 << 24) + 5, number * (1 << 24) + 5 + (1 << 23));
+        }
+        assert!(touched.0.len() <= 300, "{} stretches", touched.0.len());
+        assert_eq!(touched.ranks().total, 100 << 23);
     }
 }

@@ -445,3 +445,51 @@ fn any_bytes_give_requests_or_a_sentence() {
         }
     }
 }
+
+#[test]
+fn a_line_without_end_is_refused_and_takes_no_memory() {
+    use std::io::Read;
+    for (format, letter) in [(Format::Blkparse, b' '), (Format::Mqsim, b'7')] {
+        let options = Options { format: Some(format), skip_bad_lines: true, ..Options::default() };
+        let endless = std::io::repeat(letter).take(1 << 30);
+        let mut reader = Reader::from_read("t", Box::new(endless), &options).unwrap();
+        let error = reader.next().unwrap().unwrap_err().to_string();
+        assert!(error.starts_with("t: line 1 has more than 1048576 bytes"), "{error}");
+    }
+}
+
+#[test]
+fn a_reader_hears_its_flag_between_lines_that_hold_nothing() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let stop = Arc::new(AtomicBool::new(false));
+    let text = "0 0 0 8 0\n".repeat(3);
+    let reader = reader(text.as_bytes(), &Options::default()).unwrap();
+    let mut reader = reader.stopped_by(Arc::clone(&stop));
+    assert!(reader.next().unwrap().is_ok());
+    stop.store(true, Ordering::Relaxed);
+    assert!(matches!(reader.next(), Some(Err(TraceError::Interrupted { .. }))));
+    assert!(reader.next().is_none());
+}
+
+#[test]
+fn sources_of_one_decoded_trace_do_not_move_each_other() {
+    use crate::{Batch, Progress, Source};
+    let text: String = (0..9000).map(|n| format!("{n} 0 {} 8 0\n", n * 8)).collect();
+    let replay = Replay { page_bytes: 4096, logical_pages: 1 << 20, compact: false, looped: true };
+    let mut first = TraceSource::new(reader(text.as_bytes(), &Options::default()).unwrap(), replay).unwrap();
+    let mut second = first.restarted().unwrap();
+    let mut batch = Batch::default();
+    for page in 0..20_000u32 {
+        for source in [&mut first, &mut second] {
+            assert_eq!(source.next(&mut batch, 1, 1).unwrap(), Progress::More);
+            assert_eq!(batch.pages, [page % 9000]);
+        }
+        if page == 100 {
+            second = first.restarted().unwrap();
+            for _ in 0..=page {
+                second.next(&mut batch, 1, 1).unwrap();
+            }
+        }
+    }
+}
