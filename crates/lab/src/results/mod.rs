@@ -23,6 +23,7 @@ pub use summary::{
     BlocksErased, Capacity, End, EndCause, EndReason, Flash, Gc, Host, PagesProgrammed, Run, Scenario, Summary,
     SummaryWriteAmplification, Wear,
 };
+pub use tables::panic_is_caught;
 pub(crate) use timeline::windows;
 pub use timeline::{Row, TIMELINE_ROWS_MAX, Timeline};
 pub use wear::{BlockRow, BlockState, EraseCounts, WearSnapshot, jain_index};

@@ -2,10 +2,14 @@
 //!
 //! A table is a list of named columns; Parquet and CSV are written from the same list, so that they cannot differ. The
 //! files are small (2,048 rows, or one row a block): one row group, no compression, read back whole.
+//!
+//! The Parquet library panics on some damaged files. Such panics end here and become the sentence that the file is damaged.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -181,6 +185,25 @@ fn write_column<W: Write + Send>(
     column.close()
 }
 
+thread_local! {
+    static READS_PARQUET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread is reading a Parquet file, so that a panic is caught and becomes an error. A panic hook that prints
+/// should then print nothing.
+pub fn panic_is_caught() -> bool {
+    READS_PARQUET.get()
+}
+
+/// What `read` returns, or that the file is damaged if it panics.
+fn guarded<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    READS_PARQUET.set(true);
+    // Nothing that a panic leaves half done is used again: the caller drops the table.
+    let read = catch_unwind(AssertUnwindSafe(read));
+    READS_PARQUET.set(false);
+    read.unwrap_or_else(|_| Err("it is damaged: its structure contradicts itself".to_owned()))
+}
+
 /// A Parquet file that this module wrote, opened to be read.
 pub(super) struct Table {
     file: SerializedFileReader<File>,
@@ -190,7 +213,14 @@ impl Table {
     /// Opens the file.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         let file = File::open(path).map_err(|error| error.to_string())?;
-        Ok(Self { file: SerializedFileReader::new(file).map_err(|error| error.to_string())? })
+        let bytes = file.metadata().map_err(|error| error.to_string())?.len();
+        let table = guarded(|| Ok(Self { file: SerializedFileReader::new(file).map_err(|error| error.to_string())? }))?;
+        // Each row has a number of its own, so that it takes at least a byte; a damaged count would ask for any memory.
+        let rows = table.rows() as u64;
+        if rows > bytes {
+            return Err(format!("it is damaged: it claims {rows} rows in {bytes} bytes"));
+        }
+        Ok(table)
     }
 
     fn rows(&self) -> usize {
@@ -258,6 +288,10 @@ impl Table {
 
     /// Rows of `timeline.parquet`. The ratios of its intervals follow from the counters and are not read.
     pub(super) fn timeline(&self) -> Result<Vec<Row>, String> {
+        guarded(|| self.read_timeline())
+    }
+
+    fn read_timeline(&self) -> Result<Vec<Row>, String> {
         let (drive_writes, phase) = (self.f64s("drive_writes")?, self.u32s("phase")?);
         let counters = Counters::default().named().map(|(name, _)| self.u64s(name));
         let counters: Vec<Vec<u64>> = counters.into_iter().collect::<Result<_, _>>()?;
@@ -278,6 +312,10 @@ impl Table {
 
     /// Rows of `blocks.parquet`.
     pub(super) fn blocks(&self) -> Result<Vec<BlockRow>, String> {
+        guarded(|| self.read_blocks())
+    }
+
+    fn read_blocks(&self) -> Result<Vec<BlockRow>, String> {
         let names = ["block", "channel", "die", "plane", "erase_count", "valid_pages"];
         let columns: Vec<Vec<u32>> = names.into_iter().map(|name| self.u32s(name)).collect::<Result<_, _>>()?;
         let states = self.texts("state")?;
@@ -294,5 +332,53 @@ impl Table {
             })
         };
         states.iter().enumerate().map(row).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocks() -> Vec<BlockRow> {
+        let row = |block: u32| BlockRow {
+            block,
+            channel: block % 2,
+            die: block % 4,
+            plane: 0,
+            erase_count: 17 * block,
+            valid_units: block % 5,
+            state: BlockState::Closed,
+        };
+        (0..20).map(row).collect()
+    }
+
+    #[test]
+    fn a_file_with_any_byte_changed_gives_rows_or_a_sentence() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("blocks.parquet");
+        let mut bytes = Vec::new();
+        write_parquet(&mut bytes, &block_columns(&blocks()), &[("scenario", "x")]).unwrap();
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(Table::open(&path).unwrap().blocks().unwrap(), blocks());
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !panic_is_caught() {
+                before(panic);
+            }
+        }));
+        let mut refused = 0;
+        for at in 0..bytes.len() {
+            for flip in [0x01, 0x10, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= flip;
+                std::fs::write(&path, &damaged).unwrap();
+                if let Err(sentence) = Table::open(&path).and_then(|table| table.blocks()) {
+                    assert!(!sentence.is_empty(), "byte {at}, flipped by {flip}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > bytes.len() / 4, "{refused} refused of {} bytes", bytes.len());
+        assert!(!panic_is_caught());
     }
 }
