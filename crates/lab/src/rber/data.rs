@@ -1,6 +1,8 @@
 //! Measurements of a chip's errors, from CSV.
 
-use std::io::Read;
+use std::cell::Cell;
+use std::io::{self, Read};
+use std::rc::Rc;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 use wane_nand::rber::Ranges;
@@ -13,6 +15,9 @@ pub const ROWS_MIN: usize = 12;
 pub const INPUT_MAX: f64 = 1e15;
 /// Most rows that are read.
 pub const ROWS_MAX: usize = 1_000_000;
+
+/// Most bytes of a row; longer ones are no measurements, and would fill the memory.
+const ROW_BYTES_MAX: usize = 16 << 20;
 
 const COLUMNS: [&str; 4] = ["cycles", "days", "reads", "rber"];
 
@@ -61,13 +66,18 @@ impl Data {
     /// Reads CSV with a header that has the columns `cycles`, `days`, `reads` and `rber` in any order; other columns are
     /// skipped, lines that begin with `#` are comments.
     pub fn read(name: &str, input: impl Read) -> Result<Self, RberError> {
-        let mut reader = ReaderBuilder::new().trim(Trim::All).comment(Some(b'#')).from_reader(PlainLines(input));
+        let since_row = Rc::new(Cell::new(0));
+        let mut reader = ReaderBuilder::new()
+            .trim(Trim::All)
+            .comment(Some(b'#'))
+            .from_reader(PlainLines { input, since_row: Rc::clone(&since_row) });
         let broken = |error: csv::Error| RberError(format!("{name}{}", told(&error)));
         let header = reader.headers().map_err(broken)?.clone();
         let places = places(name, &header)?;
         let mut samples = Vec::new();
         for record in reader.records() {
             let record = record.map_err(broken)?;
+            since_row.set(0);
             let line = record.position().map_or(0, csv::Position::line);
             let mut numbers = [0.0; 4];
             for ((number, column), place) in numbers.iter_mut().zip(COLUMNS).zip(places) {
@@ -108,13 +118,21 @@ impl Data {
     }
 }
 
-/// Leaves out carriage returns, which put the reader's line numbers one off.
-struct PlainLines<R>(R);
+/// Leaves out carriage returns, which put the reader's line numbers one off, and ends what is no row any more.
+struct PlainLines<R> {
+    input: R,
+    /// Bytes read since the last row was complete.
+    since_row: Rc<Cell<usize>>,
+}
 
 impl<R: Read> Read for PlainLines<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.since_row.get() > ROW_BYTES_MAX {
+            return Err(io::Error::other(format!("found a row of more than {} MiB", ROW_BYTES_MAX >> 20)));
+        }
         loop {
-            let count = self.0.read(buffer)?;
+            let count = self.input.read(buffer)?;
+            self.since_row.set(self.since_row.get() + count);
             let mut kept = 0;
             for index in 0..count {
                 buffer[kept] = buffer[index];

@@ -103,17 +103,32 @@ pub fn fit(data: &Data, seed: u64) -> Result<Fit, RberError> {
         delta = (DELTA_DEVIATIONS * deviation(&points, &at, &shape)).max(DELTA_MIN);
         at = solve::descend(&points, &shape, &at, delta);
     }
+    let mut again = |less: &Shape, at: &Coordinates, delta: f64| {
+        let rough = solve::search(&few, less, Some(at), EFFORT_AGAIN, delta, &mut stream);
+        solve::descend(&points, less, &rough, delta)
+    };
     while let Some((less, scale, found)) = {
-        let mut again = |less: &Shape| {
-            let rough = solve::search(&few, less, Some(&at), EFFORT_AGAIN, delta, &mut stream);
-            solve::descend(&points, less, &rough, delta)
-        };
-        leave_out(&points, &shape, &at, delta, &mut again)
+        let mut refit = |less: &Shape| again(less, &at, delta);
+        leave_out(&points, &shape, &at, delta, &mut refit)
     } {
         for index in TERMS[scale] {
             reasons[*index].get_or_insert("the data fit as well without its term");
         }
         (shape, at) = (less, found);
+    }
+    while let Some((scale, value)) = unwritable(&centers.model(&at), &shape, &at) {
+        if shape.free().filter(|index| *index < SCALES).count() == 1 {
+            let (name, allowed) = (RberModel::NAMES[scale], RberModel::largest(RberModel::NAMES[scale]));
+            return Err(RberError(format!(
+                "{}: the data do not determine {name}: its best value is {value:e}, allowed is above 0, at most {allowed:e}",
+                data.name()
+            )));
+        }
+        shape = without(&shape, scale);
+        at = again(&shape, &at, delta);
+        TERMS[scale]
+            .iter()
+            .for_each(|index| reasons[*index] = Some("the best value of its scale is none that a chip has"));
     }
     Ok(finish(data, &centers, &points, &shape, &reasons, &at, delta, seed))
 }
@@ -161,6 +176,26 @@ impl Centers {
         }
         RberModel::from_parameters(parameters)
     }
+}
+
+/// The first term present whose scale no preset can have, with its value. A scale that is so small beside its largest
+/// inputs that it becomes 0 is among them.
+fn unwritable(model: &RberModel, shape: &Shape, at: &Coordinates) -> Option<(usize, f64)> {
+    /// ln of a term at its largest inputs; below it there is no term.
+    const NOTHING: f64 = -700.0;
+    let values = model.parameters();
+    (0..SCALES).filter(|scale| shape.free[*scale]).map(|scale| (scale, values[scale])).find(|(scale, value)| {
+        let is_lost = *value == 0.0 && at[*scale] > NOTHING;
+        is_lost || !(0.0..=RberModel::largest(RberModel::NAMES[*scale])).contains(value)
+    })
+}
+
+/// A shape with one term less.
+fn without(shape: &Shape, scale: usize) -> Shape {
+    let mut less = *shape;
+    less.held[scale] = f64::NEG_INFINITY;
+    TERMS[scale].iter().for_each(|index| less.free[*index] = false);
+    less
 }
 
 type Reasons = [Option<&'static str>; PARAMETERS];
@@ -249,9 +284,7 @@ fn leave_out(
     let present: Vec<usize> = (0..SCALES).filter(|scale| shape.free[*scale]).collect();
     let mut best: Option<(f64, Shape, usize, Coordinates)> = None;
     for scale in present.iter().copied().filter(|_| present.len() > 1) {
-        let mut less = *shape;
-        less.held[scale] = f64::NEG_INFINITY;
-        TERMS[scale].iter().for_each(|index| less.free[*index] = false);
+        let less = without(shape, scale);
         let found = again(&less);
         let value = criterion(&less, &found);
         if value < best.as_ref().map_or_else(|| criterion(shape, at), |best| best.0) {

@@ -224,3 +224,54 @@ fn lines_that_end_in_two_characters_are_counted_once() {
     let error = Data::read("m.csv", text.as_bytes()).unwrap_err().to_string();
     assert!(error.starts_with("m.csv, line 3: rber"), "{error}");
 }
+
+#[test]
+fn whatever_is_measured_the_preset_can_be_read_back() {
+    let mut stream = Streams::new(9).stream("measurements");
+    let levels = [0.0, 1e-300, 1e-9, 0.1, 1.0, 10.0, 365.0, 1e4, 1e15];
+    let rbers = [5e-324, 1e-320, 1e-30, 1e-6, 1e-3, 0.07, 0.6, 1.0];
+    let mut fitted = 0;
+    for round in 0..30 {
+        let mut level = |most: u64| levels[stream.below(most) as usize];
+        let widths = [level(2), level(2), level(2)].map(|first| if first == 0.0 { 9 } else { 2 });
+        let mut samples = Vec::new();
+        for line in 2..16 {
+            let [cycles, days, reads] = widths.map(|width| levels[stream.below(width) as usize]);
+            let rber = rbers[stream.below(8) as usize] * (1.0 - 0.9 * stream.unit());
+            samples.push(Sample { line, cycles, days, reads, rber: rber.max(5e-324) });
+        }
+        let Ok(data) = Data::new("m.csv", samples) else { continue };
+        match fit(&data, round) {
+            Ok(fit) => {
+                let preset = Preset::parse("p.toml", &fit.preset.to_toml());
+                assert_eq!(preset.as_ref(), Ok(&fit.preset), "round {round}: {}", fit.preset.to_toml());
+                fitted += 1;
+            }
+            Err(error) => assert!(error.to_string().starts_with("m.csv: "), "round {round}: {error}"),
+        }
+    }
+    assert!(fitted > 10, "{fitted} fits");
+}
+
+#[test]
+fn a_scale_that_runs_off_is_left_out_and_told() {
+    // The rows contradict each other, so that more errors than bits would fit best.
+    let rows = "0,1,1000,0.068671\n0,10,10,0.0018626\n0,10,3000,0.1299\n0,0.1,100,0.022365\n0,0,10,0.001809\n\
+                0,365,100,0.0052797\n0,365,100,0.0095845\n0,0,10000,0.63229\n0,100,100,0.0029922\n0,0,1000,0.014055\n\
+                0,365,0,0.0058528\n0,1,3000,1e-320\n";
+    let data = Data::read("m.csv", format!("cycles,days,reads,rber\n{rows}").as_bytes()).unwrap();
+    for seed in 0..4 {
+        if let Ok(fit) = fit(&data, seed) {
+            assert_eq!(Preset::parse("p.toml", &fit.preset.to_toml()), Ok(fit.preset));
+        }
+    }
+}
+
+#[test]
+fn a_line_without_end_is_refused() {
+    let endless = |head: &'static str| std::io::Read::chain(head.as_bytes(), std::io::repeat(b'7'));
+    for head in ["", "cycles,days,reads,rber\n", "cycles,days,reads,rber\n1,2,3,\""] {
+        let error = Data::read("m.csv", endless(head)).unwrap_err().to_string();
+        assert!(error.starts_with("m.csv") && error.contains("more than 16 MiB"), "{error}");
+    }
+}
