@@ -59,7 +59,7 @@ fn main() {
         set.push(format!("until.requests={}", requests / divisor));
         let sources = Sources { file: Some(("bench.toml", DRIVE)), set: &set, ..Sources::default() };
         let scenario = Scenario::resolve(&sources).expect("the case is valid");
-        let stop = AtomicBool::new(false);
+        let stop = std::sync::Arc::new(AtomicBool::new(false));
         let result = execute(&scenario, Outside::default(), &mut Watch { step: &mut |_| {}, stop: &stop })
             .expect("the case runs");
         let run = &result.summary.run;

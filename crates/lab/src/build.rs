@@ -1,6 +1,8 @@
 //! From a scenario to a plan: names become objects here, once.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use wane_ftl::policies::Entry;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
@@ -15,7 +17,7 @@ use wane_units::Bytes;
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
 use wane_workload::standin::{self, StandinSource};
 use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSource};
-use wane_workload::{Mix, Op, Source};
+use wane_workload::{Batch, Mix, Op, Progress, SHARE_MIN, Source, SourceError};
 
 use crate::run::{Drive, Phase, Plan, Precondition};
 use crate::scenario::{self, Device, Pattern, Scenario, TraceSpec, Workload};
@@ -60,33 +62,31 @@ pub struct Outside {
 /// # Errors
 /// A trace cannot be opened, or the maps find no memory.
 pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
-    plan_with(scenario, Outside::default())
+    plan_with(scenario, Outside::default(), &Arc::default())
 }
 
-/// The plan of a scenario with policies from outside.
+/// The plan of a scenario with policies from outside. Once `stop` is true, traces are not read further; the plan is then
+/// for a run that ends before it asks them.
 ///
 /// # Errors
 /// As [`plan`].
-pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanError> {
+pub fn plan_with(scenario: &Scenario, outside: Outside, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
     let Scenario { device, precondition, .. } = scenario;
     let streams = Streams::new(scenario.seed);
-    let drive = drive(scenario, outside, streams)?;
+    let mut opener = Opener { device: *device, streams, stop: Arc::clone(stop), decoded: Vec::new() };
+    let drive = drive(scenario, outside, &mut opener)?;
     let logical = f64::from(device.logical_units);
     let filled = precondition.sequential_drive_writes > 0;
     let mut phases = Vec::new();
     for (number, phase) in scenario.phases.iter().enumerate() {
-        let source = source(&phase.workload, device, streams, &format!("workload.{number}"))?;
+        let source = opener.source(&phase.workload, &format!("workload.{number}"))?;
         if phase.arrival == scenario::Arrival::Trace
             && let Some(reason) = source.timeless()
         {
             return Err(PlanError::Timeless(reason));
         }
         if source.never_writes() && phase.until.requests.is_none() {
-            let place = |table: &str| match scenario.phases.len() {
-                1 => table.to_owned(),
-                _ => format!("phase.{number}.{table}"),
-            };
-            return Err(PlanError::Endless(place("workload"), place("until")));
+            return Err(endless(scenario, number));
         }
         let units = phase.until.drive_writes.map(|drive_writes| (drive_writes * logical).round() as u64);
         phases.push(Phase { source, units_max: units, requests_max: phase.until.requests });
@@ -109,11 +109,45 @@ pub fn plan_with(scenario: &Scenario, outside: Outside) -> Result<Plan, PlanErro
 /// # Errors
 /// Firmware and flash do not fit each other.
 pub fn check_drive(scenario: &Scenario) -> Result<(), PlanError> {
-    drive(scenario, Outside::default(), Streams::new(scenario.seed)).map(drop)
+    let streams = Streams::new(scenario.seed);
+    let mut opener = Opener { device: scenario.device, streams, stop: Arc::default(), decoded: Vec::new() };
+    drive(scenario, Outside::default(), &mut opener).map(drop)
 }
 
-fn drive(scenario: &Scenario, outside: Outside, streams: Streams) -> Result<Drive, PlanError> {
-    let Scenario { device, ftl, .. } = scenario;
+/// Refuses a phase that waits for writes, where its workload loops over traces without one. Reads each such trace up to its
+/// first write; one that cannot be read, and stdin, are left to the run.
+///
+/// # Errors
+/// A phase would never end.
+pub fn check_ends(scenario: &Scenario) -> Result<(), PlanError> {
+    for (number, phase) in scenario.phases.iter().enumerate() {
+        if phase.until.requests.is_none() && !phase.workload.ends() && !may_write(&phase.workload) {
+            return Err(endless(scenario, number));
+        }
+    }
+    Ok(())
+}
+
+fn may_write(workload: &Workload) -> bool {
+    match workload {
+        Workload::Mix(parts) => parts.iter().any(|(share, part)| share.get() > SHARE_MIN && may_write(part)),
+        Workload::Trace(spec) if spec.path == Path::new("-") => true,
+        Workload::Trace(spec) => Reader::open(&spec.path, &trace_options(spec))
+            .map_or(true, |mut reader| reader.any(|request| request.map_or(true, |request| request.op == Op::Write))),
+        Workload::Pattern(_) | Workload::Standin(_) => workload.writes(),
+    }
+}
+
+fn endless(scenario: &Scenario, phase: usize) -> PlanError {
+    let place = |table: &str| match scenario.phases.len() {
+        1 => table.to_owned(),
+        _ => format!("phase.{phase}.{table}"),
+    };
+    PlanError::Endless(place("workload"), place("until"))
+}
+
+fn drive(scenario: &Scenario, outside: Outside, opener: &mut Opener) -> Result<Drive, PlanError> {
+    let (Scenario { device, ftl, .. }, streams) = (scenario, opener.streams);
     let capacity = accepted(&ftl.capacity, CAPACITY_POLICIES);
     let config = FtlConfig {
         units_per_page: device.units_per_page,
@@ -133,7 +167,7 @@ fn drive(scenario: &Scenario, outside: Outside, streams: Streams) -> Result<Driv
         streams,
     };
     Ok(if detailed::is_needed(scenario) {
-        let spec = detailed::spec(scenario, streams)?;
+        let spec = detailed::spec(scenario, opener)?;
         let flash = detailed::flash(scenario, streams);
         Drive::Detailed(Box::new(Ftl::new(flash, config)?), Box::new(spec))
     } else {
@@ -147,33 +181,81 @@ fn accepted<T>(table: &toml::Table, family: &[Entry<T>]) -> T {
         .unwrap_or_else(|reason| unreachable!("resolved scenarios hold valid policies: {reason}"))
 }
 
-pub(crate) fn source(
-    workload: &Workload,
-    device: &Device,
-    streams: Streams,
-    name: &str,
-) -> Result<Box<dyn Source>, PlanError> {
-    let stream = streams.stream(name);
-    Ok(match workload {
-        Workload::Pattern(spec) => Box::new(PatternSource::new(
-            PatternConfig {
-                shape: shape(&spec.pattern, spec.footprint_units),
-                footprint_pages: spec.footprint_units,
-                request_pages: spec.request_units,
-                read_share: spec.read_share.get(),
-                trim_share: spec.trim_share.get(),
+/// Makes sources. A trace that is decoded whole is decoded once, whoever asks for it.
+pub(crate) struct Opener {
+    device: Device,
+    pub(crate) streams: Streams,
+    stop: Arc<AtomicBool>,
+    /// Traces that are decoded whole, each with a source that is still at its start.
+    decoded: Vec<(TraceSpec, TraceSource)>,
+}
+
+impl Opener {
+    /// Another one that shares what was decoded.
+    pub(crate) fn another(&self) -> Self {
+        let (device, streams, stop) = (self.device, self.streams, Arc::clone(&self.stop));
+        let decoded = self.decoded.iter().filter_map(|(spec, source)| Some((spec.clone(), source.restarted()?)));
+        Self { device, streams, stop, decoded: decoded.collect() }
+    }
+
+    /// The source of a workload, whose random streams begin with `name`.
+    pub(crate) fn source(&mut self, workload: &Workload, name: &str) -> Result<Box<dyn Source>, PlanError> {
+        let stream = self.streams.stream(name);
+        Ok(match workload {
+            Workload::Pattern(spec) => Box::new(PatternSource::new(
+                PatternConfig {
+                    shape: shape(&spec.pattern, spec.footprint_units),
+                    footprint_pages: spec.footprint_units,
+                    request_pages: spec.request_units,
+                    read_share: spec.read_share.get(),
+                    trim_share: spec.trim_share.get(),
+                },
+                stream,
+            )),
+            Workload::Standin(standin) => standin_source(standin, &self.device, self.streams, name),
+            Workload::Trace(spec) => match self.trace(spec) {
+                Err(PlanError::Trace(TraceError::Interrupted { .. })) => Box::new(Nothing),
+                source => Box::new(source?),
             },
-            stream,
-        )),
-        Workload::Standin(standin) => standin_source(standin, device, streams, name),
-        Workload::Trace(spec) => Box::new(trace_source(spec, device)?),
-        Workload::Mix(parts) => {
-            let part = |(number, (share, part)): (usize, &(wane_units::Ratio, Workload))| {
-                source(part, device, streams, &format!("{name}.{number}")).map(|source| (share.get(), source))
-            };
-            Box::new(Mix::new(parts.iter().enumerate().map(part).collect::<Result<_, _>>()?, stream))
+            Workload::Mix(parts) => {
+                let mut built = Vec::new();
+                for (number, (share, part)) in parts.iter().enumerate() {
+                    built.push((share.get(), self.source(part, &format!("{name}.{number}"))?));
+                }
+                Box::new(Mix::new(built, stream))
+            }
+        })
+    }
+
+    fn trace(&mut self, spec: &TraceSpec) -> Result<TraceSource, PlanError> {
+        let decoded = self.decoded.iter().find(|(known, _)| known == spec);
+        if let Some(source) = decoded.and_then(|(_, decoded)| decoded.restarted()) {
+            return Ok(source);
         }
-    })
+        let reader = Reader::open(Path::new(&spec.path), &trace_options(spec))?.stopped_by(Arc::clone(&self.stop));
+        let replay = Replay {
+            page_bytes: self.device.unit.0,
+            logical_pages: self.device.logical_units,
+            compact: spec.compact,
+            looped: spec.looped,
+        };
+        let source = TraceSource::new(reader, replay)?;
+        if let Some(another) = source.restarted() {
+            self.decoded.push((spec.clone(), another));
+        }
+        Ok(source)
+    }
+}
+
+/// In place of a trace whose reading was interrupted: the run ends before it asks.
+struct Nothing;
+
+impl Source for Nothing {
+    fn next(&mut self, batch: &mut Batch, _pages_max: usize, _requests_max: u64) -> Result<Progress, SourceError> {
+        batch.pages.clear();
+        batch.requests = 0;
+        Ok(Progress::End)
+    }
 }
 
 fn shape(pattern: &Pattern, footprint: u32) -> Shape {
@@ -204,17 +286,6 @@ pub fn trace_options(spec: &TraceSpec) -> Options {
         assume: Assume { op: if spec.assume_read { Op::Read } else { Op::Write }, block_bytes: spec.assume_block.0 },
         skip_bad_lines: spec.skip_bad_lines,
     }
-}
-
-fn trace_source(spec: &TraceSpec, device: &Device) -> Result<TraceSource, PlanError> {
-    let reader = Reader::open(Path::new(&spec.path), &trace_options(spec))?;
-    let replay = Replay {
-        page_bytes: device.unit.0,
-        logical_pages: device.logical_units,
-        compact: spec.compact,
-        looped: spec.looped,
-    };
-    Ok(TraceSource::new(reader, replay)?)
 }
 
 /// Flash pages that a scenario will program, roughly, for an estimate of its time. `None` where only the end of a

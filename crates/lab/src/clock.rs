@@ -1,9 +1,11 @@
 //! The clock of a timed run: requests arrive, their operations are scheduled, completions are measured.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use wane_ftl::Ftl;
 use wane_nand::Flash;
 use wane_sim::Stream;
-use wane_ssd::{Command, CommandKind, Latencies, Scheduler, SchedulerConfig, Timing};
+use wane_ssd::{CLOCK_MAX_NS, Command, CommandKind, Latencies, Scheduler, SchedulerConfig, Timing, operation_ns_bound};
 use wane_units::Geometry;
 use wane_workload::{Batch, Op};
 
@@ -31,6 +33,8 @@ pub struct ClockSpec {
     pub config: SchedulerConfig,
     /// Factor of the times between a trace's requests.
     pub scale: f64,
+    /// Most re-reads of a page.
+    pub rereads_max: u32,
 }
 
 impl ClockSpec {
@@ -45,6 +49,13 @@ impl ClockSpec {
         } else {
             Scheduler::Timeline(Box::new(wane_ssd::Timeline::new(geometry, timing, config)?))
         })
+    }
+
+    /// A bound of what one flash operation adds to the time until everything is done.
+    fn operation_ns(&self, geometry: &Geometry) -> u64 {
+        // A page that has more bytes than a number holds takes no less time for it.
+        let page_bytes = u32::try_from(geometry.page_size().0).unwrap_or(u32::MAX);
+        operation_ns_bound(&self.timing, &self.config, page_bytes, self.rereads_max)
     }
 }
 
@@ -66,6 +77,10 @@ pub(crate) struct Clock {
     scheduler: Scheduler,
     arrivals: Arrivals,
     scale: f64,
+    /// A bound of what one flash operation adds to the time until everything is done.
+    operation_ns: u64,
+    /// Whether what came next would not be done by the end of the clock.
+    is_over: bool,
     /// When the last request was submitted.
     at: u64,
     token: u64,
@@ -101,11 +116,20 @@ pub(crate) struct Standing {
 }
 
 impl Clock {
-    pub(crate) fn new(scheduler: Scheduler, arrival: Arrival, scale: f64, stream: Stream, standing: Standing) -> Self {
+    /// A clock at time 0. The spec was checked when the run was planned.
+    pub(crate) fn new(
+        spec: &ClockSpec,
+        geometry: &Geometry,
+        arrival: Arrival,
+        stream: Stream,
+        standing: Standing,
+    ) -> Self {
         let mut clock = Self {
-            scheduler,
-            arrivals: Arrivals::new(arrival, scale, 0, stream),
-            scale,
+            scheduler: spec.scheduler(geometry).expect("the clock was checked when the run was planned"),
+            arrivals: Arrivals::new(arrival, spec.scale, 0, stream),
+            scale: spec.scale,
+            operation_ns: spec.operation_ns(geometry),
+            is_over: false,
             at: 0,
             token: 0,
             latency_sum_ns: 0,
@@ -116,15 +140,14 @@ impl Clock {
         clock
     }
 
-    /// As [`Self::new`], for a clock that measures one stretch.
-    pub(crate) fn one_window(
-        scheduler: Scheduler,
-        arrival: Arrival,
-        scale: f64,
-        stream: Stream,
-        standing: Standing,
-    ) -> Self {
-        Self { stretch_requests: u64::MAX, ..Self::new(scheduler, arrival, scale, stream, standing) }
+    /// The same, for a clock that measures one stretch.
+    pub(crate) fn with_one_window(self) -> Self {
+        Self { stretch_requests: u64::MAX, ..self }
+    }
+
+    /// Whether the simulated time is used up. From then on requests are neither timed nor measured.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
     }
 
     /// The next phase's requests come in another way.
@@ -132,24 +155,39 @@ impl Clock {
         self.arrivals = Arrivals::new(arrival, self.scale, self.at, stream);
     }
 
-    /// Lets time run until the request of `batch` comes; returns the day of that moment.
-    pub(crate) fn arrive(&mut self, batch: &Batch) -> f64 {
+    /// Lets time run until the request of `batch` comes; returns the day of that moment. Returns early once `stop` is true.
+    pub(crate) fn arrive(&mut self, batch: &Batch, stop: &AtomicBool) -> f64 {
         match self.arrivals.next(batch.at) {
+            Next::At(at) if at > CLOCK_MAX_NS => self.is_over = true,
             Next::At(at) => {
-                self.at = at.max(self.at);
-                while let Some(completion) = self.scheduler.next_completion(self.at) {
-                    record(&mut self.latency_sum_ns, &mut self.stretches, completion);
+                let at = at.max(self.at);
+                while self.complete(at, stop).is_some() {}
+                if !stop.load(Ordering::Relaxed) {
+                    self.at = at;
                 }
             }
             Next::Below(depth) => {
-                while self.scheduler.outstanding() >= depth {
-                    let Some(completion) = self.scheduler.next_completion(u64::MAX) else { break };
-                    self.at = completion.at.max(self.at);
-                    record(&mut self.latency_sum_ns, &mut self.stretches, completion);
+                while self.scheduler.outstanding() >= depth
+                    && let Some(at) = self.complete(u64::MAX, stop)
+                {
+                    self.at = at.max(self.at);
                 }
             }
         }
         self.at as f64 * NS_DAYS
+    }
+
+    /// Records the next completion up to `until` and returns its time; none if there is none, or once `stop` is true.
+    #[inline]
+    fn complete(&mut self, until: u64, stop: &AtomicBool) -> Option<u64> {
+        while self.scheduler.work(until) {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+        let completion = self.scheduler.next_completion(until)?;
+        record(&mut self.latency_sum_ns, &mut self.stretches, completion);
+        Some(completion.at)
     }
 
     /// Hands over what the drive did for the request. Reads that found nothing took no time and are no latency.
@@ -160,26 +198,29 @@ impl Clock {
             Op::Trim => CommandKind::Trim,
             Op::Flush => CommandKind::Flush,
         };
-        let media = ftl.media_mut();
-        if kind == CommandKind::Read && media.ops().is_empty() {
+        if kind == CommandKind::Read && ftl.media().ops().is_empty() {
             return;
         }
-        self.token += 1;
-        let command = Command { token: self.token, kind, bytes: batch.pages.len() as u64 * unit_bytes };
-        self.scheduler.submit(self.at, command, media.ops());
-        media.clear_ops();
+        self.submit_command(ftl, kind, batch.pages.len() as u64 * unit_bytes);
     }
 
     /// Hands over what the drive did on its own account.
     pub(crate) fn submit_background(&mut self, ftl: &mut Ftl<Flash>) {
-        let media = ftl.media_mut();
-        if media.ops().is_empty() {
-            return;
-        }
-        self.token += 1;
         // A trim without host operations is done at once and is no latency.
-        let command = Command { token: self.token, kind: CommandKind::Trim, bytes: 0 };
-        self.scheduler.submit(self.at, command, media.ops());
+        if !ftl.media().ops().is_empty() {
+            self.submit_command(ftl, CommandKind::Trim, 0);
+        }
+    }
+
+    /// Submits the operations that the medium has listed, or ends the clock where they would not be done in time.
+    #[inline]
+    fn submit_command(&mut self, ftl: &mut Ftl<Flash>, kind: CommandKind, bytes: u64) {
+        let media = ftl.media_mut();
+        self.is_over |= !self.scheduler.fits(self.at, media.ops().len(), self.operation_ns);
+        if !self.is_over {
+            self.token += 1;
+            self.scheduler.submit(self.at, Command { token: self.token, kind, bytes }, media.ops());
+        }
         media.clear_ops();
     }
 
@@ -231,13 +272,16 @@ impl Clock {
         stretch.errors_after = standing.errors;
     }
 
-    /// Lets everything end and says what it took.
-    pub(crate) fn finish(mut self, standing: Standing, kind: WindowKind) -> Timed {
-        while let Some(completion) = self.scheduler.next_completion(u64::MAX) {
-            record(&mut self.latency_sum_ns, &mut self.stretches, completion);
+    /// Lets everything end and says what it took. Once `stop` is true, what has not ended is left out.
+    pub(crate) fn finish(mut self, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
+        while !stop.load(Ordering::Relaxed) && self.complete(u64::MAX, stop).is_some() {}
+        if self.scheduler.outstanding() == 0 {
+            let outstanding_time_ns = self.scheduler.outstanding_time_ns();
+            assert_eq!(
+                self.latency_sum_ns, outstanding_time_ns,
+                "Little's law: every command was seen from start to end"
+            );
         }
-        let outstanding_time_ns = self.scheduler.outstanding_time_ns();
-        assert_eq!(self.latency_sum_ns, outstanding_time_ns, "Little's law: every command was seen from start to end");
         self.end_stretch(standing);
         let mut total = Latencies::new();
         self.stretches.iter().for_each(|stretch| total.merge(&stretch.latencies));

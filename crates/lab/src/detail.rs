@@ -1,5 +1,7 @@
 //! What a run does beside aging: errors, time, scrubbing and probes. A plain run does none of it and pays for none.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use wane_ftl::{Ftl, Outcome};
 use wane_nand::{Array, Cells, ErrorConfig, Flash, Media, Relocations};
 use wane_sim::{Stream, Streams};
@@ -39,8 +41,11 @@ pub trait Detail<M> {
     /// A phase begins.
     fn begin_phase(&mut self, number: usize);
 
-    /// A request is about to be served.
-    fn arrive(&mut self, ftl: &mut Ftl<M>, batch: &Batch, written: u64);
+    /// A request is about to be served. Once `stop` is true, it must not be served any more.
+    fn arrive(&mut self, ftl: &mut Ftl<M>, batch: &Batch, written: u64, stop: &AtomicBool);
+
+    /// Whether the simulated time is used up, so that nothing more can be served.
+    fn is_over(&self) -> bool;
 
     /// It has been served.
     fn served(&mut self, ftl: &mut Ftl<M>, batch: &Batch);
@@ -51,14 +56,14 @@ pub trait Detail<M> {
     /// The scrubber, or the file system, has acted.
     fn acted(&mut self, ftl: &mut Ftl<M>);
 
-    /// Looks closely, if it is time to.
+    /// Looks closely, if it is time to, and until `stop` is true.
     ///
     /// # Errors
     /// The trace of a probe is damaged.
-    fn probe(&mut self, ftl: &Ftl<M>, written: u64) -> Result<(), SourceError>;
+    fn probe(&mut self, ftl: &Ftl<M>, written: u64, stop: &AtomicBool) -> Result<(), SourceError>;
 
-    /// What was measured.
-    fn finish(self, ftl: &Ftl<M>) -> Option<Measured>;
+    /// What was measured. Once `stop` is true, what is not done is left out.
+    fn finish(self, ftl: &Ftl<M>, stop: &AtomicBool) -> Option<Measured>;
 }
 
 /// Nothing.
@@ -72,7 +77,12 @@ impl Detail<Array> for Plain {
     fn begin_phase(&mut self, _number: usize) {}
 
     #[inline(always)]
-    fn arrive(&mut self, _ftl: &mut Ftl<Array>, _batch: &Batch, _written: u64) {}
+    fn arrive(&mut self, _ftl: &mut Ftl<Array>, _batch: &Batch, _written: u64, _stop: &AtomicBool) {}
+
+    #[inline(always)]
+    fn is_over(&self) -> bool {
+        false
+    }
 
     #[inline(always)]
     fn served(&mut self, _ftl: &mut Ftl<Array>, _batch: &Batch) {}
@@ -85,11 +95,11 @@ impl Detail<Array> for Plain {
     fn acted(&mut self, _ftl: &mut Ftl<Array>) {}
 
     #[inline(always)]
-    fn probe(&mut self, _ftl: &Ftl<Array>, _written: u64) -> Result<(), SourceError> {
+    fn probe(&mut self, _ftl: &Ftl<Array>, _written: u64, _stop: &AtomicBool) -> Result<(), SourceError> {
         Ok(())
     }
 
-    fn finish(self, _ftl: &Ftl<Array>) -> Option<Measured> {
+    fn finish(self, _ftl: &Ftl<Array>, _stop: &AtomicBool) -> Option<Measured> {
         None
     }
 }
@@ -103,10 +113,15 @@ pub struct Past {
     pub reads: u32,
 }
 
+/// Makes a source anew whenever it is called.
+pub type OpenSource = dyn FnMut() -> Result<Box<dyn Source>, SourceError> + Send;
+
 /// A look at a copy of the drive.
 pub struct ProbeSpec {
-    /// Host units written at which it is due, ascending, each with its requests.
-    pub due: Vec<(u64, Box<dyn Source>)>,
+    /// Host units written at which it is due, ascending.
+    pub due: Vec<u64>,
+    /// Makes the requests of the next look: the same ones for each.
+    pub open: Box<OpenSource>,
     /// When requests come.
     pub arrival: Arrival,
     /// How many.
@@ -181,11 +196,13 @@ impl Detailed {
         self.spec.streams.stream(name)
     }
 
-    fn probe_if_due(&mut self, ftl: &Ftl<Flash>, written: u64) -> Result<(), SourceError> {
+    fn probe_if_due(&mut self, ftl: &Ftl<Flash>, written: u64, stop: &AtomicBool) -> Result<(), SourceError> {
         let Some(probe) = &mut self.spec.probe else { return Ok(()) };
-        let Some((_, source)) = probe.due.get_mut(self.next_probe).filter(|(due, _)| *due <= written) else {
+        let is_due = probe.due.get(self.next_probe).is_some_and(|due| *due <= written);
+        if !is_due || stop.load(Ordering::Relaxed) {
             return Ok(());
-        };
+        }
+        let mut source = (probe.open)()?;
         let clock = self.spec.clock.as_ref().expect("a probe has a clock");
         let look = Look {
             arrival: probe.arrival,
@@ -195,10 +212,10 @@ impl Detailed {
             stream: self.spec.streams.stream(&format!("probe.arrivals.{}", self.next_probe)),
             units_at_start: self.units_at_start,
         };
-        let timed = look.at(ftl, source.as_mut())?;
+        let timed = look.at(ftl, source.as_mut(), stop)?;
         self.probed.push(timed);
         self.next_probe += 1;
-        self.probe_if_due(ftl, written)
+        self.probe_if_due(ftl, written, stop)
     }
 
     /// The run itself is timed unless windows are.
@@ -270,15 +287,9 @@ impl Detail<Flash> for Detailed {
             && let Some(spec) = &self.spec.clock
         {
             ftl.media_mut().record(true);
-            let scheduler = spec.scheduler(&geometry).expect("the clock was checked when the run was planned");
-            let (arrival, scale) = (self.spec.arrivals[0], spec.scale);
-            self.clock = Some(Clock::new(
-                scheduler,
-                arrival,
-                scale,
-                self.stream("arrivals.0"),
-                standing(ftl, self.units_at_start),
-            ));
+            let (arrival, stream) = (self.spec.arrivals[0], self.stream("arrivals.0"));
+            let standing = standing(ftl, self.units_at_start);
+            self.clock = Some(Clock::new(spec, &geometry, arrival, stream, standing));
         }
     }
 
@@ -289,9 +300,9 @@ impl Detail<Flash> for Detailed {
         }
     }
 
-    fn arrive(&mut self, ftl: &mut Ftl<Flash>, batch: &Batch, written: u64) {
+    fn arrive(&mut self, ftl: &mut Ftl<Flash>, batch: &Batch, written: u64, stop: &AtomicBool) {
         let day = match &mut self.clock {
-            Some(clock) => clock.arrive(batch),
+            Some(clock) => clock.arrive(batch, stop),
             None => written as f64 * self.spec.days_per_unit,
         };
         ftl.media_mut().set_now_days(day);
@@ -299,6 +310,10 @@ impl Detail<Flash> for Detailed {
             let drive_writes = written as f64 / f64::from(ftl.logical_initial());
             ftl.media_mut().set_drive_writes(drive_writes);
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.clock.as_ref().is_some_and(Clock::is_over)
     }
 
     fn served(&mut self, ftl: &mut Ftl<Flash>, batch: &Batch) {
@@ -320,15 +335,16 @@ impl Detail<Flash> for Detailed {
     }
 
     #[inline]
-    fn probe(&mut self, ftl: &Ftl<Flash>, written: u64) -> Result<(), SourceError> {
-        if self.spec.probe.is_none() { Ok(()) } else { self.probe_if_due(ftl, written) }
+    fn probe(&mut self, ftl: &Ftl<Flash>, written: u64, stop: &AtomicBool) -> Result<(), SourceError> {
+        if self.spec.probe.is_none() { Ok(()) } else { self.probe_if_due(ftl, written, stop) }
     }
 
-    fn finish(self, ftl: &Ftl<Flash>) -> Option<Measured> {
+    fn finish(self, ftl: &Ftl<Flash>, stop: &AtomicBool) -> Option<Measured> {
         let total = errors(ftl).zip(self.errors_at_start).map(|(now, before)| now - before);
         let histogram = ftl.media().cells().map(|cells| cells.histogram().counts().to_vec());
         let mut timed: Vec<Timed> = self.probed;
-        timed.extend(self.clock.map(|clock| clock.finish(standing(ftl, self.units_at_start), WindowKind::Run)));
+        let now = standing(ftl, self.units_at_start);
+        timed.extend(self.clock.map(|clock| clock.finish(now, WindowKind::Run, stop)));
         let of_the_run = timed.last().filter(|_| self.spec.probe.is_none());
         let buffered_reads = of_the_run.map_or(0, |run| run.buffered_reads);
         Some(Measured {
@@ -356,26 +372,28 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Serves requests on a copy of the drive, timed, and throws the copy away.
-    fn at(self, ftl: &Ftl<Flash>, source: &mut dyn Source) -> Result<Timed, SourceError> {
+    /// Serves requests on a copy of the drive, timed, until they end or `stop` is true, and throws the copy away.
+    fn at(self, ftl: &Ftl<Flash>, source: &mut dyn Source, stop: &AtomicBool) -> Result<Timed, SourceError> {
         let mut copy = ftl.clone();
         let unit_bytes = u64::from(copy.unit_bytes());
         let start_days = copy.media().now_days() + self.retention_days;
         copy.media_mut().set_now_days(start_days);
         copy.media_mut().record(true);
         copy.media_mut().set_relocations(Relocations::Checked);
-        let scheduler =
-            self.clock.scheduler(copy.media().geometry()).expect("the clock was checked when the run was planned");
         let before = standing(&copy, self.units_at_start);
-        let mut clock = Clock::one_window(scheduler, self.arrival, self.clock.scale, self.stream, before);
+        let geometry = *copy.media().geometry();
+        let mut clock = Clock::new(self.clock, &geometry, self.arrival, self.stream, before).with_one_window();
         let mut batch = Batch::default();
         for _ in 0..self.requests {
             if source.next(&mut batch, PAGES_MAX, 1)? == Progress::End {
                 break;
             }
-            let day = start_days + clock.arrive(&batch);
+            let day = start_days + clock.arrive(&batch, stop);
+            if clock.is_over() || stop.load(Ordering::Relaxed) {
+                break;
+            }
             copy.media_mut().set_now_days(day);
-            let outcome = serve(&mut copy, &mut batch);
+            let outcome = serve(&mut copy, &mut batch, stop);
             clock.submit(&mut copy, &batch, unit_bytes);
             if outcome != Outcome::Done {
                 break;
@@ -385,11 +403,11 @@ impl Look<'_> {
                 clock.submit_background(&mut copy);
             }
         }
-        Ok(clock.finish(standing(&copy, self.units_at_start), WindowKind::Probe))
+        Ok(clock.finish(standing(&copy, self.units_at_start), WindowKind::Probe, stop))
     }
 }
 
-fn serve(drive: &mut Ftl<Flash>, batch: &mut Batch) -> Outcome {
+fn serve(drive: &mut Ftl<Flash>, batch: &mut Batch, stop: &AtomicBool) -> Outcome {
     // A drive that gave capacity back is asked for what it still has.
     let exported = drive.exported();
     if exported == 0 {
@@ -397,7 +415,7 @@ fn serve(drive: &mut Ftl<Flash>, batch: &mut Batch) -> Outcome {
     }
     batch.pages.iter_mut().for_each(|page| *page %= exported);
     match batch.op {
-        Op::Write => return drive.write(&batch.pages).1,
+        Op::Write => return write_in_slices(drive, &batch.pages, stop),
         Op::Read => drive.read(&batch.pages),
         Op::Trim => drive.trim(&batch.pages),
         Op::Flush => {}
@@ -405,5 +423,21 @@ fn serve(drive: &mut Ftl<Flash>, batch: &mut Batch) -> Outcome {
     Outcome::Done
 }
 
+/// Writes a request slice by slice, which comes to the same as writing it at once, and leaves the rest once `stop` is true:
+/// a request may have gigabytes.
+pub(crate) fn write_in_slices<M: Media>(drive: &mut Ftl<M>, pages: &[u32], stop: &AtomicBool) -> Outcome {
+    for slice in pages.chunks(SLICE_PAGES) {
+        match drive.write(slice).1 {
+            Outcome::Done if stop.load(Ordering::Relaxed) => break,
+            Outcome::Done => {}
+            stopped => return stopped,
+        }
+    }
+    Outcome::Done
+}
+
 /// Pages of a request that is served whole.
 pub(crate) const PAGES_MAX: usize = 1 << 20;
+
+/// Pages of a request that are written between two looks at the flag that stops a run.
+const SLICE_PAGES: usize = 1 << 12;

@@ -4,6 +4,7 @@
 //! name already.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_ftl::{DeathCause, Ftl, Outcome};
@@ -12,7 +13,7 @@ use wane_sim::Stream;
 use wane_units::BlockId;
 use wane_workload::{Batch, Op, Progress, Source, SourceError};
 
-use crate::detail::{Detail, DetailSpec, Detailed, Measured, PAGES_MAX, Plain, Worn};
+use crate::detail::{Detail, DetailSpec, Detailed, Measured, PAGES_MAX, Plain, Worn, write_in_slices};
 use crate::host_space::HostSpace;
 use crate::results::{BlockState, Counters, EndCause, EndReason, Row, Timeline, WearSnapshot};
 
@@ -30,6 +31,9 @@ const REQUESTS_PER_REPORT: u64 = 256;
 
 /// The window of the last drive write is kept in steps of this part of it.
 const WINDOW_STEPS: u64 = 64;
+
+/// What a result says of a run that ended by its clock.
+const CLOCK_END: &str = "the simulated clock came to its end, 2^64 ns or 584 years after the start; arrivals closer together, or a smaller time.scale, let more requests fit";
 
 /// Everything a run needs.
 pub struct Plan {
@@ -121,7 +125,14 @@ pub struct Watch<'a> {
     /// Called after every batch.
     pub step: &'a mut dyn FnMut(&Step),
     /// Once true, the run ends as interrupted.
-    pub stop: &'a AtomicBool,
+    pub stop: &'a Arc<AtomicBool>,
+}
+
+impl Watch<'_> {
+    /// Whether the run is to end.
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
 }
 
 /// Runs a plan to its end.
@@ -194,6 +205,8 @@ impl Ahead {
 #[derive(Clone, Copy)]
 enum Ended {
     Died(EndCause),
+    /// The simulated time is used up.
+    ClockEnd,
     Interrupted,
 }
 
@@ -270,8 +283,8 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
             }
         }
         // One may be due at the very end.
-        self.detail.probe(&self.ftl, self.written())?;
-        Ok(self.finish(end))
+        self.detail.probe(&self.ftl, self.written(), watch.stop)?;
+        Ok(self.finish(end, watch.stop))
     }
 
     fn precondition(&mut self, precondition: Precondition, watch: &mut Watch<'_>) -> Option<Ended> {
@@ -367,6 +380,10 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         let (mut requests, mut steps) = (0, 0u64);
         let (mut many, mut ahead) = (Batch::default(), Ahead::new());
         loop {
+            // At each request, for a single one may have gigabytes.
+            if watch.is_stopped() {
+                return Ok(PhaseEnd::Run(Ended::Interrupted));
+            }
             let written = self.written();
             if units_end.is_some_and(|end| written >= end) {
                 return Ok(PhaseEnd::Over(EndReason::DriveWrites));
@@ -374,7 +391,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
             if requests_max.is_some_and(|max| requests >= max) {
                 return Ok(PhaseEnd::Over(EndReason::Requests));
             }
-            self.detail.probe(&self.ftl, written)?;
+            self.detail.probe(&self.ftl, written, watch.stop)?;
             let batch = if D::ONE_BY_ONE {
                 ahead.next(source.as_mut(), &self.ftl, units_end.map(|end| end - written))?
             } else {
@@ -384,10 +401,23 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
                     source.next(&mut many, pages_max, requests_max.map_or(u64::MAX, |max| max - requests))?;
                 (progress == Progress::More).then_some(&mut many)
             };
-            let Some(batch) = batch else { return Ok(PhaseEnd::Over(EndReason::TraceEnd)) };
+            let Some(batch) = batch else {
+                // A trace that is asked to stop looks as if it were over.
+                return Ok(if watch.is_stopped() {
+                    PhaseEnd::Run(Ended::Interrupted)
+                } else {
+                    PhaseEnd::Over(EndReason::TraceEnd)
+                });
+            };
+            self.detail.arrive(&mut self.ftl, batch, written, watch.stop);
+            if self.detail.is_over() {
+                return Ok(PhaseEnd::Run(Ended::ClockEnd));
+            }
+            if watch.is_stopped() {
+                return Ok(PhaseEnd::Run(Ended::Interrupted));
+            }
             requests += batch.requests;
-            self.detail.arrive(&mut self.ftl, batch, written);
-            let served = self.serve(batch);
+            let served = self.serve(batch, watch.stop);
             self.detail.served(&mut self.ftl, batch);
             if let Err(cause) = served.and_then(|()| self.scrub()) {
                 return Ok(PhaseEnd::Run(Ended::Died(cause)));
@@ -430,9 +460,9 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         answered
     }
 
-    fn serve(&mut self, batch: &mut Batch) -> Result<(), EndCause> {
+    fn serve(&mut self, batch: &mut Batch, stop: &AtomicBool) -> Result<(), EndCause> {
         match batch.op {
-            Op::Write => self.write(&batch.pages)?,
+            Op::Write => self.write(&batch.pages, stop)?,
             Op::Read => {
                 let missing = self.space.as_ref().map_or(0, |space| space.find(&mut batch.pages));
                 self.ftl.read(&batch.pages);
@@ -450,12 +480,12 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         Ok(())
     }
 
-    fn write(&mut self, pages: &[u32]) -> Result<(), EndCause> {
+    fn write(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), EndCause> {
         let Some(space) = &mut self.space else {
-            return match self.ftl.write(pages) {
-                (_, Outcome::Done) => Ok(()),
-                (_, Outcome::Dead(cause)) => Err(self.cause(cause)),
-                (_, Outcome::Demand(_)) => unreachable!("a drive that may not shrink demands nothing"),
+            return match write_in_slices(&mut self.ftl, pages, stop) {
+                Outcome::Done => Ok(()),
+                Outcome::Dead(cause) => Err(self.cause(cause)),
+                Outcome::Demand(_) => unreachable!("a drive that may not shrink demands nothing"),
             };
         };
         let mut done = 0;
@@ -482,7 +512,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         let drive_writes = self.written() as f64 / f64::from(self.ftl.logical_initial());
         let programmed = self.ftl.counters().programmed_total();
         (watch.step)(&Step { preconditioning, phase: self.phase, drive_writes, done, programmed });
-        watch.stop.load(Ordering::Relaxed)
+        watch.is_stopped()
     }
 
     #[inline]
@@ -543,7 +573,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         )
     }
 
-    fn finish(mut self, end: Option<Ended>) -> Finished {
+    fn finish(mut self, end: Option<Ended>, stop: &AtomicBool) -> Finished {
         self.sample();
         let counters = self.counters();
         let wear = self.wear();
@@ -551,13 +581,20 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         let logical = u64::from(self.ftl.logical_initial());
         let from = counters.host_units_written.saturating_sub(logical);
         let before = self.window.iter().rev().find(|earlier| earlier.host_units_written <= from);
+        let measured = self.detail.finish(&self.ftl, stop);
+        // Only now, for what was not done when the flag rose is not in the measurements.
+        let end = end.or_else(|| stop.load(Ordering::Relaxed).then_some(Ended::Interrupted));
         let (reason, cause) = match end {
             Some(Ended::Died(cause)) => (EndReason::EndOfLife, Some(cause)),
+            Some(Ended::ClockEnd) => {
+                self.notes.push(CLOCK_END.to_owned());
+                (EndReason::ClockEnd, None)
+            }
             Some(Ended::Interrupted) => (EndReason::Interrupted, None),
             None => (self.reason, None),
         };
         Finished {
-            measured: self.detail.finish(&self.ftl),
+            measured,
             counters,
             last_drive_write: counters - before.copied().unwrap_or_default(),
             wear,

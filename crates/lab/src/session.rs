@@ -1,8 +1,8 @@
 //! Runs scenarios: one, several seeds, or a grid of them; fills in results.
 
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use wane_workload::SourceError;
 
@@ -71,7 +71,7 @@ pub fn check_memory(scenario: &Scenario) -> Result<(), SessionError> {
 pub fn execute(scenario: &Scenario, outside: Outside, watch: &mut Watch<'_>) -> Result<RunResult, SessionError> {
     check_memory(scenario)?;
     let stopwatch = Stopwatch::start();
-    let plan = build::plan_with(scenario, outside)?;
+    let plan = build::plan_with(scenario, outside, watch.stop)?;
     let mut measured = Measured::default();
     let Watch { step: on_step, stop } = watch;
     let mut step = |step: &Step| {
@@ -271,7 +271,7 @@ pub struct Cell {
 /// `each` hears when a cell is finished: its number, its result and whether it was read.
 pub fn execute_all(
     cells: &[Cell],
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
     each: &(dyn Fn(usize, &Outcome, bool) + Sync),
 ) -> Vec<Option<Outcome>> {
     let need = cells.iter().map(|cell| build::memory_estimate(&cell.scenario).0).max().unwrap_or(1).max(1);
@@ -302,7 +302,7 @@ fn traces_stand(scenario: &Scenario, folder: &Path) -> bool {
     scenario.traces().into_iter().all(|trace| changed(trace).is_ok_and(|time| time <= written))
 }
 
-fn execute_cell(cell: &Cell, stop: &AtomicBool) -> (Outcome, bool) {
+fn execute_cell(cell: &Cell, stop: &Arc<AtomicBool>) -> (Outcome, bool) {
     if let Some(folder) = &cell.folder
         && traces_stand(&cell.scenario, folder)
         && let Ok(Some(_)) = Folder::finished(folder, &cell.scenario.hash(), VERSION)

@@ -74,7 +74,7 @@ fn scenario(name: &str, text: &str) -> Scenario {
 }
 
 fn live(scenario: &Scenario) -> RunResult {
-    let mut watch = Watch { step: &mut |_| {}, stop: &AtomicBool::new(false) };
+    let mut watch = Watch { step: &mut |_| {}, stop: &std::sync::Arc::default() };
     session::execute(scenario, Outside::default(), &mut watch).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -125,7 +125,7 @@ fn lives_are_as_they_were() {
 fn equal_seeds_give_equal_bytes_on_any_number_of_threads() {
     let cells: Vec<Cell> =
         LIVES.iter().map(|(name, toml)| Cell { scenario: scenario(name, toml), folder: None }).collect();
-    let parallel = session::execute_all(&cells, &AtomicBool::new(false), &|_, _, _| {});
+    let parallel = session::execute_all(&cells, &std::sync::Arc::default(), &|_, _, _| {});
     for (cell, outcome) in cells.iter().zip(parallel) {
         let together = outcome.unwrap().unwrap();
         let alone = live(&cell.scenario);
@@ -175,7 +175,7 @@ fn a_short_drive_write_has_a_last_one() {
 #[test]
 fn a_stopped_run_is_marked() {
     let mut seen = 0;
-    let stop = AtomicBool::new(false);
+    let stop = std::sync::Arc::new(AtomicBool::new(false));
     let mut step = |_: &wane_lab::run::Step| {
         seen += 1;
         stop.store(seen > 20, std::sync::atomic::Ordering::Relaxed);

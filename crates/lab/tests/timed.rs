@@ -13,7 +13,7 @@ fn run(text: &str, set: &[&str]) -> RunResult {
     let set: Vec<String> = set.iter().map(|assignment| (*assignment).to_owned()).collect();
     let sources = Sources { file: Some(("test.toml", text)), set: &set, ..Sources::default() };
     let scenario = Scenario::resolve(&sources).unwrap();
-    let stop = AtomicBool::new(false);
+    let stop = std::sync::Arc::new(AtomicBool::new(false));
     let outside = wane_lab::build::Outside::default();
     execute(&scenario, outside, &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap()
 }

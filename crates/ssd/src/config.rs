@@ -168,6 +168,25 @@ pub enum ConfigError {
 /// Longest time of one operation: re-reads and queues of it stay far below 2^64 ns.
 pub const TIME_MAX_NS: u64 = 1_000_000_000_000;
 
+/// The last moment of the simulated clock, nanoseconds from its start: 584 years. The number beyond marks "never".
+pub const CLOCK_MAX_NS: u64 = u64::MAX - 1;
+
+/// A bound of what one operation adds to the time until everything is done: as if no two ran at once, and each had every
+/// delay there is. Its page has at most `page_bytes` and is sensed again at most `rereads_max` times.
+pub fn operation_ns_bound(timing: &Timing, config: &SchedulerConfig, page_bytes: u32, rereads_max: u32) -> u64 {
+    let longest = |times: &[u64]| times.iter().copied().max().unwrap_or(0);
+    let sensing = longest(&timing.read_ns).saturating_mul(1 + u64::from(rereads_max));
+    [
+        sensing.max(longest(&timing.program_ns)).max(timing.erase_ns),
+        timing.transfer_ns(page_bytes),
+        config.suspend_ns,
+        config.processors.map_or(0, |processors| processors.think_ns),
+        config.write_cache.map_or(0, |cache| cache.latency_ns),
+    ]
+    .into_iter()
+    .fold(0, u64::saturating_add)
+}
+
 /// Checks what any scheduler needs.
 pub(crate) fn check(timing: &Timing, config: &SchedulerConfig) -> Result<(), ConfigError> {
     for (name, times) in [("read", &timing.read_ns), ("program", &timing.program_ns)] {

@@ -18,8 +18,8 @@ mod timeline;
 
 pub use command::{Breakdown, Command, CommandKind, Completion};
 pub use config::{
-    Collection, ConfigError, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend, TIME_MAX_NS,
-    Timing, WriteCache,
+    CLOCK_MAX_NS, Collection, ConfigError, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend,
+    TIME_MAX_NS, Timing, WriteCache, operation_ns_bound,
 };
 pub use event::EventScheduler;
 pub use latency::{BreakdownSum, Histogram, Latencies, PERCENTILES};

@@ -3,6 +3,7 @@
 use wane_nand::{FlashOp, Task};
 
 use crate::command::{Command, Completion};
+use crate::config::CLOCK_MAX_NS;
 use crate::event::EventScheduler;
 use crate::node::Utilization;
 use crate::timeline::Timeline;
@@ -36,6 +37,30 @@ impl Scheduler {
     #[inline]
     pub fn next_completion(&mut self, until: u64) -> Option<&Completion> {
         either!(self, scheduler => scheduler.next_completion(until))
+    }
+
+    /// Runs the drive up to `until`, but for a bounded while only, and hands out nothing. Whether to call it again before
+    /// [`Self::next_completion`] answers without a delay. It changes no result.
+    pub fn work(&mut self, until: u64) -> bool {
+        match self {
+            Self::Event(scheduler) => scheduler.work(until),
+            // Its times are known when operations are submitted.
+            Self::Timeline(_) => false,
+        }
+    }
+
+    /// Whether a list of `ops` operations that is submitted at `at` will surely be done by [`crate::CLOCK_MAX_NS`], after
+    /// everything submitted before. `operation_ns` is from [`crate::operation_ns_bound`].
+    #[inline]
+    pub fn fits(&self, at: u64, ops: usize, operation_ns: u64) -> bool {
+        // One operation more, for a command without any may take the time of the write cache.
+        let (from, ahead) = match self {
+            // What is not done counts as if it ran one after the other.
+            Self::Event(scheduler) => (at, scheduler.operations_pending() + scheduler.outstanding()),
+            Self::Timeline(scheduler) => (at.max(scheduler.busy_until()), 0),
+        };
+        let more = operation_ns.checked_mul((ahead + 1).saturating_add(ops as u64));
+        more.and_then(|more| more.checked_add(from)).is_some_and(|end| end <= CLOCK_MAX_NS)
     }
 
     /// Time of the last event or submission, ns.
@@ -76,5 +101,46 @@ impl Scheduler {
     /// Records that were ever alive at once: what memory grows with.
     pub fn slots(&self) -> usize {
         either!(self, scheduler => scheduler.slots())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wane_nand::OpKind;
+    use wane_units::{BlockId, Bytes, Geometry};
+
+    use super::*;
+    use crate::config::{SchedulerConfig, Timing, operation_ns_bound};
+    use crate::{CommandKind, EventScheduler, Timeline};
+
+    #[test]
+    fn operations_fit_until_they_could_end_beyond_the_clock() {
+        let geometry = Geometry::new(1, 1, 1, 4, 16, Bytes(4096)).unwrap();
+        let second = 1_000_000_000;
+        let timing = Timing {
+            read_ns: vec![second],
+            program_ns: vec![second],
+            erase_ns: 1000 * second,
+            channel_bytes_per_second: None,
+        };
+        let config = SchedulerConfig::default();
+        let bound = operation_ns_bound(&timing, &config, 4096, 2);
+        assert_eq!(bound, 1000 * second);
+        let event = EventScheduler::new(&geometry, timing.clone(), config).unwrap();
+        let timeline = Timeline::new(&geometry, timing, config).unwrap();
+        for mut scheduler in [Scheduler::Event(Box::new(event)), Scheduler::Timeline(Box::new(timeline))] {
+            assert!(scheduler.fits(0, 1000, bound));
+            // Five operations, and one more for what the command itself may take.
+            let last = CLOCK_MAX_NS - 6 * bound;
+            assert!(scheduler.fits(last, 5, bound) && !scheduler.fits(last + 1, 5, bound));
+            assert!(!scheduler.fits(CLOCK_MAX_NS, usize::MAX, bound));
+            let erase =
+                FlashOp { kind: OpKind::Erase, task: Task::Host, block: BlockId(0), page: 0, bytes: 0, rereads: 0 };
+            scheduler.submit(last, Command { token: 1, kind: CommandKind::Write, bytes: 0 }, &[erase; 5]);
+            assert!(!scheduler.fits(last, 5, bound), "what was submitted before counts");
+            while scheduler.work(u64::MAX) {}
+            let end = last + 5 * bound;
+            assert_eq!(scheduler.next_completion(u64::MAX).map(|completion| completion.at), Some(end));
+        }
     }
 }

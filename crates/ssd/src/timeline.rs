@@ -156,6 +156,14 @@ impl Timeline {
         }
     }
 
+    /// When dies, processors and the write cache will be done with everything placed so far, ns.
+    #[inline]
+    pub fn busy_until(&self) -> u64 {
+        let admitted = self.cache.as_ref().map_or(0, |cache| cache.admitted);
+        let busy = self.busy_until.iter().chain(&self.processors);
+        busy.fold(admitted, |latest, end| latest.max(*end))
+    }
+
     fn submit_any(&mut self, at: u64, command: Command, ops: &[FlashOp]) {
         let cached = self.cache.is_some() && command.kind == CommandKind::Write;
         let admitted = if cached { self.admit(at, command.bytes) } else { at };

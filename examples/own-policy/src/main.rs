@@ -3,7 +3,7 @@
 //! Of the blocks with the fewest valid units it takes the least worn, so that reclaiming also levels. The index keeps
 //! the buckets in that order because the policy asks for it. Run it with `cargo run --release -p own-policy`.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 
 use wane_ftl::policies::victim::{GcView, IndexSpec, Order, VictimPolicy};
 use wane_lab::build::Outside;
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn life(scenario: &Scenario, outside: Outside) -> Result<Summary, session::SessionError> {
-    let mut watch = Watch { step: &mut |_| {}, stop: &AtomicBool::new(false) };
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
     Ok(session::execute(scenario, outside, &mut watch)?.summary)
 }
 

@@ -2,14 +2,14 @@
 
 use wane_nand::{
     Array, CellKind, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Faults, Flash, Loss, PageTime,
-    ReadCounts, When,
+    REREADS_BOUND, ReadCounts, When,
 };
 use wane_sim::Streams;
 use wane_ssd::{Collection, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache};
 use wane_units::{BlockId, DieId};
-use wane_workload::Source;
+use wane_workload::SourceError;
 
-use super::{PlanError, source};
+use super::{Opener, PlanError};
 use crate::clock::ClockSpec;
 use crate::detail::{DetailSpec, Past, ProbeSpec};
 use crate::scenario::{self, Scenario, Time};
@@ -77,7 +77,7 @@ fn first_erases(scenario: &Scenario, streams: Streams, mut set: impl FnMut(Block
 }
 
 /// Everything beside aging.
-pub(super) fn spec(scenario: &Scenario, streams: Streams) -> Result<DetailSpec, PlanError> {
+pub(super) fn spec(scenario: &Scenario, opener: &mut Opener) -> Result<DetailSpec, PlanError> {
     let (device, initial) = (&scenario.device, &scenario.medium.initial);
     let errors = errors(scenario);
     if let Some(config) = &errors {
@@ -94,10 +94,10 @@ pub(super) fn spec(scenario: &Scenario, streams: Streams) -> Result<DetailSpec, 
         days_per_unit: days_per_write / f64::from(device.logical_units),
         clock,
         arrivals: scenario.phases.iter().map(|phase| phase.arrival).collect(),
-        probe: probe(scenario, streams)?,
+        probe: probe(scenario, opener)?,
         stripes: is_on(&scenario.ftl.redundancy),
         unit_bytes: device.unit.0,
-        streams,
+        streams: opener.streams,
     })
 }
 
@@ -144,6 +144,7 @@ fn clock(scenario: &Scenario) -> ClockSpec {
         },
         config: schedule(time, timing.suspend),
         scale: time.scale,
+        rereads_max: errors(scenario).map_or(0, |errors| errors.ecc.rereads_max.unwrap_or(REREADS_BOUND)),
     }
 }
 
@@ -172,16 +173,25 @@ fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
     }
 }
 
-/// Every probe has requests of its own; all see the same ones.
-fn probe(scenario: &Scenario, streams: Streams) -> Result<Option<ProbeSpec>, PlanError> {
+/// Every probe has requests of its own; all see the same ones. A source is made when its probe is due, so that ages cost
+/// nothing before; the first one is made now, so that what is wrong with it is told before the run.
+fn probe(scenario: &Scenario, opener: &mut Opener) -> Result<Option<ProbeSpec>, PlanError> {
     let Some(probe) = &scenario.probe else { return Ok(None) };
     let logical = f64::from(scenario.device.logical_units);
-    let mut due: Vec<(u64, Box<dyn Source>)> = Vec::new();
-    for drive_writes in &probe.at_drive_writes {
-        let source = source(&probe.workload, &scenario.device, streams, "probe.workload")?;
-        due.push((libm::round(drive_writes * logical) as u64, source));
-    }
-    Ok(Some(ProbeSpec { due, arrival: probe.arrival, requests: probe.requests, retention_days: probe.retention_days }))
+    let name = "probe.workload";
+    let mut first = Some(opener.source(&probe.workload, name)?);
+    let (mut opener, workload) = (opener.another(), probe.workload.clone());
+    let open = move || match first.take() {
+        Some(source) => Ok(source),
+        None => opener.source(&workload, name).map_err(|error| SourceError::new(error.to_string())),
+    };
+    Ok(Some(ProbeSpec {
+        due: probe.at_drive_writes.iter().map(|writes| libm::round(writes * logical) as u64).collect(),
+        open: Box::new(open),
+        arrival: probe.arrival,
+        requests: probe.requests,
+        retention_days: probe.retention_days,
+    }))
 }
 
 /// Bytes that cells and a copy for probes hold, roughly.

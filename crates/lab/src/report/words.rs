@@ -81,6 +81,9 @@ pub(super) fn life_in_words(group: &Group<'_>) -> String {
         (Some(EndReason::DriveWrites), _) => format!("{wrote}, as many as asked for; the drive was still alive."),
         (Some(EndReason::Requests), _) => format!("{wrote} in the requests asked for; the drive was still alive."),
         (Some(EndReason::TraceEnd), _) => format!("{wrote} until the trace ran out; the drive was still alive."),
+        (Some(EndReason::ClockEnd), _) => {
+            format!("{wrote} until the simulated clock came to its end, after 584 years; the drive was still alive.")
+        }
         (None, _) => format!("{wrote} on the mean; the seeds ended differently ({}).", ends(group)),
     };
     match group.runs.len() {

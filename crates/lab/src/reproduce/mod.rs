@@ -12,6 +12,7 @@ mod wear;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::results::RunResult;
@@ -126,7 +127,7 @@ impl Runs {
     /// A run gave no result, or the user stopped.
     pub fn of(
         claims: &[Claim],
-        stop: &AtomicBool,
+        stop: &Arc<AtomicBool>,
         each: &(dyn Fn(usize, usize, &str) + Sync),
     ) -> Result<Option<Self>, SessionError> {
         let mut wanted = BTreeMap::new();

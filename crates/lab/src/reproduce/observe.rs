@@ -1,7 +1,6 @@
 //! Wear levelers watched from outside: what a result does not keep, such as which block took which move.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use wane_ftl::policies::wear_leveling::{
@@ -114,7 +113,7 @@ fn parameters<P: Builtin>(scenario: &Scenario) -> P::Params {
 
 fn execute(scenario: &Scenario, maker: WearLevelMaker) {
     let outside = Outside { wear_leveling: Some(maker), ..Outside::default() };
-    let mut watch = Watch { step: &mut |_| {}, stop: &AtomicBool::new(false) };
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
     session::execute(scenario, outside, &mut watch)
         .unwrap_or_else(|error| unreachable!("a small synthetic run: {error}"));
 }

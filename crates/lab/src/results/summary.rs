@@ -183,6 +183,8 @@ pub enum EndReason {
     TraceEnd,
     /// The drive died.
     EndOfLife,
+    /// The simulated clock came to its end, 584 years after the start.
+    ClockEnd,
     /// The user stopped the run.
     Interrupted,
 }
@@ -249,6 +251,7 @@ impl EndReason {
             Self::Requests => "requests",
             Self::TraceEnd => "trace-end",
             Self::EndOfLife => "end-of-life",
+            Self::ClockEnd => "clock-end",
             Self::Interrupted => "interrupted",
         }
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use toml::{Table, Value};
 use wane_units::{Bytes, Ratio};
+use wane_workload::SHARE_MIN;
 use wane_workload::standin;
 use wane_workload::trace::Format;
 
@@ -130,6 +131,12 @@ pub(super) fn workload(table: &Table, space: Space, in_mix: bool) -> Result<Work
         }
         "standin" => {
             only(table, "standin", &[], "a stand-in")?;
+            if space.logical_units < standin::PAGES_MIN {
+                let (least, found) = (standin::PAGES_MIN, space.logical_units);
+                let message =
+                    format!("a stand-in needs a drive of at least {least} logical pages; this one has {found}");
+                return Err(("standin".to_owned(), message));
+            }
             Ok(Workload::Standin(text(table, "standin").unwrap_or_default().to_owned()))
         }
         "mix" => {
@@ -258,16 +265,16 @@ impl Workload {
     pub fn ends(&self) -> bool {
         match self {
             Workload::Trace(trace) => !trace.looped,
-            Workload::Mix(parts) => parts.iter().any(|(_, part)| part.ends()),
+            Workload::Mix(parts) => parts.iter().any(|(share, part)| share.get() > SHARE_MIN && part.ends()),
             Workload::Pattern(_) | Workload::Standin(_) => false,
         }
     }
 
     /// Whether anything writes. Of a trace that is not known before it is read.
-    pub(super) fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         match self {
-            Workload::Pattern(spec) => spec.read_share.get() + spec.trim_share.get() < 1.0,
-            Workload::Mix(parts) => parts.iter().any(|(share, part)| *share != Ratio::ZERO && part.writes()),
+            Workload::Pattern(spec) => spec.read_share.get() + spec.trim_share.get() < 1.0 - SHARE_MIN,
+            Workload::Mix(parts) => parts.iter().any(|(share, part)| share.get() > SHARE_MIN && part.writes()),
             Workload::Trace(_) | Workload::Standin(_) => true,
         }
     }

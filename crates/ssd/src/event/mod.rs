@@ -33,6 +33,9 @@ use crate::slab::{NONE, Slab};
 use cache::{Cache, Flush};
 use collection::Job;
 
+/// Events that [`EventScheduler::work`] runs in one call: a few milliseconds.
+const STEPS_AT_ONCE: usize = 1 << 14;
+
 /// Places operations on dies and channels by events. See the head of this file.
 #[derive(Clone, Debug)]
 pub struct EventScheduler {
@@ -322,6 +325,19 @@ impl EventScheduler {
             }
             self.step(next);
         }
+    }
+
+    /// As [`crate::Scheduler::work`].
+    pub fn work(&mut self, until: u64) -> bool {
+        for _ in 0..STEPS_AT_ONCE {
+            let next = self.next_event();
+            let is_ready = self.done.front().is_some_and(|(_, completion)| completion.at < next);
+            if is_ready || next > until || next == NEVER {
+                return false;
+            }
+            self.step(next);
+        }
+        true
     }
 
     /// Time of the last event or submission, ns.

@@ -91,8 +91,8 @@ pub(super) const VARIATION: Section = Section {
     name: "drive.variation",
     doc: "How much flash differs from place to place: lognormal factors of the RBER with mean 1, seeded. With a `chip` only.",
     keys: &[
-        key("blocks", Kind::Number(0.0, 3.0), "0", "Sigma of the factor between blocks."),
-        key("layers", Kind::Number(0.0, 3.0), "0", "Sigma of the factor between layers."),
+        key("blocks", Kind::Number(0.0, 2.0), "0", "Sigma of the factor between blocks."),
+        key("layers", Kind::Number(0.0, 2.0), "0", "Sigma of the factor between layers."),
         key("layer-count", Kind::Count(1, 1 << 16), "72", "Layers that the pages of a block are spread over."),
     ],
 };
