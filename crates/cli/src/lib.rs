@@ -31,6 +31,9 @@ pub const INTERRUPTED: i32 = 130;
 /// Runs the command and returns its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     std::panic::set_hook(Box::new(|panic| {
+        if wane_lab::results::panic_is_caught() {
+            return;
+        }
         let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
         let what = output::panic_text(panic);
         output::tell(&format!("wane: internal error{place}: {what}; please report it with the command you ran"));
@@ -54,6 +57,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
 }
 
 fn dispatch(command: Command) -> Result<i32, Failure> {
+    if matches!(command, Command::Trace(_) | Command::Rber(_) | Command::Report(_)) {
+        progress::end_at_once();
+    }
     match command {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::reproduce(&arguments),

@@ -1,13 +1,14 @@
 //! Printing that survives a closed pipe, and failures that become one sentence and an exit code.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::panic::PanicHookInfo;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Severity};
 use wane_lab::scenario::ScenarioError;
 
-use crate::{DONE, WRONG};
+use crate::{DONE, INTERRUPTED, WRONG};
 
 /// Why a command stops.
 #[derive(Debug)]
@@ -77,6 +78,50 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     })
 }
 
+/// Most bytes of a text that is read whole: a scenario, a preset, a page. They have a few pages.
+const TEXT_BYTES_MAX: u64 = 4 << 20;
+
+/// The text of a file; `-` is stdin. Its name is for messages.
+pub(crate) fn read_text(path: &Path) -> Result<(String, String), Failure> {
+    let (name, opened): (String, io::Result<Box<dyn Read>>) = if path == Path::new("-") {
+        ("stdin".to_owned(), Ok(Box::new(io::stdin())))
+    } else {
+        (path.display().to_string(), std::fs::File::open(path).map(|file| Box::new(file) as Box<dyn Read>))
+    };
+    let unreadable = |error: io::Error| Failure::wrong(format!("{name}: cannot be read: {error}"));
+    let mut bytes = Vec::new();
+    opened.and_then(|file| file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
+    if bytes.len() as u64 > TEXT_BYTES_MAX {
+        let most = wane_units::Bytes(TEXT_BYTES_MAX);
+        return Err(Failure::wrong(format!("{name}: has more than {most}, allowed are at most {most} of text")));
+    }
+    let no_text = |_| unreadable(io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8"));
+    let text = String::from_utf8(bytes).map_err(no_text)?;
+    Ok((name, text))
+}
+
+/// The temporary file of the present [`write_file`].
+static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Forgets the temporary file when it is finished or gone.
+struct Unfinished;
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// Ends the process as interrupted, from any thread, and leaves no half-written file.
+pub(crate) fn exit_interrupted() -> ! {
+    // Held to the end, so that no file is begun meanwhile.
+    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(path) = &*unfinished {
+        let _ = std::fs::remove_file(path);
+    }
+    std::process::exit(INTERRUPTED)
+}
+
 /// Writes a file whole or not at all. What is no plain file, such as a pipe, is written as it is.
 pub(crate) fn write_file(
     path: &Path,
@@ -91,7 +136,12 @@ pub(crate) fn write_file(
     // A temporary file is its owner's alone; a result is for whoever the umask allows.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder).map_err(wrong)?;
+    let (mut file, _unfinished) = {
+        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = builder.tempfile_in(folder).map_err(wrong)?;
+        *unfinished = Some(file.path().to_owned());
+        (file, Unfinished)
+    };
     write(&mut file)?;
     file.as_file().sync_data().map_err(wrong)?;
     file.persist(path).map_err(|error| wrong(error.error))?;

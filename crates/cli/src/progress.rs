@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use wane_lab::progress::{Stopwatch, Throttle};
 use wane_lab::run::Step;
 
-use crate::output::tell;
+use crate::output::{exit_interrupted, tell};
 
 /// Shows how far a run is.
 pub(crate) struct Progress {
@@ -93,6 +93,15 @@ fn short(time: Duration) -> String {
     }
 }
 
+/// Whether an interruption ends the process at once: there is nothing partial to keep.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// From now on Ctrl-C, or the system's wish to end, ends the process at once.
+pub(crate) fn end_at_once() {
+    AT_ONCE.store(true, Ordering::Relaxed);
+    let _ = ctrlc::set_handler(|| exit_interrupted());
+}
+
 /// True once the user pressed Ctrl-C or the system asked to end; asked again later, the process ends at once. Some
 /// senders signal a process and its group, so two signals close together are one.
 pub(crate) fn stop_flag() -> Arc<AtomicBool> {
@@ -102,8 +111,8 @@ pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     // Without a handler Ctrl-C ends the process as ever, so a refusal costs only the partial results.
     let _ = ctrlc::set_handler(move || {
         let later = again.ready();
-        if flag.swap(true, Ordering::Relaxed) && later {
-            std::process::exit(crate::INTERRUPTED);
+        if (flag.swap(true, Ordering::Relaxed) && later) || AT_ONCE.load(Ordering::Relaxed) {
+            exit_interrupted();
         }
     });
     stop

@@ -10,7 +10,7 @@ use wane_lab::report::rber::{CURVES_MAX, RberCurve, RberPicture, input as writte
 use super::rber_fit::fit;
 use crate::DONE;
 use crate::args::{RberArguments, RberCommand};
-use crate::output::{Failure, pretty, print, tell, write_text};
+use crate::output::{Failure, pretty, print, read_text, tell, write_text};
 
 /// Most points of one command.
 const POINTS_MAX: usize = 1_000_000;
@@ -94,9 +94,7 @@ impl Chosen {
 }
 
 fn read_preset(path: &Path) -> Result<Preset, Failure> {
-    let name = path.display().to_string();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| Failure::wrong(format!("{name}: cannot be read: {error}")))?;
+    let (name, text) = read_text(path)?;
     Preset::parse(&name, &text).map_err(Failure::wrong)
 }
 

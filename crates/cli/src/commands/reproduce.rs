@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 
 use wane_lab::reproduce::{Claim, Finding, Runs, claims, page, verdicts};
 
 use crate::args::{CLAIMS_PAGE, ReproduceArguments};
-use crate::output::{Failure, pretty, print, tell, write_file};
-use crate::progress::{Progress, stop_flag};
+use crate::output::{Failure, pretty, print, read_text, tell, write_file};
+use crate::progress::{Progress, end_at_once, stop_flag};
 use crate::{DIFFERS, DONE, INTERRUPTED};
 
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> {
@@ -32,6 +33,11 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     let runs = Runs::of(&chosen, &stop, &each);
     progress.lock().expect("no holder panics").finish();
     let Some(runs) = runs.map_err(Failure::wrong)? else { return Ok(INTERRUPTED) };
+    // Claims are written when all are evaluated: until then there is nothing to keep.
+    end_at_once();
+    if stop.load(Ordering::Relaxed) {
+        return Ok(INTERRUPTED);
+    }
     let rows: Vec<(&Claim, Finding)> = chosen.iter().map(|claim| (claim, runs.evaluate(claim))).collect();
     let mut figures = Vec::new();
     if let Some(folder) = &arguments.figures {
@@ -87,8 +93,7 @@ fn matches(claim: &str, asked: &str) -> bool {
 }
 
 fn read_page(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|error| Failure::wrong(format!("{}: cannot be read: {error}", path.display())))
+    read_text(path).map(|(_, text)| text)
 }
 
 fn figure(runs: &Runs, claim: &Claim, folder: &Path) -> Result<Option<String>, Failure> {

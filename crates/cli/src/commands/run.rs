@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use wane_lab::build::{self, Outside};
 use wane_lab::report;
@@ -14,7 +14,7 @@ use wane_lab::session::{self, Cell};
 
 use super::timed;
 use crate::args::RunArguments;
-use crate::output::{Failure, line, pretty, print, tell};
+use crate::output::{Failure, line, pretty, print, read_text, tell};
 use crate::progress::{Progress, stop_flag};
 use crate::{DONE, INTERRUPTED};
 
@@ -64,14 +64,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
 
 /// The scenario's name and text.
 fn read_scenario(path: Option<&Path>) -> Result<Option<(String, String)>, Failure> {
-    let Some(path) = path else { return Ok(None) };
-    let name = path.display().to_string();
-    let text =
-        if path == Path::new("-") { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(path) };
-    match text {
-        Ok(text) => Ok(Some((if name == "-" { "stdin".to_owned() } else { name }, text))),
-        Err(error) => Err(Failure::wrong(format!("{name}: cannot be read: {error}"))),
-    }
+    path.map(read_text).transpose()
 }
 
 fn resolve(arguments: &RunArguments, file: Option<&(String, String)>, more: &[String]) -> Result<Scenario, Failure> {
@@ -136,6 +129,9 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario]) -> Result<i32, Failure> {
         let _ = writeln!(text, "# cells of the sweep: {}{time}; this is the first", cells.len());
     }
     session::check_memory(scenario).map_err(Failure::wrong)?;
+    for cell in cells.iter().chain([scenario]) {
+        build::check_ends(cell).map_err(Failure::wrong)?;
+    }
     // Probes open their traces, and stdin is left to the run.
     if !scenario.traces().contains(&Path::new("-")) {
         build::check_drive(scenario).map_err(Failure::wrong)?;
@@ -155,7 +151,7 @@ fn single(scenario: &Scenario, arguments: &RunArguments) -> Result<i32, Failure>
 }
 
 /// Runs a scenario with its progress shown.
-pub(crate) fn watched(scenario: &Scenario, quiet: bool, stop: &AtomicBool) -> Result<RunResult, Failure> {
+pub(crate) fn watched(scenario: &Scenario, quiet: bool, stop: &Arc<AtomicBool>) -> Result<RunResult, Failure> {
     let mut progress = Progress::new(&scenario.name, quiet);
     let mut step = |step: &wane_lab::run::Step| progress.step(step);
     let result = session::execute(scenario, Outside::default(), &mut Watch { step: &mut step, stop });
