@@ -145,7 +145,13 @@ fn engine(case: &Case, ceiling: f64) {
 }
 
 fn write(ftl: &mut Ftl<Array>, pages: &[u32]) {
-    assert_eq!(ftl.write(pages), (pages.len(), Outcome::Done), "a bench drive does not die");
+    let mut done = 0;
+    while done < pages.len() {
+        let (written, outcome) = ftl.write(&pages[done..]);
+        assert!(matches!(outcome, Outcome::Done | Outcome::Paused), "a bench drive does not die");
+        assert_eq!(ftl.resume(), Outcome::Done, "a bench drive does not die");
+        done += written;
+    }
 }
 
 fn build(case: &Case) -> Ftl<Array> {

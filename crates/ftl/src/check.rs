@@ -43,6 +43,9 @@ impl<M: Media> Ftl<M> {
         let erases: u64 = self.erase_count.iter().map(|count| u64::from(*count)).sum();
         let caused = self.counters.erases_gc + self.counters.erases_wear_leveling + self.counters.erases_scrub;
         expect(caused, erases * u64::from(self.layout.width()), "erases by cause and by block")?;
+        for page in &self.lost {
+            expect(true, self.map[*page as usize] != UNMAPPED, "a lost unit is mapped")?;
+        }
         self.check_stripes()?;
         self.check_free_blocks()
     }

@@ -57,6 +57,8 @@ pub(crate) struct Domain {
     pub(crate) leveler: Box<dyn WearLevelPolicy>,
     /// The leveler's last answer was an action, so it is asked before the next host write.
     pub(crate) leveling_due: bool,
+    /// Victims in a row without an invalid unit, of a collection that was left in the middle.
+    pub(crate) fruitless: u64,
     pub(crate) gc_erases: u64,
     pub(crate) wear_leveling_erases: u64,
     pub(crate) retired: u32,

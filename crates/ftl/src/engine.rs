@@ -1,6 +1,6 @@
 //! The FTL's state, how it is built, and what can be read from it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use wane_nand::{Media, Task};
 use wane_units::{BlockId, Divisor};
@@ -15,6 +15,7 @@ use crate::policies::scrub::ScrubPolicy;
 use crate::policies::{BlockEvent, Setting};
 use crate::stripes::Stripes;
 use crate::table::Table;
+use crate::work::Work;
 
 /// An entry of the map that points nowhere.
 pub(crate) const UNMAPPED: u32 = u32::MAX;
@@ -53,11 +54,16 @@ pub struct Ftl<M> {
     pub(crate) scrub: Option<Box<dyn ScrubPolicy>>,
     /// `None` where no page protects another.
     pub(crate) stripes: Option<Stripes>,
+    /// Logical units, parity's included, whose data were lost when they were relocated. What lies where they are mapped is
+    /// not what was written.
+    pub(crate) lost: BTreeSet<u32>,
+    /// Bounds the firmware's own work.
+    pub(crate) work: Work,
     /// Blocks read since the scrub policy was last asked.
     pub(crate) touched: Vec<u32>,
     pub(crate) bad: u32,
     pub(crate) dead: Option<DeathCause>,
-    /// The capacity policy was asked for room since the last block was reclaimed.
+    /// The capacity policy was asked for room since a reclaimed block last gained some.
     pub(crate) pressed: bool,
     /// Reverse-map entries of the block being relocated.
     pub(crate) scratch: Vec<u32>,
@@ -72,7 +78,7 @@ pub enum DeathCause {
     SpareExhausted,
     /// No block is free for the next write.
     NoFreeBlock,
-    /// No block holds an invalid page to reclaim.
+    /// No block holds an invalid page to reclaim, or reclaiming goes on and gains nothing.
     NoVictim,
 }
 
@@ -85,6 +91,21 @@ pub enum Outcome {
     Demand(Demand),
     /// The drive is dead.
     Dead(DeathCause),
+    /// The firmware has relocated as much as one call may. Call [`Ftl::resume`] until it does not pause, and go on. A drive
+    /// ends in the same state however long its caller waits in between.
+    Paused,
+    /// A unit is not exported. Nothing was done.
+    OutOfRange(OutOfRange),
+}
+
+/// A request for a unit that the drive does not export. Nothing of the request was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("unit {unit} lies beyond the {exported} units that the drive exports")]
+pub struct OutOfRange {
+    /// The highest unit asked for.
+    pub unit: u32,
+    /// Units exported now.
+    pub exported: u32,
 }
 
 /// Where a block stands in its life.
@@ -117,8 +138,10 @@ impl<M: Media> Ftl<M> {
             rated_blocks: config.rated_blocks,
             stream: config.streams.stream("scrub"),
         });
+        // A block whose erases cannot be counted any further is out of service like one that came bad.
+        let unusable = |flash| media.is_bad(flash) || media.erase_count(flash).0 == u32::MAX;
         let retired: Vec<bool> = (0..layout.blocks())
-            .map(|block| (0..layout.width()).any(|member| media.is_bad(layout.member(block, member))))
+            .map(|block| (0..layout.width()).any(|member| unusable(layout.member(block, member))))
             .collect();
         let bad = retired.iter().filter(|bad| **bad).count() as u32;
         check_counts(&config, &layout, bad, if scrub.is_some() { 1 } else { 0 })?;
@@ -159,6 +182,8 @@ impl<M: Media> Ftl<M> {
             leveling: false,
             scrub,
             stripes,
+            lost: BTreeSet::new(),
+            work: Work::default(),
             touched: Vec::new(),
             bad,
             dead: None,
@@ -246,6 +271,11 @@ impl<M: Media> Ftl<M> {
         }
     }
 
+    /// Whether a logical unit's data were lost when it was relocated, and nobody has written or trimmed it since.
+    pub fn is_lost(&self, logical: u32) -> bool {
+        self.lost.contains(&logical)
+    }
+
     /// The physical unit that holds a logical one.
     pub fn lookup(&self, logical: u32) -> Option<u32> {
         Some(self.map[logical as usize]).filter(|unit| *unit != UNMAPPED)
@@ -329,6 +359,7 @@ fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &
         victim,
         leveler: (config.wear_leveling)(setting("wear-leveling")),
         leveling_due: false,
+        fruitless: 0,
         gc_erases: 0,
         wear_leveling_erases: 0,
         retired: 0,

@@ -10,7 +10,9 @@ use crate::policies::EraseCause;
 impl<M: Media> Ftl<M> {
     /// Empties blocks whose program failed. The controller still has the data of the page in question, so none is lost.
     pub(crate) fn mend(&mut self) -> Outcome {
-        while let Some(flash) = self.media.next_failed() {
+        loop {
+            let Some(flash) = self.media.next_failed() else { return Outcome::Done };
+            self.work.pages_fail = true;
             let block = self.layout.holder(flash);
             self.failures[block as usize] = self.failures[block as usize].saturating_add(1);
             let domain = self.layout.domain(block);
@@ -23,20 +25,17 @@ impl<M: Media> Ftl<M> {
             if self.relocate(domain, block, Mover::GarbageCollection).is_err() {
                 continue;
             }
-            self.erase(domain, block, EraseCause::GarbageCollection);
-            if self.worn_out(block, EraseCause::GarbageCollection) {
-                if let Some(stop) = self.retire(domain, block) {
-                    return stop;
-                }
-            } else {
-                self.release(domain, block);
+            if let Some(stop) = self.recycle(domain, block, EraseCause::GarbageCollection).stop() {
+                return stop;
             }
             match self.reclaim_domain(domain) {
                 Outcome::Done => {}
                 stop => return stop,
             }
+            if let Some(stop) = self.stop_work() {
+                return stop;
+            }
         }
-        Outcome::Done
     }
 
     /// Closes a block that is being written: its last page is padded, and its frontier moves on.

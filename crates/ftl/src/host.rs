@@ -5,22 +5,40 @@ use wane_units::BlockId;
 
 use crate::counters::Cause;
 use crate::domain::{Domain, Frontier};
-use crate::engine::{DeathCause, Ftl, Outcome, UNMAPPED};
+use crate::engine::{DeathCause, Ftl, OutOfRange, Outcome, UNMAPPED};
 use crate::table::prefetch;
 
 /// How far ahead of a write its map entry is asked for; its validity word and block record half as far.
 const AHEAD: usize = 32;
 
 impl<M: Media> Ftl<M> {
-    /// Writes logical units in order. Returns how many were written and how the call ended; each of them must be
-    /// below [`Ftl::exported`].
+    /// Writes logical units in order. Returns how many were written and how the call ended. Where one of them is not below
+    /// [`Ftl::exported`], none is written.
     pub fn write(&mut self, pages: &[u32]) -> (usize, Outcome) {
         self.write_for(pages, Cause::Host)
     }
 
-    /// Writes one unit for the file system, which moves it out of given-up space. Returns as [`Ftl::write`].
-    pub fn write_for_file_system(&mut self, page: u32) -> (usize, Outcome) {
-        self.write_for(&[page], Cause::FileSystem)
+    /// Writes unit `to` for the file system, which moves the data of `from` there out of given-up space. What was lost stays
+    /// lost: the file system finds no other copy. Returns as [`Ftl::write`].
+    pub fn write_for_file_system(&mut self, from: u32, to: u32) -> (usize, Outcome) {
+        if let Err(refused) = self.check_range(&[from]) {
+            return (0, Outcome::OutOfRange(refused));
+        }
+        let (written, outcome) = self.write_for(&[to], Cause::FileSystem);
+        if written == 1 && self.lost.contains(&from) {
+            self.lost.insert(to);
+        }
+        (written, outcome)
+    }
+
+    /// Refuses units that are not exported: where stripes are, the map goes on beyond them with parity.
+    #[inline]
+    fn check_range(&self, pages: &[u32]) -> Result<(), OutOfRange> {
+        // The maximum of a batch is a few vector instructions; a branch a page would not be.
+        match pages.iter().copied().max() {
+            Some(unit) if unit >= self.exported => Err(OutOfRange { unit, exported: self.exported }),
+            _ => Ok(()),
+        }
     }
 
     /// Counts reads of units that the host knows to hold nothing.
@@ -30,12 +48,18 @@ impl<M: Media> Ftl<M> {
     }
 
     fn write_for(&mut self, pages: &[u32], cause: Cause) -> (usize, Outcome) {
-        debug_assert!(pages.iter().all(|page| *page < self.exported), "the host writes what is exported");
+        if let Err(refused) = self.check_range(pages) {
+            return (0, Outcome::OutOfRange(refused));
+        }
         let mut done = 0;
         if let Some(death) = self.dead {
             return (0, Outcome::Dead(death));
         }
+        self.begin_call();
         while done < pages.len() {
+            if self.call_is_over() {
+                return (done, Outcome::Paused);
+            }
             let Some(domain) = self.next_domain() else {
                 let full = self.domains.iter().any(|domain| domain.host.is_none());
                 let death = if full { DeathCause::NoFreeBlock } else { DeathCause::NoVictim };
@@ -57,6 +81,9 @@ impl<M: Media> Ftl<M> {
             let run_max = if one_write { 1 } else { self.run_max(frontier) };
             let run = room.min(pages.len() - done).min(run_max);
             self.write_run(domain, frontier, pages, done, run, cause);
+            if !self.lost.is_empty() {
+                self.forget_loss(&pages[done..done + run]);
+            }
             done += run;
             if !(frontier.next + run as u32).is_multiple_of(self.layout.units_per_page()) {
                 self.turn = domain as u32;
@@ -75,6 +102,14 @@ impl<M: Media> Ftl<M> {
             }
         }
         (done, Outcome::Done)
+    }
+
+    /// What the host has written or trimmed is lost no longer.
+    #[cold]
+    fn forget_loss(&mut self, pages: &[u32]) {
+        for page in pages {
+            self.lost.remove(page);
+        }
     }
 
     /// Asks the leveler before a host write, and reclaims what its moves used up.
@@ -199,13 +234,18 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Reads logical units. Units that hold nothing touch no flash.
-    pub fn read(&mut self, pages: &[u32]) {
+    ///
+    /// # Errors
+    /// One of them is not exported; nothing is read.
+    pub fn read(&mut self, pages: &[u32]) -> Result<(), OutOfRange> {
+        self.check_range(pages)?;
         self.counters.host_units_read += pages.len() as u64;
         let mut position = 0;
         while position < pages.len() {
             if let Some(ahead) = pages.get(position + AHEAD) {
                 prefetch(&self.map, *ahead as usize);
             }
+            let first = position;
             let unit = self.map[pages[position] as usize];
             position += 1;
             if unit == UNMAPPED {
@@ -217,6 +257,7 @@ impl<M: Media> Ftl<M> {
             if self.is_buffered(block, within) {
                 let bytes = self.unit_bytes();
                 self.media.read_buffered(bytes, Task::Host);
+                self.counters.host_reads_uncorrectable += u64::from(self.any_lost(&pages[first..position]));
                 continue;
             }
             let more = if M::DETAILED { self.neighbors(unit, &pages[position..]) } else { 0 };
@@ -225,11 +266,18 @@ impl<M: Media> Ftl<M> {
             let bytes = (1 + more as u32) * self.unit_bytes();
             let (task, purpose, rereads_max) = (Task::Host, Purpose::Serve, self.rereads_max(unit));
             let outcome = self.media.read(PageRead { block: flash, page, bytes, task, purpose, rereads_max });
-            if outcome == ReadOutcome::Uncorrectable {
-                self.counters.host_reads_uncorrectable += u64::from(!self.reconstruct(&[unit], task));
-            }
+            // Of a page that was lost before it came here the stripe gives back what came.
+            let lost = self.any_lost(&pages[first..position])
+                || outcome == ReadOutcome::Uncorrectable && !self.reconstruct(&[unit], task);
+            self.counters.host_reads_uncorrectable += u64::from(lost);
             self.touch(block);
         }
+        Ok(())
+    }
+
+    #[inline]
+    fn any_lost(&self, pages: &[u32]) -> bool {
+        !self.lost.is_empty() && pages.iter().any(|page| self.lost.contains(page))
     }
 
     /// How many of the next logical units lie in the same flash page as `unit`.
@@ -255,7 +303,14 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Forgets logical units. Unmapped ones are left alone.
-    pub fn trim(&mut self, pages: &[u32]) {
+    ///
+    /// # Errors
+    /// One of them is not exported; nothing is forgotten.
+    pub fn trim(&mut self, pages: &[u32]) -> Result<(), OutOfRange> {
+        self.check_range(pages)?;
+        if !self.lost.is_empty() {
+            self.forget_loss(pages);
+        }
         for (position, page) in pages.iter().enumerate() {
             if let Some(ahead) = pages.get(position + AHEAD) {
                 prefetch(&self.map, *ahead as usize);
@@ -273,6 +328,7 @@ impl<M: Media> Ftl<M> {
             }
         }
         self.drop_emptied();
+        Ok(())
     }
 
     /// Lowers the exported capacity. The caller has trimmed every unit at or above it.

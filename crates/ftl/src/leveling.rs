@@ -64,7 +64,7 @@ impl<M: Media> Ftl<M> {
         state.tell(BlockEvent::Opened, into, self.erase_count[into as usize]);
         self.domains[domain].index.open(BlockId(from));
         self.copy_whole(domain, from, into);
-        self.free_by_leveling(domain, from)
+        self.recycle(domain, from, EraseCause::WearLeveling).stop()
     }
 
     /// Puts a cold block's data under a hot block's wear.
@@ -80,7 +80,7 @@ impl<M: Media> Ftl<M> {
         self.domains[domain].tell(BlockEvent::Opened, hot, self.erase_count[hot as usize]);
         self.domains[domain].index.open(BlockId(cold));
         self.copy_whole(domain, cold, hot);
-        self.free_by_leveling(domain, cold)
+        self.recycle(domain, cold, EraseCause::WearLeveling).stop()
     }
 
     /// Copies every valid unit of a block that left the index into an erased one, pads the last page and closes it.
@@ -99,14 +99,5 @@ impl<M: Media> Ftl<M> {
         let now = self.counters.host_units_written;
         let erases = self.erase_count[into as usize];
         self.domains[domain].close(into, now, erases);
-    }
-
-    fn free_by_leveling(&mut self, domain: usize, block: u32) -> Option<Outcome> {
-        self.erase(domain, block, EraseCause::WearLeveling);
-        if self.worn_out(block, EraseCause::WearLeveling) {
-            return self.retire(domain, block);
-        }
-        self.release(domain, block);
-        None
     }
 }

@@ -20,7 +20,8 @@ mod relocate;
 mod scrub;
 mod stripes;
 mod table;
+mod work;
 
 pub use config::{BuildError, DomainKind, Frontiers, FtlConfig, Layout, Unit};
 pub use counters::{Cause, Counters};
-pub use engine::{BlockState, DeathCause, Ftl, Outcome};
+pub use engine::{BlockState, DeathCause, Ftl, OutOfRange, Outcome};

@@ -11,9 +11,28 @@ use crate::policies::victim::GcView;
 use crate::policies::{BlockEvent, EraseCause};
 use crate::table::prefetch;
 
-/// A policy that keeps choosing blocks without an invalid page gains nothing. After this many for each closed block
-/// in a row the drive counts as without a victim.
+/// A policy that keeps choosing blocks without an invalid page gains nothing, though there are others. After this many for
+/// each closed block in a row the domain counts as without a victim.
 const FRUITLESS_PER_BLOCK: u64 = 64;
+
+/// What became of a block that held nothing valid any more.
+#[must_use]
+pub(crate) enum Recycled {
+    /// It is free.
+    Free,
+    /// It left service, and that may stop the caller.
+    Retired(Option<Outcome>),
+}
+
+impl Recycled {
+    /// What stops the caller.
+    pub(crate) fn stop(self) -> Option<Outcome> {
+        match self {
+            Self::Free => None,
+            Self::Retired(stop) => stop,
+        }
+    }
+}
 
 impl<M: Media> Ftl<M> {
     /// Reclaims blocks until every domain has its reserve. Needed only after an [`Outcome::Demand`].
@@ -21,6 +40,8 @@ impl<M: Media> Ftl<M> {
         if let Some(death) = self.dead {
             return Outcome::Dead(death);
         }
+        self.begin_call();
+        self.work.is_paused = false;
         for domain in 0..self.domains.len() {
             match self.reclaim_domain(domain) {
                 Outcome::Done => {}
@@ -30,16 +51,30 @@ impl<M: Media> Ftl<M> {
         self.tend()
     }
 
+    /// Goes on after an [`Outcome::Paused`].
+    pub fn resume(&mut self) -> Outcome {
+        match self.dead {
+            Some(death) => Outcome::Dead(death),
+            None if self.work.is_paused => self.reclaim(),
+            // The call was left between two host writes.
+            None => Outcome::Done,
+        }
+    }
+
     pub(crate) fn reclaim_domain(&mut self, domain: usize) -> Outcome {
-        let mut fruitless = 0u64;
+        let mut fruitless = std::mem::take(&mut self.domains[domain].fruitless);
         while (self.domains[domain].free.len() as u32) < self.gc_reserve {
+            if let Some(stop) = self.stop_work() {
+                self.domains[domain].fruitless = fruitless;
+                return stop;
+            }
             if !self.domains[domain].index.gains() {
                 return self.no_victim();
             }
             let Some(victim) = self.choose(domain) else { return self.no_victim() };
             let valid = self.domains[domain].index.valid(victim);
             fruitless = if valid < self.units_per_block { 0 } else { fruitless + 1 };
-            if fruitless > FRUITLESS_PER_BLOCK * u64::from(self.domains[domain].index.closed_len()) {
+            if fruitless > 0 && self.is_fruitless(domain, fruitless) {
                 return self.no_victim();
             }
             self.domains[domain].index.open(victim);
@@ -53,15 +88,12 @@ impl<M: Media> Ftl<M> {
                     return Outcome::Dead(death);
                 }
             }
-            self.pressed = false;
+            self.pressed &= valid == self.units_per_block;
             self.counters.gc_victims += 1;
             self.counters.gc_victim_valid_units += u64::from(valid);
-            self.erase(domain, victim.0, EraseCause::GarbageCollection);
-            let stop = if self.worn_out(victim.0, EraseCause::GarbageCollection) {
-                self.retire(domain, victim.0)
-            } else {
-                self.release(domain, victim.0);
-                if self.leveling { self.level(domain, Some(victim)) } else { None }
+            let stop = match self.recycle(domain, victim.0, EraseCause::GarbageCollection) {
+                Recycled::Free if self.leveling => self.level(domain, Some(victim)),
+                recycled => recycled.stop(),
             };
             if let Some(stop) = stop {
                 return stop;
@@ -70,6 +102,18 @@ impl<M: Media> Ftl<M> {
         // Once after all victims: a page filled up for each could take what a nearly full one gained.
         self.fill_page(domain, Mover::GarbageCollection);
         Outcome::Done
+    }
+
+    /// Whether collection gains nothing after so many victims in a row without an invalid unit. Once every closed block could
+    /// have been chosen, and those that were open meanwhile are closed, a look at all of them tells.
+    fn is_fruitless(&self, domain: usize, victims: u64) -> bool {
+        let index = &self.domains[domain].index;
+        let closed = index.closed_len();
+        if victims > FRUITLESS_PER_BLOCK * u64::from(closed) {
+            return true;
+        }
+        let invalid = |position| index.valid(index.closed(position)) < self.units_per_block;
+        victims.is_multiple_of(u64::from(closed) + 2) && !(0..closed).any(invalid)
     }
 
     /// Asks for the reverse map of the block that is likely to be reclaimed next, while this one is copied.
@@ -117,9 +161,22 @@ impl<M: Media> Ftl<M> {
         state.index.first(lowest)
     }
 
+    /// Erases a block that holds nothing valid, and frees it or takes it out of service.
+    pub(crate) fn recycle(&mut self, domain: usize, block: u32, cause: EraseCause) -> Recycled {
+        self.erase(domain, block, cause);
+        if self.worn_out(block, cause) {
+            return Recycled::Retired(self.retire(domain, block));
+        }
+        self.release(domain, block);
+        Recycled::Free
+    }
+
     /// Erases a block that holds nothing valid.
     pub(crate) fn erase(&mut self, domain: usize, block: u32, cause: EraseCause) {
-        debug_assert_eq!(self.domains[domain].index.valid(BlockId(block)), 0, "an erase loses no data");
+        assert_eq!(self.domains[domain].index.valid(BlockId(block)), 0, "an erase loses no data");
+        assert!(!self.domains[domain].index.is_closed(BlockId(block)), "a block leaves the index before it is erased");
+        assert!(!self.retired[block as usize], "a retired block is never erased again");
+        assert!(self.erase_count[block as usize] < u32::MAX, "a block retires at the last erase that can be counted");
         let width = self.layout.width();
         for member in 0..width {
             self.media.erase(self.layout.member(block, member), cause.task());
@@ -145,7 +202,8 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Frees an erased block. A drive that ran out in the middle of a relocation writes on in it at once.
-    pub(crate) fn release(&mut self, domain: usize, block: u32) {
+    fn release(&mut self, domain: usize, block: u32) {
+        assert!(!self.retired[block as usize], "a retired block does not come back");
         let state = &mut self.domains[domain];
         state.free.push_back(block);
         if state.host.is_none() {
@@ -165,12 +223,17 @@ impl<M: Media> Ftl<M> {
             failures = self.failures[block as usize];
         }
         let erase_count = self.erase_count[block as usize];
+        if erase_count == u32::MAX {
+            // One more could not be counted.
+            return true;
+        }
         let view = RetireView { erase_count, endurance: self.endurance, cause, rber, failures };
         self.retire.verdict(&view) == Verdict::Retire
     }
 
     /// Takes an erased block out of service and asks what that means for the capacity.
     pub(crate) fn retire(&mut self, domain: usize, block: u32) -> Option<Outcome> {
+        assert!(!self.retired[block as usize], "a block retires once");
         self.bad += 1;
         self.retired[block as usize] = true;
         let state = &mut self.domains[domain];

@@ -6,23 +6,12 @@ use wane_units::BlockId;
 use crate::config::Frontiers;
 use crate::counters::Cause;
 use crate::domain::{Frontier, Mover};
-use crate::engine::{DeathCause, Ftl, Outcome, UNMAPPED};
+use crate::engine::{Ftl, Outcome, UNMAPPED};
 use crate::host::set_range;
 use crate::stripes::Stripes;
 
 /// Parity that may wait for a die of its own, for each die; beyond, it goes where there is room.
 const WAITING_PER_DIE: usize = 2;
-
-/// Units that garbage collection may move for one that the host or the scrubber writes: while it moves as many as
-/// [`VICTIMS`] blocks have, and while it moves as many as the flash has. Beyond, parity takes what collection frees, on one
-/// die after the other.
-const RELOCATIONS_MAX: [u64; 2] = [1000, 100];
-
-/// See [`RELOCATIONS_MAX`]: more than collections in a row take, on all dies.
-const VICTIMS: u64 = 256;
-
-/// Units that are moved at least before that is asked, so that small drives may have bursts.
-const RELOCATIONS_MIN: u64 = 1 << 20;
 
 /// The block that takes a parity page.
 #[derive(Clone, Copy)]
@@ -63,10 +52,6 @@ impl<M: Media> Ftl<M> {
             return Outcome::Done;
         }
         self.drop_emptied();
-        if self.parity_takes_all() {
-            self.dead = Some(DeathCause::NoVictim);
-            return Outcome::Dead(DeathCause::NoVictim);
-        }
         // Parity can make garbage collection work, which fills stripes: those wait for the next time, so that this ends.
         for _ in 0..self.stripes.as_ref().map_or(0, |stripes| stripes.full.len()) {
             let Some(stripes) = &mut self.stripes else { break };
@@ -77,31 +62,10 @@ impl<M: Media> Ftl<M> {
                     Outcome::Done => self.drop_emptied(),
                     stop => return stop,
                 },
-                None => self.stripes.as_mut().expect("checked above").full.push_back((stripe, task)),
+                None => self.stripes.as_mut().expect("checked above").full.push_back(stripe, task),
             }
         }
         Outcome::Done
-    }
-
-    /// Whether collection gained next to nothing of late.
-    fn parity_takes_all(&mut self) -> bool {
-        let Some(stripes) = &mut self.stripes else { return false };
-        let moved = self.counters.programmed_gc;
-        let written = self.counters.programmed_host + self.counters.programmed_scrub;
-        let spans = [VICTIMS * u64::from(self.units_per_block), self.reverse.len() as u64];
-        for ((since, span), most) in stripes.since.iter_mut().zip(spans).zip(RELOCATIONS_MAX) {
-            let (moved_before, written_before) = *since;
-            // Counting may have begun anew.
-            if moved < moved_before || written < written_before {
-                *since = (moved, written);
-            } else if moved - moved_before >= span.max(RELOCATIONS_MIN) {
-                *since = (moved, written);
-                if (written - written_before).saturating_mul(most) < moved - moved_before {
-                    return true;
-                }
-            }
-        }
-        false
     }
 
     /// Stripes without a valid page need no parity.
@@ -109,6 +73,7 @@ impl<M: Media> Ftl<M> {
         while let Some(stripe) = self.stripes.as_mut().and_then(Stripes::next_emptied) {
             for page in self.parity_units(stripe) {
                 let unit = std::mem::replace(&mut self.map[page as usize], UNMAPPED);
+                self.lost.remove(&page);
                 if unit != UNMAPPED {
                     self.validity[unit as usize / 64] &= !(1 << (unit % 64));
                     let block = self.block_of.divide(unit);
@@ -225,12 +190,21 @@ impl<M: Media> Ftl<M> {
         Some(pages)
     }
 
+    /// Whether the parity that would give a failed page back was itself lost when it was relocated. Data that were lost so
+    /// do no harm: parity is made of what was programmed, whatever that is.
+    fn parity_is_lost(&self, wanted: &[u32]) -> bool {
+        let Some(stripes) = self.stripes.as_ref().filter(|_| !self.lost.is_empty()) else { return false };
+        let failed = wanted[0] / self.layout.units_per_page();
+        let Some(stripe) = stripes.stripe_of(failed) else { return false };
+        self.parity_units(stripe).any(|page| self.lost.contains(&page))
+    }
+
     /// Reads what gives the wanted units of a failed page back, at least one. Whether it did.
     pub(crate) fn reconstruct(&mut self, wanted: &[u32], task: Task) -> bool {
         let per_page = self.layout.units_per_page();
         let Some(pages) = self.rest_of(wanted) else { return false };
         let bytes = self.media.geometry().page_size().0 as u32;
-        let mut recovered = true;
+        let mut recovered = !self.parity_is_lost(wanted);
         for page in pages {
             let unit = page * per_page;
             let block = self.block_of.divide(unit);

@@ -127,7 +127,8 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Reads the units' pages one by one and programs each page as soon as it is full.
+    /// Reads the units' pages one by one and programs each page as soon as it is full. Units that cannot be read stay lost
+    /// where they go, and a page of nothing else is not read again.
     fn copy(&mut self, from: u32, into: Target, done: u32, run: u32) {
         let mut position = 0;
         while position < run {
@@ -146,11 +147,15 @@ impl<M: Media> Ftl<M> {
                 purpose: Purpose::Relocate(target),
                 rereads_max: self.rereads_max(unit),
             };
-            if self.media.read(read) == ReadOutcome::Uncorrectable {
+            let logical = at..at + together as usize;
+            let is_gone = !self.lost.is_empty() && self.scratch[logical.clone()].iter().all(|page| self.is_lost(*page));
+            if !is_gone && self.media.read(read) == ReadOutcome::Uncorrectable {
                 let base = from * self.units_per_block;
-                let origins = &self.origins[at..at + together as usize];
-                let wanted: Vec<u32> = origins.iter().map(|origin| base + origin).collect();
-                self.counters.relocation_reads_uncorrectable += u64::from(!self.reconstruct(&wanted, into.task));
+                let wanted: Vec<u32> = self.origins[logical.clone()].iter().map(|origin| base + origin).collect();
+                if !self.reconstruct(&wanted, into.task) {
+                    self.counters.relocation_reads_uncorrectable += 1;
+                    self.lost.extend(&self.scratch[logical]);
+                }
             }
             self.program(into.block, into.next + position, together, into.task);
             position += together;

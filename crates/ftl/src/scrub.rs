@@ -34,6 +34,7 @@ impl<M: Media> Ftl<M> {
         if self.dead.is_some() {
             return None;
         }
+        self.begin_call();
         let mut policy = self.scrub.take()?;
         let action = policy.next(&ScrubView {
             blocks: self.layout.blocks(),
@@ -112,14 +113,7 @@ impl<M: Media> Ftl<M> {
             return None;
         }
         self.fill_page(domain, Mover::Scrub);
-        self.erase(domain, block, EraseCause::Scrub);
-        let stop = if self.worn_out(block, EraseCause::Scrub) {
-            self.retire(domain, block)
-        } else {
-            self.release(domain, block);
-            None
-        };
-        Some(match stop {
+        Some(match self.recycle(domain, block, EraseCause::Scrub).stop() {
             Some(stop) => stop,
             None => match self.reclaim_domain(domain) {
                 Outcome::Done => self.tend(),

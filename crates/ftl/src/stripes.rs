@@ -30,15 +30,70 @@ pub(crate) struct Stripes {
     stripes_max: u32,
     /// By task.
     filling: [Filling; 4],
-    /// Full, and waiting for their parity, with the task that filled them.
-    pub(crate) full: VecDeque<(u32, Task)>,
+    /// Full, and waiting for their parity.
+    pub(crate) full: Full,
     /// Without a valid page since the last look; their parity is to go.
     emptied: Vec<u32>,
     /// The domain that is asked first for room for the next parity.
     pub(crate) turn: u32,
-    /// Units moved by garbage collection, and written by host and scrubber, when they were last compared over a short and
-    /// over a long span.
-    pub(crate) since: [(u64, u64); 2],
+}
+
+/// Stripes that are full and wait for their parity, in the order in which they became full or were last passed over, each
+/// with the task that filled it.
+///
+/// A drive that has no room for parity keeps thousands of them waiting, and releases most before their parity is written.
+/// So a released stripe only loses its ticket, and its entry is skipped when it comes up.
+#[derive(Clone, Default)]
+pub(crate) struct Full {
+    /// Ticket, stripe, task. An entry counts while its ticket is the one that its stripe holds.
+    queue: VecDeque<(u64, u32, Task)>,
+    /// By stripe; 0: it does not wait.
+    tickets: Vec<u64>,
+    issued: u64,
+    waiting: usize,
+}
+
+impl Full {
+    /// How many wait.
+    pub(crate) fn len(&self) -> usize {
+        self.waiting
+    }
+
+    pub(crate) fn push_back(&mut self, stripe: u32, task: Task) {
+        if self.tickets.len() <= stripe as usize {
+            self.tickets.resize(stripe as usize + 1, 0);
+        }
+        debug_assert_eq!(self.tickets[stripe as usize], 0, "a stripe waits once");
+        self.issued += 1;
+        self.tickets[stripe as usize] = self.issued;
+        self.queue.push_back((self.issued, stripe, task));
+        self.waiting += 1;
+        // Entries without a ticket are at most as many as those with one, so memory is bounded and the cost amortized.
+        if self.queue.len() > 2 * self.waiting + 64 {
+            let tickets = &self.tickets;
+            self.queue.retain(|(ticket, stripe, _)| tickets[*stripe as usize] == *ticket);
+        }
+    }
+
+    pub(crate) fn pop_front(&mut self) -> Option<(u32, Task)> {
+        while let Some((ticket, stripe, task)) = self.queue.pop_front() {
+            if self.tickets[stripe as usize] == ticket {
+                self.tickets[stripe as usize] = 0;
+                self.waiting -= 1;
+                return Some((stripe, task));
+            }
+        }
+        debug_assert_eq!(self.waiting, 0, "whoever waits has an entry");
+        None
+    }
+
+    /// The stripe waits no longer, if it did.
+    fn remove(&mut self, stripe: u32) {
+        let Some(ticket) = self.tickets.get_mut(stripe as usize) else { return };
+        if std::mem::take(ticket) != 0 {
+            self.waiting -= 1;
+        }
+    }
 }
 
 /// Stripes that take pages, numbered in the order in which they began. Each die fills them in that order, so a number a
@@ -92,10 +147,9 @@ impl Stripes {
             vacant: Vec::new(),
             stripes_max: Self::count_max(pages),
             filling: std::array::from_fn(|_| Filling::new(dies)),
-            full: VecDeque::new(),
+            full: Full::default(),
             emptied: Vec::new(),
             turn: 0,
-            since: [(0, 0); 2],
         })
     }
 
@@ -150,7 +204,7 @@ impl Stripes {
         filling.first += 1;
         let state = &mut self.stripes[stripe as usize];
         state.stage = Stage::Closed;
-        self.full.push_back((stripe, task));
+        self.full.push_back(stripe, task);
         if state.live == 0 {
             self.emptied.push(stripe);
         }
@@ -179,6 +233,7 @@ impl Stripes {
             return;
         }
         let state = &mut self.stripes[stripe as usize];
+        debug_assert!(state.live > 0, "a stripe counts each valid unit of its pages");
         state.live -= 1;
         if state.live == 0 && state.stage == Stage::Closed {
             self.emptied.push(stripe);
@@ -228,7 +283,7 @@ impl Stripes {
         }
         debug_assert_eq!(self.stripes[stripe as usize].live, 0, "a stripe that protects data stays");
         self.stripes[stripe as usize].stage = Stage::Vacant;
-        self.full.retain(|(full, _)| *full != stripe);
+        self.full.remove(stripe);
         self.vacant.push(stripe);
     }
 

@@ -393,13 +393,14 @@ impl Look<'_> {
                 break;
             }
             copy.media_mut().set_now_days(day);
-            let outcome = serve(&mut copy, &mut batch, stop);
+            let outcome = serve(&mut copy, &mut batch, stop, &mut |copy| clock.submit_background(copy));
             clock.submit(&mut copy, &batch, unit_bytes);
             if outcome != Outcome::Done {
                 break;
             }
             if copy.scrubs() && clock.scrub_is_through() {
-                copy.scrub();
+                let outcome = copy.scrub();
+                finish(&mut copy, outcome.unwrap_or(Outcome::Done), stop, &mut |copy| clock.submit_background(copy));
                 clock.submit_background(&mut copy);
             }
         }
@@ -407,7 +408,26 @@ impl Look<'_> {
     }
 }
 
-fn serve(drive: &mut Ftl<Flash>, batch: &mut Batch, stop: &AtomicBool) -> Outcome {
+/// Lets the drive finish what it paused in, unless `stop` is true; `pause` takes what it did so far.
+fn finish(
+    drive: &mut Ftl<Flash>,
+    mut outcome: Outcome,
+    stop: &AtomicBool,
+    pause: &mut dyn FnMut(&mut Ftl<Flash>),
+) -> Outcome {
+    while outcome == Outcome::Paused && !stop.load(Ordering::Relaxed) {
+        pause(drive);
+        outcome = drive.resume();
+    }
+    outcome
+}
+
+fn serve(
+    drive: &mut Ftl<Flash>,
+    batch: &mut Batch,
+    stop: &AtomicBool,
+    pause: &mut dyn FnMut(&mut Ftl<Flash>),
+) -> Outcome {
     // A drive that gave capacity back is asked for what it still has.
     let exported = drive.exported();
     if exported == 0 {
@@ -415,25 +435,28 @@ fn serve(drive: &mut Ftl<Flash>, batch: &mut Batch, stop: &AtomicBool) -> Outcom
     }
     batch.pages.iter_mut().for_each(|page| *page %= exported);
     match batch.op {
-        Op::Write => return write_in_slices(drive, &batch.pages, stop),
-        Op::Read => drive.read(&batch.pages),
-        Op::Trim => drive.trim(&batch.pages),
-        Op::Flush => {}
+        Op::Write => {
+            let mut done = 0;
+            while done < batch.pages.len() && !stop.load(Ordering::Relaxed) {
+                let (written, outcome) = drive.write(next_slice(&batch.pages[done..]));
+                done += written;
+                match finish(drive, outcome, stop, pause) {
+                    Outcome::Done => {}
+                    ended => return ended,
+                }
+            }
+            Outcome::Done
+        }
+        Op::Read => drive.read(&batch.pages).map_or_else(Outcome::OutOfRange, |()| Outcome::Done),
+        Op::Trim => drive.trim(&batch.pages).map_or_else(Outcome::OutOfRange, |()| Outcome::Done),
+        Op::Flush => Outcome::Done,
     }
-    Outcome::Done
 }
 
-/// Writes a request slice by slice, which comes to the same as writing it at once, and leaves the rest once `stop` is true:
-/// a request may have gigabytes.
-pub(crate) fn write_in_slices<M: Media>(drive: &mut Ftl<M>, pages: &[u32], stop: &AtomicBool) -> Outcome {
-    for slice in pages.chunks(SLICE_PAGES) {
-        match drive.write(slice).1 {
-            Outcome::Done if stop.load(Ordering::Relaxed) => break,
-            Outcome::Done => {}
-            stopped => return stopped,
-        }
-    }
-    Outcome::Done
+/// What of a request is written before the next look at the flag that stops a run: a request may have gigabytes. Slice by slice
+/// comes to the same as at once.
+pub(crate) fn next_slice(pages: &[u32]) -> &[u32] {
+    &pages[..pages.len().min(SLICE_PAGES)]
 }
 
 /// Pages of a request that is served whole.

@@ -9,11 +9,15 @@ use wane_ftl::{DeathCause, Ftl, Outcome};
 use wane_nand::Media;
 
 use crate::results::EndCause;
+use crate::run::Ended;
 
 const NOWHERE: u32 = u32::MAX;
 
 /// How many trims are handed to the drive at once.
 const TRIM_BATCH: usize = 4096;
+
+/// How many pages the file system relocates before the run may look around.
+const RELOCATIONS_PER_PAUSE: u32 = 1 << 16;
 
 /// See the module's text.
 pub(crate) struct HostSpace {
@@ -24,7 +28,11 @@ pub(crate) struct HostSpace {
     relocations_left: Option<u64>,
     /// Slots at and above this are given up.
     exported: u32,
-    given_up: bool,
+    /// Pages that may be in use since all that were not were given up at once. Such pages keep their addresses, so the slots
+    /// left lie scattered.
+    used_max: Option<u32>,
+    /// Pages that the present write takes into use, each with its position there, once space was given up.
+    fresh: Vec<(u32, u32)>,
     /// Units trimmed because their space was given up, not because the workload said so.
     trimmed: u64,
     moved: Option<Moved>,
@@ -47,15 +55,16 @@ impl HostSpace {
             footprint: 0,
             relocations_left: relocations_max,
             exported: logical_units,
-            given_up: false,
+            used_max: None,
+            fresh: Vec::new(),
             trimmed: 0,
             moved: None,
         }
     }
 
-    /// Logical units that the drive still exports: after unused space was given up at once, those in use.
+    /// Logical units that the drive still exports. It never grows.
     pub(crate) fn exported(&self) -> u32 {
-        if self.given_up { self.footprint } else { self.exported }
+        self.used_max.map_or(self.exported, |most| most.min(self.exported))
     }
 
     pub(crate) fn trimmed(&self) -> u64 {
@@ -64,41 +73,89 @@ impl HostSpace {
 
     /// Whether space was given up, so that a drive without room is one whose data no longer fit.
     pub(crate) fn shrank(&self) -> bool {
-        self.given_up || self.moved.is_some()
+        self.used_max.is_some() || self.moved.is_some()
     }
 
-    /// Notes that the workload writes `pages` and turns them into slots. Stops at the first page without a slot.
+    /// Turns pages that the workload is about to write into slots. Stops at the first page without a slot.
+    /// [`Self::written`] follows.
     pub(crate) fn take(&mut self, pages: &mut [u32]) -> usize {
-        if self.moved.is_none() {
-            for page in pages.iter() {
-                let (word, bit) = (&mut self.used[*page as usize / 64], 1 << (page % 64));
-                self.footprint += u32::from(*word & bit == 0);
-                *word |= bit;
-            }
+        debug_assert!(self.fresh.is_empty(), "one write is settled before the next begins");
+        if !self.shrank() {
             return pages.len();
         }
         for (position, page) in pages.iter_mut().enumerate() {
-            let Some(slot) = self.take_moved(*page) else { return position };
+            let Some(slot) = self.slot_of(*page, position as u32) else { return position };
             *page = slot;
         }
         pages.len()
     }
 
-    fn take_moved(&mut self, page: u32) -> Option<u32> {
-        let moved = self.moved.as_mut().expect("only asked once pages have moved");
-        if moved.slot[page as usize] != NOWHERE {
-            return Some(moved.slot[page as usize]);
+    fn slot_of(&mut self, page: u32, position: u32) -> Option<u32> {
+        let is_used = self.is_used(page);
+        if !is_used && self.used_max.is_some_and(|most| self.footprint >= most) {
+            return None;
         }
-        let slot = if page < self.exported && moved.owner[page as usize] == NOWHERE {
-            page
-        } else {
-            moved.find_free(self.exported)?
+        let slot = match &mut self.moved {
+            None => page,
+            Some(moved) => match moved.slot[page as usize] {
+                NOWHERE if page < self.exported && moved.owner[page as usize] == NOWHERE => page,
+                NOWHERE => moved.find_free(self.exported)?,
+                slot => return Some(slot),
+            },
         };
-        moved.slot[page as usize] = slot;
-        moved.owner[slot as usize] = page;
-        self.used[page as usize / 64] |= 1 << (page % 64);
-        self.footprint += 1;
+        if !is_used {
+            if let Some(moved) = &mut self.moved {
+                moved.slot[page as usize] = slot;
+                moved.owner[slot as usize] = page;
+            }
+            self.use_page(page);
+            self.fresh.push((position, page));
+        }
         Some(slot)
+    }
+
+    /// Settles a write of `pages`, addresses as the workload has them, of which the drive took the first `written`: these are
+    /// in use. The others are not, lest what a drive gives up depend on how many requests it is handed at once.
+    pub(crate) fn written(&mut self, pages: &[u32], written: usize) {
+        if !self.shrank() {
+            for page in &pages[..written] {
+                self.use_page(*page);
+            }
+            return;
+        }
+        while let Some((_, page)) = self.fresh.pop_if(|(position, _)| *position as usize >= written) {
+            self.leave_page(page);
+            self.vacate(page);
+        }
+        self.fresh.clear();
+    }
+
+    #[inline(always)]
+    fn is_used(&self, page: u32) -> bool {
+        self.used[page as usize / 64] >> (page % 64) & 1 == 1
+    }
+
+    #[inline(always)]
+    fn use_page(&mut self, page: u32) {
+        let (word, bit) = (&mut self.used[page as usize / 64], 1 << (page % 64));
+        self.footprint += u32::from(*word & bit == 0);
+        *word |= bit;
+    }
+
+    fn leave_page(&mut self, page: u32) {
+        let (word, bit) = (&mut self.used[page as usize / 64], 1 << (page % 64));
+        self.footprint -= u32::from(*word & bit != 0);
+        *word &= !bit;
+    }
+
+    /// A page's slot is free again, where it has one of its own.
+    fn vacate(&mut self, page: u32) {
+        let Some(moved) = &mut self.moved else { return };
+        let slot = std::mem::replace(&mut moved.slot[page as usize], NOWHERE);
+        if slot != NOWHERE {
+            moved.owner[slot as usize] = NOWHERE;
+            moved.lowest_free = moved.lowest_free.min(slot);
+        }
     }
 
     /// Turns pages into the slots to read and drops those whose space is gone; returns how many were dropped.
@@ -117,39 +174,49 @@ impl HostSpace {
 
     /// Notes that the workload no longer needs `pages` and turns them into the slots to trim.
     pub(crate) fn release(&mut self, pages: &mut Vec<u32>) {
-        for page in pages.iter() {
-            let (word, bit) = (&mut self.used[*page as usize / 64], 1 << (page % 64));
-            self.footprint -= u32::from(*word & bit != 0);
-            *word &= !bit;
-        }
-        let Some(moved) = &mut self.moved else { return };
+        pages.iter().for_each(|page| self.leave_page(*page));
         let exported = self.exported;
         pages.retain_mut(|page| {
+            let Some(moved) = &self.moved else { return true };
             let Some(slot) = moved.find(*page, exported) else { return false };
-            if moved.slot[*page as usize] == slot {
-                moved.slot[*page as usize] = NOWHERE;
-                moved.owner[slot as usize] = NOWHERE;
-                moved.lowest_free = moved.lowest_free.min(slot);
-            }
+            self.vacate(*page);
             *page = slot;
             true
         });
     }
 
-    /// Answers what the drive demands, relocating as it must, until the drive is content or dead.
-    pub(crate) fn answer<M: Media>(&mut self, ftl: &mut Ftl<M>, demand: Demand) -> Result<(), EndCause> {
+    /// Answers what the drive demands, relocating as it must, until the drive is content or dead. Whenever the drive pauses,
+    /// and between many relocations, `pause` may look around, and stop the answer.
+    pub(crate) fn answer<M: Media>(
+        &mut self,
+        ftl: &mut Ftl<M>,
+        demand: Demand,
+        pause: &mut dyn FnMut(&mut Ftl<M>) -> Result<(), Ended>,
+    ) -> Result<(), Ended> {
         let mut outcome = Outcome::Demand(demand);
+        let mut relocated = 0u32;
         loop {
             outcome = match outcome {
-                Outcome::Dead(cause) => return Err(self.cause(cause)),
+                Outcome::Dead(cause) => return Err(Ended::Died(self.cause(cause))),
                 Outcome::Demand(demand) => {
                     self.give_up(ftl, demand)?;
                     ftl.reclaim()
                 }
-                Outcome::Done => match self.relocate_one(ftl)? {
-                    Some(outcome) => outcome,
-                    None => break,
-                },
+                Outcome::Paused => {
+                    pause(ftl)?;
+                    ftl.resume()
+                }
+                Outcome::Done => {
+                    relocated += 1;
+                    if relocated.is_multiple_of(RELOCATIONS_PER_PAUSE) {
+                        pause(ftl)?;
+                    }
+                    match self.relocate_one(ftl)? {
+                        Some(outcome) => outcome,
+                        None => break,
+                    }
+                }
+                Outcome::OutOfRange(refused) => unreachable!("the host moves data into what it still has: {refused}"),
             };
         }
         if self.exported < ftl.exported() {
@@ -168,17 +235,17 @@ impl HostSpace {
         }
     }
 
-    fn give_up<M: Media>(&mut self, ftl: &mut Ftl<M>, demand: Demand) -> Result<(), EndCause> {
+    fn give_up<M: Media>(&mut self, ftl: &mut Ftl<M>, demand: Demand) -> Result<(), Ended> {
         match demand {
             Demand::Keep | Demand::EndOfLife => {}
             Demand::DropUnused => {
-                self.given_up = true;
+                self.used_max = Some(self.footprint.min(self.exported()));
                 self.trim_unused(ftl, 0);
             }
             Demand::ExportAtMost(units) => {
                 let least = self.least_capacity(ftl.exported());
                 if least > self.footprint && ftl.service_units() <= u64::from(least) {
-                    return Err(EndCause::RelocationBound);
+                    return Err(Ended::Died(EndCause::RelocationBound));
                 }
                 let wanted = u32::try_from(units).unwrap_or(u32::MAX).max(least);
                 if wanted >= self.exported {
@@ -215,7 +282,7 @@ impl HostSpace {
                 batch.push(slot);
             }
             if batch.len() == TRIM_BATCH || slot + 1 == to {
-                ftl.trim(&batch);
+                ftl.trim(&batch).expect("the drive exports slots until they are trimmed");
                 batch.clear();
             }
         }
@@ -223,17 +290,17 @@ impl HostSpace {
     }
 
     /// Moves the highest page that lies in given-up space. `None` when there is none.
-    fn relocate_one<M: Media>(&mut self, ftl: &mut Ftl<M>) -> Result<Option<Outcome>, EndCause> {
+    fn relocate_one<M: Media>(&mut self, ftl: &mut Ftl<M>) -> Result<Option<Outcome>, Ended> {
         let top = ftl.exported();
         let Some(from) = (self.exported..top).rev().find(|slot| self.owner(*slot).is_some()) else { return Ok(None) };
         // Slots above are empty for good, so the search never covers them again.
         ftl.shrink_to(from + 1);
         let moved = self.moved.as_mut().expect("the drive shrank, so every address is looked up");
-        let to = moved.find_free(self.exported).ok_or(EndCause::FootprintDoesNotFit)?;
-        let (written, outcome) = ftl.write_for_file_system(to);
+        let to = moved.find_free(self.exported).ok_or(Ended::Died(EndCause::FootprintDoesNotFit))?;
+        let (written, outcome) = ftl.write_for_file_system(from, to);
         if written == 1 {
             let before = ftl.counters().host_units_trimmed;
-            ftl.trim(&[from]);
+            ftl.trim(&[from]).expect("the drive exports a slot until its data have moved");
             self.trimmed += ftl.counters().host_units_trimmed - before;
             let owner = std::mem::replace(&mut moved.owner[from as usize], NOWHERE);
             moved.owner[to as usize] = owner;
@@ -247,7 +314,7 @@ impl HostSpace {
     fn owner(&self, slot: u32) -> Option<u32> {
         match &self.moved {
             Some(moved) => Some(moved.owner[slot as usize]).filter(|owner| *owner != NOWHERE),
-            None => (self.used[slot as usize / 64] >> (slot % 64) & 1 == 1).then_some(slot),
+            None => self.is_used(slot).then_some(slot),
         }
     }
 }
@@ -284,7 +351,7 @@ mod tests {
     /// Ten addresses, of which the workload wrote 0, 1 and 9; the drive exports eight, so that 9 was moved to slot 2.
     fn shrunk() -> HostSpace {
         let mut space = HostSpace::new(10, None);
-        space.take(&mut [0, 1, 9]);
+        space.written(&[0, 1, 9], 3);
         let mut moved = Moved::identity(&space.used, 10);
         (moved.slot[9], moved.owner[9], moved.owner[2]) = (2, NOWHERE, 9);
         (space.exported, space.moved) = (8, Some(moved));
@@ -311,7 +378,7 @@ mod tests {
         ];
         for (written, bound, least) in table {
             let mut space = HostSpace::new(10, bound);
-            space.take(&mut written.to_vec());
+            space.written(written, written.len());
             assert_eq!(space.least_capacity(10), least, "{written:?} {bound:?}");
         }
     }

@@ -13,7 +13,7 @@ use wane_sim::Stream;
 use wane_units::BlockId;
 use wane_workload::{Batch, Op, Progress, Source, SourceError};
 
-use crate::detail::{Detail, DetailSpec, Detailed, Measured, PAGES_MAX, Plain, Worn, write_in_slices};
+use crate::detail::{Detail, DetailSpec, Detailed, Measured, PAGES_MAX, Plain, Worn, next_slice};
 use crate::host_space::HostSpace;
 use crate::results::{BlockState, Counters, EndCause, EndReason, Row, Timeline, WearSnapshot};
 
@@ -202,11 +202,13 @@ impl Ahead {
 }
 
 /// Why a run is over before its phases are.
-#[derive(Clone, Copy)]
-enum Ended {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ended {
+    /// The drive died.
     Died(EndCause),
     /// The simulated time is used up.
     ClockEnd,
+    /// The user stopped it.
     Interrupted,
 }
 
@@ -311,8 +313,8 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
                 pages.extend((0..count).map(|_| stream.below(u64::from(logical)) as u32));
             }
             done += count;
-            if let Err(cause) = self.write_unmarked(&pages) {
-                return Some(Ended::Died(cause));
+            if let Err(ended) = self.write_unmarked(&pages, watch.stop) {
+                return Some(ended);
             }
             if self.report(watch, Some(done as f64 / total as f64), true) {
                 return Some(Ended::Interrupted);
@@ -322,20 +324,32 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
     }
 
     /// Writes what the workload does not own: preconditioning leaves no footprint.
-    fn write_unmarked(&mut self, pages: &[u32]) -> Result<(), EndCause> {
+    fn write_unmarked(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), Ended> {
         let mut done = 0;
         while done < pages.len() {
             let (written, mut outcome) = self.ftl.write(&pages[done..]);
             done += written;
             // A drive that wears out already now finds no host that would give space back.
-            while let Outcome::Demand(_) = outcome {
-                outcome = self.ftl.reclaim();
-            }
-            if let Outcome::Dead(cause) = outcome {
-                return Err(self.cause(cause));
+            while !self.is_settled(outcome, stop)? {
+                outcome = if outcome == Outcome::Paused { self.ftl.resume() } else { self.ftl.reclaim() };
             }
         }
         Ok(())
+    }
+
+    /// Whether the drive has done what it was asked to; false where it demands capacity or pauses, which is the moment to
+    /// hand over what it did so far and to look whether the run is to stop.
+    fn is_settled(&mut self, outcome: Outcome, stop: &AtomicBool) -> Result<bool, Ended> {
+        match outcome {
+            Outcome::Done => Ok(true),
+            Outcome::Demand(_) => Ok(false),
+            Outcome::Dead(cause) => Err(Ended::Died(self.cause(cause))),
+            Outcome::OutOfRange(refused) => unreachable!("a run asks for what the drive exports: {refused}"),
+            Outcome::Paused => {
+                pause(&mut self.ftl, &mut self.detail, stop)?;
+                Ok(false)
+            }
+        }
     }
 
     fn cause(&self, cause: DeathCause) -> EndCause {
@@ -419,8 +433,8 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
             requests += batch.requests;
             let served = self.serve(batch, watch.stop);
             self.detail.served(&mut self.ftl, batch);
-            if let Err(cause) = served.and_then(|()| self.scrub()) {
-                return Ok(PhaseEnd::Run(Ended::Died(cause)));
+            if let Err(ended) = served.and_then(|()| self.scrub(watch.stop)) {
+                return Ok(PhaseEnd::Run(ended));
             }
             self.sample_if_due();
             steps += 1;
@@ -445,34 +459,43 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
     }
 
     /// One step of scrubbing, where that is wanted.
-    fn scrub(&mut self) -> Result<(), EndCause> {
+    fn scrub(&mut self, stop: &AtomicBool) -> Result<(), Ended> {
         if !self.detail.may_scrub(&self.ftl) {
             return Ok(());
         }
         let Some(outcome) = self.ftl.scrub() else { return Ok(()) };
-        let answered = match (outcome, &mut self.space) {
-            (Outcome::Done, _) => Ok(()),
-            (Outcome::Dead(cause), _) => Err(self.cause(cause)),
-            (Outcome::Demand(demand), Some(space)) => space.answer(&mut self.ftl, demand),
-            (Outcome::Demand(_), None) => unreachable!("a drive that may not shrink demands nothing"),
-        };
+        let settled = self.settle(outcome, stop);
         self.detail.acted(&mut self.ftl);
-        answered
+        settled
     }
 
-    fn serve(&mut self, batch: &mut Batch, stop: &AtomicBool) -> Result<(), EndCause> {
+    /// Lets the drive finish what it was asked to do, and answers what it demands meanwhile.
+    fn settle(&mut self, mut outcome: Outcome, stop: &AtomicBool) -> Result<(), Ended> {
+        while !self.is_settled(outcome, stop)? {
+            let Outcome::Demand(demand) = outcome else {
+                outcome = self.ftl.resume();
+                continue;
+            };
+            let space = self.space.as_mut().expect("a drive that may not shrink demands nothing");
+            return space.answer(&mut self.ftl, demand, &mut |ftl| pause(ftl, &mut self.detail, stop));
+        }
+        Ok(())
+    }
+
+    fn serve(&mut self, batch: &mut Batch, stop: &AtomicBool) -> Result<(), Ended> {
+        const EXPORTED: &str = "the workload asks for what the drive exports";
         match batch.op {
             Op::Write => self.write(&batch.pages, stop)?,
             Op::Read => {
                 let missing = self.space.as_ref().map_or(0, |space| space.find(&mut batch.pages));
-                self.ftl.read(&batch.pages);
+                self.ftl.read(&batch.pages).expect(EXPORTED);
                 self.ftl.read_unmapped(missing);
             }
             Op::Trim => {
                 if let Some(space) = &mut self.space {
                     space.release(&mut batch.pages);
                 }
-                self.ftl.trim(&batch.pages);
+                self.ftl.trim(&batch.pages).expect(EXPORTED);
             }
             // The page buffer survives power loss, so a flush programs nothing.
             Op::Flush => {}
@@ -480,27 +503,32 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         Ok(())
     }
 
-    fn write(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), EndCause> {
-        let Some(space) = &mut self.space else {
-            return match write_in_slices(&mut self.ftl, pages, stop) {
-                Outcome::Done => Ok(()),
-                Outcome::Dead(cause) => Err(self.cause(cause)),
-                Outcome::Demand(_) => unreachable!("a drive that may not shrink demands nothing"),
-            };
-        };
+    fn write(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), Ended> {
         let mut done = 0;
         while done < pages.len() {
+            let left = next_slice(&pages[done..]);
+            let Some(space) = &mut self.space else {
+                let (written, outcome) = self.ftl.write(left);
+                done += written;
+                self.settle(outcome, stop)?;
+                if done < pages.len() && stop.load(Ordering::Relaxed) {
+                    return Err(Ended::Interrupted);
+                }
+                continue;
+            };
             self.slots.clear();
-            self.slots.extend_from_slice(&pages[done..]);
+            self.slots.extend_from_slice(left);
             // Slots change when the file system relocates, so what is left is looked up again after each answer.
             let placed = space.take(&mut self.slots);
             let (written, outcome) = self.ftl.write(&self.slots[..placed]);
+            space.written(left, written);
             done += written;
-            match outcome {
-                Outcome::Done if placed < self.slots.len() => return Err(EndCause::FootprintDoesNotFit),
-                Outcome::Done => {}
-                Outcome::Demand(demand) => space.answer(&mut self.ftl, demand)?,
-                Outcome::Dead(cause) => return Err(space.cause(cause)),
+            if outcome == Outcome::Done && placed < left.len() {
+                return Err(Ended::Died(EndCause::FootprintDoesNotFit));
+            }
+            self.settle(outcome, stop)?;
+            if done < pages.len() && stop.load(Ordering::Relaxed) {
+                return Err(Ended::Interrupted);
             }
         }
         Ok(())
@@ -574,6 +602,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
     }
 
     fn finish(mut self, end: Option<Ended>, stop: &AtomicBool) -> Finished {
+        debug_assert_eq!(self.ftl.check(), Ok(()), "the firmware keeps its invariants, however the run ended");
         self.sample();
         let counters = self.counters();
         let wear = self.wear();
@@ -607,6 +636,13 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
             timeline: self.timeline.into_rows(),
         }
     }
+}
+
+/// In the middle of much work: hands over what the drive did so far, so that it does not pile up, and looks whether the run is
+/// to stop.
+fn pause<M: Media, D: Detail<M>>(ftl: &mut Ftl<M>, detail: &mut D, stop: &AtomicBool) -> Result<(), Ended> {
+    detail.acted(ftl);
+    if stop.load(Ordering::Relaxed) { Err(Ended::Interrupted) } else { Ok(()) }
 }
 
 impl From<wane_ftl::Counters> for Counters {

@@ -138,8 +138,9 @@ impl Media for Array {
         if let Some(reads) = self.reads.get_mut(block.index()) {
             *reads = 0;
         }
-        self.erase_counts[block.index()] += 1;
-        PeCycles(self.erase_counts[block.index()])
+        let count = &mut self.erase_counts[block.index()];
+        *count = count.checked_add(1).expect("the firmware retires a block at the last erase that can be counted");
+        PeCycles(*count)
     }
 
     fn erase_count(&self, block: BlockId) -> PeCycles {

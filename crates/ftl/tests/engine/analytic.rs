@@ -19,7 +19,15 @@ fn amplification(policy: &str, blocks: u32, pages_per_block: u32, settle: u64, m
     let mut ftl = Ftl::new(array, config).unwrap();
     let mut stream = Streams::new(9).stream("workload");
     let mut pages: Vec<u32> = (0..logical).collect();
-    let write = |ftl: &mut Ftl<Array>, pages: &[u32]| assert_eq!(ftl.write(pages), (pages.len(), Outcome::Done));
+    let write = |ftl: &mut Ftl<Array>, pages: &[u32]| {
+        let mut done = 0;
+        while done < pages.len() {
+            let (written, outcome) = ftl.write(&pages[done..]);
+            assert!(matches!(outcome, Outcome::Done | Outcome::Paused), "{outcome:?}");
+            assert_eq!(ftl.resume(), Outcome::Done);
+            done += written;
+        }
+    };
     write(&mut ftl, &pages);
     let mut drive_write = |ftl: &mut Ftl<Array>| {
         if !sequential {

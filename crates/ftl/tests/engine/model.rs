@@ -167,10 +167,7 @@ fn write(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, pages: &[u16]) -> bool
         oracle.mapped.extend(&slots[..done]);
         oracle.written += done as u64;
         left.drain(..done);
-        while let Outcome::Demand(demand) = outcome {
-            answer(ftl, oracle, demand);
-            outcome = ftl.reclaim();
-        }
+        settle(ftl, oracle, &mut outcome);
         if let Outcome::Dead(_) = outcome {
             return false;
         }
@@ -181,11 +178,22 @@ fn write(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, pages: &[u16]) -> bool
 /// Scrubs once. False when the drive is dead.
 fn scrub(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle) -> bool {
     let mut outcome = ftl.scrub().unwrap_or(Outcome::Done);
-    while let Outcome::Demand(demand) = outcome {
-        answer(ftl, oracle, demand);
-        outcome = ftl.reclaim();
-    }
+    settle(ftl, oracle, &mut outcome);
     !matches!(outcome, Outcome::Dead(_))
+}
+
+/// Answers demands, and goes on after pauses.
+fn settle(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, outcome: &mut Outcome) {
+    loop {
+        *outcome = match *outcome {
+            Outcome::Demand(demand) => {
+                answer(ftl, oracle, demand);
+                ftl.reclaim()
+            }
+            Outcome::Paused => ftl.resume(),
+            Outcome::Done | Outcome::Dead(_) | Outcome::OutOfRange(_) => return,
+        };
+    }
 }
 
 fn answer(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, demand: Demand) {
@@ -196,7 +204,7 @@ fn answer(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, demand: Demand) {
         Demand::Keep | Demand::EndOfLife => return,
     };
     let above: Vec<u32> = (keep..ftl.exported()).collect();
-    ftl.trim(&above);
+    ftl.trim(&above).unwrap();
     oracle.mapped.retain(|page| *page < keep);
     if let Demand::ExportAtMost(_) = demand {
         ftl.shrink_to(keep);
@@ -216,14 +224,14 @@ proptest! {
                 Command::Write(pages) => write(&mut ftl, &mut oracle, pages),
                 Command::Trim(raw) => {
                     let page = page(*raw);
-                    ftl.trim(&[page]);
+                    ftl.trim(&[page]).unwrap();
                     oracle.mapped.remove(&page);
                     true
                 }
                 Command::Read(raw) => {
                     let page = page(*raw);
                     let before = ftl.counters().host_units_read_unmapped;
-                    ftl.read(&[page]);
+                    ftl.read(&[page]).unwrap();
                     let missing = ftl.counters().host_units_read_unmapped - before;
                     prop_assert_eq!(missing == 0, oracle.mapped.contains(&page));
                     scrub(&mut ftl, &mut oracle)

@@ -263,7 +263,7 @@ fn a_lost_page_comes_back_from_its_stripe_and_two_do_not() {
             ftl.media_mut().failing = [page].into();
             ftl.media_mut().recovery_reads.clear();
             let before = *ftl.counters();
-            ftl.read(&[logical]);
+            ftl.read(&[logical]).unwrap();
             let after = *ftl.counters();
             if after.recoveries == before.recoveries {
                 // Still in the page buffer.
@@ -276,7 +276,7 @@ fn a_lost_page_comes_back_from_its_stripe_and_two_do_not() {
             // Members whose block was erased have left their stripe, so it may be small.
             let Some(second) = reads.first() else { continue };
             ftl.media_mut().failing.insert(*second);
-            ftl.read(&[logical]);
+            ftl.read(&[logical]).unwrap();
             let lost_now = ftl.counters().host_reads_uncorrectable;
             assert_eq!((lost_now, ftl.counters().recovery_failures), (lost + 1, lost + 1), "two pages of a stripe");
             lost = lost_now;
@@ -295,7 +295,7 @@ fn without_redundancy_a_lost_page_stays_lost() {
     fill(&mut ftl, 0);
     let lost = page_of(&ftl, 5);
     ftl.media_mut().failing = [lost].into();
-    ftl.read(&[5]);
+    ftl.read(&[5]).unwrap();
     let counters = ftl.counters();
     assert_eq!((counters.host_reads_uncorrectable, counters.recovery_failures, counters.programmed_parity), (1, 0, 0));
 }
@@ -339,10 +339,10 @@ fn scrubbing_moves_a_block_to_its_own_stream() {
     };
     let mut ftl = Ftl::new(StrictMedia::new(geometry), config).unwrap();
     ftl.write(&(0..64).collect::<Vec<_>>());
-    ftl.trim(&[1, 3]);
+    ftl.trim(&[1, 3]).unwrap();
     assert_eq!(ftl.scrub(), None);
     let from = ftl.lookup(0).unwrap() / 8;
-    ftl.read(&[0]);
+    ftl.read(&[0]).unwrap();
     assert_eq!(ftl.scrub(), Some(Outcome::Done));
     ftl.check().unwrap();
     let to = ftl.lookup(0).unwrap() / 8;
@@ -370,7 +370,7 @@ fn data_in_an_open_block_is_scrubbed_once_it_is_old_or_was_read_much() {
         // The host's block, then the scrubber's own.
         for _ in 0..2 {
             let from = ftl.lookup(0).unwrap() / 8;
-            ftl.read(&[0]);
+            ftl.read(&[0]).unwrap();
             assert_eq!(ftl.scrub(), moves.then_some(Outcome::Done), "{health:?} {frontiers:?}");
             ftl.check().unwrap();
             assert_eq!(ftl.lookup(0).unwrap() / 8 != from, moves, "{health:?} {frontiers:?}");

@@ -10,6 +10,10 @@ use super::keys::{CHIP_DATA, CHIP_TABLES};
 use super::named;
 use super::values::{choice, count, duration, ends, nanos, nanos_list, number, or_none, ratio, size, span, stretch};
 
+/// Most erases that blocks may start with on average. Flash bears a thousandth of it; from there a count that is drawn around it,
+/// and all that a run may add, stay far below 2^32, where a block leaves service since its erases cannot be counted any more.
+pub(crate) const ERASES_INITIAL_MAX: u32 = 1_000_000_000;
+
 /// What the flash is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Medium {

@@ -30,6 +30,7 @@ use wane_units::Ratio;
 
 pub use device::Device;
 pub use error::ScenarioError;
+pub(crate) use medium::ERASES_INITIAL_MAX;
 pub use medium::{ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
 pub use phase::{Phase, Until};
 pub use presets::{PRESETS, Preset};

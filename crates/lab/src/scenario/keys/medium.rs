@@ -3,6 +3,7 @@
 use wane_units::Nanos;
 
 use super::{Key, Kind, Section, U32, key};
+use crate::scenario::ERASES_INITIAL_MAX;
 
 const SECOND: u64 = Nanos::SECOND.0;
 
@@ -104,7 +105,7 @@ pub(super) const INITIAL: Section = Section {
     keys: &[
         key(
             "erase-count",
-            Kind::CountOrNone(0, U32),
+            Kind::CountOrNone(0, ERASES_INITIAL_MAX as u64),
             "none",
             "Mean P/E cycles of the blocks, in place of those from preconditioning, which `\"none\"` keeps.",
         ),
@@ -112,7 +113,7 @@ pub(super) const INITIAL: Section = Section {
             "erase-count-spread",
             Kind::Ratio,
             "5 %",
-            "Standard deviation of `erase-count` over its mean; normal, cut off at 0.",
+            "Standard deviation of `erase-count` over its mean; normal, cut off at 0 and 2000000000.",
         ),
         key(
             "retention",

@@ -1,0 +1,207 @@
+//! Generated scenarios on tiny drives, where blocks fail, retire, shrink and choke all the time. Whatever a drive is asked to do,
+//! its run ends or can be interrupted, its firmware keeps its invariants (debug builds check them at the end of every run),
+//! its exported capacity never grows, and time leaves its state alone.
+//!
+//! `WANE_CASES=20000 WANE_FIRST=0 cargo test -p wane-lab --test generated` runs more of them. A failure prints the scenario and
+//! the number of its case, which `WANE_FIRST=number WANE_CASES=1` repeats.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use wane_lab::results::{BlockRow, RunResult, Summary};
+use wane_lab::run::Watch;
+use wane_lab::scenario::{Scenario, Sources};
+use wane_lab::session::execute;
+use wane_sim::{Stream, Streams};
+
+/// Cases of an ordinary test run.
+const CASES: u64 = 400;
+
+/// A run is interrupted after this: a drive that chokes while it accepts a page now and then may go on for long.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// An interrupted run must have ended after this. Generous: a second is promised on a machine that is not shared.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// Draws the values of a scenario.
+struct Draw(Stream);
+
+impl Draw {
+    fn within(&mut self, least: u64, most: u64) -> u64 {
+        least + self.0.below(most - least + 1)
+    }
+
+    fn chance(&mut self, probability: f64) -> bool {
+        self.0.chance(probability)
+    }
+
+    fn one<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.0.below(words.len() as u64) as usize]
+    }
+}
+
+/// A scenario without time, as TOML. Not every one is valid.
+fn scenario(case: u64) -> String {
+    let mut draw = Draw(Streams::new(case).stream("generated"));
+    let mut text = format!("seed = {case}\n");
+    drive(&mut text, &mut draw);
+    firmware(&mut text, &mut draw);
+    let fill = draw.one(&["0 %", "50 %", "100 %"]);
+    let _ = writeln!(text, "[precondition]\nfill = '{fill}'");
+    let pattern = draw.one(&["uniform", "uniform", "hot-cold", "zipf", "sequential", "hybrid"]);
+    let request = 512u64 << draw.within(0, 9);
+    let _ = writeln!(text, "[workload]\npattern = '{pattern}'\nrequest-size = '{} B'", request.max(4096));
+    let _ = writeln!(text, "footprint = '{} %'", draw.within(1, 10) * 10);
+    if draw.chance(0.3) {
+        let _ = writeln!(text, "read-share = '{} %'\ntrim-share = '{} %'", draw.within(0, 40), draw.within(0, 40));
+    }
+    let _ = writeln!(text, "[until]\nrequests = {}\nend-of-life = true", draw.within(1, 4000));
+    text
+}
+
+fn drive(text: &mut String, draw: &mut Draw) {
+    let (page, fraction) = (4096u64 << draw.within(0, 2), 1u64 << draw.within(0, 1));
+    let _ = writeln!(text, "[drive]\nchannels = {}\ndies-per-channel = {}", draw.within(1, 3), draw.within(1, 3));
+    let _ = writeln!(text, "planes-per-die = {}\npages-per-block = {}", draw.within(1, 2), draw.within(2, 12));
+    let _ = writeln!(text, "blocks-per-plane = {}\npage-size = '{page} B'", draw.within(8, 32));
+    let _ = writeln!(text, "mapping-unit = '{} B'\nspare-factor = '{} %'", page / fraction, draw.within(2, 15) * 5);
+    match draw.within(0, 2) {
+        0 => text.push_str("endurance = 'none'\n"),
+        _ => {
+            let _ = writeln!(text, "endurance = {}", draw.within(1, 20));
+        }
+    }
+    if draw.chance(0.5) {
+        return;
+    }
+    text.push_str("[drive.faults]\n");
+    for (key, values) in [
+        ("factory-bad", &["0.02", "0.1"][..]),
+        ("program-failure", &["0.0001", "0.01", "1"]),
+        ("erase-failure", &["0.001", "0.1"]),
+        ("wordline-loss", &["0.001", "0.1", "1"]),
+        ("die-loss", &["0.1", "2"]),
+    ] {
+        if draw.chance(0.3) {
+            let _ = writeln!(text, "{key} = {}", draw.one(values));
+        }
+    }
+}
+
+fn firmware(text: &mut String, draw: &mut Draw) {
+    let gc = draw.one(&[
+        "{ policy = 'greedy' }",
+        "{ policy = 'greedy', tie = 'newest' }",
+        "{ policy = 'cost-benefit' }",
+        "{ policy = 'random' }",
+        "{ policy = 'd-choices', d = 3 }",
+        "{ policy = 'windowed-greedy', window = 1 }",
+        "{ policy = 'windowed-greedy', window = 30 }",
+        "{ policy = 'fifo' }",
+    ]);
+    let leveling = draw.one(&[
+        "{ policy = 'none' }",
+        "{ policy = 'hot-cold-swap', threshold = 1 }",
+        "{ policy = 'obp', threshold = 1, protection = 2 }",
+        "{ policy = 'dual-pool', threshold = 0 }",
+        "{ policy = 'pwl', threshold = '10 %' }",
+        "{ policy = 'variance', threshold = 0.98 }",
+    ]);
+    let capacity = draw.one(&[
+        "{ policy = 'fixed' }",
+        "{ policy = 'variant' }",
+        "{ policy = 'variant', shrink = 'graceful' }",
+        "{ policy = 'variant', shrink = 'graceful', keep = 'capacity' }",
+        "{ policy = 'variant', shrink = 'graceful', relocation-bound = '64 KiB' }",
+    ]);
+    let retire = draw.one(&["at-endurance", "at-gc-erase", "failures", "never"]);
+    let _ = writeln!(text, "[ftl]\ngc = {gc}\nwear-leveling = {leveling}\ncapacity = {capacity}");
+    let _ = writeln!(text, "retire = {{ policy = '{retire}' }}\ngc-reserve = {}", draw.within(1, 4));
+    let _ = writeln!(text, "frontiers = '{}'", draw.one(&["one", "separate"]));
+    let (unit, domain) = (draw.one(&["block", "block", "superblock"]), draw.one(&["drive", "die"]));
+    let _ = writeln!(text, "unit = '{unit}'\ndomain = '{domain}'");
+    if draw.chance(0.3) {
+        let redundancy = draw.one(&["stripes", "selective"]);
+        let _ = writeln!(text, "redundancy = {{ policy = '{redundancy}', data-pages = {} }}", draw.within(1, 3));
+    }
+    if draw.chance(0.15) {
+        let _ = writeln!(text, "scrub = {{ policy = 'read-count', reads = {} }}", draw.within(1, 50));
+    }
+}
+
+/// Something to run: the scenario's text, and how it is timed.
+type Job = (String, &'static str, Arc<AtomicBool>);
+
+/// Runs what it is given. `None` where the scenario is not valid.
+fn work(jobs: &Receiver<Job>, results: &Sender<Option<RunResult>>) {
+    for (text, scheduler, stop) in jobs {
+        let set = [format!("time.scheduler=\"{scheduler}\"")];
+        let sources = Sources { file: Some(("generated.toml", &text)), set: &set, ..Sources::default() };
+        let resolved = Scenario::resolve(&sources).ok();
+        let mut watch = Watch { step: &mut |_| {}, stop: &stop };
+        let result = resolved.and_then(|scenario| execute(&scenario, Default::default(), &mut watch).ok());
+        results.send(result).unwrap();
+    }
+}
+
+/// What state comes to: nothing of time or errors.
+fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
+    let mut summary = result.summary.clone();
+    (summary.latency, summary.throughput, summary.errors) = (None, None, None);
+    // What a read finds in the controller's buffer is a matter of time.
+    summary.flash.reads_buffered = 0;
+    (summary.run, summary.scenario) = Default::default();
+    (summary, result.blocks.clone())
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().unwrap())
+}
+
+#[test]
+fn generated_drives_end_keep_their_invariants_and_do_not_care_for_time() {
+    let (jobs, received) = channel();
+    let (sent, results) = channel();
+    std::thread::spawn(move || work(&received, &sent));
+    let (first, cases) = (number("WANE_FIRST", 0), number("WANE_CASES", CASES));
+    let (mut valid, mut interrupted, mut ended) = (0, 0, 0);
+    for case in first..first + cases {
+        let text = scenario(case);
+        let repeat =
+            || format!("WANE_FIRST={case} WANE_CASES=1 cargo test -p wane-lab --test generated -- --nocapture\n{text}");
+        let mut states = Vec::new();
+        for scheduler in ["none", "timeline", "event"] {
+            let stop = Arc::new(AtomicBool::new(false));
+            jobs.send((text.clone(), scheduler, Arc::clone(&stop))).unwrap();
+            let result = match results.recv_timeout(PATIENCE) {
+                Err(RecvTimeoutError::Timeout) => {
+                    stop.store(true, Ordering::Relaxed);
+                    interrupted += 1;
+                    let late = results.recv_timeout(GRACE);
+                    let late = late.unwrap_or_else(|error| panic!("cannot be interrupted ({error}): {}", repeat()));
+                    drop(late);
+                    break;
+                }
+                other => other.unwrap_or_else(|error| panic!("the run panicked ({error}): {}", repeat())),
+            };
+            let Some(result) = result else { break };
+            let exported: Vec<u64> = result.timeline.iter().map(|row| row.exported_bytes).collect();
+            assert!(exported.is_sorted_by(|a, b| a >= b), "capacity came back, {scheduler}: {}", repeat());
+            states.push(state(&result));
+        }
+        valid += u64::from(!states.is_empty());
+        ended += u64::from(states.first().is_some_and(|state| state.0.end.cause.is_some()));
+        // The scrubber goes by time.
+        if text.contains("scrub = ") {
+            continue;
+        }
+        assert!(states.windows(2).all(|pair| pair[0] == pair[1]), "time changed the state: {}", repeat());
+    }
+    println!("{valid} of {cases} cases are valid, {ended} drives died, {interrupted} runs were interrupted");
+    assert!(cases < CASES || (valid > cases / 2 && ended > cases / 10), "the generator lost its bite");
+}
