@@ -40,7 +40,7 @@ impl<M: Media> Ftl<M> {
         let closed: u32 = self.domains.iter().map(|domain| domain.index.closed_len()).sum();
         expect(closed, tally[BlockState::Closed as usize], "the victim index and the closed blocks")?;
         expect(self.bad, tally[BlockState::Retired as usize], "retired blocks")?;
-        let erases: u64 = self.erase_count.iter().map(|count| u64::from(*count)).sum();
+        let erases = self.erases_total() - self.erases_initial;
         let caused = self.counters.erases_gc + self.counters.erases_wear_leveling + self.counters.erases_scrub;
         expect(caused, erases * u64::from(self.layout.width()), "erases by cause and by block")?;
         for page in &self.lost {
@@ -48,6 +48,11 @@ impl<M: Media> Ftl<M> {
         }
         self.check_stripes()?;
         self.check_free_blocks()
+    }
+
+    /// Erases of all firmware blocks, those before this firmware included.
+    pub(crate) fn erases_total(&self) -> u64 {
+        self.erase_count.iter().map(|count| u64::from(*count)).sum()
     }
 
     fn check_free_blocks(&self) -> Result<(), String> {

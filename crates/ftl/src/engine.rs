@@ -34,6 +34,8 @@ pub struct Ftl<M> {
     pub(crate) reverse: Table<u32>,
     pub(crate) validity: Table<u64>,
     pub(crate) erase_count: Vec<u32>,
+    /// Erases of all blocks when the firmware was built.
+    pub(crate) erases_initial: u64,
     pub(crate) retired: Vec<bool>,
     pub(crate) domains: Vec<Domain>,
     /// The domain that takes the next host page.
@@ -166,6 +168,7 @@ impl<M: Media> Ftl<M> {
             map,
             reverse: Table::zeroed(physical_units as usize)?,
             validity: Table::zeroed(physical_units.div_ceil(64) as usize)?,
+            erases_initial: erase_count.iter().map(|count| u64::from(*count)).sum(),
             erase_count,
             retired,
             domains,

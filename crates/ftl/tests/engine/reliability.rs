@@ -6,7 +6,7 @@ use wane_ftl::policies::find;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
-use wane_ftl::{BlockState, DeathCause, DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Unit};
+use wane_ftl::{BlockState, DeathCause, DomainKind, Frontiers, Ftl, FtlConfig, OutOfRange, Outcome, Unit};
 use wane_nand::{Health, Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_testkit::StrictMedia;
 use wane_units::{BlockId, Bytes, Geometry, PeCycles, Ppn};
@@ -298,6 +298,100 @@ fn without_redundancy_a_lost_page_stays_lost() {
     ftl.read(&[5]).unwrap();
     let counters = ftl.counters();
     assert_eq!((counters.host_reads_uncorrectable, counters.recovery_failures, counters.programmed_parity), (1, 0, 0));
+}
+
+#[test]
+fn data_lost_in_a_relocation_stay_lost_until_they_are_written_or_trimmed() {
+    // With two lost pages a stripe gives neither back.
+    for (redundancy, unit) in [("none", Unit::Block), ("none", Unit::Superblock), ("stripes", Unit::Block)] {
+        let mut ftl = drive(redundancy, 3, unit);
+        fill(&mut ftl, 1000);
+        let pages = ftl.media().geometry().pages();
+        (ftl.media_mut().in_relocations, ftl.media_mut().failing) = (true, (0..pages).map(Ppn).collect());
+        let mut stream = wane_sim::Streams::new(4).stream("test");
+        if redundancy == "stripes" {
+            ftl.media_mut().in_relocations = false;
+        }
+        let before: Vec<u32> = (0..UNITS).map(|unit| ftl.lookup(unit).unwrap()).collect();
+        let scatter: Vec<u32> = (0..600).map(|_| stream.below(u64::from(UNITS)) as u32).collect();
+        assert_eq!(ftl.write(&scatter), (scatter.len(), Outcome::Done));
+        ftl.media_mut().failing.clear();
+        let lost: Vec<u32> = (0..UNITS).filter(|unit| ftl.is_lost(*unit)).collect();
+        assert!(lost.len() > 5 && ftl.counters().relocation_reads_uncorrectable > 0, "{redundancy} {unit:?}");
+        assert!(lost.iter().all(|unit| ftl.lookup(*unit) != Some(before[*unit as usize])), "only what moved is lost");
+        ftl.check().unwrap();
+        // Pages read well now, and still do not hold what the host wrote, however often they move.
+        for _ in 0..2 {
+            let moved: Vec<u32> =
+                (0..UNITS).cycle().take(900).filter(|unit| unit % 3 == 0 && !lost.contains(unit)).collect();
+            assert_eq!(ftl.write(&moved), (moved.len(), Outcome::Done));
+            for unit in &lost {
+                let (failed, found) = (ftl.counters().host_reads_uncorrectable, ftl.lookup(*unit));
+                ftl.read(&[*unit]).unwrap();
+                assert_eq!(ftl.counters().host_reads_uncorrectable, failed + 1, "unit {unit} at {found:?}");
+            }
+        }
+        let (written, trimmed) = lost.split_at(lost.len() / 2);
+        assert_eq!(ftl.write(written), (written.len(), Outcome::Done));
+        ftl.trim(trimmed).unwrap();
+        let failed = ftl.counters().host_reads_uncorrectable;
+        ftl.read(&lost).unwrap();
+        assert_eq!(ftl.counters().host_reads_uncorrectable, failed, "what is written anew is there");
+        ftl.check().unwrap();
+    }
+}
+
+#[test]
+fn requests_beyond_what_is_exported_are_refused_whole() {
+    let mut ftl = drive("stripes", 3, Unit::Block);
+    fill(&mut ftl, 1000);
+    for (exported, unit) in [(UNITS, UNITS), (UNITS, u32::MAX), (UNITS - 10, UNITS - 10)] {
+        ftl.trim(&(exported..ftl.exported()).collect::<Vec<_>>()).unwrap();
+        ftl.shrink_to(exported);
+        let (counters, parity) = (*ftl.counters(), ftl.lookup(UNITS));
+        let refused = OutOfRange { unit, exported };
+        assert_eq!(ftl.write(&[0, unit, 1]), (0, Outcome::OutOfRange(refused)));
+        assert_eq!(ftl.write_for_file_system(unit, 0), (0, Outcome::OutOfRange(refused)));
+        assert_eq!((ftl.read(&[0, unit]), ftl.trim(&[unit, 0])), (Err(refused), Err(refused)));
+        assert_eq!((*ftl.counters(), ftl.lookup(UNITS)), (counters, parity), "nothing was done");
+        ftl.check().unwrap();
+    }
+}
+
+#[test]
+fn a_block_retires_at_the_last_erase_that_can_be_counted() {
+    let mut array = wane_nand::Array::new(Geometry::flat(16, 8, Bytes(4096)).unwrap());
+    array.set_erase_count(BlockId(3), u32::MAX);
+    array.set_erase_count(BlockId(4), u32::MAX - 1);
+    let mut ftl = Ftl::new(array, super::config(64, 14, 2)).unwrap();
+    assert_eq!((ftl.bad(), ftl.state(3)), (1, BlockState::Retired));
+    let mut stream = wane_sim::Streams::new(4).stream("test");
+    let scatter: Vec<u32> = (0..2000).map(|_| stream.below(64) as u32).collect();
+    assert_eq!(ftl.write(&scatter), (scatter.len(), Outcome::Done));
+    assert_eq!((ftl.bad(), ftl.state(4), ftl.erase_counts()[4]), (2, BlockState::Retired, u32::MAX));
+    ftl.check().unwrap();
+}
+
+#[test]
+fn a_drive_whose_pages_fail_for_ever_ends_or_hands_back() {
+    for (every, unit) in [(1, Unit::Block), (2, Unit::Block), (1, Unit::Superblock)] {
+        let mut ftl = drive_with("never", unit);
+        ftl.media_mut().program_fails_every = every;
+        let (mut unit, mut done, mut handed_back) = (0, 0, 0);
+        let outcome = loop {
+            let (written, outcome) = ftl.write(&[unit]);
+            let outcome = if outcome == Outcome::Paused { ftl.resume() } else { outcome };
+            done += written;
+            handed_back += u32::from(outcome == Outcome::Paused);
+            match outcome {
+                Outcome::Done | Outcome::Paused => unit = (unit + 7) % UNITS,
+                end => break end,
+            }
+            assert!(handed_back < 100 && done < 1_000_000, "it goes on for ever");
+        };
+        assert!(matches!(outcome, Outcome::Dead(_)), "{outcome:?}");
+        ftl.check().unwrap();
+    }
 }
 
 #[test]

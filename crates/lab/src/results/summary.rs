@@ -197,7 +197,7 @@ pub enum EndCause {
     SpareExhausted,
     /// Nothing left to write to.
     NoFreeBlock,
-    /// Nothing that garbage collection could reclaim.
+    /// Nothing that garbage collection could reclaim, or it went on and gained nothing.
     NoVictim,
     /// The data in use exceed what the drive still exports.
     FootprintDoesNotFit,

@@ -402,6 +402,7 @@ fn flash_that_cannot_be_is_refused_in_one_sentence() {
         ("[drive.initial]\nretention = ['none', '3 days']", "found [\"none\", \"3 days\"], expected"),
         ("[drive.initial]\nretention = '101 years'", "\"36500 days\""),
         ("[drive.initial]\nerase-count = -1", "found -1"),
+        ("[drive.initial]\nerase-count = 4_294_967_295", "found 4294967295"),
         ("[drive.faults]\nprogram-failure = 1.5", "expected a number from 0 to 1"),
         ("[drive.faults]\nfactory-bad = '200 %'", "expected 0 to 1"),
     ]);

@@ -55,7 +55,8 @@ impl Builtin for Variant {
     const SUMMARY: &'static str = "gives up logical space instead of dying";
     const EXAMPLE: &'static str = "{ policy = \"variant\", shrink = \"lazy\" }";
     const PAGE: &'static str = "\
-As blocks retire the drive exports less, down to the pages that the workload uses. It dies when those no longer fit.
+As blocks retire the drive exports less, down to the pages that the workload uses. It dies when those no longer fit. Capacity
+never comes back: after a lazy drive gave up what was unused, a page that was never written fits only where another was trimmed.
 
 | key | default | allowed | meaning |
 |---|---|---|---|
