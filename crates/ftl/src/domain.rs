@@ -79,6 +79,8 @@ impl Domain {
     /// Takes the longest-free block as a frontier.
     pub(crate) fn open_next(&mut self, erase_count: &[u32]) -> Option<Frontier> {
         let block = self.free.pop_front()?;
+        assert_eq!(self.index.valid(BlockId(block)), 0, "a free block holds nothing valid");
+        assert!(!self.index.is_closed(BlockId(block)), "a free block is in no index");
         self.tell(BlockEvent::Opened, block, erase_count[block as usize]);
         Some(Frontier { block, next: 0 })
     }

@@ -165,6 +165,8 @@ impl<M: Media> Ftl<M> {
 
     /// Writes `run` units that fit the frontier.
     fn write_run(&mut self, domain: usize, frontier: Frontier, pages: &[u32], done: usize, run: usize, cause: Cause) {
+        debug_assert!(frontier.next as usize + run <= self.units_per_block as usize, "the run fits its block");
+        debug_assert!(!self.retired[frontier.block as usize], "nothing is written to a retired block");
         let base = frontier.block * self.units_per_block + frontier.next;
         let Domain { index, host, .. } = &mut self.domains[domain];
         *host = Some(Frontier { next: frontier.next + run as u32, ..frontier });

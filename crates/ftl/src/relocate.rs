@@ -222,6 +222,7 @@ impl<M: Media> Ftl<M> {
         let now = self.counters.host_units_written;
         let state = &mut self.domains[domain];
         let moved = Frontier { next: frontier.next + run, ..frontier };
+        debug_assert!(moved.next <= self.units_per_block, "a block takes no more than it has");
         let full = moved.next == self.units_per_block;
         if full {
             state.close(moved.block, now, self.erase_count[moved.block as usize]);

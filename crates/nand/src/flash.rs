@@ -172,6 +172,7 @@ impl Media for Flash {
     }
 
     fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task) {
+        debug_assert!(first + count <= self.geometry().pages_per_block(), "a block has no page beyond its last");
         self.array.program(block, first, count, task);
         if first == 0 {
             self.written[block.index()] = self.now_days;
