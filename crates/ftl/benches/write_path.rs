@@ -1,8 +1,10 @@
 //! Flash pages programmed a second, against the machine's own ceiling.
 //!
-//! `cargo bench -p wane-ftl` prints one JSON object a line: the bare loop of random read-modify-writes over a table
-//! of the map's size, and the engine on the same number of pages, measured after preconditioning. Arguments after
-//! `--` choose cases by a part of their name; without `full` the 256 GiB case is left out.
+//! `cargo bench -p wane-ftl` prints one JSON object a line. The ceiling is a bare loop of random read-modify-writes over a table
+//! of the map's size. Loop and engine take turns, five rounds of both, so that a machine whose speed wanders moves both
+//! figures; the share is the median of the rounds' shares. Beside them stands the latency of a load that depends on the one
+//! before it, over the same table, so that figures of different machines can be compared. Arguments after `--` choose cases by a
+//! part of their name; without them the 256 GiB case is left out.
 
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock")]
 #![allow(missing_docs, reason = "a program")]
@@ -22,7 +24,7 @@ use wane_sim::{Stream, Streams};
 use wane_units::{Bytes, Geometry};
 
 const PAGES_PER_BLOCK: u32 = 256;
-const RUNS: usize = 3;
+const ROUNDS: usize = 5;
 
 struct Case {
     name: &'static str,
@@ -36,6 +38,7 @@ const fn case(name: &'static str, logical_blocks: u32, victim: &'static str, lev
 }
 
 const CASES: &[Case] = &[
+    case("1g-greedy", 1024, "policy = 'greedy'", "policy = 'none'"),
     case("8g-greedy", 8192, "policy = 'greedy'", "policy = 'none'"),
     case("8g-cost-benefit", 8192, "policy = 'cost-benefit'", "policy = 'none'"),
     case("8g-random", 8192, "policy = 'random'", "policy = 'none'"),
@@ -55,45 +58,77 @@ fn main() {
     for case in CASES {
         let chosen = wanted.iter().any(|part| case.name.contains(part.as_str()));
         if chosen || (wanted.is_empty() && !case.name.ends_with("full")) {
-            let ceiling = bare_loop(case.logical_blocks as usize * PAGES_PER_BLOCK as usize);
-            engine(case, ceiling);
+            measure(case);
         }
     }
 }
 
-/// Random read-modify-writes a second over a table of `entries`, in huge pages, prefetched.
-fn bare_loop(entries: usize) -> f64 {
-    let mut memory = memmap2::MmapMut::map_anon(entries * 4).expect("memory for the table");
-    let _ = memory.advise(memmap2::Advice::HugePage);
-    let table: &mut [u32] = bytemuck::cast_slice_mut(&mut memory);
-    table.fill(1);
-    let mut stream = Streams::new(1).stream("bench");
-    let mut rates = Vec::new();
-    let mut batch = vec![0u32; 4096];
-    let mut sum = 0u32;
-    for _ in 0..RUNS {
-        let rounds = (entries / batch.len()).clamp(1000, 16_384);
+/// A table of the map's size in huge pages, for the bare loop and the chase.
+struct Ceiling {
+    memory: memmap2::MmapMut,
+    stream: Stream,
+    batch: Vec<u32>,
+}
+
+impl Ceiling {
+    fn new(entries: usize) -> Self {
+        let mut memory = memmap2::MmapMut::map_anon(entries * 4).expect("memory for the table");
+        let _ = memory.advise(memmap2::Advice::HugePage);
+        // A linear congruential generator modulo a power of two visits each number once: one cycle through all entries, where
+        // those beyond the table are stepped over.
+        let table: &mut [u32] = bytemuck::cast_slice_mut(&mut memory);
+        let length = entries.next_power_of_two() as u64;
+        let next =
+            |entry: u64| (entry.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f)) % length;
+        for entry in 0..entries as u64 {
+            let mut successor = next(entry);
+            while successor >= entries as u64 {
+                successor = next(successor);
+            }
+            table[entry as usize] = successor as u32;
+        }
+        Self { memory, stream: Streams::new(1).stream("bench"), batch: vec![0; 4096] }
+    }
+
+    /// Nanoseconds of a load that depends on the one before it.
+    fn latency_ns(&self) -> f64 {
+        let table: &[u32] = bytemuck::cast_slice(&self.memory);
+        let (loads, mut entry) = (2_000_000u32, 0u32);
+        let start = Instant::now();
+        for _ in 0..loads {
+            entry = table[entry as usize];
+        }
+        let elapsed = start.elapsed();
+        std::hint::black_box(entry);
+        elapsed.as_secs_f64() * 1e9 / f64::from(loads)
+    }
+
+    /// Random read-modify-writes a second, prefetched. Entries keep their values.
+    fn loop_rate(&mut self) -> f64 {
+        let table: &mut [u32] = bytemuck::cast_slice_mut(&mut self.memory);
+        let rounds = (table.len() / self.batch.len()).clamp(1000, 8192);
+        let mut sum = 0u32;
         let start = Instant::now();
         for _ in 0..rounds {
-            fill(&mut stream, &mut batch, entries as u64);
-            for position in 0..batch.len() {
+            fill(&mut self.stream, &mut self.batch, table.len() as u64);
+            for position in 0..self.batch.len() {
                 #[cfg(target_arch = "x86_64")]
-                if let Some(ahead) = batch.get(position + 32) {
+                if let Some(ahead) = self.batch.get(position + 32) {
                     // SAFETY: every address was drawn below the table's length; a prefetch reads nothing.
                     unsafe {
                         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
                         _mm_prefetch::<_MM_HINT_T0>(table.as_ptr().add(*ahead as usize).cast());
                     }
                 }
-                let entry = &mut table[batch[position] as usize];
+                let entry = &mut table[self.batch[position] as usize];
                 sum = sum.wrapping_add(*entry);
-                *entry = position as u32;
+                *entry = std::hint::black_box(*entry);
             }
         }
-        rates.push((rounds * batch.len()) as f64 / start.elapsed().as_secs_f64());
+        let elapsed = start.elapsed();
+        std::hint::black_box(sum);
+        (rounds * self.batch.len()) as f64 / elapsed.as_secs_f64()
     }
-    std::hint::black_box(sum);
-    median(&mut rates)
 }
 
 fn fill(stream: &mut Stream, batch: &mut [u32], bound: u64) {
@@ -102,7 +137,7 @@ fn fill(stream: &mut Stream, batch: &mut [u32], bound: u64) {
     }
 }
 
-fn engine(case: &Case, ceiling: f64) {
+fn measure(case: &Case) {
     let mut ftl = build(case);
     let logical = ftl.logical_initial();
     let mut batch: Vec<u32> = Vec::new();
@@ -119,28 +154,38 @@ fn engine(case: &Case, ceiling: f64) {
         write(&mut ftl, &batch);
     }
     ftl.set_leveling(true);
-    let mut rates = Vec::new();
+    let mut ceiling = Ceiling::new(logical as usize);
+    let (mut rates, mut loops, mut shares, mut latencies) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let before = *ftl.counters();
-    for _ in 0..RUNS {
+    // Rounds of some tenths of a second, three drive writes in all on small drives.
+    let batches = (3 * drive_write / ROUNDS).min(3000);
+    for _ in 0..ROUNDS {
+        latencies.push(ceiling.latency_ns());
+        let bare = ceiling.loop_rate();
         let programmed = ftl.counters().programmed_total();
         let start = Instant::now();
-        for _ in 0..drive_write {
+        for _ in 0..batches {
             fill(&mut stream, &mut batch, u64::from(logical));
             write(&mut ftl, &batch);
         }
-        rates.push((ftl.counters().programmed_total() - programmed) as f64 / start.elapsed().as_secs_f64());
+        let rate = (ftl.counters().programmed_total() - programmed) as f64 / start.elapsed().as_secs_f64();
+        rates.push(rate);
+        loops.push(bare);
+        shares.push(rate / bare);
     }
     let after = ftl.counters();
     let host = (after.host_units_written - before.host_units_written) as f64;
     let waf = (after.programmed_total() - before.programmed_total()) as f64 / host;
     let hash =
         ftl.erase_counts().iter().fold(0u64, |hash, count| hash.wrapping_mul(31).wrapping_add(u64::from(*count)));
-    let (slowest, rate) = (rates.iter().copied().fold(f64::MAX, f64::min), median(&mut rates.clone()));
     println!(
-        "{{\"case\":\"{}\",\"flash_pages_per_second\":{rate:.0},\"slowest_drive_write\":{slowest:.0},\
-         \"bare_loop_per_second\":{ceiling:.0},\"share_of_loop\":{:.3},\"write_amplification\":{waf:.3},\"hash\":\"{hash:016x}\"}}",
+        "{{\"case\":\"{}\",\"flash_pages_per_second\":{:.0},\"bare_loop_per_second\":{:.0},\"share_of_loop\":{:.3},\
+         \"dependent_load_ns\":{:.1},\"write_amplification\":{waf:.3},\"hash\":\"{hash:016x}\"}}",
         case.name,
-        rate / ceiling
+        median(&mut rates),
+        median(&mut loops),
+        median(&mut shares),
+        median(&mut latencies),
     );
 }
 
