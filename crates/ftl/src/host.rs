@@ -1,11 +1,12 @@
 //! What the host asks: write, read, trim.
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::BlockId;
+use wane_units::{BlockId, Divisor};
 
 use crate::counters::Cause;
 use crate::domain::{Domain, Frontier};
 use crate::engine::{DeathCause, Ftl, OutOfRange, Outcome, UNMAPPED};
+use crate::index::Lists;
 use crate::table::prefetch;
 
 /// How far ahead of a write its map entry is asked for; its validity word and block record half as far.
@@ -176,20 +177,14 @@ impl<M: Media> Ftl<M> {
         if self.stripes.is_some() {
             self.overwrite_striped(pages, done, run, base);
         } else if self.domains.len() == 1 {
-            let index = &mut self.domains[0].index;
-            let block_of = self.block_of;
-            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, |unit, step| match step {
-                Step::Ahead => index.prefetch(BlockId(block_of.divide(unit))),
-                Step::Now => index.invalidate(BlockId(block_of.divide(unit))),
-            });
+            self.overwrite_in_one_domain(pages, done, run, base);
         } else {
             let (domains, layout, block_of) = (&mut self.domains, &self.layout, self.block_of);
-            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, |unit, step| {
+            let mut replaced = |unit| {
                 let block = block_of.divide(unit);
-                if step == Step::Now {
-                    domains[layout.domain(block)].index.invalidate(BlockId(block));
-                }
-            });
+                domains[layout.domain(block)].index.invalidate(BlockId(block));
+            };
+            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
         }
         self.program(frontier.block, frontier.next, run as u32, Task::Host);
         self.counters.programmed(cause, run as u64);
@@ -198,18 +193,31 @@ impl<M: Media> Ftl<M> {
         }
     }
 
+    /// As [`overwrite`] on a drive of one domain.
+    #[inline(always)]
+    fn overwrite_in_one_domain(&mut self, pages: &[u32], done: usize, run: usize, base: u32) {
+        let (index, block_of) = (&mut self.domains[0].index, self.block_of);
+        if let Some(lists) = index.lists() {
+            let mut replaced = InLists { lists, block_of };
+            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
+            replaced.lists.finish();
+        } else {
+            let mut replaced = |unit| index.invalidate(BlockId(block_of.divide(unit)));
+            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
+        }
+    }
+
     /// As [`overwrite`], where what is replaced may leave a stripe. Out of line, so that drives without stripes do not carry it.
     #[inline(never)]
     fn overwrite_striped(&mut self, pages: &[u32], done: usize, run: usize, base: u32) {
         let Some(stripes) = &mut self.stripes else { return };
         let (domains, layout, block_of) = (&mut self.domains, &self.layout, self.block_of);
-        overwrite(&mut self.map, &mut self.validity, pages, done, run, base, |unit, step| {
-            if step == Step::Now {
-                let block = block_of.divide(unit);
-                domains[layout.domain(block)].index.invalidate(BlockId(block));
-                stripes.unit_gone(layout.page(unit));
-            }
-        });
+        let mut replaced = |unit| {
+            let block = block_of.divide(unit);
+            domains[layout.domain(block)].index.invalidate(BlockId(block));
+            stripes.unit_gone(layout.page(unit));
+        };
+        overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
     }
 
     /// The host frontier is full: close it, open the next and reclaim.
@@ -361,13 +369,38 @@ impl<M: Media> Ftl<M> {
     }
 }
 
-/// What is done with the unit that a write replaces.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    /// It will be invalidated soon.
-    Ahead,
-    /// It is invalidated now.
-    Now,
+/// Who is told of the units that writes replace.
+trait Replaced {
+    /// A unit will be replaced [`AHEAD`] / 2 writes from now. `position` counts the writes.
+    fn coming(&mut self, _position: usize, _unit: u32) {}
+
+    /// A unit is replaced; its validity bit is cleared already.
+    fn now(&mut self, unit: u32);
+}
+
+impl<F: FnMut(u32)> Replaced for F {
+    #[inline(always)]
+    fn now(&mut self, unit: u32) {
+        self(unit);
+    }
+}
+
+/// The replaced units of a drive that is one domain and keeps its blocks in lists.
+struct InLists<'a> {
+    lists: Lists<'a>,
+    block_of: Divisor,
+}
+
+impl Replaced for InLists<'_> {
+    #[inline(always)]
+    fn coming(&mut self, position: usize, unit: u32) {
+        self.lists.prefetch(position, BlockId(self.block_of.divide(unit)));
+    }
+
+    #[inline(always)]
+    fn now(&mut self, unit: u32) {
+        self.lists.invalidate(BlockId(self.block_of.divide(unit)));
+    }
 }
 
 /// Points `run` map entries from `pages[done]` on to `base..` and clears what they replace. Entries are asked for
@@ -380,25 +413,42 @@ fn overwrite(
     done: usize,
     run: usize,
     base: u32,
-    mut replaced: impl FnMut(u32, Step),
+    replaced: &mut impl Replaced,
 ) {
-    for (offset, unit) in (0..run).zip(base..) {
-        let position = done + offset;
-        if let Some(far) = pages.get(position + AHEAD) {
-            prefetch(map, *far as usize);
+    let steady = pages.len().saturating_sub(done + AHEAD).min(run);
+    if steady > 0 {
+        let windows = pages[done..done + steady + AHEAD].windows(AHEAD + 1);
+        for ((window, unit), position) in windows.zip(base..).zip(done..) {
+            prefetch(map, window[AHEAD] as usize);
+            announce(map, validity, window[AHEAD / 2], position, replaced);
+            replace(map, validity, window[0], unit, replaced);
         }
+    }
+    // The end of the batch: nothing is asked for beyond it.
+    for (position, unit) in (done + steady..done + run).zip(base + steady as u32..) {
         if let Some(near) = pages.get(position + AHEAD / 2) {
-            let old = map[*near as usize];
-            if old != UNMAPPED {
-                prefetch(validity, old as usize / 64);
-                replaced(old, Step::Ahead);
-            }
+            announce(map, validity, *near, position, replaced);
         }
-        let old = std::mem::replace(&mut map[pages[position] as usize], unit);
-        if old != UNMAPPED {
-            validity[old as usize / 64] &= !(1 << (old % 64));
-            replaced(old, Step::Now);
-        }
+        replace(map, validity, pages[position], unit, replaced);
+    }
+}
+
+/// Asks for what replacing the unit of a page will touch.
+#[inline(always)]
+fn announce(map: &[u32], validity: &[u64], page: u32, position: usize, replaced: &mut impl Replaced) {
+    let old = map[page as usize];
+    if old != UNMAPPED {
+        prefetch(validity, old as usize / 64);
+        replaced.coming(position, old);
+    }
+}
+
+#[inline(always)]
+fn replace(map: &mut [u32], validity: &mut [u64], page: u32, unit: u32, replaced: &mut impl Replaced) {
+    let old = std::mem::replace(&mut map[page as usize], unit);
+    if old != UNMAPPED {
+        validity[old as usize / 64] &= !(1 << (old % 64));
+        replaced.now(old);
     }
 }
 

@@ -58,6 +58,18 @@ struct Record {
     place: Place,
 }
 
+/// What is kept of a closed block beside its record. One line of the cache holds all of it, for it is asked once for each victim.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(32))]
+struct ClosedBlock {
+    /// Number of the closing; 0 while the block is not closed.
+    sequence: u64,
+    /// The host clock at the closing.
+    at: u64,
+    /// Where it stands in the dense table.
+    position: u32,
+}
+
 /// A heap entry: the order's key, then the block.
 type Key = Reverse<(u64, u32)>;
 
@@ -73,20 +85,95 @@ pub struct VictimIndex {
     closing: Option<ClosingOrder>,
     heaps: Vec<BinaryHeap<Key>>,
     keys: Vec<u64>,
-    closed_at: Vec<u64>,
     /// How many blocks each bucket holds; kept for heaps, which hold stale entries too.
     counts: Vec<u32>,
     /// No bucket below this one holds a block.
     lowest: u32,
     bucketed: u32,
     bucketed_valid: u64,
+    /// The closed blocks, densely.
     closed: Vec<u32>,
-    positions: Vec<u32>,
-    /// Closing sequence number and block; stale entries are dropped from the front.
+    closings: Vec<ClosedBlock>,
+    /// Closing sequence number and block; the front entry is never stale.
     by_closing: VecDeque<(u64, u32)>,
     waiting: VecDeque<(u64, u32)>,
-    sequences: Vec<u64>,
     sequence: u64,
+    /// Blocks that will soon lose a unit; a hint.
+    coming: [u32; COMING],
+}
+
+/// How many blocks are known to lose a unit soon before their neighbors in the list are asked for: by then their records have
+/// come.
+const COMING: usize = 8;
+
+/// Fewer records than this, 512 KiB, lie in a cache from which a list is followed without waiting.
+const RECORDS_NEAR: usize = 1 << 15;
+
+/// The lists of [`Order::Entry`] while many units in a row are invalidated: what every step needs stays in registers.
+pub(crate) struct Lists<'a> {
+    records: &'a mut [Record],
+    first: u32,
+    blocks: u32,
+    lowest: u32,
+    /// Units that blocks in buckets lost.
+    left: u64,
+    coming: [u32; COMING],
+    lowest_before: &'a mut u32,
+    bucketed_valid: &'a mut u64,
+    coming_before: &'a mut [u32; COMING],
+}
+
+impl Lists<'_> {
+    /// Asks for the record of a block that will lose a unit, and for the neighbors of one that was asked for [`COMING`] calls
+    /// ago: unlinking it will touch them. `position` counts the calls.
+    #[inline(always)]
+    pub(crate) fn prefetch(&mut self, position: usize, block: BlockId) {
+        let local = block.0 - self.first;
+        prefetch(self.records, local as usize);
+        if self.records.len() < RECORDS_NEAR {
+            return;
+        }
+        let before = std::mem::replace(&mut self.coming[position % COMING], local);
+        let Record { previous, next, .. } = self.records[before as usize];
+        prefetch(self.records, previous as usize);
+        prefetch(self.records, next as usize);
+    }
+
+    /// As [`VictimIndex::invalidate`].
+    #[inline(always)]
+    pub(crate) fn invalidate(&mut self, block: BlockId) {
+        let local = block.0 - self.first;
+        let record = &mut self.records[local as usize];
+        debug_assert!(record.valid > 0, "a block without valid units loses none");
+        record.valid -= 1;
+        if record.place != Place::Bucket {
+            return;
+        }
+        let Record { previous, next, valid, .. } = *record;
+        self.left += 1;
+        self.lowest = self.lowest.min(valid);
+        self.records[previous as usize].next = next;
+        self.records[next as usize].previous = previous;
+        append(self.records, self.blocks + valid, local);
+    }
+
+    /// Ends the row.
+    #[inline(always)]
+    pub(crate) fn finish(self) {
+        *self.lowest_before = self.lowest;
+        *self.bucketed_valid -= self.left;
+        *self.coming_before = self.coming;
+    }
+}
+
+/// Puts a block that is in no list at the end of a sentinel's.
+#[inline(always)]
+fn append(records: &mut [Record], sentinel: u32, local: u32) {
+    let tail = records[sentinel as usize].previous;
+    records[tail as usize].next = local;
+    records[sentinel as usize].previous = local;
+    let record = &mut records[local as usize];
+    (record.previous, record.next) = (tail, sentinel);
 }
 
 impl VictimIndex {
@@ -109,17 +196,16 @@ impl VictimIndex {
             closing: (spec.order == Order::Closing).then(|| ClosingOrder::new(blocks, sentinels)),
             heaps: if keyed { vec![BinaryHeap::new(); sentinels as usize] } else { Vec::new() },
             keys: if keyed { vec![0; blocks as usize] } else { Vec::new() },
-            closed_at: vec![0; blocks as usize],
             counts: if keyed { vec![0; sentinels as usize] } else { Vec::new() },
             lowest: sentinels,
             bucketed: 0,
             bucketed_valid: 0,
             closed: Vec::with_capacity(blocks as usize),
-            positions: vec![NOWHERE; blocks as usize],
+            closings: vec![ClosedBlock { sequence: 0, at: 0, position: NOWHERE }; blocks as usize],
             by_closing: VecDeque::new(),
             waiting: VecDeque::new(),
-            sequences: vec![0; blocks as usize],
             sequence: 0,
+            coming: [0; COMING],
         }
     }
 
@@ -141,7 +227,7 @@ impl VictimIndex {
 
     /// The host clock when a closed block was last written.
     pub fn closed_at(&self, block: BlockId) -> u64 {
-        self.closed_at[self.local(block) as usize]
+        self.closings[self.local(block) as usize].at
     }
 
     /// Whether the block is closed.
@@ -165,23 +251,44 @@ impl VictimIndex {
     }
 
     /// Counts one valid unit less in a block and moves it to its new bucket.
-    #[inline(always)]
+    #[inline]
     pub fn invalidate(&mut self, block: BlockId) {
+        match self.lists() {
+            Some(mut lists) => {
+                lists.invalidate(block);
+                lists.finish();
+            }
+            None => self.invalidate_keyed(block),
+        }
+    }
+
+    /// The lists, to invalidate many units in a row; none where buckets have another order.
+    #[inline(always)]
+    pub(crate) fn lists(&mut self) -> Option<Lists<'_>> {
+        (self.spec.order == Order::Entry).then(|| Lists {
+            records: &mut self.records,
+            first: self.first,
+            blocks: self.blocks,
+            lowest: self.lowest,
+            left: 0,
+            coming: self.coming,
+            lowest_before: &mut self.lowest,
+            bucketed_valid: &mut self.bucketed_valid,
+            coming_before: &mut self.coming,
+        })
+    }
+
+    /// As [`VictimIndex::invalidate`], where a bucket is no list.
+    #[inline(always)]
+    fn invalidate_keyed(&mut self, block: BlockId) {
         let local = self.local(block);
         let record = &mut self.records[local as usize];
         debug_assert!(record.valid > 0, "a block without valid units loses none");
         record.valid -= 1;
-        if record.place != Place::Bucket {
-            return;
-        }
-        let Record { previous, next, valid, .. } = *record;
-        self.bucketed_valid -= 1;
-        self.lowest = self.lowest.min(valid);
-        if self.spec.order == Order::Entry {
-            self.records[previous as usize].next = next;
-            self.records[next as usize].previous = previous;
-            self.append(local, valid);
-        } else {
+        if record.place == Place::Bucket {
+            let valid = record.valid;
+            self.bucketed_valid -= 1;
+            self.lowest = self.lowest.min(valid);
             self.lower(local, valid);
         }
     }
@@ -221,14 +328,13 @@ impl VictimIndex {
         let local = self.local(block);
         assert_eq!(self.records[local as usize].place, Place::Outside, "block {block} closes once");
         self.sequence += 1;
-        self.sequences[local as usize] = self.sequence;
-        self.closed_at[local as usize] = now;
+        let position = self.closed.len() as u32;
+        self.closings[local as usize] = ClosedBlock { sequence: self.sequence, at: now, position };
         match self.spec.order {
             Order::Entry => {}
             Order::Closing => self.closing.iter_mut().for_each(|closing| closing.close(local, now)),
             Order::Wear => self.keys[local as usize] = u64::from(erase_count),
         }
-        self.positions[local as usize] = self.closed.len() as u32;
         self.closed.push(local);
         self.by_closing.push_back((self.sequence, local));
         if self.spec.window.is_some() {
@@ -261,14 +367,29 @@ impl VictimIndex {
         if let Some(closing) = &mut self.closing {
             closing.open(local);
         }
-        self.sequences[local as usize] = 0;
-        let position = self.positions[local as usize] as usize;
+        let left = &mut self.closings[local as usize];
+        left.sequence = 0;
+        let position = left.position as usize;
         self.closed.swap_remove(position);
         if let Some(moved) = self.closed.get(position) {
-            self.positions[*moved as usize] = position as u32;
+            self.closings[*moved as usize].position = position as u32;
         }
-        Self::drop_stale(&mut self.by_closing, &self.sequences, self.closed.len());
-        Self::drop_stale(&mut self.waiting, &self.sequences, self.closed.len());
+        Self::drop_stale(&mut self.by_closing, &self.closings, local, self.closed.len());
+        Self::drop_stale(&mut self.waiting, &self.closings, local, self.closed.len());
+    }
+
+    /// Asks for what [`VictimIndex::open`] will need of a block, in two steps with other work between and after them, since the
+    /// second follows what the first has brought.
+    #[inline]
+    pub(crate) fn prefetch_open(&self, block: BlockId, step: u32) {
+        let local = self.local(block) as usize;
+        if step == 0 {
+            prefetch(&self.records, local);
+            prefetch(&self.closings, local);
+        } else {
+            prefetch(&self.closed, self.closings[local].position as usize);
+            self.closed.last().iter().for_each(|last| prefetch(&self.closings, **last as usize));
+        }
     }
 
     /// Moves the oldest waiting blocks into the window until it is full.
@@ -276,11 +397,11 @@ impl VictimIndex {
         let Some(window) = self.spec.window else { return };
         while self.bucketed < window {
             let Some((sequence, local)) = self.waiting.pop_front() else { return };
-            if self.sequences[local as usize] == sequence {
+            if self.closings[local as usize].sequence == sequence {
                 self.enter(local);
             }
         }
-        Self::drop_stale(&mut self.waiting, &self.sequences, self.closed.len());
+        Self::drop_front(&mut self.waiting, &self.closings);
     }
 
     /// The lowest number of valid units in any bucket.
@@ -362,22 +483,12 @@ impl VictimIndex {
         self.bucketed_valid += u64::from(valid);
         self.lowest = self.lowest.min(valid);
         if self.spec.order == Order::Entry {
-            self.append(local, valid);
+            append(&mut self.records, self.blocks + valid, local);
         } else if let Some(closing) = &mut self.closing {
             closing.enter(local, valid);
         } else {
             self.enter_heap(local, valid);
         }
-    }
-
-    #[inline(always)]
-    fn append(&mut self, local: u32, valid: u32) {
-        let sentinel = self.blocks + valid;
-        let tail = self.records[sentinel as usize].previous;
-        self.records[tail as usize].next = local;
-        self.records[sentinel as usize].previous = local;
-        let record = &mut self.records[local as usize];
-        (record.previous, record.next) = (tail, sentinel);
     }
 
     fn enter_heap(&mut self, local: u32, valid: u32) {
@@ -406,14 +517,19 @@ impl VictimIndex {
         self.lowest = self.next_bucket(self.lowest).unwrap_or(self.units_per_block + 1);
     }
 
-    /// Stale entries never stay in front, and never outnumber the closed blocks for long.
-    fn drop_stale(queue: &mut VecDeque<(u64, u32)>, sequences: &[u64], closed: usize) {
-        let stale = |(sequence, local): &(u64, u32)| sequences[*local as usize] != *sequence;
-        while queue.front().is_some_and(stale) {
-            queue.pop_front();
+    /// A block opened: stale entries never stay in front, and never outnumber the closed blocks for long.
+    fn drop_stale(queue: &mut VecDeque<(u64, u32)>, closings: &[ClosedBlock], opened: u32, closed: usize) {
+        if queue.front().is_some_and(|(_, local)| *local == opened) {
+            Self::drop_front(queue, closings);
         }
         if queue.len() > 2 * closed + 64 {
-            queue.retain(|entry| !stale(entry));
+            queue.retain(|(sequence, local)| closings[*local as usize].sequence == *sequence);
+        }
+    }
+
+    fn drop_front(queue: &mut VecDeque<(u64, u32)>, closings: &[ClosedBlock]) {
+        while queue.front().is_some_and(|(sequence, local)| closings[*local as usize].sequence != *sequence) {
+            queue.pop_front();
         }
     }
 }
@@ -495,8 +611,9 @@ pub(crate) mod tests {
                     let first = index.first(valid).unwrap();
                     assert!(index.is_closed(first) && index.valid(first) == valid);
                 }
-                let oldest =
-                    (0..40).filter(|b| index.is_closed(BlockId(*b))).min_by_key(|b| index.sequences[*b as usize]);
+                let oldest = (0..40)
+                    .filter(|b| index.is_closed(BlockId(*b)))
+                    .min_by_key(|b| index.closings[*b as usize].sequence);
                 assert_eq!(index.oldest(), oldest.map(BlockId));
             }
         }

@@ -3,7 +3,7 @@
 use wane_nand::Media;
 use wane_units::BlockId;
 
-use crate::domain::Mover;
+use crate::domain::{Domain, Mover};
 use crate::engine::{DeathCause, Ftl, Outcome};
 use crate::policies::capacity::Demand;
 use crate::policies::retirement::{RetireView, Verdict};
@@ -78,7 +78,7 @@ impl<M: Media> Ftl<M> {
                 return self.no_victim();
             }
             self.domains[domain].index.open(victim);
-            self.prefetch_next(domain);
+            let next = self.prefetch_next(domain);
             match self.relocate(domain, victim.0, Mover::GarbageCollection) {
                 Ok(()) => {}
                 // The other dies live on; this one takes no more writes until a trim empties one of its blocks.
@@ -91,6 +91,9 @@ impl<M: Media> Ftl<M> {
             self.pressed &= valid == self.units_per_block;
             self.counters.gc_victims += 1;
             self.counters.gc_victim_valid_units += u64::from(valid);
+            if let Some(next) = next {
+                self.domains[domain].index.prefetch_open(next, 1);
+            }
             let stop = match self.recycle(domain, victim.0, EraseCause::GarbageCollection) {
                 Recycled::Free if self.leveling => self.level(domain, Some(victim)),
                 recycled => recycled.stop(),
@@ -116,16 +119,24 @@ impl<M: Media> Ftl<M> {
         victims.is_multiple_of(u64::from(closed) + 2) && !(0..closed).any(invalid)
     }
 
-    /// Asks for the reverse map of the block that is likely to be reclaimed next, while this one is copied.
-    fn prefetch_next(&self, domain: usize) {
+    /// Asks for what the block that is likely to be reclaimed next will need, while this one is copied: its reverse map, its
+    /// place in the index and its erase counts; and for the count of the block that is opened next.
+    fn prefetch_next(&self, domain: usize) -> Option<BlockId> {
         const ENTRIES_PER_LINE: usize = 16;
-        let index = &self.domains[domain].index;
-        let Some(next) = index.lowest().and_then(|valid| index.first(valid)) else { return };
+        let Domain { index, free, .. } = &self.domains[domain];
+        if let Some(block) = free.front() {
+            prefetch(&self.erase_count, *block as usize);
+            index.prefetch(BlockId(*block));
+        }
+        let next = index.lowest().and_then(|valid| index.first(valid))?;
+        index.prefetch_open(next, 0);
+        prefetch(&self.erase_count, next.index());
         let base = next.index() * self.units_per_block as usize;
         prefetch(&self.validity, base / 64);
         for line in (base..base + (self.units_per_block as usize).min(1024)).step_by(ENTRIES_PER_LINE) {
             prefetch(&self.reverse, line);
         }
+        Some(next)
     }
 
     /// One die without a victim is passed over as long as another one has room. A drive of one domain is dead, unless it
