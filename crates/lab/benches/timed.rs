@@ -64,13 +64,12 @@ fn main() {
             .expect("the case runs");
         let run = &result.summary.run;
         let latency = serde_json::to_string(&result.summary.latency).expect("numbers are JSON");
-        let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         println!(
-            "{{\"case\":\"{name}\",\"requests\":{},\"flash_operations_per_second\":{:.0},\"peak_memory_bytes\":{},\"hash\":\"{:016x}\"}}",
+            "{{\"case\":\"{name}\",\"requests\":{},\"flash_operations_per_second\":{:.0},\"peak_memory_bytes\":{},\"hash\":\"{}\"}}",
             requests / divisor,
             run.flash_operations_per_second.unwrap_or(0.0),
             run.peak_memory_bytes.unwrap_or(0),
-            latency.bytes().fold(0xcbf2_9ce4_8422_2325, fnv)
+            wane_units::Fnv::of(latency.as_bytes()).hex()
         );
     }
 }

@@ -8,6 +8,7 @@ mod binomial;
 mod samplers;
 
 pub use binomial::Binomial;
+use wane_units::Fnv;
 
 /// A random stream.
 #[derive(Clone, Debug)]
@@ -30,9 +31,7 @@ impl Streams {
     /// The stream called `name`.
     pub fn stream(&self, name: &str) -> Stream {
         // FNV-1a: short, stable, and the mixing is SplitMix's task.
-        let hash = name
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let hash = Fnv::of(name.as_bytes()).get();
         let mut mixer = SplitMix(self.seed ^ hash.rotate_left(32));
         Stream { state: [mixer.next(), mixer.next(), mixer.next(), mixer.next()] }
     }

@@ -21,16 +21,6 @@ pub fn random_write_amplification(alpha: f64) -> f64 {
 /// amplification, from a separate small model of the drive.
 pub const GREEDY_UNIFORM: [(u32, f64); 4] = [(32, 4.53), (64, 4.85), (128, 5.03), (256, 5.11)];
 
-/// Jain's index of erase counts: (sum e)^2 / (N sum e^2), from 1/N (one block takes all) to 1 (all alike).
-///
-/// 1 where nothing was erased, since all are alike. Source: R. Jain et al., DEC-TR-301, 1984; mean-field study (003) §3.
-pub fn jain_index(counts: &[u32]) -> f64 {
-    // Exact: 2^32 blocks of 2^32 erasures are 2^96.
-    let sum: u128 = counts.iter().map(|count| u128::from(*count)).sum();
-    let squares: u128 = counts.iter().map(|count| u128::from(*count) * u128::from(*count)).sum();
-    if squares == 0 { 1.0 } else { sum as f64 * sum as f64 / (counts.len() as f64 * squares as f64) }
-}
-
 /// Share of the blocks that hold i of `pages` valid pages, i = 0 to `pages`: binomial(`pages`, 1/2).
 ///
 /// The fixed point of the mean-field model under uniform requests (003, Theorem 1). Utilization is no parameter: it is a
@@ -114,21 +104,6 @@ mod tests {
             assert!((found - want).abs() < 5e-4, "{alpha} {found}");
         }
         assert!((random_write_amplification(1.0 / 0.9) - 10.0).abs() < 1e-9);
-    }
-
-    #[test]
-    fn jain_index_runs_from_one_block_to_all() {
-        for (counts, want) in [
-            (&[7, 7, 7, 7][..], 1.0),
-            (&[9, 0, 0, 0], 0.25),
-            (&[1, 2, 3], 36.0 / 42.0),
-            (&[0, 0], 1.0),
-            (&[], 1.0),
-            (&[u32::MAX; 5], 1.0),
-        ] {
-            let found = jain_index(counts);
-            assert!((found - want).abs() < 1e-12, "{counts:?} {found}");
-        }
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! Ids, quantities and geometry: the words every other crate speaks.
 //!
 //! Ids carry no arithmetic; [`Geometry`] alone converts between them. Quantities know how they are written in a
-//! scenario (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers stop at file formats.
+//! scenario (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers stop at file formats. Beside them stand the small functions
+//! that several crates would otherwise each have: the hash, Jain's index, and how messages quote input.
 
 mod divisor;
+mod evenness;
+mod excerpt;
+mod fnv;
 mod geometry;
 mod ids;
 mod quantity;
@@ -11,6 +15,9 @@ mod sectors;
 mod time;
 
 pub use divisor::{AnyDivisor, Divisor};
+pub use evenness::{jain_index, jain_index_of_sums};
+pub use excerpt::{EXCERPT_CHARS_MAX, Excerpt, excerpt};
+pub use fnv::Fnv;
 pub use geometry::{Geometry, GeometryError};
 pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn};
 pub use quantity::{Bytes, Nanos, PeCycles, QuantityError, Rate, Ratio, floor_exact};

@@ -26,7 +26,7 @@ pub use summary::{
 pub use tables::panic_is_caught;
 pub(crate) use timeline::windows;
 pub use timeline::{Row, TIMELINE_ROWS_MAX, Timeline};
-pub use wear::{BlockRow, BlockState, EraseCounts, WearSnapshot, jain_index};
+pub use wear::{BlockRow, BlockState, EraseCounts, WearSnapshot};
 
 #[cfg(test)]
 pub(crate) use test_runs::{MadeUp, made_up, test_run, timed};

@@ -88,7 +88,7 @@ impl WearSnapshot {
 
     /// Jain's index of the erase counts.
     pub fn jain_index(&self) -> f64 {
-        jain_index(&self.erase_counts)
+        wane_units::jain_index(&self.erase_counts)
     }
 
     /// Blocks out of service.
@@ -174,14 +174,6 @@ impl EraseCounts {
     }
 }
 
-/// Jain's fairness index (sum x)^2 / (n sum x^2): 1 when all counts are equal, also when all are 0; 1/n when one block
-/// takes all erases (Jain, Chiu and Hawe, DEC TR-301, 1984).
-pub fn jain_index(counts: &[u32]) -> f64 {
-    let sum: u128 = counts.iter().map(|count| u128::from(*count)).sum();
-    let squares: u128 = counts.iter().map(|count| u128::from(*count).pow(2)).sum();
-    if squares == 0 { 1.0 } else { sum as f64 * sum as f64 / (counts.len() as f64 * squares as f64) }
-}
-
 /// Counts in an order that percentiles can be read from.
 enum Ranked {
     /// Blocks at each count from the least on.
@@ -253,15 +245,6 @@ mod tests {
     fn deviation_is_of_the_population() {
         let figures = EraseCounts::of(&[2, 4, 4, 4, 5, 5, 7, 9]);
         assert_eq!((figures.mean, figures.sd), (5.0, 2.0));
-    }
-
-    #[test]
-    fn jain_index_is_one_for_even_wear_and_one_nth_for_one_worn_block() {
-        for (counts, expected) in
-            [(vec![], 1.0), (vec![0, 0, 0], 1.0), (vec![5, 5, 5, 5], 1.0), (vec![8, 0, 0, 0], 0.25), (vec![1, 3], 0.8)]
-        {
-            assert_eq!(jain_index(&counts), expected, "{counts:?}");
-        }
     }
 
     #[test]

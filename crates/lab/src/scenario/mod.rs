@@ -26,7 +26,7 @@ use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::policies::{Entry, find, names};
 use wane_ftl::{DomainKind, Frontiers, Unit};
-use wane_units::Ratio;
+use wane_units::{Fnv, Ratio};
 
 pub use device::Device;
 pub use error::ScenarioError;
@@ -178,8 +178,7 @@ impl Scenario {
             drive.remove("preset");
         }
         let text = toml::to_string(&top).expect("a table of plain values is TOML");
-        let fnv = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, fnv))
+        Fnv::of(text.as_bytes()).hex()
     }
 
     /// Makes relative trace paths relative to the folder of the scenario's file, and absolute, so that the resolved

@@ -7,6 +7,8 @@
 
 use std::io::{self, BufRead, Write};
 
+use wane_units::Fnv;
+
 use super::has_place;
 use crate::{Op, Request};
 
@@ -18,18 +20,6 @@ const END: u8 = 0xff;
 
 const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
 
-/// FNV-1a, 64 bits.
-#[derive(Clone, Copy, Debug)]
-struct Fnv(u64);
-
-impl Fnv {
-    const NEW: Self = Self(0xcbf2_9ce4_8422_2325);
-
-    fn add(&mut self, bytes: &[u8]) {
-        self.0 = bytes.iter().fold(self.0, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
-    }
-}
-
 /// What the next record is relative to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
@@ -40,7 +30,7 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) const START: Self = Self { at: 0, end: 0, records: 0, hash: Fnv::NEW };
+    pub(super) const START: Self = Self { at: 0, end: 0, records: 0, hash: Fnv::EMPTY };
 }
 
 /// Writes records.
@@ -80,7 +70,7 @@ impl Encoder {
         let mut tail = vec![END];
         tail.extend(self.state.records.to_le_bytes());
         self.state.hash.add(&tail);
-        tail.extend(self.state.hash.0.to_le_bytes());
+        tail.extend(self.state.hash.get().to_le_bytes());
         out.write_all(&tail)
     }
 }
@@ -152,7 +142,7 @@ fn read_end(state: &mut State, bytes: &mut dyn BufRead) -> io::Result<Next> {
             }
         }
     }
-    let right = numbers[0] == state.records && numbers[1] == state.hash.0;
+    let right = numbers[0] == state.records && numbers[1] == state.hash.get();
     Ok(match right {
         true if byte(state, bytes)?.is_none() => Next::End,
         true => Next::Bad("bytes follow the end of the trace"),

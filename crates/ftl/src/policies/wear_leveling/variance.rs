@@ -1,7 +1,7 @@
 //! Variance-based: moves cold data when the erase counts have become uneven.
 
 use serde::Deserialize;
-use wane_units::{BlockId, Ratio};
+use wane_units::{BlockId, Ratio, jain_index_of_sums};
 
 use super::hot_cold_swap::heard_closed;
 use super::order::CountOrder;
@@ -13,7 +13,7 @@ use crate::policies::{BlockEvent, Builtin, Setting};
 #[derive(Clone, Debug)]
 pub struct Variance {
     threshold: f64,
-    blocks: f64,
+    blocks: u64,
     /// Sum and sum of squares of all erase counts.
     sum: u64,
     squares: u64,
@@ -59,7 +59,7 @@ impl BuiltinWearLevel for Variance {
         setting.blocks.clone().for_each(|block| free.insert(BlockId(block), 0));
         Self {
             threshold: params.threshold.get(),
-            blocks: setting.blocks.len() as f64,
+            blocks: setting.blocks.len() as u64,
             sum: 0,
             squares: 0,
             closed: CountOrder::default(),
@@ -71,10 +71,7 @@ impl BuiltinWearLevel for Variance {
 impl Variance {
     /// Jain's index of the erase counts; 1 while none is erased.
     fn evenness(&self) -> f64 {
-        if self.sum == 0 {
-            return 1.0;
-        }
-        self.sum as f64 * self.sum as f64 / (self.blocks * self.squares as f64)
+        jain_index_of_sums(self.blocks, self.sum.into(), self.squares.into())
     }
 }
 
