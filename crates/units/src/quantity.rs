@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 /// A text that is no quantity of the wanted kind.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("'{found}' is not {wanted}")]
+#[error("'{}' is not {wanted}", crate::excerpt(found))]
 pub struct QuantityError {
     found: String,
     wanted: &'static str,

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use wane_lab::scenario::keys::manual as key_manual;
 use wane_lab::scenario::{PRESETS, PolicyInfo, policies as all_policies};
+use wane_units::excerpt;
 
 use crate::DONE;
 use crate::args::{PoliciesArguments, PresetsArguments};
@@ -16,7 +17,7 @@ pub(crate) fn presets(arguments: &PresetsArguments) -> Result<i32, Failure> {
             let known = || PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
             let preset = PRESETS.iter().find(|preset| preset.name == name);
             preset
-                .ok_or_else(|| Failure::wrong(format!("no preset \"{name}\"; there are {}", known())))?
+                .ok_or_else(|| Failure::wrong(format!("no preset \"{}\"; there are {}", excerpt(name), known())))?
                 .text
                 .to_owned()
         }
@@ -37,7 +38,7 @@ pub(crate) fn policies(arguments: &PoliciesArguments) -> Result<i32, Failure> {
             let found: Vec<&PolicyInfo> = all.iter().filter(|policy| policy.name == name).collect();
             if found.is_empty() {
                 let names: Vec<&str> = all.iter().map(|policy| policy.name).collect();
-                return Err(Failure::wrong(format!("no policy \"{name}\"; there are {}", names.join(", "))));
+                return Err(Failure::wrong(format!("no policy \"{}\"; there are {}", excerpt(name), names.join(", "))));
             }
             found.into_iter().map(page).collect()
         }

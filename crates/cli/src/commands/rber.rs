@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 use wane_lab::rber::{CHIPS, INPUT_MAX, Preset, Ranges, RberModel, did_you_mean, extrapolations};
 use wane_lab::report::rber::{CURVES_MAX, RberCurve, RberPicture, input as written, parameter};
+use wane_units::excerpt;
 
 use super::rber_fit::fit;
 use crate::DONE;
@@ -70,7 +71,7 @@ impl Chosen {
             (Some(name), _) => {
                 let chip = CHIPS.iter().find(|chip| chip.name == name).ok_or_else(|| {
                     let (known, hint) = (names.join(", "), did_you_mean(name, &names));
-                    Failure::wrong(format!("--chip: found \"{name}\", allowed are {known}{hint}"))
+                    Failure::wrong(format!("--chip: found \"{}\", allowed are {known}{hint}", excerpt(name)))
                 })?;
                 let (name, source) = (chip.name.to_owned(), chip.source.to_owned());
                 Ok(Self { name, source, model: chip.model, ranges: chip.ranges })
@@ -106,7 +107,8 @@ fn expand(input: &str, text: &str) -> Result<Vec<f64>, Failure> {
         let value: Option<f64> = part.parse().ok().filter(|value: &f64| (0.0..=INPUT_MAX).contains(value));
         value.ok_or_else(|| {
             wrong(format!(
-                "found \"{part}\", allowed are numbers from 0 to 1e15, lists such as 0,1000 and ranges such as 0..10000:500"
+                "found \"{}\", allowed are numbers from 0 to 1e15, lists such as 0,1000 and ranges such as 0..10000:500",
+                excerpt(part)
             ))
         })
     };
@@ -116,7 +118,7 @@ fn expand(input: &str, text: &str) -> Result<Vec<f64>, Failure> {
             values.push(number(part)?);
             continue;
         };
-        let usage = || wrong(format!("found \"{part}\", a range is FIRST..LAST:STEP, such as 0..10000:500"));
+        let usage = || wrong(format!("found \"{}\", a range is FIRST..LAST:STEP, such as 0..10000:500", excerpt(part)));
         let (last, step) = rest.split_once(':').ok_or_else(usage)?;
         let (first, last, step) = (number(first)?, number(last)?, number(step)?);
         if step <= 0.0 || last < first {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
-use wane_units::Bytes;
+use wane_units::{Bytes, excerpt};
 use wane_workload::standin::{self, STANDINS, StandinSource, TRAFFIC_STANDINS, Traffic, TrafficStandin};
 use wane_workload::trace::{self, Assume, Converted, Format, Info, Options, Reader, TraceError};
 use wane_workload::{Op, Request};
@@ -78,8 +78,12 @@ fn options(reading: &Reading) -> Result<Options, Failure> {
 }
 
 fn assume(text: &str) -> Result<Assume, Failure> {
-    let wrong =
-        || Failure::wrong(format!("--assume {text}: expected read or write and a block size, such as read,4KiB"));
+    let wrong = || {
+        Failure::wrong(format!(
+            "--assume {}: expected read or write and a block size, such as read,4KiB",
+            excerpt(text)
+        ))
+    };
     let (op, size) = text.split_once(',').ok_or_else(wrong)?;
     let op = match op.trim() {
         "read" => Op::Read,
@@ -170,11 +174,12 @@ fn list() -> Result<i32, Failure> {
 fn synthesize(name: &str, capacity: &str, seed: u64) -> Result<Box<dyn Iterator<Item = Request>>, Failure> {
     let names = || standin::names().collect::<Vec<_>>().join(", ");
     if standin::names().all(|known| known != name) {
-        return Err(Failure::wrong(format!("no stand-in \"{name}\"; there are {}", names())));
+        return Err(Failure::wrong(format!("no stand-in \"{}\"; there are {}", excerpt(name), names())));
     }
     let bytes: Bytes = capacity.parse().map_err(|error| Failure::wrong(format!("--capacity: {error}")))?;
     let pages = u32::try_from(bytes.0 / PAGE).ok().filter(|pages| *pages >= 256);
-    let pages = pages.ok_or_else(|| Failure::wrong(format!("--capacity {capacity}: 1 MiB to 16 TiB is allowed")))?;
+    let pages =
+        pages.ok_or_else(|| Failure::wrong(format!("--capacity {}: 1 MiB to 16 TiB is allowed", excerpt(capacity))))?;
     // As a run of the stand-in draws them.
     let (streams, stream) = (wane_sim::Streams::new(seed), "workload.0");
     if let Some(traffic) = standin::find_traffic(name) {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use wane_units::excerpt;
+
 /// A key, whole or relative to a table, and what is wrong with it.
 pub(super) type Refusal = (String, String);
 
@@ -36,14 +38,14 @@ impl ScenarioError {
 
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source_name)?;
+        write!(f, "{}", excerpt(&self.source_name))?;
         if let Some(line) = self.line() {
             write!(f, ", line {line}")?;
         }
         if self.key.is_empty() {
             write!(f, ": {}", self.message)
         } else {
-            write!(f, ": {}: {}", self.key, self.message)
+            write!(f, ": {}: {}", excerpt(&self.key), self.message)
         }
     }
 }

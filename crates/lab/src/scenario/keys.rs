@@ -155,7 +155,7 @@ const fn key(name: &'static str, kind: Kind, default: &'static str, doc: &'stati
 const U32: u64 = u32::MAX as u64;
 const ANY: u64 = i64::MAX as u64;
 /// Largest seed: TOML's integers have room above it for the seeds that follow.
-const SEED_MAX: u64 = 1 << 62;
+pub const SEED_MAX: u64 = 1 << 62;
 const MIB: u64 = 1 << 20;
 /// A sector: no unit of a drive is smaller.
 const SECTOR: u64 = 512;
@@ -346,6 +346,12 @@ pub const WORKLOAD: Section = Section {
             "`hybrid`: share of the requests that go on where the last sequential one ended.",
         ),
         key("trace", Kind::Text, "none", "A trace file; relative to the scenario's folder. `\"-\"` reads stdin."),
+        key(
+            "trace-name",
+            Kind::Text,
+            "`trace`",
+            "The name by which the trace counts in the scenario's hash. Resolved scenarios have it, where `trace` became an absolute path.",
+        ),
         key("format", Kind::Text, "auto", "The trace's format; `auto` looks at its content."),
         key("assume-op", Kind::Choice(&["read", "write"]), "write", "Direction of a trace that has none."),
         key("assume-block", Kind::Bytes(1, MIB), "512 B", "Unit of a trace that has none."),

@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 use wane_nand::rber::RberModel;
-use wane_units::Bytes;
+use wane_units::{Bytes, excerpt};
 
 use super::error::{Refusal, ScenarioError};
 use super::keys::{
@@ -38,7 +38,7 @@ impl Layer {
             ScenarioError {
                 source_name: name.to_owned(),
                 key: String::new(),
-                message: format!("this is no TOML: {}", error.message().trim().replace('\n', "; ")),
+                message: format!("this is no TOML: {}", excerpt(&error.message().trim().replace('\n', "; "))),
                 span,
                 text: text.to_owned(),
             }
@@ -203,7 +203,7 @@ impl Layer {
             (Kind::Choice(words), Value::String(word)) if words.contains(&word.as_str()) => true,
             (Kind::Choice(words), Value::String(word)) => {
                 let hint = nearest(word, words).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
-                return Err(self.error(path, format!("found \"{word}\", allowed are {}{hint}", words.join(", "))));
+                return Err(self.error(path, format!("found {}, allowed are {}{hint}", shown(value), words.join(", "))));
             }
             (Kind::Mix, _) if items(value).is_some() => return self.check_mix(value, path),
             (Kind::Workload, Value::Table(table)) => return self.check_section(&WORKLOAD, table, path),
@@ -297,9 +297,9 @@ pub(super) fn shown(value: &Value) -> String {
             let whole = format!("[{}]", items.join(", "));
             if whole.len() <= LIST_SHOWN_MAX { whole } else { format!("a list of {}", list.len()) }
         }
-        Value::String(text) => format!("\"{text}\""),
+        Value::String(text) => format!("\"{}\"", excerpt(text)),
         Value::Float(number) if number.abs() >= 1e15 => format!("{number:e}"),
-        other => other.to_string(),
+        other => excerpt(&other.to_string()).to_string(),
     }
 }
 
@@ -395,6 +395,10 @@ fn lay(base: &mut Table, over: &Table, path: &str) -> Result<(), Refusal> {
 
 /// Takes away what `over` makes meaningless in the layers below it.
 fn displace(base: &mut Table, over: &Table, path: &str) {
+    if over.contains_key("trace") {
+        // The name was that of another trace.
+        base.remove("trace-name");
+    }
     let says = |key: &str, word: &str| over.get(key).and_then(Value::as_str) == Some(word);
     let mut drop_all = |keys: &[&str]| keys.iter().for_each(|key| drop(base.remove(*key)));
     match path {

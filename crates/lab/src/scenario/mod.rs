@@ -26,7 +26,7 @@ use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::policies::{Entry, find, names};
 use wane_ftl::{DomainKind, Frontiers, Unit};
-use wane_units::{Fnv, Ratio};
+use wane_units::{Fnv, Ratio, excerpt};
 
 pub use device::Device;
 pub use error::ScenarioError;
@@ -140,7 +140,8 @@ impl Scenario {
             let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let hint = nearest(&preset_name, &known).map(|near| format!("; did you mean \"{near}\"?"));
             let allowed = known.join(", ");
-            let message = format!("found \"{preset_name}\", allowed are {allowed}, none{}", hint.unwrap_or_default());
+            let message =
+                format!("found \"{}\", allowed are {allowed}, none{}", excerpt(&preset_name), hint.unwrap_or_default());
             match asked {
                 Some(_) => ScenarioError::elsewhere("--preset", message),
                 None => at(&layers, "drive.preset", message),
@@ -659,7 +660,7 @@ pub(crate) fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, S
     let Some(entry) = find(family, &name) else {
         let known = names(family);
         let hint = nearest(&name, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
-        return Err(format!("unknown policy \"{name}\", allowed are {}{hint}", known.join(", ")));
+        return Err(format!("unknown policy \"{}\", allowed are {}{hint}", excerpt(&name), known.join(", ")));
     };
     (entry.parse)(parameters).map_err(|error| format!("{}{}", error.0, parameter_hint(&error.0)))
 }

@@ -540,3 +540,56 @@ fn the_manual_has_every_key() {
         assert!(manual.contains(&format!("\n## `[{}]`\n", section.name)), "{}", section.name);
     }
 }
+
+/// Scenarios of the book: its blocks of TOML that say when a run ends, or do so with a line more.
+fn scenarios_of_the_book() -> Vec<String> {
+    let book = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src");
+    let mut chapters: Vec<_> = std::fs::read_dir(book).unwrap().map(|entry| entry.unwrap().path()).collect();
+    chapters.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    chapters.sort();
+    let texts = chapters.iter().map(|path| std::fs::read_to_string(path).unwrap());
+    let blocks = |text: String| -> Vec<String> {
+        text.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
+    };
+    texts.flat_map(blocks).collect()
+}
+
+#[test]
+fn a_resolved_scenario_that_is_run_again_has_the_same_hash() {
+    let end = "[until]\ndrive-writes = 2.5\n";
+    let of_preset = |preset: &Preset| format!("[drive]\npreset = '{}'\n{end}", preset.name);
+    let mut texts: Vec<String> = PRESETS.iter().map(of_preset).collect();
+    let book = scenarios_of_the_book();
+    texts.extend(book.iter().cloned().chain(book.iter().map(|text| format!("{text}\n{end}"))));
+    for more in [
+        "[workload]\ntrace = 'traces/a.trace'\nloop = false",
+        "[workload]\nmix = [{ share = 0.3, trace = '../a b.trace' }, { share = 0.7, pattern = 'uniform' }]",
+        "[workload]\npattern = 'zipf'\nfootprint = '33.3 %'\nread-share = 0.123456789",
+        "[precondition]\nfill = '77.7 %'",
+    ] {
+        texts.push(format!("seed = 4611686018427387904\n[drive]\npreset = 'tiny'\n{more}\n{end}"));
+    }
+    let mut checked = 0;
+    for text in texts {
+        let resolved = |text: &str, folder: &str| {
+            let sources = Sources { preset: None, file: Some(("s.toml", text)), set: &[] };
+            Scenario::resolve(&sources).map(|mut scenario| {
+                scenario.relative_to(std::path::Path::new(folder));
+                scenario
+            })
+        };
+        // Fragments that show a key or two are no scenarios.
+        let Ok(first) = resolved(&text, "/somewhere") else { continue };
+        let again = resolved(&first.to_toml(), "/elsewhere").unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!(again.hash(), first.hash(), "{text}\nbecame\n{}", first.to_toml());
+        assert_eq!(again.to_toml(), first.to_toml());
+        assert_eq!(again.traces(), first.traces());
+        checked += 1;
+    }
+    assert!(checked >= PRESETS.len() + 8, "only {checked} were scenarios");
+    let resolved =
+        "[drive]\npreset = 'tiny'\n[workload]\ntrace = '/x/a.trace'\ntrace-name = 'a.trace'\n[until]\nrequests = 1\n";
+    let set = ["workload.trace=b.trace".to_owned()];
+    let other = Scenario::resolve(&Sources { preset: None, file: Some(("s.toml", resolved)), set: &set }).unwrap();
+    assert!(!other.to_toml().contains("trace-name"), "the name goes with its trace");
+}

@@ -2,9 +2,10 @@
 
 use toml::{Table, Value};
 use wane_nand::rber::{CHIPS, RberModel};
-use wane_units::{Bytes, Nanos, Rate, Ratio};
+use wane_units::{Bytes, Nanos, Rate, Ratio, excerpt};
 
 use super::keys::{AGES_MAX, ARRIVALS, GAP_MAX, Kind, PAGE_TYPES_MAX, QUEUE_DEPTH_MAX, SPAN_MAX};
+use super::layer::shown;
 
 /// Whether a value fits its kind; the sentence where more can be said than that.
 pub(super) fn fits(kind: Kind, value: &Value) -> Result<bool, String> {
@@ -70,22 +71,23 @@ fn arrival_fits(value: &Value) -> Result<bool, String> {
     let (mean, sd) = (Kind::Duration(1, GAP_MAX.0), Kind::Duration(0, GAP_MAX.0));
     let within = |kind: Kind, value: &Value| match fits(kind, value) {
         Ok(true) => Ok(true),
-        Ok(false) => Err(format!("found {name} = {value}, expected {}", kind.allowed())),
+        Ok(false) => Err(format!("found {name} = {}, expected {}", shown(value), kind.allowed())),
         Err(message) => Err(format!("{name}: {message}")),
     };
     match (name.as_str(), value) {
         ("queue-depth", Value::Integer(depth)) if (1..=i64::from(QUEUE_DEPTH_MAX)).contains(depth) => Ok(true),
         ("queue-depth", value) => {
-            Err(format!("found queue-depth = {value}, expected a whole number from 1 to {QUEUE_DEPTH_MAX}"))
+            Err(format!("found queue-depth = {}, expected a whole number from 1 to {QUEUE_DEPTH_MAX}", shown(value)))
         }
         ("poisson", value) => within(mean, value),
         ("normal", Value::Array(pair)) if pair.len() == 2 => Ok(within(mean, &pair[0])? && within(sd, &pair[1])?),
         ("normal", _) => Err(format!(
-            "found normal = {value}, expected a mean and a standard deviation, such as [\"100 ms\", \"10 ms\"]"
+            "found normal = {}, expected a mean and a standard deviation, such as [\"100 ms\", \"10 ms\"]",
+            shown(value)
         )),
         (name, _) => {
             let hint = nearest(name, &ARRIVALS).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
-            Err(format!("found \"{name}\", allowed are {}{hint}", ARRIVALS.join(", ")))
+            Err(format!("found \"{}\", allowed are {}{hint}", excerpt(name), ARRIVALS.join(", ")))
         }
     }
 }
@@ -96,7 +98,7 @@ fn chip_fits(name: &str) -> Result<bool, String> {
         return Ok(true);
     }
     let hint = nearest(name, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
-    Err(format!("found \"{name}\", allowed are {}, or a table of parameters{hint}", known.join(", ")))
+    Err(format!("found \"{}\", allowed are {}, or a table of parameters{hint}", excerpt(name), known.join(", ")))
 }
 
 /// A duration in nanoseconds.

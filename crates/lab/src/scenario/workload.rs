@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use toml::{Table, Value};
-use wane_units::{Bytes, Ratio};
+use wane_units::{Bytes, Ratio, excerpt};
 use wane_workload::SHARE_MIN;
 use wane_workload::standin;
 use wane_workload::trace::Format;
@@ -75,7 +75,7 @@ pub enum Pattern {
 pub struct TraceSpec {
     /// The file, or `-`.
     pub path: PathBuf,
-    /// The file as the scenario names it.
+    /// The name by which it counts in the scenario's hash: `trace-name`, or the file as the scenario names it.
     pub written: String,
     /// Its format; `None`: by content.
     pub format: Option<String>,
@@ -92,7 +92,7 @@ pub struct TraceSpec {
 }
 
 const PATTERN_KEYS: [&str; 4] = ["footprint", "request-size", "read-share", "trim-share"];
-const TRACE_KEYS: [&str; 6] = ["format", "assume-op", "assume-block", "skip-bad-lines", "remap", "loop"];
+const TRACE_KEYS: [&str; 7] = ["trace-name", "format", "assume-op", "assume-block", "skip-bad-lines", "remap", "loop"];
 
 /// Which path of a trace a table shows.
 #[derive(Clone, Copy)]
@@ -231,7 +231,7 @@ fn trace(table: &Table) -> TraceSpec {
     let block = text(table, "assume-block").and_then(|text| text.parse().ok()).unwrap_or(Bytes(512));
     TraceSpec {
         path: PathBuf::from(text(table, "trace").unwrap_or_default()),
-        written: text(table, "trace").unwrap_or_default().to_owned(),
+        written: text(table, "trace-name").or(text(table, "trace")).unwrap_or_default().to_owned(),
         format: text(table, "format").filter(|format| *format != "auto").map(str::to_owned),
         assume_read: text(table, "assume-op") == Some("read"),
         assume_block: block,
@@ -296,6 +296,9 @@ impl Workload {
                         Paths::Resolved => &resolved,
                     }),
                 );
+                if matches!(paths, Paths::Resolved) && resolved != trace.written {
+                    put("trace-name", Value::from(trace.written.as_str()));
+                }
                 put("format", Value::from(trace.format.as_deref().unwrap_or("auto")));
                 put("assume-op", Value::from(if trace.assume_read { "read" } else { "write" }));
                 put("assume-block", size(trace.assume_block.0));
@@ -354,7 +357,11 @@ impl Pattern {
 /// Whether a stand-in exists; the sentence if not.
 pub(super) fn check_standin(name: &str) -> Result<(), String> {
     let names: Vec<&str> = standin::names().collect();
-    if names.contains(&name) { Ok(()) } else { Err(format!("found \"{name}\", allowed are {}", names.join(", "))) }
+    if names.contains(&name) {
+        Ok(())
+    } else {
+        Err(format!("found \"{}\", allowed are {}", excerpt(name), names.join(", ")))
+    }
 }
 
 /// Whether a trace format exists; the sentence if not.
@@ -362,6 +369,6 @@ pub(super) fn check_format(name: &str) -> Result<(), String> {
     let names: Vec<String> = Format::ALL.iter().map(ToString::to_string).collect();
     match name.parse::<Format>() {
         Ok(_) => Ok(()),
-        Err(_) => Err(format!("found \"{name}\", allowed are auto, {}", names.join(", "))),
+        Err(_) => Err(format!("found \"{}\", allowed are auto, {}", excerpt(name), names.join(", "))),
     }
 }
