@@ -38,6 +38,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         let what = output::panic_text(panic);
         output::tell(&format!("wane: internal error{place}: {what}; please report it with the command you ran"));
     }));
+    progress::survive_large_files();
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {

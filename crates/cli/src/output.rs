@@ -2,13 +2,17 @@
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::panic::PanicHookInfo;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Severity};
 use wane_lab::scenario::ScenarioError;
+use wane_units::{excerpt, excerpt_path};
 
-use crate::{DONE, INTERRUPTED, WRONG};
+use crate::progress::RemovedAtExit;
+use crate::{DONE, WRONG};
+
+/// Characters of a file's name in the name of its temporary file, which may not be much longer than names can be.
+const TEMPORARY_CHARS: usize = 40;
 
 /// Why a command stops.
 #[derive(Debug)]
@@ -31,7 +35,7 @@ impl Failure {
     pub(crate) fn report(&self) -> i32 {
         match self {
             Self::ClosedPipe => return DONE,
-            Self::Wrong(sentence) => tell(&format!("wane: {sentence}")),
+            Self::Wrong(sentence) => tell(&format!("wane: {}", escaped(sentence))),
             Self::Scenario(error) => report_scenario(error),
         }
         WRONG
@@ -44,9 +48,15 @@ impl From<ScenarioError> for Failure {
     }
 }
 
+/// A sentence with the control characters escaped that came in by a part which was not quoted by [`excerpt`].
+fn escaped(sentence: &str) -> String {
+    let escape = |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
+    sentence.chars().map(escape).collect()
+}
+
 /// On a terminal the place is drawn under its sentence.
 fn report_scenario(error: &ScenarioError) {
-    tell(&format!("wane: {error}"));
+    tell(&format!("wane: {}", escaped(&error.to_string())));
     let Some(span) = error.span.clone().filter(|_| io::stderr().is_terminal()) else { return };
     let label = LabeledSpan::at(span, error.message.clone());
     let diagnostic = MietteDiagnostic::new(error.key.clone()).with_severity(Severity::Error).with_label(label);
@@ -88,11 +98,12 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, String), Failure> {
     } else {
         (path.display().to_string(), std::fs::File::open(path).map(|file| Box::new(file) as Box<dyn Read>))
     };
-    let unreadable = |error: io::Error| Failure::wrong(format!("{name}: cannot be read: {error}"));
+    let unreadable = |error: io::Error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt(&name)));
     let mut bytes = Vec::new();
     opened.and_then(|file| file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
     if bytes.len() as u64 > TEXT_BYTES_MAX {
         let most = wane_units::Bytes(TEXT_BYTES_MAX);
+        let name = excerpt(&name);
         return Err(Failure::wrong(format!("{name}: has more than {most}, allowed are at most {most} of text")));
     }
     let no_text = |_| unreadable(io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8"));
@@ -100,26 +111,18 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, String), Failure> {
     Ok((name, text))
 }
 
-/// The temporary file of the present [`write_file`].
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
-
-/// Forgets the temporary file when it is finished or gone.
-struct Unfinished;
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = None;
+/// Refuses a file that [`write_file`] could not write, before the work that is to be written.
+pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+    let wrong = |error: io::Error| Failure::wrong(format!("{}: cannot be written: {error}", excerpt_path(path)));
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(wrong(io::Error::from(io::ErrorKind::IsADirectory))),
+        Ok(found) if found.is_file() => {
+            std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?;
+            temporary(path).map(|(_removed, file)| drop(file)).map_err(wrong)
+        }
+        Ok(_) => Ok(()),
+        Err(_) => temporary(path).map(|(_removed, file)| drop(file)).map_err(wrong),
     }
-}
-
-/// Ends the process as interrupted, from any thread, and leaves no half-written file.
-pub(crate) fn exit_interrupted() -> ! {
-    // Held to the end, so that no file is begun meanwhile.
-    let unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(path) = &*unfinished {
-        let _ = std::fs::remove_file(path);
-    }
-    std::process::exit(INTERRUPTED)
 }
 
 /// Writes a file whole or not at all. What is no plain file, such as a pipe, is written as it is.
@@ -127,32 +130,36 @@ pub(crate) fn write_file(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let wrong = |error: io::Error| Failure::wrong(format!("{}: cannot be written: {error}", path.display()));
+    let wrong = |error: io::Error| Failure::wrong(format!("{}: cannot be written: {error}", excerpt_path(path)));
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return write(&mut std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?);
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // A temporary file is its owner's alone; a result is for whoever the umask allows.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let (mut file, _unfinished) = {
-        let mut unfinished = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner);
-        let file = builder.tempfile_in(folder).map_err(wrong)?;
-        *unfinished = Some(file.path().to_owned());
-        (file, Unfinished)
-    };
+    let (_removed, mut file) = temporary(path).map_err(wrong)?;
     write(&mut file)?;
     file.as_file().sync_data().map_err(wrong)?;
     file.persist(path).map_err(|error| wrong(error.error))?;
     Ok(())
 }
 
+/// A temporary file beside `path`, `.NAME.XXXXXX.partial`, and what removes it where a signal ends the process. Bound in
+/// this order, the file goes first.
+fn temporary(path: &Path) -> io::Result<(RemovedAtExit, tempfile::NamedTempFile)> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let prefix = format!(".{}.", name.chars().take(TEMPORARY_CHARS).collect::<String>());
+    builder.prefix(&prefix).suffix(".partial");
+    // A temporary file is its owner's alone; a result is for whoever the umask allows.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    RemovedAtExit::make(|| builder.tempfile_in(folder))
+}
+
 /// Writes text as [`write_file`] does.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     write_file(path, |file| {
         let written = file.write_all(text.as_bytes());
-        written.map_err(|error| Failure::wrong(format!("{}: cannot be written: {error}", path.display())))
+        written.map_err(|error| Failure::wrong(format!("{}: cannot be written: {error}", excerpt_path(path))))
     })
 }
 

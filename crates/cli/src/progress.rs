@@ -1,15 +1,18 @@
 //! Progress: a bar with the time left on a terminal, a line every ten seconds elsewhere; and Ctrl-C.
 
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tempfile::NamedTempFile;
 use wane_lab::progress::{Stopwatch, Throttle};
+use wane_lab::results::Traces;
 use wane_lab::run::Step;
 
-use crate::output::{exit_interrupted, tell};
+use crate::output::tell;
 
 /// Shows how far a run is.
 pub(crate) struct Progress {
@@ -93,27 +96,98 @@ fn short(time: Duration) -> String {
     }
 }
 
-/// Whether an interruption ends the process at once: there is nothing partial to keep.
-static AT_ONCE: AtomicBool = AtomicBool::new(false);
+/// What a process that is ended leaves on the disk, unless it is taken away.
+enum Leaving {
+    Folder(Traces),
+    File(PathBuf),
+}
 
-/// From now on Ctrl-C, or the system's wish to end, ends the process at once.
-pub(crate) fn end_at_once() {
-    AT_ONCE.store(true, Ordering::Relaxed);
-    let _ = ctrlc::set_handler(|| exit_interrupted());
+/// Whom a signal concerns: the run to be stopped, if there is one, and what to take away where the process ends.
+struct Concerned {
+    stop: Option<Arc<AtomicBool>>,
+    leavings: Vec<Leaving>,
+}
+
+static CONCERNED: Mutex<Concerned> = Mutex::new(Concerned { stop: None, leavings: Vec::new() });
+
+fn concerned() -> MutexGuard<'static, Concerned> {
+    CONCERNED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// True once the user pressed Ctrl-C or the system asked to end; asked again later, the process ends at once. Some
 /// senders signal a process and its group, so two signals close together are one.
 pub(crate) fn stop_flag() -> Arc<AtomicBool> {
     let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    let mut again = Throttle::new(Duration::from_secs(1));
-    // Without a handler Ctrl-C ends the process as ever, so a refusal costs only the partial results.
-    let _ = ctrlc::set_handler(move || {
-        let later = again.ready();
-        if (flag.swap(true, Ordering::Relaxed) && later) || AT_ONCE.load(Ordering::Relaxed) {
-            exit_interrupted();
-        }
-    });
+    concerned().stop = Some(Arc::clone(&stop));
+    listen();
     stop
+}
+
+/// From now on Ctrl-C, or the system's wish to end, ends the process at once: there is nothing partial to keep.
+pub(crate) fn end_at_once() {
+    concerned().stop = None;
+    listen();
+}
+
+/// Gives a result folder up where a signal ends the process. A run that is to be stopped instead asks for its
+/// [`stop_flag`] before.
+pub(crate) fn remove_at_exit(traces: &Traces) {
+    concerned().leavings.push(Leaving::Folder(traces.clone()));
+    listen();
+}
+
+/// Removes a temporary file where a signal ends the process, until the value is dropped.
+pub(crate) struct RemovedAtExit(PathBuf);
+
+impl RemovedAtExit {
+    /// Makes the file. A signal that comes meanwhile waits for it, so that no file is made and not known.
+    pub(crate) fn make(make: impl FnOnce() -> io::Result<NamedTempFile>) -> io::Result<(Self, NamedTempFile)> {
+        listen();
+        let mut concerned = concerned();
+        let file = make()?;
+        let path = file.path().to_owned();
+        concerned.leavings.push(Leaving::File(path.clone()));
+        Ok((Self(path), file))
+    }
+}
+
+impl Drop for RemovedAtExit {
+    fn drop(&mut self) {
+        concerned().leavings.retain(|leaving| !matches!(leaving, Leaving::File(path) if *path == self.0));
+    }
+}
+
+/// Answers signals from now on.
+fn listen() {
+    static LISTENING: Once = Once::new();
+    LISTENING.call_once(|| {
+        let mut again = Throttle::new(Duration::from_secs(1));
+        // Without a handler Ctrl-C ends the process as ever, so a refusal costs only the partial results.
+        let _ = ctrlc::set_handler(move || {
+            let later = again.ready();
+            // Held to the end, so that no file is made meanwhile.
+            let mut concerned = concerned();
+            if concerned.stop.as_ref().is_some_and(|stop| !stop.swap(true, Ordering::Relaxed) || !later) {
+                return;
+            }
+            for leaving in concerned.leavings.drain(..) {
+                match leaving {
+                    Leaving::Folder(traces) => traces.remove(),
+                    Leaving::File(path) => drop(std::fs::remove_file(path)),
+                }
+            }
+            std::process::exit(crate::INTERRUPTED);
+        });
+    });
+}
+
+/// Makes a file that grows past the limit (`ulimit -f`) an error of the write, which is told, instead of a signal, which
+/// ends the process.
+pub(crate) fn survive_large_files() {
+    #[cfg(unix)]
+    {
+        // Nobody asks whether it came: any answer but dying will do.
+        let come = Arc::new(AtomicBool::new(false));
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, come);
+    }
 }

@@ -1,6 +1,5 @@
 //! Runs scenarios: one, several seeds, or a grid of them; fills in results.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -10,8 +9,8 @@ use crate::build::{self, Outside, PlanError};
 use crate::os;
 use crate::progress::Stopwatch;
 use crate::results::{
-    BlocksErased, Capacity, Counters, End, EndReason, Flash, Folder, Gc, Host, PagesProgrammed, ResultError, Run,
-    RunResult, Summary, SummaryWriteAmplification, Wear, write_amplification,
+    BlocksErased, Capacity, Counters, End, EndReason, Fingerprints, Flash, Folder, Gc, Host, Inputs, Member, Origin,
+    PagesProgrammed, ResultError, Run, RunResult, Summary, SummaryWriteAmplification, Wear, write_amplification,
 };
 use crate::run::{Finished, Step, Watch, run};
 use crate::scenario::{ChipSpec, Scenario};
@@ -45,6 +44,9 @@ pub enum SessionError {
     /// The trace broke off.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// A trace is no longer what it was when the run was named.
+    #[error("a trace was changed while it was being run; run it again")]
+    TraceChanged,
     /// The results cannot be written.
     #[error(transparent)]
     Results(#[from] ResultError),
@@ -256,36 +258,76 @@ fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
 /// What became of one of several runs.
 pub type Outcome = Result<RunResult, SessionError>;
 
-/// One of several runs.
-pub struct Cell {
-    /// What is run.
-    pub scenario: Scenario,
-    /// Where its results go.
-    pub folder: Option<std::path::PathBuf>,
+/// Where the results of several runs go: a folder whose members are the scenarios, in order.
+pub struct Members<'a> {
+    folder: &'a Folder,
+    named: Vec<Member>,
+    fingerprints: Mutex<Fingerprints>,
 }
 
-/// Runs scenarios in parallel on all cores, never more at once than memory allows. Cells whose folder holds a finished
-/// result of the same scenario and version are read instead of run. Results come in the order of the cells; the numbers
-/// are those of one run at a time.
+impl<'a> Members<'a> {
+    /// Names the scenarios, each by the name of its folder, as the members of `folder`.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn begin(
+        folder: &'a mut Folder,
+        origin: Origin,
+        scenarios: &[(String, &Scenario)],
+        stop: &AtomicBool,
+    ) -> Result<Self, ResultError> {
+        let mut fingerprints = Fingerprints::default();
+        let member = |(name, scenario): &(String, &Scenario)| Member {
+            folder: name.clone(),
+            scenario: scenario.hash(),
+            inputs: fingerprints.inputs(&scenario.traces(), stop),
+        };
+        let named: Vec<Member> = scenarios.iter().map(member).collect();
+        folder.begin(origin, named.clone())?;
+        Ok(Self { folder, named, fingerprints: Mutex::new(fingerprints) })
+    }
+
+    /// Writes the run of a member and its report.
+    ///
+    /// # Errors
+    /// They cannot be written, or a trace was changed while the scenario ran.
+    pub fn write(&self, number: usize, scenario: &Scenario, result: &RunResult) -> Result<(), SessionError> {
+        let go = AtomicBool::new(false);
+        let mut fingerprints = self.fingerprints.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let inputs = fingerprints.inputs(&scenario.traces(), &go);
+        drop(fingerprints);
+        if inputs != self.named[number].inputs && self.named[number].inputs != Inputs::Unknown {
+            return Err(SessionError::TraceChanged);
+        }
+        let report = crate::report::render(std::slice::from_ref(result));
+        Ok(self.folder.write_member(number, result, &report)?)
+    }
+}
+
+/// Runs scenarios in parallel on all cores, never more at once than memory allows. Those whose finished results are among
+/// the members already are read instead of run. Results come in the order of the scenarios; the numbers are those of one
+/// run at a time.
 ///
-/// `each` hears when a cell is finished: its number, its result and whether it was read.
+/// `each` hears when a scenario is finished: its number, its result and whether it was read.
 pub fn execute_all(
-    cells: &[Cell],
+    scenarios: &[Scenario],
+    members: Option<&Members<'_>>,
     stop: &Arc<AtomicBool>,
     each: &(dyn Fn(usize, &Outcome, bool) + Sync),
 ) -> Vec<Option<Outcome>> {
-    let need = cells.iter().map(|cell| build::memory_estimate(&cell.scenario).0).max().unwrap_or(1).max(1);
+    let need = scenarios.iter().map(|scenario| build::memory_estimate(scenario).0).max().unwrap_or(1).max(1);
     let fit = os::available_memory().map_or(usize::MAX, |available| (available / need).max(1) as usize);
-    let workers = os::cores().min(fit).min(cells.len()).max(1);
+    let workers = os::cores().min(fit).min(scenarios.len()).max(1);
     let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Outcome>>> = cells.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<Outcome>>> = scenarios.iter().map(|_| Mutex::new(None)).collect();
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(cell) = cells.get(number).filter(|_| !stop.load(Ordering::Relaxed)) else { return };
-                    let (outcome, was_there) = execute_cell(cell, stop);
+                    let scenario = scenarios.get(number).filter(|_| !stop.load(Ordering::Relaxed));
+                    let Some(scenario) = scenario else { return };
+                    let (outcome, was_there) = execute_member(number, scenario, members, stop);
                     each(number, &outcome, was_there);
                     *results[number].lock().expect("no holder panics") = Some(outcome);
                 }
@@ -295,38 +337,31 @@ pub fn execute_all(
     results.into_iter().map(|result| result.into_inner().expect("no holder panics")).collect()
 }
 
-/// Whether no trace changed since the results in a folder were written: a scenario's hash names its traces only.
-fn traces_stand(scenario: &Scenario, folder: &Path) -> bool {
-    let changed = |path: &Path| std::fs::metadata(path).and_then(|data| data.modified());
-    let Ok(written) = changed(&folder.join("summary.json")) else { return false };
-    scenario.traces().into_iter().all(|trace| changed(trace).is_ok_and(|time| time <= written))
-}
-
-fn execute_cell(cell: &Cell, stop: &Arc<AtomicBool>) -> (Outcome, bool) {
-    if let Some(folder) = &cell.folder
-        && traces_stand(&cell.scenario, folder)
-        && let Ok(Some(_)) = Folder::finished(folder, &cell.scenario.hash(), VERSION)
-        && let Ok(result) = Folder::read(folder)
-    {
+fn execute_member(
+    number: usize,
+    scenario: &Scenario,
+    members: Option<&Members<'_>>,
+    stop: &Arc<AtomicBool>,
+) -> (Outcome, bool) {
+    if let Some(result) = members.and_then(|members| members.folder.found(number, VERSION)) {
         return (Ok(result), true);
     }
-    let outcome = execute(&cell.scenario, Outside::default(), &mut Watch { step: &mut |_| {}, stop });
+    let outcome = execute(scenario, Outside::default(), &mut Watch { step: &mut |_| {}, stop });
     let written = outcome.and_then(|result| {
-        if let Some(folder) = &cell.folder {
-            write(folder, &result)?;
-        }
+        members.map_or(Ok(()), |members| members.write(number, scenario, &result))?;
         Ok(result)
     });
     (written, false)
 }
 
-/// Writes a run and its report into a folder.
+/// Writes a run and its report in place of what the folder held. Gives the names of results of an earlier command that
+/// were removed with it.
 ///
 /// # Errors
-/// The folder cannot be made or written, or holds something else.
-pub fn write(folder: &Path, result: &RunResult) -> Result<(), ResultError> {
+/// They cannot be written; then the folder holds what it held.
+pub fn write(folder: &mut Folder, result: &RunResult) -> Result<Vec<String>, ResultError> {
     let report = crate::report::render(std::slice::from_ref(result));
-    Folder::create(folder)?.write(result, Some(&report))
+    folder.write(result, Some(&report))
 }
 
 /// Whether any of several runs was interrupted.

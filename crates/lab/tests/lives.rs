@@ -9,7 +9,7 @@ use wane_lab::build::Outside;
 use wane_lab::results::RunResult;
 use wane_lab::run::Watch;
 use wane_lab::scenario::{Scenario, Sources};
-use wane_lab::session::{self, Cell};
+use wane_lab::session;
 
 /// Name and scenario.
 const LIVES: [(&str, &str); 13] = [
@@ -123,18 +123,17 @@ fn lives_are_as_they_were() {
 
 #[test]
 fn equal_seeds_give_equal_bytes_on_any_number_of_threads() {
-    let cells: Vec<Cell> =
-        LIVES.iter().map(|(name, toml)| Cell { scenario: scenario(name, toml), folder: None }).collect();
-    let parallel = session::execute_all(&cells, &std::sync::Arc::default(), &|_, _, _| {});
-    for (cell, outcome) in cells.iter().zip(parallel) {
+    let scenarios: Vec<Scenario> = LIVES.iter().map(|(name, toml)| scenario(name, toml)).collect();
+    let parallel = session::execute_all(&scenarios, None, &std::sync::Arc::default(), &|_, _, _| {});
+    for (scenario, outcome) in scenarios.iter().zip(parallel) {
         let together = outcome.unwrap().unwrap();
-        let alone = live(&cell.scenario);
-        assert_eq!(bytes(&together), bytes(&alone), "{}", cell.scenario.name);
-        assert_eq!(together.timeline, alone.timeline, "{}", cell.scenario.name);
+        let alone = live(scenario);
+        assert_eq!(bytes(&together), bytes(&alone), "{}", scenario.name);
+        assert_eq!(together.timeline, alone.timeline, "{}", scenario.name);
     }
-    let mut other = cells[0].scenario.clone();
+    let mut other = scenarios[0].clone();
     other.seed += 1;
-    assert_ne!(bytes(&live(&other)), bytes(&live(&cells[0].scenario)));
+    assert_ne!(bytes(&live(&other)), bytes(&live(&scenarios[0])));
 }
 
 #[test]

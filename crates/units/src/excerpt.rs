@@ -1,6 +1,7 @@
 //! User input as messages quote it: short, and on one line.
 
 use std::fmt;
+use std::path::Path;
 
 /// Most characters of user input that a message quotes.
 pub const EXCERPT_CHARS_MAX: usize = 200;
@@ -10,6 +11,11 @@ pub const EXCERPT_CHARS_MAX: usize = 200;
 /// Messages quote keys, values, lines and names this way, so that input can neither flood a terminal nor steer it.
 pub fn excerpt(text: &str) -> Excerpt<'_> {
     Excerpt(text)
+}
+
+/// A path as messages quote it: as [`excerpt`] shows text.
+pub fn excerpt_path(path: &Path) -> String {
+    excerpt(&path.to_string_lossy()).to_string()
 }
 
 /// See [`excerpt`].

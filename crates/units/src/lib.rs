@@ -16,7 +16,7 @@ mod time;
 
 pub use divisor::{AnyDivisor, Divisor};
 pub use evenness::{jain_index, jain_index_of_sums};
-pub use excerpt::{EXCERPT_CHARS_MAX, Excerpt, excerpt};
+pub use excerpt::{EXCERPT_CHARS_MAX, Excerpt, excerpt, excerpt_path};
 pub use fnv::Fnv;
 pub use geometry::{Geometry, GeometryError};
 pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn};

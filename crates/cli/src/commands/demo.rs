@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use wane_lab::report;
-use wane_lab::results::{Folder, RunResult, TRACE_COPY};
+use wane_lab::results::{Folder, Origin, REPORT, RunResult, TRACE_COPY};
 use wane_lab::scenario::{Scenario, Sources, Workload};
-use wane_lab::session;
+use wane_lab::session::{self, Members};
 
-use super::run::{subfolder, watched};
+use super::run::{tell_removed, watched};
 use crate::args::DemoArguments;
 use crate::output::{Failure, print};
-use crate::progress::stop_flag;
+use crate::progress::{remove_at_exit, stop_flag};
 use crate::{DONE, INTERRUPTED};
 
 /// The recorded trace, shipped in the program.
@@ -28,20 +28,24 @@ const LIVES: [(&str, &str, &[&str]); 3] = [
 ];
 
 pub(crate) fn demo(arguments: &DemoArguments) -> Result<i32, Failure> {
-    let out = Folder::create(&arguments.out).map_err(Failure::wrong)?;
-    out.write_trace(TRACE).map_err(Failure::wrong)?;
-    let trace = arguments.out.join(TRACE_COPY);
     let stop = stop_flag();
+    let mut out = Folder::claim(&arguments.out).map_err(Failure::wrong)?;
+    remove_at_exit(&out.traces());
+    let trace = out.stage(TRACE_COPY, TRACE).map_err(Failure::wrong)?;
+    let lives: Vec<Scenario> =
+        LIVES.iter().map(|(_, name, set)| life(name, set, &trace)).collect::<Result<_, Failure>>()?;
+    let named: Vec<(String, &Scenario)> =
+        LIVES.iter().zip(&lives).map(|((folder, ..), life)| ((*folder).to_owned(), life)).collect();
+    let members = Members::begin(&mut out, Origin::Demo, &named, &stop).map_err(Failure::wrong)?;
     let mut results = Vec::new();
-    for (folder, name, set) in LIVES {
-        let scenario = life(name, set, &trace)?;
-        if results.is_empty() {
-            print(&head(&scenario))?;
+    for (number, scenario) in lives.iter().enumerate() {
+        if number == 0 {
+            print(&head(scenario))?;
         }
-        let mut result = watched(&scenario, arguments.quiet, &stop)?;
+        let mut result = watched(scenario, arguments.quiet, &stop)?;
         // Results may be moved together: the trace lies beside the folder of the run.
         result.scenario_toml = result.scenario_toml.replace(&trace.display().to_string(), &format!("../{TRACE_COPY}"));
-        session::write(&subfolder(&arguments.out, folder), &result).map_err(Failure::wrong)?;
+        members.write(number, scenario, &result).map_err(Failure::wrong)?;
         let interrupted = session::interrupted(&result);
         results.push(result);
         if interrupted {
@@ -49,8 +53,9 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<i32, Failure> {
         }
     }
     let page = report::render(&results);
-    out.write_report(&page).map_err(Failure::wrong)?;
-    print(&format!("{}\nreport: {}\n", side_by_side(&results), arguments.out.join("report.html").display()))?;
+    let removed = out.finish(&[(TRACE_COPY, TRACE.to_vec()), (REPORT, page.into_bytes())]).map_err(Failure::wrong)?;
+    tell_removed(&out, &removed);
+    print(&format!("{}\nreport: {}\n", side_by_side(&results), arguments.out.join(REPORT).display()))?;
     Ok(if results.iter().any(session::interrupted) { INTERRUPTED } else { DONE })
 }
 

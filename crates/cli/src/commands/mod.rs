@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod demo;
+mod grid;
 pub(crate) mod lists;
 pub(crate) mod rber;
 pub(crate) mod rber_fit;

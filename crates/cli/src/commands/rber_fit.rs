@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use wane_lab::rber::{Data, Determined, Fit, Parameter, fit as fit_model};
+use wane_units::excerpt_path;
 
 use crate::DONE;
 use crate::args::FitArguments;
@@ -30,7 +31,8 @@ fn read(path: &Path) -> Result<Data, Failure> {
         return Data::read("stdin", io::stdin().lock()).map_err(Failure::wrong);
     }
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| Failure::wrong(format!("{name}: cannot be read: {error}")))?;
+    let unreadable = |error: io::Error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(path)));
+    let file = File::open(path).map_err(unreadable)?;
     Data::read(&name, file).map_err(Failure::wrong)
 }
 

@@ -6,9 +6,10 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use wane_lab::reproduce::{Claim, Finding, Runs, claims, page, verdicts};
+use wane_units::{excerpt, excerpt_path};
 
 use crate::args::{CLAIMS_PAGE, ReproduceArguments};
-use crate::output::{Failure, pretty, print, read_text, tell, write_file};
+use crate::output::{Failure, check_writable, pretty, print, read_text, tell, write_file};
 use crate::progress::{Progress, end_at_once, stop_flag};
 use crate::{DIFFERS, DONE, INTERRUPTED};
 
@@ -23,8 +24,11 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     }
     let expected = checked.as_deref().map(read_page).transpose()?;
     if let Some(folder) = &arguments.figures {
-        std::fs::create_dir_all(folder).map_err(|error| Failure::wrong(format!("{}: {error}", folder.display())))?;
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::wrong(format!("{}: {error}", excerpt_path(folder))))?;
     }
+    // Minutes of work should not end with the news that their page cannot be written.
+    arguments.write.as_deref().map(check_writable).transpose()?;
     let stop = stop_flag();
     let progress = Mutex::new(Progress::new("reproduce", arguments.quiet));
     let each = |done: usize, all: usize, name: &str| {
@@ -53,7 +57,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     if let Some(path) = &arguments.write {
         let text = page(&rows);
         write_file(path, |file| {
-            file.write_all(text.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", path.display())))
+            file.write_all(text.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", excerpt_path(path))))
         })?;
     }
     let differing = expected.map_or(0, |expected| differing(&rows, &expected));
@@ -79,7 +83,7 @@ fn choose(ids: &[String]) -> Result<Vec<Claim>, Failure> {
     let known = || claims().iter().map(|claim| claim.id).collect::<Vec<_>>().join(", ");
     for id in ids {
         if !all.iter().any(|claim| matches(claim.id, id)) {
-            return Err(Failure::wrong(format!("no claim \"{id}\"; there are {}", known())));
+            return Err(Failure::wrong(format!("no claim \"{}\"; there are {}", excerpt(id), known())));
         }
     }
     Ok(all.into_iter().filter(|claim| ids.is_empty() || ids.iter().any(|id| matches(claim.id, id))).collect())
@@ -100,7 +104,7 @@ fn figure(runs: &Runs, claim: &Claim, folder: &Path) -> Result<Option<String>, F
     let Some(page) = runs.figure(claim) else { return Ok(None) };
     let path = folder.join(format!("{}.html", claim.id));
     write_file(&path, |file| {
-        file.write_all(page.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", path.display())))
+        file.write_all(page.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", excerpt_path(&path))))
     })?;
     Ok(Some(path.display().to_string()))
 }

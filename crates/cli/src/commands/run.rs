@@ -1,21 +1,27 @@
 //! `wane run`: one scenario, several seeds, or a grid.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use wane_lab::build::{self, Outside};
 use wane_lab::report;
-use wane_lab::results::{EndReason, Folder, GRID_LEAVES, GridCell, RunResult, Statistics, Summary, grid_csv};
+use wane_lab::results::{
+    EndReason, Folder, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
+    grid_csv,
+};
 use wane_lab::run::Watch;
+use wane_lab::scenario::keys::SEED_MAX;
 use wane_lab::scenario::{Scenario, Sources, folder_of};
-use wane_lab::session::{self, Cell};
+use wane_lab::session::{self, Members};
+use wane_units::{excerpt, excerpt_path};
 
+use super::grid::Grid;
 use super::timed;
 use crate::args::RunArguments;
 use crate::output::{Failure, line, pretty, print, read_text, tell};
-use crate::progress::{Progress, stop_flag};
+use crate::progress::{Progress, remove_at_exit, stop_flag};
 use crate::{DONE, INTERRUPTED};
 
 /// Flash pages programmed a second that an estimate of the time reckons with.
@@ -26,39 +32,56 @@ const DETAILED_PAGES_PER_SECOND: f64 = 1e6;
 pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let file = read_scenario(arguments.scenario.as_deref())?;
     let resolve = |more: &[String]| resolve(arguments, file.as_ref(), more);
-    let grid = grid(&arguments.sweep)?;
+    let mut grid = Grid::parse(&arguments.sweep)?;
     // The first cell stands for all: without its values the scenario may lack what the sweep gives it.
-    let first: Vec<String> = grid.iter().map(|axis| format!("{}={}", axis.key, axis.values[0])).collect();
-    let base = resolve(&first)?;
+    let base = resolve(&grid.assignments(&grid.row(0)))?;
+    let seeds = arguments.seeds.map(|count| seeds_from(base.seed, count)).transpose()?;
+    let is_sweep = !grid.axes.is_empty();
+    if let Some(seeds) = seeds.clone().filter(|_| is_sweep) {
+        grid.add_seeds(seeds)?;
+    }
     if arguments.dry_run {
-        let cells = cells_of(&grid);
-        let cells: Result<Vec<Scenario>, Failure> = cells.iter().map(|row| resolve(&assignments(&grid, row))).collect();
-        return dry_run(&base, &cells?);
+        let cells = grid.rows().map(|row| resolve(&grid.assignments(&row)));
+        return dry_run(&base, &cells.collect::<Result<Vec<Scenario>, Failure>>()?);
     }
     let own = usize::from(arguments.scenario.as_deref() == Some(Path::new("-")));
-    let runs = cells_of(&grid).len() * arguments.seeds.unwrap_or(1) as usize;
+    let runs = if is_sweep { grid.cells } else { seeds.as_ref().map_or(1, Vec::len) };
     let traces = base.traces().iter().filter(|path| **path == Path::new("-")).count();
     if traces > 0 && traces * runs + own > 1 {
         let sentence = "workload.trace: \"-\" is stdin, which can be read only once; name a file to use it in several runs or places";
         return Err(Failure::wrong(sentence));
     }
-    if let Some(out) = &arguments.out {
-        // An unusable folder is told before hours of work, not after.
-        Folder::create(out).map_err(Failure::wrong)?;
+    match seeds {
+        _ if is_sweep => sweep(&grid, arguments, &resolve),
+        None => single(&base, arguments),
+        Some(seeds) => several_seeds(&base, &seeds, arguments),
     }
-    match (grid.is_empty(), arguments.seeds) {
-        (true, None) => single(&base, arguments),
-        (true, Some(seeds)) => several_seeds(&base, seeds, arguments),
-        (false, None) => sweep(&grid, arguments, &resolve),
-        (false, Some(_)) if grid.iter().any(|axis| axis.key == "seed") => {
-            Err(Failure::wrong("--seeds stands beside --sweep seed=...; give one of them"))
-        }
-        (false, Some(seeds)) => {
-            let numbers = (0..u64::from(seeds)).map(|offset| (base.seed + offset).to_string());
-            let seeds = Axis { key: "seed".to_owned(), values: numbers.collect() };
-            let grid: Vec<Axis> = grid.into_iter().chain([seeds]).collect();
-            sweep(&grid, arguments, &resolve)
-        }
+}
+
+/// An unusable folder is told before hours of work, not after.
+fn claim(arguments: &RunArguments) -> Result<Option<Folder>, Failure> {
+    let claimed = arguments.out.as_deref().map(Folder::claim).transpose().map_err(Failure::wrong)?;
+    if let Some(folder) = &claimed {
+        remove_at_exit(&folder.traces());
+    }
+    Ok(claimed)
+}
+
+/// Says which results of an earlier command went, since nothing goes in silence.
+pub(crate) fn tell_removed(folder: &Folder, removed: &[String]) {
+    if !removed.is_empty() {
+        let (count, names) = (removed.len(), removed.join(", "));
+        let what = if count == 1 { "a result" } else { "results" };
+        let place = excerpt_path(folder.path());
+        tell(&format!("wane: removed {what} of an earlier command from {place}: {}", excerpt(&names)));
+    }
+}
+
+/// Seeds from the first on, so many.
+fn seeds_from(first: u64, count: u32) -> Result<Vec<u64>, Failure> {
+    match first.checked_add(u64::from(count) - 1).filter(|last| *last <= SEED_MAX) {
+        Some(last) => Ok((first..=last).collect()),
+        None => Err(Failure::wrong(format!("--seeds {count}: from seed {first} on they pass {SEED_MAX}, the largest"))),
     }
 }
 
@@ -91,7 +114,7 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario]) -> Result<i32, Failure> {
     let traces = cells.iter().chain([scenario]).flat_map(Scenario::traces);
     for path in traces.filter(|path| *path != Path::new("-")) {
         std::fs::File::open(path)
-            .map_err(|error| Failure::wrong(format!("{}: cannot be read: {error}", path.display())))?;
+            .map_err(|error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(path))))?;
     }
     let device = &scenario.device;
     let mut text = scenario.to_toml();
@@ -142,9 +165,11 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario]) -> Result<i32, Failure> {
 
 fn single(scenario: &Scenario, arguments: &RunArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
+    let mut folder = claim(arguments)?;
     let result = watched(scenario, arguments.quiet, &stop)?;
-    if let Some(out) = &arguments.out {
-        session::write(out, &result).map_err(Failure::wrong)?;
+    if let Some(folder) = &mut folder {
+        let removed = session::write(folder, &result).map_err(Failure::wrong)?;
+        tell_removed(folder, &removed);
     }
     show(&result, arguments)?;
     Ok(if session::interrupted(&result) { INTERRUPTED } else { DONE })
@@ -231,32 +256,26 @@ fn kept_alive(summary: &Summary) -> String {
         .collect()
 }
 
-fn several_seeds(base: &Scenario, seeds: u32, arguments: &RunArguments) -> Result<i32, Failure> {
-    let scenarios = (0..u64::from(seeds)).map(|offset| {
-        let mut scenario = base.clone();
-        scenario.seed = base.seed + offset;
-        scenario
-    });
-    let folder = |scenario: &Scenario| arguments.out.as_ref().map(|out| out.join(format!("seed-{}", scenario.seed)));
-    let cells: Vec<Cell> = scenarios.map(|scenario| Cell { folder: folder(&scenario), scenario }).collect();
-    let Finished { results, code, failure } = run_cells(&cells, arguments.quiet);
+fn several_seeds(base: &Scenario, seeds: &[u64], arguments: &RunArguments) -> Result<i32, Failure> {
+    let of_seed = |seed: &u64| Scenario { seed: *seed, ..base.clone() };
+    let cells: Vec<(String, Scenario)> = seeds.iter().map(|seed| (format!("seed-{seed}"), of_seed(seed))).collect();
+    let files = |results: &[Option<RunResult>]| {
+        let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
+        let statistics = statistics_of(results).to_json();
+        vec![(STATISTICS, statistics.into_bytes()), (REPORT, report::render(&present).into_bytes())]
+    };
+    let Finished { results, code, failure } = run_cells(&cells, Origin::Seeds, arguments, &files)?;
     if let Some(failure) = failure {
         return Err(failure);
     }
-    let present: Vec<RunResult> = results.into_iter().flatten().collect();
-    let summaries: Vec<Summary> = present.iter().map(|result| result.summary.clone()).collect();
-    let statistics = Statistics::of(&summaries);
-    if let Some(out) = &arguments.out {
-        let folder = Folder::create(out).map_err(Failure::wrong)?;
-        folder.write_statistics(&statistics.to_json()).map_err(Failure::wrong)?;
-        folder.write_report(&report::render(&present)).map_err(Failure::wrong)?;
-    }
-    if arguments.json {
-        print(&statistics.to_json())?;
-    } else {
-        print(&interval_words(&statistics))?;
-    }
+    let statistics = statistics_of(&results);
+    print(&if arguments.json { statistics.to_json() } else { interval_words(&statistics) })?;
     Ok(code)
+}
+
+fn statistics_of(results: &[Option<RunResult>]) -> Statistics {
+    let summaries: Vec<Summary> = results.iter().flatten().map(|result| result.summary.clone()).collect();
+    Statistics::of(&summaries)
 }
 
 /// The figures that matter, as mean and interval.
@@ -278,101 +297,30 @@ fn figure_text(value: f64) -> String {
     if value.abs() >= 1e5 { format!("{value:.0}") } else { format!("{value:.4}") }
 }
 
-/// One swept key.
-struct Axis {
-    key: String,
-    values: Vec<String>,
-}
-
-fn grid(sweeps: &[String]) -> Result<Vec<Axis>, Failure> {
-    let axis = |sweep: &String| {
-        let parsed = sweep.split_once('=').map(|(key, values)| (key.trim(), split_values(values)));
-        match parsed {
-            Some((key, values)) if !key.is_empty() && values.iter().all(|value| !value.is_empty()) => {
-                Ok(Axis { key: key.to_owned(), values })
-            }
-            _ => Err(Failure::wrong(format!("--sweep {sweep}: expected KEY=V1,V2,..., such as ftl.gc.d=1,2,4,8"))),
-        }
-    };
-    let axes = sweeps.iter().map(axis).collect::<Result<Vec<Axis>, Failure>>()?;
-    for (number, axis) in axes.iter().enumerate() {
-        if axes[..number].iter().any(|earlier| earlier.key == axis.key) {
-            return Err(Failure::wrong(format!(
-                "--sweep {}: the key is swept twice; give all its values at once",
-                axis.key
-            )));
-        }
-    }
-    Ok(axes)
-}
-
-/// Splits at commas outside quotes, brackets and braces, so that a value may be a table.
-fn split_values(text: &str) -> Vec<String> {
-    let (mut values, mut value) = (Vec::new(), String::new());
-    let (mut depth, mut quote) = (0i32, None);
-    for letter in text.chars() {
-        match letter {
-            ',' if depth == 0 && quote.is_none() => {
-                values.push(std::mem::take(&mut value).trim().to_owned());
-                continue;
-            }
-            '"' | '\'' if quote == Some(letter) => quote = None,
-            '"' | '\'' if quote.is_none() => quote = Some(letter),
-            '[' | '{' if quote.is_none() => depth += 1,
-            ']' | '}' if quote.is_none() => depth -= 1,
-            _ => {}
-        }
-        value.push(letter);
-    }
-    values.push(value.trim().to_owned());
-    values
-}
-
-/// The values of a grid's cells, the last key changing fastest.
-fn cells_of(grid: &[Axis]) -> Vec<Vec<String>> {
-    grid.iter().fold(vec![Vec::new()], |rows, axis| {
-        let extend = |row: &Vec<String>| {
-            axis.values
-                .iter()
-                .map(|value| row.iter().cloned().chain([value.clone()]).collect())
-                .collect::<Vec<Vec<String>>>()
-        };
-        rows.iter().flat_map(extend).collect()
-    })
-}
-
-/// What sets a cell apart, as `--set` takes it.
-fn assignments(grid: &[Axis], row: &[String]) -> Vec<String> {
-    grid.iter().zip(row).map(|(axis, value)| format!("{}={value}", axis.key)).collect()
-}
-
 fn sweep(
-    grid: &[Axis],
+    grid: &Grid,
     arguments: &RunArguments,
     resolve: &dyn Fn(&[String]) -> Result<Scenario, Failure>,
 ) -> Result<i32, Failure> {
-    let keys: Vec<String> = grid.iter().map(|axis| axis.key.clone()).collect();
-    let rows = cells_of(grid);
+    let keys = grid.keys();
+    let rows: Vec<Vec<String>> = grid.rows().collect();
     let mut cells = Vec::new();
     for (number, row) in rows.iter().enumerate() {
-        let set = assignments(grid, row);
+        let set = grid.assignments(row);
         let mut scenario = resolve(&set)?;
         scenario.name = set.join(" ");
-        cells.push(Cell { scenario, folder: arguments.out.as_ref().map(|out| out.join(number.to_string())) });
+        cells.push((number.to_string(), scenario));
     }
-    let Finished { results, code, failure } = run_cells(&cells, arguments.quiet);
-    let table: Vec<GridCell<'_>> = rows
-        .iter()
-        .zip(&results)
-        .map(|(values, result)| GridCell { values, summary: result.as_ref().map(|result| &result.summary) })
-        .collect();
-    let csv = grid_csv(&keys, GRID_LEAVES, &table);
-    if let Some(out) = &arguments.out {
-        let folder = Folder::create(out).map_err(Failure::wrong)?;
-        folder.write_grid(&csv).map_err(Failure::wrong)?;
+    let csv = |results: &[Option<RunResult>]| {
+        let summaries = results.iter().map(|result| result.as_ref().map(|result| &result.summary));
+        let table = rows.iter().zip(summaries).map(|(values, summary)| GridCell { values, summary });
+        grid_csv(&keys, GRID_LEAVES, &table.collect::<Vec<_>>())
+    };
+    let files = |results: &[Option<RunResult>]| {
         let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
-        folder.write_report(&report::render(&present)).map_err(Failure::wrong)?;
-    }
+        vec![(GRID, csv(results).into_bytes()), (REPORT, report::render(&present).into_bytes())]
+    };
+    let Finished { results, code, failure } = run_cells(&cells, Origin::Sweep, arguments, &files)?;
     if let Some(failure) = failure {
         return Err(failure);
     }
@@ -381,7 +329,7 @@ fn sweep(
             results.iter().map(|result| result.as_ref().map(|result| &result.summary)).collect();
         print(&pretty(&summaries)?)?;
     } else {
-        print(&csv)?;
+        print(&csv(&results))?;
     }
     Ok(code)
 }
@@ -395,9 +343,39 @@ struct Finished {
     failure: Option<Failure>,
 }
 
-/// Runs cells in parallel and tells of each.
-fn run_cells(cells: &[Cell], quiet: bool) -> Finished {
+/// The files that lie beside several runs, made of their results.
+type FilesOf<'a> = &'a dyn Fn(&[Option<RunResult>]) -> Vec<(&'static str, Vec<u8>)>;
+
+/// Runs cells in parallel, tells of each, and keeps the results. What there is when one fails is kept as well.
+fn run_cells(
+    cells: &[(String, Scenario)],
+    origin: Origin,
+    arguments: &RunArguments,
+    files: FilesOf<'_>,
+) -> Result<Finished, Failure> {
     let stop = stop_flag();
+    let mut folder = claim(arguments)?;
+    let scenarios: Vec<Scenario> = cells.iter().map(|(_, scenario)| scenario.clone()).collect();
+    let outcomes = {
+        let named: Vec<(String, &Scenario)> = cells.iter().map(|(name, scenario)| (name.clone(), scenario)).collect();
+        let members = folder.as_mut().map(|folder| Members::begin(folder, origin, &named, &stop));
+        let members = members.transpose().map_err(Failure::wrong)?;
+        execute_cells(&scenarios, members.as_ref(), &stop, arguments.quiet)
+    };
+    let finished = finished(&scenarios, outcomes);
+    if let Some(folder) = folder.as_mut().filter(|_| finished.results.iter().any(Option::is_some)) {
+        let removed = folder.finish(&files(&finished.results)).map_err(Failure::wrong)?;
+        tell_removed(folder, &removed);
+    }
+    Ok(finished)
+}
+
+fn execute_cells(
+    scenarios: &[Scenario],
+    members: Option<&Members<'_>>,
+    stop: &Arc<AtomicBool>,
+    quiet: bool,
+) -> Vec<Option<session::Outcome>> {
     let progress = Mutex::new((Progress::new("sweep", quiet), 0usize));
     let there = AtomicUsize::new(0);
     let each = |number: usize, outcome: &session::Outcome, was_there: bool| {
@@ -411,17 +389,21 @@ fn run_cells(cells: &[Cell], quiet: bool) -> Finished {
             Err(error) => error.to_string(),
         };
         let finished = shown.1;
-        shown.0.say(finished, cells.len(), &format!("{}: {what}", cells[number].scenario.name));
+        shown.0.say(finished, scenarios.len(), &format!("{}: {what}", excerpt(&scenarios[number].name)));
     };
-    let outcomes = session::execute_all(cells, &stop, &each);
+    let outcomes = session::execute_all(scenarios, members, stop, &each);
     progress.lock().expect("no holder panics").0.finish();
     let there = there.into_inner();
     if there > 0 && !quiet {
-        tell(&format!("wane: {there} of {} runs were there already", cells.len()));
+        tell(&format!("wane: {there} of {} runs were there already", scenarios.len()));
     }
+    outcomes
+}
+
+fn finished(scenarios: &[Scenario], outcomes: Vec<Option<session::Outcome>>) -> Finished {
     let mut results = Vec::new();
     let (mut code, mut failure) = (DONE, None);
-    for (cell, outcome) in cells.iter().zip(outcomes) {
+    for (scenario, outcome) in scenarios.iter().zip(outcomes) {
         match outcome {
             Some(Ok(result)) => {
                 if result.summary.end.reason == EndReason::Interrupted {
@@ -430,7 +412,7 @@ fn run_cells(cells: &[Cell], quiet: bool) -> Finished {
                 results.push(Some(result));
             }
             Some(Err(error)) => {
-                failure = failure.or_else(|| Some(Failure::wrong(format!("{}: {error}", cell.scenario.name))));
+                failure = failure.or_else(|| Some(Failure::wrong(format!("{}: {error}", excerpt(&scenario.name)))));
                 results.push(None);
             }
             None => {
@@ -440,30 +422,4 @@ fn run_cells(cells: &[Cell], quiet: bool) -> Finished {
         }
     }
     Finished { results, code, failure }
-}
-
-/// The folder of one of the demo's runs.
-pub(crate) fn subfolder(out: &Path, name: &str) -> PathBuf {
-    out.join(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn swept_values_may_be_tables() {
-        assert_eq!(split_values("1, 2,4"), ["1", "2", "4"]);
-        assert_eq!(split_values("{ a = 1, b = 2 },'x,y'"), ["{ a = 1, b = 2 }", "'x,y'"]);
-    }
-
-    #[test]
-    fn the_last_key_changes_fastest() {
-        let axis = |key: &str, values: &[&str]| Axis {
-            key: key.into(),
-            values: values.iter().map(|v| (*v).to_owned()).collect(),
-        };
-        let cells = cells_of(&[axis("a", &["1", "2"]), axis("b", &["x", "y"])]);
-        assert_eq!(cells, [["1", "x"], ["1", "y"], ["2", "x"], ["2", "y"]]);
-    }
 }

@@ -17,7 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::results::RunResult;
 use crate::scenario::{Scenario, Sources};
-use crate::session::{self, Cell, SessionError};
+use crate::session::{self, SessionError};
 
 /// How far a claim can be held against a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,17 +135,17 @@ impl Runs {
             wanted.insert(scenario.hash(), scenario);
         }
         // The largest first, so that no core is left alone with one at the end.
-        let mut cells: Vec<Cell> = wanted.into_values().map(|scenario| Cell { scenario, folder: None }).collect();
-        cells.sort_by_key(|cell| std::cmp::Reverse(cell.scenario.device.logical_units));
+        let mut wanted: Vec<Scenario> = wanted.into_values().collect();
+        wanted.sort_by_key(|scenario| std::cmp::Reverse(scenario.device.logical_units));
         let done = std::sync::atomic::AtomicUsize::new(0);
-        let outcomes = session::execute_all(&cells, stop, &|number, _, _| {
+        let outcomes = session::execute_all(&wanted, None, stop, &|number, _, _| {
             let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-            each(done, cells.len(), &cells[number].scenario.name);
+            each(done, wanted.len(), &wanted[number].name);
         });
         let mut runs = BTreeMap::new();
-        for (cell, outcome) in cells.iter().zip(outcomes) {
+        for (scenario, outcome) in wanted.iter().zip(outcomes) {
             match outcome {
-                Some(Ok(result)) if !session::interrupted(&result) => runs.insert(cell.scenario.hash(), result),
+                Some(Ok(result)) if !session::interrupted(&result) => runs.insert(scenario.hash(), result),
                 Some(Err(error)) => return Err(error),
                 Some(Ok(_)) | None => return Ok(None),
             };

@@ -4,6 +4,7 @@
 //! others. Names of keys and columns are stable and documented in `docs/src/results.md`.
 
 mod counters;
+mod fingerprint;
 mod folder;
 mod grid;
 mod latency;
@@ -14,7 +15,11 @@ mod timeline;
 mod wear;
 
 pub use counters::{Counters, WriteAmplification, write_amplification};
-pub use folder::{Folder, ResultError, RunResult, TRACE_COPY};
+pub use fingerprint::Fingerprints;
+pub use folder::{
+    Folder, GRID, Inputs, Member, Origin, REPORT, ResultError, RunResult, STATISTICS, TRACE_COPY, Traces, read_run,
+    read_runs,
+};
 pub use grid::{GRID_LEAVES, GridCell, grid_csv};
 pub(crate) use latency::cdf;
 pub use latency::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};

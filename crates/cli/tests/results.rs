@@ -1,0 +1,185 @@
+//! Result folders as a user meets them: who may write, what is taken over, what is shown, and what stays behind.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+
+use assert_cmd::Command;
+
+const TINY: &str = "[drive]\npreset = \"tiny\"\n[until]\ndrive-writes = 2\n";
+
+/// Runs the command; gives the exit code, stdout and stderr.
+fn run(arguments: &[&str], folder: &Path) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_wane")).args(arguments).current_dir(folder).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+fn folder_with(file: &str, text: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(file), text).unwrap();
+    folder
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_second_process_is_refused_and_a_killed_one_leaves_the_folder_free() {
+    let folder = folder_with("s.toml", TINY);
+    let endless = ["run", "s.toml", "--set", "drive.endurance=none", "--set", "until.drive-writes=1e9", "--quiet"];
+    let mut process = Process::new(env!("CARGO_BIN_EXE_wane"));
+    process.args(endless).args(["--out", "o"]).current_dir(folder.path()).stdout(Stdio::null());
+    let mut first = process.spawn().unwrap();
+    let out = folder.path().join("o");
+    let pause = std::time::Duration::from_millis(100);
+    for _ in 0..600 {
+        if out.join(".lock").exists() {
+            break;
+        }
+        std::thread::sleep(pause);
+    }
+    // The file is there a moment before it is locked; whoever comes in between may win.
+    std::thread::sleep(2 * pause);
+    for place in ["o", "o/inner"] {
+        let (code, _, stderr) = run(&["run", "s.toml", "--out", place], folder.path());
+        assert_eq!(code, 2, "{stderr}");
+        assert!(stderr.contains("is in use by another run of wane; wait until it ends, or give another"), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    }
+    assert_eq!(names(&out), [".lock"], "the refused left nothing");
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let (code, _, stderr) = run(&["run", "s.toml", "--out", "o"], folder.path());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(names(&out).iter().all(|name| !name.starts_with('.')), "{:?}", names(&out));
+}
+
+#[test]
+fn cells_of_another_trace_under_the_same_name_are_not_taken_over() {
+    let scenario = "[drive]\npreset = \"tiny\"\n[workload]\ntrace = \"t.iolog\"\n[until]\nrequests = 3000\n";
+    let folder = tempfile::tempdir().unwrap();
+    for (name, offset) in [("one", 0), ("two", 4096)] {
+        let place = folder.path().join(name);
+        std::fs::create_dir(&place).unwrap();
+        std::fs::write(place.join("s.toml"), scenario).unwrap();
+        let trace = format!("fio version 2 iolog\nf add\nf open\nf write {offset} 4096\nf write 8192 4096\nf close\n");
+        std::fs::write(place.join("t.iolog"), trace).unwrap();
+    }
+    let sweep = |scenario: &str| {
+        let sweep = ["run", scenario, "--sweep", "ftl.gc-reserve=7,9", "--out", "o"];
+        let (code, csv, stderr) = run(&sweep, folder.path());
+        assert_eq!(code, 0, "{stderr}");
+        (csv, stderr)
+    };
+    let there = "wane: 2 of 2 runs were there already\n";
+    let (csv, told) = sweep("one/s.toml");
+    assert_eq!(told, "");
+    assert_eq!(sweep("one/s.toml"), (csv.clone(), there.to_owned()));
+    assert_eq!(sweep("two/s.toml").1, "", "the trace is another");
+    assert_eq!(sweep("two/s.toml").1, there);
+    // Where the trace lies does not matter, only what it holds.
+    std::fs::rename(folder.path().join("two"), folder.path().join("three")).unwrap();
+    assert_eq!(sweep("three/s.toml").1, there);
+    std::fs::copy(folder.path().join("one/t.iolog"), folder.path().join("three/t.iolog")).unwrap();
+    assert_eq!(sweep("three/s.toml").1, "");
+    assert_eq!(sweep("one/s.toml"), (csv, there.to_owned()));
+}
+
+#[test]
+fn a_folder_shows_the_last_command_only() {
+    let folder = folder_with("s.toml", TINY);
+    let ok = |arguments: &[&str]| {
+        let (code, stdout, stderr) = run(&[&["run", "s.toml", "--out", "o"], arguments].concat(), folder.path());
+        assert_eq!(code, 0, "{stderr}");
+        (stdout, stderr)
+    };
+    let title = || {
+        let (code, _, stderr) = run(&["report", "o", "--out", "r.html"], folder.path());
+        assert_eq!(code, 0, "{stderr}");
+        let page = std::fs::read_to_string(folder.path().join("r.html")).unwrap();
+        page.split("<h1>").nth(1).and_then(|rest| rest.split("</h1>").next()).unwrap().to_owned()
+    };
+    ok(&[]);
+    let single = title();
+    ok(&["--sweep", "ftl.gc.policy=random,fifo"]);
+    assert_eq!(title(), "2 runs side by side");
+    let (_, told) = ok(&["--seeds", "3"]);
+    assert_eq!(told, "wane: removed results of an earlier command from o: 0, 1\n");
+    let (_, told) = ok(&["--seeds", "2", "--set", "ftl.gc.policy=random"]);
+    assert_eq!(told, "wane: removed a result of an earlier command from o: seed-3\n");
+    assert_eq!(
+        names(&folder.path().join("o")),
+        ["manifest.json", "report.html", "seed-1", "seed-2", "statistics.json"]
+    );
+    ok(&[]);
+    assert_eq!(title(), single);
+}
+
+#[test]
+fn a_run_that_is_refused_leaves_nothing() {
+    let folder = folder_with("s.toml", TINY);
+    std::fs::write(folder.path().join("bad.iolog"), "no trace at all").unwrap();
+    let trace = ["run", "s.toml", "--set", "workload={ trace = 'bad.iolog' }", "--out", "a/b"];
+    for more in [&[][..], &["--seeds", "2"], &["--sweep", "seed=1,2"]] {
+        let (code, _, stderr) = run(&[&trace[..], more].concat(), folder.path());
+        assert!(code == 2 && stderr.contains("bad.iolog"), "{stderr}");
+        assert_eq!(names(folder.path()), ["bad.iolog", "s.toml"], "{more:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_limit_of_file_sizes_is_a_sentence_and_leaves_what_was_there() {
+    let folder = folder_with("s.toml", TINY);
+    assert_eq!(run(&["run", "s.toml", "--out", "o"], folder.path()).0, 0);
+    let before = std::fs::read(folder.path().join("o/summary.json")).unwrap();
+    // Blocks of 512 bytes or of 1024, by the shell: smaller than any report.
+    let limited = |command: &str| {
+        let script = format!("ulimit -f 20; exec '{}' {command}", env!("CARGO_BIN_EXE_wane"));
+        let output = Process::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    for out in ["o", "new/folder"] {
+        let (code, stderr) = limited(&format!("run s.toml --out {out}"));
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains("it is larger than files may be here; raise the limit"), "{stderr}");
+    }
+    let (code, stderr) = limited("report o --out r.html");
+    assert!(code == Some(2) && stderr.contains("r.html"), "{code:?} {stderr}");
+    assert_eq!(names(folder.path()), ["o", "s.toml"]);
+    assert_eq!(std::fs::read(folder.path().join("o/summary.json")).unwrap(), before);
+    assert!(names(&folder.path().join("o")).iter().all(|name| !name.starts_with('.')));
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused_before_the_work() {
+    let folder = folder_with("s.toml", TINY);
+    let axis = |key: &str| format!("{key}={}", vec!["1"; 100].join(","));
+    let (a, b, c) = (axis("seed"), axis("ftl.gc-reserve"), axis("until.requests"));
+    let long = "x".repeat(5000);
+    // (arguments, what is told)
+    let table: [(&[&str], &str); 6] = [
+        (&["run", "s.toml", "--sweep", &a, "--sweep", &b, "--sweep", &c], "100 x 100 x 100 = 1000000 cells; 10000 are"),
+        (&["run", "s.toml", "--seed", "4611686018427387904", "--seeds", "2"], "4611686018427387904, the largest"),
+        (&["run", "s.toml", "--seed", "9223372036854775808"], "expected a whole number from 0 to 4611686018427387904"),
+        (&["reproduce", "--write", "nowhere/page.md"], "nowhere/page.md: cannot be written"),
+        (&["run", "s.toml", "--set", "ftl.gc=\u{1b}[31m\n"], "\\u{1b}[31m"),
+        (&["run", "s.toml", "--set", &format!("name.{long}={long}")], "xxx..."),
+    ];
+    for (arguments, want) in table {
+        let (code, _, stderr) = run(arguments, folder.path());
+        assert!(code == 2 && stderr.contains(want), "{arguments:?}: {code} {stderr}");
+        assert!(stderr.lines().count() == 1 && !stderr.contains('\u{1b}') && stderr.len() < 1500, "{stderr}");
+    }
+    assert_eq!(names(folder.path()), ["s.toml"]);
+    let last = ["run", "s.toml", "--seed", "4611686018427387903", "--seeds", "2", "--out", "o", "--quiet"];
+    assert_eq!(run(&last, folder.path()).0, 0);
+    let again = ["run", "o/seed-4611686018427387904/scenario.toml", "--dry-run"];
+    assert_eq!(run(&again, folder.path()).0, 0, "what is written is read back");
+}

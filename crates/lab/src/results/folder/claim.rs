@@ -1,0 +1,542 @@
+//! Writing into a result folder: claimed by one process, replaced whole or not at all.
+//!
+//! New files go into a staging folder within the folder. Then one rename puts a manifest into place that says so: from
+//! that moment on the new results count, wherever their files lie. They are then moved to their places, and whatever an
+//! earlier command left under the same names, or named in its manifest, goes. A process that dies in between leaves a
+//! manifest by which readers find everything and the next claim finishes the move.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::super::tables::{block_columns, timeline_columns, to_csv, write_parquet};
+use super::super::{EndReason, RunResult};
+use super::lock::{LOCK, Lock};
+use super::manifest::{Inputs, MANIFEST, Manifest, Member, Origin, STAGING};
+use super::{BLOCKS, Close, FILES, LATENCY, REPORT, ResultError, SCENARIO, SUMMARY, TIMELINE, TIMELINE_CSV};
+use super::{RunFiles, at_rest, disk, is_named, run_of};
+
+/// In a staging folder, the manifest as it is when all has been moved.
+const SETTLED: &str = "settled.json";
+
+/// In a staging folder, what the names of replaced members begin with.
+const REPLACED: &str = ".old-";
+
+/// Names of staging folders to try.
+const NAMES_MAX: u32 = 10_000;
+
+/// A file by its name, and what it holds.
+type NewFile<'a> = (&'a str, Vec<u8>);
+
+/// A folder for results, which no other process writes into while this value lives.
+///
+/// Dropped before anything was written, it leaves the disk as it found it.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    /// What lay there at the claim.
+    before: Option<Manifest>,
+    /// Whether results may have lain there.
+    was_empty: bool,
+    members: Vec<Member>,
+    origin: Origin,
+    /// Whether members wait in the staging folder until all are there, since they take the place of another command's.
+    staged: bool,
+    traces: Traces,
+}
+
+/// What a claim leaves on the disk while it lasts: so that a process that must end at once can take it away.
+#[derive(Clone, Debug)]
+pub struct Traces(Arc<Mutex<Leavings>>);
+
+#[derive(Debug)]
+struct Leavings {
+    folder: PathBuf,
+    lock: Option<Lock>,
+    /// Folders that were made for the claim, the innermost first.
+    made: Vec<PathBuf>,
+    staging: Option<PathBuf>,
+    /// Whether a manifest names planned members of which none may have come.
+    planned: bool,
+}
+
+impl Traces {
+    fn hold(&self) -> MutexGuard<'_, Leavings> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Gives the folder up: what is staged and not yet in force goes, and so do folders made for the claim that stayed
+    /// empty. Whatever is in force stays. To be called when nothing is written any more.
+    pub fn remove(&self) {
+        let mut leavings = self.hold();
+        if leavings.lock.is_none() {
+            return;
+        }
+        leavings.staging = None;
+        let folder = leavings.folder.clone();
+        // What a manifest counts stays; where the manifest cannot be read, everything may be counted.
+        if let Ok(manifest) = Manifest::read(&folder) {
+            let staged = manifest.and_then(|manifest| manifest.staged).map(|name| folder.join(name));
+            remove_stagings(&folder, staged.as_deref());
+        }
+        if let Some(manifest) = Manifest::read(&folder).ok().flatten().filter(|_| leavings.planned) {
+            let none = manifest.members.iter().all(|member| !holds_result(&folder.join(&member.folder)));
+            if none && manifest.files.is_empty() {
+                for member in &manifest.members {
+                    let _ = disk::remove_empty(&folder.join(&member.folder));
+                }
+                let _ = disk::remove_file(&folder.join(MANIFEST));
+            }
+        }
+        leavings.lock = None;
+        for made in std::mem::take(&mut leavings.made) {
+            if disk::remove_empty(&made).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        self.traces.remove();
+    }
+}
+
+impl Folder {
+    /// Claims the folder at `path`, made if there is none. It may hold earlier results, which stay until new ones are
+    /// whole. What a killed process left half done is finished or removed.
+    ///
+    /// # Errors
+    /// It cannot be made or written, it holds anything but results, or another process is at work in it.
+    pub fn claim(path: &Path) -> Result<Self, ResultError> {
+        let unwritable = |reason| ResultError::Unwritable { path: path.to_owned(), reason };
+        let made = missing(path);
+        let taken = Lock::take(path).map_err(|reason| {
+            made.iter().for_each(|made| drop(disk::remove_empty(made)));
+            unwritable(reason)
+        })?;
+        let Some(lock) = taken else { return Err(ResultError::InUse { path: path.to_owned() }) };
+        let leavings = Leavings { folder: path.to_owned(), lock: Some(lock), made, staging: None, planned: false };
+        let mut claimed = Self {
+            path: path.to_owned(),
+            before: None,
+            was_empty: false,
+            members: Vec::new(),
+            origin: Origin::Run,
+            staged: false,
+            traces: Traces(Arc::new(Mutex::new(leavings))),
+        };
+        if let Some(found) = foreign_entry(path, 0).map_err(unwritable)? {
+            return Err(ResultError::NotAResultFolder { path: path.to_owned(), found });
+        }
+        claimed.refuse_neighbors()?;
+        claimed.before = heal(path)?;
+        for entry in entries(path).map_err(unwritable)? {
+            if entry.file_type().map_err(unwritable)?.is_dir() && !is_staging(&entry.file_name()) {
+                // Where even the manifest is damaged, the run is not there and is written anew.
+                if heal(&entry.path()).is_ok() {
+                    remove_stagings(&entry.path(), None);
+                }
+            }
+        }
+        claimed.was_empty = entries(path).map_err(unwritable)?.iter().all(|entry| is_own_hidden(&entry.file_name()));
+        Ok(claimed)
+    }
+
+    /// Where the folder is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What to remove if the process must end without dropping this value.
+    pub fn traces(&self) -> Traces {
+        self.traces.clone()
+    }
+
+    /// Refuses while another process is at work in the folder around this one, or in one inside it. The own lock is held
+    /// by then: of two processes that come at once, at least one sees the other.
+    fn refuse_neighbors(&self) -> Result<(), ResultError> {
+        let whole = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let inner = entries(&self.path).unwrap_or_default().into_iter().map(|entry| entry.path());
+        let mut neighbors = whole.parent().map(Path::to_owned).into_iter().chain(inner);
+        match neighbors.find(|neighbor| Lock::is_held(neighbor)) {
+            Some(path) => Err(ResultError::InUse { path }),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a run and, if given, its report, in place of what the folder held. Gives the names of members of an earlier
+    /// command that were removed with it.
+    ///
+    /// # Errors
+    /// A file cannot be written; then the folder still holds what it held.
+    pub fn write(&mut self, run: &RunResult, report_html: Option<&str>) -> Result<Vec<String>, ResultError> {
+        let files = run_files(&self.path, run, report_html)?;
+        let manifest = Manifest::new(Origin::Run, Inputs::default(), Vec::new());
+        self.publish(manifest, &files)
+    }
+
+    /// Says which runs the folder is to hold, in order. In an empty folder they can be read one by one as they come; where
+    /// another command's results lie, these stay until [`Self::finish`].
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn begin(&mut self, origin: Origin, members: Vec<Member>) -> Result<(), ResultError> {
+        let same = self.before.as_ref().is_some_and(|old| old.command == origin && old.members == members);
+        self.staged = !same && !self.was_empty;
+        self.origin = origin;
+        let staging = self.traces.hold().staging.clone();
+        if self.staged && staging.is_none() {
+            self.adopt_staging();
+        } else {
+            remove_stagings(&self.path, staging.as_deref());
+        }
+        if !self.staged && !same {
+            let manifest = Manifest::new(origin, Inputs::default(), members.clone());
+            let staging = self.staging()?;
+            let planned = staging.join(MANIFEST);
+            write_file(&planned, &manifest.to_json())?;
+            self.traces.hold().planned = true;
+            let place = self.path.join(MANIFEST);
+            disk::rename(&planned, &place).map_err(|reason| ResultError::Unwritable { path: place, reason })?;
+        }
+        self.members = members;
+        Ok(())
+    }
+
+    /// The finished run of a member, if it is there already: of the same scenario and traces, by this version, and not
+    /// interrupted.
+    pub fn found(&self, member: usize, version: &str) -> Option<RunResult> {
+        let member = &self.members[member];
+        let staging = self.traces.hold().staging.clone();
+        let places = [Some(self.path.clone()), staging].into_iter().flatten();
+        places.map(|place| place.join(&member.folder)).find_map(|place| finished(&place, member, version))
+    }
+
+    /// Writes the run of a member and its report, whole or not at all.
+    ///
+    /// # Errors
+    /// A file cannot be written; then its folder still holds what it held.
+    pub fn write_member(&self, member: usize, run: &RunResult, report_html: &str) -> Result<(), ResultError> {
+        let member = &self.members[member];
+        let within = if self.staged { self.staging()? } else { self.path.clone() };
+        let place = within.join(&member.folder);
+        let files = run_files(&place, run, Some(report_html))?;
+        let manifest = Manifest::new(Origin::Run, member.inputs.clone(), Vec::new());
+        let unwritable = |reason| ResultError::Unwritable { path: place.clone(), reason };
+        if !place.is_dir() {
+            disk::create_folder(&place).map_err(unwritable)?;
+        }
+        let replaced = make_staging(&place).and_then(|staging| {
+            let replaced = replace(&place, &staging, manifest, &files);
+            if replaced.is_err() && !is_in_force(&place, &staging) {
+                let _ = disk::remove_all(&staging);
+            }
+            replaced
+        });
+        if replaced.is_err() {
+            let _ = disk::remove_empty(&place);
+        }
+        replaced
+    }
+
+    /// Puts a file of [`Self::finish`] on the disk already, for runs that read it; gives its place until then.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn stage(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, ResultError> {
+        let place = self.staging()?.join(name);
+        write_file(&place, bytes)?;
+        Ok(place)
+    }
+
+    /// Makes the members that have come, and these files, all that the folder holds. Gives the names of members of an
+    /// earlier command that were removed with it.
+    ///
+    /// # Errors
+    /// A file cannot be written; then the folder still holds what it held.
+    pub fn finish(&mut self, files: &[NewFile<'_>]) -> Result<Vec<String>, ResultError> {
+        let manifest = Manifest::new(self.origin, Inputs::default(), self.members.clone());
+        self.publish(manifest, files)
+    }
+
+    fn publish(&mut self, mut manifest: Manifest, files: &[NewFile<'_>]) -> Result<Vec<String>, ResultError> {
+        let staging = self.staging()?;
+        let removed = self.superseded(&manifest.members, &staging);
+        manifest.superseded.clone_from(&removed);
+        // Held, so that nobody takes away what is being put in force.
+        let mut leavings = self.traces.hold();
+        let replaced = replace(&self.path, &staging, manifest, files);
+        if replaced.is_err() && !is_in_force(&self.path, &staging) {
+            return replaced.map(|()| Vec::new());
+        }
+        leavings.staging = None;
+        leavings.planned = false;
+        leavings.made.clear();
+        drop(leavings);
+        replaced?;
+        remove_stagings(&self.path, None);
+        self.before = Manifest::read(&self.path)?;
+        Ok(removed)
+    }
+
+    /// Results in the folder that the new members do not replace, but which no longer count: of members that an earlier
+    /// command named, and of other runs in the places of members that have not come.
+    fn superseded(&self, members: &[Member], staging: &Path) -> Vec<String> {
+        let is_new = |name: &str| members.iter().any(|member| member.folder == name);
+        let old = self.before.iter().flat_map(|old| &old.members).map(|member| &member.folder);
+        let old = old.filter(|name| !is_new(name));
+        let absent = members.iter().filter(|member| !staging.join(&member.folder).exists());
+        let strange = absent.filter(|member| !is_member(&self.path.join(&member.folder), member));
+        let names = old.chain(strange.map(|member| &member.folder));
+        names.filter(|name| holds_result(&self.path.join(name))).cloned().collect()
+    }
+
+    /// The staging folder, made if there is none.
+    fn staging(&self) -> Result<PathBuf, ResultError> {
+        let mut leavings = self.traces.hold();
+        if let Some(staging) = &leavings.staging {
+            return Ok(staging.clone());
+        }
+        let staging = make_staging(&self.path)?;
+        leavings.staging = Some(staging.clone());
+        Ok(staging)
+    }
+
+    /// Goes on in the staging folder of a process that was killed: its finished members need not run again.
+    fn adopt_staging(&self) {
+        let left = entries(&self.path).unwrap_or_default().into_iter().find(|entry| is_staging(&entry.file_name()));
+        let Some(left) = left.map(|entry| entry.path()) else { return };
+        for entry in entries(&left).unwrap_or_default() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let _ = match is_folder {
+                true => heal(&entry.path()).map(|_| remove_stagings(&entry.path(), None)),
+                false => disk::remove_file(&entry.path())
+                    .map_err(|reason| ResultError::Unwritable { path: entry.path(), reason }),
+            };
+        }
+        remove_stagings(&self.path, Some(&left));
+        self.traces.hold().staging = Some(left);
+    }
+}
+
+/// The run at `place`, if it is the finished one that the member names.
+fn finished(place: &Path, member: &Member, version: &str) -> Option<RunResult> {
+    let found = at_rest(place, &|manifest| {
+        let summary = RunFiles { folder: place, manifest }.summary()?;
+        let fits = is_named(&summary, manifest, member)
+            && member.inputs != Inputs::Unknown
+            && summary.run.version == version
+            && summary.end.reason != EndReason::Interrupted;
+        if fits { run_of(place, manifest).map(Some) } else { Ok(None) }
+    });
+    found.ok().flatten()
+}
+
+/// Whether the run at `place` is the one that the member names, finished or not.
+fn is_member(place: &Path, member: &Member) -> bool {
+    let named = at_rest(place, &|manifest| {
+        let summary = RunFiles { folder: place, manifest }.summary()?;
+        Ok(is_named(&summary, manifest, member))
+    });
+    named.unwrap_or(false)
+}
+
+/// The files of a run, in memory.
+fn run_files<'a>(folder: &Path, run: &RunResult, report_html: Option<&str>) -> Result<Vec<NewFile<'a>>, ResultError> {
+    let metadata = [
+        ("wane.version", run.summary.run.version.as_str()),
+        ("wane.scenario.name", run.summary.scenario.name.as_str()),
+        ("wane.scenario.hash", run.summary.scenario.hash.as_str()),
+    ];
+    let parquet = |name: &str, columns: &[_]| {
+        let mut bytes = Vec::new();
+        let written = write_parquet(&mut bytes, columns, &metadata);
+        written.map(|()| bytes).map_err(|error| ResultError::Unwritable {
+            path: folder.join(name),
+            reason: io::Error::other(error.to_string()),
+        })
+    };
+    let timeline = timeline_columns(&run.timeline);
+    let mut files = vec![
+        (SCENARIO, run.scenario_toml.clone().into_bytes()),
+        (TIMELINE_CSV, to_csv(&timeline).into_bytes()),
+        (TIMELINE, parquet(TIMELINE, &timeline)?),
+        (BLOCKS, parquet(BLOCKS, &block_columns(&run.blocks))?),
+    ];
+    if !run.windows.is_empty() || run.error_histogram.is_some() {
+        let close = Close { windows: run.windows.clone(), raw_bit_errors_per_codeword: run.error_histogram.clone() };
+        files.push((LATENCY, serde_json::to_vec(&close).expect("windows hold only numbers")));
+    }
+    files.extend(report_html.map(|html| (REPORT, html.as_bytes().to_vec())));
+    files.push((SUMMARY, run.summary.to_json().into_bytes()));
+    Ok(files)
+}
+
+/// Replaces what `folder` holds by the staged members and `files`.
+///
+/// All that is written is written before the manifest is renamed into place; after that, there are only renames and
+/// removals, so that a full disk cannot come between.
+fn replace(folder: &Path, staging: &Path, mut manifest: Manifest, files: &[NewFile<'_>]) -> Result<(), ResultError> {
+    for (name, bytes) in files {
+        write_file(&staging.join(name), bytes)?;
+        manifest.add_file(name, bytes);
+    }
+    let superseded = std::mem::take(&mut manifest.superseded);
+    write_file(&staging.join(SETTLED), &manifest.to_json())?;
+    manifest.superseded = superseded;
+    manifest.staged = staging.file_name().map(|name| name.to_string_lossy().into_owned());
+    let staged = staging.join(MANIFEST);
+    write_file(&staged, &manifest.to_json())?;
+    disk::sync_folder(staging);
+    let place = folder.join(MANIFEST);
+    disk::rename(&staged, &place).map_err(|reason| ResultError::Unwritable { path: place, reason })?;
+    disk::sync_folder(folder);
+    settle(folder, &manifest)
+}
+
+/// Whether the manifest of `folder` counts what lies in `staging`.
+fn is_in_force(folder: &Path, staging: &Path) -> bool {
+    let name = staging.file_name().map(|name| name.to_string_lossy().into_owned());
+    // One that cannot be read may be: nothing is removed then.
+    Manifest::read(folder).map_or(true, |manifest| manifest.is_some_and(|manifest| manifest.staged == name))
+}
+
+/// Moves what is staged to its place. May be stopped and begun again at any step.
+fn settle(folder: &Path, manifest: &Manifest) -> Result<(), ResultError> {
+    let Some(staging) = manifest.staged.as_ref().map(|name| folder.join(name)) else { return Ok(()) };
+    let moved = || -> io::Result<()> {
+        let aside = |name: &str| {
+            let place = folder.join(name);
+            if place.exists() { disk::rename(&place, &staging.join(format!("{REPLACED}{name}"))) } else { Ok(()) }
+        };
+        for name in manifest.files.keys() {
+            if staging.join(name).exists() {
+                disk::rename(&staging.join(name), &folder.join(name))?;
+            }
+        }
+        for name in FILES.iter().filter(|name| !manifest.files.contains_key(**name)) {
+            disk::remove_file(&folder.join(name))?;
+        }
+        for member in &manifest.members {
+            if staging.join(&member.folder).exists() {
+                aside(&member.folder)?;
+                disk::rename(&staging.join(&member.folder), &folder.join(&member.folder))?;
+            }
+        }
+        manifest.superseded.iter().try_for_each(|name| aside(name))?;
+        disk::rename(&staging.join(SETTLED), &folder.join(MANIFEST))?;
+        disk::sync_folder(folder);
+        disk::remove_all(&staging)
+    };
+    moved().map_err(|reason| ResultError::Unwritable { path: folder.to_owned(), reason })
+}
+
+/// Finishes what a killed process began to move, and removes what it had only begun to write; gives the manifest.
+fn heal(folder: &Path) -> Result<Option<Manifest>, ResultError> {
+    let found = Manifest::read(folder)?;
+    let healed = match found {
+        Some(manifest) if manifest.staged.is_some() => {
+            settle(folder, &manifest)?;
+            Manifest::read(folder)?
+        }
+        found => found,
+    };
+    for entry in entries(folder).unwrap_or_default() {
+        if is_partial(&entry.file_name()) {
+            let _ = disk::remove_file(&entry.path());
+        }
+    }
+    Ok(healed)
+}
+
+/// Removes the staging folders in `folder`, all but one.
+fn remove_stagings(folder: &Path, kept: Option<&Path>) {
+    for entry in entries(folder).unwrap_or_default() {
+        if is_staging(&entry.file_name()) && Some(entry.path().as_path()) != kept {
+            let _ = disk::remove_all(&entry.path());
+        }
+    }
+}
+
+fn make_staging(folder: &Path) -> Result<PathBuf, ResultError> {
+    let unwritable = |reason| ResultError::Unwritable { path: folder.to_owned(), reason };
+    for number in 0..NAMES_MAX {
+        let staging = folder.join(format!("{STAGING}{}-{number}", std::process::id()));
+        match disk::create_folder(&staging) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|()| staging).map_err(unwritable),
+        }
+    }
+    Err(unwritable(io::Error::other(format!("it is full of folders '{STAGING}...'"))))
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), ResultError> {
+    disk::write(path, bytes).map_err(|reason| match reason.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ResultError::Full { path: final_place(path) },
+        io::ErrorKind::FileTooLarge => ResultError::TooLarge { path: final_place(path) },
+        _ => ResultError::Unwritable { path: final_place(path), reason },
+    })
+}
+
+/// Where a staged file is going to lie: the name that a user knows.
+fn final_place(path: &Path) -> PathBuf {
+    path.iter().filter(|part| !is_staging(part)).collect()
+}
+
+/// Whether a run's results lie in the folder.
+fn holds_result(folder: &Path) -> bool {
+    folder.join(SUMMARY).exists() || folder.join(MANIFEST).exists()
+}
+
+/// The folders that have to be made for `path` to be one, the innermost first.
+fn missing(path: &Path) -> Vec<PathBuf> {
+    let parts = path.ancestors().filter(|part| !part.as_os_str().is_empty());
+    parts.take_while(|part| !part.exists()).map(Path::to_owned).collect()
+}
+
+/// What is in a folder, by name.
+fn entries(folder: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    Ok(entries)
+}
+
+fn is_staging(name: &std::ffi::OsStr) -> bool {
+    name.to_string_lossy().starts_with(STAGING)
+}
+
+/// Whether the name is that of a file which an earlier version had begun to write: `.summary.json.partial`.
+fn is_partial(name: &std::ffi::OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.strip_prefix('.').and_then(|name| name.strip_suffix(".partial")).is_some_and(|name| FILES.contains(&name))
+}
+
+fn is_own_hidden(name: &OsString) -> bool {
+    name == LOCK || is_staging(name) || is_partial(name)
+}
+
+/// The first entry that wane would not have written. A sweep over seeds holds folders of folders of results: three
+/// levels.
+fn foreign_entry(folder: &Path, depth: u32) -> io::Result<Option<String>> {
+    for entry in entries(folder)? {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if is_own_hidden(&entry.file_name()) {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            if depth == 2 {
+                return Ok(Some(name));
+            }
+            if let Some(below) = foreign_entry(&entry.path(), depth + 1)? {
+                return Ok(Some(format!("{name}/{below}")));
+            }
+        } else if name != MANIFEST && !FILES.contains(&name.as_str()) {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}

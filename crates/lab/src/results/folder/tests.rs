@@ -1,0 +1,418 @@
+//! Tests of result folders: what is replaced, by whom, and what a process leaves that dies at any moment.
+
+use super::claim::Folder;
+use super::disk::faults::{killed_after, refused_after};
+use super::*;
+use crate::results::tables::{timeline_columns, to_csv};
+use crate::results::{EndReason, test_run, timed};
+
+const VERSION: &str = "0.1.0";
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = entries.collect();
+    names.sort();
+    names
+}
+
+fn single(path: &Path, run: &RunResult, report: Option<&str>) {
+    Folder::claim(path).unwrap().write(run, report).unwrap();
+}
+
+/// Members of these seeds, in folders `0`, `1` and so on.
+fn members(seeds: &[u64], inputs: &Inputs) -> Vec<Member> {
+    let member = |(number, seed): (usize, &u64)| Member {
+        folder: number.to_string(),
+        scenario: test_run(*seed).summary.scenario.hash,
+        inputs: inputs.clone(),
+    };
+    seeds.iter().enumerate().map(member).collect()
+}
+
+/// Runs what is not there yet of a sweep over these seeds; tells how many were, and what was removed.
+fn sweep(path: &Path, seeds: &[u64], inputs: &Inputs) -> Result<(usize, Vec<String>), ResultError> {
+    let mut folder = Folder::claim(path)?;
+    folder.begin(Origin::Sweep, members(seeds, inputs))?;
+    let mut there = 0;
+    for (number, seed) in seeds.iter().enumerate() {
+        match folder.found(number, VERSION) {
+            Some(run) => {
+                assert_eq!(run, test_run(*seed), "what is taken over is what would have been run");
+                there += 1;
+            }
+            None => folder.write_member(number, &test_run(*seed), "<p>")?,
+        }
+    }
+    let removed = folder.finish(&[(GRID, format!("{seeds:?}").into_bytes()), (REPORT, b"<p>".to_vec())])?;
+    Ok((there, removed))
+}
+
+fn seeds_of(runs: &[RunResult]) -> Vec<u64> {
+    runs.iter().map(|run| run.summary.run.seed).collect()
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("deep/run");
+    for run in [timed(test_run(1), 3), test_run(2)] {
+        single(&path, &run, Some("<p>"));
+        assert_eq!(read_run(&path).unwrap(), run);
+        assert_eq!(read_runs(&path).unwrap(), [run]);
+    }
+    assert_eq!(names(&path), [BLOCKS, MANIFEST, REPORT, SCENARIO, SUMMARY, TIMELINE_CSV, TIMELINE]);
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for place in [&first, &second] {
+        single(place.path(), &test_run(1), None);
+    }
+    for name in names(first.path()) {
+        let bytes = |place: &tempfile::TempDir| fs::read(place.path().join(&name)).unwrap();
+        assert_eq!(bytes(&first), bytes(&second), "{name}");
+    }
+}
+
+#[test]
+fn csv_has_a_line_a_row_and_nothing_for_null() {
+    let run = test_run(1);
+    let csv = to_csv(&timeline_columns(&run.timeline));
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 1 + run.timeline.len());
+    assert!(lines[0].starts_with("drive_writes,phase,host_pages_written,"), "{}", lines[0]);
+    assert!(lines[1].starts_with("0,0,0,") && lines[1].contains(",,"), "{}", lines[1]);
+    let fields: Vec<usize> = lines.iter().map(|line| line.split(',').count()).collect();
+    assert!(fields.iter().all(|count| *count == 34), "{fields:?}");
+}
+
+#[test]
+fn a_report_of_the_run_before_does_not_outlive_it() {
+    let place = tempfile::tempdir().unwrap();
+    single(place.path(), &test_run(1), Some("<p>"));
+    single(place.path(), &test_run(2), None);
+    assert!(!place.path().join(REPORT).exists());
+}
+
+#[test]
+fn only_results_are_written_over() {
+    let table: [(&str, Option<&str>); 7] = [
+        ("summary.json", None),
+        (".summary.json.partial", None),
+        (".next-1-0/summary.json", None),
+        ("cell-1/seed-1/summary.json", None),
+        ("thesis.tex", Some("thesis.tex")),
+        ("cell-1/thesis.tex", Some("cell-1/thesis.tex")),
+        ("a/b/c/summary.json", Some("a/b/c")),
+    ];
+    for (file, refused) in table {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "{}").unwrap();
+        match (Folder::claim(place.path()), refused) {
+            (Ok(_), None) => {}
+            (Err(ResultError::NotAResultFolder { found, .. }), Some(expected)) => assert_eq!(found, expected),
+            (other, _) => panic!("{file}: {other:?}"),
+        }
+        assert_eq!(path.exists(), !file.starts_with('.'), "{file}: only what was half written goes");
+        assert!(!place.path().join(".lock").exists(), "{file}");
+    }
+}
+
+#[test]
+fn a_manifest_of_another_program_is_refused() {
+    for text in ["", "{}", "{\"name\":\"app\"}", "{\"format\":\"wane-results-9\",\"command\":\"run\",\"files\":{}}"] {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join(MANIFEST), text).unwrap();
+        let message = Folder::claim(place.path()).unwrap_err().to_string();
+        assert!(message.contains("manifest.json' cannot be read"), "{message}");
+        assert_eq!(names(place.path()), [MANIFEST], "nothing else is left");
+    }
+    let place = tempfile::tempdir().unwrap();
+    single(place.path(), &test_run(1), None);
+    let text = fs::read_to_string(place.path().join(MANIFEST)).unwrap();
+    for staged in ["../..", "/", ".next-1/../..", "thesis"] {
+        let text = text.replacen('{', &format!("{{\"staged\":\"{staged}\","), 1);
+        fs::write(place.path().join(MANIFEST), text).unwrap();
+        let message = Folder::claim(place.path()).unwrap_err().to_string();
+        assert!(message.contains("which is no name"), "{message}");
+    }
+}
+
+#[test]
+fn a_place_that_is_no_folder_is_refused_with_a_sentence() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("file");
+    fs::write(&file, "").unwrap();
+    let message = Folder::claim(&file.join("out")).unwrap_err().to_string();
+    assert!(message.contains("file/out") && message.contains("give a folder"), "{message}");
+}
+
+#[test]
+fn a_folder_given_up_leaves_the_disk_as_it_was() {
+    let place = tempfile::tempdir().unwrap();
+    drop(Folder::claim(&place.path().join("a/b")).unwrap());
+    assert_eq!(names(place.path()), [""; 0]);
+    let mut begun = Folder::claim(&place.path().join("a/b")).unwrap();
+    begun.begin(Origin::Sweep, members(&[1, 2], &Inputs::Nothing)).unwrap();
+    begun.stage(TRACE_COPY, b"x").unwrap();
+    begun.traces().remove();
+    assert_eq!(names(place.path()), [""; 0], "as a signal's handler does");
+    drop(begun);
+    let path = place.path().join("kept");
+    sweep(&path, &[1, 2], &Inputs::Nothing).unwrap();
+    let before = names(&path);
+    let mut other = Folder::claim(&path).unwrap();
+    other.begin(Origin::Sweep, members(&[7], &Inputs::Nothing)).unwrap();
+    other.write_member(0, &test_run(7), "<p>").unwrap();
+    assert_eq!(seeds_of(&read_runs(&path).unwrap()), [1, 2], "the old count until the new are whole");
+    drop(other);
+    assert_eq!((names(&path), seeds_of(&read_runs(&path).unwrap())), (before, vec![1, 2]));
+}
+
+#[test]
+fn a_folder_has_one_writer_and_so_have_its_members() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("o");
+    let in_use = |path: &Path| matches!(Folder::claim(path), Err(ResultError::InUse { .. }));
+    let first = Folder::claim(&path).unwrap();
+    assert!(in_use(&path) && in_use(&path.join("0")));
+    drop(first);
+    let inner = Folder::claim(&path.join("0")).unwrap();
+    assert!(in_use(&path) && !in_use(&place.path().join("p")));
+    drop(inner);
+    assert!(!in_use(&path) && !path.exists());
+}
+
+#[test]
+fn a_sweep_goes_on_where_it_was_and_takes_over_nothing_else() {
+    let place = tempfile::tempdir().unwrap();
+    let (none, one, two) = (Inputs::Nothing, Inputs::Hash("1".into()), Inputs::Hash("2".into()));
+    let there = |seeds: &[u64], inputs: &Inputs| sweep(place.path(), seeds, inputs).unwrap();
+    assert_eq!(there(&[1, 2], &none), (0, vec![]));
+    assert_eq!(there(&[1, 2], &none), (2, vec![]));
+    assert_eq!(there(&[1, 2, 3], &none), (2, vec![]));
+    assert_eq!(there(&[1, 2, 3], &one).0, 0, "other traces");
+    assert_eq!(there(&[1, 2, 3], &one).0, 3);
+    assert_eq!(there(&[1, 2, 3], &two).0, 0, "again others");
+    assert_eq!(there(&[1], &Inputs::Unknown), (0, vec!["1".to_owned(), "2".to_owned()]));
+    assert_eq!(there(&[1], &Inputs::Unknown).0, 0, "nobody knows");
+    assert_eq!(names(place.path()), ["0", GRID, MANIFEST, REPORT]);
+    for (seed, version, interrupted, found) in
+        [(5, VERSION, false, true), (5, "0.0.0", false, false), (6, VERSION, false, false), (5, VERSION, true, false)]
+    {
+        let mut folder = Folder::claim(&place.path().join("p")).unwrap();
+        folder.begin(Origin::Seeds, members(&[seed], &none)).unwrap();
+        let mut run = test_run(5);
+        if interrupted {
+            run.summary.end.reason = EndReason::Interrupted;
+        }
+        folder.write_member(0, &run, "<p>").unwrap();
+        assert_eq!(folder.found(0, version).is_some(), found, "{seed} {version} {interrupted}");
+    }
+}
+
+#[test]
+fn a_folder_shows_the_last_command_and_nothing_else() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    single(path, &test_run(9), Some("<p>"));
+    sweep(path, &[1, 2, 3, 4], &Inputs::Nothing).unwrap();
+    assert_eq!(seeds_of(&read_runs(path).unwrap()), [1, 2, 3, 4]);
+    assert!(!path.join(SUMMARY).exists(), "the single run is gone");
+    assert_eq!(sweep(path, &[5, 6], &Inputs::Nothing).unwrap(), (0, vec!["2".to_owned(), "3".to_owned()]));
+    assert_eq!(seeds_of(&read_runs(path).unwrap()), [5, 6]);
+    let removed = Folder::claim(path).unwrap().write(&test_run(9), None).unwrap();
+    assert_eq!(removed, ["0", "1"]);
+    assert_eq!(seeds_of(&read_runs(path).unwrap()), [9]);
+    assert!(!path.join(GRID).exists() && !path.join("0").exists());
+}
+
+#[test]
+fn an_interrupted_sweep_shows_what_came_and_not_what_lay_in_its_way() {
+    let place = tempfile::tempdir().unwrap();
+    sweep(place.path(), &[1, 2, 3], &Inputs::Nothing).unwrap();
+    let mut folder = Folder::claim(place.path()).unwrap();
+    folder.begin(Origin::Sweep, members(&[4, 2, 6], &Inputs::Nothing)).unwrap();
+    folder.write_member(0, &test_run(4), "<p>").unwrap();
+    assert_eq!(folder.finish(&[(GRID, b"g".to_vec())]).unwrap(), ["2"]);
+    drop(folder);
+    assert_eq!(seeds_of(&read_runs(place.path()).unwrap()), [4, 2]);
+    assert_eq!(sweep(place.path(), &[4, 2, 6], &Inputs::Nothing).unwrap(), (2, vec![]));
+}
+
+#[test]
+fn a_member_that_another_command_wrote_is_told() {
+    let place = tempfile::tempdir().unwrap();
+    sweep(place.path(), &[1, 2], &Inputs::Nothing).unwrap();
+    single(&place.path().join("1"), &test_run(3), None);
+    let message = read_runs(place.path()).unwrap_err().to_string();
+    assert!(message.contains("/1' holds another run than the one that"), "{message}");
+    assert_eq!(sweep(place.path(), &[1, 2], &Inputs::Nothing).unwrap().0, 1);
+    assert_eq!(seeds_of(&read_runs(place.path()).unwrap()), [1, 2]);
+}
+
+#[test]
+fn folders_of_earlier_versions_open_where_they_hold_one_run() {
+    let place = tempfile::tempdir().unwrap();
+    single(place.path(), &test_run(1), None);
+    fs::remove_file(place.path().join(MANIFEST)).unwrap();
+    assert_eq!(read_runs(place.path()).unwrap(), [test_run(1)]);
+    fs::write(place.path().join(GRID), "x").unwrap();
+    let message = read_runs(place.path()).unwrap_err().to_string();
+    assert!(message.contains("no manifest.json that says which belong together"), "{message}");
+    single(place.path(), &test_run(2), None);
+    assert_eq!(read_runs(place.path()).unwrap(), [test_run(2)]);
+}
+
+#[test]
+fn what_is_no_result_is_refused_with_the_file_at_fault() {
+    let place = tempfile::tempdir().unwrap();
+    let message = |name: &str| {
+        let message = read_run(place.path()).unwrap_err().to_string();
+        assert!(message.contains(name), "{message}");
+    };
+    message("no finished result");
+    for (name, content) in [(TIMELINE, "PAR1"), (BLOCKS, ""), (SUMMARY, "{}"), (SUMMARY, "{\"host\":1}")] {
+        for kept in [true, false] {
+            single(place.path(), &test_run(1), None);
+            fs::write(place.path().join(name), content).unwrap();
+            if kept {
+                message("was changed after the run had written it");
+            } else {
+                fs::remove_file(place.path().join(MANIFEST)).unwrap();
+            }
+            message(name);
+        }
+    }
+    single(place.path(), &test_run(1), None);
+    fs::copy(place.path().join(BLOCKS), place.path().join(TIMELINE)).unwrap();
+    fs::remove_file(place.path().join(MANIFEST)).unwrap();
+    message("no column 'drive_writes'");
+}
+
+#[test]
+fn a_full_disk_and_a_limit_are_named_and_change_nothing() {
+    let sentences = [
+        (io::ErrorKind::StorageFull, "the disk is full: '"),
+        (io::ErrorKind::FileTooLarge, "it is larger than files may be here"),
+    ];
+    for (kind, sentence) in sentences {
+        // Both come from writing, which the first changes after the staging folder are.
+        for change in 1..9 {
+            let place = tempfile::tempdir().unwrap();
+            single(place.path(), &test_run(1), None);
+            let before = names(place.path());
+            let mut folder = Folder::claim(place.path()).unwrap();
+            let (written, refused) = refused_after(change, kind, || folder.write(&test_run(2), Some("<p>")));
+            assert!(refused);
+            let message = written.unwrap_err().to_string();
+            assert!(message.contains(sentence) && !message.contains(".next-"), "{change}: {message}");
+            drop(folder);
+            assert_eq!(read_run(place.path()).unwrap(), test_run(1), "{change}");
+            assert_eq!(names(place.path()), before, "{change}");
+        }
+    }
+}
+
+/// Does `work` in a copy of what `prepare` leaves, killed after the first change, the second, and so on to the last;
+/// after each, `check` looks at what a reader finds, and again when the next claim was killed likewise, where it finishes
+/// the move of the killed one, and when one was made that was not killed.
+fn killed_at_every_change(prepare: &dyn Fn(&Path), work: &dyn Fn(&Path), check: &dyn Fn(&str, &Path)) {
+    for change in 0.. {
+        let mut claims = 0;
+        loop {
+            let place = tempfile::tempdir().unwrap();
+            prepare(place.path());
+            let ((), killed) = killed_after(change, || work(place.path()));
+            check(&format!("killed after {change} changes"), place.path());
+            let moving = Manifest::read(place.path()).unwrap().is_some_and(|manifest| manifest.staged.is_some());
+            let (claimed, again) = killed_after(claims, || Folder::claim(place.path()).map(drop));
+            assert!(again || claimed.is_ok(), "{change} {claims} {claimed:?}");
+            check(&format!("killed after {change} changes, then {claims} of a claim"), place.path());
+            drop(Folder::claim(place.path()).unwrap());
+            check(&format!("killed after {change} changes, then claimed"), place.path());
+            let hidden: Vec<String> = names(place.path()).into_iter().filter(|name| name.starts_with('.')).collect();
+            assert_eq!(hidden, [""; 0], "{change} {claims}");
+            if !killed {
+                return;
+            }
+            if !again || !moving {
+                break;
+            }
+            claims += 1;
+        }
+    }
+}
+
+#[test]
+fn a_run_replaces_another_whole_or_not_at_all_whenever_it_is_killed() {
+    let (old, new) = (timed(test_run(1), 3), test_run(2));
+    let last = std::cell::Cell::new(0);
+    killed_at_every_change(
+        &|place| {
+            last.set(1);
+            single(place, &old, Some("<old>"));
+        },
+        &|place| {
+            let _ = Folder::claim(place).and_then(|mut folder| folder.write(&new, None));
+        },
+        &|when, place| {
+            let found = read_run(place).unwrap_or_else(|error| panic!("{when}: {error}"));
+            assert!(found == old || found == new, "{when}: a mixture");
+            assert!(found.summary.run.seed >= last.get(), "{when}: the old came back");
+            last.set(found.summary.run.seed);
+            assert!(place.join(SUMMARY).exists(), "{when}: where users look");
+        },
+    );
+    assert_eq!(last.get(), 2, "the last try is not killed");
+}
+
+#[test]
+fn a_sweep_replaces_another_command_whole_or_not_at_all_whenever_it_is_killed() {
+    type Before<'a> = (&'a dyn Fn(&Path), &'a [u64]);
+    let before: [Before<'_>; 2] = [
+        (&|place| drop(sweep(place, &[1, 2, 3], &Inputs::Nothing).unwrap()), &[1, 2, 3]),
+        (&|place| single(place, &test_run(1), Some("<old>")), &[1]),
+    ];
+    for (prepare, old) in before {
+        killed_at_every_change(prepare, &|place| drop(sweep(place, &[4, 2], &Inputs::Nothing)), &|when, place| {
+            let found = read_runs(place).unwrap_or_else(|error| panic!("{when}: {error}"));
+            let seeds = seeds_of(&found);
+            assert!(seeds == old || seeds == [4, 2], "{when}: {seeds:?}");
+            assert!(found.iter().all(|run| *run == test_run(run.summary.run.seed)), "{when}: a mixture");
+        });
+    }
+}
+
+#[test]
+fn a_first_sweep_that_is_killed_shows_what_was_whole_and_goes_on() {
+    let most = std::cell::Cell::new(0);
+    killed_at_every_change(&|_| {}, &|place| drop(sweep(place, &[1, 2], &Inputs::Nothing)), &|when, place| {
+        match read_runs(place) {
+            Ok(found) => {
+                assert!([&[1][..], &[1, 2]].contains(&&seeds_of(&found)[..]), "{when}");
+                most.set(found.len());
+            }
+            Err(ResultError::Unfinished { .. }) => {}
+            Err(error) => panic!("{when}: {error}"),
+        }
+    });
+    assert_eq!(most.get(), 2);
+}
+
+#[test]
+fn finished_members_of_a_killed_sweep_need_not_run_again() {
+    let place = tempfile::tempdir().unwrap();
+    sweep(place.path(), &[1, 2], &Inputs::Nothing).unwrap();
+    let mut folder = Folder::claim(place.path()).unwrap();
+    folder.begin(Origin::Sweep, members(&[3, 4], &Inputs::Nothing)).unwrap();
+    folder.write_member(1, &test_run(4), "<p>").unwrap();
+    killed_after(0, || drop(folder));
+    assert_eq!(seeds_of(&read_runs(place.path()).unwrap()), [1, 2]);
+    assert_eq!(sweep(place.path(), &[3, 4], &Inputs::Nothing).unwrap().0, 1);
+    assert_eq!(seeds_of(&read_runs(place.path()).unwrap()), [3, 4]);
+    assert_eq!(names(place.path()), ["0", "1", GRID, MANIFEST, REPORT]);
+}
