@@ -29,12 +29,19 @@ const ROUNDS: usize = 5;
 struct Case {
     name: &'static str,
     logical_blocks: u32,
+    /// Dies with frontiers of their own; one domain where it is 1.
+    dies: u32,
     victim: &'static str,
     leveler: &'static str,
+    redundancy: &'static str,
 }
 
 const fn case(name: &'static str, logical_blocks: u32, victim: &'static str, leveler: &'static str) -> Case {
-    Case { name, logical_blocks, victim, leveler }
+    Case { name, logical_blocks, dies: 1, victim, leveler, redundancy: "policy = 'none'" }
+}
+
+const fn on_dies(name: &'static str, logical_blocks: u32, dies: u32, redundancy: &'static str) -> Case {
+    Case { dies, redundancy, ..case(name, logical_blocks, "policy = 'greedy'", "policy = 'none'") }
 }
 
 const CASES: &[Case] = &[
@@ -50,6 +57,10 @@ const CASES: &[Case] = &[
     case("8g-greedy-dual-pool", 8192, "policy = 'greedy'", "policy = 'dual-pool'"),
     case("8g-greedy-pwl", 8192, "policy = 'greedy'", "policy = 'pwl'"),
     case("8g-greedy-variance", 8192, "policy = 'greedy'", "policy = 'variance'"),
+    on_dies("1g-dies", 1024, 8, "policy = 'none'"),
+    on_dies("8g-dies", 8192, 8, "policy = 'none'"),
+    on_dies("1g-stripes", 1024, 8, "policy = 'stripes'\ndata-pages = 7"),
+    on_dies("8g-stripes", 8192, 8, "policy = 'stripes'\ndata-pages = 7"),
     case("256g-greedy-full", 262_144, "policy = 'greedy'", "policy = 'none'"),
 ];
 
@@ -207,8 +218,13 @@ fn build(case: &Case) -> Ftl<Array> {
     };
     let (victim, victim_parameters) = table(case.victim);
     let (leveler, leveler_parameters) = table(case.leveler);
-    let rated_blocks = (f64::from(case.logical_blocks) / 0.9) as u32;
-    let geometry = Geometry::flat(rated_blocks + 7, PAGES_PER_BLOCK, Bytes(4096)).expect("the drive is addressable");
+    let (redundancy, redundancy_parameters) = table(case.redundancy);
+    // Parity of one page in eight takes as much again as the spare blocks of a drive without it.
+    let share = if redundancy == "none" { 0.9 } else { 0.7 };
+    let rated_blocks = (f64::from(case.logical_blocks) / share) as u32 / case.dies * case.dies;
+    let blocks = rated_blocks / case.dies + 7;
+    let geometry =
+        Geometry::new(case.dies, 1, 1, blocks, PAGES_PER_BLOCK, Bytes(4096)).expect("the drive is addressable");
     let fixed = (find(CAPACITY_POLICIES, "fixed").expect("built in").parse)(toml::Table::new()).expect("no parameters");
     let config = FtlConfig {
         units_per_page: 1,
@@ -218,12 +234,13 @@ fn build(case: &Case) -> Ftl<Array> {
         endurance: Some(500),
         retire: (find(RETIRE_POLICIES, "never").expect("built in").parse)(toml::Table::new()).expect("valid")(),
         unit: Unit::Block,
-        domain: DomainKind::Drive,
+        domain: if case.dies == 1 { DomainKind::Drive } else { DomainKind::Die },
         frontiers: Frontiers::One,
         victim: (find(VICTIM_POLICIES, &victim).expect("built in").parse)(victim_parameters).expect("valid"),
         wear_leveling: (find(WEAR_LEVEL_POLICIES, &leveler).expect("built in").parse)(leveler_parameters)
             .expect("valid"),
-        redundancy: (find(REDUNDANCY_POLICIES, "none").expect("built in").parse)(toml::Table::new()).expect("valid"),
+        redundancy: (find(REDUNDANCY_POLICIES, &redundancy).expect("built in").parse)(redundancy_parameters)
+            .expect("valid"),
         scrub: (find(SCRUB_POLICIES, "none").expect("built in").parse)(toml::Table::new()).expect("valid"),
         capacity: fixed(),
         streams: Streams::new(1),

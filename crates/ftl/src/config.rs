@@ -113,6 +113,8 @@ pub struct Layout {
     by_domain: AnyDivisor,
     by_page: AnyDivisor,
     by_width: AnyDivisor,
+    /// Flash pages of a firmware block.
+    by_block: AnyDivisor,
 }
 
 impl Layout {
@@ -139,6 +141,7 @@ impl Layout {
             by_domain: AnyDivisor::new(blocks_per_domain),
             by_page: AnyDivisor::new(units_per_page),
             by_width: AnyDivisor::new(width),
+            by_block: AnyDivisor::new(geometry.pages_per_block() * width),
         }
     }
 
@@ -192,6 +195,7 @@ impl Layout {
     }
 
     /// The `member`th flash block of a firmware block.
+    #[inline]
     pub fn member(&self, block: u32, member: u32) -> BlockId {
         if self.width == 1 {
             return BlockId(block);
@@ -211,15 +215,25 @@ impl Layout {
     }
 
     /// The die of a flash page in the firmware's numbering: a physical unit over the units of a page.
+    #[inline]
     pub fn die_of_page(&self, page: u32) -> u32 {
-        let per_block = self.geometry.pages_per_block() * self.width;
-        let (block, _) = self.place(page / per_block, page % per_block * self.units_per_page);
-        self.geometry.die_of(block).0
+        let block = self.by_block.divide(page);
+        if self.width == 1 {
+            return self.geometry.die_of(BlockId(block)).0;
+        }
+        let within = page - block * self.geometry.pages_per_block() * self.width;
+        let (flash, _) = self.place_page(block, within);
+        self.geometry.die_of(flash).0
     }
 
     /// The flash block and the page in it that hold unit `unit` of a firmware block.
     pub fn place(&self, block: u32, unit: u32) -> (BlockId, u32) {
-        let page = self.page(unit);
+        self.place_page(block, self.page(unit))
+    }
+
+    /// The flash block and the page in it that are page `page` of a firmware block.
+    #[inline]
+    pub fn place_page(&self, block: u32, page: u32) -> (BlockId, u32) {
         let row = self.by_width.divide(page);
         (self.member(block, page - row * self.width), row)
     }

@@ -3,10 +3,12 @@
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::{BlockId, Divisor};
 
+use crate::config::Layout;
 use crate::counters::Cause;
 use crate::domain::{Domain, Frontier};
 use crate::engine::{DeathCause, Ftl, OutOfRange, Outcome, UNMAPPED};
-use crate::index::Lists;
+use crate::index::{Coming, Lists};
+use crate::stripes::Stripes;
 use crate::table::prefetch;
 
 /// How far ahead of a write its map entry is asked for; its validity word and block record half as far.
@@ -61,6 +63,12 @@ impl<M: Media> Ftl<M> {
             if self.call_is_over() {
                 return (done, Outcome::Paused);
             }
+            if !M::DETAILED && self.domains.len() > 1 {
+                done += self.write_across(pages, done, cause);
+                if done == pages.len() {
+                    break;
+                }
+            }
             let Some(domain) = self.next_domain() else {
                 let full = self.domains.iter().any(|domain| domain.host.is_none());
                 let death = if full { DeathCause::NoFreeBlock } else { DeathCause::NoVictim };
@@ -86,7 +94,8 @@ impl<M: Media> Ftl<M> {
                 self.forget_loss(&pages[done..done + run]);
             }
             done += run;
-            if !(frontier.next + run as u32).is_multiple_of(self.layout.units_per_page()) {
+            let page_is_full = (frontier.next + run as u32).is_multiple_of(self.layout.units_per_page());
+            if !page_is_full {
                 self.turn = domain as u32;
             }
             if run == room {
@@ -95,7 +104,8 @@ impl<M: Media> Ftl<M> {
                     stop => return (done, stop),
                 }
             }
-            if M::DETAILED || self.stripes.is_some() {
+            // Only a programmed page can make anything due, so that it does not matter how the host cuts its requests.
+            if (M::DETAILED || self.stripes.is_some()) && (page_is_full || one_write) {
                 match self.tend() {
                     Outcome::Done => {}
                     stop => return (done, stop),
@@ -103,6 +113,53 @@ impl<M: Media> Ftl<M> {
             }
         }
         (done, Outcome::Done)
+    }
+
+    /// Writes units to the domains in turn while that is all there is to do: no block fills up, no leveler is due, nothing is
+    /// striped or lost. Returns how many; the next one may need [`Ftl::write_for`].
+    fn write_across(&mut self, pages: &[u32], done: usize, cause: Cause) -> usize {
+        if self.stripes.is_some() || !self.lost.is_empty() {
+            return 0;
+        }
+        let Self { map, validity, reverse, domains, layout, media, counters, turn, .. } = self;
+        let (map, validity, reverse) = (&mut map[..], &mut validity[..], &mut reverse[..]);
+        let (units_per_block, per_page, block_of) = (self.units_per_block, layout.units_per_page(), self.block_of);
+        let mut position = done;
+        while position < pages.len() {
+            let count = domains.len() as u32;
+            let domain = &mut domains[*turn as usize];
+            let has_room = domain.free.len() as u32 >= self.gc_reserve || domain.index.reclaimable();
+            let Some(frontier) = domain.host.as_mut().filter(|_| has_room) else { break };
+            let Frontier { block, next } = *frontier;
+            if next + 1 == units_per_block || self.leveling && domain.leveling_due {
+                break;
+            }
+            frontier.next += 1;
+            domain.index.add_valid(BlockId(block), 1);
+            let unit = block * units_per_block + next;
+            validity[unit as usize / 64] |= 1 << (unit % 64);
+            reverse[unit as usize] = pages[position];
+            let mut replaced = InDomains { domains, layout, block_of };
+            if let Some(far) = pages.get(position + AHEAD) {
+                prefetch(map, *far as usize);
+                announce(map, validity, pages[position + AHEAD / 2], position, &mut replaced);
+            }
+            replace(map, validity, pages[position], unit, &mut replaced);
+            position += 1;
+            if per_page == 1 || (next + 1).is_multiple_of(per_page) {
+                let page = layout.page(next);
+                let (flash, row) = layout.place_page(block, page);
+                counters.program_operations += 1;
+                media.program(flash, row, 1, Task::Host);
+                *turn = if *turn + 1 == count { 0 } else { *turn + 1 };
+            }
+        }
+        let written = position - done;
+        self.counters.programmed(cause, written as u64);
+        if cause == Cause::Host {
+            self.counters.host_units_written += written as u64;
+        }
+        written
     }
 
     /// What the host has written or trimmed is lost no longer.
@@ -179,11 +236,7 @@ impl<M: Media> Ftl<M> {
         } else if self.domains.len() == 1 {
             self.overwrite_in_one_domain(pages, done, run, base);
         } else {
-            let (domains, layout, block_of) = (&mut self.domains, &self.layout, self.block_of);
-            let mut replaced = |unit| {
-                let block = block_of.divide(unit);
-                domains[layout.domain(block)].index.invalidate(BlockId(block));
-            };
+            let mut replaced = InDomains { domains: &mut self.domains, layout: &self.layout, block_of: self.block_of };
             overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
         }
         self.program(frontier.block, frontier.next, run as u32, Task::Host);
@@ -197,10 +250,13 @@ impl<M: Media> Ftl<M> {
     #[inline(always)]
     fn overwrite_in_one_domain(&mut self, pages: &[u32], done: usize, run: usize, base: u32) {
         let (index, block_of) = (&mut self.domains[0].index, self.block_of);
+        let coming = index.coming;
         if let Some(lists) = index.lists() {
-            let mut replaced = InLists { lists, block_of };
+            let mut replaced = InLists { lists, coming, block_of };
             overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
-            replaced.lists.finish();
+            let InLists { lists, coming, .. } = replaced;
+            lists.finish();
+            index.coming = coming;
         } else {
             let mut replaced = |unit| index.invalidate(BlockId(block_of.divide(unit)));
             overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
@@ -211,12 +267,8 @@ impl<M: Media> Ftl<M> {
     #[inline(never)]
     fn overwrite_striped(&mut self, pages: &[u32], done: usize, run: usize, base: u32) {
         let Some(stripes) = &mut self.stripes else { return };
-        let (domains, layout, block_of) = (&mut self.domains, &self.layout, self.block_of);
-        let mut replaced = |unit| {
-            let block = block_of.divide(unit);
-            domains[layout.domain(block)].index.invalidate(BlockId(block));
-            stripes.unit_gone(layout.page(unit));
-        };
+        let domains = InDomains { domains: &mut self.domains, layout: &self.layout, block_of: self.block_of };
+        let mut replaced = InStripes { domains, stripes };
         overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
     }
 
@@ -388,18 +440,60 @@ impl<F: FnMut(u32)> Replaced for F {
 /// The replaced units of a drive that is one domain and keeps its blocks in lists.
 struct InLists<'a> {
     lists: Lists<'a>,
+    coming: Coming,
     block_of: Divisor,
 }
 
 impl Replaced for InLists<'_> {
     #[inline(always)]
     fn coming(&mut self, position: usize, unit: u32) {
-        self.lists.prefetch(position, BlockId(self.block_of.divide(unit)));
+        self.lists.prefetch(&mut self.coming, position, BlockId(self.block_of.divide(unit)));
     }
 
     #[inline(always)]
     fn now(&mut self, unit: u32) {
         self.lists.invalidate(BlockId(self.block_of.divide(unit)));
+    }
+}
+
+/// The replaced units of a drive of several domains.
+struct InDomains<'a> {
+    domains: &'a mut [Domain],
+    layout: &'a Layout,
+    block_of: Divisor,
+}
+
+impl Replaced for InDomains<'_> {
+    #[inline(always)]
+    fn coming(&mut self, _position: usize, unit: u32) {
+        let block = self.block_of.divide(unit);
+        self.domains[self.layout.domain(block)].index.prefetch(BlockId(block));
+    }
+
+    #[inline(always)]
+    fn now(&mut self, unit: u32) {
+        let block = self.block_of.divide(unit);
+        self.domains[self.layout.domain(block)].index.invalidate(BlockId(block));
+    }
+}
+
+/// The replaced units of a drive with stripes.
+struct InStripes<'a> {
+    domains: InDomains<'a>,
+    stripes: &'a mut Stripes,
+}
+
+impl Replaced for InStripes<'_> {
+    #[inline(always)]
+    fn coming(&mut self, position: usize, unit: u32) {
+        self.domains.coming(position, unit);
+        self.stripes.unit_goes_soon(position, self.domains.layout.page(unit));
+    }
+
+    #[inline(always)]
+    fn now(&mut self, unit: u32) {
+        self.domains.now(unit);
+        self.stripes.unit_gone(self.domains.layout.page(unit));
     }
 }
 

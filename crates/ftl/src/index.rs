@@ -98,13 +98,16 @@ pub struct VictimIndex {
     by_closing: VecDeque<(u64, u32)>,
     waiting: VecDeque<(u64, u32)>,
     sequence: u64,
-    /// Blocks that will soon lose a unit; a hint.
-    coming: [u32; COMING],
+    /// See [`Lists::prefetch`].
+    pub(crate) coming: Coming,
 }
 
-/// How many blocks are known to lose a unit soon before their neighbors in the list are asked for: by then their records have
-/// come.
-const COMING: usize = 8;
+/// How many more blocks are named that will lose a unit before what the record of the first points to is asked for: by then the
+/// record has come.
+pub(crate) const COMING: usize = 8;
+
+/// What was named last, by the number of the call modulo [`COMING`]; a hint.
+pub(crate) type Coming = [u32; COMING];
 
 /// Fewer records than this, 512 KiB, lie in a cache from which a list is followed without waiting.
 const RECORDS_NEAR: usize = 1 << 15;
@@ -117,23 +120,21 @@ pub(crate) struct Lists<'a> {
     lowest: u32,
     /// Units that blocks in buckets lost.
     left: u64,
-    coming: [u32; COMING],
     lowest_before: &'a mut u32,
     bucketed_valid: &'a mut u64,
-    coming_before: &'a mut [u32; COMING],
 }
 
 impl Lists<'_> {
     /// Asks for the record of a block that will lose a unit, and for the neighbors of one that was asked for [`COMING`] calls
     /// ago: unlinking it will touch them. `position` counts the calls.
     #[inline(always)]
-    pub(crate) fn prefetch(&mut self, position: usize, block: BlockId) {
+    pub(crate) fn prefetch(&self, coming: &mut Coming, position: usize, block: BlockId) {
         let local = block.0 - self.first;
         prefetch(self.records, local as usize);
         if self.records.len() < RECORDS_NEAR {
             return;
         }
-        let before = std::mem::replace(&mut self.coming[position % COMING], local);
+        let before = std::mem::replace(&mut coming[position % COMING], local);
         let Record { previous, next, .. } = self.records[before as usize];
         prefetch(self.records, previous as usize);
         prefetch(self.records, next as usize);
@@ -162,7 +163,6 @@ impl Lists<'_> {
     pub(crate) fn finish(self) {
         *self.lowest_before = self.lowest;
         *self.bucketed_valid -= self.left;
-        *self.coming_before = self.coming;
     }
 }
 
@@ -271,10 +271,8 @@ impl VictimIndex {
             blocks: self.blocks,
             lowest: self.lowest,
             left: 0,
-            coming: self.coming,
             lowest_before: &mut self.lowest,
             bucketed_valid: &mut self.bucketed_valid,
-            coming_before: &mut self.coming,
         })
     }
 

@@ -130,7 +130,7 @@ impl<M: Media> Ftl<M> {
     }
 
     fn die_of_unit(&self, unit: u32) -> u32 {
-        self.layout.die_of_page(unit / self.layout.units_per_page())
+        self.layout.die_of_page(self.layout.page(unit))
     }
 
     fn write_parity(&mut self, stripe: u32, task: Task, seat: Seat) -> Outcome {

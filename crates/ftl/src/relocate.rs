@@ -192,14 +192,17 @@ impl<M: Media> Ftl<M> {
     /// Every valid unit of a block leaves its stripe; parity is in none.
     fn leave_stripes(&mut self, block: u32) {
         let Some(stripes) = &mut self.stripes else { return };
-        let per_page = self.layout.units_per_page();
+        let (layout, per_page) = (&self.layout, self.layout.units_per_page());
         let (validity, reverse, logical) = (&self.validity, &self.reverse, self.logical_initial);
+        let pages = self.units_per_block / per_page;
+        // All of them, for the erase that comes next takes the others out of their stripes.
+        stripes.prefetch(block * pages..(block + 1) * pages);
         for_words(block * self.units_per_block, self.units_per_block, |word, mask| {
             let mut bits = validity[word] & mask;
             while bits != 0 {
                 let unit = (word * 64) as u32 + bits.trailing_zeros();
                 if reverse[unit as usize] < logical {
-                    stripes.unit_gone(unit / per_page);
+                    stripes.unit_gone(layout.page(unit));
                 }
                 bits &= bits - 1;
             }

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 
 use wane_nand::Task;
 
+use crate::index::{COMING, Coming};
 use crate::policies::redundancy::RedundancyPolicy;
-use crate::table::Table;
+use crate::table::{Table, prefetch};
 
 /// No page, no stripe.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -36,6 +37,8 @@ pub(crate) struct Stripes {
     emptied: Vec<u32>,
     /// The domain that is asked first for room for the next parity.
     pub(crate) turn: u32,
+    /// See [`Stripes::unit_goes_soon`].
+    coming: Coming,
 }
 
 /// Stripes that are full and wait for their parity, in the order in which they became full or were last passed over, each
@@ -150,6 +153,7 @@ impl Stripes {
             full: Full::default(),
             emptied: Vec::new(),
             turn: 0,
+            coming: [0; COMING],
         })
     }
 
@@ -223,6 +227,25 @@ impl Stripes {
         self.stripes.push(fresh);
         self.members.resize(self.members.len() + self.data_pages, NONE);
         Some(stripe)
+    }
+
+    /// Asks for what is kept of the stripes of these pages.
+    pub(crate) fn prefetch(&self, pages: std::ops::Range<u32>) {
+        for stripe in &self.stripe_of[pages.start as usize..pages.end as usize] {
+            if *stripe != NONE {
+                prefetch(&self.stripes, *stripe as usize);
+                prefetch(&self.members, *stripe as usize * self.data_pages);
+            }
+        }
+    }
+
+    /// A unit of a page will soon no longer be valid: asks which stripe it is in, and for the stripe of the page that was named
+    /// [`COMING`] calls ago. `position` counts the calls.
+    #[inline]
+    pub(crate) fn unit_goes_soon(&mut self, position: usize, page: u32) {
+        prefetch(&self.stripe_of, page as usize);
+        let before = std::mem::replace(&mut self.coming[position % COMING], page);
+        prefetch(&self.stripes, self.stripe_of[before as usize] as usize);
     }
 
     /// A unit of a page is no longer valid.

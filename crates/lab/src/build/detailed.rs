@@ -24,7 +24,6 @@ pub(super) fn is_needed(scenario: &Scenario) -> bool {
         || scenario.medium.chip.is_some()
         || scenario.medium.faults != scenario::FaultSpec::default()
         || is_on(&scenario.ftl.scrub)
-        || is_on(&scenario.ftl.redundancy)
 }
 
 fn is_on(policy: &toml::Table) -> bool {
