@@ -2,23 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// What each crate may use; what those may use is allowed too. `testkit` is for tests only.
-const ARROWS: [(&str, &[&str]); 11] = [
-    ("units", &[]),
-    ("sim", &["units"]),
-    ("nand", &["units", "sim"]),
-    ("ftl", &["nand"]),
-    ("blockdev", &["units", "sim"]),
-    ("ssd", &["ftl"]),
-    ("workload", &["units", "sim"]),
-    ("theory", &["units"]),
-    ("lab", &["ssd", "workload", "theory"]),
-    ("cli", &["lab"]),
-    ("testkit", &["lab", "blockdev"]),
-];
 
 /// Lines that a source file may have, tests apart.
 const FILE_LINES_MAX: usize = 800;
@@ -30,28 +15,81 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-fn allowed(name: &str, out: &mut Vec<String>) {
-    let uses = ARROWS.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("crate {name} has no rule")).1;
-    for used in uses {
-        out.push(format!("wane-{used}"));
-        allowed(used, out);
+/// What each crate may use, as the table of `ARCHITECTURE.md` says it, from the lowest crate up. The page is the rule: there
+/// is no second list that could differ.
+fn rooms() -> Vec<(String, Vec<String>)> {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let mut rooms: Vec<(String, Vec<String>)> = Vec::new();
+    for line in page.lines() {
+        let Some((name, rest)) = line.strip_prefix("| `").and_then(|row| row.split_once("` |")) else { continue };
+        let column = rest.trim_end_matches(" |").rsplit('|').next().unwrap().trim();
+        let above: Vec<String> = rooms.iter().map(|(room, _)| room.clone()).collect();
+        let uses = match column {
+            "-" => Vec::new(),
+            "all above" | "anything" => above,
+            names => names.split(", ").map(str::to_owned).collect(),
+        };
+        for used in &uses {
+            assert!(rooms.iter().any(|(room, _)| room == used), "{name} may use {used}, which does not stand above it");
+        }
+        rooms.push((name.to_owned(), uses));
     }
+    rooms
+}
+
+/// `start` and whatever it leads to, step by step.
+fn closure(start: &[String], step: &BTreeMap<String, Vec<String>>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = start.to_vec();
+    while let Some(name) = open.pop() {
+        if found.insert(name.clone()) {
+            open.extend(step.get(&name).into_iter().flatten().cloned());
+        }
+    }
+    found
+}
+
+/// The dependencies in the manifest of a crate, those of tests left out.
+fn dependencies(name: &str) -> Vec<String> {
+    let path = root().join("crates").join(name).join("Cargo.toml");
+    let manifest: toml::Table = std::fs::read_to_string(path).unwrap().parse().unwrap();
+    let table = manifest.get("dependencies").and_then(toml::Value::as_table);
+    table.map(|table| table.keys().cloned().collect()).unwrap_or_default()
 }
 
 #[test]
 fn arrows_point_down_only() {
-    for entry in std::fs::read_dir(root().join("crates")).unwrap() {
-        let folder = entry.unwrap().path();
-        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-        let manifest: toml::Table = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse().unwrap();
-        let mut may = Vec::new();
-        allowed(&name, &mut may);
-        let uses = manifest.get("dependencies").and_then(toml::Value::as_table).cloned().unwrap_or_default();
-        for used in uses.keys().filter(|used| used.starts_with("wane-")) {
-            assert!(may.contains(used), "{name} may not use {used}; it may use {may:?}");
+    let mut rooms = rooms();
+    let named: BTreeSet<String> = rooms.iter().map(|(name, _)| name.clone()).collect();
+    let entries = std::fs::read_dir(root().join("crates")).unwrap();
+    let built: BTreeSet<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(named, built, "the table of ARCHITECTURE.md names every crate");
+    // What is for development only is no room that others may use.
+    rooms.retain(|(name, _)| name != "testkit");
+    let allowed: BTreeMap<String, Vec<String>> = rooms.iter().cloned().collect();
+    let own = |name: &String| {
+        let dependencies = dependencies(name).into_iter();
+        dependencies.filter_map(|used| used.strip_prefix("wane-").map(str::to_owned)).collect::<Vec<String>>()
+    };
+    let used: BTreeMap<String, Vec<String>> = rooms.iter().map(|(name, _)| (name.clone(), own(name))).collect();
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    for (name, uses) in &rooms {
+        let (may, does) = (closure(uses, &allowed), closure(&used[name], &used));
+        for used in &used[name] {
+            assert!(may.contains(used), "{name} may not use {used}; ARCHITECTURE.md allows {may:?}");
         }
+        // "All above" names no one in particular.
+        if page.lines().any(|row| row.starts_with(&format!("| `{name}` |")) && row.ends_with("| all above |")) {
+            continue;
+        }
+        for allowed in uses {
+            assert!(does.contains(allowed), "ARCHITECTURE.md lets {name} use {allowed}, which it does not");
+        }
+    }
+    for (name, _) in &rooms {
+        let uses = dependencies(name);
         for banned in ["tokio", "axum", "rand", "chrono"] {
-            assert!(!uses.contains_key(banned), "{name} uses {banned}");
+            assert!(!uses.iter().any(|used| used == banned), "{name} uses {banned}");
         }
     }
 }
