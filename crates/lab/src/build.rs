@@ -17,7 +17,7 @@ use wane_units::Bytes;
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
 use wane_workload::standin::{self, StandinSource};
 use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSource};
-use wane_workload::{Batch, Mix, Op, Progress, SHARE_MIN, Source, SourceError};
+use wane_workload::{Arrival, Batch, Mix, Op, Progress, SHARE_MIN, Source, SourceError};
 
 use crate::run::{Drive, Phase, Plan, Precondition};
 use crate::scenario::{self, Device, Pattern, Scenario, TraceSpec, Workload};
@@ -80,7 +80,7 @@ pub fn plan_with(scenario: &Scenario, outside: Outside, stop: &Arc<AtomicBool>) 
     let mut phases = Vec::new();
     for (number, phase) in scenario.phases.iter().enumerate() {
         let source = opener.source(&phase.workload, &format!("workload.{number}"))?;
-        if phase.arrival == scenario::Arrival::Trace
+        if phase.arrival == Arrival::Trace
             && let Some(reason) = source.timeless()
         {
             return Err(PlanError::Timeless(reason));

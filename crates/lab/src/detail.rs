@@ -6,11 +6,10 @@ use wane_ftl::{Ftl, Outcome};
 use wane_nand::{Array, Cells, ErrorConfig, Flash, Media, Relocations};
 use wane_sim::{Stream, Streams};
 use wane_units::BlockId;
-use wane_workload::{Batch, Op, Progress, Source, SourceError};
+use wane_workload::{Arrival, Batch, Op, Progress, Source, SourceError};
 
-use crate::clock::{Clock, ClockSpec, Standing, Timed};
 use crate::results::{Errors, Latency, Throughput, Window, WindowKind};
-use crate::scenario::Arrival;
+use crate::timed::{Requests, Standing, Timed, TimedSpec};
 
 /// A medium that a run can tell the wear of.
 pub trait Worn: Media {
@@ -139,15 +138,13 @@ pub struct DetailSpec {
     /// Days that a host unit's write takes in untimed aging; 0 without a calendar.
     pub days_per_unit: f64,
     /// The clock, if the run itself is timed or has probes.
-    pub clock: Option<ClockSpec>,
+    pub clock: Option<TimedSpec>,
     /// Arrivals of each phase.
     pub arrivals: Vec<Arrival>,
     /// Windows of an untimed life.
     pub probe: Option<ProbeSpec>,
     /// Whether pages protect each other.
     pub stripes: bool,
-    /// Bytes of a mapping unit.
-    pub unit_bytes: u64,
     /// Random streams.
     pub streams: Streams,
 }
@@ -178,7 +175,7 @@ pub struct Measured {
 /// See [`DetailSpec`].
 pub struct Detailed {
     spec: DetailSpec,
-    clock: Option<Clock>,
+    requests: Option<Requests>,
     errors_at_start: Option<Errors>,
     /// Host units written when counting started.
     units_at_start: u64,
@@ -189,7 +186,7 @@ pub struct Detailed {
 impl Detailed {
     /// Nothing happened yet.
     pub fn new(spec: DetailSpec) -> Self {
-        Self { spec, clock: None, errors_at_start: None, units_at_start: 0, probed: Vec::new(), next_probe: 0 }
+        Self { spec, requests: None, errors_at_start: None, units_at_start: 0, probed: Vec::new(), next_probe: 0 }
     }
 
     fn stream(&self, name: &str) -> Stream {
@@ -287,22 +284,22 @@ impl Detail<Flash> for Detailed {
             && let Some(spec) = &self.spec.clock
         {
             ftl.media_mut().record(true);
-            let (arrival, stream) = (self.spec.arrivals[0], self.stream("arrivals.0"));
+            let arrivals = (self.spec.arrivals[0], self.stream("arrivals.0"));
             let standing = standing(ftl, self.units_at_start);
-            self.clock = Some(Clock::new(spec, &geometry, arrival, stream, standing));
+            self.requests = Some(Requests::new(spec, &geometry, arrivals, standing));
         }
     }
 
     fn begin_phase(&mut self, number: usize) {
         let (arrival, stream) = (self.spec.arrivals[number], self.stream(&format!("arrivals.{number}")));
-        if let Some(clock) = &mut self.clock {
-            clock.change_arrivals(arrival, stream);
+        if let Some(requests) = &mut self.requests {
+            requests.change_arrivals(arrival, stream);
         }
     }
 
     fn arrive(&mut self, ftl: &mut Ftl<Flash>, batch: &Batch, written: u64, stop: &AtomicBool) {
-        let day = match &mut self.clock {
-            Some(clock) => clock.arrive(batch, stop),
+        let day = match &mut self.requests {
+            Some(requests) => requests.arrive(batch, stop),
             None => written as f64 * self.spec.days_per_unit,
         };
         ftl.media_mut().set_now_days(day);
@@ -313,24 +310,24 @@ impl Detail<Flash> for Detailed {
     }
 
     fn is_over(&self) -> bool {
-        self.clock.as_ref().is_some_and(Clock::is_over)
+        self.requests.as_ref().is_some_and(|requests| requests.clock.is_over())
     }
 
     fn served(&mut self, ftl: &mut Ftl<Flash>, batch: &Batch) {
-        let Some(clock) = &mut self.clock else { return };
-        clock.submit(ftl, batch, self.spec.unit_bytes);
-        if clock.stretch_is_full() {
-            clock.next_stretch(standing(ftl, self.units_at_start));
+        let Some(requests) = &mut self.requests else { return };
+        requests.submit(ftl.media_mut(), batch);
+        if requests.clock.window_is_full() {
+            requests.clock.next_window(standing(ftl, self.units_at_start));
         }
     }
 
     fn may_scrub(&self, ftl: &Ftl<Flash>) -> bool {
-        ftl.scrubs() && self.clock.as_ref().is_none_or(Clock::scrub_is_through)
+        ftl.scrubs() && self.requests.as_ref().is_none_or(|requests| requests.clock.scrub_is_through())
     }
 
     fn acted(&mut self, ftl: &mut Ftl<Flash>) {
-        if let Some(clock) = &mut self.clock {
-            clock.submit_background(ftl);
+        if let Some(requests) = &mut self.requests {
+            requests.clock.submit_background(ftl.media_mut());
         }
     }
 
@@ -344,7 +341,7 @@ impl Detail<Flash> for Detailed {
         let histogram = ftl.media().cells().map(|cells| cells.histogram().counts().to_vec());
         let mut timed: Vec<Timed> = self.probed;
         let now = standing(ftl, self.units_at_start);
-        timed.extend(self.clock.map(|clock| clock.finish(now, WindowKind::Run, stop)));
+        timed.extend(self.requests.map(|requests| requests.finish(now, WindowKind::Run, stop)));
         let of_the_run = timed.last().filter(|_| self.spec.probe.is_none());
         let buffered_reads = of_the_run.map_or(0, |run| run.buffered_reads);
         Some(Measured {
@@ -366,7 +363,7 @@ struct Look<'a> {
     arrival: Arrival,
     requests: u64,
     retention_days: f64,
-    clock: &'a ClockSpec,
+    clock: &'a TimedSpec,
     stream: Stream,
     units_at_start: u64,
 }
@@ -375,36 +372,38 @@ impl Look<'_> {
     /// Serves requests on a copy of the drive, timed, until they end or `stop` is true, and throws the copy away.
     fn at(self, ftl: &Ftl<Flash>, source: &mut dyn Source, stop: &AtomicBool) -> Result<Timed, SourceError> {
         let mut copy = ftl.clone();
-        let unit_bytes = u64::from(copy.unit_bytes());
         let start_days = copy.media().now_days() + self.retention_days;
         copy.media_mut().set_now_days(start_days);
         copy.media_mut().record(true);
         copy.media_mut().set_relocations(Relocations::Checked);
         let before = standing(&copy, self.units_at_start);
         let geometry = *copy.media().geometry();
-        let mut clock = Clock::new(self.clock, &geometry, self.arrival, self.stream, before).with_one_window();
+        let arrivals = (self.arrival, self.stream);
+        let mut requests = Requests::new(self.clock, &geometry, arrivals, before).with_one_window();
         let mut batch = Batch::default();
         for _ in 0..self.requests {
             if source.next(&mut batch, PAGES_MAX, 1)? == Progress::End {
                 break;
             }
-            let day = start_days + clock.arrive(&batch, stop);
-            if clock.is_over() || stop.load(Ordering::Relaxed) {
+            let day = start_days + requests.arrive(&batch, stop);
+            if requests.clock.is_over() || stop.load(Ordering::Relaxed) {
                 break;
             }
             copy.media_mut().set_now_days(day);
-            let outcome = serve(&mut copy, &mut batch, stop, &mut |copy| clock.submit_background(copy));
-            clock.submit(&mut copy, &batch, unit_bytes);
+            let submit = &mut |copy: &mut Ftl<Flash>| requests.clock.submit_background(copy.media_mut());
+            let outcome = serve(&mut copy, &mut batch, stop, submit);
+            requests.submit(copy.media_mut(), &batch);
             if outcome != Outcome::Done {
                 break;
             }
-            if copy.scrubs() && clock.scrub_is_through() {
-                let outcome = copy.scrub();
-                finish(&mut copy, outcome.unwrap_or(Outcome::Done), stop, &mut |copy| clock.submit_background(copy));
-                clock.submit_background(&mut copy);
+            if copy.scrubs() && requests.clock.scrub_is_through() {
+                let outcome = copy.scrub().unwrap_or(Outcome::Done);
+                let submit = &mut |copy: &mut Ftl<Flash>| requests.clock.submit_background(copy.media_mut());
+                finish(&mut copy, outcome, stop, submit);
+                requests.clock.submit_background(copy.media_mut());
             }
         }
-        Ok(clock.finish(standing(&copy, self.units_at_start), WindowKind::Probe, stop))
+        Ok(requests.finish(standing(&copy, self.units_at_start), WindowKind::Probe, stop))
     }
 }
 

@@ -11,7 +11,6 @@ pub mod run;
 pub mod scenario;
 pub mod session;
 
-mod arrivals;
-pub mod clock;
 pub mod detail;
 mod host_space;
+mod timed;

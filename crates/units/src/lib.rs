@@ -2,7 +2,8 @@
 //!
 //! Ids carry no arithmetic; [`Geometry`] alone converts between them. Quantities know how they are written in a
 //! scenario (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers stop at file formats. Beside them stand the small functions
-//! that several crates would otherwise each have: the hash, Jain's index, and how messages quote input.
+//! that several crates would otherwise each have: the hash, Jain's index, how messages quote input, and what a
+//! misspelt name was meant to be.
 
 mod divisor;
 mod evenness;
@@ -10,6 +11,7 @@ mod excerpt;
 mod fnv;
 mod geometry;
 mod ids;
+mod nearest;
 mod quantity;
 mod sectors;
 mod time;
@@ -20,6 +22,7 @@ pub use excerpt::{EXCERPT_CHARS_MAX, Excerpt, excerpt, excerpt_path};
 pub use fnv::Fnv;
 pub use geometry::{Geometry, GeometryError};
 pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn};
+pub use nearest::{did_you_mean, nearest};
 pub use quantity::{Bytes, Nanos, PeCycles, QuantityError, Rate, Ratio, floor_exact};
 pub use sectors::Sectors;
 pub use time::SimTime;

@@ -1,7 +1,8 @@
-//! Where requests come from: patterns, traces and stand-ins for traces.
+//! Where requests come from, and when: patterns, traces, stand-ins for traces, and [`Arrivals`].
 //!
 //! A [`Source`] hands the drive batches of pages. Files and formats stay in [`trace`]; a drive never sees one.
 
+mod arrivals;
 mod mix;
 pub mod pattern;
 mod request;
@@ -9,6 +10,7 @@ mod source;
 pub mod standin;
 pub mod trace;
 
+pub use arrivals::{Arrival, Arrivals, Next};
 pub use mix::Mix;
 pub use request::{Op, Request};
 pub use source::{Batch, Progress, SHARE_MIN, Source, SourceError};

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use wane_lab::rber::{CHIPS, INPUT_MAX, Preset, Ranges, RberModel, did_you_mean, extrapolations};
+use wane_lab::rber::{CHIPS, INPUT_MAX, Preset, Ranges, RberModel, extrapolations};
 use wane_lab::report::rber::{CURVES_MAX, RberCurve, RberPicture, input as written, parameter};
-use wane_units::excerpt;
+use wane_units::{did_you_mean, excerpt};
 
 use super::rber_fit::fit;
 use crate::DONE;

@@ -5,14 +5,16 @@ use wane_nand::{
     REREADS_BOUND, ReadCounts, When,
 };
 use wane_sim::Streams;
-use wane_ssd::{Collection, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache};
+use wane_ssd::{
+    ClockSpec, Collection, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache,
+};
 use wane_units::{BlockId, DieId};
 use wane_workload::SourceError;
 
 use super::{Opener, PlanError};
-use crate::clock::ClockSpec;
 use crate::detail::{DetailSpec, Past, ProbeSpec};
 use crate::scenario::{self, Scenario, Time};
+use crate::timed::TimedSpec;
 
 /// Cycles above which the released code of CVSS reads once more (000, 001): the retirement threshold there.
 const TABLE_RETIRE: u32 = 290;
@@ -85,7 +87,7 @@ pub(super) fn spec(scenario: &Scenario, opener: &mut Opener) -> Result<DetailSpe
     }
     let clock = scenario.time.is_timed().then(|| clock(scenario));
     if let Some(clock) = &clock {
-        clock.scheduler(&device.geometry)?;
+        clock.clock.scheduler(&device.geometry)?;
     }
     let days_per_write = scenario.time.drive_writes_per_day.map_or(0.0, |rate| 1.0 / rate);
     Ok(DetailSpec {
@@ -96,7 +98,6 @@ pub(super) fn spec(scenario: &Scenario, opener: &mut Opener) -> Result<DetailSpe
         arrivals: scenario.phases.iter().map(|phase| phase.arrival).collect(),
         probe: probe(scenario, opener)?,
         stripes: is_on(&scenario.ftl.redundancy),
-        unit_bytes: device.unit.0,
         streams: opener.streams,
     })
 }
@@ -132,9 +133,9 @@ fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
     })
 }
 
-fn clock(scenario: &Scenario) -> ClockSpec {
+fn clock(scenario: &Scenario) -> TimedSpec {
     let (timing, time) = (&scenario.medium.timing, &scenario.time);
-    ClockSpec {
+    let clock = ClockSpec {
         by_events: time.scheduler == scenario::Scheduler::Event,
         timing: Timing {
             read_ns: timing.read.clone(),
@@ -143,9 +144,9 @@ fn clock(scenario: &Scenario) -> ClockSpec {
             channel_bytes_per_second: timing.channel_bytes_per_second,
         },
         config: schedule(time, timing.suspend),
-        scale: time.scale,
         rereads_max: errors(scenario).map_or(0, |errors| errors.ecc.rereads_max.unwrap_or(REREADS_BOUND)),
-    }
+    };
+    TimedSpec { clock, scale: time.scale, unit_bytes: scenario.device.unit.0 }
 }
 
 fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {

@@ -34,10 +34,5 @@ pub fn extrapolations(name: &str, ranges: &Ranges, values: [&[f64]; 3]) -> Vec<S
     told
 }
 
-/// The known name that a misspelt one is nearest to, as the end of a sentence; empty where none is near.
-pub fn did_you_mean(name: &str, known: &[&str]) -> String {
-    crate::scenario::nearest(name, known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests;

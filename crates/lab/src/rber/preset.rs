@@ -6,8 +6,9 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use wane_nand::rber::{Ranges, RberModel};
+use wane_units::did_you_mean;
 
-use super::{RberError, did_you_mean};
+use super::RberError;
 
 const RANGES: [&str; 3] = ["cycles", "days", "reads"];
 

@@ -3,7 +3,6 @@
 use std::ops::Sub;
 
 use serde::{Deserialize, Serialize};
-use wane_ssd::{BreakdownSum, Histogram, Latencies};
 
 /// `latency.*`
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -73,25 +72,6 @@ pub struct BreakdownMeans {
 }
 
 impl BreakdownMeans {
-    fn of(sums: &BreakdownSum, count: u64) -> Self {
-        let sums_ns = sums.sums_ns();
-        let mean = |part: usize| sums_ns[part] as f64 / count as f64;
-        Self {
-            behind_host: mean(0),
-            behind_gc: mean(1),
-            behind_scrub: mean(2),
-            behind_wear_leveling: mean(3),
-            sensing: mean(4),
-            rereads: mean(5),
-            recovery: mean(6),
-            transfer: mean(7),
-            thinking: mean(8),
-            programming: mean(9),
-            cache: mean(10),
-            dependencies: mean(11),
-        }
-    }
-
     /// The parts with words for a reader, in the order in which a report stacks them.
     pub const fn named(&self) -> [(&'static str, f64); 12] {
         [
@@ -111,35 +91,6 @@ impl BreakdownMeans {
     }
 }
 
-impl LatencyFigures {
-    fn of(histogram: &Histogram, breakdown: &BreakdownSum) -> Option<Self> {
-        let at = |percent: f64| histogram.percentile_ns(percent);
-        (histogram.count() > 0).then(|| Self {
-            count: histogram.count(),
-            mean_ns: histogram.mean_ns(),
-            p50_ns: at(50.0),
-            p75_ns: at(75.0),
-            p90_ns: at(90.0),
-            p95_ns: at(95.0),
-            p99_ns: at(99.0),
-            p999_ns: at(99.9),
-            p9999_ns: at(99.99),
-            max_ns: histogram.max_ns(),
-            breakdown_ns: BreakdownMeans::of(breakdown, histogram.count()),
-        })
-    }
-}
-
-impl Latency {
-    /// The figures of what was recorded.
-    pub fn of(latencies: &Latencies) -> Self {
-        Self {
-            read: LatencyFigures::of(&latencies.reads, &latencies.read_breakdown),
-            write: LatencyFigures::of(&latencies.writes, &latencies.write_breakdown),
-        }
-    }
-}
-
 /// `throughput.*`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Throughput {
@@ -156,20 +107,6 @@ pub struct OpThroughput {
     pub iops: f64,
     /// Bytes a second.
     pub bytes_per_second: f64,
-}
-
-impl Throughput {
-    /// Of what was recorded in `seconds`, more than 0.
-    pub fn of(latencies: &Latencies, seconds: f64) -> Self {
-        let rate = |count: u64, bytes: u64| OpThroughput {
-            iops: count as f64 / seconds,
-            bytes_per_second: bytes as f64 / seconds,
-        };
-        Self {
-            read: rate(latencies.reads.count(), latencies.bytes_read),
-            write: rate(latencies.writes.count(), latencies.bytes_written),
-        }
-    }
 }
 
 /// `errors.*`
@@ -260,28 +197,4 @@ pub struct Window {
     pub read_cdf: Vec<(u64, f64)>,
     /// The same of writes.
     pub write_cdf: Vec<(u64, f64)>,
-}
-
-/// Most points kept of a distribution.
-const CDF_POINTS_MAX: usize = 200;
-
-/// At most so many points of a distribution: always its ends, and where the tail is long, more of the tail.
-pub(crate) fn cdf(histogram: &Histogram) -> Vec<(u64, f64)> {
-    let points = histogram.points();
-    if points.len() <= CDF_POINTS_MAX {
-        return points;
-    }
-    // Even steps of -log10(1 - share) see p50, p99 and p99.99 alike.
-    let depth = |share: f64| -libm::log10((1.0 - share).max(1e-7));
-    let step = 7.0 / CDF_POINTS_MAX as f64;
-    let mut kept: Vec<(u64, f64)> = Vec::new();
-    let mut next = 0.0;
-    let last = points.len() - 1;
-    for (index, (latency, share)) in points.into_iter().enumerate() {
-        if index == 0 || index == last || depth(share) >= next {
-            next = depth(share) + step;
-            kept.push((latency, share));
-        }
-    }
-    kept
 }

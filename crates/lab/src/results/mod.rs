@@ -21,7 +21,6 @@ pub use folder::{
     read_runs,
 };
 pub use grid::{GRID_LEAVES, GridCell, grid_csv};
-pub(crate) use latency::cdf;
 pub use latency::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};
 pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975};
 pub use summary::{

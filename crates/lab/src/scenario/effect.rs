@@ -4,10 +4,11 @@
 
 use toml::{Table, Value};
 use wane_nand::Sensing;
+use wane_workload::Arrival;
 
 use super::medium::{Draws, Medium};
 use super::time::{Collection, Suspend, Time};
-use super::{Arrival, Scenario, presets};
+use super::{Scenario, presets};
 
 impl Scenario {
     /// A sentence for each key that is not as it would be by itself and yet changes nothing.

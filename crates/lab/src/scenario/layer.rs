@@ -6,14 +6,14 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 use wane_nand::rber::RberModel;
-use wane_units::{Bytes, excerpt};
+use wane_units::{Bytes, did_you_mean, excerpt, nearest};
 
 use super::error::{Refusal, ScenarioError};
 use super::keys::{
     CELL_TIMES, CHIP_DATA, CHIP_TABLES, EVENT_KEYS, Key, Kind, PRIORITY_KEYS, SECTIONS, Section, TOP, UNTIL, WORKLOAD,
     WORKLOAD_KINDS,
 };
-use super::values::{self, allowed_parameter, ends, is_parameter, nearest, number, ratio};
+use super::values::{self, allowed_parameter, ends, is_parameter, number, ratio};
 
 /// Deepest key that `--set` takes: `phase.0.workload.mix.0.share` and some room.
 const DEPTH_MAX: usize = 8;
@@ -202,7 +202,7 @@ impl Layer {
             (Kind::Text, Value::String(text)) => !text.trim().is_empty(),
             (Kind::Choice(words), Value::String(word)) if words.contains(&word.as_str()) => true,
             (Kind::Choice(words), Value::String(word)) => {
-                let hint = nearest(word, words).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
+                let hint = did_you_mean(word, words);
                 return Err(self.error(path, format!("found {}, allowed are {}{hint}", shown(value), words.join(", "))));
             }
             (Kind::Mix, _) if items(value).is_some() => return self.check_mix(value, path),

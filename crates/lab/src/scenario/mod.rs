@@ -26,7 +26,8 @@ use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::policies::{Entry, find, names};
 use wane_ftl::{DomainKind, Frontiers, Unit};
-use wane_units::{Fnv, Ratio, excerpt};
+use wane_units::{Fnv, Ratio, did_you_mean, excerpt};
+use wane_workload::Arrival;
 
 pub use device::Device;
 pub use error::ScenarioError;
@@ -34,8 +35,7 @@ pub(crate) use medium::ERASES_INITIAL_MAX;
 pub use medium::{ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
 pub use phase::{Phase, Until};
 pub use presets::{PRESETS, Preset};
-pub use time::{Arrival, Collection, Order, Probe, Scheduler, Suspend, Time};
-pub(crate) use values::nearest;
+pub use time::{Collection, Order, Probe, Scheduler, Suspend, Time};
 pub use workload::{Pattern, PatternSpec, TraceSpec, Workload};
 
 use device::Grouping;
@@ -138,10 +138,9 @@ impl Scenario {
         let preset_name = asked.or(named).unwrap_or(presets::NONE.name).to_owned();
         let preset = presets::find(&preset_name).ok_or_else(|| {
             let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
-            let hint = nearest(&preset_name, &known).map(|near| format!("; did you mean \"{near}\"?"));
+            let hint = did_you_mean(&preset_name, &known);
             let allowed = known.join(", ");
-            let message =
-                format!("found \"{}\", allowed are {allowed}, none{}", excerpt(&preset_name), hint.unwrap_or_default());
+            let message = format!("found \"{}\", allowed are {allowed}, none{}", excerpt(&preset_name), hint);
             match asked {
                 Some(_) => ScenarioError::elsewhere("--preset", message),
                 None => at(&layers, "drive.preset", message),
@@ -234,7 +233,7 @@ impl Scenario {
         let tables = |phase: &Phase| {
             let mut workload = phase.workload.to_table(self.space(), paths);
             if self.writes_arrival(phase.arrival, paths) {
-                workload.insert("arrival".to_owned(), phase.arrival.value());
+                workload.insert("arrival".to_owned(), time::arrival_value(phase.arrival));
             }
             named([("workload", Value::Table(workload)), ("until", Value::Table(phase.until.to_table()))])
         };
@@ -588,7 +587,7 @@ impl Resolver<'_> {
         let refuse = |(key, message): Refusal| self.error(&format!("{path}.{key}"), message);
         let workload = workload::workload(table, space, false).map_err(refuse)?;
         self.check_names(&workload, path)?;
-        let arrival = Arrival::of(table, &workload).map_err(refuse)?;
+        let arrival = time::arrival(table, &workload).map_err(refuse)?;
         let untimed = Self::section(self.merged, "time").is_none_or(|time| !time.contains_key("scheduler"));
         if table.contains_key("arrival") && untimed {
             let message = "has no effect on an untimed run; give time.scheduler = \"event\" or \"timeline\"";
@@ -610,7 +609,7 @@ impl Resolver<'_> {
         let (workload, arrival) = match written {
             None => (last.workload.clone(), last.arrival),
             Some(own) if keeps => {
-                let arrival = Arrival::of(own, &last.workload);
+                let arrival = time::arrival(own, &last.workload);
                 let arrival = arrival.map_err(|(key, message)| self.error(&format!("{path}.{key}"), message))?;
                 (last.workload.clone(), if own.is_empty() { last.arrival } else { arrival })
             }
@@ -659,7 +658,7 @@ pub(crate) fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, S
     let name = parameters.remove("policy").and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
     let Some(entry) = find(family, &name) else {
         let known = names(family);
-        let hint = nearest(&name, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
+        let hint = did_you_mean(&name, &known);
         return Err(format!("unknown policy \"{}\", allowed are {}{hint}", excerpt(&name), known.join(", ")));
     };
     (entry.parse)(parameters).map_err(|error| format!("{}{}", error.0, parameter_hint(&error.0)))
@@ -671,7 +670,7 @@ fn parameter_hint(message: &str) -> String {
     let mut quoted = names.split('`').skip(1).step_by(2);
     let unknown = quoted.next().unwrap_or_default();
     let known: Vec<&str> = quoted.chain(["policy"]).collect();
-    nearest(unknown, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default()
+    did_you_mean(unknown, &known)
 }
 
 /// A policy as lists show it.

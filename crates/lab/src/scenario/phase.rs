@@ -1,8 +1,8 @@
 //! Stretches of a run as plain data.
 
 use toml::{Table, Value};
+use wane_workload::Arrival;
 
-use super::time::Arrival;
 use super::values::{flag, number};
 use super::workload::Workload;
 

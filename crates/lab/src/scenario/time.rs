@@ -2,6 +2,7 @@
 
 use toml::{Table, Value};
 use wane_units::Bytes;
+use wane_workload::Arrival;
 use wane_workload::trace::Format;
 
 use super::error::Refusal;
@@ -81,24 +82,6 @@ pub enum Collection {
     Background,
     /// Others come in between.
     Preemptible,
-}
-
-/// When requests come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// So many at once, in a closed loop.
-    QueueDepth(u32),
-    /// Exponential gaps with this mean in nanoseconds.
-    Poisson(u64),
-    /// Normal gaps.
-    Normal {
-        /// Mean gap in nanoseconds.
-        mean_ns: u64,
-        /// Standard deviation in nanoseconds.
-        sd_ns: u64,
-    },
-    /// At the times of the workload's trace.
-    Trace,
 }
 
 /// Timed windows of an untimed life.
@@ -224,50 +207,42 @@ impl Time {
     }
 }
 
-impl Default for Arrival {
-    fn default() -> Self {
-        Self::QueueDepth(1)
+/// The arrival of a workload's table.
+///
+/// # Errors
+/// It wants times that the workload does not have; the key is relative to the workload.
+pub(super) fn arrival(table: &Table, workload: &Workload) -> Result<Arrival, Refusal> {
+    let Some(value) = table.get("arrival") else { return Ok(Arrival::default()) };
+    let [depth, poisson, normal] = ARRIVALS.map(|key| value.get(key));
+    if let Some(depth) = depth.and_then(Value::as_integer) {
+        return Ok(Arrival::QueueDepth(depth as u32));
+    }
+    if let Some(mean) = poisson.and_then(nanos) {
+        return Ok(Arrival::Poisson(mean));
+    }
+    if let Some([mean, sd]) = normal.and_then(Value::as_array).map(Vec::as_slice)
+        && let Some((mean_ns, sd_ns)) = nanos(mean).zip(nanos(sd))
+    {
+        return Ok(Arrival::Normal { mean_ns, sd_ns });
+    }
+    match untimed(workload) {
+        None => Ok(Arrival::Trace),
+        Some(what) => {
+            let message = format!("\"trace\" needs the times of a trace, but {what}");
+            Err(("arrival".to_owned(), message))
+        }
     }
 }
 
-impl Arrival {
-    /// The arrival of a workload's table.
-    ///
-    /// # Errors
-    /// It wants times that the workload does not have; the key is relative to the workload.
-    pub(super) fn of(table: &Table, workload: &Workload) -> Result<Self, Refusal> {
-        let Some(value) = table.get("arrival") else { return Ok(Self::default()) };
-        let [depth, poisson, normal] = ARRIVALS.map(|key| value.get(key));
-        if let Some(depth) = depth.and_then(Value::as_integer) {
-            return Ok(Self::QueueDepth(depth as u32));
-        }
-        if let Some(mean) = poisson.and_then(nanos) {
-            return Ok(Self::Poisson(mean));
-        }
-        if let Some([mean, sd]) = normal.and_then(Value::as_array).map(Vec::as_slice)
-            && let Some((mean_ns, sd_ns)) = nanos(mean).zip(nanos(sd))
-        {
-            return Ok(Self::Normal { mean_ns, sd_ns });
-        }
-        match untimed(workload) {
-            None => Ok(Self::Trace),
-            Some(what) => {
-                let message = format!("\"trace\" needs the times of a trace, but {what}");
-                Err(("arrival".to_owned(), message))
-            }
-        }
-    }
-
-    /// As it is written.
-    pub(super) fn value(self) -> Value {
-        let (key, value) = match self {
-            Self::Trace => return Value::from("trace"),
-            Self::QueueDepth(depth) => ("queue-depth", Value::from(i64::from(depth))),
-            Self::Poisson(mean) => ("poisson", duration(mean)),
-            Self::Normal { mean_ns, sd_ns } => ("normal", Value::Array(vec![duration(mean_ns), duration(sd_ns)])),
-        };
-        Value::Table(named([(key, value)]))
-    }
+/// Arrivals as they are written.
+pub(super) fn arrival_value(arrival: Arrival) -> Value {
+    let (key, value) = match arrival {
+        Arrival::Trace => return Value::from("trace"),
+        Arrival::QueueDepth(depth) => ("queue-depth", Value::from(i64::from(depth))),
+        Arrival::Poisson(mean) => ("poisson", duration(mean)),
+        Arrival::Normal { mean_ns, sd_ns } => ("normal", Value::Array(vec![duration(mean_ns), duration(sd_ns)])),
+    };
+    Value::Table(named([(key, value)]))
 }
 
 /// Why a workload has no times of its own; `None` where it may have.
@@ -304,7 +279,7 @@ impl Probe {
 
     pub(super) fn table(&self, space: Space, paths: Paths) -> Table {
         let mut workload = self.workload.to_table(space, paths);
-        workload.insert("arrival".to_owned(), self.arrival.value());
+        workload.insert("arrival".to_owned(), arrival_value(self.arrival));
         let retention = Some(self.retention_days).filter(|days| *days > 0.0);
         named([
             ("at-drive-writes", Value::Array(self.at_drive_writes.iter().map(|age| Value::from(*age)).collect())),

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 use wane_nand::rber::{CHIPS, RberModel};
-use wane_units::{Bytes, Nanos, Rate, Ratio, excerpt};
+use wane_units::{Bytes, Nanos, Rate, Ratio, did_you_mean, excerpt};
 
 use super::keys::{AGES_MAX, ARRIVALS, GAP_MAX, Kind, PAGE_TYPES_MAX, QUEUE_DEPTH_MAX, SPAN_MAX};
 use super::layer::shown;
@@ -86,7 +86,7 @@ fn arrival_fits(value: &Value) -> Result<bool, String> {
             shown(value)
         )),
         (name, _) => {
-            let hint = nearest(name, &ARRIVALS).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
+            let hint = did_you_mean(name, &ARRIVALS);
             Err(format!("found \"{}\", allowed are {}{hint}", excerpt(name), ARRIVALS.join(", ")))
         }
     }
@@ -97,7 +97,7 @@ fn chip_fits(name: &str) -> Result<bool, String> {
     if known.contains(&name) {
         return Ok(true);
     }
-    let hint = nearest(name, &known).map(|near| format!("; did you mean \"{near}\"?")).unwrap_or_default();
+    let hint = did_you_mean(name, &known);
     Err(format!("found \"{}\", allowed are {}, or a table of parameters{hint}", excerpt(name), known.join(", ")))
 }
 
@@ -188,12 +188,6 @@ pub(super) fn is_parameter(name: &str, value: &Value) -> bool {
 pub(super) fn allowed_parameter(name: &str) -> String {
     let largest = RberModel::largest(name);
     if largest == f64::MAX { "a number from 0 on".to_owned() } else { format!("a number from 0 to {largest}") }
-}
-
-/// The known name that a misspelt one is nearest to.
-pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let close = known.iter().map(|candidate| (strsim::jaro_winkler(name, candidate), *candidate));
-    close.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
 /// `true` or `false` of a table.

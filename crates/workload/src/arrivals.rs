@@ -2,11 +2,33 @@
 
 use wane_sim::Stream;
 
-use crate::scenario::Arrival;
+/// When requests come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// So many at once, in a closed loop.
+    QueueDepth(u32),
+    /// Exponential gaps with this mean in nanoseconds.
+    Poisson(u64),
+    /// Normal gaps.
+    Normal {
+        /// Mean gap in nanoseconds.
+        mean_ns: u64,
+        /// Standard deviation in nanoseconds.
+        sd_ns: u64,
+    },
+    /// At the times of the workload's trace.
+    Trace,
+}
+
+impl Default for Arrival {
+    fn default() -> Self {
+        Self::QueueDepth(1)
+    }
+}
 
 /// Times of arrival, in nanoseconds; they never go back.
 #[derive(Clone, Debug)]
-pub(crate) struct Arrivals {
+pub struct Arrivals {
     kind: Arrival,
     /// Factor of the times between a trace's requests.
     scale: f64,
@@ -17,7 +39,8 @@ pub(crate) struct Arrivals {
 }
 
 /// When the next request comes.
-pub(crate) enum Next {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
     /// At this time.
     At(u64),
     /// As soon as fewer than this many are outstanding.
@@ -25,13 +48,15 @@ pub(crate) enum Next {
 }
 
 impl Arrivals {
-    pub(crate) fn new(kind: Arrival, scale: f64, start: u64, stream: Stream) -> Self {
+    /// Arrivals from `start` on, in nanoseconds. `scale` is the factor of the times between a trace's requests; the stream draws
+    /// random gaps.
+    pub fn new(kind: Arrival, scale: f64, start: u64, stream: Stream) -> Self {
         Self { kind, scale, at: start as f64, start, stream }
     }
 
     /// When the next request comes; `trace_at` is its time in its trace.
     #[inline]
-    pub(crate) fn next(&mut self, trace_at: u64) -> Next {
+    pub fn next(&mut self, trace_at: u64) -> Next {
         match self.kind {
             Arrival::QueueDepth(depth) => return Next::Below(u64::from(depth)),
             Arrival::Poisson(mean) => self.at += self.stream.exponential() * mean as f64,

@@ -1,0 +1,220 @@
+//! A timed drive's requests: when they come, and what they took, as results say it.
+//!
+//! `ssd` keeps raw latencies; figures, means and distributions are made of them here.
+
+use std::sync::atomic::AtomicBool;
+
+use wane_nand::Flash;
+use wane_sim::Stream;
+use wane_ssd::{BreakdownSum, Clock, ClockSpec, CommandKind, Histogram, Latencies, MeasuredWindow};
+use wane_units::Geometry;
+use wane_workload::{Arrival, Arrivals, Batch, Next, Op};
+
+use crate::results::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};
+
+/// Most points kept of a distribution.
+const CDF_POINTS_MAX: usize = 200;
+
+/// Where the drive stands when a window begins or ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing {
+    pub(crate) drive_writes: f64,
+    pub(crate) erase_count_mean: f64,
+    pub(crate) errors: Option<Errors>,
+}
+
+/// A clock, and when requests come to it.
+pub(crate) struct Requests {
+    pub(crate) clock: Clock<Standing>,
+    arrivals: Arrivals,
+    /// Factor of the times between a trace's requests.
+    scale: f64,
+    /// Bytes of a mapping unit.
+    unit_bytes: u64,
+}
+
+impl Requests {
+    /// A clock at time 0. The spec was checked when the run was planned.
+    pub(crate) fn new(
+        spec: &TimedSpec,
+        geometry: &Geometry,
+        (arrival, stream): (Arrival, Stream),
+        standing: Standing,
+    ) -> Self {
+        let clock = Clock::new(&spec.clock, geometry, standing);
+        Self {
+            clock: clock.expect("the clock was checked when the run was planned"),
+            arrivals: Arrivals::new(arrival, spec.scale, 0, stream),
+            scale: spec.scale,
+            unit_bytes: spec.unit_bytes,
+        }
+    }
+
+    /// The same, for one window.
+    pub(crate) fn with_one_window(self) -> Self {
+        Self { clock: self.clock.with_one_window(), ..self }
+    }
+
+    /// The next phase's requests come in another way.
+    pub(crate) fn change_arrivals(&mut self, arrival: Arrival, stream: Stream) {
+        self.arrivals = Arrivals::new(arrival, self.scale, self.clock.now_ns(), stream);
+    }
+
+    /// Lets time run until the request of `batch` comes; returns the day of that moment. Returns early once `stop` is true.
+    pub(crate) fn arrive(&mut self, batch: &Batch, stop: &AtomicBool) -> f64 {
+        match self.arrivals.next(batch.at) {
+            Next::At(at) => self.clock.arrive_at(at, stop),
+            Next::Below(depth) => self.clock.arrive_below(depth, stop),
+        }
+        self.clock.now_days()
+    }
+
+    /// Hands over what the drive did for the request.
+    pub(crate) fn submit(&mut self, media: &mut Flash, batch: &Batch) {
+        let kind = match batch.op {
+            Op::Read => CommandKind::Read,
+            Op::Write => CommandKind::Write,
+            Op::Trim => CommandKind::Trim,
+            Op::Flush => CommandKind::Flush,
+        };
+        self.clock.submit(media, kind, batch.pages.len() as u64 * self.unit_bytes);
+    }
+
+    /// Lets everything end and says what it took. Once `stop` is true, what has not ended is left out.
+    pub(crate) fn finish(self, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
+        let timed = self.clock.finish(standing, stop);
+        Timed {
+            latency: latency(&timed.latencies),
+            throughput: throughput(&timed.latencies, seconds(timed.elapsed_ns)),
+            windows: timed.windows.iter().map(|measured| window(measured, kind)).collect(),
+            operations: timed.operations,
+            elapsed_ns: timed.elapsed_ns,
+            buffered_reads: timed.buffered_reads,
+        }
+    }
+}
+
+/// What timed requests are made of.
+#[derive(Clone, Debug)]
+pub struct TimedSpec {
+    /// The drive's clock.
+    pub clock: ClockSpec,
+    /// Factor of the times between a trace's requests.
+    pub scale: f64,
+    /// Bytes of a mapping unit.
+    pub unit_bytes: u64,
+}
+
+/// What timed requests came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Timed {
+    /// Over the whole run.
+    pub(crate) latency: Latency,
+    /// Over the whole run.
+    pub(crate) throughput: Throughput,
+    /// Its windows.
+    pub(crate) windows: Vec<Window>,
+    /// Flash operations scheduled.
+    pub(crate) operations: u64,
+    /// Simulated nanoseconds.
+    pub(crate) elapsed_ns: u64,
+    /// Reads served from the controller's buffers.
+    pub(crate) buffered_reads: u64,
+}
+
+/// At least a nanosecond, so that rates stay finite.
+fn seconds(ns: u64) -> f64 {
+    ns.max(1) as f64 / 1e9
+}
+
+fn window(measured: &MeasuredWindow<Standing>, kind: WindowKind) -> Window {
+    let lasted = seconds(measured.until_ns - measured.from_ns);
+    let (from, until) = (&measured.from, &measured.until);
+    Window {
+        kind,
+        at_drive_writes: from.drive_writes,
+        erase_count_mean: from.erase_count_mean,
+        seconds: lasted,
+        latency: latency(&measured.latencies),
+        throughput: throughput(&measured.latencies, lasted),
+        errors: until.errors.zip(from.errors).map(|(after, before)| after - before),
+        read_cdf: cdf(&measured.latencies.reads),
+        write_cdf: cdf(&measured.latencies.writes),
+    }
+}
+
+fn latency(latencies: &Latencies) -> Latency {
+    Latency {
+        read: figures(&latencies.reads, &latencies.read_breakdown),
+        write: figures(&latencies.writes, &latencies.write_breakdown),
+    }
+}
+
+fn figures(histogram: &Histogram, breakdown: &BreakdownSum) -> Option<LatencyFigures> {
+    let at = |percent: f64| histogram.percentile_ns(percent);
+    (histogram.count() > 0).then(|| LatencyFigures {
+        count: histogram.count(),
+        mean_ns: histogram.mean_ns(),
+        p50_ns: at(50.0),
+        p75_ns: at(75.0),
+        p90_ns: at(90.0),
+        p95_ns: at(95.0),
+        p99_ns: at(99.0),
+        p999_ns: at(99.9),
+        p9999_ns: at(99.99),
+        max_ns: histogram.max_ns(),
+        breakdown_ns: means(breakdown, histogram.count()),
+    })
+}
+
+fn means(sums: &BreakdownSum, count: u64) -> BreakdownMeans {
+    let sums_ns = sums.sums_ns();
+    let mean = |part: usize| sums_ns[part] as f64 / count as f64;
+    BreakdownMeans {
+        behind_host: mean(0),
+        behind_gc: mean(1),
+        behind_scrub: mean(2),
+        behind_wear_leveling: mean(3),
+        sensing: mean(4),
+        rereads: mean(5),
+        recovery: mean(6),
+        transfer: mean(7),
+        thinking: mean(8),
+        programming: mean(9),
+        cache: mean(10),
+        dependencies: mean(11),
+    }
+}
+
+/// Of what was recorded in `seconds`, more than 0.
+fn throughput(latencies: &Latencies, seconds: f64) -> Throughput {
+    let rate = |count: u64, bytes: u64| OpThroughput {
+        iops: count as f64 / seconds,
+        bytes_per_second: bytes as f64 / seconds,
+    };
+    Throughput {
+        read: rate(latencies.reads.count(), latencies.bytes_read),
+        write: rate(latencies.writes.count(), latencies.bytes_written),
+    }
+}
+
+/// At most so many points of a distribution: always its ends, and where the tail is long, more of the tail.
+fn cdf(histogram: &Histogram) -> Vec<(u64, f64)> {
+    let points = histogram.points();
+    if points.len() <= CDF_POINTS_MAX {
+        return points;
+    }
+    // Even steps of -log10(1 - share) see p50, p99 and p99.99 alike.
+    let depth = |share: f64| -libm::log10((1.0 - share).max(1e-7));
+    let step = 7.0 / CDF_POINTS_MAX as f64;
+    let mut kept: Vec<(u64, f64)> = Vec::new();
+    let mut next = 0.0;
+    let last = points.len() - 1;
+    for (index, (latency, share)) in points.into_iter().enumerate() {
+        if index == 0 || index == last || depth(share) >= next {
+            next = depth(share) + step;
+            kept.push((latency, share));
+        }
+    }
+    kept
+}
