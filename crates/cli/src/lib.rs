@@ -31,7 +31,7 @@ pub const INTERRUPTED: i32 = 130;
 /// Runs the command and returns its exit code.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     std::panic::set_hook(Box::new(|panic| {
-        if wane_lab::results::panic_is_caught() {
+        if wane_results::panic_is_caught() {
             return;
         }
         let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));

@@ -9,8 +9,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tempfile::NamedTempFile;
 use wane_lab::progress::{Stopwatch, Throttle};
-use wane_lab::results::Traces;
 use wane_lab::run::Step;
+use wane_results::Traces;
 
 use crate::output::tell;
 

@@ -8,8 +8,8 @@ use wane_sim::{Stream, Streams};
 use wane_units::BlockId;
 use wane_workload::{Arrival, Batch, Op, Progress, Source, SourceError};
 
-use crate::results::{Errors, Latency, Throughput, Window, WindowKind};
 use crate::timed::{Requests, Standing, Timed, TimedSpec};
+use wane_results::{Errors, Latency, Throughput, Window, WindowKind};
 
 /// A medium that a run can tell the wear of.
 pub trait Worn: Media {

@@ -8,8 +8,8 @@ use wane_ftl::policies::capacity::Demand;
 use wane_ftl::{DeathCause, Ftl, Outcome};
 use wane_nand::Media;
 
-use crate::results::EndCause;
 use crate::run::Ended;
+use wane_results::EndCause;
 
 const NOWHERE: u32 = u32::MAX;
 

@@ -6,7 +6,6 @@ pub mod progress;
 pub mod rber;
 pub mod report;
 pub mod reproduce;
-pub mod results;
 pub mod run;
 pub mod scenario;
 pub mod session;

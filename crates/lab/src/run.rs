@@ -15,7 +15,7 @@ use wane_workload::{Batch, Op, Progress, Source, SourceError};
 
 use crate::detail::{Detail, DetailSpec, Detailed, Measured, PAGES_MAX, Plain, Worn, next_slice};
 use crate::host_space::HostSpace;
-use crate::results::{BlockState, Counters, EndCause, EndReason, Row, Timeline, WearSnapshot};
+use wane_results::{BlockState, Counters, EndCause, EndReason, Row, Timeline, WearSnapshot};
 
 /// Pages handed to the drive at once: large enough to prefetch across, small enough to stay in the first cache.
 const BATCH_PAGES: usize = 4096;
@@ -365,7 +365,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
 
     /// Counting starts.
     fn start(&mut self) {
-        self.zero = Counters::from(*self.ftl.counters());
+        self.zero = counted(self.ftl.counters());
         let counts = self.ftl.erase_counts();
         self.mean_at_start = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64;
         self.ftl.set_leveling(true);
@@ -375,7 +375,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
     }
 
     fn counters(&self) -> Counters {
-        let mut counters = Counters::from(*self.ftl.counters()) - self.zero;
+        let mut counters = counted(self.ftl.counters()) - self.zero;
         counters.host_units_trimmed -= self.space.as_ref().map_or(0, HostSpace::trimmed);
         counters
     }
@@ -573,7 +573,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
             drive_writes: counters.host_units_written as f64 / f64::from(self.ftl.logical_initial()),
             phase: self.phase as u32,
             counters,
-            erase_count: crate::results::EraseCounts::of(self.ftl.media().erase_counts()),
+            erase_count: wane_results::EraseCounts::of(self.ftl.media().erase_counts()),
             blocks_retired: self.ftl.bad() * self.ftl.layout().width(),
             exported_bytes: u64::from(self.exported()) * self.unit_bytes,
         };
@@ -645,26 +645,25 @@ fn pause<M: Media, D: Detail<M>>(ftl: &mut Ftl<M>, detail: &mut D, stop: &Atomic
     if stop.load(Ordering::Relaxed) { Err(Ended::Interrupted) } else { Ok(()) }
 }
 
-impl From<wane_ftl::Counters> for Counters {
-    fn from(ftl: wane_ftl::Counters) -> Self {
-        Self {
-            host_units_written: ftl.host_units_written,
-            host_units_read: ftl.host_units_read,
-            host_units_read_unmapped: ftl.host_units_read_unmapped,
-            host_units_trimmed: ftl.host_units_trimmed,
-            programmed_host: ftl.programmed_host,
-            programmed_gc: ftl.programmed_gc,
-            programmed_wear_leveling: ftl.programmed_wear_leveling,
-            programmed_file_system: ftl.programmed_file_system,
-            programmed_scrub: ftl.programmed_scrub,
-            programmed_parity: ftl.programmed_parity,
-            programmed_padding: ftl.programmed_padding,
-            program_operations: ftl.program_operations,
-            erases_gc: ftl.erases_gc,
-            erases_wear_leveling: ftl.erases_wear_leveling,
-            erases_scrub: ftl.erases_scrub,
-            gc_victims: ftl.gc_victims,
-            gc_victim_valid_units: ftl.gc_victim_valid_units,
-        }
+/// What the firmware counted, as results keep it.
+fn counted(ftl: &wane_ftl::Counters) -> Counters {
+    Counters {
+        host_units_written: ftl.host_units_written,
+        host_units_read: ftl.host_units_read,
+        host_units_read_unmapped: ftl.host_units_read_unmapped,
+        host_units_trimmed: ftl.host_units_trimmed,
+        programmed_host: ftl.programmed_host,
+        programmed_gc: ftl.programmed_gc,
+        programmed_wear_leveling: ftl.programmed_wear_leveling,
+        programmed_file_system: ftl.programmed_file_system,
+        programmed_scrub: ftl.programmed_scrub,
+        programmed_parity: ftl.programmed_parity,
+        programmed_padding: ftl.programmed_padding,
+        program_operations: ftl.program_operations,
+        erases_gc: ftl.erases_gc,
+        erases_wear_leveling: ftl.erases_wear_leveling,
+        erases_scrub: ftl.erases_scrub,
+        gc_victims: ftl.gc_victims,
+        gc_victim_valid_units: ftl.gc_victim_valid_units,
     }
 }

@@ -8,12 +8,12 @@ use wane_workload::SourceError;
 use crate::build::{self, Outside, PlanError};
 use crate::os;
 use crate::progress::Stopwatch;
-use crate::results::{
+use crate::run::{Finished, Step, Watch, run};
+use crate::scenario::{ChipSpec, Scenario};
+use wane_results::{
     BlocksErased, Capacity, Counters, End, EndReason, Fingerprints, Flash, Folder, Gc, Host, Inputs, Member, Origin,
     PagesProgrammed, ResultError, Run, RunResult, Summary, SummaryWriteAmplification, Wear, write_amplification,
 };
-use crate::run::{Finished, Step, Watch, run};
-use crate::scenario::{ChipSpec, Scenario};
 
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -110,7 +110,7 @@ fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measu
     let seconds = wall_seconds - measured.from_seconds;
     let rate = (measured.programmed - measured.from_programmed) as f64 / seconds;
     let summary = Summary {
-        scenario: crate::results::Scenario { name: scenario.name.clone(), hash: scenario.hash() },
+        scenario: wane_results::Scenario { name: scenario.name.clone(), hash: scenario.hash() },
         host: Host {
             pages_written: counters.host_units_written,
             bytes_written: counters.host_units_written * device.unit.0,

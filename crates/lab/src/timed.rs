@@ -10,7 +10,7 @@ use wane_ssd::{BreakdownSum, Clock, ClockSpec, CommandKind, Histogram, Latencies
 use wane_units::Geometry;
 use wane_workload::{Arrival, Arrivals, Batch, Next, Op};
 
-use crate::results::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};
+use wane_results::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};
 
 /// Most points kept of a distribution.
 const CDF_POINTS_MAX: usize = 200;

@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use wane_lab::results::{BlockRow, RunResult, Summary};
 use wane_lab::run::Watch;
 use wane_lab::scenario::{Scenario, Sources};
 use wane_lab::session::execute;
+use wane_results::{BlockRow, RunResult, Summary};
 use wane_sim::{Stream, Streams};
 
 /// Cases of an ordinary test run.
@@ -252,5 +252,5 @@ fn what_a_lazy_drive_gave_up_never_comes_back() {
     let result = execute(&scenario, Default::default(), &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap();
     let exported: Vec<u64> = result.timeline.iter().map(|row| row.exported_bytes).collect();
     assert!(exported.is_sorted_by(|a, b| a >= b) && exported.first() > exported.last(), "{exported:?}");
-    assert_eq!(result.summary.end.cause, Some(wane_lab::results::EndCause::FootprintDoesNotFit));
+    assert_eq!(result.summary.end.cause, Some(wane_results::EndCause::FootprintDoesNotFit));
 }

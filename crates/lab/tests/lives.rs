@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
 use wane_lab::build::Outside;
-use wane_lab::results::RunResult;
 use wane_lab::run::Watch;
 use wane_lab::scenario::{Scenario, Sources};
 use wane_lab::session;
+use wane_results::RunResult;
 
 /// Name and scenario.
 const LIVES: [(&str, &str); 13] = [

@@ -4,10 +4,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use wane_lab::results::{BlockRow, RunResult, Summary, WindowKind};
 use wane_lab::run::Watch;
 use wane_lab::scenario::{Scenario, Sources};
 use wane_lab::session::execute;
+use wane_results::{BlockRow, RunResult, Summary, WindowKind};
 
 fn run(text: &str, set: &[&str]) -> RunResult {
     let set: Vec<String> = set.iter().map(|assignment| (*assignment).to_owned()).collect();

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use wane_ftl::policies::victim::{GcView, IndexSpec, Order, VictimPolicy};
 use wane_lab::build::Outside;
-use wane_lab::results::Summary;
 use wane_lab::run::Watch;
 use wane_lab::scenario::{Scenario, Sources};
 use wane_lab::session;
+use wane_results::Summary;
 
 #[derive(Clone)]
 struct YoungestGreedy;

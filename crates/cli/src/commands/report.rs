@@ -1,7 +1,7 @@
 //! `wane report`: a page of one or more results.
 
 use wane_lab::report::{differences, render};
-use wane_lab::results::read_runs;
+use wane_results::read_runs;
 
 use crate::DONE;
 use crate::args::ReportArguments;

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex};
 
 use wane_lab::build::{self, Outside};
 use wane_lab::report;
-use wane_lab::results::{
-    EndReason, Folder, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
-    grid_csv,
-};
 use wane_lab::run::Watch;
 use wane_lab::scenario::keys::SEED_MAX;
 use wane_lab::scenario::{Scenario, Sources, folder_of};
 use wane_lab::session::{self, Members};
+use wane_results::{
+    EndReason, Folder, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
+    grid_csv,
+};
 use wane_units::{excerpt, excerpt_path};
 
 use super::grid::Grid;

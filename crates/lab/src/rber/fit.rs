@@ -6,7 +6,7 @@ use wane_sim::Streams;
 
 use super::solve::{self, Coordinates, PARAMETERS, Point, SCALES, Shape};
 use super::{Data, Preset, RberError, Sample};
-use crate::results::student_t_975;
+use wane_results::student_t_975;
 
 pub use super::solve::EXPONENT_MAX;
 

@@ -4,7 +4,7 @@ use super::axis::{Axis, nines};
 use super::chart::{Chart, Curve, Layer, Names, Point};
 use super::groups::Group;
 use super::numbers::{counted, unit_of};
-use crate::results::{RunResult, Window};
+use wane_results::{RunResult, Window};
 
 /// Most windows whose points are marked.
 pub(super) const MARKED_MAX: usize = 16;

@@ -6,7 +6,7 @@ use super::chart::{Curve, Layer, Names, cut};
 use super::groups::Group;
 use super::html::{Figure, Table, key_of};
 use super::numbers::{counted, duration, unit_of};
-use crate::results::{BreakdownMeans, WindowKind};
+use wane_results::{BreakdownMeans, WindowKind};
 
 /// Most groups that stand beside each other as bars.
 const BARS_MAX: usize = 8;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::groups::{differing, groups};
 use super::numbers::counted;
-use crate::results::RunResult;
+use wane_results::RunResult;
 
 /// Widest name of a run in the header.
 const NAME_MAX: usize = 24;
@@ -72,7 +72,7 @@ fn cell(runs: &[Value], path: &str) -> String {
     let at = |tree| path.split('.').try_fold(tree, |value: &Value, key| value.get(key));
     let values: Vec<&Value> = runs.iter().filter_map(at).collect();
     let numbers: Vec<f64> = values.iter().filter_map(|value| value.as_f64()).collect();
-    if let Some(mean) = crate::results::Estimate::of(&numbers).map(|estimate| estimate.mean) {
+    if let Some(mean) = wane_results::Estimate::of(&numbers).map(|estimate| estimate.mean) {
         return counted(mean);
     }
     let mut texts: Vec<&str> = values.iter().filter_map(|value| value.as_str()).collect();
@@ -103,7 +103,7 @@ fn aligned(lines: &[Vec<String>], settings: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{test_run, timed};
+    use wane_results::test_runs::{test_run, timed};
 
     #[test]
     fn only_what_differs_is_listed() {

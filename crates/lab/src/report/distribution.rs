@@ -6,7 +6,7 @@ use super::groups::Group;
 use super::html::{Figure, Table, key};
 use super::numbers::{counted, short, short_or_dash};
 use super::words::jain_in_digits;
-use crate::results::Wear;
+use wane_results::Wear;
 
 /// About how many bars the histogram has.
 const BINS: f64 = 32.0;

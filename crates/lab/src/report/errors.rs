@@ -7,7 +7,7 @@ use super::figures::columns;
 use super::groups::Group;
 use super::html::{Figure, Table, key};
 use super::numbers::{count, counted, short};
-use crate::results::Window;
+use wane_results::Window;
 
 /// Re-reads for each read of the host.
 pub(super) fn rereads(window: &Window) -> Option<f64> {

@@ -5,7 +5,7 @@ use super::chart::{Chart, Curve, End, Layer, Names, Point, Shape};
 use super::groups::Group;
 use super::html::{Figure, Table, key};
 use super::numbers::{count, counted, percent, short, short_or_dash};
-use crate::results::{EndReason, EraseCounts, Row, RunResult, band, windows};
+use wane_results::{EndReason, EraseCounts, Row, RunResult, band, windows};
 
 /// Moments at which a band is drawn, and at which it is tabled.
 const BAND_POINTS: usize = 160;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::results::{Estimate, RunResult, Summary};
+use wane_results::{Estimate, RunResult, Summary};
 
 /// Runs of one scenario by one version, which differ in their seed only.
 #[derive(Clone, Debug)]
@@ -154,7 +154,7 @@ fn flatten(path: &str, value: &toml::Value, keys: &mut Keys) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::test_run;
+    use wane_results::test_runs::test_run;
 
     fn run(name: &str, seed: u64, toml: &str) -> RunResult {
         let mut run = test_run(seed);

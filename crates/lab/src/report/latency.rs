@@ -8,7 +8,7 @@ use super::figures::{BESIDE_MAX, columns};
 use super::groups::{Group, class};
 use super::html::{Figure, Table, key, key_of};
 use super::numbers::{duration, short};
-use crate::results::{LatencyFigures, Window, WindowKind};
+use wane_results::{LatencyFigures, Window, WindowKind};
 
 /// Colors of the distributions of one run's windows, which lie close together.
 const APART: [&str; 6] = ["s0", "s1", "s2", "s3", "s5", "p8"];

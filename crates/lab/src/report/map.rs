@@ -9,7 +9,7 @@ use super::chart::{described, short as pixel, text};
 use super::groups::Group;
 use super::html::{Figure, Table, escape};
 use super::numbers::{count, counted, short};
-use crate::results::{BlockRow, BlockState};
+use wane_results::{BlockRow, BlockState};
 
 /// Most cells of one map, and of all maps of a page.
 const CELLS_MAX: usize = 4096;

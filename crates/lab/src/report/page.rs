@@ -12,7 +12,7 @@ use super::map::maps;
 use super::numbers::{capacity, counted, percent, short_or_dash, traffic};
 use super::timed;
 use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval};
-use crate::results::{RunResult, Summary};
+use wane_results::{RunResult, Summary};
 
 /// What a page may weigh.
 const BYTES_MAX: usize = 1_000_000;

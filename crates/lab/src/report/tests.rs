@@ -1,7 +1,8 @@
 //! What every page must be.
 
 use super::{differences, render};
-use crate::results::{MadeUp, RunResult, WindowKind, made_up, test_run, timed};
+use wane_results::test_runs::{MadeUp, made_up, test_run, timed};
+use wane_results::{RunResult, WindowKind};
 
 fn longest(name: &'static str, seed: u64) -> RunResult {
     made_up(MadeUp { name, seed, blocks: 8192, rows: 2048, variant: true, leveled: false })
@@ -82,7 +83,7 @@ fn a_timed_run_shows_its_latencies_and_errors() {
 #[test]
 fn a_read_is_told_in_words() {
     let mut run = timed(test_run(1), 3);
-    run.summary.end.reason = crate::results::EndReason::Requests;
+    run.summary.end.reason = wane_results::EndReason::Requests;
     let page = render(&[run]);
     for told in [
         "<h1>A read took",

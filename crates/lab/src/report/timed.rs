@@ -5,7 +5,7 @@ use super::groups::Group;
 use super::html::{escape, swatch};
 use super::latency::{Kind, told};
 use super::numbers::{count, counted, duration, percent, short, short_or_dash, traffic};
-use crate::results::{Errors, LatencyFigures, Summary, WindowKind};
+use wane_results::{Errors, LatencyFigures, Summary, WindowKind};
 
 /// Whether a group's runs were timed, or looked at closely.
 pub(super) fn is_timed(group: &Group<'_>) -> bool {

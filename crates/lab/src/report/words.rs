@@ -3,7 +3,7 @@
 use super::groups::Group;
 use super::numbers::{count, counted, percent, short, traffic};
 use super::timed;
-use crate::results::{EndCause, EndReason, Estimate, Summary};
+use wane_results::{EndCause, EndReason, Estimate, Summary};
 
 /// The answer in one line.
 pub(super) fn headline(groups: &[Group<'_>]) -> String {
@@ -231,7 +231,8 @@ fn listed(parts: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::report::groups::groups;
-    use crate::results::{MadeUp, RunResult, made_up};
+    use wane_results::RunResult;
+    use wane_results::test_runs::{MadeUp, made_up};
 
     fn run(name: &'static str, variant: bool, seed: u64) -> RunResult {
         made_up(MadeUp { name, seed, blocks: 64, rows: 40, variant, leveled: false })

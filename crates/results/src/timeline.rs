@@ -79,7 +79,7 @@ impl Timeline {
 }
 
 /// The write amplification of each row's interval: since the row before, or since counting began for the first.
-pub(crate) fn windows(rows: &[Row]) -> Vec<WriteAmplification> {
+pub fn windows(rows: &[Row]) -> Vec<WriteAmplification> {
     let earlier = std::iter::once(Counters::default()).chain(rows.iter().map(|row| row.counters));
     rows.iter().zip(earlier).map(|(row, before)| write_amplification(&(row.counters - before))).collect()
 }

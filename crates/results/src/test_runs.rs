@@ -1,20 +1,26 @@
-//! Made-up runs for tests: plausible figures without an engine.
+//! Made-up runs for tests: plausible figures without an engine. Other crates see them with the feature `test-runs`.
+
+#![allow(clippy::unwrap_used, reason = "only tests call it")]
 
 use wane_units::{Bytes, Geometry};
 
-use super::*;
+use crate::*;
 
 /// What a made-up drive is like.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MadeUp {
-    pub(crate) name: &'static str,
-    pub(crate) seed: u64,
-    pub(crate) blocks: u32,
-    pub(crate) rows: u64,
+pub struct MadeUp {
+    /// Name of its scenario.
+    pub name: &'static str,
+    /// Root of its noise.
+    pub seed: u64,
+    /// Blocks, a multiple of eight.
+    pub blocks: u32,
+    /// Rows of its timeline, at least two.
+    pub rows: u64,
     /// Whether the drive gives up capacity instead of dying at its spare blocks' end.
-    pub(crate) variant: bool,
+    pub variant: bool,
     /// Whether wear is leveled.
-    pub(crate) leveled: bool,
+    pub leveled: bool,
 }
 
 const UNITS_PER_BLOCK: u64 = 64;
@@ -22,7 +28,7 @@ const PAGE: u64 = 4096;
 const ENDURANCE: u32 = 500;
 
 /// A small run that died.
-pub(crate) fn test_run(seed: u64) -> RunResult {
+pub fn test_run(seed: u64) -> RunResult {
     made_up(MadeUp { name: "test", seed, blocks: 32, rows: 12, variant: false, leveled: false })
 }
 
@@ -35,7 +41,8 @@ fn noise(seed: u64, index: u64) -> f64 {
     (word >> 11) as f64 / (1u64 << 53) as f64
 }
 
-pub(crate) fn made_up(like: MadeUp) -> RunResult {
+/// The run of a made-up drive.
+pub fn made_up(like: MadeUp) -> RunResult {
     let MadeUp { blocks, rows, seed, .. } = like;
     let geometry = Geometry::new(2, 2, 2, blocks / 8, UNITS_PER_BLOCK as u32, Bytes(PAGE)).unwrap();
     let logical = u64::from(blocks) * UNITS_PER_BLOCK * 9 / 10;
@@ -93,7 +100,7 @@ pub(crate) fn made_up(like: MadeUp) -> RunResult {
 }
 
 /// The same run with so many windows on a drive that gets slower, on flash that errs.
-pub(crate) fn timed(mut run: RunResult, windows: usize) -> RunResult {
+pub fn timed(mut run: RunResult, windows: usize) -> RunResult {
     let (seed, end) = (run.summary.run.seed, run.summary.end.at_drive_writes);
     let window = |index: usize| {
         let slow = 1.0 + index as f64 / 4.0 + noise(seed, index as u64) / 10.0;

@@ -3,8 +3,9 @@
 use super::claim::Folder;
 use super::disk::faults::{killed_after, refused_after};
 use super::*;
-use crate::results::tables::{timeline_columns, to_csv};
-use crate::results::{EndReason, test_run, timed};
+use crate::EndReason;
+use crate::tables::{timeline_columns, to_csv};
+use crate::test_runs::{test_run, timed};
 
 const VERSION: &str = "0.1.0";
 

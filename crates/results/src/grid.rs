@@ -95,7 +95,7 @@ fn quoted(field: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{test_run, timed};
+    use crate::test_runs::{test_run, timed};
 
     #[test]
     fn every_leaf_of_the_grid_exists() {

@@ -28,12 +28,8 @@ pub use summary::{
     SummaryWriteAmplification, Wear,
 };
 pub use tables::panic_is_caught;
-pub(crate) use timeline::windows;
-pub use timeline::{Row, TIMELINE_ROWS_MAX, Timeline};
+pub use timeline::{Row, TIMELINE_ROWS_MAX, Timeline, windows};
 pub use wear::{BlockRow, BlockState, EraseCounts, WearSnapshot};
 
-#[cfg(test)]
-pub(crate) use test_runs::{MadeUp, made_up, test_run, timed};
-
-#[cfg(test)]
-mod test_runs;
+#[cfg(any(test, feature = "test-runs"))]
+pub mod test_runs;

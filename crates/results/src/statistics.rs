@@ -184,7 +184,8 @@ pub fn student_t_975(freedom: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Counters, EndReason, test_run, timed};
+    use crate::test_runs::{test_run, timed};
+    use crate::{Counters, EndReason};
 
     #[test]
     fn student_t_meets_the_printed_table() {
