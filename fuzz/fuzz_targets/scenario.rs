@@ -7,5 +7,5 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let _ = wane_lab::scenario::resolve_bytes(bytes);
+    let _ = wane_scenario::resolve_bytes(bytes);
 });

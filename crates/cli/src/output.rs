@@ -5,7 +5,7 @@ use std::panic::PanicHookInfo;
 use std::path::Path;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Severity};
-use wane_lab::scenario::ScenarioError;
+use wane_scenario::ScenarioError;
 use wane_units::{excerpt, excerpt_path};
 
 use crate::progress::RemovedAtExit;

@@ -10,8 +10,8 @@ use std::sync::atomic::AtomicBool;
 
 use wane_lab::build::Outside;
 use wane_lab::run::Watch;
-use wane_lab::scenario::{Scenario, Sources};
 use wane_lab::session::execute;
+use wane_scenario::{Scenario, Sources};
 
 const DRIVE: &str = "
 [drive]

@@ -20,7 +20,7 @@ use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSou
 use wane_workload::{Arrival, Batch, Mix, Op, Progress, SHARE_MIN, Source, SourceError};
 
 use crate::run::{Drive, Phase, Plan, Precondition};
-use crate::scenario::{self, Device, Pattern, Scenario, TraceSpec, Workload};
+use wane_scenario::{self as scenario, Device, Pattern, Scenario, TraceSpec, Workload};
 
 mod detailed;
 

@@ -7,7 +7,6 @@ pub mod rber;
 pub mod report;
 pub mod reproduce;
 pub mod run;
-pub mod scenario;
 pub mod session;
 
 pub mod detail;

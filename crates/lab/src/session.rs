@@ -9,11 +9,11 @@ use crate::build::{self, Outside, PlanError};
 use crate::os;
 use crate::progress::Stopwatch;
 use crate::run::{Finished, Step, Watch, run};
-use crate::scenario::{ChipSpec, Scenario};
 use wane_results::{
     BlocksErased, Capacity, Counters, End, EndReason, Fingerprints, Flash, Folder, Gc, Host, Inputs, Member, Origin,
     PagesProgrammed, ResultError, Run, RunResult, Summary, SummaryWriteAmplification, Wear, write_amplification,
 };
+use wane_scenario::{ChipSpec, Scenario};
 
 /// The version in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -15,9 +15,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use wane_lab::run::Watch;
-use wane_lab::scenario::{Scenario, Sources};
 use wane_lab::session::execute;
 use wane_results::{BlockRow, RunResult, Summary};
+use wane_scenario::{Scenario, Sources};
 use wane_sim::{Stream, Streams};
 
 /// Cases of an ordinary test run.

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use wane_lab::build::{self, Outside};
 use wane_lab::run::Watch;
-use wane_lab::scenario::{Scenario, Sources};
 use wane_lab::session;
 use wane_results::{EndReason, RunResult};
+use wane_scenario::{Scenario, Sources};
 use wane_workload::standin;
 
 fn scenario(text: &str) -> Scenario {

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 
 use wane_lab::build::Outside;
 use wane_lab::run::Watch;
-use wane_lab::scenario::{Scenario, Sources};
 use wane_lab::session;
 use wane_results::RunResult;
+use wane_scenario::{Scenario, Sources};
 
 /// Name and scenario.
 const LIVES: [(&str, &str); 13] = [

@@ -5,9 +5,9 @@
 use std::sync::atomic::AtomicBool;
 
 use wane_lab::run::Watch;
-use wane_lab::scenario::{Scenario, Sources};
 use wane_lab::session::execute;
 use wane_results::{BlockRow, RunResult, Summary, WindowKind};
+use wane_scenario::{Scenario, Sources};
 
 fn run(text: &str, set: &[&str]) -> RunResult {
     let set: Vec<String> = set.iter().map(|assignment| (*assignment).to_owned()).collect();

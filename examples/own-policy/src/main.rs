@@ -8,9 +8,9 @@ use std::sync::Arc;
 use wane_ftl::policies::victim::{GcView, IndexSpec, Order, VictimPolicy};
 use wane_lab::build::Outside;
 use wane_lab::run::Watch;
-use wane_lab::scenario::{Scenario, Sources};
 use wane_lab::session;
 use wane_results::Summary;
+use wane_scenario::{Scenario, Sources};
 
 #[derive(Clone)]
 struct YoungestGreedy;

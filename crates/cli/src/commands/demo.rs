@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use wane_lab::report;
-use wane_lab::scenario::{Scenario, Sources, Workload};
 use wane_lab::session::{self, Members};
 use wane_results::{Folder, Origin, REPORT, RunResult, TRACE_COPY};
+use wane_scenario::{Scenario, Sources, Workload};
 
 use super::run::{tell_removed, watched};
 use crate::args::DemoArguments;

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex};
 use wane_lab::build::{self, Outside};
 use wane_lab::report;
 use wane_lab::run::Watch;
-use wane_lab::scenario::keys::SEED_MAX;
-use wane_lab::scenario::{Scenario, Sources, folder_of};
 use wane_lab::session::{self, Members};
 use wane_results::{
     EndReason, Folder, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
     grid_csv,
 };
+use wane_scenario::keys::SEED_MAX;
+use wane_scenario::{Scenario, Sources, folder_of};
 use wane_units::{excerpt, excerpt_path};
 
 use super::grid::Grid;

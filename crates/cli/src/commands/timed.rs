@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use wane_lab::scenario::{Collection, Order, Scenario, Scheduler, Suspend, Time};
 use wane_results::{Errors, LatencyFigures, OpThroughput, RunResult, Window, WindowKind};
+use wane_scenario::{Collection, Order, Scenario, Scheduler, Suspend, Time};
 use wane_units::{Bytes, Nanos, Rate};
 use wane_workload::Arrival;
 

@@ -13,8 +13,8 @@ use wane_workload::SourceError;
 
 use super::{Opener, PlanError};
 use crate::detail::{DetailSpec, Past, ProbeSpec};
-use crate::scenario::{self, Scenario, Time};
 use crate::timed::TimedSpec;
+use wane_scenario::{self as scenario, Scenario, Time};
 
 /// Cycles above which the released code of CVSS reads once more (000, 001): the retirement threshold there.
 const TABLE_RETIRE: u32 = 290;

@@ -1,6 +1,7 @@
 //! Fits of made-up measurements, and what is wrong with measurements and presets.
 
 use wane_nand::rber::{CHIPS, RberModel, chip};
+use wane_scenario::{ChipSpec, Scenario, Sources};
 use wane_sim::{Stream, Streams};
 
 use super::*;
@@ -274,4 +275,14 @@ fn a_line_without_end_is_refused() {
         let error = Data::read("m.csv", endless(head)).unwrap_err().to_string();
         assert!(error.starts_with("m.csv") && error.contains("more than 16 MiB"), "{error}");
     }
+}
+
+#[test]
+fn what_a_fit_prints_pastes_into_a_scenario() {
+    let chip = chip("mlc-2ynm-2015").unwrap();
+    let printed = Preset { model: chip.model, ranges: chip.ranges }.to_toml();
+    let text = printed.replace("[rber", "[drive.chip") + "\n[until]\ndrive-writes = 1";
+    let sources = Sources { file: Some(("pasted.toml", &text)), ..Sources::default() };
+    let pasted = Scenario::resolve(&sources).unwrap().medium.chip.unwrap();
+    assert_eq!((pasted.model, pasted.ranges, pasted.name.as_str()), (chip.model, chip.ranges, ChipSpec::OWN));
 }

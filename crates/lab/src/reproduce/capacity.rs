@@ -3,8 +3,8 @@
 use wane_workload::standin::STANDINS;
 
 use super::{Claim, Class, Finding, Runs, Verdict, gain, mean, scenario};
-use crate::scenario::Scenario;
 use wane_results::RunResult;
+use wane_scenario::Scenario;
 
 /// The wear levelers of the designs.
 const LEVELERS: [(&str, &str); 4] = [

@@ -1,8 +1,8 @@
 //! DC4: what garbage collection in the foreground leaves of a drive's random writes (dissertation 002, section 5.2.2).
 
 use super::{Claim, Class, Finding, Runs, Verdict, scenario};
-use crate::scenario::Scenario;
 use wane_results::{RunResult, Window};
+use wane_scenario::Scenario;
 
 /// An empty QLC drive that is filled at random and then written on without a pause.
 fn burst(size: &str) -> Scenario {

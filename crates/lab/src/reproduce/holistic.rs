@@ -4,7 +4,7 @@ use wane_workload::standin::{self, TRAFFIC_STANDINS, TrafficStandin};
 
 use super::reliability::{CHIPS, Chip, programmed, reads};
 use super::{Claim, Class, Finding, Runs, Verdict, mean, scenario};
-use crate::scenario::Scenario;
+use wane_scenario::Scenario;
 
 /// Blocks of a plane; the paper has 1024.
 const BLOCKS_PER_PLANE: u32 = 32;

@@ -15,9 +15,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::scenario::{Scenario, Sources};
 use crate::session::{self, SessionError};
 use wane_results::RunResult;
+use wane_scenario::{Scenario, Sources};
 
 /// How far a claim can be held against a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use wane_units::BlockId;
 
 use crate::build::Outside;
 use crate::run::Watch;
-use crate::scenario::Scenario;
 use crate::session;
+use wane_scenario::Scenario;
 
 /// Old block protection that notes when each block took data, and how worn each is.
 #[derive(Clone)]

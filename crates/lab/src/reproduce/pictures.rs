@@ -9,8 +9,8 @@ use super::reliability::{
 };
 use super::{Runs, mean};
 use crate::report::published::{Bars, Distributions, Picture, page};
-use crate::scenario::Scenario;
 use wane_results::RunResult;
+use wane_scenario::Scenario;
 
 const LATENCY: &str = "mean read latency, 1 = without errors";
 const TAIL: &str = "99.9 % of read latency, 1 = without errors";

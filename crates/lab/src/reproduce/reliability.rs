@@ -3,8 +3,8 @@
 use wane_nand::rber;
 
 use super::{Claim, Class, Finding, Runs, Verdict, scenario};
-use crate::scenario::Scenario;
 use wane_results::{LatencyFigures, RunResult};
+use wane_scenario::Scenario;
 
 /// Blocks of a plane; the paper has 1024.
 const BLOCKS_PER_PLANE: u32 = 64;

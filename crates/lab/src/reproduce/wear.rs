@@ -1,8 +1,8 @@
 //! WL1 to WL10: wear leveling on synthetic workloads (dissertation 000, ch. 4.3).
 
 use super::{Claim, Class, Finding, Runs, Verdict, gain, observe, scenario};
-use crate::scenario::Scenario;
 use wane_results::{Row, RunResult};
+use wane_scenario::Scenario;
 
 const NONE: &str = "{ policy = 'none' }";
 const PWL: &str = "{ policy = 'pwl', threshold = '50 %' }";

@@ -3,7 +3,7 @@
 use wane_units::Nanos;
 
 use super::{Key, Kind, Section, U32, key};
-use crate::scenario::ERASES_INITIAL_MAX;
+use crate::ERASES_INITIAL_MAX;
 
 const SECOND: u64 = Nanos::SECOND.0;
 
@@ -151,10 +151,10 @@ pub(super) const FAULTS: Section = Section {
 };
 
 /// Keys of the timing that a cell brings.
-pub(in crate::scenario) const CELL_TIMES: [&str; 3] = ["read", "program", "erase"];
+pub(crate) const CELL_TIMES: [&str; 3] = ["read", "program", "erase"];
 
 /// Tables of `[drive]` that mean something with a chip only.
-pub(in crate::scenario) const CHIP_TABLES: [&str; 2] = ["ecc", "variation"];
+pub(crate) const CHIP_TABLES: [&str; 2] = ["ecc", "variation"];
 
 /// The table beside a chip's parameters, and its keys.
-pub(in crate::scenario) const CHIP_DATA: (&str, [&str; 3]) = ("data", ["cycles", "days", "reads"]);
+pub(crate) const CHIP_DATA: (&str, [&str; 3]) = ("data", ["cycles", "days", "reads"]);

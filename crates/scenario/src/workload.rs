@@ -271,7 +271,7 @@ impl Workload {
     }
 
     /// Whether anything writes. Of a trace that is not known before it is read.
-    pub(crate) fn writes(&self) -> bool {
+    pub fn writes(&self) -> bool {
         match self {
             Workload::Pattern(spec) => spec.read_share.get() + spec.trim_share.get() < 1.0 - SHARE_MIN,
             Workload::Mix(parts) => parts.iter().any(|(share, part)| share.get() > SHARE_MIN && part.writes()),

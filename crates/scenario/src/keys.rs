@@ -21,7 +21,7 @@ pub(super) const WORKLOAD_KINDS: [&str; 4] = ["pattern", "trace", "standin", "mi
 
 /// What a value may be.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A bare whole number within bounds.
     Count(u64, u64),
     /// A bare whole number, or `"none"`.
@@ -69,17 +69,17 @@ pub enum Kind {
 }
 
 /// Most page types that a cell can have.
-pub const PAGE_TYPES_MAX: usize = 4;
+pub(crate) const PAGE_TYPES_MAX: usize = 4;
 /// Most windows of a probe.
-pub const AGES_MAX: usize = 10_000;
+pub(crate) const AGES_MAX: usize = 10_000;
 /// Longest stretch of the calendar.
-pub const SPAN_MAX: Nanos = Nanos(100 * 365 * Nanos::DAY.0);
+pub(crate) const SPAN_MAX: Nanos = Nanos(100 * 365 * Nanos::DAY.0);
 /// Largest queue depth.
-pub const QUEUE_DEPTH_MAX: u32 = 1 << 16;
+pub(crate) const QUEUE_DEPTH_MAX: u32 = 1 << 16;
 /// Longest time between two requests, on average.
-pub const GAP_MAX: Nanos = Nanos::DAY;
+pub(crate) const GAP_MAX: Nanos = Nanos::DAY;
 /// Where requests may come from in time.
-pub const ARRIVALS: [&str; 3] = ["queue-depth", "poisson", "normal"];
+pub(crate) const ARRIVALS: [&str; 3] = ["queue-depth", "poisson", "normal"];
 
 /// A family of policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl Family {
 
 /// One key.
 #[derive(Clone, Copy, Debug)]
-pub struct Key {
+pub(crate) struct Key {
     /// Its name within its section.
     pub name: &'static str,
     /// What it may be.
@@ -139,7 +139,7 @@ pub struct Key {
 
 /// A table of a scenario.
 #[derive(Clone, Copy, Debug)]
-pub struct Section {
+pub(crate) struct Section {
     /// Its name; empty for the top.
     pub name: &'static str,
     /// What it is for.
@@ -161,10 +161,10 @@ const MIB: u64 = 1 << 20;
 const SECTOR: u64 = 512;
 
 /// The patterns.
-pub const PATTERNS: &[&str] = &["uniform", "hot-cold", "zipf", "sequential", "hybrid", "jesd219"];
+pub(crate) const PATTERNS: &[&str] = &["uniform", "hot-cold", "zipf", "sequential", "hybrid", "jesd219"];
 
 /// The top of a scenario.
-pub const TOP: Section = Section {
+pub(crate) const TOP: Section = Section {
     name: "",
     doc: "The run as a whole.",
     keys: &[
@@ -179,7 +179,7 @@ pub const TOP: Section = Section {
 };
 
 /// The flash and what is exported of it.
-pub const DRIVE: Section = Section {
+pub(crate) const DRIVE: Section = Section {
     name: "drive",
     doc: "The flash, and what the drive exports of it. Two of logical capacity, spare factor and geometry are given, the third \
           follows. A key set here displaces one that comes from the preset.",
@@ -237,7 +237,7 @@ pub const DRIVE: Section = Section {
 };
 
 /// The firmware.
-pub const FTL: Section = Section {
+pub(crate) const FTL: Section = Section {
     name: "ftl",
     doc: "The firmware.",
     keys: &[
@@ -300,7 +300,7 @@ pub const FTL: Section = Section {
 };
 
 /// How the drive is aged before counting.
-pub const PRECONDITION: Section = Section {
+pub(crate) const PRECONDITION: Section = Section {
     name: "precondition",
     doc: "What happens before counting starts. Wear from here is kept; wear leveling is off.",
     keys: &[
@@ -321,7 +321,7 @@ pub const PRECONDITION: Section = Section {
 };
 
 /// Where requests come from.
-pub const WORKLOAD: Section = Section {
+pub(crate) const WORKLOAD: Section = Section {
     name: "workload",
     doc: "Where requests come from: a pattern, a trace, a stand-in for a published trace, or a mixture.",
     keys: &[
@@ -376,7 +376,7 @@ pub const WORKLOAD: Section = Section {
 };
 
 /// When a run or phase ends.
-pub const UNTIL: Section = Section {
+pub(crate) const UNTIL: Section = Section {
     name: "until",
     doc: "When the run, or a phase, ends: at whichever comes first. A trace without `loop` also ends at its end, and a dead \
           drive always ends the run.",
@@ -393,7 +393,7 @@ pub const UNTIL: Section = Section {
 };
 
 /// Every section, in the order of the manual.
-pub const SECTIONS: &[&Section] = &[
+pub(crate) const SECTIONS: &[&Section] = &[
     &TOP,
     &DRIVE,
     &medium::TIMING,
@@ -412,7 +412,7 @@ pub const SECTIONS: &[&Section] = &[
 
 impl Section {
     /// The tables in this one, by the names that they have here.
-    pub fn inner(&self) -> impl Iterator<Item = (&'static str, &'static Section)> {
+    pub(crate) fn inner(&self) -> impl Iterator<Item = (&'static str, &'static Section)> {
         let name = self.name;
         SECTIONS.iter().filter_map(move |section| {
             let inner = section.name.strip_prefix(name)?.strip_prefix('.')?;
@@ -459,7 +459,7 @@ fn code(text: &str) -> String {
 
 impl Kind {
     /// What is allowed, in words.
-    pub fn allowed(&self) -> String {
+    pub(crate) fn allowed(&self) -> String {
         match self {
             Kind::Count(least, most) => range(*least, *most),
             Kind::CountOrNone(least, most) => format!("{}, or `\"none\"`", range(*least, *most)),

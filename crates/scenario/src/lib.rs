@@ -1,7 +1,7 @@
 //! The scenario: one TOML file that says everything about a run.
 //!
 //! Layers (preset, file, `--set`) are parsed with their places, checked against the table of [`keys`], laid over each
-//! other and resolved to plain typed data. Built objects never sit here; `crate::build` makes them.
+//! other and resolved to plain typed data. Built objects never sit here; `lab` makes them.
 
 mod device;
 mod effect;
@@ -31,7 +31,7 @@ use wane_workload::Arrival;
 
 pub use device::Device;
 pub use error::ScenarioError;
-pub(crate) use medium::ERASES_INITIAL_MAX;
+pub use medium::ERASES_INITIAL_MAX;
 pub use medium::{ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
 pub use phase::{Phase, Until};
 pub use presets::{PRESETS, Preset};
@@ -653,7 +653,10 @@ impl Resolver<'_> {
 }
 
 /// The maker of a policy's table, whose `policy` names an entry of the family.
-pub(crate) fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, String> {
+///
+/// # Errors
+/// There is no such policy, or its parameters are not what it takes: one sentence.
+pub fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, String> {
     let mut parameters = table.clone();
     let name = parameters.remove("policy").and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
     let Some(entry) = find(family, &name) else {

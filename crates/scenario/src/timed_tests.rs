@@ -601,11 +601,3 @@ fn the_times_of_a_cell_are_those_of_its_table() {
         assert!(timing.read.is_sorted() && timing.program.is_sorted());
     }
 }
-
-#[test]
-fn what_a_fit_prints_pastes_into_a_scenario() {
-    let chip = crate::rber::chip("mlc-2ynm-2015").unwrap();
-    let printed = crate::rber::Preset { model: chip.model, ranges: chip.ranges }.to_toml();
-    let pasted = good(&printed.replace("[rber", "[drive.chip"), &[]).medium.chip.unwrap();
-    assert_eq!((pasted.model, pasted.ranges, pasted.name.as_str()), (chip.model, chip.ranges, ChipSpec::OWN));
-}

@@ -106,8 +106,8 @@ pub(super) const PROBE_UNTIL: Section = Section {
 };
 
 /// Keys that only the event scheduler heeds.
-pub(in crate::scenario) const EVENT_KEYS: [&str; 7] =
+pub(crate) const EVENT_KEYS: [&str; 7] =
     ["order", "read-priority", "suspend", "gc", "multi-plane", "write-cache", "processors"];
 
 /// Keys that need priorities.
-pub(in crate::scenario) const PRIORITY_KEYS: [&str; 2] = ["read-priority", "suspend"];
+pub(crate) const PRIORITY_KEYS: [&str; 2] = ["read-priority", "suspend"];

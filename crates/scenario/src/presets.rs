@@ -24,7 +24,7 @@ impl Preset {
 
 macro_rules! preset {
     ($name:literal) => {
-        Preset { name: $name, text: include_str!(concat!("../../presets/", $name, ".toml")) }
+        Preset { name: $name, text: include_str!(concat!("../presets/", $name, ".toml")) }
     };
 }
 

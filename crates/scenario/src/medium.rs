@@ -12,7 +12,7 @@ use super::values::{choice, count, duration, ends, nanos, nanos_list, number, or
 
 /// Most erases that blocks may start with on average. Flash bears a thousandth of it; from there a count that is drawn around it,
 /// and all that a run may add, stay far below 2^32, where a block leaves service since its erases cannot be counted any more.
-pub(crate) const ERASES_INITIAL_MAX: u32 = 1_000_000_000;
+pub const ERASES_INITIAL_MAX: u32 = 1_000_000_000;
 
 /// What the flash is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
