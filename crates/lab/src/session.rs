@@ -299,7 +299,7 @@ impl<'a> Members<'a> {
         if inputs != self.named[number].inputs && self.named[number].inputs != Inputs::Unknown {
             return Err(SessionError::TraceChanged);
         }
-        let report = crate::report::render(std::slice::from_ref(result));
+        let report = wane_report::render(std::slice::from_ref(result));
         Ok(self.folder.write_member(number, result, &report)?)
     }
 }
@@ -360,7 +360,7 @@ fn execute_member(
 /// # Errors
 /// They cannot be written; then the folder holds what it held.
 pub fn write(folder: &mut Folder, result: &RunResult) -> Result<Vec<String>, ResultError> {
-    let report = crate::report::render(std::slice::from_ref(result));
+    let report = wane_report::render(std::slice::from_ref(result));
     folder.write(result, Some(&report))
 }
 

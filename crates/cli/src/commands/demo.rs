@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use wane_lab::report;
 use wane_lab::session::{self, Members};
+use wane_report as report;
 use wane_results::{Folder, Origin, REPORT, RunResult, TRACE_COPY};
 use wane_scenario::{Scenario, Sources, Workload};
 

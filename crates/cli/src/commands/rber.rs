@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use wane_lab::rber::{CHIPS, INPUT_MAX, Preset, Ranges, RberModel, extrapolations};
-use wane_lab::report::rber::{CURVES_MAX, RberCurve, RberPicture, input as written, parameter};
+use wane_report::rber::{CURVES_MAX, RberCurve, RberPicture, input as written, parameter};
 use wane_units::{did_you_mean, excerpt};
 
 use super::rber_fit::fit;
@@ -251,8 +251,8 @@ fn picture(chip: &Chosen, values: &[Vec<f64>; 3], warnings: &[String]) -> Result
     Ok(RberPicture {
         name: chip.name.clone(),
         source: chip.source.clone(),
-        model: chip.model,
-        ranges: chip.ranges,
+        parameters: RberModel::NAMES.into_iter().zip(chip.model.parameters()).collect(),
+        ranges: [chip.ranges.cycles, chip.ranges.days, chip.ranges.reads],
         over: INPUTS[over],
         at: at.join(", "),
         curves,

@@ -1,6 +1,6 @@
 //! `wane report`: a page of one or more results.
 
-use wane_lab::report::{differences, render};
+use wane_report::{differences, render};
 use wane_results::read_runs;
 
 use crate::DONE;

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use wane_lab::build::{self, Outside};
-use wane_lab::report;
 use wane_lab::run::Watch;
 use wane_lab::session::{self, Members};
+use wane_report as report;
 use wane_results::{
     EndReason, Folder, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
     grid_csv,

@@ -168,7 +168,7 @@ impl Runs {
             return Some(page);
         }
         let results: Vec<RunResult> = claim.scenarios().iter().map(|scenario| self.get(scenario).clone()).collect();
-        (!results.is_empty()).then(|| crate::report::render(&results))
+        (!results.is_empty()).then(|| wane_report::render(&results))
     }
 }
 

@@ -8,7 +8,7 @@ use super::reliability::{
     striped, striped_base,
 };
 use super::{Runs, mean};
-use crate::report::published::{Bars, Distributions, Picture, page};
+use wane_report::published::{Bars, Distributions, Picture, page};
 use wane_results::RunResult;
 use wane_scenario::Scenario;
 

@@ -10,38 +10,40 @@ use super::html::{Figure, Table, document, escape, figure, key_of};
 use super::numbers::short;
 
 /// Bars side by side in groups: one of each series in each group.
-pub(crate) struct Bars {
+pub struct Bars {
     /// Which figure of the paper.
-    pub(crate) heading: &'static str,
+    pub heading: &'static str,
     /// What there is to see, and what the paper says.
-    pub(crate) caption: String,
+    pub caption: String,
     /// What the bars measure.
-    pub(crate) measure: &'static str,
+    pub measure: &'static str,
     /// Names of the bars within a group.
-    pub(crate) series: Vec<String>,
+    pub series: Vec<String>,
     /// Names of the groups with their bars.
-    pub(crate) groups: Vec<(String, Vec<f64>)>,
+    pub groups: Vec<(String, Vec<f64>)>,
     /// The paper's numbers.
-    pub(crate) levels: Vec<(f64, String)>,
+    pub levels: Vec<(f64, String)>,
 }
 
 /// Distributions over a common axis.
-pub(crate) struct Distributions {
+pub struct Distributions {
     /// Which figure of the paper.
-    pub(crate) heading: &'static str,
+    pub heading: &'static str,
     /// What there is to see, and what the paper says.
-    pub(crate) caption: String,
+    pub caption: String,
     /// What they run over.
-    pub(crate) over: &'static str,
+    pub over: &'static str,
     /// Names and points; shares rise from 0 to 1.
-    pub(crate) curves: Vec<(String, Vec<(f64, f64)>)>,
+    pub curves: Vec<(String, Vec<(f64, f64)>)>,
     /// The paper's numbers.
-    pub(crate) levels: Vec<(f64, String)>,
+    pub levels: Vec<(f64, String)>,
 }
 
 /// A picture of either kind.
-pub(crate) enum Picture {
+pub enum Picture {
+    /// Grouped bars.
     Bars(Bars),
+    /// Distributions.
     Distributions(Distributions),
 }
 
@@ -51,7 +53,7 @@ const TOP: f64 = 30.0;
 const BOTTOM: f64 = 288.0;
 
 /// A page of figures that needs nothing else.
-pub(crate) fn page(title: &str, lead: &str, pictures: &[Picture]) -> String {
+pub fn page(title: &str, lead: &str, pictures: &[Picture]) -> String {
     let mut body = format!(
         "<header>\n<p class=\"eyebrow\">wane reproduce</p>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n</header>\n",
         escape(title),

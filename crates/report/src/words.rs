@@ -230,7 +230,7 @@ fn listed(parts: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::groups::groups;
+    use crate::groups::groups;
     use wane_results::RunResult;
     use wane_results::test_runs::{MadeUp, made_up};
 

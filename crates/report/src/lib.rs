@@ -18,7 +18,7 @@ mod latency;
 mod map;
 mod numbers;
 mod page;
-pub(crate) mod published;
+pub mod published;
 pub mod rber;
 mod timed;
 mod words;

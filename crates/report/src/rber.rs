@@ -1,7 +1,5 @@
 //! The picture of a chip's errors over its cycles, days or reads.
 
-use wane_nand::rber::{Ranges, RberModel};
-
 use super::axis::Axis;
 use super::chart::{Chart, Curve, Layer, Names, Shape};
 use super::groups::class;
@@ -20,10 +18,10 @@ pub struct RberPicture {
     pub name: String,
     /// Where the model comes from.
     pub source: String,
-    /// The model.
-    pub model: RberModel,
-    /// Where it holds.
-    pub ranges: Ranges,
+    /// Names and values of the model's parameters.
+    pub parameters: Vec<(&'static str, f64)>,
+    /// Least and most cycles, days and reads of the data that the model comes from.
+    pub ranges: [(f64, f64); 3],
     /// What the curves run over: "cycles", "days" or "reads".
     pub over: &'static str,
     /// What all curves share, such as "0 days, 0 reads".
@@ -135,12 +133,11 @@ impl RberPicture {
     }
 
     fn facts(&self) -> String {
-        let parameters = RberModel::NAMES.iter().zip(self.model.parameters());
         let parameters: Vec<String> =
-            parameters.map(|(name, value)| format!("<span>{name}</span> {}", parameter(value))).collect();
+            self.parameters.iter().map(|(name, value)| format!("<span>{name}</span> {}", parameter(*value))).collect();
         let range = |(least, most): (f64, f64), what: &str| format!("{} to {} {what}", input(least), input(most));
-        let holds =
-            [range(self.ranges.cycles, "cycles"), range(self.ranges.days, "days"), range(self.ranges.reads, "reads")];
+        let [cycles, days, reads] = self.ranges;
+        let holds = [range(cycles, "cycles"), range(days, "days"), range(reads, "reads")];
         format!(
             "<section>\n<h2>The model</h2>\n<dl class=\"facts\">\n<div><dt>law</dt><dd>RBER = epsilon + alpha c<sup>k</sup> + \
              beta c<sup>m</sup> t<sup>n</sup> + gamma c<sup>p</sup> r<sup>q</sup>, with c in P/E cycles, t in days, r in \
@@ -188,8 +185,8 @@ mod tests {
         let picture = RberPicture {
             name: "a & b".to_owned(),
             source: chip.source.to_owned(),
-            model: chip.model,
-            ranges: chip.ranges,
+            parameters: wane_nand::rber::RberModel::NAMES.into_iter().zip(chip.model.parameters()).collect(),
+            ranges: [chip.ranges.cycles, chip.ranges.days, chip.ranges.reads],
             over: "cycles",
             at: "0 reads".to_owned(),
             curves: (0..curves).map(curve).collect(),
