@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
-use wane_lab::rber::{CHIPS, INPUT_MAX, Preset, Ranges, RberModel, extrapolations};
+use wane_calibrate::{INPUT_MAX, Preset, extrapolations};
+use wane_nand::rber::{CHIPS, Ranges, RberModel};
 use wane_report::rber::{CURVES_MAX, RberCurve, RberPicture, input as written, parameter};
 use wane_units::{did_you_mean, excerpt};
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use wane_lab::rber::{Data, Determined, Fit, Parameter, fit as fit_model};
+use wane_calibrate::{Data, Determined, Fit, Parameter, fit as fit_model};
 use wane_units::excerpt_path;
 
 use crate::DONE;

@@ -11,7 +11,7 @@ pub use data::{Data, INPUT_MAX, ROWS_MAX, ROWS_MIN, Sample};
 pub use fit::{Determined, EXPONENT_MAX, Fit, Parameter, Worst, fit};
 pub use preset::Preset;
 
-pub use wane_nand::rber::{CHIPS, Chip, Ranges, RberModel, Terms, chip};
+use wane_nand::rber::Ranges;
 
 /// What is wrong with measurements or with a preset: one sentence that names the file and the place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
