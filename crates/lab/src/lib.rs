@@ -3,7 +3,6 @@
 pub mod build;
 pub mod os;
 pub mod progress;
-pub mod reproduce;
 pub mod run;
 pub mod session;
 

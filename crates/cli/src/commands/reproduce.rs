@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use wane_lab::reproduce::{Claim, Finding, Runs, claims, page, verdicts};
+use wane_claims::{Claim, Finding, Runs, claims, page, verdicts};
 use wane_units::{excerpt, excerpt_path};
 
 use crate::args::{CLAIMS_PAGE, ReproduceArguments};

@@ -9,9 +9,9 @@ use wane_ftl::policies::wear_leveling::{
 use wane_ftl::policies::{BlockEvent, Builtin};
 use wane_units::BlockId;
 
-use crate::build::Outside;
-use crate::run::Watch;
-use crate::session;
+use wane_lab::build::Outside;
+use wane_lab::run::Watch;
+use wane_lab::session;
 use wane_scenario::Scenario;
 
 /// Old block protection that notes when each block took data, and how worn each is.

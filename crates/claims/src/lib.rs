@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::session::{self, SessionError};
+use wane_lab::session::{self, SessionError};
 use wane_results::RunResult;
 use wane_scenario::{Scenario, Sources};
 
