@@ -283,3 +283,95 @@ fn record<M>(latency_sum_ns: &mut u128, windows: &mut [MeasuredWindow<M>], compl
     window.requests += 1;
     window.until_ns = completion.at;
 }
+
+#[cfg(test)]
+mod tests {
+    use wane_nand::{Media, PageRead, Purpose};
+    use wane_units::{BlockId, Bytes};
+
+    use super::*;
+
+    const READ_NS: u64 = 50_000;
+    static GO: AtomicBool = AtomicBool::new(false);
+
+    fn clock() -> (Clock<u64>, Flash) {
+        let geometry = Geometry::new(1, 1, 1, 2, 4, Bytes(4096)).unwrap();
+        let timing = Timing {
+            read_ns: vec![READ_NS],
+            program_ns: vec![600_000],
+            erase_ns: 3_000_000,
+            channel_bytes_per_second: None,
+        };
+        let spec = ClockSpec { by_events: true, timing, config: SchedulerConfig::default(), rereads_max: 0 };
+        let mut flash = Flash::new(geometry);
+        flash.program(BlockId(0), 0, 4, Task::Host);
+        flash.record(true);
+        (Clock::new(&spec, &geometry, 0).unwrap(), flash)
+    }
+
+    fn read(flash: &mut Flash) {
+        let (task, purpose) = (Task::Host, Purpose::Serve);
+        flash.read(PageRead { block: BlockId(0), page: 1, bytes: 4096, task, purpose, rereads_max: None });
+    }
+
+    /// Serves reads one at a time, marks each window's end with the number of reads so far, and finishes.
+    fn served(mut clock: Clock<u64>, mut flash: Flash, reads: u64) -> Timed<u64> {
+        for number in 0..reads {
+            clock.arrive_below(1, &GO);
+            read(&mut flash);
+            clock.submit(&mut flash, CommandKind::Read, 4096);
+            if clock.window_is_full() {
+                clock.next_window(number + 1);
+            }
+        }
+        clock.finish(reads, &GO)
+    }
+
+    #[test]
+    fn full_windows_are_joined_in_pairs_and_nothing_is_lost() {
+        let (clock, flash) = clock();
+        let reads = 100 * WINDOW_REQUESTS;
+        let timed = served(clock, flash, reads);
+        assert!(timed.windows.len() <= WINDOWS_MAX && timed.windows.len() > WINDOWS_MAX / 2, "{}", timed.windows.len());
+        assert_eq!(timed.windows.iter().map(|window| window.requests).sum::<u64>(), reads);
+        assert_eq!((timed.latencies.reads.count(), timed.operations), (reads, reads));
+        assert_eq!(timed.elapsed_ns, reads * READ_NS, "a closed loop of one read at a time");
+        assert_eq!((timed.windows[0].from, timed.windows.last().unwrap().until), (0, reads));
+        for pair in timed.windows.windows(2) {
+            assert_eq!((pair[0].until, pair[0].until_ns), (pair[1].from, pair[1].from_ns), "one begins where one ends");
+        }
+    }
+
+    #[test]
+    fn one_window_takes_any_number_of_requests() {
+        let (clock, flash) = clock();
+        let timed = served(clock.with_one_window(), flash, 3 * WINDOW_REQUESTS);
+        assert_eq!(timed.windows.iter().map(|window| window.requests).collect::<Vec<_>>(), [3 * WINDOW_REQUESTS]);
+    }
+
+    #[test]
+    fn requests_of_the_past_come_now_and_those_beyond_the_clock_end_it() {
+        let (mut clock, mut flash) = clock();
+        clock.arrive_at(1_000, &GO);
+        clock.arrive_at(10, &GO);
+        assert_eq!(clock.now_ns(), 1_000);
+        read(&mut flash);
+        clock.submit(&mut flash, CommandKind::Read, 4096);
+        clock.arrive_at(CLOCK_MAX_NS + 1, &GO);
+        assert!(clock.is_over());
+        read(&mut flash);
+        clock.submit(&mut flash, CommandKind::Read, 4096);
+        assert!(flash.ops().is_empty(), "what is not timed is thrown away");
+        let timed = clock.finish(0, &GO);
+        assert_eq!((timed.latencies.reads.count(), timed.latencies.reads.sum_ns()), (1, u128::from(READ_NS)));
+    }
+
+    #[test]
+    fn a_read_that_found_nothing_is_no_latency() {
+        let (mut clock, mut flash) = clock();
+        clock.submit(&mut flash, CommandKind::Read, 4096);
+        clock.submit_background(&mut flash);
+        let timed = clock.finish(0, &GO);
+        assert_eq!((timed.operations, timed.windows.len(), timed.latencies.reads.count()), (0, 0, 0));
+    }
+}
