@@ -1,4 +1,6 @@
 //! Development only: a medium that enforces what flash demands, and the suites that every device must pass.
+//!
+//! Nothing of the product may use it. A test of any crate may.
 
 pub mod conformance;
 

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// Lines that a source file may have, tests apart.
 const FILE_LINES_MAX: usize = 800;
 
+/// A crate that holds more than one part in so many of all Rust lines is several crates.
+const CRATE_SHARE: usize = 4;
+
 /// Lines that a function may have.
 const FUNCTION_LINES_MAX: usize = 70;
 
@@ -135,6 +138,38 @@ fn files_and_functions_stay_small() {
                 start = None;
             }
         }
+    }
+}
+
+#[test]
+fn no_crate_holds_more_than_a_quarter_of_the_lines() {
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    let mut folders = vec![root().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let inside = path.strip_prefix(root().join("crates")).unwrap();
+                let name = inside.iter().next().unwrap().to_string_lossy().into_owned();
+                *lines.entry(name).or_default() += std::fs::read_to_string(&path).unwrap().lines().count();
+            }
+        }
+    }
+    let all: usize = lines.values().sum();
+    for (name, held) in lines {
+        assert!(held * CRATE_SHARE <= all, "{name} holds {held} of {all} lines, more than one in {CRATE_SHARE}");
+    }
+}
+
+/// The crate's page: the lines before the first that is no doc comment.
+#[test]
+fn every_crate_says_what_it_is_for() {
+    for (name, _) in rooms() {
+        let text = std::fs::read_to_string(root().join("crates").join(&name).join("src/lib.rs")).unwrap();
+        let page = text.lines().take_while(|line| line.starts_with("//!")).count();
+        assert!(page >= 3, "src/lib.rs of {name} says in {page} lines what it is for, at least 3 are needed");
     }
 }
 
