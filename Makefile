@@ -2,12 +2,14 @@
 
 CARGO ?= cargo
 PYTHON ?= python3
-RUST_MINIMUM := 1.90
+RUST_MINIMUM := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 WANE := $(CARGO) run --release --locked -q -p wane-cli --bin wane --
+# Prints pages only, so the build of the tests will do.
+WANE_UNOPTIMIZED := $(CARGO) run --locked -q -p wane-cli --bin wane --
 MDBOOK_ROOT := target/tools
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench claims doc install toolchain python
+.PHONY: help demo test lint fuzz bench claims doc book api install toolchain python
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1@/' | awk -F@ '{ printf "%-16s%s\n", $$1, $$2 }'
@@ -28,6 +30,7 @@ demo: toolchain ## Build, age one drive three ways under a recorded trace, and s
 	@$(WANE) demo --out out/demo
 
 test: toolchain python ## Run all tests; WANE_TEST_DATA names a folder of real traces
+	@[ -n "$$WANE_TEST_DATA" ] || echo "make: WANE_TEST_DATA is not set: the tests on real traces are skipped, and say so"
 	$(PYTHON) -m unittest discover tools
 	$(CARGO) test --workspace --locked
 
@@ -46,15 +49,22 @@ bench: toolchain ## Measure aging against the machine's own ceiling, then schedu
 claims: toolchain ## Run every published claim, about ten minutes, and write docs/claims.md
 	$(WANE) reproduce --write docs/claims.md --figures out/claims
 
-doc: toolchain ## Build the book into book/ and the API documentation into target/doc
+fuzz: toolchain ## Compile the fuzz targets, on stable Rust; their files say how to run them
+	cd fuzz && $(CARGO) check --locked --no-default-features --target-dir ../target
+
+doc: book api ## Build the book into book/ and the API documentation into target/doc
+
+book: toolchain ## Build the book alone; installs mdbook into target/tools where it is missing
 	@command -v mdbook >/dev/null || [ -x $(MDBOOK_ROOT)/bin/mdbook ] || $(CARGO) install mdbook --locked --root $(MDBOOK_ROOT)
 	@[ -f docs/claims.md ] || { echo "make: docs/claims.md is missing; make claims writes it" >&2; exit 2; }
 	@mkdir -p docs/src/generated
-	$(WANE) manual > docs/src/generated/manual.md
-	$(WANE) policies --pages > docs/src/generated/policies.md
+	$(WANE_UNOPTIMIZED) manual > docs/src/generated/manual.md
+	$(WANE_UNOPTIMIZED) policies --pages > docs/src/generated/policies.md
 	cp docs/claims.md docs/src/generated/claims.md
 	PATH="$$PATH:$(MDBOOK_ROOT)/bin" mdbook build docs
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --locked --no-deps
+
+api: toolchain ## Build the API documentation alone; warnings are errors
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
 install: toolchain ## Install the wane command with cargo
 	$(CARGO) install --locked --path crates/cli
