@@ -112,7 +112,7 @@ fn a_drive_that_does_not_fit_in_memory_is_refused() {
     let kib = available.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
     // The largest drive that can be addressed takes about 55 GB.
     if kib.is_none_or(|kib| kib > 50_000_000) {
-        println!("skipped: this system has memory for any drive, or does not tell");
+        wane_testkit::skipped("this system has memory for any drive, or does not tell");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -334,7 +334,7 @@ fn a_closed_pipe_ends_quietly() {
 #[test]
 fn an_interrupted_run_leaves_marked_results_and_exits_with_130() {
     if !Path::new("/proc/self/status").exists() {
-        println!("skipped: this system has no /proc to see whether the handler is there");
+        wane_testkit::skipped("this system has no /proc to see whether the handler is there");
         return;
     }
     let folder =

@@ -4,8 +4,18 @@
 
 pub mod conformance;
 
+use std::io::Write as _;
+
 use wane_nand::{Media, PageRead, ReadOutcome, Task};
 use wane_units::{BlockId, Geometry, PeCycles};
+
+/// Tells that the running test is skipped, and what it lacked. Goes past the test runner's capture, so that whoever runs the
+/// tests sees what was not tested. The caller returns.
+pub fn skipped(lacks: &str) {
+    // The runner names each test's thread after it.
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {lacks}");
+}
 
 /// Flash that panics when it is used as flash must not be: pages are programmed in order, once for each erase, and only
 /// programmed pages are read.

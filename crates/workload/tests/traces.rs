@@ -13,7 +13,7 @@ const GIB: f64 = (1 << 30) as f64;
 fn data() -> Option<PathBuf> {
     let folder = std::env::var_os("WANE_TEST_DATA").map(|folder| Path::new(&folder).join("traces"));
     if folder.is_none() {
-        println!("skipped: WANE_TEST_DATA is not set");
+        wane_testkit::skipped("WANE_TEST_DATA, a folder with real traces, is not set");
     }
     folder
 }
