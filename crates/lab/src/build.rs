@@ -8,7 +8,7 @@ use wane_ftl::policies::Entry;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
-use wane_ftl::policies::scrub::SCRUB_POLICIES;
+use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubMaker};
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::{BuildError, Ftl, FtlConfig};
@@ -55,6 +55,8 @@ pub struct Outside {
     pub victim: Option<VictimMaker>,
     /// Levels wear.
     pub wear_leveling: Option<WearLevelMaker>,
+    /// Scrubs. The scenario names a scrub policy too (any but `none`), which has the flash count its reads.
+    pub scrub: Option<ScrubMaker>,
 }
 
 /// The plan of a scenario.
@@ -162,7 +164,7 @@ fn drive(scenario: &Scenario, outside: Outside, opener: &mut Opener) -> Result<D
         victim: outside.victim.unwrap_or_else(|| accepted(&ftl.gc, VICTIM_POLICIES)),
         wear_leveling: outside.wear_leveling.unwrap_or_else(|| accepted(&ftl.wear_leveling, WEAR_LEVEL_POLICIES)),
         redundancy: accepted(&ftl.redundancy, REDUNDANCY_POLICIES),
-        scrub: accepted(&ftl.scrub, SCRUB_POLICIES),
+        scrub: outside.scrub.unwrap_or_else(|| accepted(&ftl.scrub, SCRUB_POLICIES)),
         capacity: capacity(),
         streams,
     };

@@ -3,15 +3,11 @@
 //! Of the blocks with the fewest valid units it takes the least worn, so that reclaiming also levels. The index keeps
 //! the buckets in that order because the policy asks for it. Run it with `cargo run --release -p own-policy`.
 
-use std::sync::Arc;
-
+use own_policy::life;
 use wane_ftl::policies::victim::{GcView, IndexSpec, Order, VictimPolicy};
 use wane_lab::build::Outside;
-use wane_lab::run::Watch;
-use wane_lab::session;
-use wane_results::Summary;
-use wane_scenario::{Scenario, Sources};
 
+// ANCHOR: policy
 #[derive(Clone)]
 struct YoungestGreedy;
 
@@ -25,6 +21,7 @@ impl VictimPolicy for YoungestGreedy {
         view.first(valid)
     }
 }
+// ANCHOR_END: policy
 
 const SCENARIO: &str = "
 [drive]
@@ -37,11 +34,13 @@ pattern = 'hot-cold'
 drive-writes = 40
 ";
 
+fn own() -> Outside {
+    Outside { victim: Some(Box::new(|_| Box::new(YoungestGreedy))), ..Outside::default() }
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let scenario = Scenario::resolve(&Sources { file: Some(("own-policy", SCENARIO)), ..Sources::default() })?;
-    let own = Outside { victim: Some(Box::new(|_| Box::new(YoungestGreedy))), ..Outside::default() };
-    for (name, outside) in [("greedy", Outside::default()), ("youngest greedy", own)] {
-        let summary = life(&scenario, outside)?;
+    for (name, outside) in [("greedy", Outside::default()), ("youngest greedy", own())] {
+        let summary = life(SCENARIO, outside)?;
         let wear = summary.wear.erase_count;
         println!(
             "{name:<16} amplification {:.3}, erases {:.1} +- {:.2}",
@@ -53,21 +52,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn life(scenario: &Scenario, outside: Outside) -> Result<Summary, session::SessionError> {
-    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-    Ok(session::execute(scenario, outside, &mut watch)?.summary)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn an_outside_policy_runs_and_levels() -> Result<(), Box<dyn std::error::Error>> {
-        let scenario = Scenario::resolve(&Sources { file: Some(("own-policy", SCENARIO)), ..Sources::default() })?;
-        let greedy = life(&scenario, Outside::default())?;
-        let own =
-            life(&scenario, Outside { victim: Some(Box::new(|_| Box::new(YoungestGreedy))), ..Outside::default() })?;
+        let (greedy, own) = (life(SCENARIO, Outside::default())?, life(SCENARIO, own())?);
         assert!(own.wear.erase_count.sd < greedy.wear.erase_count.sd);
         assert!(own.warnings.is_empty(), "{:?}", own.warnings);
         Ok(())

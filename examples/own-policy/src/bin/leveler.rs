@@ -1,0 +1,100 @@
+//! A wear leveler from outside the tree: cold data move under worn blocks.
+//!
+//! When garbage collection has just freed a block that is much more worn than the least worn closed block, the data of
+//! that one move into it. Run it with `cargo run --release -p own-policy --bin leveler`.
+
+use std::collections::BTreeSet;
+
+use own_policy::life;
+use wane_ftl::policies::BlockEvent;
+use wane_ftl::policies::wear_leveling::{Action, WearLevelPolicy, WearView};
+use wane_lab::build::Outside;
+use wane_units::BlockId;
+
+// ANCHOR: policy
+#[derive(Clone)]
+struct ColdUnderWorn {
+    /// Erases by which the freed block must be ahead.
+    lead: u32,
+    /// The closed blocks by erase count, kept from what the policy hears: no ask scans the drive.
+    closed: BTreeSet<(u32, BlockId)>,
+}
+
+impl WearLevelPolicy for ColdUnderWorn {
+    fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
+        let into = view.erased()?;
+        let &(least, from) = self.closed.first()?;
+        let due = view.erase_count(into) > least + self.lead && view.valid(from) > 0;
+        due.then_some(Action::Refill { from, into })
+    }
+
+    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+        match event {
+            BlockEvent::Closed => {
+                self.closed.insert((erase_count, block));
+            }
+            // The count is the one after the erase; the block closed with one less.
+            BlockEvent::Erased(_) => {
+                self.closed.remove(&(erase_count - 1, block));
+            }
+            BlockEvent::Opened | BlockEvent::Retired => {}
+        }
+    }
+}
+// ANCHOR_END: policy
+
+/// Four fifths of the data are written once and then lie still, in blocks that nothing else would ever erase.
+const SCENARIO: &str = "
+[drive]
+preset = 'tiny'
+[ftl]
+retire = 'never'
+[workload]
+pattern = 'uniform'
+footprint = '20 %'
+[until]
+drive-writes = 40
+";
+
+// ANCHOR: hand-in
+fn own() -> Outside {
+    let make = |_| Box::new(ColdUnderWorn { lead: 8, closed: BTreeSet::new() }) as Box<dyn WearLevelPolicy>;
+    Outside { wear_leveling: Some(Box::new(make)), ..Outside::default() }
+}
+// ANCHOR_END: hand-in
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    for (name, outside) in [("no wear leveling", Outside::default()), ("cold under worn", own())] {
+        let summary = life(SCENARIO, outside)?;
+        let (moved, wear) = (summary.write_amplification.wear_leveling.unwrap_or(0.0), summary.wear.erase_count);
+        println!("{name:<16} moves {moved:.3} a host page, erases {:.1} +- {:.2}", wear.mean, wear.sd);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_ftl::policies::EraseCause;
+
+    // ANCHOR: test
+    #[test]
+    fn the_spread_of_wear_shrinks_and_no_answer_is_refused() -> Result<(), Box<dyn std::error::Error>> {
+        let (without, own) = (life(SCENARIO, Outside::default())?, life(SCENARIO, own())?);
+        let (wide, narrow) = (without.wear.erase_count.sd, own.wear.erase_count.sd);
+        assert!(narrow < wide / 2.0, "{narrow} against {wide}");
+        assert!(own.flash.blocks_erased.wear_leveling > 0);
+        assert!(own.warnings.is_empty(), "{:?}", own.warnings);
+        Ok(())
+    }
+
+    #[test]
+    fn an_erased_block_is_no_longer_a_source() {
+        let mut policy = ColdUnderWorn { lead: 8, closed: BTreeSet::new() };
+        policy.heard(BlockEvent::Closed, BlockId(3), 7);
+        assert_eq!(policy.closed.first(), Some(&(7, BlockId(3))));
+        policy.heard(BlockEvent::Erased(EraseCause::WearLeveling), BlockId(3), 8);
+        assert!(policy.closed.is_empty());
+    }
+    // ANCHOR_END: test
+}

@@ -1,0 +1,78 @@
+//! A scrubber from outside the tree: a block whose pages needed re-reads is relocated.
+//!
+//! Re-reads are what a drive sees of its errors without knowing their model. Run it with
+//! `cargo run --release -p own-policy --bin scrubber`.
+
+use own_policy::life;
+use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
+use wane_lab::build::Outside;
+
+// ANCHOR: policy
+#[derive(Clone)]
+struct AfterRereads {
+    /// Re-reads of a block since its erase at which it is relocated.
+    rereads: u32,
+}
+
+impl ScrubPolicy for AfterRereads {
+    fn next(&mut self, view: &ScrubView<'_>) -> Option<Action> {
+        // Only a read brings re-reads, so the blocks that were read since the last ask are all that can be due.
+        view.touched()
+            .find(|block| view.health(*block).rereads >= self.rereads && view.valid(*block).is_some())
+            .map(Action::Relocate)
+    }
+}
+// ANCHOR_END: policy
+
+/// Worn flash whose data are months old: they need re-reads, fresh data hardly.
+const SCENARIO: &str = "
+[drive]
+preset = 'tiny'
+chip = 'tlc-72l-2018'
+endurance = 'none'
+[drive.ecc]
+strength = 75
+[drive.initial]
+erase-count = 3500
+retention = ['90 days', '180 days']
+[ftl]
+scrub = 'read-count'
+[workload]
+pattern = 'uniform'
+read-share = '98 %'
+[until]
+drive-writes = 0.5
+";
+
+// ANCHOR: hand-in
+fn own() -> Outside {
+    Outside { scrub: Some(Box::new(|_| Some(Box::new(AfterRereads { rereads: 16 })))), ..Outside::default() }
+}
+// ANCHOR_END: hand-in
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    for (name, outside) in [("read-count", Outside::default()), ("after re-reads", own())] {
+        let summary = life(SCENARIO, outside)?;
+        let rereads = summary.errors.as_ref().map_or(0, |errors| errors.retries);
+        println!("{name:<16} re-reads {rereads}, pages moved {}", summary.flash.pages_programmed.scrub);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_results::Summary;
+
+    // ANCHOR: test
+    #[test]
+    fn relocation_lowers_re_reads_and_no_answer_is_refused() -> Result<(), Box<dyn std::error::Error>> {
+        let (read_count, own) = (life(SCENARIO, Outside::default())?, life(SCENARIO, own())?);
+        assert!(own.flash.blocks_erased.scrub > read_count.flash.blocks_erased.scrub);
+        let rereads = |summary: &Summary| summary.errors.as_ref().map_or(0, |errors| errors.retries);
+        assert!(rereads(&own) * 4 < rereads(&read_count) * 3, "{} of {}", rereads(&own), rereads(&read_count));
+        assert!(own.warnings.is_empty(), "{:?}", own.warnings);
+        Ok(())
+    }
+    // ANCHOR_END: test
+}
