@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::compact::Encoder;
-use super::{Format, Reader, TraceError};
+use super::{Reader, TraceError};
 use crate::{Op, Request};
 
 /// What is written.
@@ -31,7 +31,7 @@ const DEVICE: &str = "device";
 /// The trace does not parse, or the output cannot be written.
 pub fn convert(reader: Reader, out: &mut dyn Write, target: Target) -> Result<Converted, TraceError> {
     // What the format cannot say is known before the first request.
-    let timed = matches!(reader.format(), Format::Lis | Format::FioIolog2).then_some(false);
+    let timed = reader.format().is_timeless().then_some(false);
     write(reader, out, target, timed)
 }
 
