@@ -18,7 +18,7 @@ use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Unit};
+use wane_ftl::{EraseGroup, Frontiers, Ftl, FtlConfig, Outcome, Pooling};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
 use wane_units::{Bytes, Geometry};
@@ -233,8 +233,8 @@ fn build(case: &Case) -> Ftl<Array> {
         rated_blocks,
         endurance: Some(500),
         retire: (find(RETIRE_POLICIES, "never").expect("built in").parse)(toml::Table::new()).expect("valid")(),
-        unit: Unit::Block,
-        domain: if case.dies == 1 { DomainKind::Drive } else { DomainKind::Die },
+        unit: EraseGroup::Block,
+        domain: if case.dies == 1 { Pooling::Drive } else { Pooling::Die },
         frontiers: Frontiers::One,
         victim: (find(VICTIM_POLICIES, &victim).expect("built in").parse)(victim_parameters).expect("valid"),
         wear_leveling: (find(WEAR_LEVEL_POLICIES, &leveler).expect("built in").parse)(leveler_parameters)

@@ -39,7 +39,7 @@ impl<M: Media> Ftl<M> {
         expect(free as u32, tally[BlockState::Free as usize], "the free lists and the free blocks")?;
         let closed: u32 = self.domains.iter().map(|domain| domain.index.closed_len()).sum();
         expect(closed, tally[BlockState::Closed as usize], "the victim index and the closed blocks")?;
-        expect(self.bad, tally[BlockState::Retired as usize], "retired blocks")?;
+        expect(self.retired_blocks, tally[BlockState::Retired as usize], "retired blocks")?;
         let erases = self.erases_total() - self.erases_initial;
         let caused = self.counters.erases_gc + self.counters.erases_wear_leveling + self.counters.erases_scrub;
         expect(caused, erases * u64::from(self.layout.width()), "erases by cause and by block")?;

@@ -9,9 +9,9 @@ use crate::policies::scrub::ScrubMaker;
 use crate::policies::victim::VictimMaker;
 use crate::policies::wear_leveling::WearLevelMaker;
 
-/// The unit of erase that the firmware works in.
+/// What the firmware erases as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unit {
+pub enum EraseGroup {
     /// One block.
     #[default]
     Block,
@@ -21,7 +21,7 @@ pub enum Unit {
 
 /// How far one free list, its frontiers and its victim index reach.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DomainKind {
+pub enum Pooling {
     /// The whole drive.
     #[default]
     Drive,
@@ -54,9 +54,9 @@ pub struct FtlConfig {
     /// When a block leaves service.
     pub retire: Box<dyn RetirePolicy>,
     /// Block or superblock.
-    pub unit: Unit,
+    pub unit: EraseGroup,
     /// Drive or die.
-    pub domain: DomainKind,
+    pub domain: Pooling,
     /// One frontier or two.
     pub frontiers: Frontiers,
     /// The garbage collector's choice.
@@ -119,15 +119,15 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of a geometry.
-    pub fn new(geometry: Geometry, unit: Unit, domain: DomainKind, units_per_page: u32) -> Self {
+    pub fn new(geometry: Geometry, unit: EraseGroup, domain: Pooling, units_per_page: u32) -> Self {
         let domains = match domain {
-            DomainKind::Drive => 1,
-            DomainKind::Die => geometry.dies(),
+            Pooling::Drive => 1,
+            Pooling::Die => geometry.dies(),
         };
         let planes = geometry.dies() * geometry.planes_per_die() / domains;
         let (width, stride) = match unit {
-            Unit::Block => (1, 1),
-            Unit::Superblock => (planes, geometry.blocks_per_plane()),
+            EraseGroup::Block => (1, 1),
+            EraseGroup::Superblock => (planes, geometry.blocks_per_plane()),
         };
         let blocks_per_domain = geometry.blocks() / domains / width;
         Self {
@@ -247,8 +247,8 @@ mod tests {
     #[test]
     fn superblocks_take_one_block_of_every_plane() {
         let geometry = Geometry::new(2, 1, 2, 3, 4, Bytes(4096)).unwrap();
-        for (domain, width, domains) in [(DomainKind::Drive, 4, 1), (DomainKind::Die, 2, 2)] {
-            let layout = Layout::new(geometry, Unit::Superblock, domain, 2);
+        for (domain, width, domains) in [(Pooling::Drive, 4, 1), (Pooling::Die, 2, 2)] {
+            let layout = Layout::new(geometry, EraseGroup::Superblock, domain, 2);
             assert_eq!((layout.width(), layout.domains(), layout.blocks()), (width, domains, 12 / width));
             let mut seen = std::collections::BTreeSet::new();
             for block in 0..layout.blocks() {

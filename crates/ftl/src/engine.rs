@@ -63,8 +63,8 @@ pub struct Ftl<M> {
     pub(crate) work: Work,
     /// Blocks read since the scrub policy was last asked.
     pub(crate) touched: Vec<u32>,
-    pub(crate) bad: u32,
-    pub(crate) dead: Option<DeathCause>,
+    pub(crate) retired_blocks: u32,
+    pub(crate) dead: Option<EndOfLife>,
     /// The capacity policy was asked for room since a reclaimed block last gained some.
     pub(crate) pressed: bool,
     /// Reverse-map entries of the block being relocated.
@@ -75,7 +75,7 @@ pub struct Ftl<M> {
 
 /// Why a drive is dead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeathCause {
+pub enum EndOfLife {
     /// A fixed drive's spare blocks are used up.
     SpareExhausted,
     /// No block is free for the next write.
@@ -92,7 +92,7 @@ pub enum Outcome {
     /// A block retired and the drive demands capacity back. Answer it, then call [`Ftl::reclaim`] and go on.
     Demand(Demand),
     /// The drive is dead.
-    Dead(DeathCause),
+    Dead(EndOfLife),
     /// The firmware has relocated as much as one call may. Call [`Ftl::resume`] until it does not pause, and go on. A drive
     /// ends in the same state however long its caller waits in between.
     Paused,
@@ -145,8 +145,8 @@ impl<M: Media> Ftl<M> {
         let retired: Vec<bool> = (0..layout.blocks())
             .map(|block| (0..layout.width()).any(|member| unusable(layout.member(block, member))))
             .collect();
-        let bad = retired.iter().filter(|bad| **bad).count() as u32;
-        check_counts(&config, &layout, bad, if scrub.is_some() { 1 } else { 0 })?;
+        let retired_blocks = retired.iter().filter(|is_retired| **is_retired).count() as u32;
+        check_counts(&config, &layout, retired_blocks, if scrub.is_some() { 1 } else { 0 })?;
         let pages = (physical_units / u64::from(config.units_per_page)) as u32;
         let stripes = stripes(&config, &layout, pages, media.geometry().dies())?;
         let stripes_max = stripes.as_ref().map_or(0, |_| Stripes::count_max(pages));
@@ -188,7 +188,7 @@ impl<M: Media> Ftl<M> {
             lost: BTreeSet::new(),
             work: Work::default(),
             touched: Vec::new(),
-            bad,
+            retired_blocks,
             dead: None,
             pressed: false,
             // One more: the gathering loop writes before it knows whether the unit counts.
@@ -240,8 +240,8 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Firmware blocks out of service.
-    pub fn bad(&self) -> u32 {
-        self.bad
+    pub fn retired_blocks(&self) -> u32 {
+        self.retired_blocks
     }
 
     /// Erases of every firmware block.
@@ -295,12 +295,12 @@ impl<M: Media> Ftl<M> {
 
     /// Mapping units of the blocks in service, beside the reserve.
     pub fn service_units(&self) -> u64 {
-        u64::from(self.rated_blocks.saturating_sub(self.bad)) * u64::from(self.units_per_block)
+        u64::from(self.rated_blocks.saturating_sub(self.retired_blocks)) * u64::from(self.units_per_block)
     }
 
     pub(crate) fn capacity_view(&self, free: u32) -> CapacityView {
         CapacityView {
-            bad: self.bad,
+            retired_blocks: self.retired_blocks,
             rated_blocks: self.rated_blocks,
             blocks: self.layout.blocks(),
             free,
@@ -311,7 +311,7 @@ impl<M: Media> Ftl<M> {
     }
 }
 
-fn check_counts(config: &FtlConfig, layout: &Layout, bad: u32, scrub_blocks: u32) -> Result<(), BuildError> {
+fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32, scrub_blocks: u32) -> Result<(), BuildError> {
     let physical_units = u64::from(layout.blocks()) * u64::from(layout.units_per_block());
     let max = u64::from(u32::MAX - 1);
     let largest = physical_units.max(u64::from(config.logical_units));
@@ -326,7 +326,7 @@ fn check_counts(config: &FtlConfig, layout: &Layout, bad: u32, scrub_blocks: u32
         Frontiers::One => 1,
         Frontiers::Separate => 2 + scrub_blocks,
     };
-    let kept = u64::from(config.gc_reserve + open) * u64::from(layout.domains()) + u64::from(bad);
+    let kept = u64::from(config.gc_reserve + open) * u64::from(layout.domains()) + u64::from(retired_blocks);
     let usable = u64::from(layout.blocks()).saturating_sub(kept) * u64::from(layout.units_per_block());
     if config.gc_reserve == 0 || u64::from(config.logical_units) > usable {
         let reason = format!(
@@ -334,7 +334,7 @@ fn check_counts(config: &FtlConfig, layout: &Layout, bad: u32, scrub_blocks: u32
              at most {usable} fit, and gc-reserve is at least 1",
             config.logical_units
         );
-        let setting = if bad > 0 { "drive.faults.factory-bad" } else { "drive.spare-factor" };
+        let setting = if retired_blocks > 0 { "drive.faults.factory-bad" } else { "drive.spare-factor" };
         return Err(BuildError::Contradiction { setting, reason });
     }
     Ok(())

@@ -9,7 +9,7 @@ use crate::policies::EraseCause;
 
 impl<M: Media> Ftl<M> {
     /// Empties blocks whose program failed. The controller still has the data of the page in question, so none is lost.
-    pub(crate) fn mend(&mut self) -> Outcome {
+    pub(crate) fn drain_failed_blocks(&mut self) -> Outcome {
         loop {
             let Some(flash) = self.media.next_failed() else { return Outcome::Done };
             self.work.pages_fail = true;

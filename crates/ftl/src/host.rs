@@ -6,7 +6,7 @@ use wane_units::{BlockId, Divisor};
 use crate::config::Layout;
 use crate::counters::Cause;
 use crate::domain::{Domain, Frontier};
-use crate::engine::{DeathCause, Ftl, OutOfRange, Outcome, UNMAPPED};
+use crate::engine::{EndOfLife, Ftl, OutOfRange, Outcome, UNMAPPED};
 use crate::index::{Coming, Lists};
 use crate::stripes::Stripes;
 use crate::table::prefetch;
@@ -71,7 +71,7 @@ impl<M: Media> Ftl<M> {
             }
             let Some(domain) = self.next_domain() else {
                 let full = self.domains.iter().any(|domain| domain.host.is_none());
-                let death = if full { DeathCause::NoFreeBlock } else { DeathCause::NoVictim };
+                let death = if full { EndOfLife::NoFreeBlock } else { EndOfLife::NoVictim };
                 self.dead = Some(death);
                 return (done, Outcome::Dead(death));
             };
@@ -83,8 +83,8 @@ impl<M: Media> Ftl<M> {
                 }
             }
             let Some(frontier) = self.domains[domain].host else {
-                self.dead = Some(DeathCause::NoFreeBlock);
-                return (done, Outcome::Dead(DeathCause::NoFreeBlock));
+                self.dead = Some(EndOfLife::NoFreeBlock);
+                return (done, Outcome::Dead(EndOfLife::NoFreeBlock));
             };
             let room = (self.units_per_block - frontier.next) as usize;
             let run_max = if one_write { 1 } else { self.run_max(frontier) };
@@ -106,7 +106,7 @@ impl<M: Media> Ftl<M> {
             }
             // Only a programmed page can make anything due, so that it does not matter how the host cuts its requests.
             if (M::DETAILED || self.stripes.is_some()) && (page_is_full || one_write) {
-                match self.tend() {
+                match self.run_pending() {
                     Outcome::Done => {}
                     stop => return (done, stop),
                 }
@@ -183,9 +183,9 @@ impl<M: Media> Ftl<M> {
     }
 
     /// What is due after pages were programmed: parity of full stripes, and emptying what failed.
-    pub(crate) fn tend(&mut self) -> Outcome {
-        match self.tend_stripes() {
-            Outcome::Done if M::DETAILED => self.mend(),
+    pub(crate) fn run_pending(&mut self) -> Outcome {
+        match self.write_pending_parity() {
+            Outcome::Done if M::DETAILED => self.drain_failed_blocks(),
             outcome => outcome,
         }
     }
@@ -281,8 +281,8 @@ impl<M: Media> Ftl<M> {
         state.host = state.open_next(&self.erase_count);
         match self.reclaim_domain(domain) {
             Outcome::Done if self.domains.len() == 1 && self.domains[0].host.is_none() => {
-                self.dead = Some(DeathCause::NoFreeBlock);
-                Outcome::Dead(DeathCause::NoFreeBlock)
+                self.dead = Some(EndOfLife::NoFreeBlock);
+                Outcome::Dead(EndOfLife::NoFreeBlock)
             }
             outcome => outcome,
         }

@@ -22,6 +22,6 @@ mod stripes;
 mod table;
 mod work;
 
-pub use config::{BuildError, DomainKind, Frontiers, FtlConfig, Layout, Unit};
+pub use config::{BuildError, EraseGroup, Frontiers, FtlConfig, Layout, Pooling};
 pub use counters::{Cause, Counters};
-pub use engine::{BlockState, DeathCause, Ftl, OutOfRange, Outcome};
+pub use engine::{BlockState, EndOfLife, Ftl, OutOfRange, Outcome};

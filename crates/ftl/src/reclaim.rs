@@ -4,7 +4,7 @@ use wane_nand::Media;
 use wane_units::BlockId;
 
 use crate::domain::{Domain, Mover};
-use crate::engine::{DeathCause, Ftl, Outcome};
+use crate::engine::{EndOfLife, Ftl, Outcome};
 use crate::policies::capacity::Demand;
 use crate::policies::retirement::{RetireView, Verdict};
 use crate::policies::victim::GcView;
@@ -48,7 +48,7 @@ impl<M: Media> Ftl<M> {
                 stop => return stop,
             }
         }
-        self.tend()
+        self.run_pending()
     }
 
     /// Goes on after an [`Outcome::Paused`].
@@ -152,8 +152,8 @@ impl<M: Media> Ftl<M> {
                 demand => return Outcome::Demand(demand),
             }
         }
-        self.dead = Some(DeathCause::NoVictim);
-        Outcome::Dead(DeathCause::NoVictim)
+        self.dead = Some(EndOfLife::NoVictim);
+        Outcome::Dead(EndOfLife::NoVictim)
     }
 
     /// The policy's victim, or greedy's where its answer is no closed block.
@@ -245,7 +245,7 @@ impl<M: Media> Ftl<M> {
     /// Takes an erased block out of service and asks what that means for the capacity.
     pub(crate) fn retire(&mut self, domain: usize, block: u32) -> Option<Outcome> {
         assert!(!self.retired[block as usize], "a block retires once");
-        self.bad += 1;
+        self.retired_blocks += 1;
         self.retired[block as usize] = true;
         let state = &mut self.domains[domain];
         state.retired += 1;
@@ -253,8 +253,8 @@ impl<M: Media> Ftl<M> {
         let free = state.free.len() as u32;
         let view = self.capacity_view(free);
         let death = match self.capacity.demand(&view) {
-            Demand::EndOfLife => DeathCause::SpareExhausted,
-            Demand::Keep if free == 0 && self.domains.len() == 1 => DeathCause::NoFreeBlock,
+            Demand::EndOfLife => EndOfLife::SpareExhausted,
+            Demand::Keep if free == 0 && self.domains.len() == 1 => EndOfLife::NoFreeBlock,
             Demand::Keep => return None,
             demand => return Some(Outcome::Demand(demand)),
         };

@@ -15,7 +15,7 @@ const WAITING_PER_DIE: usize = 2;
 
 /// The block that takes a parity page.
 #[derive(Clone, Copy)]
-struct Seat {
+struct ParitySlot {
     domain: usize,
     /// `None`: the host's frontier.
     mover: Option<Mover>,
@@ -47,7 +47,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Gives up the parity of stripes without valid data, and writes that of stripes which are full.
-    pub(crate) fn tend_stripes(&mut self) -> Outcome {
+    pub(crate) fn write_pending_parity(&mut self) -> Outcome {
         if self.stripes.is_none() {
             return Outcome::Done;
         }
@@ -57,8 +57,8 @@ impl<M: Media> Ftl<M> {
             let Some(stripes) = &mut self.stripes else { break };
             let Some((stripe, task)) = stripes.full.pop_front() else { break };
             let crowded = stripes.full.len() >= WAITING_PER_DIE * self.media.geometry().dies() as usize;
-            match self.seat(stripe, task, crowded) {
-                Some(seat) => match self.write_parity(stripe, task, seat) {
+            match self.parity_slot(stripe, task, crowded) {
+                Some(slot) => match self.write_parity(stripe, task, slot) {
                     Outcome::Done => self.drop_emptied(),
                     stop => return stop,
                 },
@@ -94,7 +94,7 @@ impl<M: Media> Ftl<M> {
 
     /// A block at a page boundary, on a die without a page of the stripe, in the stream that filled the stripe.
     /// `anywhere` takes the first block with room instead.
-    fn seat(&mut self, stripe: u32, task: Task, anywhere: bool) -> Option<Seat> {
+    fn parity_slot(&mut self, stripe: u32, task: Task, anywhere: bool) -> Option<ParitySlot> {
         let mover = match (self.frontiers, task) {
             (Frontiers::Separate, Task::GarbageCollection | Task::WearLeveling) => Some(Mover::GarbageCollection),
             (Frontiers::Separate, Task::Scrub) => Some(Mover::Scrub),
@@ -119,11 +119,11 @@ impl<M: Media> Ftl<M> {
                 continue;
             }
             let die = self.die_of_unit(frontier.block * self.units_per_block + frontier.next);
-            let stripes = self.stripes.as_mut().expect("seats are sought for stripes");
+            let stripes = self.stripes.as_mut().expect("slots are sought for stripes");
             let layout = &self.layout;
             if anywhere || stripes.members(stripe).all(|page| layout.die_of_page(page) != die) {
                 stripes.turn = (domain as u32 + 1) % count as u32;
-                return Some(Seat { domain, mover, frontier });
+                return Some(ParitySlot { domain, mover, frontier });
             }
         }
         None
@@ -133,8 +133,8 @@ impl<M: Media> Ftl<M> {
         self.layout.die_of_page(self.layout.page(unit))
     }
 
-    fn write_parity(&mut self, stripe: u32, task: Task, seat: Seat) -> Outcome {
-        let Seat { domain, mover, frontier } = seat;
+    fn write_parity(&mut self, stripe: u32, task: Task, slot: ParitySlot) -> Outcome {
+        let ParitySlot { domain, mover, frontier } = slot;
         let per_page = self.layout.units_per_page();
         let base = frontier.block * self.units_per_block + frontier.next;
         for (page, unit) in self.parity_units(stripe).zip(base..) {

@@ -5,7 +5,7 @@ use wane_units::BlockId;
 
 use crate::config::Frontiers;
 use crate::domain::{Frontier, Mover};
-use crate::engine::{DeathCause, Ftl};
+use crate::engine::{EndOfLife, Ftl};
 use crate::host::{clear_range, for_words, set_range};
 use crate::table::prefetch;
 
@@ -24,14 +24,14 @@ pub(crate) struct Target {
 
 impl<M: Media> Ftl<M> {
     /// Copies a victim's valid units to the relocation frontier of whoever moves them.
-    pub(crate) fn relocate(&mut self, domain: usize, victim: u32, mover: Mover) -> Result<(), DeathCause> {
+    pub(crate) fn relocate(&mut self, domain: usize, victim: u32, mover: Mover) -> Result<(), EndOfLife> {
         let count = self.gather(victim);
         self.empty(domain, victim);
         let mut done = 0;
         while done < count {
             let Some(frontier) = self.relocation_frontier(domain, mover) else {
                 self.put_back(domain, victim, done, count);
-                return Err(DeathCause::NoFreeBlock);
+                return Err(EndOfLife::NoFreeBlock);
             };
             let run = (self.units_per_block - frontier.next).min(count - done);
             let into = Target { block: frontier.block, next: frontier.next, task: mover.task() };

@@ -116,7 +116,7 @@ impl<M: Media> Ftl<M> {
         Some(match self.recycle(domain, block, EraseCause::Scrub).stop() {
             Some(stop) => stop,
             None => match self.reclaim_domain(domain) {
-                Outcome::Done => self.tend(),
+                Outcome::Done => self.run_pending(),
                 stop => stop,
             },
         })

@@ -8,7 +8,7 @@
 use wane_nand::Media;
 
 use crate::counters::Counters;
-use crate::engine::{DeathCause, Ftl, Outcome};
+use crate::engine::{EndOfLife, Ftl, Outcome};
 
 /// Units that the firmware moves on its own account before it hands back to its caller: some tenths of a second where
 /// moving is slow.
@@ -101,8 +101,8 @@ impl<M: Media> Ftl<M> {
         let units = self.reverse.len() as u64;
         let is_taxed = self.stripes.is_some() || self.work.pages_fail;
         if self.work.is_vain(now, u64::from(self.units_per_block), units, is_taxed) {
-            self.dead = Some(DeathCause::NoVictim);
-            return Some(Outcome::Dead(DeathCause::NoVictim));
+            self.dead = Some(EndOfLife::NoVictim);
+            return Some(Outcome::Dead(EndOfLife::NoVictim));
         }
         let own = self.own_units();
         let (asked, from) = self.work.stretch;

@@ -5,7 +5,7 @@
 //! slots (dissertation 000 §4.5.3), and from then on every address is looked up.
 
 use wane_ftl::policies::capacity::Demand;
-use wane_ftl::{DeathCause, Ftl, Outcome};
+use wane_ftl::{EndOfLife, Ftl, Outcome};
 use wane_nand::Media;
 
 use crate::run::Ended;
@@ -226,12 +226,12 @@ impl HostSpace {
     }
 
     /// What a drive that stopped died of, in the words of a result.
-    pub(crate) fn cause(&self, cause: DeathCause) -> EndCause {
+    pub(crate) fn cause(&self, cause: EndOfLife) -> EndCause {
         match cause {
-            DeathCause::SpareExhausted => EndCause::SpareExhausted,
-            DeathCause::NoFreeBlock | DeathCause::NoVictim if self.shrank() => EndCause::FootprintDoesNotFit,
-            DeathCause::NoFreeBlock => EndCause::NoFreeBlock,
-            DeathCause::NoVictim => EndCause::NoVictim,
+            EndOfLife::SpareExhausted => EndCause::SpareExhausted,
+            EndOfLife::NoFreeBlock | EndOfLife::NoVictim if self.shrank() => EndCause::FootprintDoesNotFit,
+            EndOfLife::NoFreeBlock => EndCause::NoFreeBlock,
+            EndOfLife::NoVictim => EndCause::NoVictim,
         }
     }
 

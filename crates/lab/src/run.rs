@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wane_ftl::{DeathCause, Ftl, Outcome};
+use wane_ftl::{EndOfLife, Ftl, Outcome};
 use wane_nand::{Array, Flash, Media};
 use wane_sim::Stream;
 use wane_units::BlockId;
@@ -352,13 +352,13 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         }
     }
 
-    fn cause(&self, cause: DeathCause) -> EndCause {
+    fn cause(&self, cause: EndOfLife) -> EndCause {
         match &self.space {
             Some(space) => space.cause(cause),
             None => match cause {
-                DeathCause::SpareExhausted => EndCause::SpareExhausted,
-                DeathCause::NoFreeBlock => EndCause::NoFreeBlock,
-                DeathCause::NoVictim => EndCause::NoVictim,
+                EndOfLife::SpareExhausted => EndCause::SpareExhausted,
+                EndOfLife::NoFreeBlock => EndCause::NoFreeBlock,
+                EndOfLife::NoVictim => EndCause::NoVictim,
             },
         }
     }
@@ -574,7 +574,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
             phase: self.phase as u32,
             counters,
             erase_count: wane_results::EraseCounts::of(self.ftl.media().erase_counts()),
-            blocks_retired: self.ftl.bad() * self.ftl.layout().width(),
+            blocks_retired: self.ftl.retired_blocks() * self.ftl.layout().width(),
             exported_bytes: u64::from(self.exported()) * self.unit_bytes,
         };
         self.timeline.push(row);

@@ -1,7 +1,7 @@
 //! The drive of a scenario: two of capacity, spare factor and geometry give the third.
 
 use toml::{Table, Value};
-use wane_ftl::{DomainKind, Layout, Unit};
+use wane_ftl::{EraseGroup, Layout, Pooling};
 use wane_units::{Bytes, Geometry, GeometryError, Ratio, floor_exact};
 
 use super::values::ratio;
@@ -35,8 +35,8 @@ pub(super) type Refusal = (&'static str, String);
 /// How the firmware groups blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Grouping {
-    pub(super) unit: Unit,
-    pub(super) domain: DomainKind,
+    pub(super) unit: EraseGroup,
+    pub(super) domain: Pooling,
     /// Blocks being written in each domain.
     pub(super) frontiers: u32,
     pub(super) gc_reserve: u32,
@@ -185,7 +185,7 @@ impl Shape {
         }
         let dies = u128::from(channels) * u128::from(dies_per_channel);
         let planes = dies * u128::from(planes_per_die);
-        let domains = if grouping.domain == DomainKind::Die { dies } else { 1 };
+        let domains = if grouping.domain == Pooling::Die { dies } else { 1 };
         Ok(Self {
             channels,
             dies_per_channel,
@@ -195,7 +195,7 @@ impl Shape {
             unit,
             planes,
             units_per_flash_block,
-            width: if grouping.unit == Unit::Superblock { planes / domains } else { 1 },
+            width: if grouping.unit == EraseGroup::Superblock { planes / domains } else { 1 },
             reserve: u128::from(grouping.gc_reserve) * domains,
             domains,
             grouping,

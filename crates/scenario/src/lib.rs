@@ -25,7 +25,7 @@ use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubMaker};
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::policies::{Entry, find, names};
-use wane_ftl::{DomainKind, Frontiers, Unit};
+use wane_ftl::{EraseGroup, Frontiers, Pooling};
 use wane_units::{Fnv, Ratio, did_you_mean, excerpt};
 use wane_workload::Arrival;
 
@@ -86,9 +86,9 @@ pub struct FtlSettings {
     /// When blocks retire.
     pub retire: Table,
     /// Block or superblock.
-    pub unit: Unit,
+    pub unit: EraseGroup,
     /// Drive or die.
-    pub domain: DomainKind,
+    pub domain: Pooling,
     /// One frontier or two.
     pub frontiers: Frontiers,
 }
@@ -440,8 +440,8 @@ impl Resolver<'_> {
             redundancy: self.policy(table, "redundancy", "none", REDUNDANCY_POLICIES)?,
             scrub: self.policy(table, "scrub", "none", SCRUB_POLICIES)?,
             retire: self.policy(table, "retire", "at-endurance", RETIRE_POLICIES)?,
-            unit: [Unit::Block, Unit::Superblock][choice("unit", &UNIT)],
-            domain: [DomainKind::Drive, DomainKind::Die][choice("domain", &DOMAIN)],
+            unit: [EraseGroup::Block, EraseGroup::Superblock][choice("unit", &UNIT)],
+            domain: [Pooling::Drive, Pooling::Die][choice("domain", &DOMAIN)],
             frontiers: [Frontiers::One, Frontiers::Separate][choice("frontiers", &FRONTIERS)],
         })
     }

@@ -13,7 +13,7 @@ use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Outcome, Unit};
+use wane_ftl::{EraseGroup, Frontiers, Ftl, FtlConfig, Outcome, Pooling};
 use wane_nand::Array;
 use wane_units::{Bytes, Geometry};
 
@@ -27,8 +27,8 @@ fn config(logical_units: u32, rated_blocks: u32, gc_reserve: u32) -> FtlConfig {
         rated_blocks,
         endurance: None,
         retire: (find(RETIRE_POLICIES, "never").expect("built in").parse)(toml::Table::new()).expect("valid")(),
-        unit: Unit::Block,
-        domain: DomainKind::Drive,
+        unit: EraseGroup::Block,
+        domain: Pooling::Drive,
         frontiers: Frontiers::One,
         victim: (find(VICTIM_POLICIES, "greedy").unwrap().parse)(table()).unwrap(),
         wear_leveling: (find(WEAR_LEVEL_POLICIES, "none").unwrap().parse)(table()).unwrap(),

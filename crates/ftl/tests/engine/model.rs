@@ -11,7 +11,7 @@ use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::policies::{Entry, find};
-use wane_ftl::{DomainKind, Frontiers, Ftl, FtlConfig, Layout, Outcome, Unit};
+use wane_ftl::{EraseGroup, Frontiers, Ftl, FtlConfig, Layout, Outcome, Pooling};
 use wane_testkit::StrictMedia;
 use wane_units::{Bytes, Geometry};
 
@@ -57,9 +57,9 @@ impl ScrubPolicy for Eager {
 }
 
 /// The drive's redundancy, or none where its stripes have no dies to go to.
-fn redundancy(drive: &Drive, unit: Unit, domain: DomainKind) -> RedundancyMaker {
+fn redundancy(drive: &Drive, unit: EraseGroup, domain: Pooling) -> RedundancyMaker {
     let data_pages = drive.dies - 1;
-    let rotates = domain == DomainKind::Die || unit == Unit::Superblock;
+    let rotates = domain == Pooling::Die || unit == EraseGroup::Superblock;
     match drive.redundancy {
         0 => maker(&REDUNDANCY_POLICIES[0], ""),
         _ if data_pages == 0 || !rotates => maker(&REDUNDANCY_POLICIES[0], ""),
@@ -108,8 +108,8 @@ const CAPACITIES: [(usize, &str); 4] =
 fn build(drive: &Drive) -> Ftl<StrictMedia> {
     let geometry =
         Geometry::new(drive.dies, 1, drive.planes, drive.blocks_per_plane, drive.pages_per_block, Bytes(4096)).unwrap();
-    let unit = if drive.superblock { Unit::Superblock } else { Unit::Block };
-    let domain = if drive.per_die { DomainKind::Die } else { DomainKind::Drive };
+    let unit = if drive.superblock { EraseGroup::Superblock } else { EraseGroup::Block };
+    let domain = if drive.per_die { Pooling::Die } else { Pooling::Drive };
     let layout = Layout::new(geometry, unit, domain, drive.units_per_page);
     let rated_blocks = layout.blocks() - drive.gc_reserve * layout.domains();
     let open = layout.domains() * if drive.separate { 3 } else { 1 };

@@ -6,7 +6,7 @@ use wane_ftl::policies::find;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
-use wane_ftl::{BlockState, DeathCause, DomainKind, Frontiers, Ftl, FtlConfig, OutOfRange, Outcome, Unit};
+use wane_ftl::{BlockState, EndOfLife, EraseGroup, Frontiers, Ftl, FtlConfig, OutOfRange, Outcome, Pooling};
 use wane_nand::{Health, Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_testkit::StrictMedia;
 use wane_units::{BlockId, Bytes, Geometry, PeCycles, Ppn};
@@ -91,17 +91,17 @@ const UNITS: u32 = 300;
 const CROWDED: u32 = 7500;
 
 /// Four dies of 16 blocks of 8 pages, 2 mapping units a page.
-fn drive(redundancy: &str, data_pages: u32, unit: Unit) -> Ftl<Failing> {
+fn drive(redundancy: &str, data_pages: u32, unit: EraseGroup) -> Ftl<Failing> {
     let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(8192)).unwrap();
     let parameters = if redundancy == "none" { String::new() } else { format!("data-pages = {data_pages}") };
-    let domain = if unit == Unit::Block { DomainKind::Die } else { DomainKind::Drive };
+    let domain = if unit == EraseGroup::Block { Pooling::Die } else { Pooling::Drive };
     let config = FtlConfig {
         units_per_page: 2,
         unit,
         domain,
         frontiers: Frontiers::Separate,
         redundancy: (find(REDUNDANCY_POLICIES, redundancy).unwrap().parse)(parameters.parse().unwrap()).unwrap(),
-        ..super::config(UNITS, if unit == Unit::Block { 56 } else { 14 }, 2)
+        ..super::config(UNITS, if unit == EraseGroup::Block { 56 } else { 14 }, 2)
     };
     Ftl::new(failing(geometry), config).unwrap()
 }
@@ -121,15 +121,15 @@ fn failing(geometry: Geometry) -> Failing {
     }
 }
 
-fn drive_with(retire: &str, unit: Unit) -> Ftl<Failing> {
+fn drive_with(retire: &str, unit: EraseGroup) -> Ftl<Failing> {
     let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(8192)).unwrap();
-    let domain = if unit == Unit::Block { DomainKind::Die } else { DomainKind::Drive };
+    let domain = if unit == EraseGroup::Block { Pooling::Die } else { Pooling::Drive };
     let config = FtlConfig {
         units_per_page: 2,
         unit,
         domain,
         retire: (find(RETIRE_POLICIES, retire).unwrap().parse)(toml::Table::new()).unwrap()(),
-        ..super::config(UNITS, if unit == Unit::Block { 56 } else { 14 }, 2)
+        ..super::config(UNITS, if unit == EraseGroup::Block { 56 } else { 14 }, 2)
     };
     Ftl::new(failing(geometry), config).unwrap()
 }
@@ -146,7 +146,7 @@ fn fill(ftl: &mut Ftl<Failing>, random: u32) {
 
 #[test]
 fn one_page_of_parity_is_written_for_every_full_stripe() {
-    for unit in [Unit::Block, Unit::Superblock] {
+    for unit in [EraseGroup::Block, EraseGroup::Superblock] {
         for data_pages in [1, 2, 3] {
             let mut ftl = drive("stripes", data_pages, unit);
             fill(&mut ftl, 0);
@@ -171,8 +171,8 @@ fn a_die_that_collects_many_victims_in_a_row_leaves_no_stripe_unfinished() {
     let geometry = Geometry::new(4, 2, 1, 64, 128, Bytes(8192)).unwrap();
     let config = FtlConfig {
         units_per_page: 2,
-        unit: Unit::Block,
-        domain: DomainKind::Die,
+        unit: EraseGroup::Block,
+        domain: Pooling::Die,
         frontiers: Frontiers::Separate,
         redundancy: (find(REDUNDANCY_POLICIES, "stripes").unwrap().parse)("data-pages = 7".parse().unwrap()).unwrap(),
         ..super::config(80_000, 8 * 60, 2)
@@ -190,7 +190,7 @@ fn a_die_that_collects_many_victims_in_a_row_leaves_no_stripe_unfinished() {
 #[test]
 fn lost_parity_is_made_again_from_its_data() {
     for data_pages in [1, 3] {
-        let mut ftl = drive("stripes", data_pages, Unit::Block);
+        let mut ftl = drive("stripes", data_pages, EraseGroup::Block);
         fill(&mut ftl, 1000);
         ftl.media_mut().in_relocations = true;
         let pages = ftl.media().geometry().pages();
@@ -215,7 +215,7 @@ fn a_drive_whose_parity_takes_what_collection_frees_is_dead() {
     let parameters = "data-pages = 3";
     let config = FtlConfig {
         units_per_page: 2,
-        domain: DomainKind::Die,
+        domain: Pooling::Die,
         frontiers: Frontiers::Separate,
         redundancy: (find(REDUNDANCY_POLICIES, "stripes").unwrap().parse)(parameters.parse().unwrap()).unwrap(),
         ..super::config(CROWDED, 184, 2)
@@ -229,13 +229,13 @@ fn a_drive_whose_parity_takes_what_collection_frees_is_dead() {
             break;
         }
     }
-    assert_eq!(outcome, Outcome::Dead(DeathCause::NoVictim));
+    assert_eq!(outcome, Outcome::Dead(EndOfLife::NoVictim));
     ftl.check().unwrap();
 }
 
 #[test]
 fn selective_redundancy_writes_parity_for_relocated_data_only() {
-    let mut ftl = drive("selective", 3, Unit::Block);
+    let mut ftl = drive("selective", 3, EraseGroup::Block);
     fill(&mut ftl, 0);
     assert_eq!(ftl.counters().programmed_parity, 0);
     fill(&mut ftl, 8000);
@@ -254,7 +254,7 @@ fn page_of(ftl: &Ftl<Failing>, logical: u32) -> Ppn {
 
 #[test]
 fn a_lost_page_comes_back_from_its_stripe_and_two_do_not() {
-    for unit in [Unit::Block, Unit::Superblock] {
+    for unit in [EraseGroup::Block, EraseGroup::Superblock] {
         let mut ftl = drive("stripes", 3, unit);
         fill(&mut ftl, 2000);
         let (mut protected, mut lost) = (0, 0);
@@ -291,7 +291,7 @@ fn a_lost_page_comes_back_from_its_stripe_and_two_do_not() {
 
 #[test]
 fn without_redundancy_a_lost_page_stays_lost() {
-    let mut ftl = drive("none", 0, Unit::Block);
+    let mut ftl = drive("none", 0, EraseGroup::Block);
     fill(&mut ftl, 0);
     let lost = page_of(&ftl, 5);
     ftl.media_mut().failing = [lost].into();
@@ -303,7 +303,9 @@ fn without_redundancy_a_lost_page_stays_lost() {
 #[test]
 fn data_lost_in_a_relocation_stay_lost_until_they_are_written_or_trimmed() {
     // With two lost pages a stripe gives neither back.
-    for (redundancy, unit) in [("none", Unit::Block), ("none", Unit::Superblock), ("stripes", Unit::Block)] {
+    for (redundancy, unit) in
+        [("none", EraseGroup::Block), ("none", EraseGroup::Superblock), ("stripes", EraseGroup::Block)]
+    {
         let mut ftl = drive(redundancy, 3, unit);
         fill(&mut ftl, 1000);
         let pages = ftl.media().geometry().pages();
@@ -343,7 +345,7 @@ fn data_lost_in_a_relocation_stay_lost_until_they_are_written_or_trimmed() {
 
 #[test]
 fn requests_beyond_what_is_exported_are_refused_whole() {
-    let mut ftl = drive("stripes", 3, Unit::Block);
+    let mut ftl = drive("stripes", 3, EraseGroup::Block);
     fill(&mut ftl, 1000);
     for (exported, unit) in [(UNITS, UNITS), (UNITS, u32::MAX), (UNITS - 10, UNITS - 10)] {
         ftl.trim(&(exported..ftl.exported()).collect::<Vec<_>>()).unwrap();
@@ -364,17 +366,17 @@ fn a_block_retires_at_the_last_erase_that_can_be_counted() {
     array.set_erase_count(BlockId(3), u32::MAX);
     array.set_erase_count(BlockId(4), u32::MAX - 1);
     let mut ftl = Ftl::new(array, super::config(64, 14, 2)).unwrap();
-    assert_eq!((ftl.bad(), ftl.state(3)), (1, BlockState::Retired));
+    assert_eq!((ftl.retired_blocks(), ftl.state(3)), (1, BlockState::Retired));
     let mut stream = wane_sim::Streams::new(4).stream("test");
     let scatter: Vec<u32> = (0..2000).map(|_| stream.below(64) as u32).collect();
     assert_eq!(ftl.write(&scatter), (scatter.len(), Outcome::Done));
-    assert_eq!((ftl.bad(), ftl.state(4), ftl.erase_counts()[4]), (2, BlockState::Retired, u32::MAX));
+    assert_eq!((ftl.retired_blocks(), ftl.state(4), ftl.erase_counts()[4]), (2, BlockState::Retired, u32::MAX));
     ftl.check().unwrap();
 }
 
 #[test]
 fn a_drive_whose_pages_fail_for_ever_ends_or_hands_back() {
-    for (every, unit) in [(1, Unit::Block), (2, Unit::Block), (1, Unit::Superblock)] {
+    for (every, unit) in [(1, EraseGroup::Block), (2, EraseGroup::Block), (1, EraseGroup::Superblock)] {
         let mut ftl = drive_with("never", unit);
         ftl.media_mut().program_fails_every = every;
         let (mut unit, mut done, mut handed_back) = (0, 0, 0);
@@ -397,8 +399,8 @@ fn a_drive_whose_pages_fail_for_ever_ends_or_hands_back() {
 #[test]
 fn stripes_that_the_dies_cannot_hold_are_refused() {
     for (domain, unit, data_pages, want) in [
-        (DomainKind::Die, Unit::Block, 4, "need 5 dies; the drive has 4"),
-        (DomainKind::Drive, Unit::Block, 3, "from die to die"),
+        (Pooling::Die, EraseGroup::Block, 4, "need 5 dies; the drive has 4"),
+        (Pooling::Drive, EraseGroup::Block, 3, "from die to die"),
     ] {
         let parameters = format!("data-pages = {data_pages}");
         let config = FtlConfig {
@@ -478,14 +480,14 @@ fn data_in_an_open_block_is_scrubbed_once_it_is_old_or_was_read_much() {
 #[test]
 fn a_failed_program_empties_and_retires_its_block() {
     for (retire, lives_on) in [("at-endurance", false), ("never", true)] {
-        for unit in [Unit::Block, Unit::Superblock] {
+        for unit in [EraseGroup::Block, EraseGroup::Superblock] {
             let mut ftl = drive_with(retire, unit);
             ftl.media_mut().program_fails_every = 397;
             fill(&mut ftl, 3000);
             let failures = ftl.media().programs / 397;
             assert!(failures >= 2);
-            assert_eq!(ftl.bad() == 0, lives_on, "{retire}: {} of {failures}", ftl.bad());
-            assert!(u64::from(ftl.bad()) <= failures);
+            assert_eq!(ftl.retired_blocks() == 0, lives_on, "{retire}: {} of {failures}", ftl.retired_blocks());
+            assert!(u64::from(ftl.retired_blocks()) <= failures);
             assert!((0..UNITS).all(|unit| ftl.lookup(unit).is_some()), "no data are lost");
         }
     }
@@ -493,23 +495,26 @@ fn a_failed_program_empties_and_retires_its_block() {
 
 #[test]
 fn a_block_whose_program_failed_is_not_written_further() {
-    let mut ftl = drive_with("at-endurance", Unit::Block);
+    let mut ftl = drive_with("at-endurance", EraseGroup::Block);
     ftl.media_mut().program_fails_every = 51;
     for unit in 0..200 {
-        let before = ftl.bad();
+        let before = ftl.retired_blocks();
         let (_, outcome) = ftl.write(&[unit]);
         assert_eq!(outcome, Outcome::Done);
-        assert!(ftl.bad() == before || ftl.counters().erases_gc == u64::from(ftl.bad()), "emptied and retired at once");
+        assert!(
+            ftl.retired_blocks() == before || ftl.counters().erases_gc == u64::from(ftl.retired_blocks()),
+            "emptied and retired at once"
+        );
     }
-    assert!(ftl.bad() > 0);
+    assert!(ftl.retired_blocks() > 0);
 }
 
 #[test]
 fn a_block_whose_erase_fails_leaves_service_whatever_the_policy() {
-    let mut ftl = drive_with("never", Unit::Block);
+    let mut ftl = drive_with("never", EraseGroup::Block);
     ftl.media_mut().erase_fails = [BlockId(3), BlockId(20)].into();
     fill(&mut ftl, 3000);
-    assert_eq!((ftl.bad(), ftl.erase_counts()[3], ftl.erase_counts()[20]), (2, 1, 1));
+    assert_eq!((ftl.retired_blocks(), ftl.erase_counts()[3], ftl.erase_counts()[20]), (2, 1, 1));
 }
 
 #[test]
@@ -517,16 +522,16 @@ fn blocks_that_came_bad_are_never_used() {
     let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(8192)).unwrap();
     let mut media = failing(geometry);
     media.bad = [BlockId(0), BlockId(17), BlockId(40)].into();
-    let config = FtlConfig { units_per_page: 2, domain: DomainKind::Die, ..super::config(UNITS, 56, 2) };
+    let config = FtlConfig { units_per_page: 2, domain: Pooling::Die, ..super::config(UNITS, 56, 2) };
     let mut ftl = Ftl::new(media, config).unwrap();
-    assert_eq!(ftl.bad(), 3);
+    assert_eq!(ftl.retired_blocks(), 3);
     fill(&mut ftl, 3000);
     for block in [0, 17, 40] {
         assert_eq!((ftl.state(block), ftl.erase_counts()[block as usize]), (BlockState::Retired, 0));
     }
     let mut media = failing(geometry);
     media.bad = (0..40).map(BlockId).collect();
-    let config = FtlConfig { units_per_page: 2, domain: DomainKind::Die, ..super::config(UNITS, 56, 2) };
+    let config = FtlConfig { units_per_page: 2, domain: Pooling::Die, ..super::config(UNITS, 56, 2) };
     let error = Ftl::new(media, config).err().unwrap().to_string();
     assert!(error.contains("or that are bad"), "{error}");
 }

@@ -19,7 +19,7 @@ impl Builtin for Fixed {
     const SUMMARY: &'static str = "dead when the spare blocks are used up";
     const EXAMPLE: &'static str = "{ policy = \"fixed\" }";
     const PAGE: &'static str = "\
-The drive exports its initial logical capacity until its spare blocks are used up (`bad >= T - U`), and then it is
+The drive exports its initial logical capacity until its spare blocks are used up (`retired-blocks >= T - U`), and then it is
 dead (`end.cause = \"spare-exhausted\"`).
 
 Source: dissertation (000) ch. 4.

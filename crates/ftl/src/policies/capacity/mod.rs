@@ -29,7 +29,7 @@ dyn_clone::clone_trait_object!(CapacityPolicy);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapacityView {
     /// Blocks out of service.
-    pub bad: u32,
+    pub retired_blocks: u32,
     /// T of the released FTLSim: physical blocks without the garbage collector's reserve.
     pub rated_blocks: u32,
     /// Physical blocks: T and the reserve.
@@ -45,9 +45,9 @@ pub struct CapacityView {
 }
 
 impl CapacityView {
-    /// Whether the spare blocks are used up: `bad >= T - U`.
+    /// Whether the spare blocks are used up: `retired-blocks >= T - U`.
     pub fn spare_exhausted(&self) -> bool {
-        let service = u64::from(self.rated_blocks.saturating_sub(self.bad));
+        let service = u64::from(self.rated_blocks.saturating_sub(self.retired_blocks));
         service * u64::from(self.units_per_block) <= self.logical_initial
     }
 }
@@ -92,7 +92,15 @@ mod tests {
     use super::CapacityView;
 
     /// 10 rated blocks of 10 units, 2 in reserve, 80 logical units.
-    pub(super) fn view(bad: u32, exported: u64) -> CapacityView {
-        CapacityView { bad, rated_blocks: 10, blocks: 12, free: 5, units_per_block: 10, logical_initial: 80, exported }
+    pub(super) fn view(retired_blocks: u32, exported: u64) -> CapacityView {
+        CapacityView {
+            retired_blocks,
+            rated_blocks: 10,
+            blocks: 12,
+            free: 5,
+            units_per_block: 10,
+            logical_initial: 80,
+            exported,
+        }
     }
 }

@@ -99,7 +99,8 @@ impl Variant {
             // Out of room before the rule sees it: what is not in use goes now.
             return Demand::ExportAtMost(0);
         }
-        let service = u64::from(view.rated_blocks.saturating_sub(view.bad)) * u64::from(view.units_per_block);
+        let service =
+            u64::from(view.rated_blocks.saturating_sub(view.retired_blocks)) * u64::from(view.units_per_block);
         let rule = match self.params.keep {
             // floor(service x U / T), U in units: the ratio of service to logical space stays as when new.
             Keep::OverProvisioning => {
