@@ -25,6 +25,7 @@ impl Calendar {
     /// Sets when a slot is due. Nothing will be set before `now` any more.
     #[inline]
     pub(crate) fn set(&mut self, slot: usize, now: u64, time: u64) {
+        debug_assert!(time >= now && now >= self.origin, "nothing is due in the past");
         if (time - self.origin).leading_zeros() <= self.bits {
             self.move_origin(now, time);
         }

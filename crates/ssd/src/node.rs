@@ -1,4 +1,4 @@
-//! One flash operation on its way, the lines it stands in, and the meter of what it stands behind.
+//! One flash operation that is not done, the queues it waits in, and the meter of whom it waited for.
 
 use wane_nand::Task;
 
@@ -22,7 +22,7 @@ pub(crate) enum Kind {
 /// When the next program or erase of the same block may go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Follow {
-    /// As soon as this one stands in line, for the line keeps the order.
+    /// As soon as this one is in its queue, which keeps the order.
     Entered,
     /// When this one is done.
     Done,
@@ -33,7 +33,7 @@ pub(crate) enum Follow {
 pub(crate) struct Node {
     /// Place in the history of the drive.
     pub(crate) sequence: u64,
-    /// When it came to the line it stands in; in a collection's hold, how many collections it waits for.
+    /// When it entered its queue; while a collection holds it back, how many collections it waits for.
     pub(crate) entered: u64,
     /// Time of the array: sensing with re-reads, programming or erasing.
     pub(crate) array_ns: u64,
@@ -48,11 +48,11 @@ pub(crate) struct Node {
     pub(crate) bytes: u32,
     pub(crate) die: u32,
     pub(crate) command: u32,
-    /// Next in its line.
+    /// Next in its queue.
     pub(crate) next: u32,
     /// Next of the same array operation; before that, of those who wait for the same event.
     pub(crate) mate: u32,
-    /// What it still waits for before it stands in line.
+    /// Events that it still waits for before it enters a queue.
     pub(crate) waits: u32,
     /// Next program or erase of its block.
     pub(crate) follower: u32,
@@ -68,11 +68,11 @@ pub(crate) struct Node {
     pub(crate) recovery: u32,
     /// Programs are counted by the flush that waits for them.
     pub(crate) flush: u32,
-    /// A collection held it back: what it waited for beside the lines counts as garbage collection's.
+    /// A collection held it back: what it waited for outside the queues counts as garbage collection's.
     pub(crate) held: bool,
     pub(crate) kind: Kind,
     pub(crate) task: Task,
-    /// Line of its class.
+    /// Queue of its class.
     pub(crate) rank: u8,
     pub(crate) follow: Follow,
     /// Whether the block counts it among the reads that its erase waits for.
@@ -81,21 +81,21 @@ pub(crate) struct Node {
     pub(crate) started: u64,
 }
 
-/// Lines of a resource, one a rank.
+/// Queues of a resource, one for each class and one more for the host's reads.
 pub(crate) const RANKS: usize = 5;
-/// Line of host reads.
+/// The queue of host reads.
 pub(crate) const READS: u8 = 0;
 
-/// Who waits for a resource, in the order of coming, ties by sequence.
+/// The operations that wait for a resource: a queue for each class, in the order of arrival, ties by sequence.
 #[derive(Clone, Debug)]
-pub(crate) struct Lines {
+pub(crate) struct ClassQueues {
     heads: [u32; RANKS],
     tails: [u32; RANKS],
-    /// Bit of each line that is not empty.
+    /// Bit of each queue that is not empty.
     occupied: u8,
 }
 
-impl Lines {
+impl ClassQueues {
     pub(crate) const fn new() -> Self {
         Self { heads: [NONE; RANKS], tails: [NONE; RANKS], occupied: 0 }
     }
@@ -138,8 +138,8 @@ impl Lines {
         }
     }
 
-    /// Who is next, by the order of the lines. Of the host's two lines the earlier head goes first, unless reads
-    /// overtake writes.
+    /// The next operation: the head of the first queue that is not empty. Of the host's two queues the earlier head goes
+    /// first, unless reads overtake writes.
     #[inline]
     pub(crate) fn next(&self, nodes: &Slab<Node>, reads_overtake: bool) -> u32 {
         if self.occupied & 3 == 3 {
@@ -155,7 +155,7 @@ impl Lines {
         self.heads[READS as usize]
     }
 
-    /// Takes the head of a line away.
+    /// Removes the head of a queue.
     #[inline]
     pub(crate) fn pop(&mut self, nodes: &Slab<Node>, head: u32) {
         let rank = nodes[head].rank as usize;
@@ -166,7 +166,7 @@ impl Lines {
         }
     }
 
-    /// Empties all lines into `out`.
+    /// Empties all queues into `out`.
     pub(crate) fn drain(&mut self, nodes: &Slab<Node>, out: &mut Vec<u32>) {
         for head in self.heads {
             let mut id = head;

@@ -34,6 +34,7 @@ impl<T> Slab<T> {
     /// Gives a slot back. Its contents stay until the slot is used again.
     #[inline]
     pub(crate) fn release(&mut self, id: u32) {
+        debug_assert!(self.free.len() < self.items.len(), "a slot is given back once");
         self.free.push(id);
     }
 

@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use wane_nand::{FlashOp, OpKind, Purpose, Task};
-use wane_units::Geometry;
+use wane_units::{DieId, Geometry};
 
 use crate::command::{Breakdown, Command, CommandKind, Completion};
 use crate::config::{
@@ -112,7 +112,7 @@ impl Timeline {
             submissions: 0,
             blocks: vec![Block { issued: 0, pending: 0, gathered: 0 }; blocks as usize],
             geometry: *geometry,
-            dies: (0..geometry.dies()).map(|die| Die::new(die % geometry.channels())).collect(),
+            dies: (0..geometry.dies()).map(|die| Die::new(geometry.channel_of(DieId(die)).0)).collect(),
             channels: vec![Channel::new(); geometry.channels() as usize],
             relocated: [0; CLASSES],
             erasing: [false; CLASSES],

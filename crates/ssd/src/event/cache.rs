@@ -114,7 +114,7 @@ impl EventScheduler {
             self.take_loose(command);
             self.at_later(time, Later::Acknowledged(command));
             let mut id = std::mem::replace(&mut self.commands[command].admission, NONE);
-            // The chain is last in, first out; lines and followers put programs back into order.
+            // The chain is last in, first out; queues and followers put programs back into order.
             while id != NONE {
                 let mate = self.nodes[id].mate;
                 self.satisfy(id);

@@ -117,22 +117,22 @@ impl EventScheduler {
         }
     }
 
-    /// Takes out of line what comes after a job that has begun.
+    /// Takes out of the queues what comes after a job that has begun.
     fn close_gate(&mut self, index: usize) {
         let die = &mut self.dies[index];
         die.gate = die.begun.iter().map(|job| self.jobs[*job].last).min().unwrap_or(u64::MAX);
-        die.lines.drain(&self.nodes, &mut self.scratch);
+        die.queues.drain(&self.nodes, &mut self.scratch);
         for id in self.scratch.drain(..) {
             if self.nodes[id].sequence > die.gate {
                 self.nodes[id].held = true;
                 die.held.push_back(id);
             } else {
-                die.lines.push(&mut self.nodes, id);
+                die.queues.push(&mut self.nodes, id);
             }
         }
     }
 
-    /// A job has ended on a die: who may stand in line again does, at its old place.
+    /// A job has ended on a die: what it held back and may go on returns to the queues, at its old place.
     fn open_gate(&mut self, index: usize, job: u32) {
         let die = &mut self.dies[index];
         let before = die.begun.len();
@@ -146,7 +146,7 @@ impl EventScheduler {
             if self.nodes[id].sequence > die.gate {
                 die.held.push_back(id);
             } else {
-                die.lines.push(&mut self.nodes, id);
+                die.queues.push(&mut self.nodes, id);
             }
         }
         self.mark_die(index);

@@ -12,6 +12,7 @@ impl EventScheduler {
         #[cfg(test)]
         self.log_operation(id);
         let node = &self.nodes[id];
+        debug_assert_eq!(node.waits, 0, "an operation ends after what it waits for");
         let (kind, command, epoch, job) = (node.kind, node.command, node.epoch, node.job);
         let recovers = node.recovery != NONE && node.recoveries == NONE;
         self.alive[node.task as usize] -= 1;
@@ -148,6 +149,7 @@ impl EventScheduler {
         self.count_outstanding();
         self.outstanding -= 1;
         let entry = &mut self.commands[command];
+        debug_assert!(!entry.done, "a command is done once");
         entry.done = true;
         let number = entry.number;
         let completion = Completion {
@@ -198,7 +200,7 @@ impl EventScheduler {
             ..Breakdown::default()
         };
         let rest = self.now - entry.submitted_at - breakdown.total_ns();
-        // A host read depends on nothing; outside the lines only a collection holds it back.
+        // A host read depends on nothing; outside the queues only a collection holds it back.
         if node.held || entry.command.kind == CommandKind::Read {
             breakdown.gc_ns += rest;
         } else {

@@ -186,7 +186,7 @@ impl EventScheduler {
         self.hold(id);
     }
 
-    /// Programs and erases of a block keep their order. Where the line keeps it, a program may stand in line early.
+    /// Programs and erases of a block keep their order. Where the queue keeps it, a program may enter the queue early.
     fn follow_last(&mut self, id: u32, block: usize) {
         let last = std::mem::replace(&mut self.blocks[block].last, id);
         if last == NONE {
@@ -194,11 +194,11 @@ impl EventScheduler {
         }
         let (before, node) = (&self.nodes[last], &self.nodes[id]);
         let programs = before.kind == Kind::Program && node.kind == Kind::Program;
-        let in_line = programs && before.rank <= node.rank;
-        if in_line && before.waits == 0 {
+        let in_queue = programs && before.rank <= node.rank;
+        if in_queue && before.waits == 0 {
             return;
         }
-        self.nodes[last].follow = if in_line { Follow::Entered } else { Follow::Done };
+        self.nodes[last].follow = if in_queue { Follow::Entered } else { Follow::Done };
         self.nodes[last].follower = id;
         self.nodes[id].waits += 1;
     }
@@ -231,16 +231,17 @@ impl EventScheduler {
 
     /// One thing less to wait for.
     pub(super) fn satisfy(&mut self, id: u32) {
+        debug_assert!(self.nodes[id].waits > 0, "an operation waits for what it is told of");
         self.nodes[id].waits -= 1;
         if self.nodes[id].waits == 0 {
             self.enter(id);
         }
     }
 
-    /// Stands in line, and lets the next programs of the block stand in line behind.
+    /// Puts an operation into its queue, and behind it the next programs of the block.
     pub(super) fn enter(&mut self, mut id: u32) {
         loop {
-            self.line_up(id);
+            self.queue_up(id);
             let node = &mut self.nodes[id];
             if node.follower == NONE || node.follow == Follow::Done {
                 return;
@@ -253,21 +254,21 @@ impl EventScheduler {
         }
     }
 
-    fn line_up(&mut self, id: u32) {
+    fn queue_up(&mut self, id: u32) {
         let node = &mut self.nodes[id];
         if node.kind == Kind::Buffered {
             let time = self.now + node.transfer_ns;
             self.at_later(time, Later::Buffered(id));
-        } else if let Some(station) = &mut self.station {
+        } else if let Some(firmware) = &mut self.firmware {
             (node.entered, node.think_ns) = (self.now, self.now);
-            station.lines.push(&mut self.nodes, id);
+            firmware.queues.push(&mut self.nodes, id);
         } else {
-            self.line_up_at_die(id);
+            self.queue_at_die(id);
         }
     }
 
-    /// Stands in line at the die, unless a collection that has begun there comes first.
-    pub(super) fn line_up_at_die(&mut self, id: u32) {
+    /// Puts an operation into the queues of its die, unless a collection that has begun there comes first.
+    pub(super) fn queue_at_die(&mut self, id: u32) {
         let node = &mut self.nodes[id];
         let die = &mut self.dies[node.die as usize];
         node.entered = self.now;
@@ -279,7 +280,7 @@ impl EventScheduler {
             return;
         }
         let number = node.die;
-        die.lines.push(&mut self.nodes, id);
+        die.queues.push(&mut self.nodes, id);
         if !die.dirty {
             die.dirty = true;
             self.dirty_dies.push(number);

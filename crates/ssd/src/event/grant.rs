@@ -11,7 +11,7 @@ impl EventScheduler {
     /// Hands out everything that is free. Dies before channels: who gets a die now may want a channel now.
     #[inline]
     pub(super) fn grant(&mut self) {
-        if self.station.is_some() {
+        if self.firmware.is_some() {
             self.grant_processors();
         }
         while let Some(die) = self.dirty_dies.pop() {
@@ -25,26 +25,26 @@ impl EventScheduler {
     }
 
     fn grant_processors(&mut self) {
-        while let Some(station) = &mut self.station {
-            let id = station.lines.next(&self.nodes, self.config.reads_overtake());
-            if station.free == 0 || id == NONE {
+        while let Some(firmware) = &mut self.firmware {
+            let id = firmware.queues.next(&self.nodes, self.config.reads_overtake());
+            if firmware.free == 0 || id == NONE {
                 return;
             }
-            station.lines.pop(&self.nodes, id);
-            station.free -= 1;
-            let time = self.now + station.think_ns;
-            self.at_later(time, Later::Thought(id));
+            firmware.queues.pop(&self.nodes, id);
+            firmware.free -= 1;
+            let time = self.now + firmware.think_ns;
+            self.at_later(time, Later::ProcessorDone(id));
         }
     }
 
     /// An operation has passed its processor.
-    pub(super) fn thought(&mut self, id: u32) {
-        if let Some(station) = &mut self.station {
-            station.free += 1;
+    pub(super) fn processor_done(&mut self, id: u32) {
+        if let Some(firmware) = &mut self.firmware {
+            firmware.free += 1;
         }
         let node = &mut self.nodes[id];
         node.think_ns = self.now - node.think_ns;
-        self.line_up_at_die(id);
+        self.queue_at_die(id);
     }
 
     pub(super) fn mark_die(&mut self, die: usize) {
@@ -80,15 +80,16 @@ impl EventScheduler {
     fn next_at_die(&self, index: usize) -> u32 {
         let die = &self.dies[index];
         if die.suspended == NONE {
-            die.lines.next(&self.nodes, self.config.reads_overtake())
+            die.queues.next(&self.nodes, self.config.reads_overtake())
         } else {
-            die.lines.next_read()
+            die.queues.next_read()
         }
     }
 
     fn start(&mut self, index: usize, first: u32) {
+        debug_assert_eq!(self.dies[index].phase, Phase::Idle, "a die runs one batch at a time");
         let now = self.now;
-        self.dies[index].lines.pop(&self.nodes, first);
+        self.dies[index].queues.pop(&self.nodes, first);
         self.nodes[first].mate = NONE;
         if self.config.multi_plane == MultiPlane::On {
             self.join_planes(index, first);
@@ -103,7 +104,7 @@ impl EventScheduler {
             let node = &mut self.nodes[id];
             if node.task == Task::Host {
                 die.usage.stop(&mut node.waited);
-                // Sensing for a longer mate is waiting behind it.
+                // The die senses until the slowest of the batch is done: the difference counts as waiting.
                 node.waited[holder] += if kind == Kind::Read { array_ns - node.array_ns } else { 0 };
             }
             #[cfg(test)]
@@ -122,7 +123,7 @@ impl EventScheduler {
         self.begin_jobs(index, first);
     }
 
-    /// Adds the next in line as long as they are of the same kind and on planes of their own.
+    /// Adds the next operations of the queue while they are of the same kind and on other planes.
     fn join_planes(&mut self, index: usize, first: u32) {
         let plane = |this: &Self, id: u32| 1u64 << (this.blocks[this.nodes[id].block as usize].plane % 64);
         let mut planes = plane(self, first);
@@ -132,7 +133,7 @@ impl EventScheduler {
             if next == NONE || self.nodes[next].kind != self.nodes[first].kind || planes & plane(self, next) != 0 {
                 return;
             }
-            self.dies[index].lines.pop(&self.nodes, next);
+            self.dies[index].queues.pop(&self.nodes, next);
             planes |= plane(self, next);
             self.nodes[next].mate = NONE;
             self.nodes[last].mate = next;
@@ -164,7 +165,7 @@ impl EventScheduler {
                 channel.usage.start(self.now, &mut node.waited);
             }
             let mate = node.mate;
-            channel.lines.push(&mut self.nodes, id);
+            channel.queues.push(&mut self.nodes, id);
             id = mate;
         }
         let channel = die.channel;
@@ -176,11 +177,11 @@ impl EventScheduler {
         if channel.current != NONE {
             return;
         }
-        let id = channel.lines.next(&self.nodes, self.config.reads_overtake());
+        let id = channel.queues.next(&self.nodes, self.config.reads_overtake());
         if id == NONE {
             return;
         }
-        channel.lines.pop(&self.nodes, id);
+        channel.queues.pop(&self.nodes, id);
         channel.current = id;
         let node = &mut self.nodes[id];
         channel.usage.hold(self.now, node.task as usize);
@@ -194,12 +195,13 @@ impl EventScheduler {
         let channel = &mut self.channels[index];
         channel.usage.hold(self.now, NOBODY);
         let id = std::mem::replace(&mut channel.current, NONE);
-        if !channel.lines.is_empty() {
+        if !channel.queues.is_empty() {
             self.mark_channel(index as u32);
         }
         let die_index = self.nodes[id].die as usize;
         let kind = self.nodes[id].kind;
         let die = &mut self.dies[die_index];
+        debug_assert!(die.left > 0, "a batch transfers each of its pages once");
         die.left -= 1;
         if kind == Kind::Program {
             if die.left == 0 {
@@ -219,7 +221,7 @@ impl EventScheduler {
         die.phase = Phase::Array;
         die.ends = self.now + array_ns;
         self.calendar.set(index, self.now, die.ends);
-        if die.lines.has_reads() {
+        if die.queues.has_reads() {
             self.mark_die(index);
         }
     }
@@ -245,7 +247,7 @@ impl EventScheduler {
         let die = &mut self.dies[index];
         die.phase = Phase::Idle;
         die.usage.hold(self.now, NOBODY);
-        if !die.lines.is_empty() || die.suspended != NONE {
+        if !die.queues.is_empty() || die.suspended != NONE {
             self.mark_die(index);
         }
     }
@@ -256,11 +258,12 @@ impl EventScheduler {
             (self.config.suspend, self.nodes[die.batch].kind),
             (Suspend::Program | Suspend::Both, Kind::Program) | (Suspend::Erase | Suspend::Both, Kind::Erase)
         );
-        kinds && die.lines.has_reads() && die.ends - self.now > self.config.suspend_ns
+        kinds && die.queues.has_reads() && die.ends - self.now > self.config.suspend_ns
     }
 
     fn suspend(&mut self, index: usize) {
         let die = &mut self.dies[index];
+        debug_assert_eq!(die.suspended, NONE, "while a batch is suspended only reads run, which are not");
         die.suspended = die.batch;
         die.remaining = die.ends - self.now;
         die.phase = Phase::Suspending;

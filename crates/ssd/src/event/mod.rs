@@ -1,15 +1,15 @@
-//! The event scheduler: operations wait for what they depend on, stand in line at processors, dies and channels, and
-//! are granted these by class or by the order of coming.
+//! The event scheduler: an operation waits for what it depends on, then queues at processors, dies and channels, which
+//! are granted by class or by the order of arrival.
 //!
 //! A read senses while its die is busy and then moves its data over the channel with the die held. A program moves its
 //! data first. A die runs one operation at a time and a channel one transfer; dies of a channel sense in parallel. At
-//! each instant everything that ends is dealt with before anything is granted, and ties go by the place in the history
-//! of the drive, so that no order of bookkeeping shows.
+//! each instant all ends are handled before anything is granted. Of operations that came at the same time the one with
+//! the lower sequence number goes first, so the result does not depend on the order of bookkeeping.
 //!
-//! It never stalls. Whatever an operation waits for outside the lines has a lower sequence number: dependencies point
+//! It never stalls. Whatever an operation waits for outside the queues has a lower sequence number: dependencies point
 //! back in history; a collection holds back only what was submitted after its last operation; a write waits in the cache
-//! for the programs of earlier ones. So the unfinished operation of the lowest number waits for nothing but its turn,
-//! and turns come, for lines are finite and every operation that runs ends.
+//! for the programs of earlier writes. So the unfinished operation with the lowest number waits only in a queue, queues
+//! are finite, and every operation that runs ends.
 
 mod cache;
 mod collection;
@@ -23,12 +23,12 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use wane_nand::{FlashOp, Task};
-use wane_units::{BlockId, Geometry};
+use wane_units::{BlockId, DieId, Geometry};
 
 use crate::calendar::{Calendar, NEVER};
 use crate::command::{Breakdown, Command, CommandKind, Completion};
 use crate::config::{Collection, ConfigError, Order, ReadPriority, SchedulerConfig, Timing, check};
-use crate::node::{CLASSES, Lines, Node, Usage, Utilization};
+use crate::node::{CLASSES, ClassQueues, Node, Usage, Utilization};
 use crate::slab::{NONE, Slab};
 use cache::{Cache, Flush};
 use collection::Job;
@@ -41,7 +41,7 @@ const STEPS_AT_ONCE: usize = 1 << 14;
 pub struct EventScheduler {
     timing: Timing,
     config: SchedulerConfig,
-    /// Line by task, reads first.
+    /// Number of the class queue of each task: that of its reads, then that of its programs and erases.
     ranks: [[u8; 2]; CLASSES],
     now: u64,
     sequence: u64,
@@ -65,7 +65,7 @@ pub struct EventScheduler {
     /// What happens outside dies and channels.
     later: BinaryHeap<Reverse<(u64, u64, Later)>>,
     later_made: u64,
-    station: Option<Station>,
+    firmware: Option<FirmwareQueue>,
     cache: Option<Cache>,
     flush: Flush,
     dirty_dies: Vec<u32>,
@@ -169,7 +169,7 @@ struct Die {
     channel: u32,
     phase: Phase,
     dirty: bool,
-    /// First operation that runs, its mates behind it.
+    /// First operation that runs; those that run with it follow by [`Node::mate`].
     batch: u32,
     /// Transfers of it to come.
     left: u32,
@@ -179,11 +179,11 @@ struct Die {
     /// What is left of it.
     remaining: u64,
     usage: Usage,
-    lines: Lines,
-    /// Operations beyond this sequence number wait for a collection that has begun.
+    queues: ClassQueues,
+    /// Operations with a higher sequence number wait for a collection that has begun.
     gate: u64,
     begun: Vec<u32>,
-    /// Foreground collections that later operations wait for, in order, and how many have gone.
+    /// Foreground collections that later operations wait for, in order, and how many have ended.
     jobs: VecDeque<u32>,
     jobs_gone: u64,
     /// Operations that a collection holds back, in order.
@@ -195,19 +195,21 @@ struct Channel {
     current: u32,
     dirty: bool,
     usage: Usage,
-    lines: Lines,
+    queues: ClassQueues,
 }
 
+/// Operations that wait for one of the processors, each of which decides on one at a time.
 #[derive(Clone, Debug)]
-struct Station {
+struct FirmwareQueue {
+    /// Idle processors.
     free: u32,
     think_ns: u64,
-    lines: Lines,
+    queues: ClassQueues,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Later {
-    Thought(u32),
+    ProcessorDone(u32),
     Buffered(u32),
     Acknowledged(u32),
 }
@@ -219,10 +221,10 @@ impl EventScheduler {
     /// A time or count is out of range.
     pub fn new(geometry: &Geometry, timing: Timing, config: SchedulerConfig) -> Result<Self, ConfigError> {
         check(&timing, &config)?;
-        let dies = (0..geometry.dies()).map(|die| Die::new(die % geometry.channels())).collect::<Vec<_>>();
+        let dies = (0..geometry.dies()).map(|die| Die::new(geometry.channel_of(DieId(die)).0)).collect::<Vec<_>>();
         let blocks = (0..geometry.blocks()).map(|block| Block::new(geometry, BlockId(block))).collect();
         let slots = dies.len() + geometry.channels() as usize;
-        let channel = Channel { current: NONE, dirty: false, usage: Usage::new(), lines: Lines::new() };
+        let channel = Channel { current: NONE, dirty: false, usage: Usage::new(), queues: ClassQueues::new() };
         Ok(Self {
             ranks: ranks(&config),
             now: 0,
@@ -245,10 +247,10 @@ impl EventScheduler {
             calendar: Calendar::new(slots),
             later: BinaryHeap::new(),
             later_made: 0,
-            station: config.processors.map(|processors| Station {
+            firmware: config.processors.map(|processors| FirmwareQueue {
                 free: processors.count,
                 think_ns: processors.think_ns,
-                lines: Lines::new(),
+                queues: ClassQueues::new(),
             }),
             cache: config.write_cache.map(Cache::new),
             flush: Flush::new(),
@@ -421,6 +423,7 @@ impl EventScheduler {
 
     /// Everything that ends at `now`, then the grants.
     fn step(&mut self, now: u64) {
+        debug_assert!(now >= self.now, "events happen in the order of time");
         self.now = now;
         while self.calendar.earliest() == now {
             let slot = self.calendar.first();
@@ -436,7 +439,7 @@ impl EventScheduler {
             let event = *event;
             self.later.pop();
             match event {
-                Later::Thought(id) => self.thought(id),
+                Later::ProcessorDone(id) => self.processor_done(id),
                 Later::Buffered(id) => self.complete(id),
                 Later::Acknowledged(command) => self.acknowledge(command),
             }
@@ -462,7 +465,7 @@ impl Die {
             suspended: NONE,
             remaining: 0,
             usage: Usage::new(),
-            lines: Lines::new(),
+            queues: ClassQueues::new(),
             gate: u64::MAX,
             begun: Vec::new(),
             jobs: VecDeque::new(),
@@ -487,7 +490,7 @@ impl Block {
     }
 }
 
-/// The line of each class, for reads and for the rest. Host reads have a line of their own, for they may overtake or
+/// The queues of each task, for its reads and for the rest. Host reads have a queue of their own, for they may overtake or
 /// suspend.
 fn ranks(config: &SchedulerConfig) -> [[u8; 2]; CLASSES] {
     Task::ALL.map(|task| match (task, config.order) {

@@ -198,16 +198,16 @@ impl Timeline {
             return end;
         }
         self.operations += 1;
-        let thought = self.think(ready);
+        let decided = self.think(ready);
         if HOST {
             breakdown.transfer_ns = transfer_ns;
-            breakdown.think_ns = if self.processors.is_empty() { 0 } else { thought - ready };
+            breakdown.think_ns = if self.processors.is_empty() { 0 } else { decided - ready };
         }
         let die = self.die_of(op);
         if matches!(op.kind, OpKind::Read(_)) {
-            self.place_read::<HOST>(at, thought, die, op, transfer_ns, breakdown)
+            self.place_read::<HOST>(at, decided, die, op, transfer_ns, breakdown)
         } else {
-            self.place_change::<HOST>(at, thought, die, op, transfer_ns, breakdown)
+            self.place_change::<HOST>(at, decided, die, op, transfer_ns, breakdown)
         }
     }
 
@@ -258,9 +258,9 @@ impl Timeline {
         }
         let processor = &mut self.processors[self.processor];
         *processor = ready.max(*processor) + self.think_ns;
-        let thought = *processor;
+        let decided = *processor;
         self.processor = (self.processor + 1) % self.processors.len();
-        thought
+        decided
     }
 
     /// Whether this is a read of the host that finds nothing but such on its die.
