@@ -7,7 +7,7 @@ use wane_ftl::policies::wear_leveling::{
     Action, BuiltinWearLevel, DualPool, OldBlockProtection, WearLevelMaker, WearLevelPolicy, WearView,
 };
 use wane_ftl::policies::{BlockEvent, Builtin};
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use wane_lab::build::Outside;
 use wane_lab::run::Watch;
@@ -23,8 +23,8 @@ struct WatchedProtection {
 
 #[derive(Default)]
 struct Noted {
-    moves: BTreeMap<BlockId, Vec<u64>>,
-    erases: BTreeMap<BlockId, u32>,
+    moves: BTreeMap<SuperblockId, Vec<u64>>,
+    erases: BTreeMap<SuperblockId, u32>,
 }
 
 impl WearLevelPolicy for WatchedProtection {
@@ -37,7 +37,7 @@ impl WearLevelPolicy for WatchedProtection {
         action
     }
 
-    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+    fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         if let BlockEvent::Erased(_) = event {
             self.noted.lock().expect("no holder panics").erases.insert(block, erase_count);
         }
@@ -80,7 +80,7 @@ impl WearLevelPolicy for WatchedPools {
         self.policy.plan(view)
     }
 
-    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+    fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         self.policy.heard(event, block, erase_count);
     }
 }

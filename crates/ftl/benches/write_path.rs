@@ -21,7 +21,7 @@ use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::{EraseGroup, Frontiers, Ftl, FtlConfig, Outcome, Pooling};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
-use wane_units::{Bytes, Geometry};
+use wane_units::{Bytes, Geometry, Lpn};
 
 const PAGES_PER_BLOCK: u32 = 256;
 const ROUNDS: usize = 5;
@@ -203,7 +203,7 @@ fn measure(case: &Case) {
 fn write(ftl: &mut Ftl<Array>, pages: &[u32]) {
     let mut done = 0;
     while done < pages.len() {
-        let (written, outcome) = ftl.write(&pages[done..]);
+        let (written, outcome) = ftl.write(Lpn::slice(&pages[done..]));
         assert!(matches!(outcome, Outcome::Done | Outcome::Paused), "a bench drive does not die");
         assert_eq!(ftl.resume(), Outcome::Done, "a bench drive does not die");
         done += written;

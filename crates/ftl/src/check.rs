@@ -1,7 +1,6 @@
 //! The FTL's invariants, checked from outside by tests.
 
 use wane_nand::Media;
-use wane_units::BlockId;
 
 use crate::engine::{BlockState, Ftl, UNMAPPED};
 
@@ -25,14 +24,14 @@ impl<M: Media> Ftl<M> {
         let counted: u64 = self.domains.iter().map(|domain| domain.index.valid_total()).sum();
         expect(mapped, counted, "mapped pages and the sum of valid counts")?;
         let mut tally = [0u32; 4];
-        for block in 0..self.layout.blocks() {
+        for block in self.layout.superblocks() {
             tally[self.state(block) as usize] += 1;
-            let base = block * self.units_per_block;
+            let base = self.base(block);
             let bits = (base..base + self.units_per_block).filter(|unit| self.is_valid(*unit)).count() as u32;
             expect(bits, self.valid(block), "a block's validity bits and its count")?;
-            for member in 0..self.layout.width() {
-                let flash = self.media.erase_count(self.layout.member(block, member));
-                expect(self.erase_count[block as usize], flash.0, "a block's erases and its flash's")?;
+            for member in self.layout.members(block) {
+                let flash = self.media.erase_count(member);
+                expect(self.erase_count[block.index()], flash.0, "a block's erases and its flash's")?;
             }
         }
         let free: usize = self.domains.iter().map(|domain| domain.free.len()).sum();
@@ -58,7 +57,7 @@ impl<M: Media> Ftl<M> {
     fn check_free_blocks(&self) -> Result<(), String> {
         for domain in &self.domains {
             for block in &domain.free {
-                expect(0, domain.index.valid(BlockId(*block)), "valid pages of a free block")?;
+                expect(0, domain.index.valid(*block), "valid pages of a free block")?;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! What an FTL is built from.
 
-use wane_units::{AnyDivisor, BlockId, Geometry};
+use wane_units::{AnyDivisor, BlockId, DieId, Geometry, SuperblockId, UnitId};
 
 use crate::policies::capacity::CapacityPolicy;
 use crate::policies::redundancy::RedundancyMaker;
@@ -109,6 +109,7 @@ pub struct Layout {
     domains: u32,
     units_per_page: u32,
     unit_bytes: u32,
+    units_per_block: u32,
     blocks_per_domain: u32,
     by_domain: AnyDivisor,
     by_page: AnyDivisor,
@@ -137,6 +138,7 @@ impl Layout {
             domains,
             units_per_page,
             unit_bytes: (geometry.page_size().0 / u64::from(units_per_page)) as u32,
+            units_per_block: geometry.pages_per_block() * width * units_per_page,
             blocks_per_domain,
             by_domain: AnyDivisor::new(blocks_per_domain),
             by_page: AnyDivisor::new(units_per_page),
@@ -157,13 +159,14 @@ impl Layout {
 
     /// The domain of a firmware block.
     #[inline(always)]
-    pub fn domain(&self, block: u32) -> usize {
-        self.by_domain.divide(block) as usize
+    pub fn domain(&self, block: SuperblockId) -> usize {
+        self.by_domain.divide(block.0) as usize
     }
 
-    /// The flash page of a unit, in the firmware's numbering: the unit over the units of a page.
+    /// The flash page of a unit that is counted from anywhere a page begins, in the firmware's numbering: the unit over the
+    /// units of a page.
     #[inline(always)]
-    pub fn page(&self, unit: u32) -> u32 {
+    pub(crate) fn page(&self, unit: u32) -> u32 {
         self.by_page.divide(unit)
     }
 
@@ -179,7 +182,7 @@ impl Layout {
 
     /// Mapping units in a firmware block.
     pub fn units_per_block(&self) -> u32 {
-        self.geometry.pages_per_block() * self.width * self.units_per_page
+        self.units_per_block
     }
 
     /// Mapping units in a flash page.
@@ -196,44 +199,70 @@ impl Layout {
 
     /// The `member`th flash block of a firmware block.
     #[inline]
-    pub fn member(&self, block: u32, member: u32) -> BlockId {
+    pub fn member(&self, block: SuperblockId, member: u32) -> BlockId {
+        debug_assert!(block.0 < self.blocks(), "a member belongs to a block of the drive");
+        debug_assert!(member < self.width, "a superblock has no member beyond its last");
         if self.width == 1 {
-            return BlockId(block);
+            return BlockId(block.0);
         }
-        let first = self.by_domain.divide(block) * self.blocks_per_domain;
-        BlockId(first * self.width + member * self.stride + block - first)
+        let first = self.by_domain.divide(block.0) * self.blocks_per_domain;
+        BlockId(first * self.width + member * self.stride + block.0 - first)
+    }
+
+    /// The flash blocks of a firmware block.
+    pub fn members(self, block: SuperblockId) -> impl Iterator<Item = BlockId> + Clone {
+        (0..self.width).map(move |member| self.member(block, member))
     }
 
     /// The firmware block of a flash block: the inverse of [`Layout::member`].
-    pub fn holder(&self, block: BlockId) -> u32 {
+    pub fn holder(&self, block: BlockId) -> SuperblockId {
+        debug_assert!(block.0 < self.geometry.blocks(), "a holder holds a block of the drive");
         if self.width == 1 {
-            return block.0;
+            return SuperblockId(block.0);
         }
         let per_domain = self.geometry.blocks() / self.domains;
         let (domain, within) = (block.0 / per_domain, block.0 % per_domain);
-        domain * self.blocks_per_domain() + within % self.stride
+        SuperblockId(domain * self.blocks_per_domain() + within % self.stride)
+    }
+
+    /// Every firmware block of the drive.
+    pub fn superblocks(&self) -> impl DoubleEndedIterator<Item = SuperblockId> + Clone + use<> {
+        SuperblockId::all(0..self.blocks())
+    }
+
+    /// Unit `within` of a firmware block.
+    #[inline(always)]
+    pub fn unit(&self, block: SuperblockId, within: u32) -> UnitId {
+        UnitId(block.0 * self.units_per_block() + within)
+    }
+
+    /// The firmware block that holds a unit, and the unit's number in it.
+    pub fn locate(&self, unit: UnitId) -> (SuperblockId, u32) {
+        let per_block = self.units_per_block();
+        (SuperblockId(unit.0 / per_block), unit.0 % per_block)
     }
 
     /// The die of a flash page in the firmware's numbering: a physical unit over the units of a page.
     #[inline]
-    pub fn die_of_page(&self, page: u32) -> u32 {
-        let block = self.by_block.divide(page);
+    pub(crate) fn die_of_page(&self, page: u32) -> DieId {
+        let block = SuperblockId(self.by_block.divide(page));
         if self.width == 1 {
-            return self.geometry.die_of(BlockId(block)).0;
+            return self.geometry.die_of(self.member(block, 0));
         }
-        let within = page - block * self.geometry.pages_per_block() * self.width;
+        let within = page - block.0 * self.geometry.pages_per_block() * self.width;
         let (flash, _) = self.place_page(block, within);
-        self.geometry.die_of(flash).0
+        self.geometry.die_of(flash)
     }
 
     /// The flash block and the page in it that hold unit `unit` of a firmware block.
-    pub fn place(&self, block: u32, unit: u32) -> (BlockId, u32) {
+    pub fn place(&self, block: SuperblockId, unit: u32) -> (BlockId, u32) {
+        debug_assert!(unit < self.units_per_block(), "a block has no unit beyond its last");
         self.place_page(block, self.page(unit))
     }
 
     /// The flash block and the page in it that are page `page` of a firmware block.
     #[inline]
-    pub fn place_page(&self, block: u32, page: u32) -> (BlockId, u32) {
+    pub(crate) fn place_page(&self, block: SuperblockId, page: u32) -> (BlockId, u32) {
         let row = self.by_width.divide(page);
         (self.member(block, page - row * self.width), row)
     }
@@ -251,14 +280,14 @@ mod tests {
             let layout = Layout::new(geometry, EraseGroup::Superblock, domain, 2);
             assert_eq!((layout.width(), layout.domains(), layout.blocks()), (width, domains, 12 / width));
             let mut seen = std::collections::BTreeSet::new();
-            for block in 0..layout.blocks() {
+            for block in layout.superblocks() {
                 for member in 0..width {
                     let flash = layout.member(block, member);
                     assert!(seen.insert(flash) && flash.0 < 12);
                     assert_eq!(layout.holder(flash), block);
                 }
             }
-            assert_eq!(layout.place(0, 2), (layout.member(0, 1), 0));
+            assert_eq!(layout.place(SuperblockId(0), 2), (layout.member(SuperblockId(0), 1), 0));
         }
     }
 }

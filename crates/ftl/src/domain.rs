@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use wane_nand::Task;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use crate::counters::Cause;
 use crate::index::VictimIndex;
@@ -14,7 +14,7 @@ use crate::policies::wear_leveling::WearLevelPolicy;
 /// A block that is being written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frontier {
-    pub(crate) block: u32,
+    pub(crate) block: SuperblockId,
     /// The next unit to write.
     pub(crate) next: u32,
 }
@@ -45,9 +45,9 @@ impl Mover {
 /// See the module's text.
 #[derive(Clone)]
 pub(crate) struct Domain {
-    pub(crate) first: u32,
+    pub(crate) first: SuperblockId,
     pub(crate) blocks: u32,
-    pub(crate) free: VecDeque<u32>,
+    pub(crate) free: VecDeque<SuperblockId>,
     pub(crate) index: VictimIndex,
     /// `None` only in a drive that ran out of free blocks.
     pub(crate) host: Option<Frontier>,
@@ -65,29 +65,34 @@ pub(crate) struct Domain {
 }
 
 impl Domain {
+    /// Whether a block is one of the domain's.
+    pub(crate) fn has(&self, block: SuperblockId) -> bool {
+        block >= self.first && block.0 - self.first.0 < self.blocks
+    }
+
     /// The blocks being written.
     pub(crate) fn open(&self) -> impl Iterator<Item = Frontier> {
         [self.host, self.relocation[0], self.relocation[1]].into_iter().flatten()
     }
 
     /// Tells both policies of a block.
-    pub(crate) fn tell(&mut self, event: BlockEvent, block: u32, erase_count: u32) {
-        self.victim.heard(event, BlockId(block), erase_count);
-        self.leveler.heard(event, BlockId(block), erase_count);
+    pub(crate) fn tell(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
+        self.victim.heard(event, block, erase_count);
+        self.leveler.heard(event, block, erase_count);
     }
 
     /// Takes the longest-free block as a frontier.
     pub(crate) fn open_next(&mut self, erase_count: &[u32]) -> Option<Frontier> {
         let block = self.free.pop_front()?;
-        assert_eq!(self.index.valid(BlockId(block)), 0, "a free block holds nothing valid");
-        assert!(!self.index.is_closed(BlockId(block)), "a free block is in no index");
-        self.tell(BlockEvent::Opened, block, erase_count[block as usize]);
+        assert_eq!(self.index.valid(block), 0, "a free block holds nothing valid");
+        assert!(!self.index.is_closed(block), "a free block is in no index");
+        self.tell(BlockEvent::Opened, block, erase_count[block.index()]);
         Some(Frontier { block, next: 0 })
     }
 
     /// Takes a block that will not be written further into the index.
-    pub(crate) fn close(&mut self, block: u32, now: u64, erase_count: u32) {
-        self.index.close(BlockId(block), now, erase_count);
+    pub(crate) fn close(&mut self, block: SuperblockId, now: u64, erase_count: u32) {
+        self.index.close(block, now, erase_count);
         self.tell(BlockEvent::Closed, block, erase_count);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use wane_nand::{Media, Task};
-use wane_units::{BlockId, Divisor};
+use wane_units::{Divisor, Lpn, SuperblockId, UnitId};
 
 use crate::config::{BuildError, Frontiers, FtlConfig, Layout};
 use crate::counters::Counters;
@@ -62,7 +62,7 @@ pub struct Ftl<M> {
     /// Bounds the firmware's own work.
     pub(crate) work: Work,
     /// Blocks read since the scrub policy was last asked.
-    pub(crate) touched: Vec<u32>,
+    pub(crate) touched: Vec<SuperblockId>,
     pub(crate) retired_blocks: u32,
     pub(crate) dead: Option<EndOfLife>,
     /// The capacity policy was asked for room since a reclaimed block last gained some.
@@ -105,7 +105,7 @@ pub enum Outcome {
 #[error("unit {unit} lies beyond the {exported} units that the drive exports")]
 pub struct OutOfRange {
     /// The highest unit asked for.
-    pub unit: u32,
+    pub unit: Lpn,
     /// Units exported now.
     pub exported: u32,
 }
@@ -134,7 +134,8 @@ impl<M: Media> Ftl<M> {
         let units_per_block = layout.units_per_block();
         let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
         let scrub = (config.scrub)(Setting {
-            blocks: 0..layout.blocks(),
+            first: SuperblockId(0),
+            blocks: layout.blocks(),
             units_per_block,
             endurance: config.endurance,
             rated_blocks: config.rated_blocks,
@@ -142,9 +143,7 @@ impl<M: Media> Ftl<M> {
         });
         // A block whose erases cannot be counted any further is out of service like one that came bad.
         let unusable = |flash| media.is_bad(flash) || media.erase_count(flash).0 == u32::MAX;
-        let retired: Vec<bool> = (0..layout.blocks())
-            .map(|block| (0..layout.width()).any(|member| unusable(layout.member(block, member))))
-            .collect();
+        let retired: Vec<bool> = layout.superblocks().map(|block| layout.members(block).any(unusable)).collect();
         let retired_blocks = retired.iter().filter(|is_retired| **is_retired).count() as u32;
         check_counts(&config, &layout, retired_blocks, if scrub.is_some() { 1 } else { 0 })?;
         let pages = (physical_units / u64::from(config.units_per_page)) as u32;
@@ -157,7 +156,7 @@ impl<M: Media> Ftl<M> {
         let mut map = Table::<u32>::zeroed(mapped as usize)?;
         map.fill(UNMAPPED);
         let erase_count: Vec<u32> =
-            (0..layout.blocks()).map(|block| media.erase_count(layout.member(block, 0)).0).collect();
+            layout.superblocks().map(|block| media.erase_count(layout.member(block, 0)).0).collect();
         let domains = (0..layout.domains())
             .map(|domain| build_domain(&config, &layout, domain, &erase_count, &retired))
             .collect();
@@ -250,8 +249,8 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Valid units of a firmware block.
-    pub fn valid(&self, block: u32) -> u32 {
-        self.domain_of(block).index.valid(BlockId(block))
+    pub fn valid(&self, block: SuperblockId) -> u32 {
+        self.domain_of(block).index.valid(block)
     }
 
     /// How much of the wear between new and the end of service is used: the mean erase count over the rated
@@ -263,25 +262,25 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Where a firmware block stands.
-    pub fn state(&self, block: u32) -> BlockState {
+    pub fn state(&self, block: SuperblockId) -> BlockState {
         let domain = self.domain_of(block);
         let open = domain.open().any(|frontier| frontier.block == block);
         match () {
-            () if self.retired[block as usize] => BlockState::Retired,
+            () if self.retired[block.index()] => BlockState::Retired,
             () if open => BlockState::Open,
-            () if domain.index.is_closed(BlockId(block)) => BlockState::Closed,
+            () if domain.index.is_closed(block) => BlockState::Closed,
             () => BlockState::Free,
         }
     }
 
     /// Whether a logical unit's data were lost when it was relocated, and nobody has written or trimmed it since.
-    pub fn is_lost(&self, logical: u32) -> bool {
-        self.lost.contains(&logical)
+    pub fn is_lost(&self, logical: Lpn) -> bool {
+        self.lost.contains(&logical.0)
     }
 
     /// The physical unit that holds a logical one.
-    pub fn lookup(&self, logical: u32) -> Option<u32> {
-        Some(self.map[logical as usize]).filter(|unit| *unit != UNMAPPED)
+    pub fn lookup(&self, logical: Lpn) -> Option<UnitId> {
+        Some(self.map[logical.index()]).filter(|unit| *unit != UNMAPPED).map(UnitId)
     }
 
     /// The policy that answers retired blocks.
@@ -289,7 +288,20 @@ impl<M: Media> Ftl<M> {
         &*self.capacity
     }
 
-    pub(crate) fn domain_of(&self, block: u32) -> &Domain {
+    /// Where a block's units begin in the reverse map and the validity bits.
+    #[inline(always)]
+    pub(crate) fn base(&self, block: SuperblockId) -> u32 {
+        block.0 * self.units_per_block
+    }
+
+    /// The block that holds a unit, and the unit's number in it.
+    #[inline(always)]
+    pub(crate) fn locate(&self, unit: u32) -> (SuperblockId, u32) {
+        let block = SuperblockId(self.block_of.divide(unit));
+        (block, unit - self.base(block))
+    }
+
+    pub(crate) fn domain_of(&self, block: SuperblockId) -> &Domain {
         &self.domains[self.layout.domain(block)]
     }
 
@@ -343,9 +355,11 @@ fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32, scrub_
 /// One domain, its blocks free but for the host's frontier.
 fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &[u32], retired: &[bool]) -> Domain {
     let per_domain = layout.blocks_per_domain();
-    let first = domain * per_domain;
+    let first = SuperblockId(domain * per_domain);
+    let blocks = || SuperblockId::all(first.0..first.0 + per_domain);
     let setting = |family: &str| Setting {
-        blocks: first..first + per_domain,
+        first,
+        blocks: per_domain,
         units_per_block: layout.units_per_block(),
         endurance: config.endurance,
         rated_blocks: per_domain.saturating_sub(config.gc_reserve),
@@ -355,7 +369,7 @@ fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &
     let mut built = Domain {
         first,
         blocks: per_domain,
-        free: (first..first + per_domain).filter(|block| !retired[*block as usize]).collect::<VecDeque<_>>(),
+        free: blocks().filter(|block| !retired[block.index()]).collect::<VecDeque<_>>(),
         index: VictimIndex::new(first, per_domain, layout.units_per_block(), victim.index()),
         host: None,
         relocation: [None; 2],
@@ -367,9 +381,9 @@ fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &
         wear_leveling_erases: 0,
         retired: 0,
     };
-    for block in (first..first + per_domain).filter(|block| retired[*block as usize]) {
+    for block in blocks().filter(|block| retired[block.index()]) {
         built.retired += 1;
-        built.tell(BlockEvent::Retired, block, erase_count[block as usize]);
+        built.tell(BlockEvent::Retired, block, erase_count[block.index()]);
     }
     built.host = built.open_next(erase_count);
     built

@@ -1,7 +1,7 @@
 //! What the firmware does when flash fails: a block whose program failed is emptied at once.
 
 use wane_nand::{Media, Task};
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use crate::domain::Mover;
 use crate::engine::{Ftl, Outcome};
@@ -14,14 +14,14 @@ impl<M: Media> Ftl<M> {
             let Some(flash) = self.media.next_failed() else { return Outcome::Done };
             self.work.pages_fail = true;
             let block = self.layout.holder(flash);
-            self.failures[block as usize] = self.failures[block as usize].saturating_add(1);
+            self.failures[block.index()] = self.failures[block.index()].saturating_add(1);
             let domain = self.layout.domain(block);
             self.close_early(domain, block);
             // Without a free block it waits until garbage collection takes it; it is retired then.
-            if self.domains[domain].free.is_empty() || !self.domains[domain].index.is_closed(BlockId(block)) {
+            if self.domains[domain].free.is_empty() || !self.domains[domain].index.is_closed(block) {
                 continue;
             }
-            self.domains[domain].index.open(BlockId(block));
+            self.domains[domain].index.open(block);
             if self.relocate(domain, block, Mover::GarbageCollection).is_err() {
                 continue;
             }
@@ -39,7 +39,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Closes a block that is being written: its last page is padded, and its frontier moves on.
-    pub(crate) fn close_early(&mut self, domain: usize, block: u32) {
+    pub(crate) fn close_early(&mut self, domain: usize, block: SuperblockId) {
         let state = &self.domains[domain];
         let streams = [state.host, state.relocation[0], state.relocation[1]];
         let Some(stream) = streams.iter().position(|frontier| frontier.is_some_and(|open| open.block == block)) else {
@@ -53,7 +53,7 @@ impl<M: Media> Ftl<M> {
             self.program(block, frontier.next, padding, task);
         }
         let now = self.counters.host_units_written;
-        let erases = self.erase_count[block as usize];
+        let erases = self.erase_count[block.index()];
         let state = &mut self.domains[domain];
         state.close(block, now, erases);
         match stream {

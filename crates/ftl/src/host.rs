@@ -1,7 +1,7 @@
 //! What the host asks: write, read, trim.
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::{BlockId, Divisor};
+use wane_units::{Divisor, Lpn, SuperblockId};
 
 use crate::config::Layout;
 use crate::counters::Cause;
@@ -17,19 +17,19 @@ const AHEAD: usize = 32;
 impl<M: Media> Ftl<M> {
     /// Writes logical units in order. Returns how many were written and how the call ended. Where one of them is not below
     /// [`Ftl::exported`], none is written.
-    pub fn write(&mut self, pages: &[u32]) -> (usize, Outcome) {
-        self.write_for(pages, Cause::Host)
+    pub fn write(&mut self, units: &[Lpn]) -> (usize, Outcome) {
+        self.write_for(bytemuck::cast_slice(units), Cause::Host)
     }
 
     /// Writes unit `to` for the file system, which moves the data of `from` there out of given-up space. What was lost stays
     /// lost: the file system finds no other copy. Returns as [`Ftl::write`].
-    pub fn write_for_file_system(&mut self, from: u32, to: u32) -> (usize, Outcome) {
-        if let Err(refused) = self.check_range(&[from]) {
+    pub fn write_for_file_system(&mut self, from: Lpn, to: Lpn) -> (usize, Outcome) {
+        if let Err(refused) = self.check_range(&[from.0]) {
             return (0, Outcome::OutOfRange(refused));
         }
-        let (written, outcome) = self.write_for(&[to], Cause::FileSystem);
-        if written == 1 && self.lost.contains(&from) {
-            self.lost.insert(to);
+        let (written, outcome) = self.write_for(&[to.0], Cause::FileSystem);
+        if written == 1 && self.lost.contains(&from.0) {
+            self.lost.insert(to.0);
         }
         (written, outcome)
     }
@@ -39,7 +39,7 @@ impl<M: Media> Ftl<M> {
     fn check_range(&self, pages: &[u32]) -> Result<(), OutOfRange> {
         // The maximum of a batch is a few vector instructions; a branch a page would not be.
         match pages.iter().copied().max() {
-            Some(unit) if unit >= self.exported => Err(OutOfRange { unit, exported: self.exported }),
+            Some(unit) if unit >= self.exported => Err(OutOfRange { unit: Lpn(unit), exported: self.exported }),
             _ => Ok(()),
         }
     }
@@ -135,8 +135,8 @@ impl<M: Media> Ftl<M> {
                 break;
             }
             frontier.next += 1;
-            domain.index.add_valid(BlockId(block), 1);
-            let unit = block * units_per_block + next;
+            domain.index.add_valid(block, 1);
+            let unit = block.0 * units_per_block + next;
             validity[unit as usize / 64] |= 1 << (unit % 64);
             reverse[unit as usize] = pages[position];
             let mut replaced = InDomains { domains, layout, block_of };
@@ -224,12 +224,12 @@ impl<M: Media> Ftl<M> {
     /// Writes `run` units that fit the frontier.
     fn write_run(&mut self, domain: usize, frontier: Frontier, pages: &[u32], done: usize, run: usize, cause: Cause) {
         debug_assert!(frontier.next as usize + run <= self.units_per_block as usize, "the run fits its block");
-        debug_assert!(!self.retired[frontier.block as usize], "nothing is written to a retired block");
-        let base = frontier.block * self.units_per_block + frontier.next;
+        debug_assert!(!self.retired[frontier.block.index()], "nothing is written to a retired block");
+        let base = self.base(frontier.block) + frontier.next;
         let Domain { index, host, .. } = &mut self.domains[domain];
         *host = Some(Frontier { next: frontier.next + run as u32, ..frontier });
         set_range(&mut self.validity, base, run as u32);
-        index.add_valid(BlockId(frontier.block), run as u32);
+        index.add_valid(frontier.block, run as u32);
         self.reverse[base as usize..][..run].copy_from_slice(&pages[done..done + run]);
         if self.stripes.is_some() {
             self.overwrite_striped(pages, done, run, base);
@@ -258,7 +258,7 @@ impl<M: Media> Ftl<M> {
             lists.finish();
             index.coming = coming;
         } else {
-            let mut replaced = |unit| index.invalidate(BlockId(block_of.divide(unit)));
+            let mut replaced = |unit| index.invalidate(SuperblockId(block_of.divide(unit)));
             overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
         }
     }
@@ -277,7 +277,7 @@ impl<M: Media> Ftl<M> {
         let now = self.counters.host_units_written;
         let state = &mut self.domains[domain];
         let full = state.host.take().expect("the frontier that was just filled");
-        state.close(full.block, now, self.erase_count[full.block as usize]);
+        state.close(full.block, now, self.erase_count[full.block.index()]);
         state.host = state.open_next(&self.erase_count);
         match self.reclaim_domain(domain) {
             Outcome::Done if self.domains.len() == 1 && self.domains[0].host.is_none() => {
@@ -289,9 +289,9 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Asks for the map entries of logical units that will soon be read or written.
-    pub fn prefetch(&self, pages: &[u32]) {
-        for page in pages.iter().take(AHEAD) {
-            prefetch(&self.map, *page as usize);
+    pub fn prefetch(&self, units: &[Lpn]) {
+        for unit in units.iter().take(AHEAD) {
+            prefetch(&self.map, unit.index());
         }
     }
 
@@ -299,7 +299,8 @@ impl<M: Media> Ftl<M> {
     ///
     /// # Errors
     /// One of them is not exported; nothing is read.
-    pub fn read(&mut self, pages: &[u32]) -> Result<(), OutOfRange> {
+    pub fn read(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
+        let pages: &[u32] = bytemuck::cast_slice(units);
         self.check_range(pages)?;
         self.counters.host_units_read += pages.len() as u64;
         let mut position = 0;
@@ -314,8 +315,7 @@ impl<M: Media> Ftl<M> {
                 self.counters.host_units_read_unmapped += 1;
                 continue;
             }
-            let block = self.block_of.divide(unit);
-            let within = unit - block * self.units_per_block;
+            let (block, within) = self.locate(unit);
             if self.is_buffered(block, within) {
                 let bytes = self.unit_bytes();
                 self.media.read_buffered(bytes, Task::Host);
@@ -354,11 +354,11 @@ impl<M: Media> Ftl<M> {
 
     /// Whether a unit still waits in the controller for the rest of its page.
     #[inline(always)]
-    pub(crate) fn is_buffered(&self, block: u32, within: u32) -> bool {
+    pub(crate) fn is_buffered(&self, block: SuperblockId, within: u32) -> bool {
         self.layout.units_per_page() > 1 && self.is_in_an_open_page(block, within)
     }
 
-    fn is_in_an_open_page(&self, block: u32, within: u32) -> bool {
+    fn is_in_an_open_page(&self, block: SuperblockId, within: u32) -> bool {
         let page = |unit| self.layout.page(unit);
         let domain = self.domain_of(block);
         domain.open().any(|frontier| frontier.block == block && page(within) >= page(frontier.next))
@@ -368,7 +368,8 @@ impl<M: Media> Ftl<M> {
     ///
     /// # Errors
     /// One of them is not exported; nothing is forgotten.
-    pub fn trim(&mut self, pages: &[u32]) -> Result<(), OutOfRange> {
+    pub fn trim(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
+        let pages: &[u32] = bytemuck::cast_slice(units);
         self.check_range(pages)?;
         if !self.lost.is_empty() {
             self.forget_loss(pages);
@@ -383,8 +384,8 @@ impl<M: Media> Ftl<M> {
             }
             self.counters.host_units_trimmed += 1;
             self.validity[unit as usize / 64] &= !(1 << (unit % 64));
-            let block = self.block_of.divide(unit);
-            self.domains[self.layout.domain(block)].index.invalidate(BlockId(block));
+            let block = SuperblockId(self.block_of.divide(unit));
+            self.domains[self.layout.domain(block)].index.invalidate(block);
             if let Some(stripes) = &mut self.stripes {
                 stripes.unit_gone(self.layout.page(unit));
             }
@@ -400,19 +401,19 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Programs the pages that a run of units fills, and takes them into stripes.
-    pub(crate) fn program(&mut self, block: u32, first_unit: u32, units: u32, task: Task) {
+    pub(crate) fn program(&mut self, block: SuperblockId, first_unit: u32, units: u32, task: Task) {
         self.program_pages(block, first_unit, units, task);
         if self.stripes.is_some() {
             self.join_stripes(block, self.layout.page(first_unit)..self.layout.page(first_unit + units), task);
         }
     }
 
-    pub(crate) fn program_pages(&mut self, block: u32, first_unit: u32, units: u32, task: Task) {
+    pub(crate) fn program_pages(&mut self, block: SuperblockId, first_unit: u32, units: u32, task: Task) {
         let (from, to) = (self.layout.page(first_unit), self.layout.page(first_unit + units));
         self.counters.program_operations += u64::from(to - from);
         let width = self.layout.width();
         if width == 1 {
-            self.media.program(BlockId(block), from, to - from, task);
+            self.media.program(self.layout.member(block, 0), from, to - from, task);
             return;
         }
         for page in from..to {
@@ -447,12 +448,12 @@ struct InLists<'a> {
 impl Replaced for InLists<'_> {
     #[inline(always)]
     fn coming(&mut self, position: usize, unit: u32) {
-        self.lists.prefetch(&mut self.coming, position, BlockId(self.block_of.divide(unit)));
+        self.lists.prefetch(&mut self.coming, position, SuperblockId(self.block_of.divide(unit)));
     }
 
     #[inline(always)]
     fn now(&mut self, unit: u32) {
-        self.lists.invalidate(BlockId(self.block_of.divide(unit)));
+        self.lists.invalidate(SuperblockId(self.block_of.divide(unit)));
     }
 }
 
@@ -466,14 +467,14 @@ struct InDomains<'a> {
 impl Replaced for InDomains<'_> {
     #[inline(always)]
     fn coming(&mut self, _position: usize, unit: u32) {
-        let block = self.block_of.divide(unit);
-        self.domains[self.layout.domain(block)].index.prefetch(BlockId(block));
+        let block = SuperblockId(self.block_of.divide(unit));
+        self.domains[self.layout.domain(block)].index.prefetch(block);
     }
 
     #[inline(always)]
     fn now(&mut self, unit: u32) {
-        let block = self.block_of.divide(unit);
-        self.domains[self.layout.domain(block)].index.invalidate(BlockId(block));
+        let block = SuperblockId(self.block_of.divide(unit));
+        self.domains[self.layout.domain(block)].index.invalidate(block);
     }
 }
 

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use crate::closing::ClosingOrder;
 use crate::table::prefetch;
@@ -128,7 +128,7 @@ impl Lists<'_> {
     /// Asks for the record of a block that will lose a unit, and for the neighbors of one that was asked for [`COMING`] calls
     /// ago: unlinking it will touch them. `position` counts the calls.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, coming: &mut Coming, position: usize, block: BlockId) {
+    pub(crate) fn prefetch(&self, coming: &mut Coming, position: usize, block: SuperblockId) {
         let local = block.0 - self.first;
         prefetch(self.records, local as usize);
         if self.records.len() < RECORDS_NEAR {
@@ -142,7 +142,7 @@ impl Lists<'_> {
 
     /// As [`VictimIndex::invalidate`].
     #[inline(always)]
-    pub(crate) fn invalidate(&mut self, block: BlockId) {
+    pub(crate) fn invalidate(&mut self, block: SuperblockId) {
         let local = block.0 - self.first;
         let record = &mut self.records[local as usize];
         debug_assert!(record.valid > 0, "a block without valid units loses none");
@@ -178,7 +178,7 @@ fn append(records: &mut [Record], sentinel: u32, local: u32) {
 
 impl VictimIndex {
     /// An index of `blocks` blocks from `first` on, none of them closed.
-    pub fn new(first: u32, blocks: u32, units_per_block: u32, spec: IndexSpec) -> Self {
+    pub fn new(first: SuperblockId, blocks: u32, units_per_block: u32, spec: IndexSpec) -> Self {
         let sentinels = units_per_block + 1;
         let outside = Record { previous: NOWHERE, next: NOWHERE, valid: 0, place: Place::Outside };
         let mut records = vec![outside; (blocks + sentinels) as usize];
@@ -189,7 +189,7 @@ impl VictimIndex {
         let keyed = spec.order == Order::Wear;
         Self {
             spec,
-            first,
+            first: first.0,
             blocks,
             units_per_block,
             records,
@@ -210,7 +210,7 @@ impl VictimIndex {
     }
 
     #[inline(always)]
-    fn local(&self, block: BlockId) -> u32 {
+    fn local(&self, block: SuperblockId) -> u32 {
         block.0 - self.first
     }
 
@@ -221,23 +221,23 @@ impl VictimIndex {
 
     /// Valid units of any block of the domain.
     #[inline(always)]
-    pub fn valid(&self, block: BlockId) -> u32 {
+    pub fn valid(&self, block: SuperblockId) -> u32 {
         self.records[self.local(block) as usize].valid
     }
 
     /// The host clock when a closed block was last written.
-    pub fn closed_at(&self, block: BlockId) -> u64 {
+    pub fn closed_at(&self, block: SuperblockId) -> u64 {
         self.closings[self.local(block) as usize].at
     }
 
     /// Whether the block is closed.
-    pub fn is_closed(&self, block: BlockId) -> bool {
+    pub fn is_closed(&self, block: SuperblockId) -> bool {
         self.records[self.local(block) as usize].place != Place::Outside
     }
 
     /// Counts `units` more valid units in a block that is being written.
     #[inline(always)]
-    pub fn add_valid(&mut self, block: BlockId, units: u32) {
+    pub fn add_valid(&mut self, block: SuperblockId, units: u32) {
         let local = self.local(block);
         let record = &mut self.records[local as usize];
         debug_assert_eq!(record.place, Place::Outside, "only an open block gains units");
@@ -246,13 +246,13 @@ impl VictimIndex {
 
     /// Brings a block's record into the cache.
     #[inline(always)]
-    pub fn prefetch(&self, block: BlockId) {
+    pub fn prefetch(&self, block: SuperblockId) {
         prefetch(&self.records, self.local(block) as usize);
     }
 
     /// Counts one valid unit less in a block and moves it to its new bucket.
     #[inline]
-    pub fn invalidate(&mut self, block: BlockId) {
+    pub fn invalidate(&mut self, block: SuperblockId) {
         match self.lists() {
             Some(mut lists) => {
                 lists.invalidate(block);
@@ -278,7 +278,7 @@ impl VictimIndex {
 
     /// As [`VictimIndex::invalidate`], where a bucket is no list.
     #[inline(always)]
-    fn invalidate_keyed(&mut self, block: BlockId) {
+    fn invalidate_keyed(&mut self, block: SuperblockId) {
         let local = self.local(block);
         let record = &mut self.records[local as usize];
         debug_assert!(record.valid > 0, "a block without valid units loses none");
@@ -304,7 +304,7 @@ impl VictimIndex {
     }
 
     /// Counts no unit of an open block as valid any more.
-    pub fn clear(&mut self, block: BlockId) {
+    pub fn clear(&mut self, block: SuperblockId) {
         let local = self.local(block);
         let record = &mut self.records[local as usize];
         debug_assert_eq!(record.place, Place::Outside, "a closed block is opened before it is cleared");
@@ -322,7 +322,7 @@ impl VictimIndex {
     }
 
     /// Takes a block that will not be written further into the index.
-    pub fn close(&mut self, block: BlockId, now: u64, erase_count: u32) {
+    pub fn close(&mut self, block: SuperblockId, now: u64, erase_count: u32) {
         let local = self.local(block);
         assert_eq!(self.records[local as usize].place, Place::Outside, "block {block} closes once");
         self.sequence += 1;
@@ -344,7 +344,7 @@ impl VictimIndex {
     }
 
     /// Takes a closed block out: it is reclaimed or refilled.
-    pub fn open(&mut self, block: BlockId) {
+    pub fn open(&mut self, block: SuperblockId) {
         let local = self.local(block);
         let Record { previous, next, valid, place } = self.records[local as usize];
         assert_ne!(place, Place::Outside, "block {block} is closed");
@@ -379,7 +379,7 @@ impl VictimIndex {
     /// Asks for what [`VictimIndex::open`] will need of a block, in two steps with other work between and after them, since the
     /// second follows what the first has brought.
     #[inline]
-    pub(crate) fn prefetch_open(&self, block: BlockId, step: u32) {
+    pub(crate) fn prefetch_open(&self, block: SuperblockId, step: u32) {
         let local = self.local(block) as usize;
         if step == 0 {
             prefetch(&self.records, local);
@@ -413,7 +413,7 @@ impl VictimIndex {
     }
 
     /// The first block of a bucket in the declared order.
-    pub fn first(&self, valid: u32) -> Option<BlockId> {
+    pub fn first(&self, valid: u32) -> Option<SuperblockId> {
         if self.spec.order == Order::Entry {
             return self.block_at(self.records[(self.blocks + valid) as usize].next);
         }
@@ -421,11 +421,11 @@ impl VictimIndex {
             Some(closing) => closing.first(valid),
             None => self.heaps[valid as usize].peek().map(|Reverse((_, local))| *local),
         };
-        local.map(|local| BlockId(self.first + local))
+        local.map(|local| SuperblockId(self.first + local))
     }
 
     /// The block that came last to a bucket; `None` unless the order is [`Order::Entry`].
-    pub fn last(&self, valid: u32) -> Option<BlockId> {
+    pub fn last(&self, valid: u32) -> Option<SuperblockId> {
         match self.spec.order {
             Order::Entry => self.block_at(self.records[(self.blocks + valid) as usize].previous),
             Order::Closing | Order::Wear => None,
@@ -438,18 +438,18 @@ impl VictimIndex {
     }
 
     /// The closed block at a position of an arbitrary but repeatable order.
-    pub fn closed(&self, position: u32) -> BlockId {
-        BlockId(self.first + self.closed[position as usize])
+    pub fn closed(&self, position: u32) -> SuperblockId {
+        SuperblockId(self.first + self.closed[position as usize])
     }
 
     /// The block that closed longest ago.
-    pub fn oldest(&self) -> Option<BlockId> {
-        self.by_closing.front().map(|(_, local)| BlockId(self.first + local))
+    pub fn oldest(&self) -> Option<SuperblockId> {
+        self.by_closing.front().map(|(_, local)| SuperblockId(self.first + local))
     }
 
     /// The oldest closed block outside the window.
-    pub fn oldest_waiting(&self) -> Option<BlockId> {
-        self.waiting.front().map(|(_, local)| BlockId(self.first + local))
+    pub fn oldest_waiting(&self) -> Option<SuperblockId> {
+        self.waiting.front().map(|(_, local)| SuperblockId(self.first + local))
     }
 
     /// Invalid units in all buckets.
@@ -462,8 +462,8 @@ impl VictimIndex {
         self.records[..self.blocks as usize].iter().map(|record| u64::from(record.valid)).sum()
     }
 
-    fn block_at(&self, record: u32) -> Option<BlockId> {
-        (record < self.blocks).then_some(BlockId(self.first + record))
+    fn block_at(&self, record: u32) -> Option<SuperblockId> {
+        (record < self.blocks).then_some(SuperblockId(self.first + record))
     }
 
     fn has(&self, valid: u32) -> bool {
@@ -539,10 +539,10 @@ pub(crate) mod tests {
 
     /// Blocks 0.. closed in order at clock 1, 2, ... with these valid counts.
     pub(crate) fn closed(units_per_block: u32, valid: &[u32], spec: IndexSpec) -> VictimIndex {
-        let mut index = VictimIndex::new(0, valid.len() as u32, units_per_block, spec);
+        let mut index = VictimIndex::new(SuperblockId(0), valid.len() as u32, units_per_block, spec);
         for (block, valid) in (0..).zip(valid) {
-            index.add_valid(BlockId(block), *valid);
-            index.close(BlockId(block), u64::from(block) + 1, 0);
+            index.add_valid(SuperblockId(block), *valid);
+            index.close(SuperblockId(block), u64::from(block) + 1, 0);
         }
         index.fill_window();
         index
@@ -555,11 +555,11 @@ pub(crate) mod tests {
     #[test]
     fn entry_order_follows_the_last_move() {
         let mut index = closed(4, &[3, 2, 3], IndexSpec::default());
-        index.invalidate(BlockId(2));
-        index.invalidate(BlockId(0));
-        assert_eq!((index.first(2), index.last(2)), (Some(BlockId(1)), Some(BlockId(0))));
-        index.open(BlockId(1));
-        assert_eq!(index.first(2), Some(BlockId(2)));
+        index.invalidate(SuperblockId(2));
+        index.invalidate(SuperblockId(0));
+        assert_eq!((index.first(2), index.last(2)), (Some(SuperblockId(1)), Some(SuperblockId(0))));
+        index.open(SuperblockId(1));
+        assert_eq!(index.first(2), Some(SuperblockId(2)));
         assert_eq!(index.lowest(), Some(2));
     }
 
@@ -567,22 +567,22 @@ pub(crate) mod tests {
     fn keyed_orders_ignore_the_time_of_entry() {
         let spec = IndexSpec { order: Order::Closing, window: None };
         let mut index = closed(8, &[5, 4, 4], spec);
-        index.invalidate(BlockId(0));
-        assert_eq!(index.first(4), Some(BlockId(0)));
-        index.open(BlockId(0));
-        assert_eq!(index.first(4), Some(BlockId(1)));
-        let mut wear = VictimIndex::new(0, 2, 4, IndexSpec { order: Order::Wear, window: None });
-        wear.close(BlockId(0), 1, 9);
-        wear.close(BlockId(1), 2, 3);
-        assert_eq!(wear.first(0), Some(BlockId(1)));
+        index.invalidate(SuperblockId(0));
+        assert_eq!(index.first(4), Some(SuperblockId(0)));
+        index.open(SuperblockId(0));
+        assert_eq!(index.first(4), Some(SuperblockId(1)));
+        let mut wear = VictimIndex::new(SuperblockId(0), 2, 4, IndexSpec { order: Order::Wear, window: None });
+        wear.close(SuperblockId(0), 1, 9);
+        wear.close(SuperblockId(1), 2, 3);
+        assert_eq!(wear.first(0), Some(SuperblockId(1)));
     }
 
     #[test]
     fn a_window_holds_the_oldest_blocks() {
         let mut index = closed(4, &[4, 3, 1], IndexSpec { order: Order::Entry, window: Some(2) });
-        assert_eq!((index.lowest(), index.oldest_waiting()), (Some(3), Some(BlockId(2))));
+        assert_eq!((index.lowest(), index.oldest_waiting()), (Some(3), Some(SuperblockId(2))));
         assert_eq!(index.invalid_in_window(), 1);
-        index.open(BlockId(1));
+        index.open(SuperblockId(1));
         index.fill_window();
         assert_eq!((index.lowest(), index.oldest_waiting()), (Some(1), None));
     }
@@ -593,7 +593,7 @@ pub(crate) mod tests {
             let mut stream = wane_sim::Streams::new(3).stream("index");
             let mut index = closed(16, &[16; 40], IndexSpec { order, window: None });
             for now in 0..20_000u64 {
-                let block = BlockId(stream.below(40) as u32);
+                let block = SuperblockId(stream.below(40) as u32);
                 match (index.is_closed(block), index.valid(block)) {
                     (true, 0) => index.open(block),
                     (true, _) if stream.chance(0.02) => index.open(block),
@@ -603,16 +603,16 @@ pub(crate) mod tests {
                         index.close(block, now / 7, now as u32 % 5);
                     }
                 }
-                let want = (0..40).map(BlockId).filter(|block| index.is_closed(*block));
+                let want = (0..40).map(SuperblockId).filter(|block| index.is_closed(*block));
                 assert_eq!(index.lowest(), want.map(|block| index.valid(block)).min());
                 if let Some(valid) = index.lowest() {
                     let first = index.first(valid).unwrap();
                     assert!(index.is_closed(first) && index.valid(first) == valid);
                 }
                 let oldest = (0..40)
-                    .filter(|b| index.is_closed(BlockId(*b)))
+                    .filter(|b| index.is_closed(SuperblockId(*b)))
                     .min_by_key(|b| index.closings[*b as usize].sequence);
-                assert_eq!(index.oldest(), oldest.map(BlockId));
+                assert_eq!(index.oldest(), oldest.map(SuperblockId));
             }
         }
     }

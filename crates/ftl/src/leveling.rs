@@ -1,7 +1,7 @@
 //! Carries out what a wear leveler plans.
 
 use wane_nand::{Media, Task};
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use crate::counters::Cause;
 use crate::engine::{Ftl, Outcome};
@@ -11,7 +11,7 @@ use crate::relocate::Target;
 
 impl<M: Media> Ftl<M> {
     /// Asks the leveler once and does what it says. `Some` when a block retired and that stops the caller.
-    pub(crate) fn level(&mut self, domain: usize, erased: Option<BlockId>) -> Option<Outcome> {
+    pub(crate) fn level(&mut self, domain: usize, erased: Option<SuperblockId>) -> Option<Outcome> {
         let state = &mut self.domains[domain];
         if state.free.is_empty() {
             // Every action needs a free block.
@@ -19,7 +19,8 @@ impl<M: Media> Ftl<M> {
         }
         let index = &state.index;
         let view = WearView {
-            blocks: state.first..state.first + state.blocks,
+            first: state.first,
+            blocks: state.blocks,
             erased,
             erase_count: &self.erase_count,
             valid: &|block| index.valid(block),
@@ -37,23 +38,22 @@ impl<M: Media> Ftl<M> {
             return None;
         }
         match action {
-            Action::Refill { from, into } => self.refill(domain, from.0, into.0),
-            Action::Exchange { hot, cold } => self.exchange(domain, hot.0, cold.0),
+            Action::Refill { from, into } => self.refill(domain, from, into),
+            Action::Exchange { hot, cold } => self.exchange(domain, hot, cold),
         }
     }
 
     fn allowed(&self, domain: usize, action: Action) -> bool {
         let state = &self.domains[domain];
-        let mine = |block: BlockId| (state.first..state.first + state.blocks).contains(&block.0);
-        let closed = |block| mine(block) && state.index.is_closed(block);
+        let closed = |block| state.has(block) && state.index.is_closed(block);
         match action {
-            Action::Refill { from, into } => closed(from) && mine(into) && state.free.contains(&into.0),
+            Action::Refill { from, into } => closed(from) && state.has(into) && state.free.contains(&into),
             Action::Exchange { hot, cold } => closed(hot) && closed(cold) && hot != cold && state.free.len() > 1,
         }
     }
 
     /// Moves a closed block's data into a free block.
-    fn refill(&mut self, domain: usize, from: u32, into: u32) -> Option<Outcome> {
+    fn refill(&mut self, domain: usize, from: SuperblockId, into: SuperblockId) -> Option<Outcome> {
         let state = &mut self.domains[domain];
         // The block that was just erased is the last one; others are found by looking, in a list as long as the reserve.
         if state.free.back() == Some(&into) {
@@ -61,30 +61,30 @@ impl<M: Media> Ftl<M> {
         } else {
             state.free.retain(|block| *block != into);
         }
-        state.tell(BlockEvent::Opened, into, self.erase_count[into as usize]);
-        self.domains[domain].index.open(BlockId(from));
+        state.tell(BlockEvent::Opened, into, self.erase_count[into.index()]);
+        self.domains[domain].index.open(from);
         self.copy_whole(domain, from, into);
         self.recycle(domain, from, EraseCause::WearLeveling).stop()
     }
 
     /// Puts a cold block's data under a hot block's wear.
-    fn exchange(&mut self, domain: usize, hot: u32, cold: u32) -> Option<Outcome> {
+    fn exchange(&mut self, domain: usize, hot: SuperblockId, cold: SuperblockId) -> Option<Outcome> {
         let spare = self.domains[domain].open_next(&self.erase_count).expect("checked: a block is free").block;
-        self.domains[domain].index.open(BlockId(hot));
+        self.domains[domain].index.open(hot);
         self.copy_whole(domain, hot, spare);
         self.erase(domain, hot, EraseCause::WearLeveling);
         if self.worn_out(hot, EraseCause::WearLeveling) {
             // The block cannot take the cold data any more; that stays where it is.
             return self.retire(domain, hot);
         }
-        self.domains[domain].tell(BlockEvent::Opened, hot, self.erase_count[hot as usize]);
-        self.domains[domain].index.open(BlockId(cold));
+        self.domains[domain].tell(BlockEvent::Opened, hot, self.erase_count[hot.index()]);
+        self.domains[domain].index.open(cold);
         self.copy_whole(domain, cold, hot);
         self.recycle(domain, cold, EraseCause::WearLeveling).stop()
     }
 
     /// Copies every valid unit of a block that left the index into an erased one, pads the last page and closes it.
-    fn copy_whole(&mut self, domain: usize, from: u32, into: u32) {
+    fn copy_whole(&mut self, domain: usize, from: SuperblockId, into: SuperblockId) {
         let count = self.gather(from);
         self.empty(domain, from);
         let target = Target { block: into, next: 0, task: Task::WearLeveling };
@@ -97,7 +97,7 @@ impl<M: Media> Ftl<M> {
             self.program(into, count, padding, Task::WearLeveling);
         }
         let now = self.counters.host_units_written;
-        let erases = self.erase_count[into as usize];
+        let erases = self.erase_count[into.index()];
         self.domains[domain].close(into, now, erases);
     }
 }

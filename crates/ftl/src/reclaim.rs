@@ -1,7 +1,7 @@
 //! Garbage collection, the erase of a block, and its retirement.
 
 use wane_nand::Media;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use crate::domain::{Domain, Mover};
 use crate::engine::{EndOfLife, Ftl, Outcome};
@@ -79,7 +79,7 @@ impl<M: Media> Ftl<M> {
             }
             self.domains[domain].index.open(victim);
             let next = self.prefetch_next(domain);
-            match self.relocate(domain, victim.0, Mover::GarbageCollection) {
+            match self.relocate(domain, victim, Mover::GarbageCollection) {
                 Ok(()) => {}
                 // The other dies live on; this one takes no more writes until a trim empties one of its blocks.
                 Err(_) if self.domains.len() > 1 => return Outcome::Done,
@@ -94,7 +94,7 @@ impl<M: Media> Ftl<M> {
             if let Some(next) = next {
                 self.domains[domain].index.prefetch_open(next, 1);
             }
-            let stop = match self.recycle(domain, victim.0, EraseCause::GarbageCollection) {
+            let stop = match self.recycle(domain, victim, EraseCause::GarbageCollection) {
                 Recycled::Free if self.leveling => self.level(domain, Some(victim)),
                 recycled => recycled.stop(),
             };
@@ -121,17 +121,17 @@ impl<M: Media> Ftl<M> {
 
     /// Asks for what the block that is likely to be reclaimed next will need, while this one is copied: its reverse map, its
     /// place in the index and its erase counts; and for the count of the block that is opened next.
-    fn prefetch_next(&self, domain: usize) -> Option<BlockId> {
+    fn prefetch_next(&self, domain: usize) -> Option<SuperblockId> {
         const ENTRIES_PER_LINE: usize = 16;
         let Domain { index, free, .. } = &self.domains[domain];
         if let Some(block) = free.front() {
-            prefetch(&self.erase_count, *block as usize);
-            index.prefetch(BlockId(*block));
+            prefetch(&self.erase_count, block.index());
+            index.prefetch(*block);
         }
         let next = index.lowest().and_then(|valid| index.first(valid))?;
         index.prefetch_open(next, 0);
         prefetch(&self.erase_count, next.index());
-        let base = next.index() * self.units_per_block as usize;
+        let base = self.base(next) as usize;
         prefetch(&self.validity, base / 64);
         for line in (base..base + (self.units_per_block as usize).min(1024)).step_by(ENTRIES_PER_LINE) {
             prefetch(&self.reverse, line);
@@ -157,14 +157,13 @@ impl<M: Media> Ftl<M> {
     }
 
     /// The policy's victim, or greedy's where its answer is no closed block.
-    fn choose(&mut self, domain: usize) -> Option<BlockId> {
+    fn choose(&mut self, domain: usize) -> Option<SuperblockId> {
         let now = self.counters.host_units_written;
         let state = &mut self.domains[domain];
         state.index.fill_window();
         let view = GcView { index: &state.index, erase_count: &self.erase_count, now };
         let answer = state.victim.choose(&view)?;
-        let within = (state.first..state.first + state.blocks).contains(&answer.0);
-        if within && state.index.is_closed(answer) {
+        if state.has(answer) && state.index.is_closed(answer) {
             return Some(answer);
         }
         self.counters.policy_refusals += 1;
@@ -173,7 +172,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Erases a block that holds nothing valid, and frees it or takes it out of service.
-    pub(crate) fn recycle(&mut self, domain: usize, block: u32, cause: EraseCause) -> Recycled {
+    pub(crate) fn recycle(&mut self, domain: usize, block: SuperblockId, cause: EraseCause) -> Recycled {
         self.erase(domain, block, cause);
         if self.worn_out(block, cause) {
             return Recycled::Retired(self.retire(domain, block));
@@ -183,20 +182,20 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Erases a block that holds nothing valid.
-    pub(crate) fn erase(&mut self, domain: usize, block: u32, cause: EraseCause) {
-        assert_eq!(self.domains[domain].index.valid(BlockId(block)), 0, "an erase loses no data");
-        assert!(!self.domains[domain].index.is_closed(BlockId(block)), "a block leaves the index before it is erased");
-        assert!(!self.retired[block as usize], "a retired block is never erased again");
-        assert!(self.erase_count[block as usize] < u32::MAX, "a block retires at the last erase that can be counted");
+    pub(crate) fn erase(&mut self, domain: usize, block: SuperblockId, cause: EraseCause) {
+        assert_eq!(self.domains[domain].index.valid(block), 0, "an erase loses no data");
+        assert!(!self.domains[domain].index.is_closed(block), "a block leaves the index before it is erased");
+        assert!(!self.retired[block.index()], "a retired block is never erased again");
+        assert!(self.erase_count[block.index()] < u32::MAX, "a block retires at the last erase that can be counted");
         let width = self.layout.width();
         for member in 0..width {
             self.media.erase(self.layout.member(block, member), cause.task());
         }
         if let Some(stripes) = &mut self.stripes {
             let pages = self.units_per_block / self.layout.units_per_page();
-            (block * pages..(block + 1) * pages).for_each(|page| stripes.page_erased(page));
+            (block.0 * pages..(block.0 + 1) * pages).for_each(|page| stripes.page_erased(page));
         }
-        self.erase_count[block as usize] += 1;
+        self.erase_count[block.index()] += 1;
         let state = &mut self.domains[domain];
         match cause {
             EraseCause::GarbageCollection => {
@@ -209,12 +208,12 @@ impl<M: Media> Ftl<M> {
             }
             EraseCause::Scrub => self.counters.erases_scrub += u64::from(width),
         }
-        state.tell(BlockEvent::Erased(cause), block, self.erase_count[block as usize]);
+        state.tell(BlockEvent::Erased(cause), block, self.erase_count[block.index()]);
     }
 
     /// Frees an erased block. A drive that ran out in the middle of a relocation writes on in it at once.
-    fn release(&mut self, domain: usize, block: u32) {
-        assert!(!self.retired[block as usize], "a retired block does not come back");
+    fn release(&mut self, domain: usize, block: SuperblockId) {
+        assert!(!self.retired[block.index()], "a retired block does not come back");
         let state = &mut self.domains[domain];
         state.free.push_back(block);
         if state.host.is_none() {
@@ -223,17 +222,17 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Whether a block that was just erased leaves service.
-    pub(crate) fn worn_out(&self, block: u32, cause: EraseCause) -> bool {
-        let members = (0..self.layout.width()).map(|member| self.layout.member(block, member));
+    pub(crate) fn worn_out(&self, block: SuperblockId, cause: EraseCause) -> bool {
+        let members = self.layout.members(block);
         let (mut rber, mut failures) = (0.0f64, 0);
         if M::DETAILED {
             if members.clone().any(|member| self.media.is_bad(member)) {
                 return true;
             }
             rber = members.map(|member| self.media.health(member).fresh_rber).fold(0.0, f64::max);
-            failures = self.failures[block as usize];
+            failures = self.failures[block.index()];
         }
-        let erase_count = self.erase_count[block as usize];
+        let erase_count = self.erase_count[block.index()];
         if erase_count == u32::MAX {
             // One more could not be counted.
             return true;
@@ -243,13 +242,13 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Takes an erased block out of service and asks what that means for the capacity.
-    pub(crate) fn retire(&mut self, domain: usize, block: u32) -> Option<Outcome> {
-        assert!(!self.retired[block as usize], "a block retires once");
+    pub(crate) fn retire(&mut self, domain: usize, block: SuperblockId) -> Option<Outcome> {
+        assert!(!self.retired[block.index()], "a block retires once");
         self.retired_blocks += 1;
-        self.retired[block as usize] = true;
+        self.retired[block.index()] = true;
         let state = &mut self.domains[domain];
         state.retired += 1;
-        state.tell(BlockEvent::Retired, block, self.erase_count[block as usize]);
+        state.tell(BlockEvent::Retired, block, self.erase_count[block.index()]);
         let free = state.free.len() as u32;
         let view = self.capacity_view(free);
         let death = match self.capacity.demand(&view) {

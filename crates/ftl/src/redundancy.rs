@@ -1,7 +1,7 @@
 //! Redundancy inside the drive: parity is written as stripes fill, goes as they empty, and gives lost pages back.
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::BlockId;
+use wane_units::{DieId, SuperblockId};
 
 use crate::config::Frontiers;
 use crate::counters::Cause;
@@ -25,10 +25,10 @@ struct ParitySlot {
 impl<M: Media> Ftl<M> {
     /// Takes programmed pages into stripes. Relocated parity has none of its own: a page of nothing else joins none, and
     /// beside data it does not count.
-    pub(crate) fn join_stripes(&mut self, block: u32, pages: std::ops::Range<u32>, task: Task) {
+    pub(crate) fn join_stripes(&mut self, block: SuperblockId, pages: std::ops::Range<u32>, task: Task) {
         let Some(stripes) = &mut self.stripes else { return };
         let per_page = self.layout.units_per_page();
-        let first = block * (self.units_per_block / per_page);
+        let first = block.0 * (self.units_per_block / per_page);
         let (layout, validity, reverse) = (&self.layout, &self.validity, &self.reverse);
         for page in pages.map(|page| first + page) {
             let units = page * per_page..(page + 1) * per_page;
@@ -76,9 +76,8 @@ impl<M: Media> Ftl<M> {
                 self.lost.remove(&page);
                 if unit != UNMAPPED {
                     self.validity[unit as usize / 64] &= !(1 << (unit % 64));
-                    let block = self.block_of.divide(unit);
-                    let per_domain = self.layout.blocks_per_domain();
-                    self.domains[(block / per_domain) as usize].index.invalidate(BlockId(block));
+                    let block = SuperblockId(self.block_of.divide(unit));
+                    self.domains[self.layout.domain(block)].index.invalidate(block);
                 }
             }
             self.stripes.as_mut().expect("it just gave a stripe").release(stripe);
@@ -118,7 +117,7 @@ impl<M: Media> Ftl<M> {
             if !frontier.next.is_multiple_of(self.layout.units_per_page()) {
                 continue;
             }
-            let die = self.die_of_unit(frontier.block * self.units_per_block + frontier.next);
+            let die = self.die_of_unit(self.base(frontier.block) + frontier.next);
             let stripes = self.stripes.as_mut().expect("slots are sought for stripes");
             let layout = &self.layout;
             if anywhere || stripes.members(stripe).all(|page| layout.die_of_page(page) != die) {
@@ -129,21 +128,21 @@ impl<M: Media> Ftl<M> {
         None
     }
 
-    fn die_of_unit(&self, unit: u32) -> u32 {
+    fn die_of_unit(&self, unit: u32) -> DieId {
         self.layout.die_of_page(self.layout.page(unit))
     }
 
     fn write_parity(&mut self, stripe: u32, task: Task, slot: ParitySlot) -> Outcome {
         let ParitySlot { domain, mover, frontier } = slot;
         let per_page = self.layout.units_per_page();
-        let base = frontier.block * self.units_per_block + frontier.next;
+        let base = self.base(frontier.block) + frontier.next;
         for (page, unit) in self.parity_units(stripe).zip(base..) {
             debug_assert_eq!(self.map[page as usize], UNMAPPED, "a stripe's parity is written once");
             self.map[page as usize] = unit;
             self.reverse[unit as usize] = page;
         }
         set_range(&mut self.validity, base, per_page);
-        self.domains[domain].index.add_valid(BlockId(frontier.block), per_page);
+        self.domains[domain].index.add_valid(frontier.block, per_page);
         self.program_pages(frontier.block, frontier.next, per_page, task);
         self.counters.programmed(Cause::Parity, u64::from(per_page));
         match mover {
@@ -207,8 +206,7 @@ impl<M: Media> Ftl<M> {
         let mut recovered = !self.parity_is_lost(wanted);
         for page in pages {
             let unit = page * per_page;
-            let block = self.block_of.divide(unit);
-            let within = unit - block * self.units_per_block;
+            let (block, within) = self.locate(unit);
             if self.is_buffered(block, within) {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Moving a block's valid units: they are gathered, forgotten where they were, and appended where they go.
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use crate::config::Frontiers;
 use crate::domain::{Frontier, Mover};
@@ -15,7 +15,7 @@ const AHEAD: usize = 40;
 /// Where relocated units go.
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
-    pub(crate) block: u32,
+    pub(crate) block: SuperblockId,
     /// Its next unit.
     pub(crate) next: u32,
     /// Who moves them.
@@ -24,7 +24,7 @@ pub(crate) struct Target {
 
 impl<M: Media> Ftl<M> {
     /// Copies a victim's valid units to the relocation frontier of whoever moves them.
-    pub(crate) fn relocate(&mut self, domain: usize, victim: u32, mover: Mover) -> Result<(), EndOfLife> {
+    pub(crate) fn relocate(&mut self, domain: usize, victim: SuperblockId, mover: Mover) -> Result<(), EndOfLife> {
         let count = self.gather(victim);
         self.empty(domain, victim);
         let mut done = 0;
@@ -59,11 +59,11 @@ impl<M: Media> Ftl<M> {
     }
 
     /// The valid units' logical addresses, in order, into the scratch table; returns how many.
-    pub(crate) fn gather(&mut self, block: u32) -> u32 {
+    pub(crate) fn gather(&mut self, block: SuperblockId) -> u32 {
         if M::DETAILED {
             self.note_origins(block);
         }
-        let base = block * self.units_per_block;
+        let base = self.base(block);
         let (validity, reverse, scratch) = (&self.validity[..], &self.reverse[..], &mut self.scratch[..]);
         let mut count = 0;
         for_words(base, self.units_per_block, |word, mask| {
@@ -87,8 +87,8 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Where in their block the gathered units lie.
-    fn note_origins(&mut self, block: u32) {
-        let base = block * self.units_per_block;
+    fn note_origins(&mut self, block: SuperblockId) {
+        let base = self.base(block);
         let (validity, origins) = (&self.validity[..], &mut self.origins);
         origins.clear();
         for_words(base, self.units_per_block, |word, mask| {
@@ -101,9 +101,9 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Appends `run` units gathered from a block, from `done` on, to an open one.
-    pub(crate) fn append(&mut self, domain: usize, from: u32, into: Target, done: u32, run: u32) {
+    pub(crate) fn append(&mut self, domain: usize, from: SuperblockId, into: Target, done: u32, run: u32) {
         let Target { block, next, task } = into;
-        let base = block * self.units_per_block + next;
+        let base = self.base(block) + next;
         let pages = &self.scratch[done as usize..(done + run) as usize];
         self.reverse[base as usize..][..pages.len()].copy_from_slice(pages);
         let map = &mut self.map[..];
@@ -119,7 +119,7 @@ impl<M: Media> Ftl<M> {
             map[*page as usize] = unit;
         }
         set_range(&mut self.validity, base, run);
-        self.domains[domain].index.add_valid(BlockId(block), run);
+        self.domains[domain].index.add_valid(block, run);
         if M::DETAILED {
             self.copy(from, into, done, run);
         } else {
@@ -129,7 +129,7 @@ impl<M: Media> Ftl<M> {
 
     /// Reads the units' pages one by one and programs each page as soon as it is full. Units that cannot be read stay lost
     /// where they go, and a page of nothing else is not read again.
-    fn copy(&mut self, from: u32, into: Target, done: u32, run: u32) {
+    fn copy(&mut self, from: SuperblockId, into: Target, done: u32, run: u32) {
         let mut position = 0;
         while position < run {
             let at = (done + position) as usize;
@@ -138,7 +138,7 @@ impl<M: Media> Ftl<M> {
             let together = rest.iter().take_while(|unit| self.layout.page(**unit) == page).count() as u32;
             let (source, page) = self.layout.place(from, rest[0]);
             let (target, _) = self.layout.place(into.block, into.next + position);
-            let unit = from * self.units_per_block + rest[0];
+            let unit = self.base(from) + rest[0];
             let read = PageRead {
                 block: source,
                 page,
@@ -148,9 +148,10 @@ impl<M: Media> Ftl<M> {
                 rereads_max: self.rereads_max(unit),
             };
             let logical = at..at + together as usize;
-            let is_gone = !self.lost.is_empty() && self.scratch[logical.clone()].iter().all(|page| self.is_lost(*page));
+            let is_gone =
+                !self.lost.is_empty() && self.scratch[logical.clone()].iter().all(|page| self.lost.contains(page));
             if !is_gone && self.media.read(read) == ReadOutcome::Uncorrectable {
-                let base = from * self.units_per_block;
+                let base = self.base(from);
                 let wanted: Vec<u32> = self.origins[logical.clone()].iter().map(|origin| base + origin).collect();
                 if !self.reconstruct(&wanted, into.task) {
                     self.counters.relocation_reads_uncorrectable += 1;
@@ -163,19 +164,20 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Forgets that a block's units are valid: they are gathered and about to be valid elsewhere.
-    pub(crate) fn empty(&mut self, domain: usize, block: u32) {
+    pub(crate) fn empty(&mut self, domain: usize, block: SuperblockId) {
         if self.stripes.is_some() {
             self.leave_stripes(block);
         }
-        clear_range(&mut self.validity, block * self.units_per_block, self.units_per_block);
-        self.domains[domain].index.clear(BlockId(block));
+        let base = self.base(block);
+        clear_range(&mut self.validity, base, self.units_per_block);
+        self.domains[domain].index.clear(block);
     }
 
     /// A drive that dies in the middle of a relocation loses nothing: what was not copied stays where it was.
-    fn put_back(&mut self, domain: usize, block: u32, done: u32, count: u32) {
+    fn put_back(&mut self, domain: usize, block: SuperblockId, done: u32, count: u32) {
         for page in &self.scratch[done as usize..count as usize] {
             let unit = self.map[*page as usize];
-            debug_assert_eq!(self.block_of.divide(unit), block);
+            debug_assert_eq!(self.locate(unit).0, block, "what was not copied is still mapped where it was");
             self.validity[unit as usize / 64] |= 1 << (unit % 64);
             if let Some(stripes) = &mut self.stripes
                 && *page < self.logical_initial
@@ -183,21 +185,22 @@ impl<M: Media> Ftl<M> {
                 stripes.unit_back(unit / self.layout.units_per_page());
             }
         }
-        self.domains[domain].index.add_valid(BlockId(block), count - done);
+        self.domains[domain].index.add_valid(block, count - done);
         let now = self.counters.host_units_written;
         // The policies never heard that it left.
-        self.domains[domain].index.close(BlockId(block), now, self.erase_count[block as usize]);
+        self.domains[domain].index.close(block, now, self.erase_count[block.index()]);
     }
 
     /// Every valid unit of a block leaves its stripe; parity is in none.
-    fn leave_stripes(&mut self, block: u32) {
+    fn leave_stripes(&mut self, block: SuperblockId) {
+        let base = self.base(block);
         let Some(stripes) = &mut self.stripes else { return };
         let (layout, per_page) = (&self.layout, self.layout.units_per_page());
         let (validity, reverse, logical) = (&self.validity, &self.reverse, self.logical_initial);
         let pages = self.units_per_block / per_page;
         // All of them, for the erase that comes next takes the others out of their stripes.
-        stripes.prefetch(block * pages..(block + 1) * pages);
-        for_words(block * self.units_per_block, self.units_per_block, |word, mask| {
+        stripes.prefetch(block.0 * pages..(block.0 + 1) * pages);
+        for_words(base, self.units_per_block, |word, mask| {
             let mut bits = validity[word] & mask;
             while bits != 0 {
                 let unit = (word * 64) as u32 + bits.trailing_zeros();
@@ -228,7 +231,7 @@ impl<M: Media> Ftl<M> {
         debug_assert!(moved.next <= self.units_per_block, "a block takes no more than it has");
         let full = moved.next == self.units_per_block;
         if full {
-            state.close(moved.block, now, self.erase_count[moved.block as usize]);
+            state.close(moved.block, now, self.erase_count[moved.block.index()]);
         }
         match self.frontiers {
             Frontiers::One if full => state.host = state.open_next(&self.erase_count),

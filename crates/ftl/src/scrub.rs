@@ -1,7 +1,7 @@
 //! Scrubbing: relocates blocks before their errors grow too many.
 
 use wane_nand::{Health, Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use crate::config::Frontiers;
 use crate::domain::Mover;
@@ -23,7 +23,7 @@ impl<M: Media> Ftl<M> {
 
     /// Notes that a block was read for the host.
     #[inline]
-    pub(crate) fn touch(&mut self, block: u32) {
+    pub(crate) fn touch(&mut self, block: SuperblockId) {
         if self.scrub.is_some() && self.touched.len() < TOUCHED_MAX && self.touched.last() != Some(&block) {
             self.touched.push(block);
         }
@@ -46,13 +46,13 @@ impl<M: Media> Ftl<M> {
         self.touched.clear();
         let outcome = match action {
             None => None,
-            Some(Action::Relocate(block) | Action::Check(block)) if self.relocatable(block.0).is_none() => {
+            Some(Action::Relocate(block) | Action::Check(block)) if self.relocatable(block).is_none() => {
                 self.counters.policy_refusals += 1;
                 None
             }
-            Some(Action::Relocate(block)) => self.relocate_due(block.0),
+            Some(Action::Relocate(block)) => self.relocate_due(block),
             Some(Action::Check(block)) => {
-                policy.checked(block, self.check_page(block.0));
+                policy.checked(block, self.check_page(block));
                 Some(Outcome::Done)
             }
         };
@@ -61,21 +61,21 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Valid units of a block that holds some, unless it is being written and still fresh.
-    fn relocatable(&self, block: u32) -> Option<u32> {
+    fn relocatable(&self, block: SuperblockId) -> Option<u32> {
         let index = &self.domains.get(self.layout.domain(block))?.index;
-        let valid = index.valid(BlockId(block));
-        (valid > 0 && (index.is_closed(BlockId(block)) || self.is_stale(block))).then_some(valid)
+        let valid = index.valid(block);
+        (valid > 0 && (index.is_closed(block) || self.is_stale(block))).then_some(valid)
     }
 
     /// Whether the data in an open block is old, or was read as often as the block has pages. What is read much but written
     /// little would otherwise stay in a block that never fills. Closing early wastes pages: that many reads pay for it.
-    fn is_stale(&self, block: u32) -> bool {
+    fn is_stale(&self, block: SuperblockId) -> bool {
         let health = self.health(block);
         health.reads >= self.media.geometry().pages_per_block() || health.age_days >= OPEN_DAYS_MAX
     }
 
     /// The condition of a firmware block: that of its worst member.
-    fn health(&self, block: u32) -> Health {
+    fn health(&self, block: SuperblockId) -> Health {
         let members = (0..self.layout.width()).map(|member| self.media.health(self.layout.member(block, member)));
         let worst = members.reduce(|a, b| Health {
             expected_errors: a.expected_errors.max(b.expected_errors),
@@ -89,7 +89,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Moves a block's data to the scrub stream and frees the block.
-    fn relocate_due(&mut self, block: u32) -> Option<Outcome> {
+    fn relocate_due(&mut self, block: SuperblockId) -> Option<Outcome> {
         let domain = self.layout.domain(block);
         let valid = self.relocatable(block)?;
         let state = &self.domains[domain];
@@ -108,7 +108,7 @@ impl<M: Media> Ftl<M> {
             return None;
         }
         self.close_early(domain, block);
-        self.domains[domain].index.open(BlockId(block));
+        self.domains[domain].index.open(block);
         if self.relocate(domain, block, Mover::Scrub).is_err() {
             return None;
         }
@@ -123,8 +123,8 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Reads the first valid page of a block: its re-reads, `None` if it is uncorrectable.
-    fn check_page(&mut self, block: u32) -> Option<u32> {
-        let base = block * self.units_per_block;
+    fn check_page(&mut self, block: SuperblockId) -> Option<u32> {
+        let base = self.base(block);
         let is_valid = |unit: &u32| self.validity[(base + unit) as usize / 64] >> ((base + unit) % 64) & 1 == 1;
         let unit = (0..self.units_per_block).find(is_valid).expect("a block to check holds valid units");
         let (flash, page) = self.layout.place(block, unit);

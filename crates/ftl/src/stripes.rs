@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use wane_nand::Task;
+use wane_units::DieId;
 
 use crate::index::{COMING, Coming};
 use crate::policies::redundancy::RedundancyPolicy;
@@ -175,19 +176,19 @@ impl Stripes {
 
     /// A page with `live` valid units was programmed: it joins the oldest filling stripe that has no page on its die.
     /// False when there is no room for another stripe, and the page stays unprotected.
-    pub(crate) fn join(&mut self, task: Task, page: u32, live: u32, die: u32) -> bool {
+    pub(crate) fn join(&mut self, task: Task, page: u32, live: u32, die: DieId) -> bool {
         if !self.policy.protects(task) {
             return true;
         }
         let filling = &mut self.filling[task as usize];
-        let next = filling.next[die as usize].max(filling.first);
+        let next = filling.next[die.index()].max(filling.first);
         let position = (next - filling.first) as usize;
         if position == self.filling[task as usize].stripes.len() {
             let Some(stripe) = self.take_vacant() else { return false };
             self.filling[task as usize].stripes.push_back(stripe);
         }
         let filling = &mut self.filling[task as usize];
-        filling.next[die as usize] = next + 1;
+        filling.next[die.index()] = next + 1;
         let stripe = filling.stripes[position];
         let state = &mut self.stripes[stripe as usize];
         self.members[stripe as usize * self.data_pages + state.joined as usize] = page;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wane_ftl::{Ftl, Outcome};
 use wane_nand::{Array, Cells, ErrorConfig, Flash, Media, Relocations};
 use wane_sim::{Stream, Streams};
-use wane_units::BlockId;
+use wane_units::{BlockId, Lpn};
 use wane_workload::{Arrival, Batch, Op, Progress, Source, SourceError};
 
 use crate::timed::{Requests, Standing, Timed, TimedSpec};
@@ -437,7 +437,7 @@ fn serve(
         Op::Write => {
             let mut done = 0;
             while done < batch.pages.len() && !stop.load(Ordering::Relaxed) {
-                let (written, outcome) = drive.write(next_slice(&batch.pages[done..]));
+                let (written, outcome) = drive.write(Lpn::slice(next_slice(&batch.pages[done..])));
                 done += written;
                 match finish(drive, outcome, stop, pause) {
                     Outcome::Done => {}
@@ -446,8 +446,8 @@ fn serve(
             }
             Outcome::Done
         }
-        Op::Read => drive.read(&batch.pages).map_or_else(Outcome::OutOfRange, |()| Outcome::Done),
-        Op::Trim => drive.trim(&batch.pages).map_or_else(Outcome::OutOfRange, |()| Outcome::Done),
+        Op::Read => drive.read(Lpn::slice(&batch.pages)).map_or_else(Outcome::OutOfRange, |()| Outcome::Done),
+        Op::Trim => drive.trim(Lpn::slice(&batch.pages)).map_or_else(Outcome::OutOfRange, |()| Outcome::Done),
         Op::Flush => Outcome::Done,
     }
 }

@@ -7,6 +7,7 @@
 use wane_ftl::policies::capacity::Demand;
 use wane_ftl::{EndOfLife, Ftl, Outcome};
 use wane_nand::Media;
+use wane_units::Lpn;
 
 use crate::run::Ended;
 use wane_results::EndCause;
@@ -282,7 +283,7 @@ impl HostSpace {
                 batch.push(slot);
             }
             if batch.len() == TRIM_BATCH || slot + 1 == to {
-                ftl.trim(&batch).expect("the drive exports slots until they are trimmed");
+                ftl.trim(Lpn::slice(&batch)).expect("the drive exports slots until they are trimmed");
                 batch.clear();
             }
         }
@@ -297,10 +298,10 @@ impl HostSpace {
         ftl.shrink_to(from + 1);
         let moved = self.moved.as_mut().expect("the drive shrank, so every address is looked up");
         let to = moved.find_free(self.exported).ok_or(Ended::Died(EndCause::FootprintDoesNotFit))?;
-        let (written, outcome) = ftl.write_for_file_system(from, to);
+        let (written, outcome) = ftl.write_for_file_system(Lpn(from), Lpn(to));
         if written == 1 {
             let before = ftl.counters().host_units_trimmed;
-            ftl.trim(&[from]).expect("the drive exports a slot until its data have moved");
+            ftl.trim(&[Lpn(from)]).expect("the drive exports a slot until its data have moved");
             self.trimmed += ftl.counters().host_units_trimmed - before;
             let owner = std::mem::replace(&mut moved.owner[from as usize], NOWHERE);
             moved.owner[to as usize] = owner;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wane_ftl::{EndOfLife, Ftl, Outcome};
 use wane_nand::{Array, Flash, Media};
 use wane_sim::Stream;
-use wane_units::BlockId;
+use wane_units::{BlockId, Lpn, SuperblockId};
 use wane_workload::{Batch, Op, Progress, Source, SourceError};
 
 use crate::detail::{Detail, DetailSpec, Detailed, Measured, PAGES_MAX, Plain, Worn, next_slice};
@@ -194,7 +194,7 @@ impl Ahead {
                 self.ended = true;
                 break;
             }
-            ftl.prefetch(&next.pages);
+            ftl.prefetch(Lpn::slice(&next.pages));
             self.count += 1;
         }
         Ok(())
@@ -327,7 +327,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
     fn write_unmarked(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), Ended> {
         let mut done = 0;
         while done < pages.len() {
-            let (written, mut outcome) = self.ftl.write(&pages[done..]);
+            let (written, mut outcome) = self.ftl.write(Lpn::slice(&pages[done..]));
             done += written;
             // A drive that wears out already now finds no host that would give space back.
             while !self.is_settled(outcome, stop)? {
@@ -488,14 +488,14 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
             Op::Write => self.write(&batch.pages, stop)?,
             Op::Read => {
                 let missing = self.space.as_ref().map_or(0, |space| space.find(&mut batch.pages));
-                self.ftl.read(&batch.pages).expect(EXPORTED);
+                self.ftl.read(Lpn::slice(&batch.pages)).expect(EXPORTED);
                 self.ftl.read_unmapped(missing);
             }
             Op::Trim => {
                 if let Some(space) = &mut self.space {
                     space.release(&mut batch.pages);
                 }
-                self.ftl.trim(&batch.pages).expect(EXPORTED);
+                self.ftl.trim(Lpn::slice(&batch.pages)).expect(EXPORTED);
             }
             // The page buffer survives power loss, so a flush programs nothing.
             Op::Flush => {}
@@ -508,7 +508,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
         while done < pages.len() {
             let left = next_slice(&pages[done..]);
             let Some(space) = &mut self.space else {
-                let (written, outcome) = self.ftl.write(left);
+                let (written, outcome) = self.ftl.write(Lpn::slice(left));
                 done += written;
                 self.settle(outcome, stop)?;
                 if done < pages.len() && stop.load(Ordering::Relaxed) {
@@ -520,7 +520,7 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
             self.slots.extend_from_slice(left);
             // Slots change when the file system relocates, so what is left is looked up again after each answer.
             let placed = space.take(&mut self.slots);
-            let (written, outcome) = self.ftl.write(&self.slots[..placed]);
+            let (written, outcome) = self.ftl.write(Lpn::slice(&self.slots[..placed]));
             space.written(left, written);
             done += written;
             if outcome == Outcome::Done && placed < left.len() {
@@ -584,15 +584,15 @@ impl<M: Worn, D: Detail<M>> Running<M, D> {
     fn wear(&self) -> WearSnapshot {
         let geometry = *wane_nand::Media::geometry(self.ftl.media());
         let layout = self.ftl.layout();
-        let holders: Vec<u32> = (0..geometry.blocks()).map(|block| layout.holder(BlockId(block))).collect();
-        let state = |holder: &u32| match self.ftl.state(*holder) {
+        let holders: Vec<SuperblockId> = BlockId::all(0..geometry.blocks()).map(|block| layout.holder(block)).collect();
+        let state = |holder: &SuperblockId| match self.ftl.state(*holder) {
             wane_ftl::BlockState::Free => BlockState::Free,
             wane_ftl::BlockState::Open => BlockState::Open,
             wane_ftl::BlockState::Closed => BlockState::Closed,
             wane_ftl::BlockState::Retired => BlockState::Retired,
         };
         // A superblock's valid units lie spread over its members, so each shows its share.
-        let valid = |holder: &u32| self.ftl.valid(*holder) / layout.width();
+        let valid = |holder: &SuperblockId| self.ftl.valid(*holder) / layout.width();
         WearSnapshot::new(
             geometry,
             self.ftl.media().erase_counts().to_vec(),

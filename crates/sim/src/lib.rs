@@ -33,7 +33,9 @@ impl Streams {
         // FNV-1a: short, stable, and the mixing is SplitMix's task.
         let hash = Fnv::of(name.as_bytes()).get();
         let mut mixer = SplitMix(self.seed ^ hash.rotate_left(32));
-        Stream { state: [mixer.next(), mixer.next(), mixer.next(), mixer.next()] }
+        let state = [mixer.next(), mixer.next(), mixer.next(), mixer.next()];
+        assert_ne!(state, [0; 4], "xoshiro never leaves the state zero");
+        Stream { state }
     }
 }
 
@@ -83,6 +85,7 @@ impl Stream {
     /// True with the given probability.
     #[inline(always)]
     pub fn chance(&mut self, probability: f64) -> bool {
+        debug_assert!(!probability.is_nan(), "a probability is a number");
         self.unit() < probability
     }
 }

@@ -25,6 +25,7 @@ impl Stream {
     pub fn lognormal(&mut self, mean: f64, sigma: f64) -> f64 {
         debug_assert!(mean >= 0.0, "a lognormal draw is not negative");
         debug_assert!(sigma >= 0.0, "a standard deviation is not negative");
+        debug_assert!(mean.is_finite() && sigma.is_finite(), "a draw is a number");
         if sigma == 0.0 {
             return mean;
         }

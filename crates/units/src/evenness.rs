@@ -12,6 +12,11 @@ pub fn jain_index(counts: &[u32]) -> f64 {
 
 /// Jain's index of `count` numbers by their sum and the sum of their squares; 1 where all are 0.
 pub fn jain_index_of_sums(count: u64, sum: u128, squares: u128) -> f64 {
+    // By Cauchy and Schwarz; the sums of other numbers come from a caller's mistake.
+    debug_assert!(
+        sum.checked_mul(sum).is_none_or(|square| square <= squares.saturating_mul(u128::from(count))),
+        "(sum x)^2 is at most n sum x^2"
+    );
     if squares == 0 { 1.0 } else { sum as f64 * sum as f64 / (count as f64 * squares as f64) }
 }
 

@@ -135,6 +135,7 @@ impl Geometry {
     /// The page at `page` of `block`.
     #[inline(always)]
     pub const fn page(&self, block: BlockId, page: u32) -> Ppn {
+        debug_assert!(page < self.pages_per_block, "a block has no page beyond its last");
         Ppn(block.0 * self.pages_per_block + page)
     }
 
@@ -153,6 +154,7 @@ impl Geometry {
     /// The die of `block`.
     #[inline]
     pub const fn die_of(&self, block: BlockId) -> DieId {
+        debug_assert!(block.0 < self.blocks(), "a block lies on a die of the drive");
         DieId(self.by_die.divide(block.0))
     }
 
@@ -163,6 +165,7 @@ impl Geometry {
 
     /// The channel of `die`.
     pub const fn channel_of(&self, die: DieId) -> ChannelId {
+        debug_assert!(die.0 < self.dies(), "a channel has dies of the drive");
         ChannelId(die.0 % self.channels)
     }
 }

@@ -1,10 +1,17 @@
 //! Typed ids. `repr(transparent)` over their integer, no arithmetic.
+//!
+//! They are plain old data, so that a slice of ids is a slice of its integers without a copy ([`Lpn::slice`]). One kind is never
+//! taken for another:
+//!
+//! ```compile_fail
+//! let flash_block: wane_units::BlockId = wane_units::SuperblockId(7);
+//! ```
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident($raw:ty)) => {
         $(#[$doc])*
         #[repr(transparent)]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, bytemuck::Pod, bytemuck::Zeroable)]
         pub struct $name(pub $raw);
 
         impl $name {
@@ -12,6 +19,17 @@ macro_rules! id {
             #[inline(always)]
             pub const fn index(self) -> usize {
                 self.0 as usize
+            }
+
+            /// A slice of raw numbers as one of ids, without a copy.
+            #[inline(always)]
+            pub fn slice(raw: &[$raw]) -> &[Self] {
+                bytemuck::cast_slice(raw)
+            }
+
+            /// The ids of a range.
+            pub fn all(range: std::ops::Range<$raw>) -> impl DoubleEndedIterator<Item = Self> + Clone {
+                range.map(Self)
             }
         }
 
@@ -28,7 +46,7 @@ id!(
     Lba(u64)
 );
 id!(
-    /// Logical page: one mapping unit of the host's address space.
+    /// Logical mapping unit: one unit of the host's address space.
     Lpn(u32)
 );
 id!(
@@ -36,8 +54,18 @@ id!(
     Ppn(u32)
 );
 id!(
-    /// Erase block. Blocks are numbered die by die, so that a die owns a contiguous range.
+    /// Physical mapping unit: the place of one unit of the map on the flash. Superblock by superblock: unit `i` of superblock
+    /// `s` is `s * units_per_block + i`.
+    UnitId(u32)
+);
+id!(
+    /// Erase block of the flash. Blocks are numbered die by die, so that a die owns a contiguous range.
     BlockId(u32)
+);
+id!(
+    /// What the firmware erases as one: a block, or a superblock of several. Policies, free lists and victim indexes know
+    /// only these. They are numbered domain by domain.
+    SuperblockId(u32)
 );
 id!(
     /// Plane of a die.

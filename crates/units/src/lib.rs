@@ -21,7 +21,7 @@ pub use evenness::{jain_index, jain_index_of_sums};
 pub use excerpt::{EXCERPT_CHARS_MAX, Excerpt, excerpt, excerpt_path};
 pub use fnv::Fnv;
 pub use geometry::{Geometry, GeometryError};
-pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn};
+pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn, SuperblockId, UnitId};
 pub use nearest::{did_you_mean, nearest};
 pub use quantity::{Bytes, Nanos, PeCycles, QuantityError, Rate, Ratio, floor_exact};
 pub use sectors::Sectors;

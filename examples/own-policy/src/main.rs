@@ -16,7 +16,7 @@ impl VictimPolicy for YoungestGreedy {
         IndexSpec { order: Order::Wear, window: None }
     }
 
-    fn choose(&mut self, view: &GcView<'_>) -> Option<wane_units::BlockId> {
+    fn choose(&mut self, view: &GcView<'_>) -> Option<wane_units::SuperblockId> {
         let valid = view.lowest().filter(|valid| *valid < view.units_per_block())?;
         view.first(valid)
     }

@@ -14,16 +14,17 @@ pub mod wear_leveling;
 
 pub use registry::{Builtin, Entry, ParameterError, find, names};
 
-use std::ops::Range;
-
 use wane_nand::Task;
 use wane_sim::Stream;
+use wane_units::SuperblockId;
 
 /// What a policy is told when it is built. A drive with `ftl.domain = "die"` builds one policy a die.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The blocks of the policy's domain. Superblocks count as blocks.
-    pub blocks: Range<u32>,
+    /// The first block of the policy's domain. Superblocks count as blocks.
+    pub first: SuperblockId,
+    /// Blocks of the domain: their ids follow the first one's.
+    pub blocks: u32,
     /// Mapping units in a block.
     pub units_per_block: u32,
     /// Rated P/E cycles; `None` when the drive has no rating.
@@ -32,6 +33,13 @@ pub struct Setting {
     pub rated_blocks: u32,
     /// A random stream of the policy's own.
     pub stream: Stream,
+}
+
+impl Setting {
+    /// The blocks of the policy's domain.
+    pub fn superblocks(&self) -> impl DoubleEndedIterator<Item = SuperblockId> + Clone + use<> {
+        SuperblockId::all(self.first.0..self.first.0 + self.blocks)
+    }
 }
 
 /// Why a block was erased.

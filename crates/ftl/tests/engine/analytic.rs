@@ -5,7 +5,7 @@ use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::{Ftl, Outcome};
 use wane_nand::Array;
 use wane_sim::Streams;
-use wane_units::{Bytes, Geometry};
+use wane_units::{Bytes, Geometry, Lpn};
 
 use super::config;
 
@@ -22,7 +22,7 @@ fn amplification(policy: &str, blocks: u32, pages_per_block: u32, settle: u64, m
     let write = |ftl: &mut Ftl<Array>, pages: &[u32]| {
         let mut done = 0;
         while done < pages.len() {
-            let (written, outcome) = ftl.write(&pages[done..]);
+            let (written, outcome) = ftl.write(Lpn::slice(&pages[done..]));
             assert!(matches!(outcome, Outcome::Done | Outcome::Paused), "{outcome:?}");
             assert_eq!(ftl.resume(), Outcome::Done);
             done += written;

@@ -15,7 +15,7 @@ use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::{EraseGroup, Frontiers, Ftl, FtlConfig, Outcome, Pooling};
 use wane_nand::Array;
-use wane_units::{Bytes, Geometry};
+use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
 
 fn config(logical_units: u32, rated_blocks: u32, gc_reserve: u32) -> FtlConfig {
     let table = toml::Table::new;
@@ -51,10 +51,10 @@ fn hand_traces_come_out() {
     for (writes, host, programmed, erases, valid) in table {
         let array = Array::new(Geometry::flat(4, 4, Bytes(4096)).unwrap());
         let mut ftl = Ftl::new(array, config(8, 3, 1)).unwrap();
-        assert_eq!(ftl.write(writes), (writes.len(), Outcome::Done));
+        assert_eq!(ftl.write(Lpn::slice(writes)), (writes.len(), Outcome::Done));
         ftl.check().unwrap();
         assert_eq!((ftl.counters().host_units_written, ftl.counters().programmed_total()), (host, programmed));
         assert_eq!(ftl.erase_counts(), erases);
-        assert_eq!([0, 1, 2, 3].map(|block| ftl.valid(block)), valid);
+        assert_eq!([0, 1, 2, 3].map(|block| ftl.valid(SuperblockId(block))), valid);
     }
 }

@@ -13,7 +13,7 @@ use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::policies::{Entry, find};
 use wane_ftl::{EraseGroup, Frontiers, Ftl, FtlConfig, Layout, Outcome, Pooling};
 use wane_testkit::StrictMedia;
-use wane_units::{Bytes, Geometry};
+use wane_units::{Bytes, Geometry, Lpn};
 
 #[derive(Clone, Debug)]
 enum Command {
@@ -151,7 +151,8 @@ struct Oracle {
 impl Oracle {
     fn agrees(&self, ftl: &Ftl<StrictMedia>) {
         ftl.check().unwrap();
-        let mapped: BTreeSet<u32> = (0..ftl.logical_initial()).filter(|page| ftl.lookup(*page).is_some()).collect();
+        let mapped: BTreeSet<u32> =
+            (0..ftl.logical_initial()).filter(|page| ftl.lookup(Lpn(*page)).is_some()).collect();
         assert_eq!(mapped, self.mapped, "pages that hold data");
         assert_eq!(ftl.counters().host_units_written, self.written, "host writes");
         assert_eq!(ftl.counters().policy_refusals, 0, "built-in policies are never refused");
@@ -163,7 +164,7 @@ fn write(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, pages: &[u16]) -> bool
     let mut left: Vec<u16> = pages.to_vec();
     while !left.is_empty() && ftl.exported() > 0 {
         let slots: Vec<u32> = left.iter().map(|page| u32::from(*page) % ftl.exported()).collect();
-        let (done, mut outcome) = ftl.write(&slots);
+        let (done, mut outcome) = ftl.write(Lpn::slice(&slots));
         oracle.mapped.extend(&slots[..done]);
         oracle.written += done as u64;
         left.drain(..done);
@@ -204,7 +205,7 @@ fn answer(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, demand: Demand) {
         Demand::Keep | Demand::EndOfLife => return,
     };
     let above: Vec<u32> = (keep..ftl.exported()).collect();
-    ftl.trim(&above).unwrap();
+    ftl.trim(Lpn::slice(&above)).unwrap();
     oracle.mapped.retain(|page| *page < keep);
     if let Demand::ExportAtMost(_) = demand {
         ftl.shrink_to(keep);
@@ -224,14 +225,14 @@ proptest! {
                 Command::Write(pages) => write(&mut ftl, &mut oracle, pages),
                 Command::Trim(raw) => {
                     let page = page(*raw);
-                    ftl.trim(&[page]).unwrap();
+                    ftl.trim(&[Lpn(page)]).unwrap();
                     oracle.mapped.remove(&page);
                     true
                 }
                 Command::Read(raw) => {
                     let page = page(*raw);
                     let before = ftl.counters().host_units_read_unmapped;
-                    ftl.read(&[page]).unwrap();
+                    ftl.read(&[Lpn(page)]).unwrap();
                     let missing = ftl.counters().host_units_read_unmapped - before;
                     prop_assert_eq!(missing == 0, oracle.mapped.contains(&page));
                     scrub(&mut ftl, &mut oracle)

@@ -9,7 +9,7 @@ use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
 use wane_ftl::{BlockState, EndOfLife, EraseGroup, Frontiers, Ftl, FtlConfig, OutOfRange, Outcome, Pooling};
 use wane_nand::{Health, Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_testkit::StrictMedia;
-use wane_units::{BlockId, Bytes, Geometry, PeCycles, Ppn};
+use wane_units::{BlockId, Bytes, Geometry, Lpn, PeCycles, Ppn, SuperblockId, UnitId};
 
 /// Strict flash some of whose pages cannot be corrected, and which notes its reads.
 struct Failing {
@@ -137,10 +137,10 @@ fn drive_with(retire: &str, unit: EraseGroup) -> Ftl<Failing> {
 /// Writes every unit in order, then `random` units.
 fn fill(ftl: &mut Ftl<Failing>, random: u32) {
     let all: Vec<u32> = (0..UNITS).collect();
-    assert_eq!(ftl.write(&all), (all.len(), Outcome::Done));
+    assert_eq!(ftl.write(Lpn::slice(&all)), (all.len(), Outcome::Done));
     let mut stream = wane_sim::Streams::new(3).stream("test");
     let scatter: Vec<u32> = (0..random).map(|_| stream.below(u64::from(UNITS)) as u32).collect();
-    assert_eq!(ftl.write(&scatter), (scatter.len(), Outcome::Done));
+    assert_eq!(ftl.write(Lpn::slice(&scatter)), (scatter.len(), Outcome::Done));
     ftl.check().unwrap();
 }
 
@@ -180,7 +180,7 @@ fn a_die_that_collects_many_victims_in_a_row_leaves_no_stripe_unfinished() {
     let mut ftl = Ftl::new(StrictMedia::new(geometry), config).unwrap();
     let mut stream = wane_sim::Streams::new(3).stream("test");
     let units: Vec<u32> = (0..80_000).chain((0..60_000).map(|_| stream.below(80_000) as u32)).collect();
-    assert_eq!(ftl.write(&units), (units.len(), Outcome::Done));
+    assert_eq!(ftl.write(Lpn::slice(&units)), (units.len(), Outcome::Done));
     let counters = ftl.counters();
     let data = counters.programmed_host + counters.programmed_gc + counters.programmed_padding;
     let share = counters.programmed_parity as f64 * 7.0 / data as f64;
@@ -197,10 +197,11 @@ fn lost_parity_is_made_again_from_its_data() {
         let mut stream = wane_sim::Streams::new(9).stream("test");
         for _ in 0..400 {
             // Every page without data of the host: of those only parity is relocated.
-            let data: BTreeSet<u32> = (0..UNITS).filter_map(|unit| ftl.lookup(unit)).map(|unit| unit / 2).collect();
+            let data: BTreeSet<u32> =
+                (0..UNITS).filter_map(|unit| ftl.lookup(Lpn(unit))).map(|unit| unit.0 / 2).collect();
             ftl.media_mut().failing = (0..pages).filter(|page| !data.contains(page)).map(Ppn).collect();
             let units: Vec<u32> = (0..4).map(|_| stream.below(u64::from(UNITS)) as u32).collect();
-            assert_eq!(ftl.write(&units), (units.len(), Outcome::Done));
+            assert_eq!(ftl.write(Lpn::slice(&units)), (units.len(), Outcome::Done));
         }
         let counters = ftl.counters();
         assert!(counters.recoveries > 20, "{data_pages}: {counters:?}");
@@ -224,7 +225,7 @@ fn a_drive_whose_parity_takes_what_collection_frees_is_dead() {
     let mut stream = wane_sim::Streams::new(5).stream("crowd");
     let mut outcome = Outcome::Done;
     for _ in 0..60_000 {
-        outcome = ftl.write(&[stream.below(u64::from(CROWDED)) as u32]).1;
+        outcome = ftl.write(Lpn::slice(&[stream.below(u64::from(CROWDED)) as u32])).1;
         if outcome != Outcome::Done {
             break;
         }
@@ -244,11 +245,16 @@ fn selective_redundancy_writes_parity_for_relocated_data_only() {
     assert!(counters.programmed_parity.abs_diff(want) < 200 && want > 100, "{counters:?}");
 }
 
+/// The firmware block of a unit.
+fn block_of<M: Media>(ftl: &Ftl<M>, unit: UnitId) -> SuperblockId {
+    ftl.layout().locate(unit).0
+}
+
 /// Where a logical unit lies.
 fn page_of(ftl: &Ftl<Failing>, logical: u32) -> Ppn {
-    let unit = ftl.lookup(logical).unwrap();
-    let per_block = ftl.layout().units_per_block();
-    let (block, page) = ftl.layout().place(unit / per_block, unit % per_block);
+    let unit = ftl.lookup(Lpn(logical)).unwrap();
+    let (block, within) = ftl.layout().locate(unit);
+    let (block, page) = ftl.layout().place(block, within);
     ftl.media().geometry().page(block, page)
 }
 
@@ -263,7 +269,7 @@ fn a_lost_page_comes_back_from_its_stripe_and_two_do_not() {
             ftl.media_mut().failing = [page].into();
             ftl.media_mut().recovery_reads.clear();
             let before = *ftl.counters();
-            ftl.read(&[logical]).unwrap();
+            ftl.read(Lpn::slice(&[logical])).unwrap();
             let after = *ftl.counters();
             if after.recoveries == before.recoveries {
                 // Still in the page buffer.
@@ -276,7 +282,7 @@ fn a_lost_page_comes_back_from_its_stripe_and_two_do_not() {
             // Members whose block was erased have left their stripe, so it may be small.
             let Some(second) = reads.first() else { continue };
             ftl.media_mut().failing.insert(*second);
-            ftl.read(&[logical]).unwrap();
+            ftl.read(Lpn::slice(&[logical])).unwrap();
             let lost_now = ftl.counters().host_reads_uncorrectable;
             assert_eq!((lost_now, ftl.counters().recovery_failures), (lost + 1, lost + 1), "two pages of a stripe");
             lost = lost_now;
@@ -295,7 +301,7 @@ fn without_redundancy_a_lost_page_stays_lost() {
     fill(&mut ftl, 0);
     let lost = page_of(&ftl, 5);
     ftl.media_mut().failing = [lost].into();
-    ftl.read(&[5]).unwrap();
+    ftl.read(Lpn::slice(&[5])).unwrap();
     let counters = ftl.counters();
     assert_eq!((counters.host_reads_uncorrectable, counters.recovery_failures, counters.programmed_parity), (1, 0, 0));
 }
@@ -314,30 +320,33 @@ fn data_lost_in_a_relocation_stay_lost_until_they_are_written_or_trimmed() {
         if redundancy == "stripes" {
             ftl.media_mut().in_relocations = false;
         }
-        let before: Vec<u32> = (0..UNITS).map(|unit| ftl.lookup(unit).unwrap()).collect();
+        let before: Vec<UnitId> = (0..UNITS).map(|unit| ftl.lookup(Lpn(unit)).unwrap()).collect();
         let scatter: Vec<u32> = (0..600).map(|_| stream.below(u64::from(UNITS)) as u32).collect();
-        assert_eq!(ftl.write(&scatter), (scatter.len(), Outcome::Done));
+        assert_eq!(ftl.write(Lpn::slice(&scatter)), (scatter.len(), Outcome::Done));
         ftl.media_mut().failing.clear();
-        let lost: Vec<u32> = (0..UNITS).filter(|unit| ftl.is_lost(*unit)).collect();
+        let lost: Vec<u32> = (0..UNITS).filter(|unit| ftl.is_lost(Lpn(*unit))).collect();
         assert!(lost.len() > 5 && ftl.counters().relocation_reads_uncorrectable > 0, "{redundancy} {unit:?}");
-        assert!(lost.iter().all(|unit| ftl.lookup(*unit) != Some(before[*unit as usize])), "only what moved is lost");
+        assert!(
+            lost.iter().all(|unit| ftl.lookup(Lpn(*unit)) != Some(before[*unit as usize])),
+            "only what moved is lost"
+        );
         ftl.check().unwrap();
         // Pages read well now, and still do not hold what the host wrote, however often they move.
         for _ in 0..2 {
             let moved: Vec<u32> =
                 (0..UNITS).cycle().take(900).filter(|unit| unit % 3 == 0 && !lost.contains(unit)).collect();
-            assert_eq!(ftl.write(&moved), (moved.len(), Outcome::Done));
+            assert_eq!(ftl.write(Lpn::slice(&moved)), (moved.len(), Outcome::Done));
             for unit in &lost {
-                let (failed, found) = (ftl.counters().host_reads_uncorrectable, ftl.lookup(*unit));
-                ftl.read(&[*unit]).unwrap();
+                let (failed, found) = (ftl.counters().host_reads_uncorrectable, ftl.lookup(Lpn(*unit)));
+                ftl.read(Lpn::slice(&[*unit])).unwrap();
                 assert_eq!(ftl.counters().host_reads_uncorrectable, failed + 1, "unit {unit} at {found:?}");
             }
         }
         let (written, trimmed) = lost.split_at(lost.len() / 2);
-        assert_eq!(ftl.write(written), (written.len(), Outcome::Done));
-        ftl.trim(trimmed).unwrap();
+        assert_eq!(ftl.write(Lpn::slice(written)), (written.len(), Outcome::Done));
+        ftl.trim(Lpn::slice(trimmed)).unwrap();
         let failed = ftl.counters().host_reads_uncorrectable;
-        ftl.read(&lost).unwrap();
+        ftl.read(Lpn::slice(&lost)).unwrap();
         assert_eq!(ftl.counters().host_reads_uncorrectable, failed, "what is written anew is there");
         ftl.check().unwrap();
     }
@@ -348,14 +357,14 @@ fn requests_beyond_what_is_exported_are_refused_whole() {
     let mut ftl = drive("stripes", 3, EraseGroup::Block);
     fill(&mut ftl, 1000);
     for (exported, unit) in [(UNITS, UNITS), (UNITS, u32::MAX), (UNITS - 10, UNITS - 10)] {
-        ftl.trim(&(exported..ftl.exported()).collect::<Vec<_>>()).unwrap();
+        ftl.trim(&Lpn::all(exported..ftl.exported()).collect::<Vec<_>>()).unwrap();
         ftl.shrink_to(exported);
-        let (counters, parity) = (*ftl.counters(), ftl.lookup(UNITS));
-        let refused = OutOfRange { unit, exported };
-        assert_eq!(ftl.write(&[0, unit, 1]), (0, Outcome::OutOfRange(refused)));
-        assert_eq!(ftl.write_for_file_system(unit, 0), (0, Outcome::OutOfRange(refused)));
-        assert_eq!((ftl.read(&[0, unit]), ftl.trim(&[unit, 0])), (Err(refused), Err(refused)));
-        assert_eq!((*ftl.counters(), ftl.lookup(UNITS)), (counters, parity), "nothing was done");
+        let (counters, parity) = (*ftl.counters(), ftl.lookup(Lpn(UNITS)));
+        let refused = OutOfRange { unit: Lpn(unit), exported };
+        assert_eq!(ftl.write(Lpn::slice(&[0, unit, 1])), (0, Outcome::OutOfRange(refused)));
+        assert_eq!(ftl.write_for_file_system(Lpn(unit), Lpn(0)), (0, Outcome::OutOfRange(refused)));
+        assert_eq!((ftl.read(Lpn::slice(&[0, unit])), ftl.trim(Lpn::slice(&[unit, 0]))), (Err(refused), Err(refused)));
+        assert_eq!((*ftl.counters(), ftl.lookup(Lpn(UNITS))), (counters, parity), "nothing was done");
         ftl.check().unwrap();
     }
 }
@@ -366,11 +375,14 @@ fn a_block_retires_at_the_last_erase_that_can_be_counted() {
     array.set_erase_count(BlockId(3), u32::MAX);
     array.set_erase_count(BlockId(4), u32::MAX - 1);
     let mut ftl = Ftl::new(array, super::config(64, 14, 2)).unwrap();
-    assert_eq!((ftl.retired_blocks(), ftl.state(3)), (1, BlockState::Retired));
+    assert_eq!((ftl.retired_blocks(), ftl.state(SuperblockId(3))), (1, BlockState::Retired));
     let mut stream = wane_sim::Streams::new(4).stream("test");
     let scatter: Vec<u32> = (0..2000).map(|_| stream.below(64) as u32).collect();
-    assert_eq!(ftl.write(&scatter), (scatter.len(), Outcome::Done));
-    assert_eq!((ftl.retired_blocks(), ftl.state(4), ftl.erase_counts()[4]), (2, BlockState::Retired, u32::MAX));
+    assert_eq!(ftl.write(Lpn::slice(&scatter)), (scatter.len(), Outcome::Done));
+    assert_eq!(
+        (ftl.retired_blocks(), ftl.state(SuperblockId(4)), ftl.erase_counts()[4]),
+        (2, BlockState::Retired, u32::MAX)
+    );
     ftl.check().unwrap();
 }
 
@@ -381,7 +393,7 @@ fn a_drive_whose_pages_fail_for_ever_ends_or_hands_back() {
         ftl.media_mut().program_fails_every = every;
         let (mut unit, mut done, mut handed_back) = (0, 0, 0);
         let outcome = loop {
-            let (written, outcome) = ftl.write(&[unit]);
+            let (written, outcome) = ftl.write(Lpn::slice(&[unit]));
             let outcome = if outcome == Outcome::Paused { ftl.resume() } else { outcome };
             done += written;
             handed_back += u32::from(outcome == Outcome::Paused);
@@ -434,18 +446,18 @@ fn scrubbing_moves_a_block_to_its_own_stream() {
         ..super::config(64, 14, 2)
     };
     let mut ftl = Ftl::new(StrictMedia::new(geometry), config).unwrap();
-    ftl.write(&(0..64).collect::<Vec<_>>());
-    ftl.trim(&[1, 3]).unwrap();
+    ftl.write(&Lpn::all(0..64).collect::<Vec<_>>());
+    ftl.trim(Lpn::slice(&[1, 3])).unwrap();
     assert_eq!(ftl.scrub(), None);
-    let from = ftl.lookup(0).unwrap() / 8;
-    ftl.read(&[0]).unwrap();
+    let from = block_of(&ftl, ftl.lookup(Lpn(0)).unwrap());
+    ftl.read(Lpn::slice(&[0])).unwrap();
     assert_eq!(ftl.scrub(), Some(Outcome::Done));
     ftl.check().unwrap();
-    let to = ftl.lookup(0).unwrap() / 8;
-    assert!((2..8).all(|page| page == 3 || ftl.lookup(page).unwrap() / 8 == to) && from != to);
+    let to = block_of(&ftl, ftl.lookup(Lpn(0)).unwrap());
+    assert!((2..8).all(|page| page == 3 || block_of(&ftl, ftl.lookup(Lpn(page)).unwrap()) == to) && from != to);
     let counters = ftl.counters();
     assert_eq!((counters.programmed_scrub, counters.erases_scrub, counters.programmed_gc), (6, 1, 0));
-    assert_eq!((ftl.erase_counts()[from as usize], ftl.scrub()), (1, None));
+    assert_eq!((ftl.erase_counts()[from.index()], ftl.scrub()), (1, None));
 }
 
 #[test]
@@ -462,16 +474,16 @@ fn data_in_an_open_block_is_scrubbed_once_it_is_old_or_was_read_much() {
         let mut media = failing(Geometry::flat(16, 8, Bytes(4096)).unwrap());
         media.health = health;
         let mut ftl = Ftl::new(media, config).unwrap();
-        ftl.write(&[0, 1, 2]);
+        ftl.write(Lpn::slice(&[0, 1, 2]));
         // The host's block, then the scrubber's own.
         for _ in 0..2 {
-            let from = ftl.lookup(0).unwrap() / 8;
-            ftl.read(&[0]).unwrap();
+            let from = block_of(&ftl, ftl.lookup(Lpn(0)).unwrap());
+            ftl.read(Lpn::slice(&[0])).unwrap();
             assert_eq!(ftl.scrub(), moves.then_some(Outcome::Done), "{health:?} {frontiers:?}");
             ftl.check().unwrap();
-            assert_eq!(ftl.lookup(0).unwrap() / 8 != from, moves, "{health:?} {frontiers:?}");
+            assert_eq!(block_of(&ftl, ftl.lookup(Lpn(0)).unwrap()) != from, moves, "{health:?} {frontiers:?}");
         }
-        ftl.write(&(0..64).collect::<Vec<_>>());
+        ftl.write(&Lpn::all(0..64).collect::<Vec<_>>());
         ftl.check().unwrap();
         assert_eq!(ftl.counters().programmed_scrub, if moves { 6 } else { 0 });
     }
@@ -488,7 +500,7 @@ fn a_failed_program_empties_and_retires_its_block() {
             assert!(failures >= 2);
             assert_eq!(ftl.retired_blocks() == 0, lives_on, "{retire}: {} of {failures}", ftl.retired_blocks());
             assert!(u64::from(ftl.retired_blocks()) <= failures);
-            assert!((0..UNITS).all(|unit| ftl.lookup(unit).is_some()), "no data are lost");
+            assert!((0..UNITS).all(|unit| ftl.lookup(Lpn(unit)).is_some()), "no data are lost");
         }
     }
 }
@@ -499,7 +511,7 @@ fn a_block_whose_program_failed_is_not_written_further() {
     ftl.media_mut().program_fails_every = 51;
     for unit in 0..200 {
         let before = ftl.retired_blocks();
-        let (_, outcome) = ftl.write(&[unit]);
+        let (_, outcome) = ftl.write(Lpn::slice(&[unit]));
         assert_eq!(outcome, Outcome::Done);
         assert!(
             ftl.retired_blocks() == before || ftl.counters().erases_gc == u64::from(ftl.retired_blocks()),
@@ -527,7 +539,7 @@ fn blocks_that_came_bad_are_never_used() {
     assert_eq!(ftl.retired_blocks(), 3);
     fill(&mut ftl, 3000);
     for block in [0, 17, 40] {
-        assert_eq!((ftl.state(block), ftl.erase_counts()[block as usize]), (BlockState::Retired, 0));
+        assert_eq!((ftl.state(SuperblockId(block)), ftl.erase_counts()[block as usize]), (BlockState::Retired, 0));
     }
     let mut media = failing(geometry);
     media.bad = (0..40).map(BlockId).collect();

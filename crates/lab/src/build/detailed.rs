@@ -71,10 +71,10 @@ fn first_erases(scenario: &Scenario, streams: Streams, mut set: impl FnMut(Block
     // The firmware counts a superblock's erases once, so its members start alike.
     let ftl = &scenario.ftl;
     let layout = wane_ftl::Layout::new(scenario.device.geometry, ftl.unit, ftl.domain, scenario.device.units_per_page);
-    for block in 0..layout.blocks() {
+    for block in layout.superblocks() {
         let drawn = libm::round(mean * (1.0 + spread * stream.normal()));
         let erases = drawn.clamp(0.0, 2.0 * f64::from(scenario::ERASES_INITIAL_MAX)) as u32;
-        (0..layout.width()).for_each(|member| set(layout.member(block, member), erases));
+        layout.members(block).for_each(|member| set(member, erases));
     }
 }
 

@@ -9,7 +9,7 @@ use own_policy::life;
 use wane_ftl::policies::BlockEvent;
 use wane_ftl::policies::wear_leveling::{Action, WearLevelPolicy, WearView};
 use wane_lab::build::Outside;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 // ANCHOR: policy
 #[derive(Clone)]
@@ -17,7 +17,7 @@ struct ColdUnderWorn {
     /// Erases by which the freed block must be ahead.
     lead: u32,
     /// The closed blocks by erase count, kept from what the policy hears: no ask scans the drive.
-    closed: BTreeSet<(u32, BlockId)>,
+    closed: BTreeSet<(u32, SuperblockId)>,
 }
 
 impl WearLevelPolicy for ColdUnderWorn {
@@ -28,7 +28,7 @@ impl WearLevelPolicy for ColdUnderWorn {
         due.then_some(Action::Refill { from, into })
     }
 
-    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+    fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         match event {
             BlockEvent::Closed => {
                 self.closed.insert((erase_count, block));
@@ -91,9 +91,9 @@ mod tests {
     #[test]
     fn an_erased_block_is_no_longer_a_source() {
         let mut policy = ColdUnderWorn { lead: 8, closed: BTreeSet::new() };
-        policy.heard(BlockEvent::Closed, BlockId(3), 7);
-        assert_eq!(policy.closed.first(), Some(&(7, BlockId(3))));
-        policy.heard(BlockEvent::Erased(EraseCause::WearLeveling), BlockId(3), 8);
+        policy.heard(BlockEvent::Closed, SuperblockId(3), 7);
+        assert_eq!(policy.closed.first(), Some(&(7, SuperblockId(3))));
+        policy.heard(BlockEvent::Erased(EraseCause::WearLeveling), SuperblockId(3), 8);
         assert!(policy.closed.is_empty());
     }
     // ANCHOR_END: test

@@ -67,11 +67,11 @@ mod tests {
     use super::super::tests::{ask, setting};
     use super::*;
     use wane_nand::Health;
-    use wane_units::BlockId;
+    use wane_units::SuperblockId;
 
     #[test]
     fn only_data_of_that_age_are_refreshed() {
-        for (days, want) in [([1.0, 29.9, 0.0], None), ([1.0, 30.0, 99.0], Some(Action::Relocate(BlockId(1))))] {
+        for (days, want) in [([1.0, 29.9, 0.0], None), ([1.0, 30.0, 99.0], Some(Action::Relocate(SuperblockId(1))))] {
             let health = days.map(|age_days| Health { age_days, ..Health::default() });
             let mut policy = Age::new(&Params::default(), setting());
             assert_eq!(ask(&mut policy, &[], &health, 0.0), want, "{days:?}");

@@ -1,7 +1,7 @@
 //! Cost-benefit scrubbing: relocates what was re-read often for the data it holds.
 
 use serde::Deserialize;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{Action, BuiltinScrub, ScrubPolicy, ScrubView};
 use crate::policies::{Builtin, Setting};
@@ -11,7 +11,7 @@ use crate::policies::{Builtin, Setting};
 pub struct CostBenefit {
     score: f64,
     /// Blocks beyond the score when they were last read.
-    found: Vec<BlockId>,
+    found: Vec<SuperblockId>,
 }
 
 /// Parameters of [`CostBenefit`].
@@ -60,7 +60,7 @@ impl BuiltinScrub for CostBenefit {
 }
 
 impl CostBenefit {
-    fn score(view: &ScrubView<'_>, block: BlockId) -> f64 {
+    fn score(view: &ScrubView<'_>, block: SuperblockId) -> f64 {
         view.valid(block).map_or(0.0, |valid| f64::from(view.health(block).rereads) / f64::from(valid))
     }
 }
@@ -73,7 +73,7 @@ impl ScrubPolicy for CostBenefit {
             }
         }
         self.found.retain(|block| Self::score(view, *block) > self.score);
-        let best = |a: &&BlockId, b: &&BlockId| Self::score(view, **a).total_cmp(&Self::score(view, **b));
+        let best = |a: &&SuperblockId, b: &&SuperblockId| Self::score(view, **a).total_cmp(&Self::score(view, **b));
         self.found.iter().max_by(best).map(|block| Action::Relocate(*block))
     }
 }
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_best_score_beyond_the_threshold_goes_first() {
-        let relocate = |block| Some(Action::Relocate(BlockId(block)));
+        let relocate = |block| Some(Action::Relocate(SuperblockId(block)));
         // Eight valid units each: (re-reads, answer)
         for (rereads, want) in [([8, 0, 3, 8], None), ([9, 20, 30, 0], relocate(2)), ([0, 9, 0, 0], relocate(1))] {
             let health = rereads.map(|rereads| Health { rereads, ..Health::default() });

@@ -16,7 +16,7 @@ pub use read_count::ReadCount;
 
 use dyn_clone::DynClone;
 use wane_nand::Health;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{Builtin, Entry, Setting};
 
@@ -29,7 +29,7 @@ pub trait ScrubPolicy: Send + DynClone {
     fn next(&mut self, view: &ScrubView<'_>) -> Option<Action>;
 
     /// How the page of an [`Action::Check`] read: its re-reads, or `None` if it was uncorrectable.
-    fn checked(&mut self, _block: BlockId, _rereads: Option<u32>) {}
+    fn checked(&mut self, _block: SuperblockId, _rereads: Option<u32>) {}
 }
 
 dyn_clone::clone_trait_object!(ScrubPolicy);
@@ -41,17 +41,17 @@ pub type ScrubMaker = Box<dyn Fn(Setting) -> Option<Box<dyn ScrubPolicy>> + Send
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Copies the valid units of a block elsewhere, erases it and frees it.
-    Relocate(BlockId),
+    Relocate(SuperblockId),
     /// Reads one valid page of a block, as a patrol does, and tells the policy how it read.
-    Check(BlockId),
+    Check(SuperblockId),
 }
 
 /// What a scrub policy sees. Superblocks count as blocks.
 pub struct ScrubView<'a> {
     pub(crate) blocks: u32,
-    pub(crate) touched: &'a [u32],
-    pub(crate) valid: &'a dyn Fn(u32) -> Option<u32>,
-    pub(crate) health: &'a dyn Fn(u32) -> Health,
+    pub(crate) touched: &'a [SuperblockId],
+    pub(crate) valid: &'a dyn Fn(SuperblockId) -> Option<u32>,
+    pub(crate) health: &'a dyn Fn(SuperblockId) -> Health,
     pub(crate) now_days: f64,
 }
 
@@ -62,19 +62,19 @@ impl ScrubView<'_> {
     }
 
     /// Blocks that were read for the host since the last ask, reads of recovery included; some may come more than once.
-    pub fn touched(&self) -> impl Iterator<Item = BlockId> + '_ {
-        self.touched.iter().copied().map(BlockId)
+    pub fn touched(&self) -> impl Iterator<Item = SuperblockId> + '_ {
+        self.touched.iter().copied()
     }
 
     /// Valid units of a block that could be relocated: it holds some and is not being written, unless its data is a day old or
     /// was read as often as the block has pages.
-    pub fn valid(&self, block: BlockId) -> Option<u32> {
-        (self.valid)(block.0)
+    pub fn valid(&self, block: SuperblockId) -> Option<u32> {
+        (self.valid)(block)
     }
 
     /// The condition of a block.
-    pub fn health(&self, block: BlockId) -> Health {
-        (self.health)(block.0)
+    pub fn health(&self, block: SuperblockId) -> Health {
+        (self.health)(block)
     }
 
     /// Days since the drive was new.
@@ -93,10 +93,10 @@ impl Round {
     /// Blocks looked at in each ask: a drive of 65,536 blocks is seen whole within 8,192 asks.
     const STEP: u32 = 8;
 
-    fn step(&mut self, blocks: u32) -> impl Iterator<Item = BlockId> + use<> {
+    fn step(&mut self, blocks: u32) -> impl Iterator<Item = SuperblockId> + use<> {
         let first = self.next;
         self.next = (first + Self::STEP) % blocks;
-        (0..Self::STEP.min(blocks)).map(move |offset| BlockId((first + offset) % blocks))
+        (0..Self::STEP.min(blocks)).map(move |offset| SuperblockId((first + offset) % blocks))
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
 
     pub(super) fn setting() -> Setting {
         let stream = wane_sim::Streams::new(1).stream("scrub");
-        Setting { blocks: 0..4, units_per_block: 8, endurance: None, rated_blocks: 4, stream }
+        Setting { first: SuperblockId(0), blocks: 4, units_per_block: 8, endurance: None, rated_blocks: 4, stream }
     }
 
     /// A policy's answer where every block holds 8 valid units and is in the given condition.
@@ -144,9 +144,9 @@ mod tests {
     ) -> Option<Action> {
         policy.next(&ScrubView {
             blocks: health.len() as u32,
-            touched,
+            touched: SuperblockId::slice(touched),
             valid: &|_| Some(8),
-            health: &|block| health[block as usize],
+            health: &|block| health[block.index()],
             now_days,
         })
     }

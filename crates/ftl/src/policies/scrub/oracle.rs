@@ -3,7 +3,7 @@
 use std::collections::BinaryHeap;
 
 use serde::Deserialize;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{Action, BuiltinScrub, Round, ScrubPolicy, ScrubView};
 use crate::policies::{Builtin, Setting};
@@ -72,21 +72,21 @@ impl BuiltinScrub for Oracle {
             min_gain: params.min_gain,
             round: Round::default(),
             found: BinaryHeap::new(),
-            queued: vec![false; setting.blocks.len()],
+            queued: vec![false; setting.blocks as usize],
         }
     }
 }
 
 impl Oracle {
     /// Expected errors of a block that is worth relocating.
-    fn worth(&self, view: &ScrubView<'_>, block: BlockId) -> Option<f64> {
+    fn worth(&self, view: &ScrubView<'_>, block: SuperblockId) -> Option<f64> {
         view.valid(block)?;
         let health = view.health(block);
         let gain = health.expected_errors - health.fresh_errors;
         (health.expected_errors > self.threshold && gain >= self.min_gain).then_some(health.expected_errors)
     }
 
-    fn look(&mut self, view: &ScrubView<'_>, block: BlockId) {
+    fn look(&mut self, view: &ScrubView<'_>, block: SuperblockId) {
         if self.queued[block.index()] {
             return;
         }
@@ -106,7 +106,7 @@ impl ScrubPolicy for Oracle {
             self.look(view, block);
         }
         while let Some((_, block)) = self.found.pop() {
-            let block = BlockId(block);
+            let block = SuperblockId(block);
             self.queued[block.index()] = false;
             // It may have been reclaimed meanwhile.
             if self.worth(view, block).is_some() {
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_worst_block_beyond_the_threshold_goes_first() {
-        let relocate = |block| Some(Action::Relocate(BlockId(block)));
+        let relocate = |block| Some(Action::Relocate(SuperblockId(block)));
         // (expected errors, least gain, first answer, second answer when that block was cured)
         let table = [
             ([75.0, 74.0, 3.0, 0.0], 0.0, None, None),

@@ -1,7 +1,7 @@
 //! Patrol: reads a page of every block in turn and relocates what reads badly.
 
 use serde::Deserialize;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{Action, BuiltinScrub, ScrubPolicy, ScrubView};
 use crate::policies::{Builtin, Setting};
@@ -15,7 +15,7 @@ pub struct Patrol {
     since: Option<f64>,
     /// Blocks that the patrol has passed.
     passed: u64,
-    bad: Option<BlockId>,
+    bad: Option<SuperblockId>,
 }
 
 /// Parameters of [`Patrol`].
@@ -79,7 +79,7 @@ impl ScrubPolicy for Patrol {
             if self.passed >= due {
                 return None;
             }
-            let block = BlockId((self.passed % u64::from(view.blocks())) as u32);
+            let block = SuperblockId((self.passed % u64::from(view.blocks())) as u32);
             self.passed += 1;
             if view.valid(block).is_some() {
                 return Some(Action::Check(block));
@@ -88,7 +88,7 @@ impl ScrubPolicy for Patrol {
         None
     }
 
-    fn checked(&mut self, block: BlockId, rereads: Option<u32>) {
+    fn checked(&mut self, block: SuperblockId, rereads: Option<u32>) {
         self.bad = rereads.is_none_or(|rereads| rereads >= self.rereads).then_some(block);
     }
 }
@@ -112,8 +112,8 @@ mod tests {
         }
         assert_eq!(checked, [0, 1, 2, 3, 0, 1, 2, 3]);
         for (rereads, want) in [(Some(1), None), (Some(2), Some(2)), (None, Some(2))] {
-            patrol.checked(BlockId(2), rereads);
-            assert_eq!(ask(&mut patrol, &[], &health, 108.0), want.map(|block| Action::Relocate(BlockId(block))));
+            patrol.checked(SuperblockId(2), rereads);
+            assert_eq!(ask(&mut patrol, &[], &health, 108.0), want.map(|block| Action::Relocate(SuperblockId(block))));
         }
     }
 }

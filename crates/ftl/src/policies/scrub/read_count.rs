@@ -1,7 +1,7 @@
 //! Read reclaim: relocates a block after so many reads.
 
 use serde::Deserialize;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{Action, BuiltinScrub, ScrubPolicy, ScrubView};
 use crate::policies::{Builtin, Setting};
@@ -10,7 +10,7 @@ use crate::policies::{Builtin, Setting};
 #[derive(Clone, Debug)]
 pub struct ReadCount {
     reads: u32,
-    due: Vec<BlockId>,
+    due: Vec<SuperblockId>,
 }
 
 /// Parameters of [`ReadCount`].
@@ -85,7 +85,7 @@ mod tests {
         let health = [9, 10, 50, 60].map(|reads| Health { reads, ..Health::default() });
         let mut policy = ReadCount::new(&Params { reads: 10 }, setting());
         let answers: Vec<_> = [&[0, 1, 2][..], &[], &[]].map(|touched| ask(&mut policy, touched, &health, 0.0)).into();
-        let relocate = |block| Some(Action::Relocate(BlockId(block)));
+        let relocate = |block| Some(Action::Relocate(SuperblockId(block)));
         assert_eq!(answers, [relocate(1), relocate(2), None]);
     }
 }

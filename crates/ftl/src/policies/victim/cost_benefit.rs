@@ -1,7 +1,7 @@
 //! Cost-benefit: space gained and the age of what stays, against the cost of moving it.
 
 use serde::Deserialize;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{BuiltinVictim, GcView, IndexSpec, Order, VictimPolicy};
 use crate::policies::{Builtin, Setting};
@@ -75,12 +75,12 @@ impl VictimPolicy for CostBenefit {
     }
 
     /// With equal u the oldest scores best, so the first of each bucket stands for all of it.
-    fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId> {
+    fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         if let Some(empty) = view.first(0) {
             return Some(empty);
         }
         let units = view.units_per_block();
-        let mut best: Option<(f64, BlockId)> = None;
+        let mut best: Option<(f64, SuperblockId)> = None;
         let mut bucket = view.next_bucket(1);
         while let Some(valid) = bucket.filter(|valid| *valid < units) {
             let block = view.first(valid)?;
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::index::tests::{closed, view};
 
-    fn choose(form: Form, valid: &[u32], now: u64) -> Option<BlockId> {
+    fn choose(form: Form, valid: &[u32], now: u64) -> Option<SuperblockId> {
         let mut policy = CostBenefit { form };
         let index = closed(4, valid, policy.index());
         policy.choose(&view(&index, &vec![0; valid.len()], now))
@@ -108,19 +108,19 @@ mod tests {
     #[test]
     fn age_outweighs_validity_when_it_is_large() {
         // Blocks close at clock 1, 2, 3. Scores by LFS at clock 11: 1 x 10 / 7, 2 x 9 / 6, 3 x 8 / 5.
-        assert_eq!(choose(Form::Lfs, &[3, 2, 1], 11), Some(BlockId(2)));
+        assert_eq!(choose(Form::Lfs, &[3, 2, 1], 11), Some(SuperblockId(2)));
         // At clock 3 the newest has age 0, which counts as 1: 1 x 2 / 7, 2 x 1 / 6, 3 x 1 / 5.
-        assert_eq!(choose(Form::Lfs, &[3, 2, 1], 3), Some(BlockId(2)));
+        assert_eq!(choose(Form::Lfs, &[3, 2, 1], 3), Some(SuperblockId(2)));
         // 2 x 100 / 6 against 3 x 1 / 5.
-        assert_eq!(choose(Form::Lfs, &[2, 4, 4, 1], 101), Some(BlockId(3)));
-        assert_eq!(choose(Form::Lfs, &[2, 4, 4, 1], 4), Some(BlockId(0)));
-        assert_eq!(choose(Form::Kawaguchi, &[2, 4, 4, 1], 4), Some(BlockId(0)));
+        assert_eq!(choose(Form::Lfs, &[2, 4, 4, 1], 101), Some(SuperblockId(3)));
+        assert_eq!(choose(Form::Lfs, &[2, 4, 4, 1], 4), Some(SuperblockId(0)));
+        assert_eq!(choose(Form::Kawaguchi, &[2, 4, 4, 1], 4), Some(SuperblockId(0)));
     }
 
     #[test]
     fn an_empty_block_goes_first_and_a_full_one_never() {
         for form in [Form::Lfs, Form::Kawaguchi] {
-            assert_eq!(choose(form, &[1, 0, 0], 1000), Some(BlockId(1)));
+            assert_eq!(choose(form, &[1, 0, 0], 1000), Some(SuperblockId(1)));
             assert_eq!(choose(form, &[4, 4], 1000), None);
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use wane_sim::Stream;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{BuiltinVictim, GcView, VictimPolicy};
 use crate::policies::{Builtin, Setting};
@@ -102,7 +102,7 @@ impl DChoices {
 }
 
 impl VictimPolicy for DChoices {
-    fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId> {
+    fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         let population = view.closed_len();
         let samples = self.samples().min(population);
         self.draw(population, samples);
@@ -124,7 +124,7 @@ mod tests {
     fn all_blocks_drawn_is_greedy_and_fewer_than_d_are_enough() {
         let index = closed(4, &[3, 1, 2], Default::default());
         for d in [3.0, 4.0, 1000.0] {
-            assert_eq!(policy(d).choose(&view(&index, &[0; 3], 0)), Some(BlockId(1)));
+            assert_eq!(policy(d).choose(&view(&index, &[0; 3], 0)), Some(SuperblockId(1)));
         }
         let empty = closed(4, &[], Default::default());
         assert_eq!(policy(2.0).choose(&view(&empty, &[], 0)), None);

@@ -1,7 +1,7 @@
 //! First in, first out: the block that closed longest ago.
 
 use serde::Deserialize;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{BuiltinVictim, GcView, VictimPolicy};
 use crate::policies::{Builtin, Setting};
@@ -36,7 +36,7 @@ impl BuiltinVictim for Fifo {
 }
 
 impl VictimPolicy for Fifo {
-    fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId> {
+    fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         view.oldest()
     }
 }
@@ -49,8 +49,8 @@ mod tests {
     #[test]
     fn the_first_closed_goes_first_whatever_it_holds() {
         let mut index = closed(4, &[4, 0, 1], Default::default());
-        assert_eq!(Fifo.choose(&view(&index, &[0; 3], 9)), Some(BlockId(0)));
-        index.open(BlockId(0));
-        assert_eq!(Fifo.choose(&view(&index, &[0; 3], 9)), Some(BlockId(1)));
+        assert_eq!(Fifo.choose(&view(&index, &[0; 3], 9)), Some(SuperblockId(0)));
+        index.open(SuperblockId(0));
+        assert_eq!(Fifo.choose(&view(&index, &[0; 3], 9)), Some(SuperblockId(1)));
     }
 }

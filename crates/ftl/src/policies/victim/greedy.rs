@@ -1,7 +1,7 @@
 //! Greedy: the block with the fewest valid units.
 
 use serde::Deserialize;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{BuiltinVictim, GcView, VictimPolicy};
 use crate::policies::{Builtin, Setting};
@@ -56,7 +56,7 @@ impl BuiltinVictim for Greedy {
 }
 
 impl VictimPolicy for Greedy {
-    fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId> {
+    fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         let valid = view.lowest().filter(|valid| *valid < view.units_per_block())?;
         match self.tie {
             Tie::Oldest => view.first(valid),
@@ -74,8 +74,8 @@ mod tests {
     fn the_fewest_valid_units_win_and_the_tie_is_by_entry() {
         let index = closed(4, &[3, 1, 1, 2], Default::default());
         let choose = |tie| Greedy { tie }.choose(&view(&index, &[0; 4], 0));
-        assert_eq!(choose(Tie::Oldest), Some(BlockId(1)));
-        assert_eq!(choose(Tie::Newest), Some(BlockId(2)));
+        assert_eq!(choose(Tie::Oldest), Some(SuperblockId(1)));
+        assert_eq!(choose(Tie::Newest), Some(SuperblockId(2)));
     }
 
     #[test]

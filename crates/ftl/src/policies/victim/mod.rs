@@ -15,7 +15,7 @@ pub use random::Random;
 pub use windowed_greedy::WindowedGreedy;
 
 use dyn_clone::DynClone;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{BlockEvent, Builtin, Entry, Setting};
 use crate::index::VictimIndex;
@@ -29,10 +29,10 @@ pub trait VictimPolicy: Send + DynClone {
     }
 
     /// The victim, one of the closed blocks; `None` when none is worth reclaiming.
-    fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId>;
+    fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId>;
 
     /// Hears of a block. Its erase count is the one after the event.
-    fn heard(&mut self, _event: BlockEvent, _block: BlockId, _erase_count: u32) {}
+    fn heard(&mut self, _event: BlockEvent, _block: SuperblockId, _erase_count: u32) {}
 }
 
 dyn_clone::clone_trait_object!(VictimPolicy);
@@ -59,17 +59,17 @@ impl GcView<'_> {
     }
 
     /// Valid units of a block.
-    pub fn valid(&self, block: BlockId) -> u32 {
+    pub fn valid(&self, block: SuperblockId) -> u32 {
         self.index.valid(block)
     }
 
     /// Erases of a block.
-    pub fn erase_count(&self, block: BlockId) -> u32 {
+    pub fn erase_count(&self, block: SuperblockId) -> u32 {
         self.erase_count[block.index()]
     }
 
     /// The clock when a closed block was last written.
-    pub fn closed_at(&self, block: BlockId) -> u64 {
+    pub fn closed_at(&self, block: SuperblockId) -> u64 {
         self.index.closed_at(block)
     }
 
@@ -84,12 +84,12 @@ impl GcView<'_> {
     }
 
     /// The first block of the bucket, in the declared order.
-    pub fn first(&self, valid: u32) -> Option<BlockId> {
+    pub fn first(&self, valid: u32) -> Option<SuperblockId> {
         self.index.first(valid)
     }
 
     /// The block that came last to the bucket. Kept for [`Order::Entry`] only.
-    pub fn last(&self, valid: u32) -> Option<BlockId> {
+    pub fn last(&self, valid: u32) -> Option<SuperblockId> {
         self.index.last(valid)
     }
 
@@ -99,12 +99,12 @@ impl GcView<'_> {
     }
 
     /// The closed block at a position of an arbitrary but repeatable order: for uniform draws.
-    pub fn closed(&self, position: u32) -> BlockId {
+    pub fn closed(&self, position: u32) -> SuperblockId {
         self.index.closed(position)
     }
 
     /// The block that closed longest ago.
-    pub fn oldest(&self) -> Option<BlockId> {
+    pub fn oldest(&self) -> Option<SuperblockId> {
         self.index.oldest()
     }
 
@@ -114,7 +114,7 @@ impl GcView<'_> {
     }
 
     /// The oldest closed block outside the window.
-    pub fn oldest_waiting(&self) -> Option<BlockId> {
+    pub fn oldest_waiting(&self) -> Option<SuperblockId> {
         self.index.oldest_waiting()
     }
 }

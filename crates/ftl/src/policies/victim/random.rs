@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use wane_sim::Stream;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{BuiltinVictim, GcView, VictimPolicy};
 use crate::policies::{Builtin, Setting};
@@ -39,7 +39,7 @@ impl BuiltinVictim for Random {
 }
 
 impl VictimPolicy for Random {
-    fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId> {
+    fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         let closed = view.closed_len();
         (closed > 0).then(|| view.closed(self.stream.below(u64::from(closed)) as u32))
     }

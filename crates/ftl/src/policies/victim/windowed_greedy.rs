@@ -1,7 +1,7 @@
 //! Windowed greedy: greedy among the blocks that closed longest ago.
 
 use serde::Deserialize;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{BuiltinVictim, GcView, IndexSpec, Order, VictimPolicy};
 use crate::policies::{Builtin, Setting};
@@ -57,7 +57,7 @@ impl VictimPolicy for WindowedGreedy {
         IndexSpec { order: Order::Entry, window: Some(self.window) }
     }
 
-    fn choose(&mut self, view: &GcView<'_>) -> Option<BlockId> {
+    fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         let waiting = view.oldest_waiting().filter(|_| view.invalid_in_window() <= 1);
         let least =
             || view.lowest().filter(|valid| *valid < view.units_per_block()).and_then(|valid| view.first(valid));
@@ -78,7 +78,7 @@ mod tests {
             let mut policy = WindowedGreedy { window };
             let index = closed(4, valid, policy.index());
             let chosen = policy.choose(&view(&index, &vec![0; valid.len()], 9));
-            assert_eq!(chosen, want.map(BlockId), "window {window} over {valid:?}");
+            assert_eq!(chosen, want.map(SuperblockId), "window {window} over {valid:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Dual pool: worn blocks hold cold data in one pool, little worn ones hot data in the other.
 
 use serde::Deserialize;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::order::CountOrder;
 use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
@@ -14,7 +14,7 @@ const HOT: usize = 1;
 #[derive(Clone, Debug)]
 pub struct DualPool {
     threshold: u32,
-    first: u32,
+    first: SuperblockId,
     blocks: Vec<Block>,
     /// The closed blocks of the cold and the hot pool by erases.
     closed: [CountOrder; 2],
@@ -51,7 +51,7 @@ fn entries(block: Block) -> [Entry; 3] {
     ]
 }
 
-fn shift(orders: &mut [CountOrder], id: BlockId, before: Entry, after: Entry) {
+fn shift(orders: &mut [CountOrder], id: SuperblockId, before: Entry, after: Entry) {
     if before == after {
         return;
     }
@@ -108,19 +108,19 @@ impl BuiltinWearLevel for DualPool {
     fn new(params: &Params, mut setting: Setting) -> Self {
         let mut policy = Self {
             threshold: params.threshold,
-            first: setting.blocks.start,
-            blocks: Vec::with_capacity(setting.blocks.len()),
+            first: setting.first,
+            blocks: Vec::with_capacity(setting.blocks as usize),
             closed: Default::default(),
             hot: Default::default(),
             effective: Default::default(),
             resized_at: None,
             swapped: false,
         };
-        for block in setting.blocks.clone() {
+        for block in setting.superblocks() {
             let hot = setting.stream.bits() >> 63 == 1;
             let new = Block { hot, closed: false, retired: false, erases: 0, effective: 0 };
             policy.blocks.push(new);
-            policy.enter(BlockId(block), [None; 3], entries(new));
+            policy.enter(block, [None; 3], entries(new));
         }
         policy
     }
@@ -138,15 +138,15 @@ impl DualPool {
     }
 
     /// Changes a block's entry and keeps the orders true.
-    fn change(&mut self, id: BlockId, change: impl FnOnce(&mut Block)) {
-        let block = &mut self.blocks[(id.0 - self.first) as usize];
+    fn change(&mut self, id: SuperblockId, change: impl FnOnce(&mut Block)) {
+        let block = &mut self.blocks[(id.0 - self.first.0) as usize];
         let before = entries(*block);
         change(block);
         let after = entries(*block);
         self.enter(id, before, after);
     }
 
-    fn enter(&mut self, id: BlockId, before: [Entry; 3], after: [Entry; 3]) {
+    fn enter(&mut self, id: SuperblockId, before: [Entry; 3], after: [Entry; 3]) {
         shift(&mut self.closed, id, before[0], after[0]);
         shift(&mut self.hot, id, before[1], after[1]);
         shift(&mut self.effective, id, before[2], after[2]);
@@ -158,13 +158,13 @@ impl DualPool {
     }
 
     /// One resize of each pool. The blocks that moved, the hotter first.
-    fn resize(&mut self) -> (Option<BlockId>, Option<BlockId>) {
+    fn resize(&mut self) -> (Option<SuperblockId>, Option<SuperblockId>) {
         let heated = self.resize_cold();
         let cooled = self.resize_hot();
         (heated, cooled)
     }
 
-    fn resize_cold(&mut self) -> Option<BlockId> {
+    fn resize_cold(&mut self) -> Option<SuperblockId> {
         let ((most, high), (_, low)) = (self.effective[COLD].most()?, self.effective[HOT].least()?);
         if high.saturating_sub(low) <= self.threshold {
             return None;
@@ -173,7 +173,7 @@ impl DualPool {
         Some(most)
     }
 
-    fn resize_hot(&mut self) -> Option<BlockId> {
+    fn resize_hot(&mut self) -> Option<SuperblockId> {
         let ((_, high), (least, low)) = (self.hot[0].most()?, self.hot[0].least()?);
         if u64::from(high - low) <= 2 * u64::from(self.threshold) {
             return None;
@@ -218,7 +218,7 @@ impl WearLevelPolicy for DualPool {
         action
     }
 
-    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+    fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         match event {
             BlockEvent::Opened => {}
             BlockEvent::Closed => self.change(block, |block| block.closed = true),
@@ -240,7 +240,7 @@ mod tests {
     /// Blocks that are closed, with (hot, erases, effective erases) each.
     fn pools(blocks: &[(bool, u32, u32)]) -> DualPool {
         let mut policy = DualPool::new(&Params::default(), setting(blocks.len() as u32));
-        for (id, (hot, erases, effective)) in (0..).map(BlockId).zip(blocks) {
+        for (id, (hot, erases, effective)) in (0..).map(SuperblockId).zip(blocks) {
             policy.change(id, |block| {
                 *block = Block { hot: *hot, closed: true, retired: false, erases: *erases, effective: *effective };
             });
@@ -252,7 +252,7 @@ mod tests {
     fn pools_swap_beyond_the_threshold() {
         for (cold, swaps) in [(14, true), (15, false)] {
             let mut policy = pools(&[(true, 20, 3), (false, cold, 3)]);
-            let want = Action::Exchange { hot: BlockId(0), cold: BlockId(1) };
+            let want = Action::Exchange { hot: SuperblockId(0), cold: SuperblockId(1) };
             let (counts, valid) = ([20, cold], |_| 1);
             let last_free = WearView { free: 1, ..view(None, &counts, &valid) };
             assert_eq!(policy.plan(&last_free), None, "a swap leaves a block free");
@@ -265,9 +265,9 @@ mod tests {
     #[test]
     fn pools_resize_beyond_the_threshold() {
         assert_eq!(pools(&[(true, 9, 4), (false, 9, 9)]).resize(), (None, None));
-        assert_eq!(pools(&[(true, 9, 4), (false, 9, 10)]).resize(), (Some(BlockId(1)), None));
+        assert_eq!(pools(&[(true, 9, 4), (false, 9, 10)]).resize(), (Some(SuperblockId(1)), None));
         assert_eq!(pools(&[(true, 10, 4), (true, 0, 4)]).resize(), (None, None));
-        assert_eq!(pools(&[(true, 11, 4), (true, 0, 4)]).resize(), (None, Some(BlockId(1))));
+        assert_eq!(pools(&[(true, 11, 4), (true, 0, 4)]).resize(), (None, Some(SuperblockId(1))));
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn retired_blocks_leave_their_pool() {
         let mut policy = pools(&[(true, 20, 3), (false, 14, 3)]);
-        policy.heard(BlockEvent::Retired, BlockId(0), 20);
+        policy.heard(BlockEvent::Retired, SuperblockId(0), 20);
         assert_eq!(policy.plan(&view(None, &[20, 14], &|_| 1)), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Hot-cold swap: the most and the least worn block exchange their data.
 
 use serde::Deserialize;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::order::CountOrder;
 use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
@@ -59,13 +59,13 @@ impl WearLevelPolicy for HotColdSwap {
         (most - least > self.threshold).then_some(Action::Exchange { hot, cold })
     }
 
-    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+    fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         heard_closed(&mut self.closed, event, block, erase_count);
     }
 }
 
 /// Keeps the closed blocks in order of erase count. An erased block was closed just before.
-pub(super) fn heard_closed(closed: &mut CountOrder, event: BlockEvent, block: BlockId, erase_count: u32) {
+pub(super) fn heard_closed(closed: &mut CountOrder, event: BlockEvent, block: SuperblockId, erase_count: u32) {
     match event {
         BlockEvent::Closed => closed.insert(block, erase_count),
         BlockEvent::Erased(_) => closed.remove(block, erase_count - 1),
@@ -84,7 +84,10 @@ mod tests {
             let mut policy = HotColdSwap { threshold: 5, closed: CountOrder::default() };
             close(&mut policy, &counts);
             let action = policy.plan(&view(Some(7), &counts, &|_| 1));
-            assert_eq!(action, want.map(|(hot, cold)| Action::Exchange { hot: BlockId(hot), cold: BlockId(cold) }));
+            assert_eq!(
+                action,
+                want.map(|(hot, cold)| Action::Exchange { hot: SuperblockId(hot), cold: SuperblockId(cold) })
+            );
         }
     }
 }

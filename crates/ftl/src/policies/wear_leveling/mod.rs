@@ -16,9 +16,7 @@ pub use pwl::Progressive;
 pub use variance::Variance;
 
 use dyn_clone::DynClone;
-use std::ops::Range;
-
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::{BlockEvent, Builtin, Entry, Setting};
 
@@ -31,7 +29,7 @@ pub trait WearLevelPolicy: Send + DynClone {
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action>;
 
     /// Hears of a block. Its erase count is the one after the event.
-    fn heard(&mut self, _event: BlockEvent, _block: BlockId, _erase_count: u32) {}
+    fn heard(&mut self, _event: BlockEvent, _block: SuperblockId, _erase_count: u32) {}
 }
 
 dyn_clone::clone_trait_object!(WearLevelPolicy);
@@ -45,26 +43,27 @@ pub enum Action {
     /// Copies the valid units of closed block `from` into free block `into`, closes `into`, erases `from` and frees it.
     Refill {
         /// A closed block.
-        from: BlockId,
+        from: SuperblockId,
         /// A free block.
-        into: BlockId,
+        into: SuperblockId,
     },
     /// Copies `hot`'s data to the next free block and closes that, erases `hot`, copies `cold`'s data into it and
     /// closes it, erases `cold` and frees it. Refused while no block is free.
     Exchange {
         /// A closed, much worn block.
-        hot: BlockId,
+        hot: SuperblockId,
         /// A closed, little worn block.
-        cold: BlockId,
+        cold: SuperblockId,
     },
 }
 
 /// What a wear leveler sees.
 pub struct WearView<'a> {
-    pub(crate) blocks: Range<u32>,
-    pub(crate) erased: Option<BlockId>,
+    pub(crate) first: SuperblockId,
+    pub(crate) blocks: u32,
+    pub(crate) erased: Option<SuperblockId>,
     pub(crate) erase_count: &'a [u32],
-    pub(crate) valid: &'a dyn Fn(BlockId) -> u32,
+    pub(crate) valid: &'a dyn Fn(SuperblockId) -> u32,
     pub(crate) gc_erases: u64,
     pub(crate) wear_leveling_erases: u64,
     pub(crate) host_writes: u64,
@@ -73,22 +72,22 @@ pub struct WearView<'a> {
 
 impl WearView<'_> {
     /// The blocks of the policy's domain.
-    pub fn blocks(&self) -> Range<u32> {
-        self.blocks.clone()
+    pub fn blocks(&self) -> impl DoubleEndedIterator<Item = SuperblockId> + Clone + use<> {
+        SuperblockId::all(self.first.0..self.first.0 + self.blocks)
     }
 
     /// The block that garbage collection just erased and freed; `None` before a host write.
-    pub fn erased(&self) -> Option<BlockId> {
+    pub fn erased(&self) -> Option<SuperblockId> {
         self.erased
     }
 
     /// Erases of a block.
-    pub fn erase_count(&self, block: BlockId) -> u32 {
+    pub fn erase_count(&self, block: SuperblockId) -> u32 {
         self.erase_count[block.index()]
     }
 
     /// Valid units of a block.
-    pub fn valid(&self, block: BlockId) -> u32 {
+    pub fn valid(&self, block: SuperblockId) -> u32 {
         (self.valid)(block)
     }
 
@@ -145,12 +144,12 @@ mod tests {
 
     pub(super) fn setting(blocks: u32) -> Setting {
         let stream = wane_sim::Streams::new(1).stream("wear-leveling");
-        Setting { blocks: 0..blocks, units_per_block: 4, endurance: None, rated_blocks: blocks, stream }
+        Setting { first: SuperblockId(0), blocks, units_per_block: 4, endurance: None, rated_blocks: blocks, stream }
     }
 
     /// Tells a policy that blocks 0.. closed with these erase counts.
     pub(super) fn close(policy: &mut dyn WearLevelPolicy, erase_counts: &[u32]) {
-        for (block, erases) in (0..).map(BlockId).zip(erase_counts) {
+        for (block, erases) in (0..).map(SuperblockId).zip(erase_counts) {
             policy.heard(BlockEvent::Closed, block, *erases);
         }
     }
@@ -158,11 +157,12 @@ mod tests {
     pub(super) fn view<'a>(
         erased: Option<u32>,
         erase_count: &'a [u32],
-        valid: &'a dyn Fn(BlockId) -> u32,
+        valid: &'a dyn Fn(SuperblockId) -> u32,
     ) -> WearView<'a> {
         WearView {
-            blocks: 0..erase_count.len() as u32,
-            erased: erased.map(BlockId),
+            first: SuperblockId(0),
+            blocks: erase_count.len() as u32,
+            erased: erased.map(SuperblockId),
             erase_count,
             valid,
             gc_erases: 0,

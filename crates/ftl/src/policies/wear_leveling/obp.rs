@@ -1,7 +1,7 @@
 //! Old block protection: a worn block takes cold data, and is then left alone for a while.
 
 use serde::Deserialize;
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 use super::hot_cold_swap::heard_closed;
 use super::order::CountOrder;
@@ -12,7 +12,7 @@ use crate::policies::{BlockEvent, Builtin, Setting};
 #[derive(Clone, Debug)]
 pub struct OldBlockProtection {
     params: Params,
-    first: u32,
+    first: SuperblockId,
     closed: CountOrder,
     /// Garbage collection's erases when a block last took cold data.
     last: Vec<u64>,
@@ -58,9 +58,9 @@ impl BuiltinWearLevel for OldBlockProtection {
     fn new(params: &Params, setting: Setting) -> Self {
         Self {
             params: params.clone(),
-            first: setting.blocks.start,
+            first: setting.first,
             closed: CountOrder::default(),
-            last: vec![0; setting.blocks.len()],
+            last: vec![0; setting.blocks as usize],
         }
     }
 }
@@ -69,7 +69,7 @@ impl WearLevelPolicy for OldBlockProtection {
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
         let into = view.erased()?;
         let (from, least) = self.closed.least()?;
-        let last = &mut self.last[(into.0 - self.first) as usize];
+        let last = &mut self.last[(into.0 - self.first.0) as usize];
         let old = view.erase_count(into).saturating_sub(least) > self.params.threshold;
         let protected = view.gc_erases() - *last <= self.params.protection;
         if !old || protected || view.valid(from) == 0 {
@@ -79,7 +79,7 @@ impl WearLevelPolicy for OldBlockProtection {
         Some(Action::Refill { from, into })
     }
 
-    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+    fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         heard_closed(&mut self.closed, event, block, erase_count);
     }
 }
@@ -101,7 +101,7 @@ mod tests {
             let counts = [5, erases];
             let valid = |_| valid;
             let view = WearView { gc_erases, ..view(Some(1), &counts, &valid) };
-            let want = Action::Refill { from: BlockId(0), into: BlockId(1) };
+            let want = Action::Refill { from: SuperblockId(0), into: SuperblockId(1) };
             assert_eq!(policy.plan(&view), moves.then_some(want), "{erases} {gc_erases}");
             assert_eq!(policy.last[1], if moves { gc_erases } else { 93 });
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wane_units::BlockId;
+use wane_units::SuperblockId;
 
 /// A set of blocks ordered by a count each. Of equal counts the lower block id comes first from both ends.
 #[derive(Clone, Debug, Default)]
@@ -13,35 +13,35 @@ pub(crate) struct CountOrder {
 
 impl CountOrder {
     /// Adds a block with its count.
-    pub(crate) fn insert(&mut self, block: BlockId, count: u32) {
+    pub(crate) fn insert(&mut self, block: SuperblockId, count: u32) {
         let new = self.by_count.insert(pack(count, block));
         debug_assert!(new, "block {block} is added once");
     }
 
     /// Takes a block out; `count` is the one it was added with.
-    pub(crate) fn remove(&mut self, block: BlockId, count: u32) {
+    pub(crate) fn remove(&mut self, block: SuperblockId, count: u32) {
         let found = self.by_count.remove(&pack(count, block));
         debug_assert!(found, "block {block} is in the order with count {count}");
     }
 
     /// The block with the lowest count.
-    pub(crate) fn least(&self) -> Option<(BlockId, u32)> {
+    pub(crate) fn least(&self) -> Option<(SuperblockId, u32)> {
         self.by_count.first().copied().map(unpack)
     }
 
     /// The block with the highest count.
-    pub(crate) fn most(&self) -> Option<(BlockId, u32)> {
+    pub(crate) fn most(&self) -> Option<(SuperblockId, u32)> {
         let (_, highest) = unpack(*self.by_count.last()?);
-        self.by_count.range(pack(highest, BlockId(0))..).next().copied().map(unpack)
+        self.by_count.range(pack(highest, SuperblockId(0))..).next().copied().map(unpack)
     }
 }
 
-fn pack(count: u32, block: BlockId) -> u64 {
+fn pack(count: u32, block: SuperblockId) -> u64 {
     u64::from(count) << 32 | u64::from(block.0)
 }
 
-fn unpack(entry: u64) -> (BlockId, u32) {
-    (BlockId(entry as u32), (entry >> 32) as u32)
+fn unpack(entry: u64) -> (SuperblockId, u32) {
+    (SuperblockId(entry as u32), (entry >> 32) as u32)
 }
 
 #[cfg(test)]
@@ -52,11 +52,11 @@ mod tests {
     fn ties_go_to_the_lower_block_at_both_ends() {
         let mut order = CountOrder::default();
         for (block, count) in [(5, 2), (3, 2), (9, 7), (8, 7)] {
-            order.insert(BlockId(block), count);
+            order.insert(SuperblockId(block), count);
         }
-        assert_eq!((order.least(), order.most()), (Some((BlockId(3), 2)), Some((BlockId(8), 7))));
-        order.remove(BlockId(8), 7);
-        order.remove(BlockId(3), 2);
-        assert_eq!((order.least(), order.most()), (Some((BlockId(5), 2)), Some((BlockId(9), 7))));
+        assert_eq!((order.least(), order.most()), (Some((SuperblockId(3), 2)), Some((SuperblockId(8), 7))));
+        order.remove(SuperblockId(8), 7);
+        order.remove(SuperblockId(3), 2);
+        assert_eq!((order.least(), order.most()), (Some((SuperblockId(5), 2)), Some((SuperblockId(9), 7))));
     }
 }

@@ -1,7 +1,7 @@
 //! Progressive wear leveling: nothing while the drive is young, more and more towards its rated end.
 
 use serde::Deserialize;
-use wane_units::{BlockId, Ratio};
+use wane_units::{Ratio, SuperblockId};
 
 use super::hot_cold_swap::heard_closed;
 use super::order::CountOrder;
@@ -107,7 +107,7 @@ impl WearLevelPolicy for Progressive {
         (view.valid(from) > 0).then_some(Action::Refill { from, into })
     }
 
-    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+    fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         heard_closed(&mut self.closed, event, block, erase_count);
     }
 }

@@ -1,7 +1,7 @@
 //! Variance-based: moves cold data when the erase counts have become uneven.
 
 use serde::Deserialize;
-use wane_units::{BlockId, Ratio, jain_index_of_sums};
+use wane_units::{Ratio, SuperblockId, jain_index_of_sums};
 
 use super::hot_cold_swap::heard_closed;
 use super::order::CountOrder;
@@ -56,10 +56,10 @@ Source: the static wear leveling of SimpleSSD 3 (dissertation 000, Table 1, name
 impl BuiltinWearLevel for Variance {
     fn new(params: &Params, setting: Setting) -> Self {
         let mut free = CountOrder::default();
-        setting.blocks.clone().for_each(|block| free.insert(BlockId(block), 0));
+        setting.superblocks().for_each(|block| free.insert(block, 0));
         Self {
             threshold: params.threshold.get(),
-            blocks: setting.blocks.len() as u64,
+            blocks: u64::from(setting.blocks),
             sum: 0,
             squares: 0,
             closed: CountOrder::default(),
@@ -85,7 +85,7 @@ impl WearLevelPolicy for Variance {
         (least < most && view.valid(from) > 0).then_some(Action::Refill { from, into })
     }
 
-    fn heard(&mut self, event: BlockEvent, block: BlockId, erase_count: u32) {
+    fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         heard_closed(&mut self.closed, event, block, erase_count);
         match event {
             BlockEvent::Erased(_) => {
@@ -110,7 +110,7 @@ mod tests {
     fn erased(counts: &[u32], threshold: f64) -> Variance {
         let params = Params { threshold: Ratio::new(threshold).unwrap() };
         let mut policy = Variance::new(&params, setting(counts.len() as u32));
-        for (block, count) in (0..).map(BlockId).zip(counts) {
+        for (block, count) in (0..).map(SuperblockId).zip(counts) {
             for erases in 1..=*count {
                 policy.heard(BlockEvent::Opened, block, erases - 1);
                 policy.heard(BlockEvent::Closed, block, erases - 1);
@@ -133,9 +133,9 @@ mod tests {
         // (3 + 1)^2 / (3 x 10)
         for (threshold, moves) in [(16.0 / 30.0, true), (0.5, false)] {
             let mut policy = erased(&counts, threshold);
-            policy.heard(BlockEvent::Opened, BlockId(0), 0);
+            policy.heard(BlockEvent::Opened, SuperblockId(0), 0);
             close(&mut policy, &[0]);
-            let want = Action::Refill { from: BlockId(0), into: BlockId(1) };
+            let want = Action::Refill { from: SuperblockId(0), into: SuperblockId(1) };
             assert_eq!(policy.plan(&view(Some(1), &counts, &|_| 1)), moves.then_some(want));
         }
     }
