@@ -25,7 +25,7 @@ pub(crate) const UNMAPPED: u32 = u32::MAX;
 /// A physical unit is `block * units_per_block + unit`, blocks in the numbering of [`Layout`]. The reverse map is
 /// only true where the validity bit is set.
 #[derive(Clone)]
-pub struct Ftl<M> {
+pub struct Ftl<M: Media> {
     pub(crate) media: M,
     pub(crate) layout: Layout,
     pub(crate) units_per_block: u32,
@@ -69,6 +69,10 @@ pub struct Ftl<M> {
     pub(crate) pressed: bool,
     /// Reverse-map entries of the block being relocated.
     pub(crate) scratch: Vec<u32>,
+    /// By physical unit, what the medium is told of its data; empty where the medium keeps no tags.
+    pub(crate) tags: Vec<M::Tag>,
+    /// Tags of the host's present write; empty where it gave none.
+    pub(crate) tags_written: Vec<M::Tag>,
     /// Where in that block they lie; kept for a detailed medium only.
     pub(crate) origins: Vec<u32>,
 }
@@ -130,6 +134,7 @@ impl<M: Media> Ftl<M> {
     /// # Errors
     /// The counts contradict each other, do not fit 32 bits, or the maps find no memory.
     pub fn new(media: M, config: FtlConfig) -> Result<Self, BuildError> {
+        assert!(M::DETAILED || size_of::<M::Tag>() == 0, "only a detailed medium is told of every unit");
         let layout = Layout::new(*media.geometry(), config.unit, config.domain, config.units_per_page);
         let units_per_block = layout.units_per_block();
         let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
@@ -192,6 +197,8 @@ impl<M: Media> Ftl<M> {
             pressed: false,
             // One more: the gathering loop writes before it knows whether the unit counts.
             scratch: vec![0; units_per_block as usize + 1],
+            tags: vec![M::Tag::default(); if size_of::<M::Tag>() > 0 { physical_units as usize } else { 0 }],
+            tags_written: Vec::new(),
             origins: Vec::new(),
             media,
             capacity: config.capacity,

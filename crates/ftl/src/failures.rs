@@ -48,9 +48,8 @@ impl<M: Media> Ftl<M> {
         let frontier = streams[stream].expect("its block is this one");
         let padding = frontier.next.next_multiple_of(self.layout.units_per_page()) - frontier.next;
         if padding > 0 {
-            self.counters.programmed_padding += u64::from(padding);
             let task = [Task::Host, Task::GarbageCollection, Task::Scrub][stream];
-            self.program(block, frontier.next, padding, task);
+            self.pad(block, frontier.next, padding, task);
         }
         let now = self.counters.host_units_written;
         let erases = self.erase_count[block.index()];

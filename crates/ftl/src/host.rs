@@ -21,13 +21,41 @@ impl<M: Media> Ftl<M> {
         self.write_for(bytemuck::cast_slice(units), Cause::Host)
     }
 
+    /// As [`Ftl::write`], with what the medium is to keep of each unit's data.
+    ///
+    /// # Panics
+    /// There are not as many tags as units.
+    pub fn write_tagged(&mut self, units: &[Lpn], tags: &[M::Tag]) -> (usize, Outcome) {
+        assert_eq!(units.len(), tags.len(), "each unit has a tag");
+        self.tags_written.extend_from_slice(tags);
+        let end = self.write(units);
+        self.tags_written.clear();
+        end
+    }
+
+    /// What the medium keeps of a logical unit's data, the default where it is not mapped.
+    pub fn tag(&self, unit: Lpn) -> M::Tag {
+        let Some(found) = self.lookup(unit) else { return M::Tag::default() };
+        let (block, within) = self.layout.locate(found);
+        if self.is_buffered(block, within) {
+            return self.tags.get(found.index()).copied().unwrap_or_default();
+        }
+        let (flash, page) = self.layout.place(block, within);
+        self.media.tag(flash, page, within % self.layout.units_per_page())
+    }
+
     /// Writes unit `to` for the file system, which moves the data of `from` there out of given-up space. What was lost stays
     /// lost: the file system finds no other copy. Returns as [`Ftl::write`].
     pub fn write_for_file_system(&mut self, from: Lpn, to: Lpn) -> (usize, Outcome) {
         if let Err(refused) = self.check_range(&[from.0]) {
             return (0, Outcome::OutOfRange(refused));
         }
+        if size_of::<M::Tag>() > 0 {
+            let moved = self.tag(from);
+            self.tags_written.push(moved);
+        }
         let (written, outcome) = self.write_for(&[to.0], Cause::FileSystem);
+        self.tags_written.clear();
         if written == 1 && self.lost.contains(&from.0) {
             self.lost.insert(to.0);
         }
@@ -150,7 +178,8 @@ impl<M: Media> Ftl<M> {
                 let page = layout.page(next);
                 let (flash, row) = layout.place_page(block, page);
                 counters.program_operations += 1;
-                media.program(flash, row, 1, Task::Host);
+                // Only a detailed medium keeps tags, and none comes here.
+                media.program(flash, row, 1, Task::Host, &[]);
                 *turn = if *turn + 1 == count { 0 } else { *turn + 1 };
             }
         }
@@ -239,6 +268,7 @@ impl<M: Media> Ftl<M> {
             let mut replaced = InDomains { domains: &mut self.domains, layout: &self.layout, block_of: self.block_of };
             overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
         }
+        self.tag_written(base, done, run);
         self.program(frontier.block, frontier.next, run as u32, Task::Host);
         self.counters.programmed(cause, run as u64);
         if cause == Cause::Host {
@@ -400,6 +430,18 @@ impl<M: Media> Ftl<M> {
         self.exported = exported;
     }
 
+    /// Notes the tags of units that the host writes from `base` on.
+    #[inline(always)]
+    fn tag_written(&mut self, base: u32, done: usize, run: usize) {
+        if size_of::<M::Tag>() > 0 {
+            let tags = &mut self.tags[base as usize..][..run];
+            match self.tags_written.get(done..done + run) {
+                Some(written) => tags.copy_from_slice(written),
+                None => tags.fill(M::Tag::default()),
+            }
+        }
+    }
+
     /// Programs the pages that a run of units fills, and takes them into stripes.
     pub(crate) fn program(&mut self, block: SuperblockId, first_unit: u32, units: u32, task: Task) {
         self.program_pages(block, first_unit, units, task);
@@ -408,16 +450,29 @@ impl<M: Media> Ftl<M> {
         }
     }
 
+    /// Where the tags of a block's pages lie; nowhere where the medium keeps none.
+    #[inline(always)]
+    fn tags_of(&self, block: SuperblockId, pages: std::ops::Range<u32>) -> std::ops::Range<usize> {
+        if size_of::<M::Tag>() == 0 {
+            return 0..0;
+        }
+        let (base, per_page) = (self.base(block), self.layout.units_per_page());
+        (base + pages.start * per_page) as usize..(base + pages.end * per_page) as usize
+    }
+
     pub(crate) fn program_pages(&mut self, block: SuperblockId, first_unit: u32, units: u32, task: Task) {
         let (from, to) = (self.layout.page(first_unit), self.layout.page(first_unit + units));
         self.counters.program_operations += u64::from(to - from);
         let width = self.layout.width();
         if width == 1 {
-            self.media.program(self.layout.member(block, 0), from, to - from, task);
+            let member = self.layout.member(block, 0);
+            let tags = self.tags.get(self.tags_of(block, from..to)).unwrap_or_default();
+            self.media.program(member, from, to - from, task, tags);
             return;
         }
         for page in from..to {
-            self.media.program(self.layout.member(block, page % width), page / width, 1, task);
+            let tags = self.tags.get(self.tags_of(block, page..page + 1)).unwrap_or_default();
+            self.media.program(self.layout.member(block, page % width), page / width, 1, task, tags);
         }
     }
 }

@@ -93,8 +93,7 @@ impl<M: Media> Ftl<M> {
         let per_page = self.layout.units_per_page();
         let padding = count.next_multiple_of(per_page) - count;
         if padding > 0 {
-            self.counters.programmed_padding += u64::from(padding);
-            self.program(into, count, padding, Task::WearLeveling);
+            self.pad(into, count, padding, Task::WearLeveling);
         }
         let now = self.counters.host_units_written;
         let erases = self.erase_count[into.index()];

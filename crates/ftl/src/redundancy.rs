@@ -141,6 +141,7 @@ impl<M: Media> Ftl<M> {
             self.map[page as usize] = unit;
             self.reverse[unit as usize] = page;
         }
+        self.clear_tags(base, per_page);
         set_range(&mut self.validity, base, per_page);
         self.domains[domain].index.add_valid(frontier.block, per_page);
         self.program_pages(frontier.block, frontier.next, per_page, task);

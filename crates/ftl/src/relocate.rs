@@ -52,9 +52,25 @@ impl<M: Media> Ftl<M> {
         let Some(frontier) = self.domains[domain].relocation[mover as usize] else { return };
         let padding = frontier.next.next_multiple_of(self.layout.units_per_page()) - frontier.next;
         if padding > 0 {
-            self.program(frontier.block, frontier.next, padding, mover.task());
-            self.counters.programmed_padding += u64::from(padding);
+            self.pad(frontier.block, frontier.next, padding, mover.task());
             self.advance_relocation(domain, mover, frontier, padding);
+        }
+    }
+
+    /// Fills the rest of a page with units that hold nothing, so that it is programmed.
+    pub(crate) fn pad(&mut self, block: SuperblockId, first: u32, padding: u32, task: Task) {
+        let per_page = self.layout.units_per_page();
+        debug_assert!((first + padding).is_multiple_of(per_page), "padding ends with its page");
+        debug_assert!(padding < per_page, "a page of padding alone is never programmed");
+        self.counters.programmed_padding += u64::from(padding);
+        self.clear_tags(self.base(block) + first, padding);
+        self.program(block, first, padding, task);
+    }
+
+    /// Units from `base` on hold nothing of the host's.
+    pub(crate) fn clear_tags(&mut self, base: u32, units: u32) {
+        if size_of::<M::Tag>() > 0 {
+            self.tags[base as usize..][..units as usize].fill(M::Tag::default());
         }
     }
 
@@ -148,6 +164,9 @@ impl<M: Media> Ftl<M> {
                 rereads_max: self.rereads_max(unit),
             };
             let logical = at..at + together as usize;
+            if size_of::<M::Tag>() > 0 {
+                self.take_tags(from, into, at, position, together);
+            }
             let is_gone =
                 !self.lost.is_empty() && self.scratch[logical.clone()].iter().all(|page| self.lost.contains(page));
             if !is_gone && self.media.read(read) == ReadOutcome::Uncorrectable {
@@ -160,6 +179,16 @@ impl<M: Media> Ftl<M> {
             }
             self.program(into.block, into.next + position, together, into.task);
             position += together;
+        }
+    }
+
+    /// Takes the tags of units along that lie together in one page: those that the medium has, as their data come from there.
+    fn take_tags(&mut self, from: SuperblockId, into: Target, at: usize, position: u32, together: u32) {
+        let base = (self.base(into.block) + into.next + position) as usize;
+        for offset in 0..together as usize {
+            let within = self.origins[at + offset];
+            let (flash, page) = self.layout.place(from, within);
+            self.tags[base + offset] = self.media.tag(flash, page, within % self.layout.units_per_page());
         }
     }
 

@@ -30,7 +30,7 @@ impl Worn for Flash {
 }
 
 /// What happens around each batch of a run.
-pub trait Detail<M> {
+pub trait Detail<M: Media> {
     /// Whether requests are served one by one and as they are, so that each has its own moment.
     const ONE_BY_ONE: bool;
 

@@ -217,7 +217,7 @@ enum PhaseEnd {
     Run(Ended),
 }
 
-struct Running<M, D> {
+struct Running<M: Media, D> {
     ftl: Ftl<M>,
     detail: D,
     unit_bytes: u64,

@@ -167,13 +167,15 @@ impl Flash {
 impl Media for Flash {
     const DETAILED: bool = true;
 
+    type Tag = ();
+
     fn geometry(&self) -> &Geometry {
         self.array.geometry()
     }
 
-    fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task) {
+    fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task, _tags: &[()]) {
         debug_assert!(first + count <= self.geometry().pages_per_block(), "a block has no page beyond its last");
-        self.array.program(block, first, count, task);
+        self.array.program(block, first, count, task, &[]);
         if first == 0 {
             self.written[block.index()] = self.now_days;
         }
@@ -282,10 +284,10 @@ mod tests {
     #[test]
     fn operations_are_listed_in_order_while_recording() {
         let mut flash = flash();
-        flash.program(BlockId(1), 0, 2, Task::Host);
+        flash.program(BlockId(1), 0, 2, Task::Host, &[]);
         assert!(flash.ops().is_empty());
         flash.record(true);
-        flash.program(BlockId(1), 2, 2, Task::GarbageCollection);
+        flash.program(BlockId(1), 2, 2, Task::GarbageCollection, &[]);
         flash.read(read(5));
         flash.erase(BlockId(0), Task::WearLeveling);
         let listed: Vec<_> = flash.ops().iter().map(|op| (op.kind, op.task, op.block.0, op.page)).collect();
@@ -346,7 +348,7 @@ mod tests {
         flash.set_now_days(10.0);
         assert_eq!(flash.health(BlockId(0)).age_days, 40.0);
         flash.erase(BlockId(0), Task::Host);
-        flash.program(BlockId(0), 0, 1, Task::Host);
+        flash.program(BlockId(0), 0, 1, Task::Host, &[]);
         assert_eq!((flash.health(BlockId(0)).reads, flash.health(BlockId(0)).age_days), (0, 0.0));
     }
 }

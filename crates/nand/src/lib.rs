@@ -30,11 +30,22 @@ pub trait Media {
     /// medium that only counts wear says no, so that aging need not look where data come from.
     const DETAILED: bool;
 
+    /// What the medium keeps of a mapping unit's data: opaque to the firmware, which hands it in with a program and takes it
+    /// along when it relocates. `()` where nothing is kept; the firmware then keeps no table of tags either. Only a
+    /// detailed medium may keep any.
+    type Tag: Copy + Default + std::fmt::Debug + Send;
+
     /// The shape of the flash.
     fn geometry(&self) -> &Geometry;
 
-    /// Programs `count` pages of a block from page `first` on.
-    fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task);
+    /// Programs `count` pages of a block from page `first` on. `tags` are those of their mapping units in order, the default
+    /// for padding and parity; none where a tag is `()`.
+    fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task, tags: &[Self::Tag]);
+
+    /// The tag of unit `unit` of a programmed page.
+    fn tag(&self, _block: BlockId, _page: u32, _unit: u32) -> Self::Tag {
+        Self::Tag::default()
+    }
 
     /// Reads one page.
     fn read(&mut self, read: PageRead) -> ReadOutcome;
@@ -116,12 +127,14 @@ impl Array {
 impl Media for Array {
     const DETAILED: bool = false;
 
+    type Tag = ();
+
     fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
     #[inline(always)]
-    fn program(&mut self, _block: BlockId, _first: u32, count: u32, _task: Task) {
+    fn program(&mut self, _block: BlockId, _first: u32, count: u32, _task: Task, _tags: &[()]) {
         self.pages_programmed += u64::from(count);
     }
 

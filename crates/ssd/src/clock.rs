@@ -304,7 +304,7 @@ mod tests {
         };
         let spec = ClockSpec { by_events: true, timing, config: SchedulerConfig::default(), rereads_max: 0 };
         let mut flash = Flash::new(geometry);
-        flash.program(BlockId(0), 0, 4, Task::Host);
+        flash.program(BlockId(0), 0, 4, Task::Host, &[]);
         flash.record(true);
         (Clock::new(&spec, &geometry, 0).unwrap(), flash)
     }

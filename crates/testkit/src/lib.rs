@@ -1,13 +1,27 @@
-//! Development only: a medium that enforces what flash demands, and the suites that every device must pass.
+//! Development only: a medium that enforces what flash demands, one that fails on demand, and the suites that every device
+//! must pass.
 //!
 //! Nothing of the product may use it. A test of any crate may.
 
 pub mod conformance;
+mod failing;
 
+pub use failing::FailingMedia;
+
+use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use wane_nand::{Media, PageRead, ReadOutcome, Task};
-use wane_units::{BlockId, Geometry, PeCycles};
+use wane_units::{BlockId, Geometry, Lpn, PeCycles, Ppn};
+
+/// What a mapping unit holds: the data of one write of one logical unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Content {
+    /// The logical unit.
+    pub unit: Lpn,
+    /// Which write of it, counted by the test from whatever it likes.
+    pub version: u64,
+}
 
 /// Tells that the running test is skipped, and what it lacked. Goes past the test runner's capture, so that whoever runs the
 /// tests sees what was not tested. The caller returns.
@@ -19,12 +33,15 @@ pub fn skipped(lacks: &str) {
 }
 
 /// Flash that panics when it is used as flash must not be: pages are programmed in order, once for each erase, and only
-/// programmed pages are read.
+/// programmed pages are read. It keeps what its units hold, so that a test can look whether each logical unit still maps to
+/// its newest version ([`wane_nand::Media::tag`]).
 #[derive(Clone, Debug)]
 pub struct StrictMedia {
     geometry: Geometry,
     programmed: Vec<u32>,
     erase_counts: Vec<u32>,
+    /// Contents of each programmed page that came with any, a mapping unit each.
+    contents: BTreeMap<Ppn, Vec<Option<Content>>>,
     /// Reads served.
     pub reads: u64,
 }
@@ -33,7 +50,13 @@ impl StrictMedia {
     /// New flash.
     pub fn new(geometry: Geometry) -> Self {
         let blocks = geometry.blocks() as usize;
-        Self { geometry, programmed: vec![0; blocks], erase_counts: vec![0; blocks], reads: 0 }
+        Self {
+            geometry,
+            programmed: vec![0; blocks],
+            erase_counts: vec![0; blocks],
+            contents: BTreeMap::new(),
+            reads: 0,
+        }
     }
 
     /// Pages of a block that are programmed.
@@ -45,11 +68,14 @@ impl StrictMedia {
 impl Media for StrictMedia {
     const DETAILED: bool = true;
 
+    /// `None`: padding, parity, or data of which the test said nothing.
+    type Tag = Option<Content>;
+
     fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    fn program(&mut self, block: BlockId, first: u32, count: u32, _task: Task) {
+    fn program(&mut self, block: BlockId, first: u32, count: u32, _task: Task, tags: &[Self::Tag]) {
         let programmed = &mut self.programmed[block.index()];
         assert!(
             count == 0 || first == *programmed,
@@ -57,6 +83,16 @@ impl Media for StrictMedia {
         );
         *programmed += count;
         assert!(*programmed <= self.geometry.pages_per_block(), "block {block} has {programmed} pages programmed");
+        let units_per_page = tags.len() / count.max(1) as usize;
+        assert_eq!(tags.len(), units_per_page * count as usize, "every page has equally many units");
+        for (page, contents) in (first..).zip(tags.chunks(units_per_page.max(1))) {
+            self.contents.insert(self.geometry.page(block, page), contents.to_vec());
+        }
+    }
+
+    fn tag(&self, block: BlockId, page: u32, unit: u32) -> Self::Tag {
+        assert!(page < self.programmed(block), "page {page} of block {block} holds nothing");
+        self.contents.get(&self.geometry.page(block, page))?.get(unit as usize).copied().flatten()
     }
 
     fn read(&mut self, read: PageRead) -> ReadOutcome {
@@ -71,6 +107,9 @@ impl Media for StrictMedia {
 
     fn erase(&mut self, block: BlockId, _task: Task) -> PeCycles {
         self.programmed[block.index()] = 0;
+        for page in 0..self.geometry.pages_per_block() {
+            self.contents.remove(&self.geometry.page(block, page));
+        }
         self.erase_counts[block.index()] += 1;
         PeCycles(self.erase_counts[block.index()])
     }
@@ -104,11 +143,11 @@ mod tests {
     #[test]
     fn pages_in_order_and_erased_between_are_fine() {
         let mut media = media();
-        media.program(BlockId(1), 0, 3, Task::Host);
-        media.program(BlockId(1), 3, 1, Task::Host);
+        media.program(BlockId(1), 0, 3, Task::Host, &[]);
+        media.program(BlockId(1), 3, 1, Task::Host, &[]);
         media.read(page(7));
         media.erase(BlockId(1), Task::Host);
-        media.program(BlockId(1), 0, 1, Task::Host);
+        media.program(BlockId(1), 0, 1, Task::Host, &[]);
         assert_eq!((media.programmed(BlockId(1)), media.reads), (1, 1));
     }
 
@@ -116,13 +155,28 @@ mod tests {
     #[should_panic(expected = "is programmed after")]
     fn a_page_is_programmed_once_an_erase() {
         let mut media = media();
-        media.program(BlockId(0), 0, 2, Task::Host);
-        media.program(BlockId(0), 1, 1, Task::Host);
+        media.program(BlockId(0), 0, 2, Task::Host, &[]);
+        media.program(BlockId(0), 1, 1, Task::Host, &[]);
     }
 
     #[test]
     #[should_panic(expected = "before it is programmed")]
     fn an_erased_page_cannot_be_read() {
         media().read(page(0));
+    }
+
+    #[test]
+    fn units_hold_what_was_programmed_until_the_erase() {
+        let mut media = media();
+        let content = |unit, version| Some(Content { unit: Lpn(unit), version });
+        media.program(BlockId(1), 0, 2, Task::Host, &[content(7, 1), None, content(8, 1), content(7, 2)]);
+        let held = |media: &StrictMedia, page, unit| media.tag(BlockId(1), page, unit);
+        assert_eq!(
+            [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(page, unit)| held(&media, page, unit)),
+            [content(7, 1), None, content(8, 1), content(7, 2)]
+        );
+        media.erase(BlockId(1), Task::Host);
+        media.program(BlockId(1), 0, 1, Task::Host, &[]);
+        assert_eq!(held(&media, 0, 0), None);
     }
 }

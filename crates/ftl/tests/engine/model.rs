@@ -1,7 +1,7 @@
 //! Random commands against a plain oracle, on tiny drives where rare paths are common. The medium is strict, and every
 //! invariant is checked after every step.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, Demand};
@@ -12,7 +12,7 @@ use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::policies::{Entry, find};
 use wane_ftl::{EraseGroup, Frontiers, Ftl, FtlConfig, Layout, Outcome, Pooling};
-use wane_testkit::StrictMedia;
+use wane_testkit::{Content, StrictMedia};
 use wane_units::{Bytes, Geometry, Lpn};
 
 #[derive(Clone, Debug)]
@@ -141,19 +141,23 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
     ftl
 }
 
-/// The oracle: which pages hold data, and how many writes were made.
+/// The oracle: the write that each page holds, and how many writes were made.
 #[derive(Default)]
 struct Oracle {
-    mapped: BTreeSet<u32>,
+    mapped: BTreeMap<u32, Content>,
     written: u64,
 }
 
 impl Oracle {
     fn agrees(&self, ftl: &Ftl<StrictMedia>) {
         ftl.check().unwrap();
-        let mapped: BTreeSet<u32> =
-            (0..ftl.logical_initial()).filter(|page| ftl.lookup(Lpn(*page)).is_some()).collect();
-        assert_eq!(mapped, self.mapped, "pages that hold data");
+        let mapped: BTreeMap<u32, Option<Content>> = (0..ftl.logical_initial())
+            .filter(|page| ftl.lookup(Lpn(*page)).is_some())
+            .map(|page| (page, ftl.tag(Lpn(page))))
+            .collect();
+        let newest: BTreeMap<u32, Option<Content>> =
+            self.mapped.iter().map(|(page, held)| (*page, Some(*held))).collect();
+        assert_eq!(mapped, newest, "pages that hold data, and the write that each holds");
         assert_eq!(ftl.counters().host_units_written, self.written, "host writes");
         assert_eq!(ftl.counters().policy_refusals, 0, "built-in policies are never refused");
     }
@@ -164,8 +168,12 @@ fn write(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, pages: &[u16]) -> bool
     let mut left: Vec<u16> = pages.to_vec();
     while !left.is_empty() && ftl.exported() > 0 {
         let slots: Vec<u32> = left.iter().map(|page| u32::from(*page) % ftl.exported()).collect();
-        let (done, mut outcome) = ftl.write(Lpn::slice(&slots));
-        oracle.mapped.extend(&slots[..done]);
+        // Every write is told from every other.
+        let contents: Vec<Content> =
+            (oracle.written..).zip(&slots).map(|(version, slot)| Content { unit: Lpn(*slot), version }).collect();
+        let tags: Vec<Option<Content>> = contents.iter().copied().map(Some).collect();
+        let (done, mut outcome) = ftl.write_tagged(Lpn::slice(&slots), &tags);
+        oracle.mapped.extend(slots[..done].iter().copied().zip(contents));
         oracle.written += done as u64;
         left.drain(..done);
         settle(ftl, oracle, &mut outcome);
@@ -206,7 +214,7 @@ fn answer(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, demand: Demand) {
     };
     let above: Vec<u32> = (keep..ftl.exported()).collect();
     ftl.trim(Lpn::slice(&above)).unwrap();
-    oracle.mapped.retain(|page| *page < keep);
+    oracle.mapped.retain(|page, _| *page < keep);
     if let Demand::ExportAtMost(_) = demand {
         ftl.shrink_to(keep);
     }
@@ -234,7 +242,7 @@ proptest! {
                     let before = ftl.counters().host_units_read_unmapped;
                     ftl.read(&[Lpn(page)]).unwrap();
                     let missing = ftl.counters().host_units_read_unmapped - before;
-                    prop_assert_eq!(missing == 0, oracle.mapped.contains(&page));
+                    prop_assert_eq!(missing == 0, oracle.mapped.contains_key(&page));
                     scrub(&mut ftl, &mut oracle)
                 }
             };

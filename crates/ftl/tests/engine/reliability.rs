@@ -7,82 +7,9 @@ use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
 use wane_ftl::{BlockState, EndOfLife, EraseGroup, Frontiers, Ftl, FtlConfig, OutOfRange, Outcome, Pooling};
-use wane_nand::{Health, Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_testkit::StrictMedia;
-use wane_units::{BlockId, Bytes, Geometry, Lpn, PeCycles, Ppn, SuperblockId, UnitId};
-
-/// Strict flash some of whose pages cannot be corrected, and which notes its reads.
-struct Failing {
-    media: StrictMedia,
-    failing: BTreeSet<Ppn>,
-    /// Only when they are read to be relocated.
-    in_relocations: bool,
-    /// Every so many programs one fails; 0: none.
-    program_fails_every: u64,
-    programs: u64,
-    failed: Vec<BlockId>,
-    /// Blocks that came bad or whose erase failed.
-    bad: BTreeSet<BlockId>,
-    erase_fails: BTreeSet<BlockId>,
-    recovery_reads: Vec<Ppn>,
-    /// That of every block.
-    health: Health,
-}
-
-impl Media for Failing {
-    const DETAILED: bool = true;
-
-    fn geometry(&self) -> &Geometry {
-        self.media.geometry()
-    }
-
-    fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task) {
-        self.media.program(block, first, count, task);
-        self.programs += u64::from(count);
-        if count > 0 && self.program_fails_every > 0 && self.programs.is_multiple_of(self.program_fails_every) {
-            self.failed.push(block);
-        }
-    }
-
-    fn read(&mut self, read: PageRead) -> ReadOutcome {
-        let page = self.geometry().page(read.block, read.page);
-        if read.purpose == Purpose::Recover {
-            self.recovery_reads.push(page);
-        }
-        match self.media.read(read) {
-            ReadOutcome::Corrected { .. }
-                if self.failing.contains(&page)
-                    && (matches!(read.purpose, Purpose::Relocate(_)) || !self.in_relocations) =>
-            {
-                ReadOutcome::Uncorrectable
-            }
-            outcome => outcome,
-        }
-    }
-
-    fn erase(&mut self, block: BlockId, task: Task) -> PeCycles {
-        if self.erase_fails.contains(&block) {
-            self.bad.insert(block);
-        }
-        self.media.erase(block, task)
-    }
-
-    fn health(&self, _block: BlockId) -> Health {
-        self.health
-    }
-
-    fn next_failed(&mut self) -> Option<BlockId> {
-        self.failed.pop()
-    }
-
-    fn is_bad(&self, block: BlockId) -> bool {
-        self.bad.contains(&block)
-    }
-
-    fn erase_count(&self, block: BlockId) -> PeCycles {
-        self.media.erase_count(block)
-    }
-}
+use wane_nand::{Health, Media};
+use wane_testkit::{FailingMedia, StrictMedia};
+use wane_units::{BlockId, Bytes, Geometry, Lpn, Ppn, SuperblockId, UnitId};
 
 /// Logical units: even with as much parity, a third of the flash is spare.
 const UNITS: u32 = 300;
@@ -91,7 +18,7 @@ const UNITS: u32 = 300;
 const CROWDED: u32 = 7500;
 
 /// Four dies of 16 blocks of 8 pages, 2 mapping units a page.
-fn drive(redundancy: &str, data_pages: u32, unit: EraseGroup) -> Ftl<Failing> {
+fn drive(redundancy: &str, data_pages: u32, unit: EraseGroup) -> Ftl<FailingMedia> {
     let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(8192)).unwrap();
     let parameters = if redundancy == "none" { String::new() } else { format!("data-pages = {data_pages}") };
     let domain = if unit == EraseGroup::Block { Pooling::Die } else { Pooling::Drive };
@@ -103,25 +30,10 @@ fn drive(redundancy: &str, data_pages: u32, unit: EraseGroup) -> Ftl<Failing> {
         redundancy: (find(REDUNDANCY_POLICIES, redundancy).unwrap().parse)(parameters.parse().unwrap()).unwrap(),
         ..super::config(UNITS, if unit == EraseGroup::Block { 56 } else { 14 }, 2)
     };
-    Ftl::new(failing(geometry), config).unwrap()
+    Ftl::new(FailingMedia::new(geometry), config).unwrap()
 }
 
-fn failing(geometry: Geometry) -> Failing {
-    Failing {
-        media: StrictMedia::new(geometry),
-        failing: BTreeSet::new(),
-        in_relocations: false,
-        program_fails_every: 0,
-        programs: 0,
-        failed: Vec::new(),
-        bad: BTreeSet::new(),
-        erase_fails: BTreeSet::new(),
-        recovery_reads: Vec::new(),
-        health: Health::default(),
-    }
-}
-
-fn drive_with(retire: &str, unit: EraseGroup) -> Ftl<Failing> {
+fn drive_with(retire: &str, unit: EraseGroup) -> Ftl<FailingMedia> {
     let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(8192)).unwrap();
     let domain = if unit == EraseGroup::Block { Pooling::Die } else { Pooling::Drive };
     let config = FtlConfig {
@@ -131,11 +43,11 @@ fn drive_with(retire: &str, unit: EraseGroup) -> Ftl<Failing> {
         retire: (find(RETIRE_POLICIES, retire).unwrap().parse)(toml::Table::new()).unwrap()(),
         ..super::config(UNITS, if unit == EraseGroup::Block { 56 } else { 14 }, 2)
     };
-    Ftl::new(failing(geometry), config).unwrap()
+    Ftl::new(FailingMedia::new(geometry), config).unwrap()
 }
 
 /// Writes every unit in order, then `random` units.
-fn fill(ftl: &mut Ftl<Failing>, random: u32) {
+fn fill(ftl: &mut Ftl<FailingMedia>, random: u32) {
     let all: Vec<u32> = (0..UNITS).collect();
     assert_eq!(ftl.write(Lpn::slice(&all)), (all.len(), Outcome::Done));
     let mut stream = wane_sim::Streams::new(3).stream("test");
@@ -221,7 +133,7 @@ fn a_drive_whose_parity_takes_what_collection_frees_is_dead() {
         redundancy: (find(REDUNDANCY_POLICIES, "stripes").unwrap().parse)(parameters.parse().unwrap()).unwrap(),
         ..super::config(CROWDED, 184, 2)
     };
-    let mut ftl = Ftl::new(failing(geometry), config).unwrap();
+    let mut ftl = Ftl::new(FailingMedia::new(geometry), config).unwrap();
     let mut stream = wane_sim::Streams::new(5).stream("crowd");
     let mut outcome = Outcome::Done;
     for _ in 0..60_000 {
@@ -251,7 +163,7 @@ fn block_of<M: Media>(ftl: &Ftl<M>, unit: UnitId) -> SuperblockId {
 }
 
 /// Where a logical unit lies.
-fn page_of(ftl: &Ftl<Failing>, logical: u32) -> Ppn {
+fn page_of(ftl: &Ftl<FailingMedia>, logical: u32) -> Ppn {
     let unit = ftl.lookup(Lpn(logical)).unwrap();
     let (block, within) = ftl.layout().locate(unit);
     let (block, page) = ftl.layout().place(block, within);
@@ -471,7 +383,7 @@ fn data_in_an_open_block_is_scrubbed_once_it_is_old_or_was_read_much() {
         (worn, Frontiers::One, true),
     ] {
         let config = FtlConfig { scrub: Box::new(|_| Some(Box::new(Eager))), frontiers, ..super::config(64, 14, 2) };
-        let mut media = failing(Geometry::flat(16, 8, Bytes(4096)).unwrap());
+        let mut media = FailingMedia::new(Geometry::flat(16, 8, Bytes(4096)).unwrap());
         media.health = health;
         let mut ftl = Ftl::new(media, config).unwrap();
         ftl.write(Lpn::slice(&[0, 1, 2]));
@@ -532,7 +444,7 @@ fn a_block_whose_erase_fails_leaves_service_whatever_the_policy() {
 #[test]
 fn blocks_that_came_bad_are_never_used() {
     let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(8192)).unwrap();
-    let mut media = failing(geometry);
+    let mut media = FailingMedia::new(geometry);
     media.bad = [BlockId(0), BlockId(17), BlockId(40)].into();
     let config = FtlConfig { units_per_page: 2, domain: Pooling::Die, ..super::config(UNITS, 56, 2) };
     let mut ftl = Ftl::new(media, config).unwrap();
@@ -541,7 +453,7 @@ fn blocks_that_came_bad_are_never_used() {
     for block in [0, 17, 40] {
         assert_eq!((ftl.state(SuperblockId(block)), ftl.erase_counts()[block as usize]), (BlockState::Retired, 0));
     }
-    let mut media = failing(geometry);
+    let mut media = FailingMedia::new(geometry);
     media.bad = (0..40).map(BlockId).collect();
     let config = FtlConfig { units_per_page: 2, domain: Pooling::Die, ..super::config(UNITS, 56, 2) };
     let error = Ftl::new(media, config).err().unwrap().to_string();
