@@ -9,7 +9,7 @@ use wane_ftl::policies::wear_leveling::{
 use wane_ftl::policies::{BlockEvent, Builtin};
 use wane_units::SuperblockId;
 
-use wane_lab::build::Outside;
+use wane_lab::build::PolicyOverrides;
 use wane_lab::run::Watch;
 use wane_lab::session;
 use wane_scenario::Scenario;
@@ -112,8 +112,8 @@ fn parameters<P: Builtin>(scenario: &Scenario) -> P::Params {
 }
 
 fn execute(scenario: &Scenario, maker: WearLevelMaker) {
-    let outside = Outside { wear_leveling: Some(maker), ..Outside::default() };
+    let overrides = PolicyOverrides { wear_leveling: Some(maker), ..PolicyOverrides::default() };
     let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-    session::execute(scenario, outside, &mut watch)
+    session::execute(scenario, overrides, &mut watch)
         .unwrap_or_else(|error| unreachable!("a small synthetic run: {error}"));
 }

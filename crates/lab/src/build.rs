@@ -50,7 +50,7 @@ pub enum PlanError {
 
 /// Policies from outside the tree, which take the place of the scenario's.
 #[derive(Default)]
-pub struct Outside {
+pub struct PolicyOverrides {
     /// Chooses garbage collection's victims.
     pub victim: Option<VictimMaker>,
     /// Levels wear.
@@ -64,7 +64,7 @@ pub struct Outside {
 /// # Errors
 /// A trace cannot be opened, or the maps find no memory.
 pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
-    plan_with(scenario, Outside::default(), &Arc::default())
+    plan_with(scenario, PolicyOverrides::default(), &Arc::default())
 }
 
 /// The plan of a scenario with policies from outside. Once `stop` is true, traces are not read further; the plan is then
@@ -72,11 +72,11 @@ pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
 ///
 /// # Errors
 /// As [`plan`].
-pub fn plan_with(scenario: &Scenario, outside: Outside, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
+pub fn plan_with(scenario: &Scenario, overrides: PolicyOverrides, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
     let Scenario { device, precondition, .. } = scenario;
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener { device: *device, streams, stop: Arc::clone(stop), decoded: Vec::new() };
-    let drive = drive(scenario, outside, &mut opener)?;
+    let drive = drive(scenario, overrides, &mut opener)?;
     let logical = f64::from(device.logical_units);
     let filled = precondition.sequential_drive_writes > 0;
     let mut phases = Vec::new();
@@ -113,7 +113,7 @@ pub fn plan_with(scenario: &Scenario, outside: Outside, stop: &Arc<AtomicBool>) 
 pub fn check_drive(scenario: &Scenario) -> Result<(), PlanError> {
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener { device: scenario.device, streams, stop: Arc::default(), decoded: Vec::new() };
-    drive(scenario, Outside::default(), &mut opener).map(drop)
+    drive(scenario, PolicyOverrides::default(), &mut opener).map(drop)
 }
 
 /// Refuses a phase that waits for writes, where its workload loops over traces without one. Reads each such trace up to its
@@ -148,7 +148,7 @@ fn endless(scenario: &Scenario, phase: usize) -> PlanError {
     PlanError::Endless(place("workload"), place("until"))
 }
 
-fn drive(scenario: &Scenario, outside: Outside, opener: &mut Opener) -> Result<Drive, PlanError> {
+fn drive(scenario: &Scenario, overrides: PolicyOverrides, opener: &mut Opener) -> Result<Drive, PlanError> {
     let (Scenario { device, ftl, .. }, streams) = (scenario, opener.streams);
     let capacity = accepted(&ftl.capacity, CAPACITY_POLICIES);
     let config = FtlConfig {
@@ -161,10 +161,10 @@ fn drive(scenario: &Scenario, outside: Outside, opener: &mut Opener) -> Result<D
         unit: ftl.unit,
         domain: ftl.domain,
         frontiers: ftl.frontiers,
-        victim: outside.victim.unwrap_or_else(|| accepted(&ftl.gc, VICTIM_POLICIES)),
-        wear_leveling: outside.wear_leveling.unwrap_or_else(|| accepted(&ftl.wear_leveling, WEAR_LEVEL_POLICIES)),
+        victim: overrides.victim.unwrap_or_else(|| accepted(&ftl.gc, VICTIM_POLICIES)),
+        wear_leveling: overrides.wear_leveling.unwrap_or_else(|| accepted(&ftl.wear_leveling, WEAR_LEVEL_POLICIES)),
         redundancy: accepted(&ftl.redundancy, REDUNDANCY_POLICIES),
-        scrub: outside.scrub.unwrap_or_else(|| accepted(&ftl.scrub, SCRUB_POLICIES)),
+        scrub: overrides.scrub.unwrap_or_else(|| accepted(&ftl.scrub, SCRUB_POLICIES)),
         capacity: capacity(),
         streams,
     };

@@ -12,18 +12,18 @@ use crate::timed::{Requests, Standing, Timed, TimedSpec};
 use wane_results::{Errors, Latency, Throughput, Window, WindowKind};
 
 /// A medium that a run can tell the wear of.
-pub trait Worn: Media {
+pub trait WearCounts: Media {
     /// Erases of every flash block.
     fn erase_counts(&self) -> &[u32];
 }
 
-impl Worn for Array {
+impl WearCounts for Array {
     fn erase_counts(&self) -> &[u32] {
         Array::erase_counts(self)
     }
 }
 
-impl Worn for Flash {
+impl WearCounts for Flash {
     fn erase_counts(&self) -> &[u32] {
         Flash::erase_counts(self)
     }
@@ -201,7 +201,7 @@ impl Detailed {
         }
         let mut source = (probe.open)()?;
         let clock = self.spec.clock.as_ref().expect("a probe has a clock");
-        let look = Look {
+        let due = Probe {
             arrival: probe.arrival,
             requests: probe.requests,
             retention_days: probe.retention_days,
@@ -209,7 +209,7 @@ impl Detailed {
             stream: self.spec.streams.stream(&format!("probe.arrivals.{}", self.next_probe)),
             units_at_start: self.units_at_start,
         };
-        let timed = look.at(ftl, source.as_mut(), stop)?;
+        let timed = due.at(ftl, source.as_mut(), stop)?;
         self.probed.push(timed);
         self.next_probe += 1;
         self.probe_if_due(ftl, written, stop)
@@ -358,8 +358,8 @@ impl Detail<Flash> for Detailed {
     }
 }
 
-/// One look at a drive.
-struct Look<'a> {
+/// One probe of a drive that ages untimed.
+struct Probe<'a> {
     arrival: Arrival,
     requests: u64,
     retention_days: f64,
@@ -368,7 +368,7 @@ struct Look<'a> {
     units_at_start: u64,
 }
 
-impl Look<'_> {
+impl Probe<'_> {
     /// Serves requests on a copy of the drive, timed, until they end or `stop` is true, and throws the copy away.
     fn at(self, ftl: &Ftl<Flash>, source: &mut dyn Source, stop: &AtomicBool) -> Result<Timed, SourceError> {
         let mut copy = ftl.clone();

@@ -13,7 +13,7 @@ use wane_sim::Stream;
 use wane_units::{BlockId, Lpn, SuperblockId};
 use wane_workload::{Batch, Op, Progress, Source, SourceError};
 
-use crate::detail::{Detail, DetailSpec, Detailed, Measured, PAGES_MAX, Plain, Worn, next_slice};
+use crate::detail::{Detail, DetailSpec, Detailed, Measured, PAGES_MAX, Plain, WearCounts, next_slice};
 use crate::host_space::HostSpace;
 use wane_results::{BlockState, Counters, EndCause, EndReason, Row, Timeline, WearSnapshot};
 
@@ -237,7 +237,7 @@ struct Running<M: Media, D> {
     notes: Vec<String>,
 }
 
-impl<M: Worn, D: Detail<M>> Running<M, D> {
+impl<M: WearCounts, D: Detail<M>> Running<M, D> {
     fn new(ftl: Ftl<M>, detail: D, unit_bytes: u64) -> Self {
         let logical = ftl.logical_initial();
         let capacity = ftl.capacity_policy();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use wane_workload::SourceError;
 
-use crate::build::{self, Outside, PlanError};
+use crate::build::{self, PlanError, PolicyOverrides};
 use crate::os;
 use crate::progress::Stopwatch;
 use crate::run::{Finished, Step, Watch, run};
@@ -70,10 +70,14 @@ pub fn check_memory(scenario: &Scenario) -> Result<(), SessionError> {
 ///
 /// # Errors
 /// It needs too much memory, cannot be built, or its trace breaks off.
-pub fn execute(scenario: &Scenario, outside: Outside, watch: &mut Watch<'_>) -> Result<RunResult, SessionError> {
+pub fn execute(
+    scenario: &Scenario,
+    overrides: PolicyOverrides,
+    watch: &mut Watch<'_>,
+) -> Result<RunResult, SessionError> {
     check_memory(scenario)?;
     let stopwatch = Stopwatch::start();
-    let plan = build::plan_with(scenario, outside, watch.stop)?;
+    let plan = build::plan_with(scenario, overrides, watch.stop)?;
     let mut measured = Measured::default();
     let Watch { step: on_step, stop } = watch;
     let mut step = |step: &Step| {
@@ -346,7 +350,7 @@ fn execute_member(
     if let Some(result) = members.and_then(|members| members.folder.found(number, VERSION)) {
         return (Ok(result), true);
     }
-    let outcome = execute(scenario, Outside::default(), &mut Watch { step: &mut |_| {}, stop });
+    let outcome = execute(scenario, PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop });
     let written = outcome.and_then(|result| {
         members.map_or(Ok(()), |members| members.write(number, scenario, &result))?;
         Ok(result)

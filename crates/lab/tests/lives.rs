@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::sync::atomic::AtomicBool;
 
-use wane_lab::build::Outside;
+use wane_lab::build::PolicyOverrides;
 use wane_lab::run::Watch;
 use wane_lab::session;
 use wane_results::RunResult;
@@ -75,7 +75,7 @@ fn scenario(name: &str, text: &str) -> Scenario {
 
 fn live(scenario: &Scenario) -> RunResult {
     let mut watch = Watch { step: &mut |_| {}, stop: &std::sync::Arc::default() };
-    session::execute(scenario, Outside::default(), &mut watch).unwrap_or_else(|error| panic!("{error}"))
+    session::execute(scenario, PolicyOverrides::default(), &mut watch).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The summary without what may differ between equal runs.
@@ -180,7 +180,8 @@ fn a_stopped_run_is_marked() {
         stop.store(seen > 20, std::sync::atomic::Ordering::Relaxed);
     };
     let scenario = scenario("stopped", "[until]\ndrive-writes = 1000");
-    let result = session::execute(&scenario, Outside::default(), &mut Watch { step: &mut step, stop: &stop }).unwrap();
+    let result =
+        session::execute(&scenario, PolicyOverrides::default(), &mut Watch { step: &mut step, stop: &stop }).unwrap();
     assert!(session::interrupted(&result));
     assert!(result.summary.host.pages_written > 0 && result.summary.host.drive_writes < 1000.0);
 }

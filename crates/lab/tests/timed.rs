@@ -14,8 +14,8 @@ fn run(text: &str, set: &[&str]) -> RunResult {
     let sources = Sources { file: Some(("test.toml", text)), set: &set, ..Sources::default() };
     let scenario = Scenario::resolve(&sources).unwrap();
     let stop = std::sync::Arc::new(AtomicBool::new(false));
-    let outside = wane_lab::build::Outside::default();
-    execute(&scenario, outside, &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap()
+    let overrides = wane_lab::build::PolicyOverrides::default();
+    execute(&scenario, overrides, &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap()
 }
 
 /// The scenario that the accepted simulator was measured with.

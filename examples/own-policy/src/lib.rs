@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wane_lab::build::Outside;
+use wane_lab::build::PolicyOverrides;
 use wane_lab::run::Watch;
 use wane_lab::session;
 use wane_results::Summary;
@@ -12,8 +12,8 @@ use wane_scenario::{Scenario, Sources};
 ///
 /// # Errors
 /// The scenario is refused, or the run cannot begin.
-pub fn life(toml: &str, outside: Outside) -> Result<Summary, Box<dyn std::error::Error>> {
+pub fn life(toml: &str, overrides: PolicyOverrides) -> Result<Summary, Box<dyn std::error::Error>> {
     let scenario = Scenario::resolve(&Sources { file: Some(("own-policy", toml)), ..Sources::default() })?;
     let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-    Ok(session::execute(&scenario, outside, &mut watch)?.summary)
+    Ok(session::execute(&scenario, overrides, &mut watch)?.summary)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use wane_lab::build::{self, Outside};
+use wane_lab::build::{self, PolicyOverrides};
 use wane_lab::run::Watch;
 use wane_lab::session::{self, Members};
 use wane_report as report;
@@ -179,7 +179,7 @@ fn single(scenario: &Scenario, arguments: &RunArguments) -> Result<i32, Failure>
 pub(crate) fn watched(scenario: &Scenario, quiet: bool, stop: &Arc<AtomicBool>) -> Result<RunResult, Failure> {
     let mut progress = Progress::new(&scenario.name, quiet);
     let mut step = |step: &wane_lab::run::Step| progress.step(step);
-    let result = session::execute(scenario, Outside::default(), &mut Watch { step: &mut step, stop });
+    let result = session::execute(scenario, PolicyOverrides::default(), &mut Watch { step: &mut step, stop });
     progress.finish();
     result.map_err(Failure::wrong)
 }

@@ -5,7 +5,7 @@
 
 use own_policy::life;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
-use wane_lab::build::Outside;
+use wane_lab::build::PolicyOverrides;
 
 // ANCHOR: policy
 #[derive(Clone)]
@@ -45,14 +45,17 @@ drive-writes = 0.5
 ";
 
 // ANCHOR: hand-in
-fn own() -> Outside {
-    Outside { scrub: Some(Box::new(|_| Some(Box::new(AfterRereads { rereads: 16 })))), ..Outside::default() }
+fn own() -> PolicyOverrides {
+    PolicyOverrides {
+        scrub: Some(Box::new(|_| Some(Box::new(AfterRereads { rereads: 16 })))),
+        ..PolicyOverrides::default()
+    }
 }
 // ANCHOR_END: hand-in
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    for (name, outside) in [("read-count", Outside::default()), ("after re-reads", own())] {
-        let summary = life(SCENARIO, outside)?;
+    for (name, overrides) in [("read-count", PolicyOverrides::default()), ("after re-reads", own())] {
+        let summary = life(SCENARIO, overrides)?;
         let rereads = summary.errors.as_ref().map_or(0, |errors| errors.retries);
         println!("{name:<16} re-reads {rereads}, pages moved {}", summary.flash.pages_programmed.scrub);
     }
@@ -67,7 +70,7 @@ mod tests {
     // ANCHOR: test
     #[test]
     fn relocation_lowers_re_reads_and_no_answer_is_refused() -> Result<(), Box<dyn std::error::Error>> {
-        let (read_count, own) = (life(SCENARIO, Outside::default())?, life(SCENARIO, own())?);
+        let (read_count, own) = (life(SCENARIO, PolicyOverrides::default())?, life(SCENARIO, own())?);
         assert!(own.flash.blocks_erased.scrub > read_count.flash.blocks_erased.scrub);
         let rereads = |summary: &Summary| summary.errors.as_ref().map_or(0, |errors| errors.retries);
         assert!(rereads(&own) * 4 < rereads(&read_count) * 3, "{} of {}", rereads(&own), rereads(&read_count));
