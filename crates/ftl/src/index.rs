@@ -102,11 +102,11 @@ pub struct VictimIndex {
     pub(crate) coming: Coming,
 }
 
-/// How many more blocks are named that will lose a unit before what the record of the first points to is asked for: by then the
-/// record has come.
+/// Distance of the second prefetch, in writes. A block's record arrives within so many writes, and only then are its neighbors
+/// in the list known.
 pub(crate) const COMING: usize = 8;
 
-/// What was named last, by the number of the call modulo [`COMING`]; a hint.
+/// What the last [`COMING`] prefetches named, each at its number modulo [`COMING`]. A hint: nothing depends on it but speed.
 pub(crate) type Coming = [u32; COMING];
 
 /// Fewer records than this, 512 KiB, lie in a cache from which a list is followed without waiting.
@@ -125,8 +125,8 @@ pub(crate) struct Lists<'a> {
 }
 
 impl Lists<'_> {
-    /// Asks for the record of a block that will lose a unit, and for the neighbors of one that was asked for [`COMING`] calls
-    /// ago: unlinking it will touch them. `position` counts the calls.
+    /// Prefetches the record of a block that will soon lose a unit, and the neighbors of the block that was named [`COMING`]
+    /// calls ago: unlinking that block writes to their records. `position` is the number of the call.
     #[inline(always)]
     pub(crate) fn prefetch(&self, coming: &mut Coming, position: usize, block: SuperblockId) {
         let local = block.0 - self.first;

@@ -230,7 +230,7 @@ impl Stripes {
         Some(stripe)
     }
 
-    /// Asks for what is kept of the stripes of these pages.
+    /// Prefetches the stripes of these pages and the members of each.
     pub(crate) fn prefetch(&self, pages: std::ops::Range<u32>) {
         for stripe in &self.stripe_of[pages.start as usize..pages.end as usize] {
             if *stripe != NONE {
@@ -240,8 +240,8 @@ impl Stripes {
         }
     }
 
-    /// A unit of a page will soon no longer be valid: asks which stripe it is in, and for the stripe of the page that was named
-    /// [`COMING`] calls ago. `position` counts the calls.
+    /// A unit of a page will soon no longer be valid. Prefetches the number of its stripe, and the stripe of the page that was
+    /// named [`COMING`] calls ago. `position` is the number of the call.
     #[inline]
     pub(crate) fn unit_goes_soon(&mut self, position: usize, page: u32) {
         prefetch(&self.stripe_of, page as usize);
