@@ -19,16 +19,15 @@ impl<M: Media> Ftl<M> {
             expect(page, self.reverse[unit as usize], "reverse map of a mapped page")?;
             expect(true, self.is_valid(unit), "validity of a mapped page")?;
         }
-        let valid: u64 = self.validity.iter().map(|word| u64::from(word.count_ones())).sum();
+        let bits = |block| self.domain_of(block).index.bits(block).iter().map(|word| u64::from(word.count_ones()));
+        let valid: u64 = self.layout.superblocks().flat_map(bits).sum();
         expect(mapped, valid, "mapped pages and validity bits")?;
         let counted: u64 = self.domains.iter().map(|domain| domain.index.valid_total()).sum();
         expect(mapped, counted, "mapped pages and the sum of valid counts")?;
         let mut tally = [0u32; 4];
         for block in self.layout.superblocks() {
             tally[self.state(block) as usize] += 1;
-            let base = self.base(block);
-            let bits = (base..base + self.units_per_block).filter(|unit| self.is_valid(*unit)).count() as u32;
-            expect(bits, self.valid(block), "a block's validity bits and its count")?;
+            expect(bits(block).sum::<u64>(), u64::from(self.valid(block)), "a block's validity bits and its count")?;
             for member in self.layout.members(block) {
                 let flash = self.media.erase_count(member);
                 expect(self.erase_count[block.index()], flash.0, "a block's erases and its flash's")?;
@@ -85,7 +84,8 @@ impl<M: Media> Ftl<M> {
     }
 
     fn is_valid(&self, unit: u32) -> bool {
-        self.validity[unit as usize / 64] >> (unit % 64) & 1 == 1
+        let (block, within) = self.locate(unit);
+        self.domain_of(block).index.is_valid(block, within)
     }
 }
 

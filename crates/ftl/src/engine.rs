@@ -32,7 +32,6 @@ pub struct Ftl<M: Media> {
     pub(crate) block_of: Divisor,
     pub(crate) map: Table<u32>,
     pub(crate) reverse: Table<u32>,
-    pub(crate) validity: Table<u64>,
     pub(crate) erase_count: Vec<u32>,
     /// Erases of all blocks when the firmware was built.
     pub(crate) erases_initial: u64,
@@ -164,14 +163,13 @@ impl<M: Media> Ftl<M> {
             layout.superblocks().map(|block| media.erase_count(layout.member(block, 0)).0).collect();
         let domains = (0..layout.domains())
             .map(|domain| build_domain(&config, &layout, domain, &erase_count, &retired))
-            .collect();
+            .collect::<std::io::Result<Vec<Domain>>>()?;
         Ok(Self {
             layout,
             units_per_block,
             block_of: Divisor::new(units_per_block),
             map,
             reverse: Table::zeroed(physical_units as usize)?,
-            validity: Table::zeroed(physical_units.div_ceil(64) as usize)?,
             erases_initial: erase_count.iter().map(|count| u64::from(*count)).sum(),
             erase_count,
             retired,
@@ -295,7 +293,7 @@ impl<M: Media> Ftl<M> {
         &*self.capacity
     }
 
-    /// Where a block's units begin in the reverse map and the validity bits.
+    /// Where a block's units begin in the reverse map.
     #[inline(always)]
     pub(crate) fn base(&self, block: SuperblockId) -> u32 {
         block.0 * self.units_per_block
@@ -304,8 +302,8 @@ impl<M: Media> Ftl<M> {
     /// The block that holds a unit, and the unit's number in it.
     #[inline(always)]
     pub(crate) fn locate(&self, unit: u32) -> (SuperblockId, u32) {
-        let block = SuperblockId(self.block_of.divide(unit));
-        (block, unit - self.base(block))
+        let (block, within) = self.block_of.split(unit);
+        (SuperblockId(block), within)
     }
 
     pub(crate) fn domain_of(&self, block: SuperblockId) -> &Domain {
@@ -360,7 +358,13 @@ fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32, scrub_
 }
 
 /// One domain, its blocks free but for the host's frontier.
-fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &[u32], retired: &[bool]) -> Domain {
+fn build_domain(
+    config: &FtlConfig,
+    layout: &Layout,
+    domain: u32,
+    erase_count: &[u32],
+    retired: &[bool],
+) -> std::io::Result<Domain> {
     let per_domain = layout.blocks_per_domain();
     let first = SuperblockId(domain * per_domain);
     let blocks = || SuperblockId::all(first.0..first.0 + per_domain);
@@ -377,7 +381,7 @@ fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &
         first,
         blocks: per_domain,
         free: blocks().filter(|block| !retired[block.index()]).collect::<VecDeque<_>>(),
-        index: VictimIndex::new(first, per_domain, layout.units_per_block(), victim.index()),
+        index: VictimIndex::new(first, per_domain, layout.units_per_block(), victim.index())?,
         host: None,
         relocation: [None; 2],
         victim,
@@ -393,7 +397,7 @@ fn build_domain(config: &FtlConfig, layout: &Layout, domain: u32, erase_count: &
         built.tell(BlockEvent::Retired, block, erase_count[block.index()]);
     }
     built.host = built.open_next(erase_count);
-    built
+    Ok(built)
 }
 
 /// Stripes need as many dies as pages, and writing must go from die to die.

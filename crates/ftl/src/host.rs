@@ -7,11 +7,11 @@ use crate::config::Layout;
 use crate::counters::Cause;
 use crate::domain::{Domain, Frontier};
 use crate::engine::{EndOfLife, Ftl, OutOfRange, Outcome, UNMAPPED};
-use crate::index::{Coming, Lists};
+use crate::index::Lists;
 use crate::stripes::Stripes;
 use crate::table::prefetch;
 
-/// How far ahead of a write its map entry is asked for; its validity word and block record half as far.
+/// How far ahead of a write its map entry is asked for; the row of the block that loses a unit half as far.
 const AHEAD: usize = 32;
 
 impl<M: Media> Ftl<M> {
@@ -149,8 +149,8 @@ impl<M: Media> Ftl<M> {
         if self.stripes.is_some() || !self.lost.is_empty() {
             return 0;
         }
-        let Self { map, validity, reverse, domains, layout, media, counters, turn, .. } = self;
-        let (map, validity, reverse) = (&mut map[..], &mut validity[..], &mut reverse[..]);
+        let Self { map, reverse, domains, layout, media, counters, turn, .. } = self;
+        let (map, reverse) = (&mut map[..], &mut reverse[..]);
         let (units_per_block, per_page, block_of) = (self.units_per_block, layout.units_per_page(), self.block_of);
         let mut position = done;
         while position < pages.len() {
@@ -163,16 +163,15 @@ impl<M: Media> Ftl<M> {
                 break;
             }
             frontier.next += 1;
-            domain.index.add_valid(block, 1);
+            domain.index.add_one(block, next);
             let unit = block.0 * units_per_block + next;
-            validity[unit as usize / 64] |= 1 << (unit % 64);
             reverse[unit as usize] = pages[position];
             let mut replaced = InDomains { domains, layout, block_of };
             if let Some(far) = pages.get(position + AHEAD) {
                 prefetch(map, *far as usize);
-                announce(map, validity, pages[position + AHEAD / 2], position, &mut replaced);
+                announce(map, pages[position + AHEAD / 2], position, &mut replaced);
             }
-            replace(map, validity, pages[position], unit, &mut replaced);
+            replace(map, pages[position], unit, &mut replaced);
             position += 1;
             if per_page == 1 || (next + 1).is_multiple_of(per_page) {
                 let page = layout.page(next);
@@ -257,8 +256,7 @@ impl<M: Media> Ftl<M> {
         let base = self.base(frontier.block) + frontier.next;
         let Domain { index, host, .. } = &mut self.domains[domain];
         *host = Some(Frontier { next: frontier.next + run as u32, ..frontier });
-        set_range(&mut self.validity, base, run as u32);
-        index.add_valid(frontier.block, run as u32);
+        index.add_valid(frontier.block, frontier.next, run as u32);
         self.reverse[base as usize..][..run].copy_from_slice(&pages[done..done + run]);
         if self.stripes.is_some() {
             self.overwrite_striped(pages, done, run, base);
@@ -266,7 +264,7 @@ impl<M: Media> Ftl<M> {
             self.overwrite_in_one_domain(pages, done, run, base);
         } else {
             let mut replaced = InDomains { domains: &mut self.domains, layout: &self.layout, block_of: self.block_of };
-            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
+            overwrite(&mut self.map, pages, done, run, base, &mut replaced);
         }
         self.tag_written(base, done, run);
         self.program(frontier.block, frontier.next, run as u32, Task::Host);
@@ -280,16 +278,16 @@ impl<M: Media> Ftl<M> {
     #[inline(always)]
     fn overwrite_in_one_domain(&mut self, pages: &[u32], done: usize, run: usize, base: u32) {
         let (index, block_of) = (&mut self.domains[0].index, self.block_of);
-        let coming = index.coming;
         if let Some(lists) = index.lists() {
-            let mut replaced = InLists { lists, coming, block_of };
-            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
-            let InLists { lists, coming, .. } = replaced;
-            lists.finish();
-            index.coming = coming;
+            let mut replaced = InLists { lists, block_of };
+            overwrite(&mut self.map, pages, done, run, base, &mut replaced);
+            replaced.lists.finish();
         } else {
-            let mut replaced = |unit| index.invalidate(SuperblockId(block_of.divide(unit)));
-            overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
+            let mut replaced = |unit| {
+                let (block, within) = block_of.split(unit);
+                index.invalidate(SuperblockId(block), within);
+            };
+            overwrite(&mut self.map, pages, done, run, base, &mut replaced);
         }
     }
 
@@ -299,7 +297,7 @@ impl<M: Media> Ftl<M> {
         let Some(stripes) = &mut self.stripes else { return };
         let domains = InDomains { domains: &mut self.domains, layout: &self.layout, block_of: self.block_of };
         let mut replaced = InStripes { domains, stripes };
-        overwrite(&mut self.map, &mut self.validity, pages, done, run, base, &mut replaced);
+        overwrite(&mut self.map, pages, done, run, base, &mut replaced);
     }
 
     /// The host frontier is full: close it, open the next and reclaim.
@@ -413,9 +411,8 @@ impl<M: Media> Ftl<M> {
                 continue;
             }
             self.counters.host_units_trimmed += 1;
-            self.validity[unit as usize / 64] &= !(1 << (unit % 64));
-            let block = SuperblockId(self.block_of.divide(unit));
-            self.domains[self.layout.domain(block)].index.invalidate(block);
+            let (block, within) = self.locate(unit);
+            self.domains[self.layout.domain(block)].index.invalidate(block, within);
             if let Some(stripes) = &mut self.stripes {
                 stripes.unit_gone(self.layout.page(unit));
             }
@@ -482,7 +479,7 @@ trait Replaced {
     /// A unit will be replaced [`AHEAD`] / 2 writes from now. `position` counts the writes.
     fn coming(&mut self, _position: usize, _unit: u32) {}
 
-    /// A unit is replaced; its validity bit is cleared already.
+    /// A unit is replaced.
     fn now(&mut self, unit: u32);
 }
 
@@ -496,19 +493,20 @@ impl<F: FnMut(u32)> Replaced for F {
 /// The replaced units of a drive that is one domain and keeps its blocks in lists.
 struct InLists<'a> {
     lists: Lists<'a>,
-    coming: Coming,
     block_of: Divisor,
 }
 
 impl Replaced for InLists<'_> {
     #[inline(always)]
-    fn coming(&mut self, position: usize, unit: u32) {
-        self.lists.prefetch(&mut self.coming, position, SuperblockId(self.block_of.divide(unit)));
+    fn coming(&mut self, _position: usize, unit: u32) {
+        let (block, within) = self.block_of.split(unit);
+        self.lists.prefetch(SuperblockId(block), within);
     }
 
     #[inline(always)]
     fn now(&mut self, unit: u32) {
-        self.lists.invalidate(SuperblockId(self.block_of.divide(unit)));
+        let (block, within) = self.block_of.split(unit);
+        self.lists.invalidate(SuperblockId(block), within);
     }
 }
 
@@ -522,14 +520,16 @@ struct InDomains<'a> {
 impl Replaced for InDomains<'_> {
     #[inline(always)]
     fn coming(&mut self, _position: usize, unit: u32) {
-        let block = SuperblockId(self.block_of.divide(unit));
-        self.domains[self.layout.domain(block)].index.prefetch(block);
+        let (block, within) = self.block_of.split(unit);
+        let block = SuperblockId(block);
+        self.domains[self.layout.domain(block)].index.prefetch_unit(block, within);
     }
 
     #[inline(always)]
     fn now(&mut self, unit: u32) {
-        let block = SuperblockId(self.block_of.divide(unit));
-        self.domains[self.layout.domain(block)].index.invalidate(block);
+        let (block, within) = self.block_of.split(unit);
+        let block = SuperblockId(block);
+        self.domains[self.layout.domain(block)].index.invalidate(block, within);
     }
 }
 
@@ -556,86 +556,38 @@ impl Replaced for InStripes<'_> {
 /// Points `run` map entries from `pages[done]` on to `base..` and clears what they replace. Entries are asked for
 /// well ahead, over the end of the run, since the next run comes right after.
 #[inline(always)]
-fn overwrite(
-    map: &mut [u32],
-    validity: &mut [u64],
-    pages: &[u32],
-    done: usize,
-    run: usize,
-    base: u32,
-    replaced: &mut impl Replaced,
-) {
+fn overwrite(map: &mut [u32], pages: &[u32], done: usize, run: usize, base: u32, replaced: &mut impl Replaced) {
     let steady = pages.len().saturating_sub(done + AHEAD).min(run);
     if steady > 0 {
         let windows = pages[done..done + steady + AHEAD].windows(AHEAD + 1);
         for ((window, unit), position) in windows.zip(base..).zip(done..) {
             prefetch(map, window[AHEAD] as usize);
-            announce(map, validity, window[AHEAD / 2], position, replaced);
-            replace(map, validity, window[0], unit, replaced);
+            announce(map, window[AHEAD / 2], position, replaced);
+            replace(map, window[0], unit, replaced);
         }
     }
     // The end of the batch: nothing is asked for beyond it.
     for (position, unit) in (done + steady..done + run).zip(base + steady as u32..) {
         if let Some(near) = pages.get(position + AHEAD / 2) {
-            announce(map, validity, *near, position, replaced);
+            announce(map, *near, position, replaced);
         }
-        replace(map, validity, pages[position], unit, replaced);
+        replace(map, pages[position], unit, replaced);
     }
 }
 
 /// Asks for what replacing the unit of a page will touch.
 #[inline(always)]
-fn announce(map: &[u32], validity: &[u64], page: u32, position: usize, replaced: &mut impl Replaced) {
+fn announce(map: &[u32], page: u32, position: usize, replaced: &mut impl Replaced) {
     let old = map[page as usize];
     if old != UNMAPPED {
-        prefetch(validity, old as usize / 64);
         replaced.coming(position, old);
     }
 }
 
 #[inline(always)]
-fn replace(map: &mut [u32], validity: &mut [u64], page: u32, unit: u32, replaced: &mut impl Replaced) {
+fn replace(map: &mut [u32], page: u32, unit: u32, replaced: &mut impl Replaced) {
     let old = std::mem::replace(&mut map[page as usize], unit);
     if old != UNMAPPED {
-        validity[old as usize / 64] &= !(1 << (old % 64));
         replaced.now(old);
-    }
-}
-
-/// Sets `count` bits from `first` on.
-pub(crate) fn set_range(bits: &mut [u64], first: u32, count: u32) {
-    for_words(first, count, |word, mask| bits[word] |= mask);
-}
-
-/// Clears `count` bits from `first` on.
-pub(crate) fn clear_range(bits: &mut [u64], first: u32, count: u32) {
-    for_words(first, count, |word, mask| bits[word] &= !mask);
-}
-
-/// The words that hold bits `first..first + count`, each with the mask of these bits.
-#[inline(always)]
-pub(crate) fn for_words(first: u32, count: u32, mut each: impl FnMut(usize, u64)) {
-    let (mut bit, end) = (first as usize, first as usize + count as usize);
-    while bit < end {
-        let within = bit % 64;
-        let span = (64 - within).min(end - bit);
-        each(bit / 64, (u64::MAX >> (64 - span)) << within);
-        bit += span;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_of_bits_cross_words() {
-        let mut bits = [0u64; 4];
-        set_range(&mut bits, 60, 70);
-        assert_eq!(bits, [0xf << 60, u64::MAX, 0b11, 0]);
-        clear_range(&mut bits, 62, 66);
-        assert_eq!(bits, [0b11 << 60, 0, 0b11, 0]);
-        set_range(&mut bits, 192, 64);
-        assert_eq!(bits[3], u64::MAX);
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Blocks lie in buckets by their number of valid units. With [`Order::Entry`] a bucket is an intrusive list with a
 //! sentinel, so that moving a block after an invalidation is a handful of stores; with [`Order::Closing`] it is a set of
-//! bits (`ClosingOrder`), and with [`Order::Wear`] a heap with lazy deletion. Beside the buckets stand all closed
-//! blocks in closing order, and densely for draws.
+//! bits (`ClosingOrder`), and with [`Order::Wear`] a heap with lazy deletion. Where only the lowest bucket is asked for,
+//! only the lowest buckets are lists (`lists`). Beside the buckets stand all closed blocks in closing order, and densely
+//! for draws.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -12,6 +13,13 @@ use wane_units::SuperblockId;
 
 use crate::closing::ClosingOrder;
 use crate::table::prefetch;
+
+mod lists;
+mod rows;
+
+pub(crate) use lists::Lists;
+use lists::{Coming, Listed};
+use rows::{Links, Place, Rows, State, set_range};
 
 /// The order of blocks that have the same number of valid units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,33 +40,14 @@ pub struct IndexSpec {
     pub order: Order,
     /// Only this many of the oldest closed blocks are in buckets; the others wait. `None`: all.
     pub window: Option<u32>,
+    /// The policy asks for the lowest bucket alone. With [`Order::Entry`] and without a window that saves most of the upkeep;
+    /// other buckets can be asked for still, at the cost of a scan of all blocks.
+    pub lowest_only: bool,
 }
 
 const NOWHERE: u32 = u32::MAX;
 
-/// Where a block stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-enum Place {
-    /// Free, being written, or retired.
-    Outside,
-    /// Closed, but not yet in the window.
-    Waiting,
-    /// Closed and in the bucket of its valid count.
-    Bucket,
-}
-
-/// Sixteen bytes, so that four share a cache line and one prefetch brings all of a block.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(16))]
-struct Record {
-    previous: u32,
-    next: u32,
-    valid: u32,
-    place: Place,
-}
-
-/// What is kept of a closed block beside its record. One line of the cache holds all of it, for it is asked once for each victim.
+/// What is kept of a closed block beside its row. One line of the cache holds all of it, for it is asked once for each victim.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
 struct ClosedBlock {
@@ -80,8 +69,9 @@ pub struct VictimIndex {
     first: u32,
     blocks: u32,
     units_per_block: u32,
-    /// One a block, then one sentinel a bucket.
-    records: Vec<Record>,
+    rows: Rows,
+    /// The ends of the list of each bucket. In links a bucket is the block beyond the last by so many.
+    sentinels: Vec<Links>,
     closing: Option<ClosingOrder>,
     heaps: Vec<BinaryHeap<Key>>,
     keys: Vec<u64>,
@@ -98,101 +88,26 @@ pub struct VictimIndex {
     by_closing: VecDeque<(u64, u32)>,
     waiting: VecDeque<(u64, u32)>,
     sequence: u64,
-    /// See [`Lists::prefetch`].
-    pub(crate) coming: Coming,
-}
-
-/// Distance of the second prefetch, in writes. A block's record arrives within so many writes, and only then are its neighbors
-/// in the list known.
-pub(crate) const COMING: usize = 8;
-
-/// What the last [`COMING`] prefetches named, each at its number modulo [`COMING`]. A hint: nothing depends on it but speed.
-pub(crate) type Coming = [u32; COMING];
-
-/// Fewer records than this, 512 KiB, lie in a cache from which a list is followed without waiting.
-const RECORDS_NEAR: usize = 1 << 15;
-
-/// The lists of [`Order::Entry`] while many units in a row are invalidated: what every step needs stays in registers.
-pub(crate) struct Lists<'a> {
-    records: &'a mut [Record],
-    first: u32,
-    blocks: u32,
-    lowest: u32,
-    /// Units that blocks in buckets lost.
-    left: u64,
-    lowest_before: &'a mut u32,
-    bucketed_valid: &'a mut u64,
-}
-
-impl Lists<'_> {
-    /// Prefetches the record of a block that will soon lose a unit, and the neighbors of the block that was named [`COMING`]
-    /// calls ago: unlinking that block writes to their records. `position` is the number of the call.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, coming: &mut Coming, position: usize, block: SuperblockId) {
-        let local = block.0 - self.first;
-        prefetch(self.records, local as usize);
-        if self.records.len() < RECORDS_NEAR {
-            return;
-        }
-        let before = std::mem::replace(&mut coming[position % COMING], local);
-        let Record { previous, next, .. } = self.records[before as usize];
-        prefetch(self.records, previous as usize);
-        prefetch(self.records, next as usize);
-    }
-
-    /// As [`VictimIndex::invalidate`].
-    #[inline(always)]
-    pub(crate) fn invalidate(&mut self, block: SuperblockId) {
-        let local = block.0 - self.first;
-        let record = &mut self.records[local as usize];
-        debug_assert!(record.valid > 0, "a block without valid units loses none");
-        record.valid -= 1;
-        if record.place != Place::Bucket {
-            return;
-        }
-        let Record { previous, next, valid, .. } = *record;
-        self.left += 1;
-        self.lowest = self.lowest.min(valid);
-        self.records[previous as usize].next = next;
-        self.records[next as usize].previous = previous;
-        append(self.records, self.blocks + valid, local);
-    }
-
-    /// Ends the row.
-    #[inline(always)]
-    pub(crate) fn finish(self) {
-        *self.lowest_before = self.lowest;
-        *self.bucketed_valid -= self.left;
-    }
-}
-
-/// Puts a block that is in no list at the end of a sentinel's.
-#[inline(always)]
-fn append(records: &mut [Record], sentinel: u32, local: u32) {
-    let tail = records[sentinel as usize].previous;
-    records[tail as usize].next = local;
-    records[sentinel as usize].previous = local;
-    let record = &mut records[local as usize];
-    (record.previous, record.next) = (tail, sentinel);
+    /// Which buckets are lists, with [`Order::Entry`].
+    listed: Listed,
+    coming: Coming,
 }
 
 impl VictimIndex {
     /// An index of `blocks` blocks from `first` on, none of them closed.
-    pub fn new(first: SuperblockId, blocks: u32, units_per_block: u32, spec: IndexSpec) -> Self {
+    ///
+    /// # Errors
+    /// The kernel refuses the address space.
+    pub fn new(first: SuperblockId, blocks: u32, units_per_block: u32, spec: IndexSpec) -> std::io::Result<Self> {
         let sentinels = units_per_block + 1;
-        let outside = Record { previous: NOWHERE, next: NOWHERE, valid: 0, place: Place::Outside };
-        let mut records = vec![outside; (blocks + sentinels) as usize];
-        for sentinel in blocks..blocks + sentinels {
-            let record = &mut records[sentinel as usize];
-            (record.previous, record.next) = (sentinel, sentinel);
-        }
         let keyed = spec.order == Order::Wear;
-        Self {
+        Ok(Self {
             spec,
             first: first.0,
             blocks,
             units_per_block,
-            records,
+            rows: Rows::new(blocks, units_per_block)?,
+            sentinels: (blocks..blocks + sentinels).map(Links::to_itself).collect(),
             closing: (spec.order == Order::Closing).then(|| ClosingOrder::new(blocks, sentinels)),
             heaps: if keyed { vec![BinaryHeap::new(); sentinels as usize] } else { Vec::new() },
             keys: if keyed { vec![0; blocks as usize] } else { Vec::new() },
@@ -205,8 +120,9 @@ impl VictimIndex {
             by_closing: VecDeque::new(),
             waiting: VecDeque::new(),
             sequence: 0,
-            coming: [0; COMING],
-        }
+            listed: Listed::new(spec, blocks, sentinels),
+            coming: Coming::default(),
+        })
     }
 
     #[inline(always)]
@@ -222,7 +138,7 @@ impl VictimIndex {
     /// Valid units of any block of the domain.
     #[inline(always)]
     pub fn valid(&self, block: SuperblockId) -> u32 {
-        self.records[self.local(block) as usize].valid
+        self.rows.state(self.local(block)).valid
     }
 
     /// The host clock when a closed block was last written.
@@ -232,59 +148,73 @@ impl VictimIndex {
 
     /// Whether the block is closed.
     pub fn is_closed(&self, block: SuperblockId) -> bool {
-        self.records[self.local(block) as usize].place != Place::Outside
+        self.rows.state(self.local(block)).place != Place::Outside
     }
 
-    /// Counts `units` more valid units in a block that is being written.
+    /// Counts `count` units of a block that is being written as valid, from `first` on.
     #[inline(always)]
-    pub fn add_valid(&mut self, block: SuperblockId, units: u32) {
+    pub fn add_valid(&mut self, block: SuperblockId, first: u32, count: u32) {
         let local = self.local(block);
-        let record = &mut self.records[local as usize];
-        debug_assert_eq!(record.place, Place::Outside, "only an open block gains units");
-        record.valid += units;
+        let State { valid, place } = self.rows.state(local);
+        debug_assert_eq!(place, Place::Outside, "only an open block gains units");
+        set_range(self.rows.bits_mut(local), first, count);
+        self.rows.edit().set_state(local, State { valid: valid + count, place });
     }
 
-    /// Brings a block's record into the cache.
+    /// Counts one more unit of a block that is being written as valid.
+    #[inline(always)]
+    pub fn add_one(&mut self, block: SuperblockId, unit: u32) {
+        let local = self.local(block);
+        debug_assert_eq!(self.rows.state(local).place, Place::Outside, "only an open block gains units");
+        self.rows.edit().gain(local, unit);
+    }
+
+    /// Whether a unit of a block is valid.
+    #[inline(always)]
+    pub fn is_valid(&self, block: SuperblockId, unit: u32) -> bool {
+        self.bits(block)[unit as usize / 64] >> (unit % 64) & 1 == 1
+    }
+
+    /// One bit for each unit of a block, the first unit lowest: whether it is valid.
+    #[inline(always)]
+    pub fn bits(&self, block: SuperblockId) -> &[u64] {
+        self.rows.bits(self.local(block))
+    }
+
+    /// The valid units of a block, in order.
+    pub fn valid_units(&self, block: SuperblockId) -> impl Iterator<Item = u32> {
+        (0..).step_by(64).zip(self.bits(block)).flat_map(|(first, word)| ones(*word).map(move |bit| first + bit))
+    }
+
+    /// Brings the start of a block's row into the cache.
     #[inline(always)]
     pub fn prefetch(&self, block: SuperblockId) {
-        prefetch(&self.records, self.local(block) as usize);
+        self.rows.prefetch(self.local(block));
+    }
+
+    /// Brings what [`VictimIndex::invalidate`] touches into the cache.
+    #[inline(always)]
+    pub(crate) fn prefetch_unit(&mut self, block: SuperblockId, unit: u32) {
+        let local = self.local(block);
+        self.rows.edit().prefetch(local, unit);
     }
 
     /// Counts one valid unit less in a block and moves it to its new bucket.
     #[inline]
-    pub fn invalidate(&mut self, block: SuperblockId) {
-        match self.lists() {
-            Some(mut lists) => {
-                lists.invalidate(block);
-                lists.finish();
-            }
-            None => self.invalidate_keyed(block),
+    pub fn invalidate(&mut self, block: SuperblockId, unit: u32) {
+        if self.spec.order == Order::Entry {
+            self.invalidate_listed(self.local(block), unit);
+        } else {
+            self.invalidate_keyed(block, unit);
         }
-    }
-
-    /// The lists, to invalidate many units in a row; none where buckets have another order.
-    #[inline(always)]
-    pub(crate) fn lists(&mut self) -> Option<Lists<'_>> {
-        (self.spec.order == Order::Entry).then(|| Lists {
-            records: &mut self.records,
-            first: self.first,
-            blocks: self.blocks,
-            lowest: self.lowest,
-            left: 0,
-            lowest_before: &mut self.lowest,
-            bucketed_valid: &mut self.bucketed_valid,
-        })
     }
 
     /// As [`VictimIndex::invalidate`], where a bucket is no list.
     #[inline(always)]
-    fn invalidate_keyed(&mut self, block: SuperblockId) {
+    fn invalidate_keyed(&mut self, block: SuperblockId, unit: u32) {
         let local = self.local(block);
-        let record = &mut self.records[local as usize];
-        debug_assert!(record.valid > 0, "a block without valid units loses none");
-        record.valid -= 1;
-        if record.place == Place::Bucket {
-            let valid = record.valid;
+        let State { valid, place } = self.rows.edit().lose(local, unit);
+        if place == Place::Bucket {
             self.bucketed_valid -= 1;
             self.lowest = self.lowest.min(valid);
             self.lower(local, valid);
@@ -306,9 +236,10 @@ impl VictimIndex {
     /// Counts no unit of an open block as valid any more.
     pub fn clear(&mut self, block: SuperblockId) {
         let local = self.local(block);
-        let record = &mut self.records[local as usize];
-        debug_assert_eq!(record.place, Place::Outside, "a closed block is opened before it is cleared");
-        record.valid = 0;
+        let State { place, .. } = self.rows.state(local);
+        debug_assert_eq!(place, Place::Outside, "a closed block is opened before it is cleared");
+        self.rows.bits_mut(local).fill(0);
+        self.rows.edit().set_state(local, State { valid: 0, place });
     }
 
     /// Whether reclaiming some closed block would gain a unit.
@@ -324,7 +255,7 @@ impl VictimIndex {
     /// Takes a block that will not be written further into the index.
     pub fn close(&mut self, block: SuperblockId, now: u64, erase_count: u32) {
         let local = self.local(block);
-        assert_eq!(self.records[local as usize].place, Place::Outside, "block {block} closes once");
+        assert_eq!(self.rows.state(local).place, Place::Outside, "block {block} closes once");
         self.sequence += 1;
         let position = self.closed.len() as u32;
         self.closings[local as usize] = ClosedBlock { sequence: self.sequence, at: now, position };
@@ -336,7 +267,7 @@ impl VictimIndex {
         self.closed.push(local);
         self.by_closing.push_back((self.sequence, local));
         if self.spec.window.is_some() {
-            self.records[local as usize].place = Place::Waiting;
+            self.rows.edit().set_place(local, Place::Waiting);
             self.waiting.push_back((self.sequence, local));
         } else {
             self.enter(local);
@@ -346,15 +277,17 @@ impl VictimIndex {
     /// Takes a closed block out: it is reclaimed or refilled.
     pub fn open(&mut self, block: SuperblockId) {
         let local = self.local(block);
-        let Record { previous, next, valid, place } = self.records[local as usize];
+        let State { valid, place } = self.rows.state(local);
         assert_ne!(place, Place::Outside, "block {block} is closed");
-        self.records[local as usize].place = Place::Outside;
-        if place == Place::Bucket {
+        self.rows.edit().set_place(local, Place::Outside);
+        if place == Place::Unlisted {
+            self.bucketed -= 1;
+            self.bucketed_valid -= u64::from(valid);
+        } else if place == Place::Bucket {
             self.bucketed -= 1;
             self.bucketed_valid -= u64::from(valid);
             if self.spec.order == Order::Entry {
-                self.records[previous as usize].next = next;
-                self.records[next as usize].previous = previous;
+                self.leave_list(local);
             } else if let Some(closing) = &mut self.closing {
                 closing.leave(local, valid);
             } else {
@@ -382,7 +315,7 @@ impl VictimIndex {
     pub(crate) fn prefetch_open(&self, block: SuperblockId, step: u32) {
         let local = self.local(block) as usize;
         if step == 0 {
-            prefetch(&self.records, local);
+            self.rows.prefetch(local as u32);
             prefetch(&self.closings, local);
         } else {
             prefetch(&self.closed, self.closings[local].position as usize);
@@ -409,13 +342,23 @@ impl VictimIndex {
 
     /// The next number of valid units, from `valid` up, that any bucket has.
     pub fn next_bucket(&self, valid: u32) -> Option<u32> {
-        (valid.max(self.lowest)..=self.units_per_block).find(|valid| self.has(*valid))
+        let from = valid.max(self.lowest);
+        let listed = (from..self.listed.below).find(|valid| self.has(*valid));
+        if listed.is_some() || self.listed.below > self.units_per_block {
+            return listed;
+        }
+        self.unlisted().map(|(_, valid)| valid).filter(|valid| *valid >= from).min()
     }
 
     /// The first block of a bucket in the declared order.
     pub fn first(&self, valid: u32) -> Option<SuperblockId> {
         if self.spec.order == Order::Entry {
-            return self.block_at(self.records[(self.blocks + valid) as usize].next);
+            if valid >= self.listed.below {
+                let bucket = self.unlisted().filter(|(_, count)| *count == valid);
+                let first = bucket.min_by_key(|(local, _)| self.rows.moment(*local));
+                return first.map(|(local, _)| SuperblockId(self.first + local));
+            }
+            return self.block_at(self.sentinels[valid as usize].next);
         }
         let local = match &self.closing {
             Some(closing) => closing.first(valid),
@@ -427,7 +370,12 @@ impl VictimIndex {
     /// The block that came last to a bucket; `None` unless the order is [`Order::Entry`].
     pub fn last(&self, valid: u32) -> Option<SuperblockId> {
         match self.spec.order {
-            Order::Entry => self.block_at(self.records[(self.blocks + valid) as usize].previous),
+            Order::Entry if valid >= self.listed.below => {
+                let bucket = self.unlisted().filter(|(_, count)| *count == valid);
+                let last = bucket.max_by_key(|(local, _)| self.rows.moment(*local));
+                last.map(|(local, _)| SuperblockId(self.first + local))
+            }
+            Order::Entry => self.block_at(self.sentinels[valid as usize].previous),
             Order::Closing | Order::Wear => None,
         }
     }
@@ -459,30 +407,32 @@ impl VictimIndex {
 
     /// Valid units of all blocks, open ones included. Scans every block: for checks.
     pub fn valid_total(&self) -> u64 {
-        self.records[..self.blocks as usize].iter().map(|record| u64::from(record.valid)).sum()
+        (0..self.blocks).map(|local| u64::from(self.rows.state(local).valid)).sum()
     }
 
-    fn block_at(&self, record: u32) -> Option<SuperblockId> {
-        (record < self.blocks).then_some(SuperblockId(self.first + record))
+    fn block_at(&self, link: u32) -> Option<SuperblockId> {
+        (link < self.blocks).then_some(SuperblockId(self.first + link))
     }
 
     fn has(&self, valid: u32) -> bool {
         match self.spec.order {
-            Order::Entry => self.records[(self.blocks + valid) as usize].next < self.blocks,
+            Order::Entry => self.sentinels[valid as usize].next < self.blocks,
             Order::Closing => self.closing.as_ref().is_some_and(|closing| closing.has(valid)),
             Order::Wear => self.counts[valid as usize] > 0,
         }
     }
 
     fn enter(&mut self, local: u32) {
-        let valid = self.records[local as usize].valid;
-        self.records[local as usize].place = Place::Bucket;
+        let State { valid, .. } = self.rows.state(local);
         self.bucketed += 1;
         self.bucketed_valid += u64::from(valid);
-        self.lowest = self.lowest.min(valid);
         if self.spec.order == Order::Entry {
-            append(&mut self.records, self.blocks + valid, local);
-        } else if let Some(closing) = &mut self.closing {
+            self.enter_list(local, valid);
+            return;
+        }
+        self.rows.edit().set_place(local, Place::Bucket);
+        self.lowest = self.lowest.min(valid);
+        if let Some(closing) = &mut self.closing {
             closing.enter(local, valid);
         } else {
             self.enter_heap(local, valid);
@@ -497,10 +447,9 @@ impl VictimIndex {
     /// A block left the bucket: keep its heap's top a block that is there, and its length in proportion.
     fn leave_heap(&mut self, valid: u32) {
         self.counts[valid as usize] -= 1;
-        let (records, keys) = (&self.records, &self.keys);
+        let (rows, keys) = (&self.rows, &self.keys);
         let holds = |(key, local): (u64, u32)| {
-            let record = &records[local as usize];
-            record.place == Place::Bucket && record.valid == valid && keys[local as usize] == key
+            rows.state(local) == State { valid, place: Place::Bucket } && keys[local as usize] == key
         };
         let heap = &mut self.heaps[valid as usize];
         while heap.peek().is_some_and(|Reverse(entry)| !holds(*entry)) {
@@ -532,6 +481,16 @@ impl VictimIndex {
     }
 }
 
+/// The bits of a word that are set, lowest first.
+#[inline(always)]
+pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        word &= word.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -539,13 +498,19 @@ pub(crate) mod tests {
 
     /// Blocks 0.. closed in order at clock 1, 2, ... with these valid counts.
     pub(crate) fn closed(units_per_block: u32, valid: &[u32], spec: IndexSpec) -> VictimIndex {
-        let mut index = VictimIndex::new(SuperblockId(0), valid.len() as u32, units_per_block, spec);
+        let mut index = VictimIndex::new(SuperblockId(0), valid.len() as u32, units_per_block, spec).expect("memory");
         for (block, valid) in (0..).zip(valid) {
-            index.add_valid(SuperblockId(block), *valid);
+            index.add_valid(SuperblockId(block), 0, *valid);
             index.close(SuperblockId(block), u64::from(block) + 1, 0);
         }
         index.fill_window();
         index
+    }
+
+    /// A block loses its last valid unit.
+    pub(crate) fn lose_one(index: &mut VictimIndex, block: SuperblockId) {
+        let last = index.valid_units(block).last().expect("a valid unit to lose");
+        index.invalidate(block, last);
     }
 
     pub(crate) fn view<'a>(index: &'a VictimIndex, erase_count: &'a [u32], now: u64) -> GcView<'a> {
@@ -555,8 +520,8 @@ pub(crate) mod tests {
     #[test]
     fn entry_order_follows_the_last_move() {
         let mut index = closed(4, &[3, 2, 3], IndexSpec::default());
-        index.invalidate(SuperblockId(2));
-        index.invalidate(SuperblockId(0));
+        lose_one(&mut index, SuperblockId(2));
+        lose_one(&mut index, SuperblockId(0));
         assert_eq!((index.first(2), index.last(2)), (Some(SuperblockId(1)), Some(SuperblockId(0))));
         index.open(SuperblockId(1));
         assert_eq!(index.first(2), Some(SuperblockId(2)));
@@ -565,13 +530,15 @@ pub(crate) mod tests {
 
     #[test]
     fn keyed_orders_ignore_the_time_of_entry() {
-        let spec = IndexSpec { order: Order::Closing, window: None };
+        let spec = IndexSpec { order: Order::Closing, ..IndexSpec::default() };
         let mut index = closed(8, &[5, 4, 4], spec);
-        index.invalidate(SuperblockId(0));
+        lose_one(&mut index, SuperblockId(0));
         assert_eq!(index.first(4), Some(SuperblockId(0)));
         index.open(SuperblockId(0));
         assert_eq!(index.first(4), Some(SuperblockId(1)));
-        let mut wear = VictimIndex::new(SuperblockId(0), 2, 4, IndexSpec { order: Order::Wear, window: None });
+        let mut wear =
+            VictimIndex::new(SuperblockId(0), 2, 4, IndexSpec { order: Order::Wear, ..IndexSpec::default() })
+                .expect("memory");
         wear.close(SuperblockId(0), 1, 9);
         wear.close(SuperblockId(1), 2, 3);
         assert_eq!(wear.first(0), Some(SuperblockId(1)));
@@ -579,7 +546,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_window_holds_the_oldest_blocks() {
-        let mut index = closed(4, &[4, 3, 1], IndexSpec { order: Order::Entry, window: Some(2) });
+        let mut index = closed(4, &[4, 3, 1], IndexSpec { window: Some(2), ..IndexSpec::default() });
         assert_eq!((index.lowest(), index.oldest_waiting()), (Some(3), Some(SuperblockId(2))));
         assert_eq!(index.invalid_in_window(), 1);
         index.open(SuperblockId(1));
@@ -591,15 +558,16 @@ pub(crate) mod tests {
     fn random_moves_keep_every_structure_true() {
         for order in [Order::Entry, Order::Closing, Order::Wear] {
             let mut stream = wane_sim::Streams::new(3).stream("index");
-            let mut index = closed(16, &[16; 40], IndexSpec { order, window: None });
+            let mut index = closed(16, &[16; 40], IndexSpec { order, ..IndexSpec::default() });
             for now in 0..20_000u64 {
                 let block = SuperblockId(stream.below(40) as u32);
                 match (index.is_closed(block), index.valid(block)) {
                     (true, 0) => index.open(block),
                     (true, _) if stream.chance(0.02) => index.open(block),
-                    (true, _) => index.invalidate(block),
-                    (false, valid) => {
-                        index.add_valid(block, 16 - valid);
+                    (true, _) => lose_one(&mut index, block),
+                    (false, _) => {
+                        index.clear(block);
+                        index.add_valid(block, 0, 16);
                         index.close(block, now / 7, now as u32 % 5);
                     }
                 }

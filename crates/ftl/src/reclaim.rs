@@ -132,7 +132,6 @@ impl<M: Media> Ftl<M> {
         index.prefetch_open(next, 0);
         prefetch(&self.erase_count, next.index());
         let base = self.base(next) as usize;
-        prefetch(&self.validity, base / 64);
         for line in (base..base + (self.units_per_block as usize).min(1024)).step_by(ENTRIES_PER_LINE) {
             prefetch(&self.reverse, line);
         }

@@ -7,7 +7,6 @@ use crate::config::Frontiers;
 use crate::counters::Cause;
 use crate::domain::{Frontier, Mover};
 use crate::engine::{Ftl, Outcome, UNMAPPED};
-use crate::host::set_range;
 use crate::stripes::Stripes;
 
 /// Parity that may wait for a die of its own, for each die; beyond, it goes where there is room.
@@ -29,10 +28,11 @@ impl<M: Media> Ftl<M> {
         let Some(stripes) = &mut self.stripes else { return };
         let per_page = self.layout.units_per_page();
         let first = block.0 * (self.units_per_block / per_page);
-        let (layout, validity, reverse) = (&self.layout, &self.validity, &self.reverse);
+        let (layout, reverse) = (&self.layout, &self.reverse);
+        let index = &self.domains[layout.domain(block)].index;
         for page in pages.map(|page| first + page) {
             let units = page * per_page..(page + 1) * per_page;
-            let valid = units.filter(|unit| validity[*unit as usize / 64] >> (unit % 64) & 1 == 1);
+            let valid = units.filter(|unit| index.is_valid(block, unit - block.0 * self.units_per_block));
             let (mut live, mut parity) = (0, 0);
             for unit in valid {
                 *if reverse[unit as usize] < self.logical_initial { &mut live } else { &mut parity } += 1;
@@ -75,9 +75,8 @@ impl<M: Media> Ftl<M> {
                 let unit = std::mem::replace(&mut self.map[page as usize], UNMAPPED);
                 self.lost.remove(&page);
                 if unit != UNMAPPED {
-                    self.validity[unit as usize / 64] &= !(1 << (unit % 64));
-                    let block = SuperblockId(self.block_of.divide(unit));
-                    self.domains[self.layout.domain(block)].index.invalidate(block);
+                    let (block, within) = self.locate(unit);
+                    self.domains[self.layout.domain(block)].index.invalidate(block, within);
                 }
             }
             self.stripes.as_mut().expect("it just gave a stripe").release(stripe);
@@ -142,8 +141,7 @@ impl<M: Media> Ftl<M> {
             self.reverse[unit as usize] = page;
         }
         self.clear_tags(base, per_page);
-        set_range(&mut self.validity, base, per_page);
-        self.domains[domain].index.add_valid(frontier.block, per_page);
+        self.domains[domain].index.add_valid(frontier.block, frontier.next, per_page);
         self.program_pages(frontier.block, frontier.next, per_page, task);
         self.counters.programmed(Cause::Parity, u64::from(per_page));
         match mover {

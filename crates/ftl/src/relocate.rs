@@ -6,7 +6,7 @@ use wane_units::SuperblockId;
 use crate::config::Frontiers;
 use crate::domain::{Frontier, Mover};
 use crate::engine::{EndOfLife, Ftl};
-use crate::host::{clear_range, for_words, set_range};
+use crate::index::ones;
 use crate::table::prefetch;
 
 /// How far ahead of a relocation its map entry is asked for.
@@ -79,41 +79,32 @@ impl<M: Media> Ftl<M> {
         if M::DETAILED {
             self.note_origins(block);
         }
-        let base = self.base(block);
-        let (validity, reverse, scratch) = (&self.validity[..], &self.reverse[..], &mut self.scratch[..]);
+        let base = self.base(block) as usize;
+        let reverse = &self.reverse[base..base + self.units_per_block as usize];
+        let bits = self.domains[self.layout.domain(block)].index.bits(block);
+        let scratch = &mut self.scratch[..];
         let mut count = 0;
-        for_words(base, self.units_per_block, |word, mask| {
-            let mut bits = validity[word] & mask;
-            let entries = &reverse[word * 64..];
+        for (entries, bits) in reverse.chunks(64).zip(bits) {
             // Where most units are valid, copying all and stepping over the others mispredicts no branch.
-            if bits.count_ones() >= 32 && entries.len() >= 64 {
-                for (offset, entry) in entries[..64].iter().enumerate() {
+            if bits.count_ones() >= 32 && entries.len() == 64 {
+                for (offset, entry) in entries.iter().enumerate() {
                     scratch[count] = *entry;
                     count += (bits >> offset & 1) as usize;
                 }
             } else {
-                while bits != 0 {
-                    scratch[count] = entries[bits.trailing_zeros() as usize];
+                for bit in ones(*bits) {
+                    scratch[count] = entries[bit as usize];
                     count += 1;
-                    bits &= bits - 1;
                 }
             }
-        });
+        }
         count as u32
     }
 
     /// Where in their block the gathered units lie.
     fn note_origins(&mut self, block: SuperblockId) {
-        let base = self.base(block);
-        let (validity, origins) = (&self.validity[..], &mut self.origins);
-        origins.clear();
-        for_words(base, self.units_per_block, |word, mask| {
-            let mut bits = validity[word] & mask;
-            while bits != 0 {
-                origins.push((word * 64) as u32 + bits.trailing_zeros() - base);
-                bits &= bits - 1;
-            }
-        });
+        self.origins.clear();
+        self.origins.extend(self.domains[self.layout.domain(block)].index.valid_units(block));
     }
 
     /// Appends `run` units gathered from a block, from `done` on, to an open one.
@@ -134,8 +125,7 @@ impl<M: Media> Ftl<M> {
         for (page, unit) in pages[steady..].iter().zip(base + steady as u32..) {
             map[*page as usize] = unit;
         }
-        set_range(&mut self.validity, base, run);
-        self.domains[domain].index.add_valid(block, run);
+        self.domains[domain].index.add_valid(block, next, run);
         if M::DETAILED {
             self.copy(from, into, done, run);
         } else {
@@ -197,8 +187,6 @@ impl<M: Media> Ftl<M> {
         if self.stripes.is_some() {
             self.leave_stripes(block);
         }
-        let base = self.base(block);
-        clear_range(&mut self.validity, base, self.units_per_block);
         self.domains[domain].index.clear(block);
     }
 
@@ -206,15 +194,15 @@ impl<M: Media> Ftl<M> {
     fn put_back(&mut self, domain: usize, block: SuperblockId, done: u32, count: u32) {
         for page in &self.scratch[done as usize..count as usize] {
             let unit = self.map[*page as usize];
-            debug_assert_eq!(self.locate(unit).0, block, "what was not copied is still mapped where it was");
-            self.validity[unit as usize / 64] |= 1 << (unit % 64);
+            let (holder, within) = self.locate(unit);
+            debug_assert_eq!(holder, block, "what was not copied is still mapped where it was");
+            self.domains[domain].index.add_one(block, within);
             if let Some(stripes) = &mut self.stripes
                 && *page < self.logical_initial
             {
                 stripes.unit_back(unit / self.layout.units_per_page());
             }
         }
-        self.domains[domain].index.add_valid(block, count - done);
         let now = self.counters.host_units_written;
         // The policies never heard that it left.
         self.domains[domain].index.close(block, now, self.erase_count[block.index()]);
@@ -225,20 +213,14 @@ impl<M: Media> Ftl<M> {
         let base = self.base(block);
         let Some(stripes) = &mut self.stripes else { return };
         let (layout, per_page) = (&self.layout, self.layout.units_per_page());
-        let (validity, reverse, logical) = (&self.validity, &self.reverse, self.logical_initial);
         let pages = self.units_per_block / per_page;
         // All of them, for the erase that comes next takes the others out of their stripes.
         stripes.prefetch(block.0 * pages..(block.0 + 1) * pages);
-        for_words(base, self.units_per_block, |word, mask| {
-            let mut bits = validity[word] & mask;
-            while bits != 0 {
-                let unit = (word * 64) as u32 + bits.trailing_zeros();
-                if reverse[unit as usize] < logical {
-                    stripes.unit_gone(layout.page(unit));
-                }
-                bits &= bits - 1;
+        for unit in self.domains[layout.domain(block)].index.valid_units(block).map(|within| base + within) {
+            if self.reverse[unit as usize] < self.logical_initial {
+                stripes.unit_gone(layout.page(unit));
             }
-        });
+        }
     }
 
     pub(crate) fn relocation_frontier(&mut self, domain: usize, mover: Mover) -> Option<Frontier> {

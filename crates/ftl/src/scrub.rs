@@ -124,9 +124,8 @@ impl<M: Media> Ftl<M> {
 
     /// Reads the first valid page of a block: its re-reads, `None` if it is uncorrectable.
     fn check_page(&mut self, block: SuperblockId) -> Option<u32> {
-        let base = self.base(block);
-        let is_valid = |unit: &u32| self.validity[(base + unit) as usize / 64] >> ((base + unit) % 64) & 1 == 1;
-        let unit = (0..self.units_per_block).find(is_valid).expect("a block to check holds valid units");
+        let unit = self.domains[self.layout.domain(block)].index.valid_units(block).next();
+        let unit = unit.expect("a block to check holds valid units");
         let (flash, page) = self.layout.place(block, unit);
         let bytes = self.media.geometry().page_size().0 as u32;
         self.counters.scrub_checks += 1;

@@ -9,9 +9,12 @@ use std::collections::VecDeque;
 use wane_nand::Task;
 use wane_units::DieId;
 
-use crate::index::{COMING, Coming};
 use crate::policies::redundancy::RedundancyPolicy;
 use crate::table::{Table, prefetch};
+
+/// Distance of the second prefetch, in writes: the number of a page's stripe arrives within so many, and only then is it known
+/// where the stripe lies.
+const COMING: usize = 8;
 
 /// No page, no stripe.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -39,7 +42,8 @@ pub(crate) struct Stripes {
     /// The domain that is asked first for room for the next parity.
     pub(crate) turn: u32,
     /// See [`Stripes::unit_goes_soon`].
-    coming: Coming,
+    /// What the last [`COMING`] prefetches named, each at its number modulo [`COMING`]. A hint: nothing depends on it but speed.
+    coming: [u32; COMING],
 }
 
 /// Stripes that are full and wait for their parity, in the order in which they became full or were last passed over, each

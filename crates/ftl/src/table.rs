@@ -17,7 +17,9 @@ impl<T: Pod> Table<T> {
     /// # Errors
     /// The kernel refuses the address space.
     pub(crate) fn zeroed(length: usize) -> std::io::Result<Self> {
-        let memory = MmapMut::map_anon((length * size_of::<T>()).max(1))?;
+        assert!(align_of::<T>() <= 4096, "a table's entries are aligned to a page at most");
+        let bytes = length.checked_mul(size_of::<T>()).ok_or(std::io::ErrorKind::OutOfMemory)?;
+        let memory = MmapMut::map_anon(bytes.max(1))?;
         // Advice only: without huge pages the table works, more slowly.
         #[cfg(target_os = "linux")]
         let _ = memory.advise(memmap2::Advice::HugePage);
@@ -39,15 +41,17 @@ impl<T: Pod> std::ops::Deref for Table<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        &bytemuck::cast_slice(&self.memory[..self.length * size_of::<T>()])[..self.length]
+        // SAFETY: the mapping begins at a page, which is aligned for any T, and has room for `length` of them; `zeroed` saw to
+        // that. Any bytes are a T, as it is Pod.
+        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.length) }
     }
 }
 
 impl<T: Pod> std::ops::DerefMut for Table<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        let bytes = self.length * size_of::<T>();
-        &mut bytemuck::cast_slice_mut(&mut self.memory[..bytes])[..self.length]
+        // SAFETY: as above, and nobody else sees the mapping while it is borrowed.
+        unsafe { std::slice::from_raw_parts_mut(self.memory.as_mut_ptr().cast(), self.length) }
     }
 }
 

@@ -369,9 +369,12 @@ impl Device {
 
     /// Memory that a run takes, in bytes: two maps, a bit a unit, and the blocks' records.
     pub fn memory_bytes(&self) -> u64 {
-        // A block costs its record, its place in the index's queues, and its entry in a leveler's order.
-        const PER_BLOCK: u64 = 192;
-        let maps = 4 * u64::from(self.logical_units) + 4 * self.physical_units() + self.physical_units() / 8;
-        maps + u64::from(self.geometry.blocks()) * PER_BLOCK + (16 << 20)
+        // A block costs its place in the index's queues, its entry in a leveler's order, and its row: state and validity bits,
+        // rounded up.
+        const PER_BLOCK: u64 = 176;
+        let units_per_block = self.physical_units() / u64::from(self.geometry.blocks());
+        let row = 8 * (2 + units_per_block.div_ceil(64)).next_power_of_two().max(8);
+        let maps = 4 * u64::from(self.logical_units) + 4 * self.physical_units();
+        maps + u64::from(self.geometry.blocks()) * (PER_BLOCK + row) + (16 << 20)
     }
 }

@@ -4,6 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divisor {
     magic: u64,
+    divisor: u32,
 }
 
 impl Divisor {
@@ -14,13 +15,20 @@ impl Divisor {
     pub fn new(divisor: u32) -> Self {
         assert!(divisor >= 2, "{divisor} has no 64-bit reciprocal");
         // floor(2^64 / d) + 1 overestimates 2^64 / d by at most 1, an error below n / 2^64 < 1 / d for n < 2^32.
-        Self { magic: u64::MAX / u64::from(divisor) + 1 }
+        Self { magic: u64::MAX / u64::from(divisor) + 1, divisor }
     }
 
     /// `number / divisor`.
     #[inline(always)]
     pub const fn divide(self, number: u32) -> u32 {
         ((self.magic as u128 * number as u128) >> 64) as u32
+    }
+
+    /// `number / divisor` and `number % divisor`.
+    #[inline(always)]
+    pub const fn split(self, number: u32) -> (u32, u32) {
+        let quotient = self.divide(number);
+        (quotient, number - quotient * self.divisor)
     }
 }
 

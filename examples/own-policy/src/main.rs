@@ -13,7 +13,7 @@ struct YoungestGreedy;
 
 impl VictimPolicy for YoungestGreedy {
     fn index(&self) -> IndexSpec {
-        IndexSpec { order: Order::Wear, window: None }
+        IndexSpec { order: Order::Wear, ..IndexSpec::default() }
     }
 
     fn choose(&mut self, view: &GcView<'_>) -> Option<wane_units::SuperblockId> {

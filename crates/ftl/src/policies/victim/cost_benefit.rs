@@ -71,7 +71,7 @@ impl CostBenefit {
 
 impl VictimPolicy for CostBenefit {
     fn index(&self) -> IndexSpec {
-        IndexSpec { order: Order::Closing, window: None }
+        IndexSpec { order: Order::Closing, ..IndexSpec::default() }
     }
 
     /// With equal u the oldest scores best, so the first of each bucket stands for all of it.

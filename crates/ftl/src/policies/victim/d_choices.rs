@@ -4,7 +4,7 @@ use serde::Deserialize;
 use wane_sim::Stream;
 use wane_units::SuperblockId;
 
-use super::{BuiltinVictim, GcView, VictimPolicy};
+use super::{BuiltinVictim, GcView, IndexSpec, VictimPolicy};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
@@ -102,6 +102,10 @@ impl DChoices {
 }
 
 impl VictimPolicy for DChoices {
+    fn index(&self) -> IndexSpec {
+        IndexSpec { lowest_only: true, ..IndexSpec::default() }
+    }
+
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         let population = view.closed_len();
         let samples = self.samples().min(population);

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use wane_units::SuperblockId;
 
-use super::{BuiltinVictim, GcView, VictimPolicy};
+use super::{BuiltinVictim, GcView, IndexSpec, VictimPolicy};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
@@ -36,6 +36,10 @@ impl BuiltinVictim for Fifo {
 }
 
 impl VictimPolicy for Fifo {
+    fn index(&self) -> IndexSpec {
+        IndexSpec { lowest_only: true, ..IndexSpec::default() }
+    }
+
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         view.oldest()
     }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use wane_units::SuperblockId;
 
-use super::{BuiltinVictim, GcView, VictimPolicy};
+use super::{BuiltinVictim, GcView, IndexSpec, VictimPolicy};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
@@ -56,6 +56,10 @@ impl BuiltinVictim for Greedy {
 }
 
 impl VictimPolicy for Greedy {
+    fn index(&self) -> IndexSpec {
+        IndexSpec { lowest_only: true, ..IndexSpec::default() }
+    }
+
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         let valid = view.lowest().filter(|valid| *valid < view.units_per_block())?;
         match self.tie {

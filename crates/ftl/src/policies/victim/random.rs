@@ -4,7 +4,7 @@ use serde::Deserialize;
 use wane_sim::Stream;
 use wane_units::SuperblockId;
 
-use super::{BuiltinVictim, GcView, VictimPolicy};
+use super::{BuiltinVictim, GcView, IndexSpec, VictimPolicy};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
@@ -39,6 +39,10 @@ impl BuiltinVictim for Random {
 }
 
 impl VictimPolicy for Random {
+    fn index(&self) -> IndexSpec {
+        IndexSpec { lowest_only: true, ..IndexSpec::default() }
+    }
+
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         let closed = view.closed_len();
         (closed > 0).then(|| view.closed(self.stream.below(u64::from(closed)) as u32))

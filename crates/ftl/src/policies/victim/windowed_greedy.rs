@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use wane_units::SuperblockId;
 
-use super::{BuiltinVictim, GcView, IndexSpec, Order, VictimPolicy};
+use super::{BuiltinVictim, GcView, IndexSpec, VictimPolicy};
 use crate::policies::{Builtin, Setting};
 
 /// See [`Builtin::PAGE`].
@@ -54,7 +54,7 @@ impl BuiltinVictim for WindowedGreedy {
 
 impl VictimPolicy for WindowedGreedy {
     fn index(&self) -> IndexSpec {
-        IndexSpec { order: Order::Entry, window: Some(self.window) }
+        IndexSpec { window: Some(self.window), ..IndexSpec::default() }
     }
 
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
