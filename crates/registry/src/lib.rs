@@ -1,0 +1,172 @@
+//! Registries: built-ins that a scenario chooses by name, with their parameters, pages and lists.
+//!
+//! A built-in (a policy today; a chip, a pattern or a trace format may be one too) implements [`Builtin`]: its name and one
+//! struct of parameters. Everything else is made of that struct. Its doc comment is the built-in's page, its fields are the
+//! parameters, and [`schemars`] turns both into a JSON schema, from which come the checks, the messages, the page's table
+//! and what an editor completes. A family of built-ins is a plain list of [`Entry`]s.
+//!
+//! A field of a parameter struct states its name and type, its default (by `Default`), its range (`range`, or
+//! `extend("exclusiveMinimum" = 0)` for what must be above 0), its unit (`extend("x-unit" = "days")`) and its meaning (its
+//! doc comment):
+//!
+//! ```
+//! use schemars::JsonSchema;
+//! use serde::{Deserialize, Serialize};
+//! use wane_registry::{Builtin, Entry};
+//!
+//! struct Refresh {
+//!     days: f64,
+//! }
+//!
+//! /// Relocates data written so many days ago.
+//! ///
+//! /// A longer text follows, and its source at the end.
+//! ///
+//! /// Source: none, this is an example.
+//! #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+//! #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+//! pub struct RefreshParams {
+//!     /// Age at which data are relocated.
+//!     #[schemars(extend("exclusiveMinimum" = 0, "x-unit" = "days"))]
+//!     pub days: f64,
+//! }
+//!
+//! impl Default for RefreshParams {
+//!     fn default() -> Self {
+//!         Self { days: 30.0 }
+//!     }
+//! }
+//!
+//! impl Builtin for Refresh {
+//!     const NAME: &'static str = "refresh";
+//!     type Params = RefreshParams;
+//!
+//!     fn build(params: RefreshParams) -> Self {
+//!         Self { days: params.days }
+//!     }
+//! }
+//!
+//! const FAMILY: &[Entry<Refresh>] = &[Entry::of::<Refresh>(Refresh::read)];
+//! let refresh = wane_registry::find(FAMILY, "refresh").ok_or("no such name")?;
+//! assert_eq!(refresh.parse("days = 7".parse()?)?.days, 7.0);
+//! assert_eq!(refresh.example(), "{ policy = \"refresh\", days = 30 }");
+//! let refused = refresh.parse("days = 0".parse()?).err().ok_or("it is refused")?;
+//! assert_eq!(refused.to_string(), "policy \"refresh\": `days`: found 0, expected a number above 0, in days");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod entry;
+mod page;
+pub mod quantity;
+mod range;
+
+pub use entry::{Entry, find, names};
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What a struct of parameters can do: see the crate's page. Implemented by whatever derives all of it.
+pub trait Parameters: Clone + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static {}
+
+impl<P: Clone + Default + Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static> Parameters for P {}
+
+/// What is chosen by a name and made from parameters.
+pub trait Builtin: Sized {
+    /// What messages call it and its kind, and the key that names it in a scenario's table.
+    const KIND: &'static str = "policy";
+
+    /// Its name in a scenario.
+    const NAME: &'static str;
+
+    /// Its parameters, whose doc comment is its page: one sentence, the text, and a last paragraph that begins with
+    /// `Source:`.
+    type Params: Parameters;
+
+    /// Makes it from parameters that were checked; [`Builtin::new`] checks them.
+    fn build(params: Self::Params) -> Self;
+
+    /// Refuses parameters that are each in their range but at odds with one another, with one sentence.
+    ///
+    /// # Errors
+    /// The sentence.
+    fn check(_params: &Self::Params) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Makes it from parameters.
+    ///
+    /// # Errors
+    /// A parameter is out of its range, or they are at odds.
+    fn new(params: Self::Params) -> Result<Self, ParameterError> {
+        let table = toml::Table::try_from(&params).map_err(|error| {
+            // TOML has no whole numbers beyond 2^63 - 1.
+            ParameterError::of::<Self>(None, error.to_string())
+        })?;
+        Self::check_ranges(&table)?;
+        Self::check(&params).map_err(|reason| ParameterError::of::<Self>(None, reason))?;
+        Ok(Self::build(params))
+    }
+
+    /// Reads the parameters from a table of TOML, without the key that names the built-in, and makes it from them.
+    ///
+    /// # Errors
+    /// As [`Builtin::params`].
+    fn read(table: toml::Table) -> Result<Self, ParameterError> {
+        Self::params(table).map(Self::build)
+    }
+
+    /// Reads the parameters from a table of TOML, without the key that names the built-in.
+    ///
+    /// # Errors
+    /// A parameter is unknown, of another kind, out of its range, or at odds with another.
+    fn params(table: toml::Table) -> Result<Self::Params, ParameterError> {
+        Self::check_ranges(&table)?;
+        let params = table
+            .try_into()
+            .map_err(|error: toml::de::Error| ParameterError::of::<Self>(None, error.message().trim().to_owned()))?;
+        Self::check(&params).map_err(|reason| ParameterError::of::<Self>(None, reason))?;
+        Ok(params)
+    }
+
+    /// Holds a table against the ranges that the fields of the parameters state.
+    ///
+    /// # Errors
+    /// A parameter is unknown, of another kind, or out of its range.
+    fn check_ranges(table: &toml::Table) -> Result<(), ParameterError> {
+        range::check(&schema_of::<Self::Params>(), Self::KIND, table)
+            .map_err(|refused| ParameterError::of::<Self>(Some(refused.key), refused.reason))
+    }
+}
+
+/// Parameters that a built-in does not take.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind} \"{name}\": {}{reason}", .key.as_ref().map_or_else(String::new, |key| format!("`{}`: ", wane_units::excerpt(key))))]
+pub struct ParameterError {
+    /// What was to be made, such as a policy.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// The parameter at fault; `None` where several are at odds.
+    pub key: Option<String>,
+    /// What was found and what is allowed.
+    pub reason: String,
+}
+
+impl ParameterError {
+    fn of<B: Builtin>(key: Option<String>, reason: String) -> Self {
+        Self { kind: B::KIND, name: B::NAME, key, reason }
+    }
+}
+
+/// The JSON schema of a struct of parameters, or of any settings: types that it uses are written out where they stand.
+///
+/// Beside the standard keywords a property may have `x-unit`, the unit that its values are in.
+pub fn schema_of<P: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<P>()
+}
+
+#[cfg(test)]
+mod tests;
