@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use wane_ftl::policies::wear_leveling::{
-    Action, BuiltinWearLevel, DualPool, OldBlockProtection, WearLevelMaker, WearLevelPolicy, WearView,
-};
-use wane_ftl::policies::{BlockEvent, Builtin};
+use wane_ftl::policies::wear_leveling::{Action, DualPool, OldBlockProtection, WearLevelPolicy, WearView};
+use wane_ftl::policies::{BlockEvent, Builtin, Setting};
 use wane_units::SuperblockId;
 
-use wane_lab::build::PolicyOverrides;
+use wane_lab::build::{Override, PolicyOverrides};
 use wane_lab::run::Watch;
 use wane_lab::session;
 use wane_scenario::Scenario;
@@ -28,6 +26,10 @@ struct Noted {
 }
 
 impl WearLevelPolicy for WatchedProtection {
+    fn begin(&mut self, setting: Setting) {
+        self.policy.begin(setting);
+    }
+
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
         let action = self.policy.plan(view);
         if let Some(Action::Refill { into, .. }) = action {
@@ -49,12 +51,8 @@ impl WearLevelPolicy for WatchedProtection {
 /// the most worn at the end.
 pub(super) fn intervals_of_oldest(scenario: &Scenario) -> Vec<u64> {
     let noted = Arc::new(Mutex::new(Noted::default()));
-    let shared = Arc::clone(&noted);
-    let params = parameters::<OldBlockProtection>(scenario);
-    let maker: WearLevelMaker = Box::new(move |setting| {
-        Box::new(WatchedProtection { policy: OldBlockProtection::new(&params, setting), noted: Arc::clone(&shared) })
-    });
-    execute(scenario, maker);
+    let policy = built_in::<OldBlockProtection>(scenario);
+    execute(scenario, Box::new(WatchedProtection { policy, noted: Arc::clone(&noted) }));
     let noted = noted.lock().expect("no holder panics");
     let oldest = noted.erases.iter().max_by_key(|(_, erases)| **erases).map(|(block, _)| *block);
     let times = oldest.and_then(|block| noted.moves.get(&block)).map(Vec::as_slice).unwrap_or_default();
@@ -76,6 +74,10 @@ struct WatchedPools {
 }
 
 impl WearLevelPolicy for WatchedPools {
+    fn begin(&mut self, setting: Setting) {
+        self.policy.begin(setting);
+    }
+
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
         self.policy.plan(view)
     }
@@ -95,25 +97,23 @@ impl Drop for WatchedPools {
 /// Runs a scenario with a dual pool; the mean erase counts of its pools at the end.
 pub(super) fn pools_of_dual_pool(scenario: &Scenario) -> Pools {
     let pools = Arc::new(Mutex::new(Pools::default()));
-    let told = Arc::clone(&pools);
-    let params = parameters::<DualPool>(scenario);
-    let maker: WearLevelMaker = Box::new(move |setting| {
-        Box::new(WatchedPools { policy: DualPool::new(&params, setting), pools: Arc::clone(&told) })
-    });
-    execute(scenario, maker);
+    let policy = built_in::<DualPool>(scenario);
+    execute(scenario, Box::new(WatchedPools { policy, pools: Arc::clone(&pools) }));
     let pools = pools.lock().expect("no holder panics");
     *pools
 }
 
-fn parameters<P: Builtin>(scenario: &Scenario) -> P::Params {
+/// The scenario's wear leveler, which is of this kind.
+fn built_in<P: Builtin>(scenario: &Scenario) -> P {
     let mut table = scenario.ftl.wear_leveling.clone();
     table.remove("policy");
-    P::params(table).unwrap_or_else(|error| unreachable!("resolved scenarios hold valid policies: {error}"))
+    P::read(table).unwrap_or_else(|error| unreachable!("resolved scenarios hold valid policies: {error}"))
 }
 
-fn execute(scenario: &Scenario, maker: WearLevelMaker) {
-    let overrides = PolicyOverrides { wear_leveling: Some(maker), ..PolicyOverrides::default() };
+fn execute(scenario: &Scenario, policy: Box<dyn WearLevelPolicy>) {
+    let overrides =
+        PolicyOverrides { wear_leveling: Some(Override::new("watched", policy)), ..PolicyOverrides::default() };
     let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-    session::execute(scenario, overrides, &mut watch)
+    session::execute(scenario, &overrides, &mut watch)
         .unwrap_or_else(|error| unreachable!("a small synthetic run: {error}"));
 }

@@ -225,24 +225,25 @@ fn build(case: &Case) -> Ftl<Array> {
     let blocks = rated_blocks / case.dies + 7;
     let geometry =
         Geometry::new(case.dies, 1, 1, blocks, PAGES_PER_BLOCK, Bytes(4096)).expect("the drive is addressable");
-    let fixed = (find(CAPACITY_POLICIES, "fixed").expect("built in").parse)(toml::Table::new()).expect("no parameters");
+    let fixed = find(CAPACITY_POLICIES, "fixed").expect("built in").parse(toml::Table::new()).expect("no parameters");
     let config = FtlConfig {
         units_per_page: 1,
         logical_units: case.logical_blocks * PAGES_PER_BLOCK,
         gc_reserve: 7,
         rated_blocks,
         endurance: Some(500),
-        retire: (find(RETIRE_POLICIES, "never").expect("built in").parse)(toml::Table::new()).expect("valid")(),
+        retire: find(RETIRE_POLICIES, "never").expect("built in").parse(toml::Table::new()).expect("valid"),
         unit: EraseGroup::Block,
         domain: if case.dies == 1 { Pooling::Drive } else { Pooling::Die },
         frontiers: Frontiers::One,
-        victim: (find(VICTIM_POLICIES, &victim).expect("built in").parse)(victim_parameters).expect("valid"),
-        wear_leveling: (find(WEAR_LEVEL_POLICIES, &leveler).expect("built in").parse)(leveler_parameters)
+        victim: find(VICTIM_POLICIES, &victim).expect("built in").parse(victim_parameters).expect("valid"),
+        wear_leveling: find(WEAR_LEVEL_POLICIES, &leveler).expect("built in").parse(leveler_parameters).expect("valid"),
+        redundancy: find(REDUNDANCY_POLICIES, &redundancy)
+            .expect("built in")
+            .parse(redundancy_parameters)
             .expect("valid"),
-        redundancy: (find(REDUNDANCY_POLICIES, &redundancy).expect("built in").parse)(redundancy_parameters)
-            .expect("valid"),
-        scrub: (find(SCRUB_POLICIES, "none").expect("built in").parse)(toml::Table::new()).expect("valid"),
-        capacity: fixed(),
+        scrub: find(SCRUB_POLICIES, "none").expect("built in").parse(toml::Table::new()).expect("valid"),
+        capacity: fixed,
         streams: Streams::new(1),
     };
     Ftl::new(Array::new(geometry), config).expect("the case is consistent")

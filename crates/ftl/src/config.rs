@@ -3,11 +3,11 @@
 use wane_units::{AnyDivisor, BlockId, DieId, Geometry, SuperblockId, UnitId};
 
 use crate::policies::capacity::CapacityPolicy;
-use crate::policies::redundancy::RedundancyMaker;
+use crate::policies::redundancy::RedundancyPolicy;
 use crate::policies::retirement::RetirePolicy;
-use crate::policies::scrub::ScrubMaker;
-use crate::policies::victim::VictimMaker;
-use crate::policies::wear_leveling::WearLevelMaker;
+use crate::policies::scrub::ScrubPolicy;
+use crate::policies::victim::VictimPolicy;
+use crate::policies::wear_leveling::WearLevelPolicy;
 
 /// What the firmware erases as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,10 @@ pub enum Frontiers {
     Separate,
 }
 
-/// The firmware of one drive.
+/// The firmware of one drive. Its policies are new ones: each domain gets a copy, which is told its [`Setting`] first.
+///
+/// [`Setting`]: crate::policies::Setting
+#[derive(Clone)]
 pub struct FtlConfig {
     /// Mapping units in a flash page.
     pub units_per_page: u32,
@@ -60,13 +63,13 @@ pub struct FtlConfig {
     /// One frontier or two.
     pub frontiers: Frontiers,
     /// The garbage collector's choice.
-    pub victim: VictimMaker,
+    pub victim: Box<dyn VictimPolicy>,
     /// The wear leveler.
-    pub wear_leveling: WearLevelMaker,
+    pub wear_leveling: Box<dyn WearLevelPolicy>,
     /// Which pages protect each other.
-    pub redundancy: RedundancyMaker,
+    pub redundancy: Box<dyn RedundancyPolicy>,
     /// Which blocks are relocated before their errors grow too many.
-    pub scrub: ScrubMaker,
+    pub scrub: Box<dyn ScrubPolicy>,
     /// What happens to the exported capacity.
     pub capacity: Box<dyn CapacityPolicy>,
     /// The run's random streams.

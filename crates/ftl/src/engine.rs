@@ -137,14 +137,7 @@ impl<M: Media> Ftl<M> {
         let layout = Layout::new(*media.geometry(), config.unit, config.domain, config.units_per_page);
         let units_per_block = layout.units_per_block();
         let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
-        let scrub = (config.scrub)(Setting {
-            first: SuperblockId(0),
-            blocks: layout.blocks(),
-            units_per_block,
-            endurance: config.endurance,
-            rated_blocks: config.rated_blocks,
-            stream: config.streams.stream("scrub"),
-        });
+        let scrub = scrub(&config, &layout);
         // A block whose erases cannot be counted any further is out of service like one that came bad.
         let unusable = |flash| media.is_bad(flash) || media.erase_count(flash).0 == u32::MAX;
         let retired: Vec<bool> = layout.superblocks().map(|block| layout.members(block).any(unusable)).collect();
@@ -357,6 +350,20 @@ fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32, scrub_
     Ok(())
 }
 
+/// The scrubber, which serves the whole drive; none where it never acts, so that nobody notes what is read.
+fn scrub(config: &FtlConfig, layout: &Layout) -> Option<Box<dyn ScrubPolicy>> {
+    let mut policy = Some(config.scrub.clone()).filter(|policy| policy.acts())?;
+    policy.begin(Setting {
+        first: SuperblockId(0),
+        blocks: layout.blocks(),
+        units_per_block: layout.units_per_block(),
+        endurance: config.endurance,
+        rated_blocks: config.rated_blocks,
+        stream: config.streams.stream("scrub"),
+    });
+    Some(policy)
+}
+
 /// One domain, its blocks free but for the host's frontier.
 fn build_domain(
     config: &FtlConfig,
@@ -376,7 +383,9 @@ fn build_domain(
         rated_blocks: per_domain.saturating_sub(config.gc_reserve),
         stream: config.streams.stream(&format!("{family}.{domain}")),
     };
-    let victim = (config.victim)(setting("gc"));
+    let (mut victim, mut leveler) = (config.victim.clone(), config.wear_leveling.clone());
+    victim.begin(setting("gc"));
+    leveler.begin(setting("wear-leveling"));
     let mut built = Domain {
         first,
         blocks: per_domain,
@@ -385,7 +394,7 @@ fn build_domain(
         host: None,
         relocation: [None; 2],
         victim,
-        leveler: (config.wear_leveling)(setting("wear-leveling")),
+        leveler,
         leveling_due: false,
         fruitless: 0,
         gc_erases: 0,
@@ -402,7 +411,10 @@ fn build_domain(
 
 /// Stripes need as many dies as pages, and writing must go from die to die.
 fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result<Option<Stripes>, BuildError> {
-    let Some(policy) = (config.redundancy)() else { return Ok(None) };
+    if !config.redundancy.acts() {
+        return Ok(None);
+    }
+    let policy = config.redundancy.clone();
     let data_pages = policy.data_pages();
     let rotates = layout.domains() == dies || layout.width() > 1;
     if data_pages >= dies {

@@ -60,7 +60,7 @@ fn main() {
         let sources = Sources { file: Some(("bench.toml", DRIVE)), set: &set, ..Sources::default() };
         let scenario = Scenario::resolve(&sources).expect("the case is valid");
         let stop = std::sync::Arc::new(AtomicBool::new(false));
-        let result = execute(&scenario, PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop: &stop })
+        let result = execute(&scenario, &PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop: &stop })
             .expect("the case runs");
         let run = &result.summary.run;
         let latency = serde_json::to_string(&result.summary.latency).expect("numbers are JSON");

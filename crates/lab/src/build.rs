@@ -4,13 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use wane_ftl::policies::Entry;
-use wane_ftl::policies::capacity::CAPACITY_POLICIES;
-use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
-use wane_ftl::policies::retirement::RETIRE_POLICIES;
-use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubMaker};
-use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
-use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
 use wane_ftl::{BuildError, Ftl, FtlConfig};
 use wane_sim::Streams;
 use wane_units::Bytes;
@@ -19,8 +12,10 @@ use wane_workload::standin::{self, StandinSource};
 use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSource};
 use wane_workload::{Arrival, Batch, Mix, Op, Progress, SHARE_MIN, Source, SourceError};
 
+pub use crate::overrides::{Override, PolicyOverrides};
+use crate::overrides::{OverrideError, Policies};
 use crate::run::{Drive, Phase, Plan, Precondition};
-use wane_scenario::{self as scenario, Device, Pattern, Scenario, TraceSpec, Workload};
+use wane_scenario::{Device, Pattern, Scenario, TraceSpec, Workload};
 
 mod detailed;
 
@@ -34,6 +29,9 @@ pub enum PlanError {
     /// Times or schedule contradict each other.
     #[error("[drive.timing] and [time]: {0}")]
     Clock(#[from] wane_ssd::ConfigError),
+    /// A policy from outside does not fit the scenario.
+    #[error(transparent)]
+    Override(#[from] OverrideError),
     /// Errors or their correction contradict each other.
     #[error("[drive]: {0}")]
     Nand(#[from] wane_nand::NandConfigError),
@@ -48,23 +46,12 @@ pub enum PlanError {
     Endless(String, String),
 }
 
-/// Policies from outside the tree, which take the place of the scenario's.
-#[derive(Default)]
-pub struct PolicyOverrides {
-    /// Chooses garbage collection's victims.
-    pub victim: Option<VictimMaker>,
-    /// Levels wear.
-    pub wear_leveling: Option<WearLevelMaker>,
-    /// Scrubs. The scenario names a scrub policy too (any but `none`), which has the flash count its reads.
-    pub scrub: Option<ScrubMaker>,
-}
-
 /// The plan of a scenario.
 ///
 /// # Errors
 /// A trace cannot be opened, or the maps find no memory.
 pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
-    plan_with(scenario, PolicyOverrides::default(), &Arc::default())
+    plan_with(scenario, &PolicyOverrides::default(), &Arc::default())
 }
 
 /// The plan of a scenario with policies from outside. Once `stop` is true, traces are not read further; the plan is then
@@ -72,11 +59,11 @@ pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
 ///
 /// # Errors
 /// As [`plan`].
-pub fn plan_with(scenario: &Scenario, overrides: PolicyOverrides, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
+pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
     let Scenario { device, precondition, .. } = scenario;
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener { device: *device, streams, stop: Arc::clone(stop), decoded: Vec::new() };
-    let drive = drive(scenario, overrides, &mut opener)?;
+    let drive = drive(scenario, overrides.policies(scenario)?, &mut opener)?;
     let logical = f64::from(device.logical_units);
     let filled = precondition.sequential_drive_writes > 0;
     let mut phases = Vec::new();
@@ -113,7 +100,7 @@ pub fn plan_with(scenario: &Scenario, overrides: PolicyOverrides, stop: &Arc<Ato
 pub fn check_drive(scenario: &Scenario) -> Result<(), PlanError> {
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener { device: scenario.device, streams, stop: Arc::default(), decoded: Vec::new() };
-    drive(scenario, PolicyOverrides::default(), &mut opener).map(drop)
+    drive(scenario, Policies::of(&scenario.ftl), &mut opener).map(drop)
 }
 
 /// Refuses a phase that waits for writes, where its workload loops over traces without one. Reads each such trace up to its
@@ -148,39 +135,33 @@ fn endless(scenario: &Scenario, phase: usize) -> PlanError {
     PlanError::Endless(place("workload"), place("until"))
 }
 
-fn drive(scenario: &Scenario, overrides: PolicyOverrides, opener: &mut Opener) -> Result<Drive, PlanError> {
+fn drive(scenario: &Scenario, policies: Policies, opener: &mut Opener) -> Result<Drive, PlanError> {
     let (Scenario { device, ftl, .. }, streams) = (scenario, opener.streams);
-    let capacity = accepted(&ftl.capacity, CAPACITY_POLICIES);
+    let detailed = detailed::is_needed(scenario, &policies);
+    let spec = if detailed { Some(detailed::spec(scenario, &policies, opener)?) } else { None };
     let config = FtlConfig {
         units_per_page: device.units_per_page,
         logical_units: device.logical_units,
         gc_reserve: device.gc_reserve,
         rated_blocks: device.rated_blocks,
         endurance: device.endurance,
-        retire: accepted(&ftl.retire, RETIRE_POLICIES)(),
+        retire: policies.retire,
         unit: ftl.unit,
         domain: ftl.domain,
         frontiers: ftl.frontiers,
-        victim: overrides.victim.unwrap_or_else(|| accepted(&ftl.gc, VICTIM_POLICIES)),
-        wear_leveling: overrides.wear_leveling.unwrap_or_else(|| accepted(&ftl.wear_leveling, WEAR_LEVEL_POLICIES)),
-        redundancy: accepted(&ftl.redundancy, REDUNDANCY_POLICIES),
-        scrub: overrides.scrub.unwrap_or_else(|| accepted(&ftl.scrub, SCRUB_POLICIES)),
-        capacity: capacity(),
+        victim: policies.victim,
+        wear_leveling: policies.wear_leveling,
+        redundancy: policies.redundancy,
+        scrub: policies.scrub,
+        capacity: policies.capacity,
         streams,
     };
-    Ok(if detailed::is_needed(scenario) {
-        let spec = detailed::spec(scenario, opener)?;
+    Ok(if let Some(spec) = spec {
         let flash = detailed::flash(scenario, streams);
         Drive::Detailed(Box::new(Ftl::new(flash, config)?), Box::new(spec))
     } else {
         Drive::Plain(Box::new(Ftl::new(detailed::array(scenario, streams), config)?))
     })
-}
-
-/// The maker of a policy that the scenario's resolution has accepted.
-fn accepted<T>(table: &toml::Table, family: &[Entry<T>]) -> T {
-    scenario::parse_policy(table, family)
-        .unwrap_or_else(|reason| unreachable!("resolved scenarios hold valid policies: {reason}"))
 }
 
 /// Makes sources. A trace that is decoded whole is decoded once, whoever asks for it.
@@ -313,11 +294,16 @@ pub fn programs_estimate(scenario: &Scenario) -> Option<f64> {
 
 /// Bytes that a run holds at its peak, roughly.
 pub fn memory_estimate(scenario: &Scenario) -> Bytes {
-    let footprint_map = scenario.ftl.capacity.get("policy").and_then(toml::Value::as_str) == Some("variant");
+    memory_of(scenario, &Policies::of(&scenario.ftl))
+}
+
+/// As [`memory_estimate`], with these policies.
+pub(crate) fn memory_of(scenario: &Scenario, policies: &Policies) -> Bytes {
+    let footprint_map = policies.capacity.may_shrink();
     let looked_up = if footprint_map {
         8 * u64::from(scenario.device.logical_units) + u64::from(scenario.device.logical_units) / 8
     } else {
         0
     };
-    Bytes(scenario.device.memory_bytes() + looked_up + detailed::memory(scenario))
+    Bytes(scenario.device.memory_bytes() + looked_up + detailed::memory(scenario, policies))
 }

@@ -7,6 +7,7 @@
 pub mod build;
 pub mod detail;
 pub mod os;
+pub mod overrides;
 pub mod progress;
 pub mod run;
 pub mod session;

@@ -57,7 +57,10 @@ pub enum SessionError {
 /// # Errors
 /// It will not.
 pub fn check_memory(scenario: &Scenario) -> Result<(), SessionError> {
-    let needed = build::memory_estimate(scenario);
+    check_fit(build::memory_estimate(scenario))
+}
+
+fn check_fit(needed: wane_units::Bytes) -> Result<(), SessionError> {
     match os::available_memory() {
         Some(available) if needed.0 > available => {
             Err(SessionError::Memory { needed, available: wane_units::Bytes(available) })
@@ -72,10 +75,10 @@ pub fn check_memory(scenario: &Scenario) -> Result<(), SessionError> {
 /// It needs too much memory, cannot be built, or its trace breaks off.
 pub fn execute(
     scenario: &Scenario,
-    overrides: PolicyOverrides,
+    overrides: &PolicyOverrides,
     watch: &mut Watch<'_>,
 ) -> Result<RunResult, SessionError> {
-    check_memory(scenario)?;
+    check_fit(build::memory_of(scenario, &overrides.policies(scenario).map_err(PlanError::from)?))?;
     let stopwatch = Stopwatch::start();
     let plan = build::plan_with(scenario, overrides, watch.stop)?;
     let mut measured = Measured::default();
@@ -85,7 +88,7 @@ pub fn execute(
         on_step(step);
     };
     let finished = run(plan, &mut Watch { step: &mut step, stop })?;
-    Ok(result(scenario, &finished, &stopwatch, &measured))
+    Ok(result(scenario, overrides, &finished, &stopwatch, &measured))
 }
 
 /// When the measured phase began and what was programmed by then.
@@ -106,15 +109,26 @@ impl Measured {
     }
 }
 
-fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measured: &Measured) -> RunResult {
+fn result(
+    scenario: &Scenario,
+    overrides: &PolicyOverrides,
+    finished: &Finished,
+    stopwatch: &Stopwatch,
+    measured: &Measured,
+) -> RunResult {
     let device = &scenario.device;
+    let recorded = overrides.recorded(scenario);
     let counters = &finished.counters;
     let drive_writes = counters.host_units_written as f64 / f64::from(device.logical_units);
     let wall_seconds = stopwatch.elapsed().as_secs_f64();
     let seconds = wall_seconds - measured.from_seconds;
     let rate = (measured.programmed - measured.from_programmed) as f64 / seconds;
     let summary = Summary {
-        scenario: wane_results::Scenario { name: scenario.name.clone(), hash: scenario.hash() },
+        scenario: wane_results::Scenario {
+            name: scenario.name.clone(),
+            hash: recorded.hash(),
+            overrides: overrides.recorded_policies(),
+        },
         host: Host {
             pages_written: counters.host_units_written,
             bytes_written: counters.host_units_written * device.unit.0,
@@ -169,7 +183,7 @@ fn result(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measu
         blocks: finished.wear.rows(),
         windows: finished.measured.as_ref().map(|measured| measured.windows.clone()).unwrap_or_default(),
         error_histogram: finished.measured.as_ref().and_then(|measured| measured.error_histogram.clone()),
-        scenario_toml: scenario.to_toml(),
+        scenario_toml: recorded.to_toml(),
     }
 }
 
@@ -350,7 +364,7 @@ fn execute_member(
     if let Some(result) = members.and_then(|members| members.folder.found(number, VERSION)) {
         return (Ok(result), true);
     }
-    let outcome = execute(scenario, PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop });
+    let outcome = execute(scenario, &PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop });
     let written = outcome.and_then(|result| {
         members.map_or(Ok(()), |members| members.write(number, scenario, &result))?;
         Ok(result)

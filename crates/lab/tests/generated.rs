@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+use wane_lab::build::PolicyOverrides;
 use wane_lab::run::Watch;
 use wane_lab::session::execute;
 use wane_results::{BlockRow, RunResult, Summary};
@@ -145,7 +146,7 @@ fn work(jobs: &Receiver<Job>, results: &Sender<Option<RunResult>>) {
         let sources = Sources { file: Some(("generated.toml", &text)), set: &set, ..Sources::default() };
         let resolved = Scenario::resolve(&sources).ok();
         let mut watch = Watch { step: &mut |_| {}, stop: &stop };
-        let result = resolved.and_then(|scenario| execute(&scenario, Default::default(), &mut watch).ok());
+        let result = resolved.and_then(|scenario| execute(&scenario, &PolicyOverrides::default(), &mut watch).ok());
         results.send(result).unwrap();
     }
 }
@@ -249,7 +250,8 @@ fn what_a_lazy_drive_gave_up_never_comes_back() {
                 h = 0.05\n[until]\nend-of-life = true";
     let scenario = Scenario::resolve(&Sources { file: Some(("lazy.toml", text)), ..Sources::default() }).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
-    let result = execute(&scenario, Default::default(), &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap();
+    let result =
+        execute(&scenario, &PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap();
     let exported: Vec<u64> = result.timeline.iter().map(|row| row.exported_bytes).collect();
     assert!(exported.is_sorted_by(|a, b| a >= b) && exported.first() > exported.last(), "{exported:?}");
     assert_eq!(result.summary.end.cause, Some(wane_results::EndCause::FootprintDoesNotFit));

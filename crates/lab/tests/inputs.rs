@@ -18,7 +18,7 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn run(scenario: &Scenario, stop: &Arc<AtomicBool>) -> RunResult {
-    session::execute(scenario, PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop }).unwrap()
+    session::execute(scenario, &PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop }).unwrap()
 }
 
 /// Runs a scenario that takes hours, and raises the flag after a moment.
@@ -136,7 +136,7 @@ fn tries(text: &str) -> bool {
         }
     };
     let stop = Arc::default();
-    session::execute(&scenario, PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop: &stop }).is_ok()
+    session::execute(&scenario, &PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop: &stop }).is_ok()
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn scenario(name: &str, text: &str) -> Scenario {
 
 fn live(scenario: &Scenario) -> RunResult {
     let mut watch = Watch { step: &mut |_| {}, stop: &std::sync::Arc::default() };
-    session::execute(scenario, PolicyOverrides::default(), &mut watch).unwrap_or_else(|error| panic!("{error}"))
+    session::execute(scenario, &PolicyOverrides::default(), &mut watch).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The summary without what may differ between equal runs.
@@ -181,7 +181,7 @@ fn a_stopped_run_is_marked() {
     };
     let scenario = scenario("stopped", "[until]\ndrive-writes = 1000");
     let result =
-        session::execute(&scenario, PolicyOverrides::default(), &mut Watch { step: &mut step, stop: &stop }).unwrap();
+        session::execute(&scenario, &PolicyOverrides::default(), &mut Watch { step: &mut step, stop: &stop }).unwrap();
     assert!(session::interrupted(&result));
     assert!(result.summary.host.pages_written > 0 && result.summary.host.drive_writes < 1000.0);
 }

@@ -15,7 +15,7 @@ fn run(text: &str, set: &[&str]) -> RunResult {
     let scenario = Scenario::resolve(&sources).unwrap();
     let stop = std::sync::Arc::new(AtomicBool::new(false));
     let overrides = wane_lab::build::PolicyOverrides::default();
-    execute(&scenario, overrides, &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap()
+    execute(&scenario, &overrides, &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap()
 }
 
 /// The scenario that the accepted simulator was measured with.

@@ -3,6 +3,8 @@
 //! Fields stand in the order in which they are written. Ratios are null where they are undefined. Everything under
 //! `run` may differ between two runs of the same scenario; nothing else may.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{EraseCounts, Errors, Latency, Throughput, WriteAmplification};
@@ -46,8 +48,12 @@ pub struct Summary {
 pub struct Scenario {
     /// A name for people: of the scenario file, the experiment or the grid cell.
     pub name: String,
-    /// Hash of the resolved scenario.
+    /// Hash of the resolved scenario, with the policies from outside that took the place of its own.
     pub hash: String,
+    /// Policies from outside that took the place of the scenario's, by the key under `ftl` that chooses their family: each with
+    /// `policy`, its name, and its parameters.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub overrides: BTreeMap<String, BTreeMap<String, serde_json::Value>>,
 }
 
 /// `host.*`

@@ -182,7 +182,11 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
     let last = timeline.last().unwrap();
     let counters = last.counters;
     Summary {
-        scenario: Scenario { name: like.name.to_owned(), hash: format!("{:016x}", like.seed * 7919) },
+        scenario: Scenario {
+            name: like.name.to_owned(),
+            hash: format!("{:016x}", like.seed * 7919),
+            ..Scenario::default()
+        },
         host: Host {
             pages_written: counters.host_units_written,
             bytes_written: counters.host_units_written * PAGE,

@@ -19,14 +19,14 @@ impl Scenario {
             self.phases.iter().map(|phase| phase.arrival).chain(self.probe.iter().map(|probe| probe.arrival));
         let by_trace = arrivals.into_iter().any(|arrival| arrival == Arrival::Trace);
         let planes = self.device.geometry.planes_per_die();
-        let scrubs = self.ftl.scrub.get("policy").and_then(Value::as_str) != Some("none");
+        let scrubs = self.ftl.scrub_policy().acts();
         let uncorrected = medium.chip.is_some() && medium.ecc.strength.is_none();
         let by_table = medium.ecc.draws == Draws::Table;
         let no_errors = medium.chip.is_none() && !scrubs;
         let ecc = "every error is corrected at once, as drive.ecc.strength is \"none\"";
         let states = "there is no drive.chip whose errors they would make, and nothing scrubs";
         let table = "re-reads go by the table of P/E cycles, as drive.ecc.draws says";
-        let levels = self.ftl.wear_leveling.get("policy").and_then(Value::as_str) != Some("none");
+        let levels = self.ftl.wear_level_policy().acts();
         let overtakes = time.read_priority || time.suspend != Suspend::None;
         let classes = time.gc != Collection::Foreground || scrubs || levels || overtakes;
         let rules = [

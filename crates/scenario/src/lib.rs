@@ -10,6 +10,7 @@ pub mod keys;
 mod layer;
 mod medium;
 mod phase;
+mod policies;
 mod presets;
 mod time;
 mod values;
@@ -18,13 +19,13 @@ mod workload;
 use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
-use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityMaker};
-use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyMaker};
-use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetireMaker};
-use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubMaker};
-use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimMaker};
-use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelMaker};
-use wane_ftl::policies::{Entry, find, names};
+use wane_ftl::policies::capacity::CAPACITY_POLICIES;
+use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
+use wane_ftl::policies::scrub::SCRUB_POLICIES;
+use wane_ftl::policies::victim::VICTIM_POLICIES;
+use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
+use wane_ftl::policies::{Entry, names};
 use wane_ftl::{EraseGroup, Frontiers, Pooling};
 use wane_units::{Fnv, Ratio, did_you_mean, excerpt};
 use wane_workload::Arrival;
@@ -34,13 +35,13 @@ pub use error::ScenarioError;
 pub use medium::ERASES_INITIAL_MAX;
 pub use medium::{ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
 pub use phase::{Phase, Until};
+pub use policies::{PolicyInfo, RefusedPolicy, parse_policy, policies};
 pub use presets::{PRESETS, Preset};
 pub use time::{Collection, Order, Probe, Scheduler, Suspend, Time};
 pub use workload::{Pattern, PatternSpec, TraceSpec, Workload};
 
 use device::Grouping;
 use error::Refusal;
-use keys::Family;
 use layer::{Layer, merge};
 use values::{number, ratio};
 use workload::{Paths, Space};
@@ -341,8 +342,7 @@ const FRONTIERS: [&str; 2] = ["one", "separate"];
 
 /// Whether blocks may leave service.
 fn retires(device: &Device, ftl: &FtlSettings) -> bool {
-    let policy = parse_policy(&ftl.retire, RETIRE_POLICIES);
-    policy.is_ok_and(|make| make().retires(device.endurance))
+    ftl.retire_policy().retires(device.endurance)
 }
 
 /// A policy without parameters as its name alone.
@@ -396,7 +396,7 @@ impl Resolver<'_> {
         let ftl_table = Self::section(self.merged, "ftl").unwrap_or(&empty);
         let ftl = self.ftl(ftl_table)?;
         let gc_reserve = ftl_table.get("gc-reserve").and_then(Value::as_integer).unwrap_or(7) as u32;
-        let scrubs = ftl.scrub.get("policy").and_then(Value::as_str) != Some("none");
+        let scrubs = ftl.scrub_policy().acts();
         let frontiers = if ftl.frontiers == Frontiers::One { 1 } else { 2 + u32::from(scrubs) };
         let grouping = Grouping { unit: ftl.unit, domain: ftl.domain, frontiers, gc_reserve };
         let set = Self::section(self.set, "drive").unwrap_or(&empty);
@@ -459,22 +459,21 @@ impl Resolver<'_> {
                 return Err(self.error(&format!("{path}.policy"), message));
             }
         }
-        parse_policy(&table, family).map_err(|message| {
-            // The sentence names the parameter; its place is the best one to point at.
-            let named = table.keys().find(|name| message.contains(&format!("`{name}`")));
-            let place = named.map_or(path.clone(), |name| format!("{path}.{name}"));
-            self.error(&place, message)
+        parse_policy(&table, family).map_err(|refused| {
+            let place = refused.key.as_ref().map_or(path.clone(), |name| format!("{path}.{name}"));
+            self.error(&place, refused.message)
         })?;
         Ok(table)
     }
 
     fn check_reserve(&self, device: &Device, ftl: &FtlSettings) -> Result<(), ScenarioError> {
-        let leveler = ftl.wear_leveling.get("policy").and_then(Value::as_str).unwrap_or_default();
-        if leveler == "pwl" && device.endurance.is_none() {
-            return Err(self.error("drive.endurance", "is \"none\", but pwl follows the rated endurance".to_owned()));
+        let needs = ftl.needs();
+        if let Some((_, name, _)) = needs.iter().find(|(_, _, needs)| needs.endurance && device.endurance.is_none()) {
+            let message = format!("is \"none\", but {name} follows the rated endurance");
+            return Err(self.error("drive.endurance", message));
         }
         let retires = retires(device, ftl);
-        let swaps = matches!(leveler, "dual-pool" | "hot-cold-swap");
+        let swaps = needs.iter().any(|(_, _, needs)| needs.free_blocks > 1);
         if device.gc_reserve < 2 && (retires || swaps || ftl.frontiers == Frontiers::Separate) {
             let message =
                 "found 1; at least 2 are needed where blocks can retire or swap their data, and with separate \
@@ -487,8 +486,7 @@ impl Resolver<'_> {
 
     /// Whether the mean block would retire at its first erase.
     fn starts_worn_out(&self, device: &Device, ftl: &FtlSettings, medium: &Medium) -> bool {
-        let policy = parse_policy(&ftl.retire, RETIRE_POLICIES);
-        let retires_at = policy.ok().and_then(|make| make().retires_at(device.endurance));
+        let retires_at = ftl.retire_policy().retires_at(device.endurance);
         retires_at.is_some_and(|at| medium.initial.erase_count.is_some_and(|count| count >= at))
     }
 
@@ -500,17 +498,12 @@ impl Resolver<'_> {
         medium: &Medium,
         time: &Time,
     ) -> Result<(), ScenarioError> {
-        let name = |policy: &Table| policy.get("policy").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (scrub, retire) = (name(&ftl.scrub), name(&ftl.retire));
-        let passes = time.is_timed() || time.drive_writes_per_day.is_some();
+        for (family, name, needs) in ftl.needs() {
+            if let Some(lacking) = policies::lacking(needs, device, medium, time) {
+                return Err(self.error(&format!("ftl.{}", family.key()), format!("{name} goes by {lacking}")));
+            }
+        }
         let (key, message) = match () {
-            () if medium.chip.is_none() && matches!(scrub.as_str(), "oracle" | "cost-benefit") => {
-                ("ftl.scrub", format!("{scrub} goes by errors, of which there are none without a drive.chip"))
-            }
-            () if matches!(scrub.as_str(), "age" | "patrol") && !passes => {
-                let advice = "give time.drive-writes-per-day or a time.scheduler";
-                ("ftl.scrub", format!("{scrub} goes by time, of which none passes; {advice}"))
-            }
             () if medium.faults.lost_die.is_some_and(|die| die >= device.geometry.dies()) => {
                 let found = medium.faults.lost_die.unwrap_or_default();
                 let dies = device.geometry.dies();
@@ -529,9 +522,6 @@ impl Resolver<'_> {
                     "drive.initial.erase-count",
                     format!("found {found}, but blocks retire at {rated} P/E cycles; {advice}"),
                 )
-            }
-            () if medium.chip.is_none() && retire == "rber" => {
-                ("ftl.retire", "rber goes by errors, of which there are none without a drive.chip".to_owned())
             }
             () => return Ok(()),
         };
@@ -650,65 +640,6 @@ impl Resolver<'_> {
             Workload::Trace(_) | Workload::Pattern(_) => Ok(()),
         }
     }
-}
-
-/// The maker of a policy's table, whose `policy` names an entry of the family.
-///
-/// # Errors
-/// There is no such policy, or its parameters are not what it takes: one sentence.
-pub fn parse_policy<T>(table: &Table, family: &[Entry<T>]) -> Result<T, String> {
-    let mut parameters = table.clone();
-    let name = parameters.remove("policy").and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default();
-    let Some(entry) = find(family, &name) else {
-        let known = names(family);
-        let hint = did_you_mean(&name, &known);
-        return Err(format!("unknown policy \"{}\", allowed are {}{hint}", excerpt(&name), known.join(", ")));
-    };
-    (entry.parse)(parameters).map_err(|error| format!("{}{}", error.0, parameter_hint(&error.0)))
-}
-
-/// What an unknown parameter was probably meant to be; serde names it first and the known ones after it.
-fn parameter_hint(message: &str) -> String {
-    let Some((_, names)) = message.split_once("unknown field ") else { return String::new() };
-    let mut quoted = names.split('`').skip(1).step_by(2);
-    let unknown = quoted.next().unwrap_or_default();
-    let known: Vec<&str> = quoted.chain(["policy"]).collect();
-    did_you_mean(unknown, &known)
-}
-
-/// A policy as lists show it.
-#[derive(Clone, Copy, Debug)]
-pub struct PolicyInfo {
-    /// Where it is chosen.
-    pub family: Family,
-    /// Its name.
-    pub name: &'static str,
-    /// One line of help.
-    pub summary: &'static str,
-    /// Its page, in Markdown.
-    pub page: &'static str,
-    /// A table that chooses it.
-    pub example: &'static str,
-}
-
-/// Every built-in policy.
-pub fn policies() -> Vec<PolicyInfo> {
-    fn info<T>(family: Family, entries: &'static [Entry<T>]) -> impl Iterator<Item = PolicyInfo> {
-        entries.iter().map(move |entry| PolicyInfo {
-            family,
-            name: entry.name,
-            summary: entry.summary,
-            page: entry.page,
-            example: entry.example,
-        })
-    }
-    let victims = info::<VictimMaker>(Family::Victim, VICTIM_POLICIES);
-    let levelers = info::<WearLevelMaker>(Family::WearLeveling, WEAR_LEVEL_POLICIES);
-    let capacities = info::<CapacityMaker>(Family::Capacity, CAPACITY_POLICIES);
-    let redundancies = info::<RedundancyMaker>(Family::Redundancy, REDUNDANCY_POLICIES);
-    let scrubbers = info::<ScrubMaker>(Family::Scrub, SCRUB_POLICIES);
-    let retirements = info::<RetireMaker>(Family::Retirement, RETIRE_POLICIES);
-    victims.chain(levelers).chain(capacities).chain(redundancies).chain(scrubbers).chain(retirements).collect()
 }
 
 /// Reads any bytes as a scenario: what the fuzzer calls.

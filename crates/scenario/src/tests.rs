@@ -306,14 +306,14 @@ fn a_drive_that_cannot_be_is_refused_in_one_sentence() {
 fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
     check_refusals(&[
         ("[ftl]\ngc = 'gredy'", "did you mean \"greedy\"?"),
-        ("[ftl.gc]\npolicy = 'd-choices'\nchoices = 2", "unknown field `choices`, expected `d`"),
+        ("[ftl.gc]\npolicy = 'd-choices'\nchoices = 2", "`choices`: is unknown, allowed are `d`"),
         ("[ftl.wear-leveling]\npolicy = 'pwl'\ntreshold = 0.5", "did you mean \"threshold\"?"),
         ("[ftl.gc]\npolcy = 'fifo'", "did you mean \"policy\"?"),
         (
             "[ftl]\ngc = { policy = 'd-choices', d = 0 }",
-            "ftl.gc.d: policy \"d-choices\": `d` is 0; 1 to 4096 is allowed",
+            "ftl.gc.d: policy \"d-choices\": `d`: found 0, expected a number from 1 to 4096",
         ),
-        ("[ftl]\ngc = { policy = 'greedy', d = 2 }", "unknown field `d`"),
+        ("[ftl]\ngc = { policy = 'greedy', d = 2 }", "`d`: is unknown, allowed are `tie`"),
         ("[ftl]\ngc = { policy = 'd-choices', d = 'string x' }", "found \"string x\", expected a number"),
         (
             "[ftl]\ngc = { policy = 'd-choices', d = 'x' }",
@@ -321,14 +321,14 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
         ),
         (
             "[ftl]\nredundancy = { policy = 'stripes', data-pages = -1 }",
-            "found the number `-1`, expected a whole number from 0",
+            "found -1, expected a whole number from 1 to 1024",
         ),
         (
             "[ftl]\nredundancy = { policy = 'stripes', data-pages = [1] }",
             "`data-pages`: found a list, expected a whole number",
         ),
-        ("[ftl]\ngc = { d = 2 }", "policy \"greedy\": unknown field `d`"),
-        ("[ftl]\nwear-leveling = { policy = 'pwl', threshold = '150 %' }", "ratio between 0 and 1"),
+        ("[ftl]\ngc = { d = 2 }", "policy \"greedy\": `d`: is unknown, allowed are `tie`"),
+        ("[ftl]\nwear-leveling = { policy = 'pwl', threshold = '150 %' }", "ratio from 0 to 1"),
         ("[drive]\nendurance = 'none'\n[ftl]\nwear-leveling = 'pwl'", "pwl follows the rated endurance"),
         ("[ftl]\ngc-reserve = 1", "at least 2 are needed"),
         ("[ftl]\ngc = 3", "expected a policy (greedy, cost-benefit"),

@@ -573,7 +573,10 @@ fn policies_that_would_never_act_are_refused() {
         ("scrub = 'patrol'", "ftl.scrub: patrol goes by time"),
         ("retire = 'rber'", "ftl.retire: rber goes by errors"),
         ("redundancy = 'raid'", "ftl.redundancy: unknown policy \"raid\", allowed are none, stripes, selective"),
-        ("redundancy = { policy = 'stripes', data-pages = 0 }", "`data-pages` is 0; 1 to 1024 is allowed"),
+        (
+            "redundancy = { policy = 'stripes', data-pages = 0 }",
+            "`data-pages`: found 0, expected a whole number from 1 to 1024",
+        ),
     ];
     for (text, want) in table {
         let text = format!("[ftl]\n{text}\n[until]\nrequests = 5");

@@ -35,7 +35,7 @@ const TOLERANCE: f64 = 0.05;
 fn evaluate() -> Result<(f64, f64), Box<dyn std::error::Error>> {
     let scenario = Scenario::resolve(&Sources { file: Some(("own-claim", SCENARIO)), ..Sources::default() })?;
     let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-    let summary = session::execute(&scenario, PolicyOverrides::default(), &mut watch)?.summary;
+    let summary = session::execute(&scenario, &PolicyOverrides::default(), &mut watch)?.summary;
     let ours = summary.write_amplification.total.ok_or("the run wrote nothing")?;
     let device = &scenario.device;
     let paper = wane_theory::lru_write_amplification(device.physical_units() as f64 / f64::from(device.logical_units));

@@ -12,7 +12,7 @@ use wane_scenario::{Scenario, Sources};
 ///
 /// # Errors
 /// The scenario is refused, or the run cannot begin.
-pub fn life(toml: &str, overrides: PolicyOverrides) -> Result<Summary, Box<dyn std::error::Error>> {
+pub fn life(toml: &str, overrides: &PolicyOverrides) -> Result<Summary, Box<dyn std::error::Error>> {
     let scenario = Scenario::resolve(&Sources { file: Some(("own-policy", toml)), ..Sources::default() })?;
     let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
     Ok(session::execute(&scenario, overrides, &mut watch)?.summary)

@@ -5,7 +5,7 @@
 
 use own_policy::life;
 use wane_ftl::policies::victim::{GcView, IndexSpec, Order, VictimPolicy};
-use wane_lab::build::PolicyOverrides;
+use wane_lab::build::{Override, PolicyOverrides};
 
 // ANCHOR: policy
 #[derive(Clone)]
@@ -35,12 +35,15 @@ drive-writes = 40
 ";
 
 fn own() -> PolicyOverrides {
-    PolicyOverrides { victim: Some(Box::new(|_| Box::new(YoungestGreedy))), ..PolicyOverrides::default() }
+    PolicyOverrides {
+        victim: Some(Override::new("youngest-greedy", Box::new(YoungestGreedy))),
+        ..PolicyOverrides::default()
+    }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, overrides) in [("greedy", PolicyOverrides::default()), ("youngest greedy", own())] {
-        let summary = life(SCENARIO, overrides)?;
+        let summary = life(SCENARIO, &overrides)?;
         let wear = summary.wear.erase_count;
         println!(
             "{name:<16} amplification {:.3}, erases {:.1} +- {:.2}",
@@ -58,7 +61,7 @@ mod tests {
 
     #[test]
     fn an_outside_policy_runs_and_levels() -> Result<(), Box<dyn std::error::Error>> {
-        let (greedy, own) = (life(SCENARIO, PolicyOverrides::default())?, life(SCENARIO, own())?);
+        let (greedy, own) = (life(SCENARIO, &PolicyOverrides::default())?, life(SCENARIO, &own())?);
         assert!(own.wear.erase_count.sd < greedy.wear.erase_count.sd);
         assert!(own.warnings.is_empty(), "{:?}", own.warnings);
         Ok(())

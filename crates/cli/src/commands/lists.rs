@@ -61,7 +61,7 @@ fn page(policy: &PolicyInfo) -> String {
     let _ = writeln!(text, "## `{}`: {}\n", policy.name, policy.summary);
     let _ = writeln!(text, "{}", policy.page.trim_end());
     let key = policy.family.key();
-    let (before, within) = context(policy.name, key);
+    let (before, within) = context(policy);
     let chosen = format!("{within}{key} = {}", policy.example);
     let _ = writeln!(text, "\n```toml\n{before}[ftl]\n{chosen}\n\n[until]\ndrive-writes = 10\n```");
     text
@@ -87,13 +87,14 @@ pub(crate) fn man() -> Result<i32, Failure> {
 }
 
 /// What a policy's scenario needs before `[ftl]` and in it, so that the policy has something to do: errors, time, dies.
-fn context(name: &str, key: &str) -> (&'static str, &'static str) {
-    match (key, name) {
-        ("scrub", "oracle" | "cost-benefit") | ("retire", "rber") => ("[drive]\nchip = \"tlc-72l-cvss\"\n\n", ""),
-        ("scrub", "age" | "patrol") => ("[time]\ndrive-writes-per-day = 1\n\n", ""),
-        ("redundancy", "stripes" | "selective") => {
+fn context(policy: &PolicyInfo) -> (&'static str, &'static str) {
+    let needs = policy.needs;
+    match () {
+        () if needs.errors => ("[drive]\nchip = \"tlc-72l-cvss\"\n\n", ""),
+        () if needs.time => ("[time]\ndrive-writes-per-day = 1\n\n", ""),
+        () if needs.dies => {
             ("[drive]\nchannels = 8\ndies-per-channel = 2\nspare-factor = \"20 %\"\n\n", "domain = \"die\"\n")
         }
-        _ => ("", ""),
+        () => ("", ""),
     }
 }

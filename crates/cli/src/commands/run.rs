@@ -179,7 +179,7 @@ fn single(scenario: &Scenario, arguments: &RunArguments) -> Result<i32, Failure>
 pub(crate) fn watched(scenario: &Scenario, quiet: bool, stop: &Arc<AtomicBool>) -> Result<RunResult, Failure> {
     let mut progress = Progress::new(&scenario.name, quiet);
     let mut step = |step: &wane_lab::run::Step| progress.step(step);
-    let result = session::execute(scenario, PolicyOverrides::default(), &mut Watch { step: &mut step, stop });
+    let result = session::execute(scenario, &PolicyOverrides::default(), &mut Watch { step: &mut step, stop });
     progress.finish();
     result.map_err(Failure::wrong)
 }

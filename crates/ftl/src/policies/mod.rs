@@ -4,21 +4,19 @@
 //! pages. The mechanism checks the answer and carries it out.
 
 pub mod capacity;
-mod ratio;
 pub mod redundancy;
-mod registry;
 pub mod retirement;
 pub mod scrub;
 pub mod victim;
 pub mod wear_leveling;
 
-pub use registry::{Builtin, Entry, ParameterError, find, names};
+pub use wane_registry::{Builtin, Entry, ParameterError, find, names};
 
 use wane_nand::Task;
 use wane_sim::Stream;
 use wane_units::SuperblockId;
 
-/// What a policy is told when it is built. A drive with `ftl.domain = "die"` builds one policy a die.
+/// What a policy is told before all else. On a drive with `ftl.domain = "die"` each die has a policy of its own.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The first block of the policy's domain. Superblocks count as blocks.
@@ -40,6 +38,21 @@ impl Setting {
     pub fn superblocks(&self) -> impl DoubleEndedIterator<Item = SuperblockId> + Clone + use<> {
         SuperblockId::all(self.first.0..self.first.0 + self.blocks)
     }
+}
+
+/// What a policy needs to have any effect, beside what every drive has. A scenario whose drive lacks it is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// It goes by raw bit errors, so the flash has a chip's.
+    pub errors: bool,
+    /// It goes by days, so time passes.
+    pub time: bool,
+    /// It goes by the rated endurance, so the drive has one.
+    pub endurance: bool,
+    /// It spreads pages over dies, so writing goes from die to die.
+    pub dies: bool,
+    /// Free blocks that one of its actions takes at once.
+    pub free_blocks: u32,
 }
 
 /// Why a block was erased.

@@ -14,7 +14,7 @@ fn amplification(policy: &str, blocks: u32, pages_per_block: u32, settle: u64, m
     let rated = (f64::from(blocks) / 0.9) as u32;
     let logical = blocks * pages_per_block;
     let mut config = config(logical, rated, 7);
-    config.victim = (find(VICTIM_POLICIES, policy).unwrap().parse)(toml::Table::new()).unwrap();
+    config.victim = find(VICTIM_POLICIES, policy).unwrap().parse(toml::Table::new()).unwrap();
     let array = Array::new(Geometry::flat(rated + 7, pages_per_block, Bytes(4096)).unwrap());
     let mut ftl = Ftl::new(array, config).unwrap();
     let mut stream = Streams::new(9).stream("workload");

@@ -6,7 +6,7 @@ mod analytic;
 mod model;
 mod reliability;
 
-use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityMaker};
+use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::find;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
@@ -19,22 +19,21 @@ use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
 
 fn config(logical_units: u32, rated_blocks: u32, gc_reserve: u32) -> FtlConfig {
     let table = toml::Table::new;
-    let capacity: CapacityMaker = (find(CAPACITY_POLICIES, "fixed").unwrap().parse)(table()).unwrap();
     FtlConfig {
         units_per_page: 1,
         logical_units,
         gc_reserve,
         rated_blocks,
         endurance: None,
-        retire: (find(RETIRE_POLICIES, "never").expect("built in").parse)(toml::Table::new()).expect("valid")(),
+        retire: find(RETIRE_POLICIES, "never").expect("built in").parse(table()).expect("valid"),
         unit: EraseGroup::Block,
         domain: Pooling::Drive,
         frontiers: Frontiers::One,
-        victim: (find(VICTIM_POLICIES, "greedy").unwrap().parse)(table()).unwrap(),
-        wear_leveling: (find(WEAR_LEVEL_POLICIES, "none").unwrap().parse)(table()).unwrap(),
-        redundancy: (find(REDUNDANCY_POLICIES, "none").unwrap().parse)(table()).unwrap(),
-        scrub: (find(SCRUB_POLICIES, "none").unwrap().parse)(table()).unwrap(),
-        capacity: capacity(),
+        victim: find(VICTIM_POLICIES, "greedy").unwrap().parse(table()).unwrap(),
+        wear_leveling: find(WEAR_LEVEL_POLICIES, "none").unwrap().parse(table()).unwrap(),
+        redundancy: find(REDUNDANCY_POLICIES, "none").unwrap().parse(table()).unwrap(),
+        scrub: find(SCRUB_POLICIES, "none").unwrap().parse(table()).unwrap(),
+        capacity: find(CAPACITY_POLICIES, "fixed").unwrap().parse(table()).unwrap(),
         streams: wane_sim::Streams::new(1),
     }
 }

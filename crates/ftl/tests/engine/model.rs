@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, Demand};
-use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyMaker};
+use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
 use wane_ftl::policies::victim::VICTIM_POLICIES;
@@ -57,13 +57,13 @@ impl ScrubPolicy for Eager {
 }
 
 /// The drive's redundancy, or none where its stripes have no dies to go to.
-fn redundancy(drive: &Drive, unit: EraseGroup, domain: Pooling) -> RedundancyMaker {
+fn redundancy(drive: &Drive, unit: EraseGroup, domain: Pooling) -> Box<dyn RedundancyPolicy> {
     let data_pages = drive.dies - 1;
     let rotates = domain == Pooling::Die || unit == EraseGroup::Superblock;
     match drive.redundancy {
-        0 => maker(&REDUNDANCY_POLICIES[0], ""),
-        _ if data_pages == 0 || !rotates => maker(&REDUNDANCY_POLICIES[0], ""),
-        answer => maker(&REDUNDANCY_POLICIES[answer], &format!("data-pages = {data_pages}")),
+        0 => policy(&REDUNDANCY_POLICIES[0], ""),
+        _ if data_pages == 0 || !rotates => policy(&REDUNDANCY_POLICIES[0], ""),
+        answer => policy(&REDUNDANCY_POLICIES[answer], &format!("data-pages = {data_pages}")),
     }
 }
 
@@ -87,8 +87,8 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-fn maker<T>(entry: &Entry<T>, parameters: &str) -> T {
-    (entry.parse)(parameters.parse().unwrap()).unwrap()
+fn policy<T>(entry: &Entry<T>, parameters: &str) -> T {
+    entry.parse(parameters.parse().unwrap()).unwrap()
 }
 
 /// Small thresholds, so that levelers act within a short life.
@@ -125,15 +125,15 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
         gc_reserve: drive.gc_reserve,
         rated_blocks,
         endurance: Some(drive.endurance),
-        retire: maker(find(RETIRE_POLICIES, ["at-endurance", "at-gc-erase", "never"][drive.retire]).unwrap(), "")(),
+        retire: policy(find(RETIRE_POLICIES, ["at-endurance", "at-gc-erase", "never"][drive.retire]).unwrap(), ""),
         unit,
         domain,
         frontiers: if drive.separate { Frontiers::Separate } else { Frontiers::One },
-        victim: maker(&VICTIM_POLICIES[drive.victim], ""),
-        wear_leveling: maker(leveler, leveler_parameters(leveler.name)),
+        victim: policy(&VICTIM_POLICIES[drive.victim], ""),
+        wear_leveling: policy(leveler, leveler_parameters(leveler.name())),
         redundancy: redundancy(drive, unit, domain),
-        scrub: Box::new(|_| Some(Box::new(Eager))),
-        capacity: maker(&CAPACITY_POLICIES[capacity], parameters)(),
+        scrub: Box::new(Eager),
+        capacity: policy(&CAPACITY_POLICIES[capacity], parameters),
         streams: wane_sim::Streams::new(7),
     };
     let mut ftl = Ftl::new(StrictMedia::new(geometry), config).unwrap();

@@ -27,7 +27,7 @@ fn drive(redundancy: &str, data_pages: u32, unit: EraseGroup) -> Ftl<FailingMedi
         unit,
         domain,
         frontiers: Frontiers::Separate,
-        redundancy: (find(REDUNDANCY_POLICIES, redundancy).unwrap().parse)(parameters.parse().unwrap()).unwrap(),
+        redundancy: find(REDUNDANCY_POLICIES, redundancy).unwrap().parse(parameters.parse().unwrap()).unwrap(),
         ..super::config(UNITS, if unit == EraseGroup::Block { 56 } else { 14 }, 2)
     };
     Ftl::new(FailingMedia::new(geometry), config).unwrap()
@@ -40,7 +40,7 @@ fn drive_with(retire: &str, unit: EraseGroup) -> Ftl<FailingMedia> {
         units_per_page: 2,
         unit,
         domain,
-        retire: (find(RETIRE_POLICIES, retire).unwrap().parse)(toml::Table::new()).unwrap()(),
+        retire: find(RETIRE_POLICIES, retire).unwrap().parse(toml::Table::new()).unwrap(),
         ..super::config(UNITS, if unit == EraseGroup::Block { 56 } else { 14 }, 2)
     };
     Ftl::new(FailingMedia::new(geometry), config).unwrap()
@@ -86,7 +86,7 @@ fn a_die_that_collects_many_victims_in_a_row_leaves_no_stripe_unfinished() {
         unit: EraseGroup::Block,
         domain: Pooling::Die,
         frontiers: Frontiers::Separate,
-        redundancy: (find(REDUNDANCY_POLICIES, "stripes").unwrap().parse)("data-pages = 7".parse().unwrap()).unwrap(),
+        redundancy: find(REDUNDANCY_POLICIES, "stripes").unwrap().parse("data-pages = 7".parse().unwrap()).unwrap(),
         ..super::config(80_000, 8 * 60, 2)
     };
     let mut ftl = Ftl::new(StrictMedia::new(geometry), config).unwrap();
@@ -130,7 +130,7 @@ fn a_drive_whose_parity_takes_what_collection_frees_is_dead() {
         units_per_page: 2,
         domain: Pooling::Die,
         frontiers: Frontiers::Separate,
-        redundancy: (find(REDUNDANCY_POLICIES, "stripes").unwrap().parse)(parameters.parse().unwrap()).unwrap(),
+        redundancy: find(REDUNDANCY_POLICIES, "stripes").unwrap().parse(parameters.parse().unwrap()).unwrap(),
         ..super::config(CROWDED, 184, 2)
     };
     let mut ftl = Ftl::new(FailingMedia::new(geometry), config).unwrap();
@@ -330,7 +330,7 @@ fn stripes_that_the_dies_cannot_hold_are_refused() {
         let config = FtlConfig {
             domain,
             unit,
-            redundancy: (find(REDUNDANCY_POLICIES, "stripes").unwrap().parse)(parameters.parse().unwrap()).unwrap(),
+            redundancy: find(REDUNDANCY_POLICIES, "stripes").unwrap().parse(parameters.parse().unwrap()).unwrap(),
             ..super::config(100, 56, 2)
         };
         let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(4096)).unwrap();
@@ -352,11 +352,7 @@ impl ScrubPolicy for Eager {
 #[test]
 fn scrubbing_moves_a_block_to_its_own_stream() {
     let geometry = Geometry::flat(16, 8, Bytes(4096)).unwrap();
-    let config = FtlConfig {
-        scrub: Box::new(|_| Some(Box::new(Eager))),
-        frontiers: Frontiers::Separate,
-        ..super::config(64, 14, 2)
-    };
+    let config = FtlConfig { scrub: Box::new(Eager), frontiers: Frontiers::Separate, ..super::config(64, 14, 2) };
     let mut ftl = Ftl::new(StrictMedia::new(geometry), config).unwrap();
     ftl.write(&Lpn::all(0..64).collect::<Vec<_>>());
     ftl.trim(Lpn::slice(&[1, 3])).unwrap();
@@ -382,7 +378,7 @@ fn data_in_an_open_block_is_scrubbed_once_it_is_old_or_was_read_much() {
         (old, Frontiers::Separate, true),
         (worn, Frontiers::One, true),
     ] {
-        let config = FtlConfig { scrub: Box::new(|_| Some(Box::new(Eager))), frontiers, ..super::config(64, 14, 2) };
+        let config = FtlConfig { scrub: Box::new(Eager), frontiers, ..super::config(64, 14, 2) };
         let mut media = FailingMedia::new(Geometry::flat(16, 8, Bytes(4096)).unwrap());
         media.health = health;
         let mut ftl = Ftl::new(media, config).unwrap();

@@ -11,7 +11,7 @@ use wane_ssd::{
 use wane_units::{BlockId, DieId};
 use wane_workload::SourceError;
 
-use super::{Opener, PlanError};
+use super::{Opener, PlanError, Policies};
 use crate::detail::{DetailSpec, Past, ProbeSpec};
 use crate::timed::TimedSpec;
 use wane_scenario::{self as scenario, Scenario, Time};
@@ -20,16 +20,12 @@ use wane_scenario::{self as scenario, Scenario, Time};
 const TABLE_RETIRE: u32 = 290;
 
 /// Whether a scenario needs more than counting.
-pub(super) fn is_needed(scenario: &Scenario) -> bool {
+pub(super) fn is_needed(scenario: &Scenario, policies: &Policies) -> bool {
     scenario.time.is_timed()
         || scenario.probe.is_some()
         || scenario.medium.chip.is_some()
         || scenario.medium.faults != scenario::FaultSpec::default()
-        || is_on(&scenario.ftl.scrub)
-}
-
-fn is_on(policy: &toml::Table) -> bool {
-    policy.get("policy").and_then(toml::Value::as_str).is_some_and(|name| name != "none")
+        || policies.scrub.acts()
 }
 
 /// New flash with the erases that a scenario starts from.
@@ -79,13 +75,13 @@ fn first_erases(scenario: &Scenario, streams: Streams, mut set: impl FnMut(Block
 }
 
 /// Everything beside aging.
-pub(super) fn spec(scenario: &Scenario, opener: &mut Opener) -> Result<DetailSpec, PlanError> {
+pub(super) fn spec(scenario: &Scenario, policies: &Policies, opener: &mut Opener) -> Result<DetailSpec, PlanError> {
     let (device, initial) = (&scenario.device, &scenario.medium.initial);
-    let errors = errors(scenario);
+    let errors = errors(scenario, policies);
     if let Some(config) = &errors {
         config.check(&device.geometry)?;
     }
-    let clock = scenario.time.is_timed().then(|| clock(scenario));
+    let clock = scenario.time.is_timed().then(|| clock(scenario, &errors));
     if let Some(clock) = &clock {
         clock.clock.scheduler(&device.geometry)?;
     }
@@ -97,12 +93,12 @@ pub(super) fn spec(scenario: &Scenario, opener: &mut Opener) -> Result<DetailSpe
         clock,
         arrivals: scenario.phases.iter().map(|phase| phase.arrival).collect(),
         probe: probe(scenario, opener)?,
-        stripes: is_on(&scenario.ftl.redundancy),
+        stripes: policies.redundancy.acts(),
         streams: opener.streams,
     })
 }
 
-fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
+fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorConfig> {
     let chip = scenario.medium.chip.as_ref()?;
     let detail = scenario.medium.ecc.detail;
     let (ecc, variation) = (&scenario.medium.ecc, &scenario.medium.variation);
@@ -120,20 +116,19 @@ fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
         draws,
         sensing: ecc.sensing,
     };
-    let scrubs = is_on(&scenario.ftl.scrub);
     Some(ErrorConfig {
         block_sigma: variation.blocks,
         layer_sigma: variation.layers,
         layers: variation.layer_count.min(scenario.device.geometry.pages_per_block()),
         page_time: PageTime::PerPage,
         // Scrubbers count reads and re-reads even where these do not disturb.
-        read_counts: if scrubs { ReadCounts::Always } else { ReadCounts::AsNeeded },
+        read_counts: if policies.scrub.acts() { ReadCounts::Always } else { ReadCounts::AsNeeded },
         detail,
         ..ErrorConfig::new(chip.model, ecc)
     })
 }
 
-fn clock(scenario: &Scenario) -> TimedSpec {
+fn clock(scenario: &Scenario, errors: &Option<ErrorConfig>) -> TimedSpec {
     let (timing, time) = (&scenario.medium.timing, &scenario.time);
     let clock = ClockSpec {
         by_events: time.scheduler == scenario::Scheduler::Event,
@@ -144,7 +139,7 @@ fn clock(scenario: &Scenario) -> TimedSpec {
             channel_bytes_per_second: timing.channel_bytes_per_second,
         },
         config: schedule(time, timing.suspend),
-        rereads_max: errors(scenario).map_or(0, |errors| errors.ecc.rereads_max.unwrap_or(REREADS_BOUND)),
+        rereads_max: errors.as_ref().map_or(0, |errors| errors.ecc.rereads_max.unwrap_or(REREADS_BOUND)),
     };
     TimedSpec { clock, scale: time.scale, unit_bytes: scenario.device.unit.0 }
 }
@@ -196,10 +191,10 @@ fn probe(scenario: &Scenario, opener: &mut Opener) -> Result<Option<ProbeSpec>, 
 }
 
 /// Bytes that cells and a copy for probes hold, roughly.
-pub(super) fn memory(scenario: &Scenario) -> u64 {
+pub(super) fn memory(scenario: &Scenario, policies: &Policies) -> u64 {
     let device = &scenario.device;
     let mut bytes = 0;
-    if let Some(config) = errors(scenario).filter(|config| config.check(&device.geometry).is_ok()) {
+    if let Some(config) = errors(scenario, policies).filter(|config| config.check(&device.geometry).is_ok()) {
         let pages = u64::from(device.geometry.pages());
         // Four bytes a page where pages have ages; blocks are few beside them.
         bytes += if config.model.beta > 0.0 { 4 * pages } else { 0 } + 64 * u64::from(device.geometry.blocks());

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use own_policy::life;
 use wane_ftl::policies::BlockEvent;
 use wane_ftl::policies::wear_leveling::{Action, WearLevelPolicy, WearView};
-use wane_lab::build::PolicyOverrides;
+use wane_lab::build::{Override, PolicyOverrides};
 use wane_units::SuperblockId;
 
 // ANCHOR: policy
@@ -58,14 +58,17 @@ drive-writes = 40
 
 // ANCHOR: hand-in
 fn own() -> PolicyOverrides {
-    let make = |_| Box::new(ColdUnderWorn { lead: 8, closed: BTreeSet::new() }) as Box<dyn WearLevelPolicy>;
-    PolicyOverrides { wear_leveling: Some(Box::new(make)), ..PolicyOverrides::default() }
+    let policy = ColdUnderWorn { lead: 8, closed: BTreeSet::new() };
+    PolicyOverrides {
+        wear_leveling: Some(Override::with("cold-under-worn", [("lead", policy.lead)], Box::new(policy))),
+        ..PolicyOverrides::default()
+    }
 }
 // ANCHOR_END: hand-in
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, overrides) in [("no wear leveling", PolicyOverrides::default()), ("cold under worn", own())] {
-        let summary = life(SCENARIO, overrides)?;
+        let summary = life(SCENARIO, &overrides)?;
         let (moved, wear) = (summary.write_amplification.wear_leveling.unwrap_or(0.0), summary.wear.erase_count);
         println!("{name:<16} moves {moved:.3} a host page, erases {:.1} +- {:.2}", wear.mean, wear.sd);
     }
@@ -80,7 +83,7 @@ mod tests {
     // ANCHOR: test
     #[test]
     fn the_spread_of_wear_shrinks_and_no_answer_is_refused() -> Result<(), Box<dyn std::error::Error>> {
-        let (without, own) = (life(SCENARIO, PolicyOverrides::default())?, life(SCENARIO, own())?);
+        let (without, own) = (life(SCENARIO, &PolicyOverrides::default())?, life(SCENARIO, &own())?);
         let (wide, narrow) = (without.wear.erase_count.sd, own.wear.erase_count.sd);
         assert!(narrow < wide / 2.0, "{narrow} against {wide}");
         assert!(own.flash.blocks_erased.wear_leveling > 0);

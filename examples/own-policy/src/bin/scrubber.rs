@@ -5,7 +5,7 @@
 
 use own_policy::life;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
-use wane_lab::build::PolicyOverrides;
+use wane_lab::build::{Override, PolicyOverrides};
 
 // ANCHOR: policy
 #[derive(Clone)]
@@ -47,7 +47,7 @@ drive-writes = 0.5
 // ANCHOR: hand-in
 fn own() -> PolicyOverrides {
     PolicyOverrides {
-        scrub: Some(Box::new(|_| Some(Box::new(AfterRereads { rereads: 16 })))),
+        scrub: Some(Override::with("after-rereads", [("rereads", 16)], Box::new(AfterRereads { rereads: 16 }))),
         ..PolicyOverrides::default()
     }
 }
@@ -55,7 +55,7 @@ fn own() -> PolicyOverrides {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, overrides) in [("read-count", PolicyOverrides::default()), ("after re-reads", own())] {
-        let summary = life(SCENARIO, overrides)?;
+        let summary = life(SCENARIO, &overrides)?;
         let rereads = summary.errors.as_ref().map_or(0, |errors| errors.retries);
         println!("{name:<16} re-reads {rereads}, pages moved {}", summary.flash.pages_programmed.scrub);
     }
@@ -70,7 +70,7 @@ mod tests {
     // ANCHOR: test
     #[test]
     fn relocation_lowers_re_reads_and_no_answer_is_refused() -> Result<(), Box<dyn std::error::Error>> {
-        let (read_count, own) = (life(SCENARIO, PolicyOverrides::default())?, life(SCENARIO, own())?);
+        let (read_count, own) = (life(SCENARIO, &PolicyOverrides::default())?, life(SCENARIO, &own())?);
         assert!(own.flash.blocks_erased.scrub > read_count.flash.blocks_erased.scrub);
         let rereads = |summary: &Summary| summary.errors.as_ref().map_or(0, |errors| errors.retries);
         assert!(rereads(&own) * 4 < rereads(&read_count) * 3, "{} of {}", rereads(&own), rereads(&read_count));

@@ -1,34 +1,30 @@
 //! Fixed capacity: the drive is dead when it can no longer hold what it promised.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{BuiltinCapacity, CapacityPolicy, CapacityView, Demand};
+use super::{CapacityPolicy, CapacityView, Demand};
 use crate::policies::Builtin;
 
-/// See [`Builtin::PAGE`].
+/// See [`FixedParams`].
 #[derive(Clone, Debug)]
 pub struct Fixed;
 
-/// [`Fixed`] takes none.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {}
+/// Dead when the spare blocks are used up.
+///
+/// The drive exports its initial logical capacity until its spare blocks are used up (`retired-blocks >= T - U`), and then it is
+/// dead (`end.cause = "spare-exhausted"`).
+///
+/// Source: dissertation (000) ch. 4.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FixedParams {}
 
 impl Builtin for Fixed {
     const NAME: &'static str = "fixed";
-    const SUMMARY: &'static str = "dead when the spare blocks are used up";
-    const EXAMPLE: &'static str = "{ policy = \"fixed\" }";
-    const PAGE: &'static str = "\
-The drive exports its initial logical capacity until its spare blocks are used up (`retired-blocks >= T - U`), and then it is
-dead (`end.cause = \"spare-exhausted\"`).
+    type Params = FixedParams;
 
-Source: dissertation (000) ch. 4.
-";
-    type Params = Params;
-}
-
-impl BuiltinCapacity for Fixed {
-    fn new(_params: &Params) -> Self {
+    fn build(_params: FixedParams) -> Self {
         Self
     }
 }

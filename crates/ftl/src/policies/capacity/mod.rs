@@ -3,10 +3,10 @@
 mod fixed;
 mod variant;
 
-pub use fixed::Fixed;
-pub use variant::{Keep, Shrink, Variant};
+pub use fixed::{Fixed, FixedParams};
+pub use variant::{Keep, Shrink, Variant, VariantParams};
 
-use super::{Builtin, Entry};
+use super::{Builtin, Entry, Needs};
 use dyn_clone::DynClone;
 
 /// Answers a retired block.
@@ -20,6 +20,11 @@ pub trait CapacityPolicy: Send + DynClone {
     /// Pages that the file system may relocate over the drive's life; `None`: as many as it takes.
     fn relocation_bound(&self) -> Option<wane_units::Bytes> {
         None
+    }
+
+    /// What it needs to have any effect.
+    fn needs(&self) -> Needs {
+        Needs::default()
     }
 }
 
@@ -65,26 +70,11 @@ pub enum Demand {
     ExportAtMost(u64),
 }
 
-/// Makes the drive's policy.
-pub type CapacityMaker = Box<dyn Fn() -> Box<dyn CapacityPolicy> + Send + Sync>;
-
 /// Every capacity policy. A new one is a file and a line here.
-pub const CAPACITY_POLICIES: &[Entry<CapacityMaker>] = &[entry::<Fixed>(), entry::<Variant>()];
+pub const CAPACITY_POLICIES: &[Entry<Box<dyn CapacityPolicy>>] = &[entry::<Fixed>(), entry::<Variant>()];
 
-/// A capacity policy that builds itself from its parameters.
-pub trait BuiltinCapacity: Builtin + CapacityPolicy + Sized + 'static {
-    /// The policy.
-    fn new(params: &Self::Params) -> Self;
-}
-
-const fn entry<P: BuiltinCapacity>() -> Entry<CapacityMaker>
-where
-    P::Params: Send + Sync + 'static,
-{
-    Entry::of::<P>(|table| {
-        let params = P::params(table)?;
-        Ok(Box::new(move || Box::new(P::new(&params))))
-    })
+const fn entry<P: Builtin + CapacityPolicy + 'static>() -> Entry<Box<dyn CapacityPolicy>> {
+    Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
 }
 
 #[cfg(test)]

@@ -1,87 +1,80 @@
 //! Variant capacity: the drive gives up logical space instead of dying.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wane_registry::quantity::size_option;
 use wane_units::Bytes;
 
-use super::{BuiltinCapacity, CapacityPolicy, CapacityView, Demand};
+use super::{CapacityPolicy, CapacityView, Demand};
 use crate::policies::Builtin;
 
-/// See [`Builtin::PAGE`].
+/// See [`VariantParams`].
 #[derive(Clone, Debug)]
 pub struct Variant {
-    params: Params,
+    params: VariantParams,
     dropped: bool,
 }
 
 /// When logical space is given up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shrink {
-    /// All that is unused, at once, when the spare blocks are used up.
+    /// Nothing happens until the spare blocks are used up (or one block is free), then every page that the workload never
+    /// wrote is given up at once.
     #[default]
     Lazy,
-    /// A little with every block that retires.
+    /// Each retired block lowers the exported capacity, and a drive short of free blocks gives up what is unused.
     Graceful,
 }
 
 /// What a graceful drive keeps as long as it can.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
-    /// The over-provisioning ratio it was made with.
+    /// Its over-provisioning ratio.
     #[default]
     OverProvisioning,
-    /// Its logical capacity: the spare blocks go first.
+    /// Its capacity as long as spare blocks last.
     Capacity,
 }
 
-/// Parameters of [`Variant`].
-#[derive(Clone, Debug, Default, Deserialize)]
+/// Gives up logical space instead of dying.
+///
+/// As blocks retire the drive exports less, down to the pages that the workload uses. It dies when those no longer fit. Capacity
+/// never comes back: after a lazy drive gave up what was unused, a page that was never written fits only where another was trimmed.
+///
+/// With `graceful`, used pages above the exported capacity are relocated by the file system into its lowest free pages;
+/// their writes count as `flash.pages_programmed.file_system`, not as host writes.
+///
+/// Source: dissertation (000) ch. 4 and §4.5.3; the released FTLSim for `lazy`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    shrink: Shrink,
-    keep: Keep,
-    #[serde(deserialize_with = "bytes")]
-    relocation_bound: Option<Bytes>,
-}
-
-fn bytes<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Bytes>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    text.parse().map(Some).map_err(serde::de::Error::custom)
+pub struct VariantParams {
+    /// When logical space is given up.
+    pub shrink: Shrink,
+    /// What a graceful drive keeps as long as it can.
+    pub keep: Keep,
+    /// Data that the file system may relocate out of the given-up space over the drive's life, with `graceful` only. Such a
+    /// drive keeps less over-provisioning where the bound stops it, and ends when its blocks hold no more than that capacity;
+    /// at `"0 B"` it is a fixed one.
+    #[serde(with = "size_option", skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "size_option::schema")]
+    pub relocation_bound: Option<Bytes>,
 }
 
 impl Builtin for Variant {
     const NAME: &'static str = "variant";
-    const SUMMARY: &'static str = "gives up logical space instead of dying";
-    const EXAMPLE: &'static str = "{ policy = \"variant\", shrink = \"lazy\" }";
-    const PAGE: &'static str = "\
-As blocks retire the drive exports less, down to the pages that the workload uses. It dies when those no longer fit. Capacity
-never comes back: after a lazy drive gave up what was unused, a page that was never written fits only where another was trimmed.
+    type Params = VariantParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `shrink` | `\"lazy\"` | `\"lazy\"`, `\"graceful\"` | `lazy`: nothing happens until the spare blocks are used up (or one block is free), then every page that the workload never wrote is given up at once. `graceful`: each retired block lowers the exported capacity, and a drive short of free blocks gives up what is unused |
-| `keep` | `\"over-provisioning\"` | `\"over-provisioning\"`, `\"capacity\"` | what a graceful drive keeps: its over-provisioning ratio, or its capacity as long as spare blocks last |
-| `relocation-bound` | none | a size, `\"0 B\"` and up; with `graceful` only | data that the file system may relocate out of the given-up space over the drive's life; such a drive keeps less over-provisioning where the bound stops it, and ends when its blocks hold no more than that capacity; at `\"0 B\"` it is a fixed one |
+    fn build(params: VariantParams) -> Self {
+        Self { params, dropped: false }
+    }
 
-With `graceful`, used pages above the exported capacity are relocated by the file system into its lowest free pages;
-their writes count as `flash.pages_programmed.file_system`, not as host writes.
-
-Source: dissertation (000) ch. 4 and §4.5.3; the released FTLSim for `lazy`.
-";
-    type Params = Params;
-
-    fn check(params: &Params) -> Result<(), String> {
+    fn check(params: &VariantParams) -> Result<(), String> {
         if params.relocation_bound.is_some() && params.shrink == Shrink::Lazy {
             return Err("relocation-bound needs shrink = \"graceful\"; a lazy drive relocates nothing".to_owned());
         }
         Ok(())
-    }
-}
-
-impl BuiltinCapacity for Variant {
-    fn new(params: &Params) -> Self {
-        Self { params: params.clone(), dropped: false }
     }
 }
 
@@ -140,7 +133,7 @@ mod tests {
     use super::*;
 
     fn variant(toml: &str) -> Variant {
-        Variant::new(&Variant::params(toml.parse().unwrap()).unwrap())
+        Variant::read(toml.parse().unwrap()).unwrap()
     }
 
     #[test]
@@ -173,6 +166,6 @@ mod tests {
     #[test]
     fn a_lazy_drive_takes_no_bound() {
         let refused = Variant::params("relocation-bound = '1 GiB'".parse().unwrap());
-        assert!(refused.unwrap_err().0.contains("graceful"));
+        assert!(refused.unwrap_err().reason.contains("graceful"));
     }
 }

@@ -4,14 +4,14 @@ mod none;
 mod selective;
 mod stripes;
 
-pub use none::NoRedundancy;
-pub use selective::Selective;
-pub use stripes::Stripes;
+pub use none::{NoRedundancy, NoRedundancyParams};
+pub use selective::{Selective, SelectiveParams};
+pub use stripes::{Stripes, StripesParams};
 
 use dyn_clone::DynClone;
 use wane_nand::Task;
 
-use super::{Builtin, Entry};
+use super::{Builtin, Entry, Needs};
 
 /// Says which programmed pages join a stripe, and how large stripes are.
 pub trait RedundancyPolicy: Send + DynClone {
@@ -25,39 +25,27 @@ pub trait RedundancyPolicy: Send + DynClone {
     fn rereads_max(&self) -> Option<u32> {
         None
     }
+
+    /// What it needs to have any effect.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// Whether it ever acts. Where it does not, the mechanism leaves out what would only serve it.
+    fn acts(&self) -> bool {
+        true
+    }
 }
 
 dyn_clone::clone_trait_object!(RedundancyPolicy);
 
-/// Makes the policy of a drive; `None` where nothing is protected.
-pub type RedundancyMaker = Box<dyn Fn() -> Option<Box<dyn RedundancyPolicy>> + Send + Sync>;
-
 /// Every redundancy policy. A new one is a file and a line here.
-pub const REDUNDANCY_POLICIES: &[Entry<RedundancyMaker>] =
-    &[Entry { parse: none::parse, ..entry::<NoRedundancy>() }, entry::<Stripes>(), entry::<Selective>()];
-
-/// A redundancy policy that builds itself from its parameters.
-pub trait BuiltinRedundancy: Builtin + RedundancyPolicy + Sized + 'static {
-    /// The policy of a drive.
-    fn new(params: &Self::Params) -> Self;
-}
+pub const REDUNDANCY_POLICIES: &[Entry<Box<dyn RedundancyPolicy>>] =
+    &[entry::<NoRedundancy>(), entry::<Stripes>(), entry::<Selective>()];
 
 /// Most data pages of a stripe.
 const DATA_PAGES_MAX: u32 = 1024;
 
-fn check_size(data_pages: u32) -> Result<(), String> {
-    if (1..=DATA_PAGES_MAX).contains(&data_pages) {
-        return Ok(());
-    }
-    Err(format!("`data-pages` is {data_pages}; 1 to {DATA_PAGES_MAX} is allowed"))
-}
-
-const fn entry<P: BuiltinRedundancy>() -> Entry<RedundancyMaker>
-where
-    P::Params: Send + Sync + 'static,
-{
-    Entry::of::<P>(|table| {
-        let params = P::params(table)?;
-        Ok(Box::new(move || Some(Box::new(P::new(&params)))))
-    })
+const fn entry<P: Builtin + RedundancyPolicy + 'static>() -> Entry<Box<dyn RedundancyPolicy>> {
+    Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
 }

@@ -1,32 +1,28 @@
 //! No redundancy.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_nand::Task;
 
-use super::{BuiltinRedundancy, RedundancyMaker, RedundancyPolicy};
-use crate::policies::{Builtin, ParameterError};
+use super::RedundancyPolicy;
+use crate::policies::Builtin;
 
-/// See [`Builtin::PAGE`].
+/// See [`NoRedundancyParams`].
 #[derive(Clone, Debug)]
 pub struct NoRedundancy;
 
-/// Parameters of [`NoRedundancy`]: none.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {}
+/// No page protects another.
+///
+/// A page that error correction gives up is uncorrectable.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NoRedundancyParams {}
 
 impl Builtin for NoRedundancy {
     const NAME: &'static str = "none";
-    const SUMMARY: &'static str = "no page protects another";
-    const EXAMPLE: &'static str = "{ policy = \"none\" }";
-    const PAGE: &'static str = "\
-A page that error correction gives up is uncorrectable.
-";
-    type Params = Params;
-}
+    type Params = NoRedundancyParams;
 
-impl BuiltinRedundancy for NoRedundancy {
-    fn new(_params: &Params) -> Self {
+    fn build(_params: NoRedundancyParams) -> Self {
         Self
     }
 }
@@ -39,10 +35,8 @@ impl RedundancyPolicy for NoRedundancy {
     fn protects(&self, _task: Task) -> bool {
         false
     }
-}
 
-/// Makes nothing, so that the mechanism keeps no stripes.
-pub(super) fn parse(table: toml::Table) -> Result<RedundancyMaker, ParameterError> {
-    NoRedundancy::params(table)?;
-    Ok(Box::new(|| None))
+    fn acts(&self) -> bool {
+        false
+    }
 }

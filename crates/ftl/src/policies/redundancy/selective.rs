@@ -1,27 +1,38 @@
 //! Stripes over cold data only: the redundancy of holistic reliability management.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_nand::Task;
 
-use super::{BuiltinRedundancy, RedundancyPolicy, check_size};
-use crate::policies::Builtin;
+use super::{DATA_PAGES_MAX, RedundancyPolicy};
+use crate::policies::{Builtin, Needs};
 
-/// See [`Builtin::PAGE`].
+/// See [`SelectiveParams`].
 #[derive(Clone, Debug)]
 pub struct Selective {
     data_pages: u32,
     rereads_max: u32,
 }
 
-/// Parameters of [`Selective`].
-#[derive(Clone, Debug, Deserialize)]
+/// Only data that garbage collection or wear leveling moved join a stripe.
+///
+/// Data are classed by who moved them last. What garbage collection or wear leveling moved is cold and joins a stripe, as with
+/// `stripes`; what the scrubber moved is read often, and what the host wrote will soon be overwritten, so neither is worth
+/// its parity. A protected page is re-read at most so many times and then reconstructed, since every re-read disturbs its
+/// neighbors; other pages are re-read as often as error correction allows.
+///
+/// Source: Kim et al., FAST 2019 (004) §5; the limit of one is ours.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    data_pages: u32,
-    rereads_max: u32,
+pub struct SelectiveParams {
+    /// Data pages of a stripe; one fewer than the dies at most.
+    #[schemars(range(min = 1, max = DATA_PAGES_MAX))]
+    pub data_pages: u32,
+    /// Re-reads of a protected page before it is reconstructed.
+    pub rereads_max: u32,
 }
 
-impl Default for Params {
+impl Default for SelectiveParams {
     fn default() -> Self {
         Self { data_pages: 15, rereads_max: 1 }
     }
@@ -29,30 +40,9 @@ impl Default for Params {
 
 impl Builtin for Selective {
     const NAME: &'static str = "selective";
-    const SUMMARY: &'static str = "only data that garbage collection or wear leveling moved join a stripe";
-    const EXAMPLE: &'static str = "{ policy = \"selective\", data-pages = 15, rereads-max = 1 }";
-    const PAGE: &'static str = "\
-Data are classed by who moved them last. What garbage collection or wear leveling moved is cold and joins a stripe, as with
-`stripes`; what the scrubber moved is read often, and what the host wrote will soon be overwritten, so neither is worth
-its parity. A protected page is re-read at most so many times and then reconstructed, since every re-read disturbs its
-neighbors; other pages are re-read as often as error correction allows.
+    type Params = SelectiveParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `data-pages` | `15` | 1 to 1024 | data pages of a stripe; one fewer than the dies at most |
-| `rereads-max` | `1` | 0 and up | re-reads of a protected page before it is reconstructed |
-
-Source: Kim et al., FAST 2019 (004) §5; the limit of one is ours.
-";
-    type Params = Params;
-
-    fn check(params: &Params) -> Result<(), String> {
-        check_size(params.data_pages)
-    }
-}
-
-impl BuiltinRedundancy for Selective {
-    fn new(params: &Params) -> Self {
+    fn build(params: SelectiveParams) -> Self {
         Self { data_pages: params.data_pages, rereads_max: params.rereads_max }
     }
 }
@@ -69,6 +59,10 @@ impl RedundancyPolicy for Selective {
     fn rereads_max(&self) -> Option<u32> {
         Some(self.rereads_max)
     }
+
+    fn needs(&self) -> Needs {
+        Needs { dies: true, ..Needs::default() }
+    }
 }
 
 #[cfg(test)]
@@ -78,8 +72,8 @@ mod tests {
 
     #[test]
     fn only_cold_data_are_protected() {
-        let selective = Selective::new(&Params::default());
-        let stripes = Stripes::new(&Default::default());
+        let selective = Selective::build(SelectiveParams::default());
+        let stripes = Stripes::build(Default::default());
         let protected = Task::ALL.map(|task| (selective.protects(task), stripes.protects(task)));
         assert_eq!(protected, [(false, true), (true, true), (false, true), (true, true)]);
         assert_eq!((selective.rereads_max(), stripes.rereads_max()), (Some(1), None));

@@ -1,25 +1,41 @@
 //! Stripes over all data, as RAID 5 does over drives.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_nand::Task;
 
-use super::{BuiltinRedundancy, RedundancyPolicy, check_size};
-use crate::policies::Builtin;
+use super::{DATA_PAGES_MAX, RedundancyPolicy};
+use crate::policies::{Builtin, Needs};
 
-/// See [`Builtin::PAGE`].
+/// See [`StripesParams`].
 #[derive(Clone, Debug)]
 pub struct Stripes {
     data_pages: u32,
 }
 
-/// Parameters of [`Stripes`].
-#[derive(Clone, Debug, Deserialize)]
+/// Every page joins a stripe with parity on another die.
+///
+/// Pages on different dies form stripes in the order in which they are programmed, each with one page of parity on yet
+/// another die. A page that error correction gives up is reconstructed from the rest of its stripe. Freshly written, parity
+/// takes 1 / (data-pages + 1) of the flash, and more as data in stripes is overwritten: garbage collection feels it as less
+/// over-provisioning.
+///
+/// The controller keeps the parity of a stripe that is still filling. Data that are overwritten stay in their stripe until
+/// their block is erased; erasing takes them out of it, which is taken to cost the controller nothing. The parity goes when the
+/// last valid page of its stripe does. Parity that is relocated gets none of its own; where it is lost it is made again from its
+/// data. A drive is at its end, as parity takes what collection frees, once garbage collection moves as much as 256 blocks hold
+/// for less than a thousandth of that written, or all its flash for less than a hundredth, and a million units at least.
+///
+/// Source: Kim et al., FAST 2019 (004) §3.3, §4.2.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    data_pages: u32,
+pub struct StripesParams {
+    /// Data pages of a stripe; one fewer than the dies at most.
+    #[schemars(range(min = 1, max = DATA_PAGES_MAX))]
+    pub data_pages: u32,
 }
 
-impl Default for Params {
+impl Default for StripesParams {
     fn default() -> Self {
         Self { data_pages: 15 }
     }
@@ -27,35 +43,9 @@ impl Default for Params {
 
 impl Builtin for Stripes {
     const NAME: &'static str = "stripes";
-    const SUMMARY: &'static str = "every page joins a stripe with parity on another die";
-    const EXAMPLE: &'static str = "{ policy = \"stripes\", data-pages = 15 }";
-    const PAGE: &'static str = "\
-Pages on different dies form stripes in the order in which they are programmed, each with one page of parity on yet
-another die. A page that error correction gives up is reconstructed from the rest of its stripe. Freshly written, parity
-takes 1 / (data-pages + 1) of the flash, and more as data in stripes is overwritten: garbage collection feels it as less
-over-provisioning.
+    type Params = StripesParams;
 
-The controller keeps the parity of a stripe that is still filling. Data that are overwritten stay in their stripe until
-their block is erased; erasing takes them out of it, which is taken to cost the controller nothing. The parity goes when the
-last valid page of its stripe does. Parity that is relocated gets none of its own; where it is lost it is made again from its
-data. A drive is at its end, as parity takes what collection frees, once garbage collection moves as much as 256 blocks hold
-for less than a thousandth of that written, or all its flash for less than a hundredth, and a million units at least.
-
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `data-pages` | `15` | 1 to 1024 | data pages of a stripe; one fewer than the dies at most |
-
-Source: Kim et al., FAST 2019 (004) §3.3, §4.2.
-";
-    type Params = Params;
-
-    fn check(params: &Params) -> Result<(), String> {
-        check_size(params.data_pages)
-    }
-}
-
-impl BuiltinRedundancy for Stripes {
-    fn new(params: &Params) -> Self {
+    fn build(params: StripesParams) -> Self {
         Self { data_pages: params.data_pages }
     }
 }
@@ -67,5 +57,9 @@ impl RedundancyPolicy for Stripes {
 
     fn protects(&self, _task: Task) -> bool {
         true
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { dies: true, ..Needs::default() }
     }
 }

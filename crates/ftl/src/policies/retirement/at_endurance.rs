@@ -1,33 +1,29 @@
 //! A block leaves service at its rated P/E cycles.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{BuiltinRetire, RetirePolicy, RetireView, Verdict, retire_if};
+use super::{RetirePolicy, RetireView, Verdict, retire_if};
 use crate::policies::Builtin;
 
-/// See [`Builtin::PAGE`].
+/// See [`AtEnduranceParams`].
 #[derive(Clone, Debug)]
 pub struct AtEndurance;
 
-/// Parameters of [`AtEndurance`]: none.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {}
+/// A block leaves service at its rated P/E cycles.
+///
+/// A block leaves service at the erase that brings it to the rated endurance, or after a program of it failed.
+///
+/// Source: dissertation (000) §4.4.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AtEnduranceParams {}
 
 impl Builtin for AtEndurance {
     const NAME: &'static str = "at-endurance";
-    const SUMMARY: &'static str = "a block leaves service at its rated P/E cycles";
-    const EXAMPLE: &'static str = "{ policy = \"at-endurance\" }";
-    const PAGE: &'static str = "\
-A block leaves service at the erase that brings it to the rated endurance, or after a program of it failed.
+    type Params = AtEnduranceParams;
 
-Source: dissertation (000) §4.4.
-";
-    type Params = Params;
-}
-
-impl BuiltinRetire for AtEndurance {
-    fn new(_params: &Params) -> Self {
+    fn build(_params: AtEnduranceParams) -> Self {
         Self
     }
 }

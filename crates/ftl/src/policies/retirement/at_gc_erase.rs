@@ -1,34 +1,30 @@
 //! As the released FTLSim: only the erases of garbage collection are checked.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{BuiltinRetire, RetirePolicy, RetireView, Verdict, retire_if};
+use super::{RetirePolicy, RetireView, Verdict, retire_if};
 use crate::policies::{Builtin, EraseCause};
 
-/// See [`Builtin::PAGE`].
+/// See [`AtGcEraseParams`].
 #[derive(Clone, Debug)]
 pub struct AtGcErase;
 
-/// Parameters of [`AtGcErase`]: none.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {}
+/// As at-endurance, but only erases by garbage collection are checked.
+///
+/// As `at-endurance`, but only the erases of garbage collection are checked, as the released FTLSim does: a block that wear
+/// leveling erases may outlive its rating.
+///
+/// Source: released code of the dissertation (000).
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct AtGcEraseParams {}
 
 impl Builtin for AtGcErase {
     const NAME: &'static str = "at-gc-erase";
-    const SUMMARY: &'static str = "as at-endurance, but only erases by garbage collection are checked";
-    const EXAMPLE: &'static str = "{ policy = \"at-gc-erase\" }";
-    const PAGE: &'static str = "\
-As `at-endurance`, but only the erases of garbage collection are checked, as the released FTLSim does: a block that wear
-leveling erases may outlive its rating.
+    type Params = AtGcEraseParams;
 
-Source: released code of the dissertation (000).
-";
-    type Params = Params;
-}
-
-impl BuiltinRetire for AtGcErase {
-    fn new(_params: &Params) -> Self {
+    fn build(_params: AtGcEraseParams) -> Self {
         Self
     }
 }

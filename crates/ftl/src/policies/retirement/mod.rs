@@ -6,15 +6,15 @@ mod failures;
 mod never;
 mod rber;
 
-pub use at_endurance::AtEndurance;
-pub use at_gc_erase::AtGcErase;
-pub use failures::Failures;
-pub use never::Never;
-pub use rber::Rber;
+pub use at_endurance::{AtEndurance, AtEnduranceParams};
+pub use at_gc_erase::{AtGcErase, AtGcEraseParams};
+pub use failures::{Failures, FailuresParams};
+pub use never::{Never, NeverParams};
+pub use rber::{Rber, RberParams};
 
 use dyn_clone::DynClone;
 
-use super::{Builtin, Entry, EraseCause};
+use super::{Builtin, Entry, EraseCause, Needs};
 
 /// Says whether a block that was just erased leaves service. A block whose erase failed leaves it in any case.
 pub trait RetirePolicy: Send + DynClone {
@@ -28,12 +28,14 @@ pub trait RetirePolicy: Send + DynClone {
     fn retires(&self, rated: Option<u32>) -> bool {
         self.retires_at(rated).is_some()
     }
+
+    /// What it needs to have any effect.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
 }
 
 dyn_clone::clone_trait_object!(RetirePolicy);
-
-/// Makes the policy of a drive.
-pub type RetireMaker = Box<dyn Fn() -> Box<dyn RetirePolicy> + Send + Sync>;
 
 /// What becomes of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,23 +72,11 @@ fn retire_if(condition: bool) -> Verdict {
 }
 
 /// Every retirement policy. A new one is a file and a line here.
-pub const RETIRE_POLICIES: &[Entry<RetireMaker>] =
+pub const RETIRE_POLICIES: &[Entry<Box<dyn RetirePolicy>>] =
     &[entry::<AtEndurance>(), entry::<AtGcErase>(), entry::<Rber>(), entry::<Failures>(), entry::<Never>()];
 
-/// A retirement policy that builds itself from its parameters.
-pub trait BuiltinRetire: Builtin + RetirePolicy + Sized + 'static {
-    /// The policy of a drive.
-    fn new(params: &Self::Params) -> Self;
-}
-
-const fn entry<P: BuiltinRetire>() -> Entry<RetireMaker>
-where
-    P::Params: Send + Sync + 'static,
-{
-    Entry::of::<P>(|table| {
-        let params = P::params(table)?;
-        Ok(Box::new(move || Box::new(P::new(&params))))
-    })
+const fn entry<P: Builtin + RetirePolicy + 'static>() -> Entry<Box<dyn RetirePolicy>> {
+    Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
 }
 
 #[cfg(test)]
@@ -116,8 +106,8 @@ mod tests {
         let policies: Vec<Box<dyn RetirePolicy>> = RETIRE_POLICIES
             .iter()
             .map(|entry| {
-                let parameters = if entry.name == "failures" { "programs = 2" } else { "" };
-                (entry.parse)(parameters.parse().unwrap()).unwrap()()
+                let parameters = if entry.name() == "failures" { "programs = 2" } else { "" };
+                entry.parse(parameters.parse().unwrap()).unwrap()
             })
             .collect();
         for (view, want) in table {
@@ -130,8 +120,8 @@ mod tests {
     fn thresholds_out_of_range_are_refused() {
         for (name, parameters) in [("rber", "threshold = 0"), ("rber", "threshold = 1.5"), ("failures", "programs = 0")]
         {
-            let entry = RETIRE_POLICIES.iter().find(|entry| entry.name == name).unwrap();
-            assert!((entry.parse)(parameters.parse().unwrap()).is_err(), "{name} {parameters}");
+            let entry = RETIRE_POLICIES.iter().find(|entry| entry.name() == name).unwrap();
+            assert!(entry.parse(parameters.parse().unwrap()).is_err(), "{name} {parameters}");
         }
     }
 }

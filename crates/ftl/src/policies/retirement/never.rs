@@ -1,31 +1,27 @@
 //! Blocks stay in service.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{BuiltinRetire, RetirePolicy, RetireView, Verdict};
+use super::{RetirePolicy, RetireView, Verdict};
 use crate::policies::Builtin;
 
-/// See [`Builtin::PAGE`].
+/// See [`NeverParams`].
 #[derive(Clone, Debug)]
 pub struct Never;
 
-/// Parameters of [`Never`]: none.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {}
+/// Blocks stay in service, however worn.
+///
+/// A block stays in service whatever its wear, its errors and its failures, but for one whose erase failed.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct NeverParams {}
 
 impl Builtin for Never {
     const NAME: &'static str = "never";
-    const SUMMARY: &'static str = "blocks stay in service, however worn";
-    const EXAMPLE: &'static str = "{ policy = \"never\" }";
-    const PAGE: &'static str = "\
-A block stays in service whatever its wear, its errors and its failures, but for one whose erase failed.
-";
-    type Params = Params;
-}
+    type Params = NeverParams;
 
-impl BuiltinRetire for Never {
-    fn new(_params: &Params) -> Self {
+    fn build(_params: NeverParams) -> Self {
         Self
     }
 }

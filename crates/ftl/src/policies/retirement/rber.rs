@@ -1,24 +1,33 @@
 //! A block leaves service when its raw bit errors grow too many.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{BuiltinRetire, RetirePolicy, RetireView, Verdict, retire_if};
-use crate::policies::Builtin;
+use super::{RetirePolicy, RetireView, Verdict, retire_if};
+use crate::policies::{Builtin, Needs};
 
-/// See [`Builtin::PAGE`].
+/// See [`RberParams`].
 #[derive(Clone, Debug)]
 pub struct Rber {
     threshold: f64,
 }
 
-/// Parameters of [`Rber`].
-#[derive(Clone, Debug, Deserialize)]
+/// A block leaves service when its RBER reaches a threshold.
+///
+/// A block leaves service at the erase after which a page just programmed would read with so many raw bit errors, or after a
+/// program of it failed. Blocks that wear faster than others leave earlier, and none leaves because of a rating. It needs
+/// `drive.chip`.
+///
+/// Source: capacity-variant SSDs (001), which map blocks out at an RBER of 5 %.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    threshold: f64,
+pub struct RberParams {
+    /// RBER of fresh data at which a block leaves service.
+    #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
+    pub threshold: f64,
 }
 
-impl Default for Params {
+impl Default for RberParams {
     fn default() -> Self {
         Self { threshold: 0.05 }
     }
@@ -26,31 +35,9 @@ impl Default for Params {
 
 impl Builtin for Rber {
     const NAME: &'static str = "rber";
-    const SUMMARY: &'static str = "a block leaves service when its RBER reaches a threshold";
-    const EXAMPLE: &'static str = "{ policy = \"rber\", threshold = 0.05 }";
-    const PAGE: &'static str = "\
-A block leaves service at the erase after which a page just programmed would read with so many raw bit errors, or after a
-program of it failed. Blocks that wear faster than others leave earlier, and none leaves because of a rating. It needs
-`drive.chip`.
+    type Params = RberParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `threshold` | `0.05` | above 0, up to 1 | RBER of fresh data at which a block leaves service |
-
-Source: capacity-variant SSDs (001), which map blocks out at an RBER of 5 %.
-";
-    type Params = Params;
-
-    fn check(params: &Params) -> Result<(), String> {
-        if params.threshold > 0.0 && params.threshold <= 1.0 {
-            return Ok(());
-        }
-        Err(format!("`threshold` is {}; above 0 and up to 1 is allowed", params.threshold))
-    }
-}
-
-impl BuiltinRetire for Rber {
-    fn new(params: &Params) -> Self {
+    fn build(params: RberParams) -> Self {
         Self { threshold: params.threshold }
     }
 }
@@ -66,5 +53,9 @@ impl RetirePolicy for Rber {
 
     fn retires(&self, _rated: Option<u32>) -> bool {
         true
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { errors: true, ..Needs::default() }
     }
 }

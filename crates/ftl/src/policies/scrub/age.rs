@@ -1,25 +1,33 @@
 //! Refresh: relocates data that have lain too long.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{Action, BuiltinScrub, Round, ScrubPolicy, ScrubView};
-use crate::policies::{Builtin, Setting};
+use super::{Action, Round, ScrubPolicy, ScrubView};
+use crate::policies::{Builtin, Needs};
 
-/// See [`Builtin::PAGE`].
+/// See [`AgeParams`].
 #[derive(Clone, Debug)]
 pub struct Age {
     days: f64,
     round: Round,
 }
 
-/// Parameters of [`Age`].
-#[derive(Clone, Debug, Deserialize)]
+/// Refresh: relocates data written so many days ago.
+///
+/// Refresh: a block whose oldest page was programmed so many days ago is relocated, whatever its errors. Blocks are looked
+/// at eight at a time, in turn. It needs time to pass: a timed run, or `time.drive-writes-per-day`.
+///
+/// Source: Kim et al., FAST 2019 (004) §3.3, after Luo et al., MSST 2015.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    days: f64,
+pub struct AgeParams {
+    /// Age of the oldest page at which a block is relocated.
+    #[schemars(extend("exclusiveMinimum" = 0, "x-unit" = "days"))]
+    pub days: f64,
 }
 
-impl Default for Params {
+impl Default for AgeParams {
     fn default() -> Self {
         Self { days: 30.0 }
     }
@@ -27,30 +35,9 @@ impl Default for Params {
 
 impl Builtin for Age {
     const NAME: &'static str = "age";
-    const SUMMARY: &'static str = "refresh: relocates data written so many days ago";
-    const EXAMPLE: &'static str = "{ policy = \"age\", days = 30 }";
-    const PAGE: &'static str = "\
-Refresh: a block whose oldest page was programmed so many days ago is relocated, whatever its errors. Blocks are looked
-at eight at a time, in turn. It needs time to pass: a timed run, or `time.drive-writes-per-day`.
+    type Params = AgeParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `days` | `30` | above 0 | age of the oldest page at which a block is relocated |
-
-Source: Kim et al., FAST 2019 (004) §3.3, after Luo et al., MSST 2015.
-";
-    type Params = Params;
-
-    fn check(params: &Params) -> Result<(), String> {
-        if !(params.days > 0.0 && params.days.is_finite()) {
-            return Err(format!("`days` is {}; a number above 0 is allowed", params.days));
-        }
-        Ok(())
-    }
-}
-
-impl BuiltinScrub for Age {
-    fn new(params: &Params, _setting: Setting) -> Self {
+    fn build(params: AgeParams) -> Self {
         Self { days: params.days, round: Round::default() }
     }
 }
@@ -60,11 +47,15 @@ impl ScrubPolicy for Age {
         let old = |block: &_| view.valid(*block).is_some() && view.health(*block).age_days >= self.days;
         self.round.step(view.blocks()).find(old).map(Action::Relocate)
     }
+
+    fn needs(&self) -> Needs {
+        Needs { time: true, ..Needs::default() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ask, setting};
+    use super::super::tests::ask;
     use super::*;
     use wane_nand::Health;
     use wane_units::SuperblockId;
@@ -73,7 +64,7 @@ mod tests {
     fn only_data_of_that_age_are_refreshed() {
         for (days, want) in [([1.0, 29.9, 0.0], None), ([1.0, 30.0, 99.0], Some(Action::Relocate(SuperblockId(1))))] {
             let health = days.map(|age_days| Health { age_days, ..Health::default() });
-            let mut policy = Age::new(&Params::default(), setting());
+            let mut policy = Age::build(AgeParams::default());
             assert_eq!(ask(&mut policy, &[], &health, 0.0), want, "{days:?}");
         }
     }

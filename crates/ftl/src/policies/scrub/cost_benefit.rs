@@ -1,12 +1,13 @@
 //! Cost-benefit scrubbing: relocates what was re-read often for the data it holds.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{Action, BuiltinScrub, ScrubPolicy, ScrubView};
-use crate::policies::{Builtin, Setting};
+use super::{Action, ScrubPolicy, ScrubView};
+use crate::policies::{Builtin, Needs};
 
-/// See [`Builtin::PAGE`].
+/// See [`CostBenefitParams`].
 #[derive(Clone, Debug)]
 pub struct CostBenefit {
     score: f64,
@@ -14,14 +15,23 @@ pub struct CostBenefit {
     found: Vec<SuperblockId>,
 }
 
-/// Parameters of [`CostBenefit`].
-#[derive(Clone, Debug, Deserialize)]
+/// Relocates what was re-read often for the data it holds.
+///
+/// The scrubber of holistic reliability management. A block's benefit is what relocation is likely to save, its re-reads
+/// since its erase; its cost is what relocation moves, its valid units. Beyond a benefit per cost of `score` the best block
+/// is relocated. Both are counters that a drive can keep.
+///
+/// Source: Kim et al., FAST 2019 (004) §5; the paper names benefit and cost, that the score is their quotient and the
+/// threshold 1 is ours.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    score: f64,
+pub struct CostBenefitParams {
+    /// Re-reads per valid unit beyond which a block is relocated.
+    #[schemars(range(min = 0))]
+    pub score: f64,
 }
 
-impl Default for Params {
+impl Default for CostBenefitParams {
     fn default() -> Self {
         Self { score: 1.0 }
     }
@@ -29,32 +39,9 @@ impl Default for Params {
 
 impl Builtin for CostBenefit {
     const NAME: &'static str = "cost-benefit";
-    const SUMMARY: &'static str = "relocates what was re-read often for the data it holds";
-    const EXAMPLE: &'static str = "{ policy = \"cost-benefit\", score = 1.0 }";
-    const PAGE: &'static str = "\
-The scrubber of holistic reliability management. A block's benefit is what relocation is likely to save, its re-reads
-since its erase; its cost is what relocation moves, its valid units. Beyond a benefit per cost of `score` the best block
-is relocated. Both are counters that a drive can keep.
+    type Params = CostBenefitParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `score` | `1` | 0 and up | re-reads per valid unit beyond which a block is relocated |
-
-Source: Kim et al., FAST 2019 (004) §5; the paper names benefit and cost, that the score is their quotient and the
-threshold 1 is ours.
-";
-    type Params = Params;
-
-    fn check(params: &Params) -> Result<(), String> {
-        if !(params.score >= 0.0 && params.score.is_finite()) {
-            return Err(format!("`score` is {}; 0 and up is allowed", params.score));
-        }
-        Ok(())
-    }
-}
-
-impl BuiltinScrub for CostBenefit {
-    fn new(params: &Params, _setting: Setting) -> Self {
+    fn build(params: CostBenefitParams) -> Self {
         Self { score: params.score, found: Vec::new() }
     }
 }
@@ -76,11 +63,15 @@ impl ScrubPolicy for CostBenefit {
         let best = |a: &&SuperblockId, b: &&SuperblockId| Self::score(view, **a).total_cmp(&Self::score(view, **b));
         self.found.iter().max_by(best).map(|block| Action::Relocate(*block))
     }
+
+    fn needs(&self) -> Needs {
+        Needs { errors: true, ..Needs::default() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ask, setting};
+    use super::super::tests::ask;
     use super::*;
     use wane_nand::Health;
 
@@ -90,7 +81,7 @@ mod tests {
         // Eight valid units each: (re-reads, answer)
         for (rereads, want) in [([8, 0, 3, 8], None), ([9, 20, 30, 0], relocate(2)), ([0, 9, 0, 0], relocate(1))] {
             let health = rereads.map(|rereads| Health { rereads, ..Health::default() });
-            let mut policy = CostBenefit::new(&Params::default(), setting());
+            let mut policy = CostBenefit::build(CostBenefitParams::default());
             assert_eq!(ask(&mut policy, &[0, 1, 2, 3], &health, 0.0), want, "{rereads:?}");
         }
     }

@@ -7,35 +7,45 @@ mod oracle;
 mod patrol;
 mod read_count;
 
-pub use age::Age;
-pub use cost_benefit::CostBenefit;
-pub use none::NoScrub;
-pub use oracle::Oracle;
-pub use patrol::Patrol;
-pub use read_count::ReadCount;
+pub use age::{Age, AgeParams};
+pub use cost_benefit::{CostBenefit, CostBenefitParams};
+pub use none::{NoScrub, NoScrubParams};
+pub use oracle::{Oracle, OracleParams};
+pub use patrol::{Patrol, PatrolParams};
+pub use read_count::{ReadCount, ReadCountParams};
 
 use dyn_clone::DynClone;
 use wane_nand::Health;
 use wane_units::SuperblockId;
 
-use super::{Builtin, Entry, Setting};
+use super::{Builtin, Entry, Needs, Setting};
 
 /// Finds the next block to relocate.
 ///
 /// Asked once after each host request, or in a timed run whenever its last relocation is through; not during
 /// preconditioning. One policy serves the whole drive.
 pub trait ScrubPolicy: Send + DynClone {
+    /// Hears once, before all else, of which drive it is.
+    fn begin(&mut self, _setting: Setting) {}
+
     /// What to do next, if anything.
     fn next(&mut self, view: &ScrubView<'_>) -> Option<Action>;
 
     /// How the page of an [`Action::Check`] read: its re-reads, or `None` if it was uncorrectable.
     fn checked(&mut self, _block: SuperblockId, _rereads: Option<u32>) {}
+
+    /// What it needs to have any effect.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// Whether it ever acts. Where it does not, the mechanism leaves out what would only serve it.
+    fn acts(&self) -> bool {
+        true
+    }
 }
 
 dyn_clone::clone_trait_object!(ScrubPolicy);
-
-/// Makes the policy of a drive; `None` where nothing is scrubbed.
-pub type ScrubMaker = Box<dyn Fn(Setting) -> Option<Box<dyn ScrubPolicy>> + Send + Sync>;
 
 /// A step of scrubbing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +111,8 @@ impl Round {
 }
 
 /// Every scrub policy. A new one is a file and a line here.
-pub const SCRUB_POLICIES: &[Entry<ScrubMaker>] = &[
-    Entry { parse: none::parse, ..entry::<NoScrub>() },
+pub const SCRUB_POLICIES: &[Entry<Box<dyn ScrubPolicy>>] = &[
+    entry::<NoScrub>(),
     entry::<Oracle>(),
     entry::<ReadCount>(),
     entry::<Age>(),
@@ -110,20 +120,8 @@ pub const SCRUB_POLICIES: &[Entry<ScrubMaker>] = &[
     entry::<CostBenefit>(),
 ];
 
-/// A scrub policy that builds itself from its parameters.
-pub trait BuiltinScrub: Builtin + ScrubPolicy + Sized + 'static {
-    /// The policy of a drive.
-    fn new(params: &Self::Params, setting: Setting) -> Self;
-}
-
-const fn entry<P: BuiltinScrub>() -> Entry<ScrubMaker>
-where
-    P::Params: Send + Sync + 'static,
-{
-    Entry::of::<P>(|table| {
-        let params = P::params(table)?;
-        Ok(Box::new(move |setting| Some(Box::new(P::new(&params, setting)))))
-    })
+const fn entry<P: Builtin + ScrubPolicy + 'static>() -> Entry<Box<dyn ScrubPolicy>> {
+    Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
 }
 
 #[cfg(test)]

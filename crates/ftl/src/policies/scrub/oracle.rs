@@ -2,13 +2,14 @@
 
 use std::collections::BinaryHeap;
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{Action, BuiltinScrub, Round, ScrubPolicy, ScrubView};
-use crate::policies::{Builtin, Setting};
+use super::{Action, Round, ScrubPolicy, ScrubView};
+use crate::policies::{Builtin, Needs, Setting};
 
-/// See [`Builtin::PAGE`].
+/// See [`OracleParams`].
 #[derive(Clone, Debug)]
 pub struct Oracle {
     threshold: f64,
@@ -19,15 +20,28 @@ pub struct Oracle {
     queued: Vec<bool>,
 }
 
-/// Parameters of [`Oracle`].
-#[derive(Clone, Debug, Deserialize)]
+/// Relocates what is expected to err beyond a threshold, worst first.
+///
+/// Knows the bit errors to expect in a codeword of every block (codeword bits times RBER of its oldest page) and relocates
+/// blocks beyond the threshold, the worst first, until none is left. No real drive can know this: it bounds what scrubbing
+/// can gain. Blocks that were read are looked at on the next ask; the others eight at a time, for what only time does.
+///
+/// A threshold below what freshly written data expect is never met, and the oracle relocates for ever, as published. With
+/// `min-gain` a block is left alone when writing it afresh would save fewer errors than that.
+///
+/// Source: Kim et al., FAST 2019 (004) §4.3; `min-gain` is ours.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    threshold: f64,
-    min_gain: f64,
+pub struct OracleParams {
+    /// Expected bit errors of a codeword beyond which its block is relocated.
+    #[schemars(extend("exclusiveMinimum" = 0))]
+    pub threshold: f64,
+    /// Least expected errors that relocation must save.
+    #[schemars(range(min = 0))]
+    pub min_gain: f64,
 }
 
-impl Default for Params {
+impl Default for OracleParams {
     fn default() -> Self {
         Self { threshold: 75.0, min_gain: 0.0 }
     }
@@ -35,44 +49,15 @@ impl Default for Params {
 
 impl Builtin for Oracle {
     const NAME: &'static str = "oracle";
-    const SUMMARY: &'static str = "relocates what is expected to err beyond a threshold, worst first";
-    const EXAMPLE: &'static str = "{ policy = \"oracle\", threshold = 75 }";
-    const PAGE: &'static str = "\
-Knows the bit errors to expect in a codeword of every block (codeword bits times RBER of its oldest page) and relocates
-blocks beyond the threshold, the worst first, until none is left. No real drive can know this: it bounds what scrubbing
-can gain. Blocks that were read are looked at on the next ask; the others eight at a time, for what only time does.
+    type Params = OracleParams;
 
-A threshold below what freshly written data expect is never met, and the oracle relocates for ever, as published. With
-`min-gain` a block is left alone when writing it afresh would save fewer errors than that.
-
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `threshold` | `75` | above 0 | expected bit errors of a codeword beyond which its block is relocated |
-| `min-gain` | `0` | 0 and up | least expected errors that relocation must save |
-
-Source: Kim et al., FAST 2019 (004) §4.3; `min-gain` is ours.
-";
-    type Params = Params;
-
-    fn check(params: &Params) -> Result<(), String> {
-        if !(params.threshold > 0.0 && params.threshold.is_finite()) {
-            return Err(format!("`threshold` is {}; a number above 0 is allowed", params.threshold));
-        }
-        if !(params.min_gain >= 0.0 && params.min_gain.is_finite()) {
-            return Err(format!("`min-gain` is {}; 0 and up is allowed", params.min_gain));
-        }
-        Ok(())
-    }
-}
-
-impl BuiltinScrub for Oracle {
-    fn new(params: &Params, setting: Setting) -> Self {
+    fn build(params: OracleParams) -> Self {
         Self {
             threshold: params.threshold,
             min_gain: params.min_gain,
             round: Round::default(),
             found: BinaryHeap::new(),
-            queued: vec![false; setting.blocks as usize],
+            queued: Vec::new(),
         }
     }
 }
@@ -98,6 +83,10 @@ impl Oracle {
 }
 
 impl ScrubPolicy for Oracle {
+    fn begin(&mut self, setting: Setting) {
+        self.queued = vec![false; setting.blocks as usize];
+    }
+
     fn next(&mut self, view: &ScrubView<'_>) -> Option<Action> {
         for block in view.touched() {
             self.look(view, block);
@@ -114,6 +103,10 @@ impl ScrubPolicy for Oracle {
             }
         }
         None
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { errors: true, ..Needs::default() }
     }
 }
 
@@ -132,7 +125,8 @@ mod tests {
             ([80.0, 90.0, 3.0, 76.0], 75.0, relocate(1), None),
         ];
         for (expected, min_gain, first, second) in table {
-            let mut oracle = Oracle::new(&Params { threshold: 75.0, min_gain }, setting());
+            let mut oracle = Oracle::build(OracleParams { threshold: 75.0, min_gain });
+            oracle.begin(setting());
             let mut health = expected.map(errors);
             assert_eq!(ask(&mut oracle, &[], &health, 0.0), first, "{expected:?}");
             health[1] = errors(10.0);

@@ -1,12 +1,13 @@
 //! Patrol: reads a page of every block in turn and relocates what reads badly.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{Action, BuiltinScrub, ScrubPolicy, ScrubView};
-use crate::policies::{Builtin, Setting};
+use super::{Action, ScrubPolicy, ScrubView};
+use crate::policies::{Builtin, Needs};
 
-/// See [`Builtin::PAGE`].
+/// See [`PatrolParams`].
 #[derive(Clone, Debug)]
 pub struct Patrol {
     period_days: f64,
@@ -18,15 +19,25 @@ pub struct Patrol {
     bad: Option<SuperblockId>,
 }
 
-/// Parameters of [`Patrol`].
-#[derive(Clone, Debug, Deserialize)]
+/// Reads a page of every block in turn and relocates what reads badly.
+///
+/// Walks over the drive once in a period, reads the first valid page of every closed block, and relocates the block when
+/// that page needed re-reads or was uncorrectable. The patrol's own reads take time and disturb. It needs time to pass: a
+/// timed run, or `time.drive-writes-per-day`.
+///
+/// Source: Kim et al., FAST 2019 (004) §3.3, after Amvrosiadis et al., DSN 2012.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    period_days: f64,
-    rereads: u32,
+pub struct PatrolParams {
+    /// Period in which every block is visited once.
+    #[schemars(extend("exclusiveMinimum" = 0, "x-unit" = "days"))]
+    pub period_days: f64,
+    /// Re-reads of the page from which on its block is relocated.
+    #[schemars(range(min = 1))]
+    pub rereads: u32,
 }
 
-impl Default for Params {
+impl Default for PatrolParams {
     fn default() -> Self {
         Self { period_days: 30.0, rereads: 1 }
     }
@@ -34,35 +45,9 @@ impl Default for Params {
 
 impl Builtin for Patrol {
     const NAME: &'static str = "patrol";
-    const SUMMARY: &'static str = "reads a page of every block in turn and relocates what reads badly";
-    const EXAMPLE: &'static str = "{ policy = \"patrol\", period-days = 30 }";
-    const PAGE: &'static str = "\
-Walks over the drive once in a period, reads the first valid page of every closed block, and relocates the block when
-that page needed re-reads or was uncorrectable. The patrol's own reads take time and disturb. It needs time to pass: a
-timed run, or `time.drive-writes-per-day`.
+    type Params = PatrolParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `period-days` | `30` | above 0 | days in which every block is visited once |
-| `rereads` | `1` | 1 and up | re-reads of the page from which on its block is relocated |
-
-Source: Kim et al., FAST 2019 (004) §3.3, after Amvrosiadis et al., DSN 2012.
-";
-    type Params = Params;
-
-    fn check(params: &Params) -> Result<(), String> {
-        if !(params.period_days > 0.0 && params.period_days.is_finite()) {
-            return Err(format!("`period-days` is {}; a number above 0 is allowed", params.period_days));
-        }
-        if params.rereads == 0 {
-            return Err("`rereads` is 0; 1 and up is allowed".to_owned());
-        }
-        Ok(())
-    }
-}
-
-impl BuiltinScrub for Patrol {
-    fn new(params: &Params, _setting: Setting) -> Self {
+    fn build(params: PatrolParams) -> Self {
         Self { period_days: params.period_days, rereads: params.rereads, since: None, passed: 0, bad: None }
     }
 }
@@ -91,16 +76,20 @@ impl ScrubPolicy for Patrol {
     fn checked(&mut self, block: SuperblockId, rereads: Option<u32>) {
         self.bad = rereads.is_none_or(|rereads| rereads >= self.rereads).then_some(block);
     }
+
+    fn needs(&self) -> Needs {
+        Needs { time: true, ..Needs::default() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ask, errors, setting};
+    use super::super::tests::{ask, errors};
     use super::*;
 
     #[test]
     fn every_block_is_checked_once_a_period_and_bad_ones_move() {
-        let mut patrol = Patrol::new(&Params { period_days: 4.0, rereads: 2 }, setting());
+        let mut patrol = Patrol::build(PatrolParams { period_days: 4.0, rereads: 2 });
         let health = [errors(0.0); 4];
         assert_eq!(ask(&mut patrol, &[], &health, 100.0), None);
         let mut checked = Vec::new();

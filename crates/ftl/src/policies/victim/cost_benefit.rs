@@ -1,21 +1,22 @@
 //! Cost-benefit: space gained and the age of what stays, against the cost of moving it.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{BuiltinVictim, GcView, IndexSpec, Order, VictimPolicy};
-use crate::policies::{Builtin, Setting};
+use super::{GcView, IndexSpec, Order, VictimPolicy};
+use crate::policies::Builtin;
 
-/// See [`Builtin::PAGE`].
+/// See [`CostBenefitParams`].
 #[derive(Clone, Debug)]
 pub struct CostBenefit {
     form: Form,
 }
 
-/// The published formulas.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// A published formula.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Form {
+pub enum Form {
     /// Maximizes (1 - u) age / (1 + u).
     #[default]
     Lfs,
@@ -23,36 +24,28 @@ pub(crate) enum Form {
     Kawaguchi,
 }
 
-/// Parameters of [`CostBenefit`].
-#[derive(Clone, Debug, Default, Deserialize)]
+/// Much invalid space and old data first.
+///
+/// Weighs a block's invalid share against its age: old data is unlikely to become invalid soon, so moving it is worth
+/// more. u is the valid share, age the host pages written since the block closed (at least 1). Equal scores go to the
+/// lower block id; a block valid throughout is never taken.
+///
+/// It needs the blocks of equal u in closing order and looks at one block for each u, so it costs more than greedy.
+///
+/// Source: M. Rosenblum and J. Ousterhout, "The Design and Implementation of a Log-Structured File System", 1992; A.
+/// Kawaguchi et al., "A Flash-Memory Based File System", 1995.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    form: Form,
+pub struct CostBenefitParams {
+    /// The formula by which blocks are weighed.
+    pub form: Form,
 }
 
 impl Builtin for CostBenefit {
     const NAME: &'static str = "cost-benefit";
-    const SUMMARY: &'static str = "much invalid space and old data first";
-    const EXAMPLE: &'static str = "{ policy = \"cost-benefit\", form = \"lfs\" }";
-    const PAGE: &'static str = "\
-Weighs a block's invalid share against its age: old data is unlikely to become invalid soon, so moving it is worth
-more. u is the valid share, age the host pages written since the block closed (at least 1). Equal scores go to the
-lower block id; a block valid throughout is never taken.
+    type Params = CostBenefitParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `form` | `\"lfs\"` | `\"lfs\"`, `\"kawaguchi\"` | maximize (1 - u) age / (1 + u), or minimize u / ((1 - u) age) |
-
-It needs the blocks of equal u in closing order and looks at one block for each u, so it costs more than greedy.
-
-Source: M. Rosenblum and J. Ousterhout, \"The Design and Implementation of a Log-Structured File System\", 1992; A.
-Kawaguchi et al., \"A Flash-Memory Based File System\", 1995.
-";
-    type Params = Params;
-}
-
-impl BuiltinVictim for CostBenefit {
-    fn new(params: &Params, _setting: Setting) -> Self {
+    fn build(params: CostBenefitParams) -> Self {
         Self { form: params.form }
     }
 }

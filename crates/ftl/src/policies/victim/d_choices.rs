@@ -1,13 +1,14 @@
 //! d-choices, the randomized greedy algorithm: the best of a few blocks drawn at random.
 
-use serde::Deserialize;
-use wane_sim::Stream;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wane_sim::{Stream, Streams};
 use wane_units::SuperblockId;
 
-use super::{BuiltinVictim, GcView, IndexSpec, VictimPolicy};
+use super::{GcView, IndexSpec, VictimPolicy};
 use crate::policies::{Builtin, Setting};
 
-/// See [`Builtin::PAGE`].
+/// See [`DChoicesParams`].
 #[derive(Clone, Debug)]
 pub struct DChoices {
     d: f64,
@@ -18,51 +19,36 @@ pub struct DChoices {
     draws: u64,
 }
 
-/// Parameters of [`DChoices`].
-#[derive(Clone, Debug, Deserialize)]
+/// The fewest valid units among d blocks drawn at random.
+///
+/// Draws `d` different closed blocks and reclaims the one with the fewest valid units; the first drawn of equals. With
+/// `d = 1` it is `random`, with `d` as large as the drive `greedy`: one number trades write amplification against even
+/// wear.
+///
+/// Source: mean-field study (003) §5 (RGA).
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    d: f64,
+pub struct DChoicesParams {
+    /// Blocks drawn. A fraction mixes its neighbors: with `d = 2.5` half of the draws take 2 blocks, half 3.
+    #[schemars(range(min = 1, max = D_MAX))]
+    pub d: f64,
 }
 
-impl Default for Params {
+impl Default for DChoicesParams {
     fn default() -> Self {
         Self { d: 2.0 }
     }
 }
 
 /// Above this a draw costs more than it tells.
-const D_MAX: f64 = 4096.0;
+const D_MAX: u32 = 4096;
 
 impl Builtin for DChoices {
     const NAME: &'static str = "d-choices";
-    const SUMMARY: &'static str = "the fewest valid units among d blocks drawn at random";
-    const EXAMPLE: &'static str = "{ policy = \"d-choices\", d = 2 }";
-    const PAGE: &'static str = "\
-Draws `d` different closed blocks and reclaims the one with the fewest valid units; the first drawn of equals. With
-`d = 1` it is `random`, with `d` as large as the drive `greedy`: one number trades write amplification against even
-wear.
+    type Params = DChoicesParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `d` | `2` | 1 to 4096 | blocks drawn. A fraction mixes its neighbors: with `d = 2.5` half of the draws take 2 blocks, half 3 |
-
-Source: mean-field study (003) §5 (RGA).
-";
-    type Params = Params;
-
-    fn check(params: &Params) -> Result<(), String> {
-        if (1.0..=D_MAX).contains(&params.d) {
-            Ok(())
-        } else {
-            Err(format!("`d` is {}; 1 to {D_MAX} is allowed", params.d))
-        }
-    }
-}
-
-impl BuiltinVictim for DChoices {
-    fn new(params: &Params, setting: Setting) -> Self {
-        Self { d: params.d, stream: setting.stream, drawn: Vec::new(), seen: Vec::new(), draws: 0 }
+    fn build(params: DChoicesParams) -> Self {
+        Self { d: params.d, stream: Streams::new(0).stream("gc"), drawn: Vec::new(), seen: Vec::new(), draws: 0 }
     }
 }
 
@@ -102,6 +88,10 @@ impl DChoices {
 }
 
 impl VictimPolicy for DChoices {
+    fn begin(&mut self, setting: Setting) {
+        self.stream = setting.stream;
+    }
+
     fn index(&self) -> IndexSpec {
         IndexSpec { lowest_only: true, ..IndexSpec::default() }
     }

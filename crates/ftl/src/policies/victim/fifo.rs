@@ -1,36 +1,32 @@
 //! First in, first out: the block that closed longest ago.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{BuiltinVictim, GcView, IndexSpec, VictimPolicy};
-use crate::policies::{Builtin, Setting};
+use super::{GcView, IndexSpec, VictimPolicy};
+use crate::policies::Builtin;
 
-/// See [`Builtin::PAGE`].
+/// See [`FifoParams`].
 #[derive(Clone, Debug)]
 pub struct Fifo;
 
-/// [`Fifo`] takes none.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {}
+/// The block that closed longest ago.
+///
+/// Reclaims blocks in the order in which they closed, however much of them is valid: the log-structured circle. The
+/// literature also calls it LRU cleaning. Under uniform writes its write amplification has a closed form,
+/// alpha / (alpha + W0(-alpha e^-alpha)), alpha = physical / logical pages.
+///
+/// Source: the released FTLSim (`lru` pool); P. Desnoyers, "Analytic Models of SSD Write Performance", 2014.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FifoParams {}
 
 impl Builtin for Fifo {
     const NAME: &'static str = "fifo";
-    const SUMMARY: &'static str = "the block that closed longest ago";
-    const EXAMPLE: &'static str = "{ policy = \"fifo\" }";
-    const PAGE: &'static str = "\
-Reclaims blocks in the order in which they closed, however much of them is valid: the log-structured circle. The
-literature also calls it LRU cleaning. Under uniform writes its write amplification has a closed form,
-alpha / (alpha + W0(-alpha e^-alpha)), alpha = physical / logical pages.
+    type Params = FifoParams;
 
-Source: the released FTLSim (`lru` pool); P. Desnoyers, \"Analytic Models of SSD Write Performance\", 2014.
-";
-    type Params = Params;
-}
-
-impl BuiltinVictim for Fifo {
-    fn new(_params: &Params, _setting: Setting) -> Self {
+    fn build(_params: FifoParams) -> Self {
         Self
     }
 }

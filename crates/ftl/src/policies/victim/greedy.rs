@@ -1,56 +1,49 @@
 //! Greedy: the block with the fewest valid units.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{BuiltinVictim, GcView, IndexSpec, VictimPolicy};
-use crate::policies::{Builtin, Setting};
+use super::{GcView, IndexSpec, VictimPolicy};
+use crate::policies::Builtin;
 
-/// See [`Builtin::PAGE`].
+/// See [`GreedyParams`].
 #[derive(Clone, Debug)]
 pub struct Greedy {
     tie: Tie,
 }
 
 /// Which of equally valid blocks is taken.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Tie {
-    /// The one that came first to its number of valid units.
+pub enum Tie {
+    /// The one that came to its number of valid units first.
     #[default]
     Oldest,
     /// The one that came last.
     Newest,
 }
 
-/// Parameters of [`Greedy`].
-#[derive(Clone, Debug, Default, Deserialize)]
+/// The block with the fewest valid units.
+///
+/// Reclaims the closed block with the fewest valid units, so that each erase frees the most space. A block that is
+/// valid throughout is never taken.
+///
+/// `tie = "newest"` is what the released FTLSim calls "cost-benefit".
+///
+/// Source: dissertation (000) ch. 4; the released FTLSim for the tie order.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    tie: Tie,
+pub struct GreedyParams {
+    /// Which of equally valid blocks is taken.
+    pub tie: Tie,
 }
 
 impl Builtin for Greedy {
     const NAME: &'static str = "greedy";
-    const SUMMARY: &'static str = "the block with the fewest valid units";
-    const EXAMPLE: &'static str = "{ policy = \"greedy\", tie = \"oldest\" }";
-    const PAGE: &'static str = "\
-Reclaims the closed block with the fewest valid units, so that each erase frees the most space. A block that is
-valid throughout is never taken.
+    type Params = GreedyParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `tie` | `\"oldest\"` | `\"oldest\"`, `\"newest\"` | which of equally valid blocks is taken: the one that came to its number of valid units first, or last |
-
-`tie = \"newest\"` is what the released FTLSim calls \"cost-benefit\".
-
-Source: dissertation (000) ch. 4; the released FTLSim for the tie order.
-";
-    type Params = Params;
-}
-
-impl BuiltinVictim for Greedy {
-    fn new(params: &Params, _setting: Setting) -> Self {
+    fn build(params: GreedyParams) -> Self {
         Self { tie: params.tie }
     }
 }

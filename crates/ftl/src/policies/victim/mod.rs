@@ -7,22 +7,25 @@ mod greedy;
 mod random;
 mod windowed_greedy;
 
-pub use cost_benefit::CostBenefit;
-pub use d_choices::DChoices;
-pub use fifo::Fifo;
-pub use greedy::Greedy;
-pub use random::Random;
-pub use windowed_greedy::WindowedGreedy;
+pub use cost_benefit::{CostBenefit, CostBenefitParams, Form};
+pub use d_choices::{DChoices, DChoicesParams};
+pub use fifo::{Fifo, FifoParams};
+pub use greedy::{Greedy, GreedyParams, Tie};
+pub use random::{Random, RandomParams};
+pub use windowed_greedy::{WindowedGreedy, WindowedGreedyParams};
 
 use dyn_clone::DynClone;
 use wane_units::SuperblockId;
 
-use super::{BlockEvent, Builtin, Entry, Setting};
+use super::{BlockEvent, Builtin, Entry, Needs, Setting};
 use crate::index::VictimIndex;
 pub use crate::index::{IndexSpec, Order};
 
 /// Chooses the block to reclaim.
 pub trait VictimPolicy: Send + DynClone {
+    /// Hears once, before all else, of which domain of which drive it is.
+    fn begin(&mut self, _setting: Setting) {}
+
     /// What the mechanism keeps for this policy.
     fn index(&self) -> IndexSpec {
         IndexSpec::default()
@@ -33,12 +36,14 @@ pub trait VictimPolicy: Send + DynClone {
 
     /// Hears of a block. Its erase count is the one after the event.
     fn heard(&mut self, _event: BlockEvent, _block: SuperblockId, _erase_count: u32) {}
+
+    /// What it needs to have any effect.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
 }
 
 dyn_clone::clone_trait_object!(VictimPolicy);
-
-/// Makes one policy for each domain.
-pub type VictimMaker = Box<dyn Fn(Setting) -> Box<dyn VictimPolicy> + Send + Sync>;
 
 /// What a victim policy sees: the closed blocks of its domain.
 pub struct GcView<'a> {
@@ -120,7 +125,7 @@ impl GcView<'_> {
 }
 
 /// Every victim policy. A new one is a file and a line here.
-pub const VICTIM_POLICIES: &[Entry<VictimMaker>] = &[
+pub const VICTIM_POLICIES: &[Entry<Box<dyn VictimPolicy>>] = &[
     entry::<Greedy>(),
     entry::<CostBenefit>(),
     entry::<Random>(),
@@ -129,18 +134,6 @@ pub const VICTIM_POLICIES: &[Entry<VictimMaker>] = &[
     entry::<Fifo>(),
 ];
 
-/// A victim policy that builds itself from its parameters.
-pub trait BuiltinVictim: Builtin + VictimPolicy + Sized + 'static {
-    /// The policy for one domain.
-    fn new(params: &Self::Params, setting: Setting) -> Self;
-}
-
-const fn entry<P: BuiltinVictim>() -> Entry<VictimMaker>
-where
-    P::Params: Send + Sync + 'static,
-{
-    Entry::of::<P>(|table| {
-        let params = P::params(table)?;
-        Ok(Box::new(move |setting| Box::new(P::new(&params, setting))))
-    })
+const fn entry<P: Builtin + VictimPolicy + 'static>() -> Entry<Box<dyn VictimPolicy>> {
+    Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
 }

@@ -1,44 +1,44 @@
 //! Random: any closed block, with equal chances.
 
-use serde::Deserialize;
-use wane_sim::Stream;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wane_sim::{Stream, Streams};
 use wane_units::SuperblockId;
 
-use super::{BuiltinVictim, GcView, IndexSpec, VictimPolicy};
+use super::{GcView, IndexSpec, VictimPolicy};
 use crate::policies::{Builtin, Setting};
 
-/// See [`Builtin::PAGE`].
+/// See [`RandomParams`].
 #[derive(Clone, Debug)]
 pub struct Random {
     stream: Stream,
 }
 
-/// [`Random`] takes none.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Params {}
+/// Any closed block, with equal chances.
+///
+/// Reclaims a closed block drawn uniformly. A block that is valid throughout may be drawn too; reclaiming it gains
+/// nothing but levels wear. Its write amplification is alpha / (alpha - 1) under any workload, alpha = physical / logical
+/// pages.
+///
+/// Source: mean-field study (003) §2.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct RandomParams {}
 
 impl Builtin for Random {
     const NAME: &'static str = "random";
-    const SUMMARY: &'static str = "any closed block, with equal chances";
-    const EXAMPLE: &'static str = "{ policy = \"random\" }";
-    const PAGE: &'static str = "\
-Reclaims a closed block drawn uniformly. A block that is valid throughout may be drawn too; reclaiming it gains
-nothing but levels wear. Its write amplification is alpha / (alpha - 1) under any workload, alpha = physical / logical
-pages.
+    type Params = RandomParams;
 
-Source: mean-field study (003) §2.
-";
-    type Params = Params;
-}
-
-impl BuiltinVictim for Random {
-    fn new(_params: &Params, setting: Setting) -> Self {
-        Self { stream: setting.stream }
+    fn build(_params: RandomParams) -> Self {
+        Self { stream: Streams::new(0).stream("gc") }
     }
 }
 
 impl VictimPolicy for Random {
+    fn begin(&mut self, setting: Setting) {
+        self.stream = setting.stream;
+    }
+
     fn index(&self) -> IndexSpec {
         IndexSpec { lowest_only: true, ..IndexSpec::default() }
     }

@@ -1,25 +1,33 @@
 //! Windowed greedy: greedy among the blocks that closed longest ago.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{BuiltinVictim, GcView, IndexSpec, VictimPolicy};
-use crate::policies::{Builtin, Setting};
+use super::{GcView, IndexSpec, VictimPolicy};
+use crate::policies::Builtin;
 
-/// See [`Builtin::PAGE`].
+/// See [`WindowedGreedyParams`].
 #[derive(Clone, Debug)]
 pub struct WindowedGreedy {
     window: u32,
 }
 
-/// Parameters of [`WindowedGreedy`].
-#[derive(Clone, Debug, Deserialize)]
+/// The fewest valid units among the oldest closed blocks.
+///
+/// Greedy over a window of the blocks that closed longest ago; younger blocks wait. If the whole window holds at most one
+/// invalid unit, the oldest block outside it is reclaimed.
+///
+/// Source: X.-Y. Hu et al., "Write Amplification Analysis in Flash-Based Solid State Drives", 2009.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    window: u32,
+pub struct WindowedGreedyParams {
+    /// Blocks in the window; as large as the drive, it is `greedy`.
+    #[schemars(range(min = 1))]
+    pub window: u32,
 }
 
-impl Default for Params {
+impl Default for WindowedGreedyParams {
     fn default() -> Self {
         Self { window: 500 }
     }
@@ -27,27 +35,9 @@ impl Default for Params {
 
 impl Builtin for WindowedGreedy {
     const NAME: &'static str = "windowed-greedy";
-    const SUMMARY: &'static str = "the fewest valid units among the oldest closed blocks";
-    const EXAMPLE: &'static str = "{ policy = \"windowed-greedy\", window = 500 }";
-    const PAGE: &'static str = "\
-Greedy over a window of the blocks that closed longest ago; younger blocks wait. If the whole window holds at most one
-invalid unit, the oldest block outside it is reclaimed.
+    type Params = WindowedGreedyParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `window` | `500` | 1 and up | blocks in the window; as large as the drive, it is `greedy` |
-
-Source: X.-Y. Hu et al., \"Write Amplification Analysis in Flash-Based Solid State Drives\", 2009.
-";
-    type Params = Params;
-
-    fn check(params: &Params) -> Result<(), String> {
-        if params.window > 0 { Ok(()) } else { Err("`window` is 0; 1 and up is allowed".to_owned()) }
-    }
-}
-
-impl BuiltinVictim for WindowedGreedy {
-    fn new(params: &Params, _setting: Setting) -> Self {
+    fn build(params: WindowedGreedyParams) -> Self {
         Self { window: params.window }
     }
 }

@@ -1,16 +1,17 @@
 //! Dual pool: worn blocks hold cold data in one pool, little worn ones hot data in the other.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
 use super::order::CountOrder;
-use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
-use crate::policies::{BlockEvent, Builtin, EraseCause, Setting};
+use super::{Action, WearLevelPolicy, WearView};
+use crate::policies::{BlockEvent, Builtin, EraseCause, Needs, Setting};
 
 const COLD: usize = 0;
 const HOT: usize = 1;
 
-/// See [`Builtin::PAGE`].
+/// See [`DualPoolParams`].
 #[derive(Clone, Debug)]
 pub struct DualPool {
     threshold: u32,
@@ -63,14 +64,32 @@ fn shift(orders: &mut [CountOrder], id: SuperblockId, before: Entry, after: Entr
     }
 }
 
-/// Parameters of [`DualPool`].
-#[derive(Clone, Debug, Deserialize)]
+/// A hot and a cold pool that trade data when their wear drifts apart.
+///
+/// Every block belongs to the hot or the cold pool, at first by a fair coin. For each host write:
+///
+/// 1. *Swap*: if the most worn closed block of the hot pool is worn more than `threshold` beyond the least worn closed block
+///    of the cold pool, the worn one takes the cold data, and both change pools.
+/// 2. *Resize the cold pool*: if the block of the cold pool with the most effective erases has more than `threshold` beyond
+///    the block of the hot pool with the fewest, it becomes hot.
+/// 3. *Resize the hot pool*: if the erases within the hot pool span more than 2 x `threshold`, its least worn block becomes
+///    cold.
+///
+/// Effective erases are garbage collection's since the block's last swap. Resizes move no data.
+///
+/// Since the mechanism asks after an erase, the host writes in between are made up for then. Conditions that a closing
+/// block alone would fulfill wait for the next erase. A swap needs two free blocks.
+///
+/// Source: dissertation (000) §4.2.2 (DP); the released FTLSim; L.-P. Chang, 2007, for the idea.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    threshold: u32,
+pub struct DualPoolParams {
+    /// Erases between the pools beyond which they trade.
+    #[schemars(extend("x-unit" = "erases"))]
+    pub threshold: u32,
 }
 
-impl Default for Params {
+impl Default for DualPoolParams {
     fn default() -> Self {
         Self { threshold: 5 }
     }
@@ -78,51 +97,19 @@ impl Default for Params {
 
 impl Builtin for DualPool {
     const NAME: &'static str = "dual-pool";
-    const SUMMARY: &'static str = "a hot and a cold pool that trade data when their wear drifts apart";
-    const EXAMPLE: &'static str = "{ policy = \"dual-pool\", threshold = 5 }";
-    const PAGE: &'static str = "\
-Every block belongs to the hot or the cold pool, at first by a fair coin. For each host write:
+    type Params = DualPoolParams;
 
-1. *Swap*: if the most worn closed block of the hot pool is worn more than `threshold` beyond the least worn closed block
-   of the cold pool, the worn one takes the cold data, and both change pools.
-2. *Resize the cold pool*: if the block of the cold pool with the most effective erases has more than `threshold` beyond
-   the block of the hot pool with the fewest, it becomes hot.
-3. *Resize the hot pool*: if the erases within the hot pool span more than 2 x `threshold`, its least worn block becomes
-   cold.
-
-Effective erases are garbage collection's since the block's last swap. Resizes move no data.
-
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `threshold` | `5` | 0 and up | erases between the pools beyond which they trade |
-
-Since the mechanism asks after an erase, the host writes in between are made up for then. Conditions that a closing
-block alone would fulfill wait for the next erase. A swap needs two free blocks.
-
-Source: dissertation (000) §4.2.2 (DP); the released FTLSim; L.-P. Chang, 2007, for the idea.
-";
-    type Params = Params;
-}
-
-impl BuiltinWearLevel for DualPool {
-    fn new(params: &Params, mut setting: Setting) -> Self {
-        let mut policy = Self {
+    fn build(params: DualPoolParams) -> Self {
+        Self {
             threshold: params.threshold,
-            first: setting.first,
-            blocks: Vec::with_capacity(setting.blocks as usize),
+            first: SuperblockId(0),
+            blocks: Vec::new(),
             closed: Default::default(),
             hot: Default::default(),
             effective: Default::default(),
             resized_at: None,
             swapped: false,
-        };
-        for block in setting.superblocks() {
-            let hot = setting.stream.bits() >> 63 == 1;
-            let new = Block { hot, closed: false, retired: false, erases: 0, effective: 0 };
-            policy.blocks.push(new);
-            policy.enter(block, [None; 3], entries(new));
         }
-        policy
     }
 }
 
@@ -191,6 +178,18 @@ impl DualPool {
 }
 
 impl WearLevelPolicy for DualPool {
+    fn begin(&mut self, setting: Setting) {
+        assert!(self.blocks.is_empty(), "a policy begins once");
+        self.first = setting.first;
+        let mut stream = setting.stream.clone();
+        for block in setting.superblocks() {
+            let hot = stream.bits() >> 63 == 1;
+            let new = Block { hot, closed: false, retired: false, erases: 0, effective: 0 };
+            self.blocks.push(new);
+            self.enter(block, [None; 3], entries(new));
+        }
+    }
+
     /// Erase counts change at erases only, so the host writes in between are gone through at the next one: a swap if
     /// it is due, then the resizes.
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
@@ -230,16 +229,20 @@ impl WearLevelPolicy for DualPool {
             BlockEvent::Retired => self.change(block, |block| block.retired = true),
         }
     }
+
+    fn needs(&self) -> Needs {
+        Needs { free_blocks: 2, ..Needs::default() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{setting, view};
+    use super::super::tests::{begun, setting, view};
     use super::*;
 
     /// Blocks that are closed, with (hot, erases, effective erases) each.
     fn pools(blocks: &[(bool, u32, u32)]) -> DualPool {
-        let mut policy = DualPool::new(&Params::default(), setting(blocks.len() as u32));
+        let mut policy: DualPool = begun(DualPoolParams::default(), setting(blocks.len() as u32));
         for (id, (hot, erases, effective)) in (0..).map(SuperblockId).zip(blocks) {
             policy.change(id, |block| {
                 *block = Block { hot: *hot, closed: true, retired: false, erases: *erases, effective: *effective };

@@ -1,27 +1,36 @@
 //! Hot-cold swap: the most and the least worn block exchange their data.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
 use super::order::CountOrder;
-use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
-use crate::policies::{BlockEvent, Builtin, Setting};
+use super::{Action, WearLevelPolicy, WearView};
+use crate::policies::{BlockEvent, Builtin, Needs};
 
-/// See [`Builtin::PAGE`].
+/// See [`HotColdSwapParams`].
 #[derive(Clone, Debug)]
 pub struct HotColdSwap {
     threshold: u32,
     closed: CountOrder,
 }
 
-/// Parameters of [`HotColdSwap`].
-#[derive(Clone, Debug, Deserialize)]
+/// The most and the least worn block exchange their data.
+///
+/// After an erase, when the erase counts of the closed blocks span more than the threshold, the most worn closed block
+/// takes the data of the least worn one. The worn block is not remembered, so it may be chosen again at once: the known
+/// flaw of the scheme, kept on purpose.
+///
+/// Source: dissertation (000) §4.2.2.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    threshold: u32,
+pub struct HotColdSwapParams {
+    /// Erases between the most and the least worn closed block beyond which they swap.
+    #[schemars(extend("x-unit" = "erases"))]
+    pub threshold: u32,
 }
 
-impl Default for Params {
+impl Default for HotColdSwapParams {
     fn default() -> Self {
         Self { threshold: 5 }
     }
@@ -29,24 +38,9 @@ impl Default for Params {
 
 impl Builtin for HotColdSwap {
     const NAME: &'static str = "hot-cold-swap";
-    const SUMMARY: &'static str = "the most and the least worn block exchange their data";
-    const EXAMPLE: &'static str = "{ policy = \"hot-cold-swap\", threshold = 5 }";
-    const PAGE: &'static str = "\
-After an erase, when the erase counts of the closed blocks span more than the threshold, the most worn closed block
-takes the data of the least worn one. The worn block is not remembered, so it may be chosen again at once: the known
-flaw of the scheme, kept on purpose.
+    type Params = HotColdSwapParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `threshold` | `5` | 0 and up | erases between the most and the least worn closed block beyond which they swap |
-
-Source: dissertation (000) §4.2.2.
-";
-    type Params = Params;
-}
-
-impl BuiltinWearLevel for HotColdSwap {
-    fn new(params: &Params, _setting: Setting) -> Self {
+    fn build(params: HotColdSwapParams) -> Self {
         Self { threshold: params.threshold, closed: CountOrder::default() }
     }
 }
@@ -61,6 +55,10 @@ impl WearLevelPolicy for HotColdSwap {
 
     fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         heard_closed(&mut self.closed, event, block, erase_count);
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { free_blocks: 2, ..Needs::default() }
     }
 }
 

@@ -8,34 +8,44 @@ mod order;
 mod pwl;
 mod variance;
 
-pub use dual_pool::DualPool;
-pub use hot_cold_swap::HotColdSwap;
-pub use none::NoWearLeveling;
-pub use obp::OldBlockProtection;
-pub use pwl::Progressive;
-pub use variance::Variance;
+pub use dual_pool::{DualPool, DualPoolParams};
+pub use hot_cold_swap::{HotColdSwap, HotColdSwapParams};
+pub use none::{NoWearLeveling, NoWearLevelingParams};
+pub use obp::{OldBlockProtection, OldBlockProtectionParams};
+pub use pwl::{Average, Progressive, ProgressiveParams};
+pub use variance::{Variance, VarianceParams};
 
 use dyn_clone::DynClone;
 use wane_units::SuperblockId;
 
-use super::{BlockEvent, Builtin, Entry, Setting};
+use super::{BlockEvent, Builtin, Entry, Needs, Setting};
 
 /// Plans moves of data between blocks.
 ///
 /// Asked after an erase by garbage collection, and before a host write only while its last answer was an action. It
 /// is not asked during preconditioning, but hears every event from the first.
 pub trait WearLevelPolicy: Send + DynClone {
+    /// Hears once, before all else, of which domain of which drive it is.
+    fn begin(&mut self, _setting: Setting) {}
+
     /// The move to make now, if any.
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action>;
 
     /// Hears of a block. Its erase count is the one after the event.
     fn heard(&mut self, _event: BlockEvent, _block: SuperblockId, _erase_count: u32) {}
+
+    /// What it needs to have any effect.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// Whether it ever acts. Where it does not, the mechanism leaves out what would only serve it.
+    fn acts(&self) -> bool {
+        true
+    }
 }
 
 dyn_clone::clone_trait_object!(WearLevelPolicy);
-
-/// Makes one policy for each domain.
-pub type WearLevelMaker = Box<dyn Fn(Setting) -> Box<dyn WearLevelPolicy> + Send + Sync>;
 
 /// A move of data. Copied units count as wear leveling's; so do the erases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +123,7 @@ impl WearView<'_> {
 }
 
 /// Every wear leveler. A new one is a file and a line here.
-pub const WEAR_LEVEL_POLICIES: &[Entry<WearLevelMaker>] = &[
+pub const WEAR_LEVEL_POLICIES: &[Entry<Box<dyn WearLevelPolicy>>] = &[
     entry::<NoWearLeveling>(),
     entry::<HotColdSwap>(),
     entry::<OldBlockProtection>(),
@@ -122,20 +132,8 @@ pub const WEAR_LEVEL_POLICIES: &[Entry<WearLevelMaker>] = &[
     entry::<Variance>(),
 ];
 
-/// A wear leveler that builds itself from its parameters.
-pub trait BuiltinWearLevel: Builtin + WearLevelPolicy + Sized + 'static {
-    /// The policy for one domain.
-    fn new(params: &Self::Params, setting: Setting) -> Self;
-}
-
-const fn entry<P: BuiltinWearLevel>() -> Entry<WearLevelMaker>
-where
-    P::Params: Send + Sync + 'static,
-{
-    Entry::of::<P>(|table| {
-        let params = P::params(table)?;
-        Ok(Box::new(move |setting| Box::new(P::new(&params, setting))))
-    })
+const fn entry<P: Builtin + WearLevelPolicy + 'static>() -> Entry<Box<dyn WearLevelPolicy>> {
+    Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
 }
 
 #[cfg(test)]
@@ -145,6 +143,13 @@ mod tests {
     pub(super) fn setting(blocks: u32) -> Setting {
         let stream = wane_sim::Streams::new(1).stream("wear-leveling");
         Setting { first: SuperblockId(0), blocks, units_per_block: 4, endurance: None, rated_blocks: blocks, stream }
+    }
+
+    /// A policy on a domain of so many blocks.
+    pub(super) fn begun<P: Builtin + WearLevelPolicy>(params: P::Params, setting: Setting) -> P {
+        let mut policy = P::build(params);
+        policy.begin(setting);
+        policy
     }
 
     /// Tells a policy that blocks 0.. closed with these erase counts.

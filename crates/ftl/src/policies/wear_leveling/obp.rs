@@ -1,32 +1,46 @@
 //! Old block protection: a worn block takes cold data, and is then left alone for a while.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
 use super::hot_cold_swap::heard_closed;
 use super::order::CountOrder;
-use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
+use super::{Action, WearLevelPolicy, WearView};
 use crate::policies::{BlockEvent, Builtin, Setting};
 
-/// See [`Builtin::PAGE`].
+/// See [`OldBlockProtectionParams`].
 #[derive(Clone, Debug)]
 pub struct OldBlockProtection {
-    params: Params,
+    params: OldBlockProtectionParams,
     first: SuperblockId,
     closed: CountOrder,
     /// Garbage collection's erases when a block last took cold data.
     last: Vec<u64>,
 }
 
-/// Parameters of [`OldBlockProtection`].
-#[derive(Clone, Debug, Deserialize)]
+/// A worn block takes cold data and is protected for a while.
+///
+/// Old block protection. When garbage collection erases a block that is worn more than `threshold` erases beyond the least
+/// worn closed block, the cold data of that one moves into it, unless the block took cold data within the last
+/// `protection` erases.
+///
+/// `protection` counts the erases of the whole drive, not the block's own. On a large drive it is over in microseconds,
+/// which is the likely cause of the anomaly in the dissertation's Fig. 17; it is kept as published.
+///
+/// Source: dissertation (000) §4.2.2; the rule of the released FTLSim.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    threshold: u32,
-    protection: u64,
+pub struct OldBlockProtectionParams {
+    /// Erases beyond the least worn closed block at which a block counts as old.
+    #[schemars(extend("x-unit" = "erases"))]
+    pub threshold: u32,
+    /// Erases of the whole drive by garbage collection during which a block that took cold data is left alone.
+    #[schemars(range(max = i64::MAX as u64), extend("x-unit" = "erases"))]
+    pub protection: u64,
 }
 
-impl Default for Params {
+impl Default for OldBlockProtectionParams {
     fn default() -> Self {
         Self { threshold: 4, protection: 8 }
     }
@@ -34,38 +48,19 @@ impl Default for Params {
 
 impl Builtin for OldBlockProtection {
     const NAME: &'static str = "obp";
-    const SUMMARY: &'static str = "a worn block takes cold data and is protected for a while";
-    const EXAMPLE: &'static str = "{ policy = \"obp\", threshold = 4, protection = 8 }";
-    const PAGE: &'static str = "\
-Old block protection. When garbage collection erases a block that is worn more than `threshold` erases beyond the least
-worn closed block, the cold data of that one moves into it, unless the block took cold data within the last
-`protection` erases.
+    type Params = OldBlockProtectionParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `threshold` | `4` | 0 and up | erases beyond the least worn closed block at which a block counts as old |
-| `protection` | `8` | 0 and up | erases of the whole drive by garbage collection during which a block that took cold data is left alone |
-
-`protection` counts the erases of the whole drive, not the block's own. On a large drive it is over in microseconds,
-which is the likely cause of the anomaly in the dissertation's Fig. 17; it is kept as published.
-
-Source: dissertation (000) §4.2.2; the rule of the released FTLSim.
-";
-    type Params = Params;
-}
-
-impl BuiltinWearLevel for OldBlockProtection {
-    fn new(params: &Params, setting: Setting) -> Self {
-        Self {
-            params: params.clone(),
-            first: setting.first,
-            closed: CountOrder::default(),
-            last: vec![0; setting.blocks as usize],
-        }
+    fn build(params: OldBlockProtectionParams) -> Self {
+        Self { params, first: SuperblockId(0), closed: CountOrder::default(), last: Vec::new() }
     }
 }
 
 impl WearLevelPolicy for OldBlockProtection {
+    fn begin(&mut self, setting: Setting) {
+        self.first = setting.first;
+        self.last = vec![0; setting.blocks as usize];
+    }
+
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
         let into = view.erased()?;
         let (from, least) = self.closed.least()?;
@@ -86,7 +81,7 @@ impl WearLevelPolicy for OldBlockProtection {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{close, setting, view};
+    use super::super::tests::{begun, close, setting, view};
     use super::*;
 
     #[test]
@@ -95,7 +90,7 @@ mod tests {
         let table =
             [(10, 3, 100, false), (10, 3, 101, false), (10, 3, 102, true), (9, 3, 102, false), (10, 0, 102, false)];
         for (erases, valid, gc_erases, moves) in table {
-            let mut policy = OldBlockProtection::new(&Params::default(), setting(2));
+            let mut policy: OldBlockProtection = begun(Default::default(), setting(2));
             close(&mut policy, &[5]);
             policy.last[1] = 93;
             let counts = [5, erases];

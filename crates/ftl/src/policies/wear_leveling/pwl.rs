@@ -1,17 +1,19 @@
 //! Progressive wear leveling: nothing while the drive is young, more and more towards its rated end.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wane_registry::quantity::ratio;
 use wane_units::{Ratio, SuperblockId};
 
 use super::hot_cold_swap::heard_closed;
 use super::order::CountOrder;
-use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
-use crate::policies::ratio::ratio;
-use crate::policies::{BlockEvent, Builtin, Setting};
+use super::{Action, WearLevelPolicy, WearView};
+use crate::policies::{BlockEvent, Builtin, Needs, Setting};
 
-/// See [`Builtin::PAGE`].
+/// See [`ProgressiveParams`].
 #[derive(Clone, Debug)]
 pub struct Progressive {
+    theta: Ratio,
     average: Average,
     endurance: Option<u32>,
     /// theta x endurance.
@@ -20,27 +22,45 @@ pub struct Progressive {
     closed: CountOrder,
 }
 
-/// Which erases the average counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// Erases that count in an average.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Average {
-    /// Garbage collection's only.
+pub enum Average {
+    /// Those of garbage collection only.
     #[default]
     GcErases,
-    /// All.
+    /// All of them.
     AllErases,
 }
 
-/// Parameters of [`Progressive`].
-#[derive(Clone, Debug, Deserialize)]
+/// Progressive: dormant while young, busier towards the rated end.
+///
+/// Progressive wear leveling. When garbage collection erases a block worn beyond a threshold, the data of the least worn
+/// closed block moves into it. The threshold starts at a share of the rated endurance and falls with age:
+///
+/// ```text
+/// init = threshold x endurance
+/// avg  = erases / blocks (without the reserve), rounded down
+/// thr  = avg x (endurance - init) / endurance + init
+/// ```
+///
+/// thr - avg shrinks to nothing at avg = endurance and is negative beyond it, where every erase moves data.
+///
+/// It needs `drive.endurance`; without a rating it never acts.
+///
+/// Source: dissertation (000) §4.2.2 (PWL); the formula of the released FTLSim.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    #[serde(deserialize_with = "ratio")]
-    threshold: Ratio,
-    average: Average,
+pub struct ProgressiveParams {
+    /// Theta: the share of the endurance below which a new drive levels nothing.
+    #[serde(with = "ratio")]
+    #[schemars(schema_with = "ratio::schema")]
+    pub threshold: Ratio,
+    /// Which erases count in the average; the released code leaves out wear leveling's own.
+    pub average: Average,
 }
 
-impl Default for Params {
+impl Default for ProgressiveParams {
     fn default() -> Self {
         Self { threshold: Ratio::new(0.5).expect("a half is a ratio"), average: Average::GcErases }
     }
@@ -48,37 +68,15 @@ impl Default for Params {
 
 impl Builtin for Progressive {
     const NAME: &'static str = "pwl";
-    const SUMMARY: &'static str = "progressive: dormant while young, busier towards the rated end";
-    const EXAMPLE: &'static str = "{ policy = \"pwl\", threshold = \"50 %\" }";
-    const PAGE: &'static str = "\
-Progressive wear leveling. When garbage collection erases a block worn beyond a threshold, the data of the least worn
-closed block moves into it. The threshold starts at a share of the rated endurance and falls with age:
+    type Params = ProgressiveParams;
 
-    init = threshold x endurance
-    avg  = erases / blocks (without the reserve), rounded down
-    thr  = avg x (endurance - init) / endurance + init
-
-thr - avg shrinks to nothing at avg = endurance and is negative beyond it, where every erase moves data.
-
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `threshold` | `\"50 %\"` | 0 to 1 | theta: the share of the endurance below which a new drive levels nothing |
-| `average` | `\"gc-erases\"` | `\"gc-erases\"`, `\"all-erases\"` | whether wear leveling's own erases count in the average; the released code leaves them out |
-
-It needs `drive.endurance`; without a rating it never acts.
-
-Source: dissertation (000) §4.2.2 (PWL); the formula of the released FTLSim.
-";
-    type Params = Params;
-}
-
-impl BuiltinWearLevel for Progressive {
-    fn new(params: &Params, setting: Setting) -> Self {
+    fn build(params: ProgressiveParams) -> Self {
         Self {
+            theta: params.threshold,
             average: params.average,
-            endurance: setting.endurance,
-            initial: params.threshold.floor_of(u64::from(setting.endurance.unwrap_or(0))),
-            rated_blocks: u64::from(setting.rated_blocks.max(1)),
+            endurance: None,
+            initial: 0,
+            rated_blocks: 1,
             closed: CountOrder::default(),
         }
     }
@@ -92,6 +90,12 @@ impl Progressive {
 }
 
 impl WearLevelPolicy for Progressive {
+    fn begin(&mut self, setting: Setting) {
+        self.endurance = setting.endurance;
+        self.initial = self.theta.floor_of(u64::from(setting.endurance.unwrap_or(0)));
+        self.rated_blocks = u64::from(setting.rated_blocks.max(1));
+    }
+
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
         let into = view.erased()?;
         let endurance = u64::from(self.endurance.filter(|endurance| *endurance > 0)?);
@@ -110,16 +114,20 @@ impl WearLevelPolicy for Progressive {
     fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         heard_closed(&mut self.closed, event, block, erase_count);
     }
+
+    fn needs(&self) -> Needs {
+        Needs { endurance: true, ..Needs::default() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{close, setting, view};
+    use super::super::tests::{begun, close, setting, view};
     use super::*;
 
     fn policy(threshold: f64) -> Progressive {
-        let params = Params { threshold: Ratio::new(threshold).unwrap(), ..Params::default() };
-        Progressive::new(&params, Setting { endurance: Some(500), ..setting(2) })
+        let params = ProgressiveParams { threshold: Ratio::new(threshold).unwrap(), ..ProgressiveParams::default() };
+        begun(params, Setting { endurance: Some(500), ..setting(2) })
     }
 
     #[test]
@@ -160,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_drive_without_a_rating_is_left_alone() {
-        let mut policy = Progressive::new(&Params::default(), setting(2));
+        let mut policy: Progressive = begun(Default::default(), setting(2));
         close(&mut policy, &[0]);
         assert_eq!(policy.plan(&view(Some(1), &[0, 9999], &|_| 1)), None);
     }

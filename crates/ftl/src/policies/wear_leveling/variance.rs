@@ -1,15 +1,16 @@
 //! Variance-based: moves cold data when the erase counts have become uneven.
 
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wane_registry::quantity::ratio;
 use wane_units::{Ratio, SuperblockId, jain_index_of_sums};
 
 use super::hot_cold_swap::heard_closed;
 use super::order::CountOrder;
-use super::{Action, BuiltinWearLevel, WearLevelPolicy, WearView};
-use crate::policies::ratio::ratio;
+use super::{Action, WearLevelPolicy, WearView};
 use crate::policies::{BlockEvent, Builtin, Setting};
 
-/// See [`Builtin::PAGE`].
+/// See [`VarianceParams`].
 #[derive(Clone, Debug)]
 pub struct Variance {
     threshold: f64,
@@ -21,15 +22,23 @@ pub struct Variance {
     free: CountOrder,
 }
 
-/// Parameters of [`Variance`].
-#[derive(Clone, Debug, Deserialize)]
+/// Moves cold data when erase counts are uneven.
+///
+/// Watches how even the erase counts are, as Jain's index (sum)^2 / (N x sum of squares): 1 when all blocks are worn alike,
+/// 1/N when one block has all the wear. At or below the threshold, the data of the least worn closed block moves into the
+/// most worn free block.
+///
+/// Source: the static wear leveling of SimpleSSD 3 (dissertation 000, Table 1, names it variance-based).
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Params {
-    #[serde(deserialize_with = "ratio")]
-    threshold: Ratio,
+pub struct VarianceParams {
+    /// Evenness at or below which data moves.
+    #[serde(with = "ratio")]
+    #[schemars(schema_with = "ratio::schema")]
+    pub threshold: Ratio,
 }
 
-impl Default for Params {
+impl Default for VarianceParams {
     fn default() -> Self {
         Self { threshold: Ratio::new(0.7).expect("0.7 is a ratio") }
     }
@@ -37,33 +46,16 @@ impl Default for Params {
 
 impl Builtin for Variance {
     const NAME: &'static str = "variance";
-    const SUMMARY: &'static str = "moves cold data when erase counts are uneven";
-    const EXAMPLE: &'static str = "{ policy = \"variance\", threshold = 0.7 }";
-    const PAGE: &'static str = "\
-Watches how even the erase counts are, as Jain's index (sum)^2 / (N x sum of squares): 1 when all blocks are worn alike,
-1/N when one block has all the wear. At or below the threshold, the data of the least worn closed block moves into the
-most worn free block.
+    type Params = VarianceParams;
 
-| key | default | allowed | meaning |
-|---|---|---|---|
-| `threshold` | `0.7` | 0 to 1 | evenness at or below which data moves |
-
-Source: the static wear leveling of SimpleSSD 3 (dissertation 000, Table 1, names it variance-based).
-";
-    type Params = Params;
-}
-
-impl BuiltinWearLevel for Variance {
-    fn new(params: &Params, setting: Setting) -> Self {
-        let mut free = CountOrder::default();
-        setting.superblocks().for_each(|block| free.insert(block, 0));
+    fn build(params: VarianceParams) -> Self {
         Self {
             threshold: params.threshold.get(),
-            blocks: u64::from(setting.blocks),
+            blocks: 0,
             sum: 0,
             squares: 0,
             closed: CountOrder::default(),
-            free,
+            free: CountOrder::default(),
         }
     }
 }
@@ -76,6 +68,12 @@ impl Variance {
 }
 
 impl WearLevelPolicy for Variance {
+    fn begin(&mut self, setting: Setting) {
+        assert_eq!(self.blocks, 0, "a policy begins once");
+        self.blocks = u64::from(setting.blocks);
+        setting.superblocks().for_each(|block| self.free.insert(block, 0));
+    }
+
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
         // Asked again after a move: the evenness it brought decides whether another one follows.
         if self.evenness() > self.threshold {
@@ -102,14 +100,14 @@ impl WearLevelPolicy for Variance {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{close, setting, view};
+    use super::super::tests::{begun, close, setting, view};
     use super::*;
     use crate::policies::EraseCause;
 
     /// A policy that heard of these erase counts, all blocks free.
     fn erased(counts: &[u32], threshold: f64) -> Variance {
-        let params = Params { threshold: Ratio::new(threshold).unwrap() };
-        let mut policy = Variance::new(&params, setting(counts.len() as u32));
+        let params = VarianceParams { threshold: Ratio::new(threshold).unwrap() };
+        let mut policy: Variance = begun(params, setting(counts.len() as u32));
         for (block, count) in (0..).map(SuperblockId).zip(counts) {
             for erases in 1..=*count {
                 policy.heard(BlockEvent::Opened, block, erases - 1);
