@@ -1,13 +1,14 @@
 //! What an FTL is built from.
 
-use wane_units::{AnyDivisor, BlockId, DieId, Geometry, SuperblockId, UnitId};
+use wane_units::{AnyDivisor, BlockId, DieId, Geometry, Ratio, SuperblockId, UnitId};
 
-use crate::policies::capacity::CapacityPolicy;
-use crate::policies::redundancy::RedundancyPolicy;
-use crate::policies::retirement::RetirePolicy;
-use crate::policies::scrub::ScrubPolicy;
-use crate::policies::victim::VictimPolicy;
-use crate::policies::wear_leveling::WearLevelPolicy;
+use crate::policies::Builtin;
+use crate::policies::capacity::{CapacityPolicy, Fixed};
+use crate::policies::redundancy::{NoRedundancy, RedundancyPolicy};
+use crate::policies::retirement::{Never, RetirePolicy};
+use crate::policies::scrub::{NoScrub, ScrubPolicy};
+use crate::policies::victim::{Greedy, GreedyParams, VictimPolicy};
+use crate::policies::wear_leveling::{NoWearLeveling, WearLevelPolicy};
 
 /// What the firmware erases as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +75,37 @@ pub struct FtlConfig {
     pub capacity: Box<dyn CapacityPolicy>,
     /// The run's random streams.
     pub streams: wane_sim::Streams,
+}
+
+/// Free blocks that garbage collection keeps, unless said otherwise: those of the released FTLSim.
+const GC_RESERVE: u32 = 7;
+
+impl FtlConfig {
+    /// Page-mapped firmware of one domain that collects greedily, levels no wear, and retires no block. It exports what
+    /// `spare` leaves of the blocks beside the reserve. Every field may be changed.
+    pub fn new(geometry: &Geometry, spare: Ratio) -> Self {
+        let rated_blocks = geometry.blocks().saturating_sub(GC_RESERVE);
+        let rated_units = u64::from(rated_blocks) * u64::from(geometry.pages_per_block());
+        // What does not fit 32 bits is refused when the firmware is built.
+        let logical_units = u32::try_from(rated_units - spare.floor_of(rated_units)).unwrap_or(u32::MAX);
+        Self {
+            units_per_page: 1,
+            logical_units,
+            gc_reserve: GC_RESERVE,
+            rated_blocks,
+            endurance: None,
+            retire: Box::new(Never),
+            unit: EraseGroup::Block,
+            domain: Pooling::Drive,
+            frontiers: Frontiers::One,
+            victim: Box::new(Greedy::build(GreedyParams::default())),
+            wear_leveling: Box::new(NoWearLeveling),
+            redundancy: Box::new(NoRedundancy),
+            scrub: Box::new(NoScrub),
+            capacity: Box::new(Fixed),
+            streams: wane_sim::Streams::new(1),
+        }
+    }
 }
 
 /// A firmware that cannot be built.

@@ -6,7 +6,6 @@ use wane_nand::{Media, Task};
 use wane_units::{Divisor, Lpn, SuperblockId, UnitId};
 
 use crate::config::{BuildError, Frontiers, FtlConfig, Layout};
-use crate::counters::Counters;
 use crate::domain::Domain;
 use crate::index::VictimIndex;
 use crate::policies::capacity::{CapacityPolicy, CapacityView, Demand};
@@ -16,6 +15,7 @@ use crate::policies::{BlockEvent, Setting};
 use crate::stripes::Stripes;
 use crate::table::Table;
 use crate::work::Work;
+use wane_units::Counters;
 
 /// An entry of the map that points nowhere.
 pub(crate) const UNMAPPED: u32 = u32::MAX;
@@ -58,6 +58,8 @@ pub struct Ftl<M: Media> {
     /// Logical units, parity's included, whose data were lost when they were relocated. What lies where they are mapped is
     /// not what was written.
     pub(crate) lost: BTreeSet<u32>,
+    /// Units that the last read of the host could not bring.
+    pub(crate) unread: Vec<u32>,
     /// Bounds the firmware's own work.
     pub(crate) work: Work,
     /// Blocks read since the scrub policy was last asked.
@@ -85,6 +87,16 @@ pub enum EndOfLife {
     NoFreeBlock,
     /// No block holds an invalid page to reclaim, or reclaiming goes on and gains nothing.
     NoVictim,
+}
+
+/// Who writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// The host, on its own account.
+    #[default]
+    Host,
+    /// A file system that moves its data, out of space that it gives up or to clean it.
+    FileSystemMove,
 }
 
 /// How a call ended.
@@ -181,6 +193,7 @@ impl<M: Media> Ftl<M> {
             scrub,
             stripes,
             lost: BTreeSet::new(),
+            unread: Vec::new(),
             work: Work::default(),
             touched: Vec::new(),
             retired_blocks,
@@ -279,6 +292,21 @@ impl<M: Media> Ftl<M> {
     /// The physical unit that holds a logical one.
     pub fn lookup(&self, logical: Lpn) -> Option<UnitId> {
         Some(self.map[logical.index()]).filter(|unit| *unit != UNMAPPED).map(UnitId)
+    }
+
+    /// Free blocks of the domain that has least.
+    pub fn free_blocks_min(&self) -> u32 {
+        self.domains.iter().map(|domain| domain.free.len() as u32).min().unwrap_or(0)
+    }
+
+    /// Whether pages protect each other.
+    pub fn is_striped(&self) -> bool {
+        self.stripes.is_some()
+    }
+
+    /// Why the drive takes no more writes.
+    pub fn end_of_life(&self) -> Option<EndOfLife> {
+        self.dead
     }
 
     /// The policy that answers retired blocks.

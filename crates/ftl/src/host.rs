@@ -4,9 +4,9 @@ use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::{Divisor, Lpn, SuperblockId};
 
 use crate::config::Layout;
-use crate::counters::Cause;
+use crate::counters::{Cause, CountPrograms};
 use crate::domain::{Domain, Frontier};
-use crate::engine::{EndOfLife, Ftl, OutOfRange, Outcome, UNMAPPED};
+use crate::engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome, UNMAPPED};
 use crate::index::Lists;
 use crate::stripes::Stripes;
 use crate::table::prefetch;
@@ -44,22 +44,26 @@ impl<M: Media> Ftl<M> {
         self.media.tag(flash, page, within % self.layout.units_per_page())
     }
 
-    /// Writes unit `to` for the file system, which moves the data of `from` there out of given-up space. What was lost stays
-    /// lost: the file system finds no other copy. Returns as [`Ftl::write`].
-    pub fn write_for_file_system(&mut self, from: Lpn, to: Lpn) -> (usize, Outcome) {
-        if let Err(refused) = self.check_range(&[from.0]) {
-            return (0, Outcome::OutOfRange(refused));
+    /// As [`Ftl::write`], and counted for whoever asks.
+    pub fn write_from(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
+        let cause = match origin {
+            Origin::Host => Cause::Host,
+            Origin::FileSystemMove => Cause::FileSystem,
+        };
+        self.write_for(bytemuck::cast_slice(units), cause)
+    }
+
+    /// What a unit held is lost from now on, as after NVMe's Write Uncorrectable: reads of it fail until it is written or
+    /// trimmed. A unit that holds nothing is left alone. A host that moves data which it could not read says so by this.
+    ///
+    /// # Errors
+    /// The unit is not exported.
+    pub fn write_uncorrectable(&mut self, unit: Lpn) -> Result<(), OutOfRange> {
+        self.check_range(&[unit.0])?;
+        if self.map[unit.index()] != UNMAPPED {
+            self.lost.insert(unit.0);
         }
-        if size_of::<M::Tag>() > 0 {
-            let moved = self.tag(from);
-            self.tags_written.push(moved);
-        }
-        let (written, outcome) = self.write_for(&[to.0], Cause::FileSystem);
-        self.tags_written.clear();
-        if written == 1 && self.lost.contains(&from.0) {
-            self.lost.insert(to.0);
-        }
-        (written, outcome)
+        Ok(())
     }
 
     /// Refuses units that are not exported: where stripes are, the map goes on beyond them with parity.
@@ -329,6 +333,7 @@ impl<M: Media> Ftl<M> {
     /// One of them is not exported; nothing is read.
     pub fn read(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
         let pages: &[u32] = bytemuck::cast_slice(units);
+        self.unread.clear();
         self.check_range(pages)?;
         self.counters.host_units_read += pages.len() as u64;
         let mut position = 0;
@@ -347,7 +352,7 @@ impl<M: Media> Ftl<M> {
             if self.is_buffered(block, within) {
                 let bytes = self.unit_bytes();
                 self.media.read_buffered(bytes, Task::Host);
-                self.counters.host_reads_uncorrectable += u64::from(self.any_lost(&pages[first..position]));
+                self.note_unread(&pages[first..position], false);
                 continue;
             }
             let more = if M::DETAILED { self.neighbors(unit, &pages[position..]) } else { 0 };
@@ -357,12 +362,32 @@ impl<M: Media> Ftl<M> {
             let (task, purpose, rereads_max) = (Task::Host, Purpose::Serve, self.rereads_max(unit));
             let outcome = self.media.read(PageRead { block: flash, page, bytes, task, purpose, rereads_max });
             // Of a page that was lost before it came here the stripe gives back what came.
-            let lost = self.any_lost(&pages[first..position])
-                || outcome == ReadOutcome::Uncorrectable && !self.reconstruct(&[unit], task);
-            self.counters.host_reads_uncorrectable += u64::from(lost);
+            let is_gone = !self.any_lost(&pages[first..position])
+                && outcome == ReadOutcome::Uncorrectable
+                && !self.reconstruct(&[unit], task);
+            self.note_unread(&pages[first..position], is_gone);
             self.touch(block);
         }
         Ok(())
+    }
+
+    /// Counts a read of units of one page if it failed: for all of them, or for those that were lost before.
+    #[inline]
+    fn note_unread(&mut self, pages: &[u32], is_gone: bool) {
+        if is_gone {
+            self.unread.extend_from_slice(pages);
+        } else if self.any_lost(pages) {
+            let lost = pages.iter().filter(|page| self.lost.contains(page));
+            self.unread.extend(lost);
+        } else {
+            return;
+        }
+        self.counters.host_reads_uncorrectable += 1;
+    }
+
+    /// The units that the last [`Ftl::read`] could not bring, in its order.
+    pub fn unread(&self) -> &[Lpn] {
+        Lpn::slice(&self.unread)
     }
 
     #[inline]

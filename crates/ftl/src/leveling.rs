@@ -3,7 +3,7 @@
 use wane_nand::{Media, Task};
 use wane_units::SuperblockId;
 
-use crate::counters::Cause;
+use crate::counters::{Cause, CountPrograms};
 use crate::engine::{Ftl, Outcome};
 use crate::policies::wear_leveling::{Action, WearView};
 use crate::policies::{BlockEvent, EraseCause};

@@ -13,6 +13,7 @@ mod failures;
 mod host;
 pub mod index;
 mod leveling;
+mod media;
 pub mod policies;
 mod reclaim;
 mod redundancy;
@@ -23,5 +24,6 @@ mod table;
 mod work;
 
 pub use config::{BuildError, EraseGroup, Frontiers, FtlConfig, Layout, Pooling};
-pub use counters::{Cause, Counters};
-pub use engine::{BlockState, EndOfLife, Ftl, OutOfRange, Outcome};
+pub use counters::Cause;
+pub use engine::{BlockState, EndOfLife, Ftl, Origin, OutOfRange, Outcome};
+pub use wane_units::Counters;

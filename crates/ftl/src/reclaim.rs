@@ -61,6 +61,15 @@ impl<M: Media> Ftl<M> {
         }
     }
 
+    /// As [`Ftl::reclaim`], after the host has given space up: a drive that found no space takes another look.
+    pub fn look_for_space(&mut self) -> Outcome {
+        if matches!(self.dead, Some(EndOfLife::NoFreeBlock | EndOfLife::NoVictim)) {
+            self.dead = None;
+            self.pressed = false;
+        }
+        self.reclaim()
+    }
+
     pub(crate) fn reclaim_domain(&mut self, domain: usize) -> Outcome {
         let mut fruitless = std::mem::take(&mut self.domains[domain].fruitless);
         while (self.domains[domain].free.len() as u32) < self.gc_reserve {

@@ -4,7 +4,7 @@ use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::{DieId, SuperblockId};
 
 use crate::config::Frontiers;
-use crate::counters::Cause;
+use crate::counters::{Cause, CountPrograms};
 use crate::domain::{Frontier, Mover};
 use crate::engine::{Ftl, Outcome, UNMAPPED};
 use crate::stripes::Stripes;

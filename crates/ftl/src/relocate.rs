@@ -4,6 +4,7 @@ use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::SuperblockId;
 
 use crate::config::Frontiers;
+use crate::counters::CountPrograms;
 use crate::domain::{Frontier, Mover};
 use crate::engine::{EndOfLife, Ftl};
 use crate::index::ones;

@@ -7,8 +7,8 @@
 
 use wane_nand::Media;
 
-use crate::counters::Counters;
 use crate::engine::{EndOfLife, Ftl, Outcome};
+use wane_units::Counters;
 
 /// Units that the firmware moves on its own account before it hands back to its caller: some tenths of a second where
 /// moving is slow.

@@ -4,18 +4,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use wane_ftl::{BuildError, Ftl, FtlConfig};
+use wane_ftl::FtlConfig;
 use wane_sim::Streams;
+use wane_ssd::{Drive, DriveConfig, DriveError};
 use wane_units::Bytes;
-use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
-use wane_workload::standin::{self, StandinSource};
-use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSource};
-use wane_workload::{Arrival, Batch, Mix, Op, Progress, SHARE_MIN, Source, SourceError};
+use wane_workload::trace::{Reader, TraceError};
+use wane_workload::{Arrival, Op, SHARE_MIN};
 
+use crate::observer::ObserverSpec;
 pub use crate::overrides::{Override, PolicyOverrides};
 use crate::overrides::{OverrideError, Policies};
-use crate::run::{Drive, Phase, Plan, Precondition};
-use wane_scenario::{Device, Pattern, Scenario, TraceSpec, Workload};
+use crate::run::{Phase, Plan, Precondition};
+use crate::sources::Opener;
+pub use crate::sources::trace_options;
+use wane_scenario::{Scenario, Workload};
 
 mod detailed;
 
@@ -23,18 +25,18 @@ mod detailed;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// The firmware refuses its counts.
+    /// The firmware refuses its counts, or the drive's parts do not fit each other.
     #[error(transparent)]
-    Firmware(#[from] BuildError),
+    Drive(DriveError),
     /// Times or schedule contradict each other.
     #[error("[drive.timing] and [time]: {0}")]
-    Clock(#[from] wane_ssd::ConfigError),
+    Clock(wane_ssd::ConfigError),
     /// A policy from outside does not fit the scenario.
     #[error(transparent)]
     Override(#[from] OverrideError),
     /// Errors or their correction contradict each other.
     #[error("[drive]: {0}")]
-    Nand(#[from] wane_nand::NandConfigError),
+    Nand(wane_nand::NandConfigError),
     /// A trace cannot be opened or does not fit the drive.
     #[error(transparent)]
     Trace(#[from] TraceError),
@@ -44,6 +46,16 @@ pub enum PlanError {
     /// A phase loops over traces without a write and ends by writes only.
     #[error("the run would never end, because the traces of {0} hold no write; give {1}.requests, or loop = false")]
     Endless(String, String),
+}
+
+impl From<DriveError> for PlanError {
+    fn from(error: DriveError) -> Self {
+        match error {
+            DriveError::Clock(error) => Self::Clock(error),
+            DriveError::Nand(error) => Self::Nand(error),
+            other => Self::Drive(other),
+        }
+    }
 }
 
 /// The plan of a scenario.
@@ -62,8 +74,8 @@ pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
 pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
     let Scenario { device, precondition, .. } = scenario;
     let streams = Streams::new(scenario.seed);
-    let mut opener = Opener { device: *device, streams, stop: Arc::clone(stop), decoded: Vec::new() };
-    let drive = drive(scenario, overrides.policies(scenario)?, &mut opener)?;
+    let mut opener = Opener::new(*device, streams, Arc::clone(stop));
+    let (drive, observer) = drive(scenario, overrides.policies(scenario)?, &mut opener)?;
     let logical = f64::from(device.logical_units);
     let filled = precondition.sequential_drive_writes > 0;
     let mut phases = Vec::new();
@@ -82,6 +94,7 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
     }
     Ok(Plan {
         drive,
+        observer,
         unit_bytes: device.unit.0,
         precondition: Precondition {
             fill_units: if filled { 0 } else { precondition.fill.floor_of(u64::from(device.logical_units)) as u32 },
@@ -99,7 +112,7 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
 /// Firmware and flash do not fit each other.
 pub fn check_drive(scenario: &Scenario) -> Result<(), PlanError> {
     let streams = Streams::new(scenario.seed);
-    let mut opener = Opener { device: scenario.device, streams, stop: Arc::default(), decoded: Vec::new() };
+    let mut opener = Opener::new(scenario.device, streams, Arc::default());
     drive(scenario, Policies::of(&scenario.ftl), &mut opener).map(drop)
 }
 
@@ -135,10 +148,15 @@ fn endless(scenario: &Scenario, phase: usize) -> PlanError {
     PlanError::Endless(place("workload"), place("until"))
 }
 
-fn drive(scenario: &Scenario, policies: Policies, opener: &mut Opener) -> Result<Drive, PlanError> {
+/// The drive of a scenario, and what is observed of it beside its aging.
+fn drive(
+    scenario: &Scenario,
+    policies: Policies,
+    opener: &mut Opener,
+) -> Result<(Drive, Option<Box<ObserverSpec>>), PlanError> {
     let (Scenario { device, ftl, .. }, streams) = (scenario, opener.streams);
-    let detailed = detailed::is_needed(scenario, &policies);
-    let spec = if detailed { Some(detailed::spec(scenario, &policies, opener)?) } else { None };
+    let is_observed = detailed::is_needed(scenario, &policies);
+    let errors = detailed::errors(scenario, &policies);
     let config = FtlConfig {
         units_per_page: device.units_per_page,
         logical_units: device.logical_units,
@@ -156,119 +174,15 @@ fn drive(scenario: &Scenario, policies: Policies, opener: &mut Opener) -> Result
         capacity: policies.capacity,
         streams,
     };
-    Ok(if let Some(spec) = spec {
-        let flash = detailed::flash(scenario, streams);
-        Drive::Detailed(Box::new(Ftl::new(flash, config)?), Box::new(spec))
-    } else {
-        Drive::Plain(Box::new(Ftl::new(detailed::array(scenario, streams), config)?))
-    })
-}
-
-/// Makes sources. A trace that is decoded whole is decoded once, whoever asks for it.
-pub(crate) struct Opener {
-    device: Device,
-    pub(crate) streams: Streams,
-    stop: Arc<AtomicBool>,
-    /// Traces that are decoded whole, each with a source that is still at its start.
-    decoded: Vec<(TraceSpec, TraceSource)>,
-}
-
-impl Opener {
-    /// Another one that shares what was decoded.
-    pub(crate) fn another(&self) -> Self {
-        let (device, streams, stop) = (self.device, self.streams, Arc::clone(&self.stop));
-        let decoded = self.decoded.iter().filter_map(|(spec, source)| Some((spec.clone(), source.restarted()?)));
-        Self { device, streams, stop, decoded: decoded.collect() }
-    }
-
-    /// The source of a workload, whose random streams begin with `name`.
-    pub(crate) fn source(&mut self, workload: &Workload, name: &str) -> Result<Box<dyn Source>, PlanError> {
-        let stream = self.streams.stream(name);
-        Ok(match workload {
-            Workload::Pattern(spec) => Box::new(PatternSource::new(
-                PatternConfig {
-                    shape: shape(&spec.pattern, spec.footprint_units),
-                    footprint_pages: spec.footprint_units,
-                    request_pages: spec.request_units,
-                    read_share: spec.read_share.get(),
-                    trim_share: spec.trim_share.get(),
-                },
-                stream,
-            )),
-            Workload::Standin(standin) => standin_source(standin, &self.device, self.streams, name),
-            Workload::Trace(spec) => match self.trace(spec) {
-                Err(PlanError::Trace(TraceError::Interrupted { .. })) => Box::new(Nothing),
-                source => Box::new(source?),
-            },
-            Workload::Mix(parts) => {
-                let mut built = Vec::new();
-                for (number, (share, part)) in parts.iter().enumerate() {
-                    built.push((share.get(), self.source(part, &format!("{name}.{number}"))?));
-                }
-                Box::new(Mix::new(built, stream))
-            }
-        })
-    }
-
-    fn trace(&mut self, spec: &TraceSpec) -> Result<TraceSource, PlanError> {
-        let decoded = self.decoded.iter().find(|(known, _)| known == spec);
-        if let Some(source) = decoded.and_then(|(_, decoded)| decoded.restarted()) {
-            return Ok(source);
-        }
-        let reader = Reader::open(Path::new(&spec.path), &trace_options(spec))?.stopped_by(Arc::clone(&self.stop));
-        let replay = Replay {
-            page_bytes: self.device.unit.0,
-            logical_pages: self.device.logical_units,
-            compact: spec.compact,
-            looped: spec.looped,
-        };
-        let source = TraceSource::new(reader, replay)?;
-        if let Some(another) = source.restarted() {
-            self.decoded.push((spec.clone(), another));
-        }
-        Ok(source)
-    }
-}
-
-/// In place of a trace whose reading was interrupted: the run ends before it asks.
-struct Nothing;
-
-impl Source for Nothing {
-    fn next(&mut self, batch: &mut Batch, _pages_max: usize, _requests_max: u64) -> Result<Progress, SourceError> {
-        batch.pages.clear();
-        batch.requests = 0;
-        Ok(Progress::End)
-    }
-}
-
-fn shape(pattern: &Pattern, footprint: u32) -> Shape {
-    match *pattern {
-        Pattern::Uniform => Shape::Uniform,
-        Pattern::HotCold { r, h } => Shape::HotCold { r: r.get(), hot_pages: h.floor_of(u64::from(footprint)) as u32 },
-        Pattern::Zipf { exponent, scramble } => Shape::Zipf { exponent, scramble },
-        Pattern::Sequential => Shape::Sequential,
-        Pattern::Hybrid { sequential_share } => Shape::Hybrid { sequential_share: sequential_share.get() },
-        Pattern::Jesd219 => Shape::Jesd219,
-    }
-}
-
-fn standin_source(standin: &str, device: &Device, streams: Streams, name: &str) -> Box<dyn Source> {
-    let (logical, unit) = (device.logical_units, device.unit.0);
-    if let Some(traffic) = standin::find_traffic(standin) {
-        let streams = standin::traffic_streams(streams, name);
-        return Box::new(standin::traffic_source(traffic, logical, unit, streams));
-    }
-    let standin = standin::find(standin).expect("resolved scenarios name known stand-ins");
-    Box::new(StandinSource::new(standin, logical, unit, streams.stream(name)))
-}
-
-/// How a scenario's trace is read.
-pub fn trace_options(spec: &TraceSpec) -> Options {
-    Options {
-        format: spec.format.as_deref().and_then(|format| format.parse().ok()),
-        assume: Assume { op: if spec.assume_read { Op::Read } else { Op::Write }, block_bytes: spec.assume_block.0 },
-        skip_bad_lines: spec.skip_bad_lines,
-    }
+    let drive = Drive::new(DriveConfig {
+        erase_counts: detailed::first_erases(scenario, streams),
+        errors,
+        faults: detailed::faults(scenario),
+        clock: scenario.time.is_timed().then(|| detailed::clock(scenario, errors.as_ref()).clock),
+        ..DriveConfig::new(device.geometry, config)
+    })?;
+    let observer = is_observed.then(|| detailed::spec(scenario, errors.as_ref(), opener).map(Box::new)).transpose()?;
+    Ok((drive, observer))
 }
 
 /// Flash pages that a scenario will program, roughly, for an estimate of its time. `None` where only the end of a

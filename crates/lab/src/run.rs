@@ -1,44 +1,49 @@
 //! One run: a drive, preconditioned, driven by its phases, watched until it ends.
 //!
 //! A run is single-threaded and reads no clock; the caller measures. Whoever builds a [`Plan`] has resolved every
-//! name already.
+//! name already. A run can be stepped ([`Run::advance`]), looked into, changed between steps, and cloned.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wane_ftl::{EndOfLife, Ftl, Outcome};
-use wane_nand::{Array, Flash, Media};
+use wane_ftl::{EndOfLife, Outcome};
 use wane_sim::Stream;
-use wane_units::{BlockId, Lpn, SuperblockId};
-use wane_workload::{Batch, Op, Progress, Source, SourceError};
+use wane_ssd::Drive;
+use wane_units::Lpn;
+use wane_workload::{Batch, Op, Progress as Drawn, Source, SourceError};
 
-use crate::detail::{Detail, DetailSpec, Detailed, Measured, PAGES_MAX, Plain, WearCounts, next_slice};
-use crate::host_space::HostSpace;
-use wane_results::{BlockState, Counters, EndCause, EndReason, Row, Timeline, WearSnapshot};
+mod record;
+
+pub use record::Finished;
+
+use crate::ahead::Ahead;
+use crate::host::Host;
+use crate::observer::{Observer, ObserverSpec};
+use wane_results::{Counters, EndCause, EndReason, Timeline};
 
 /// Pages handed to the drive at once: large enough to prefetch across, small enough to stay in the first cache.
 const BATCH_PAGES: usize = 4096;
 
+/// Pages of a request that are written between two looks at the flag that stops a run. Slice by slice comes to the same as at
+/// once.
+const SLICE_PAGES: usize = 1 << 12;
+
 /// The timeline starts with this many rows a drive write.
 const ROWS_PER_DRIVE_WRITE: u64 = 64;
 
-/// Requests of a detailed run that are drawn ahead.
-const REQUESTS_AHEAD: usize = 16;
-
-/// A detailed run reports after so many requests.
+/// An observed run reports after so many requests.
 const REQUESTS_PER_REPORT: u64 = 256;
 
 /// The window of the last drive write is kept in steps of this part of it.
 const WINDOW_STEPS: u64 = 64;
 
-/// What a result says of a run that ended by its clock.
-const CLOCK_END: &str = "the simulated clock came to its end, 2^64 ns or 584 years after the start; arrivals closer together, or a smaller time.scale, let more requests fit";
-
 /// Everything a run needs.
 pub struct Plan {
     /// The drive, new.
     pub drive: Drive,
+    /// What is observed beside its aging; none of a drive that only ages.
+    pub observer: Option<Box<ObserverSpec>>,
     /// Bytes of a mapping unit.
     pub unit_bytes: u64,
     /// What happens before counting starts.
@@ -47,15 +52,8 @@ pub struct Plan {
     pub phases: Vec<Phase>,
 }
 
-/// A drive, and how closely it is looked at.
-pub enum Drive {
-    /// Aging only.
-    Plain(Box<Ftl<Array>>),
-    /// With errors, time, scrubbing or probes.
-    Detailed(Box<Ftl<Flash>>, Box<DetailSpec>),
-}
-
 /// How a drive is aged before counting starts. Wear leveling is off meanwhile.
+#[derive(Clone)]
 pub struct Precondition {
     /// Logical units written sequentially from 0 on, first of all.
     pub fill_units: u32,
@@ -75,33 +73,6 @@ pub struct Phase {
     pub units_max: Option<u64>,
     /// It ends after this many requests.
     pub requests_max: Option<u64>,
-}
-
-/// What a run has come to.
-#[derive(Clone, Debug)]
-pub struct Finished {
-    /// Counts since preconditioning.
-    pub counters: Counters,
-    /// The same over the last drive write, or over all of a shorter run.
-    pub last_drive_write: Counters,
-    /// Its life.
-    pub timeline: Vec<Row>,
-    /// Its blocks.
-    pub wear: WearSnapshot,
-    /// Mean erase count when counting began.
-    pub erase_count_mean_at_start: f64,
-    /// Why it ended.
-    pub reason: EndReason,
-    /// What the drive died of.
-    pub cause: Option<EndCause>,
-    /// Logical units exported at the end.
-    pub exported_units: u32,
-    /// Answers of policies that were refused.
-    pub policy_refusals: u64,
-    /// What the workload has to say of itself: what a trace assumed or skipped.
-    pub notes: Vec<String>,
-    /// What a detailed run measured.
-    pub measured: Option<Measured>,
 }
 
 /// How far a run is; given to its watcher after every batch.
@@ -135,70 +106,55 @@ impl Watch<'_> {
     }
 }
 
+/// How far a run may go. What comes first ends the step, exactly there; a run that is stepped in any way comes to the same as
+/// in one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Mapping units that the host writes, those of preconditioning included.
+    pub units: u64,
+    /// Requests.
+    pub requests: u64,
+    /// The simulated time, in nanoseconds since counting started, up to which requests come.
+    pub until_ns: u64,
+}
+
+impl Budget {
+    /// No bound.
+    pub const WHOLE: Self = Self { units: u64::MAX, requests: u64::MAX, until_ns: u64::MAX };
+
+    /// So many mapping units written by the host.
+    pub const fn units(units: u64) -> Self {
+        Self { units, ..Self::WHOLE }
+    }
+
+    /// So many requests.
+    pub const fn requests(requests: u64) -> Self {
+        Self { requests, ..Self::WHOLE }
+    }
+
+    /// Requests up to this time, in nanoseconds since counting started; a run without a clock has no time and is not bounded.
+    pub const fn until_ns(until_ns: u64) -> Self {
+        Self { until_ns, ..Self::WHOLE }
+    }
+}
+
+/// How a step ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The budget is spent.
+    Paused,
+    /// The run is over: [`Run::finish`] has its results.
+    Over,
+}
+
 /// Runs a plan to its end.
 ///
 /// # Errors
 /// A trace cannot be read further. A drive that dies is no error.
 pub fn run(plan: Plan, watch: &mut Watch<'_>) -> Result<Finished, SourceError> {
-    let Plan { drive, unit_bytes, precondition, phases } = plan;
-    match drive {
-        Drive::Plain(ftl) => Running::new(*ftl, Plain, unit_bytes).run(precondition, phases, watch),
-        Drive::Detailed(ftl, spec) => {
-            Running::new(*ftl, Detailed::new(*spec), unit_bytes).run(precondition, phases, watch)
-        }
-    }
-}
-
-/// Requests drawn ahead of their time, so that their map entries are on their way when they are served.
-struct Ahead {
-    /// A ring; those not yet served lie from `first` on.
-    requests: Vec<Batch>,
-    first: usize,
-    count: usize,
-    ended: bool,
-}
-
-impl Ahead {
-    fn new() -> Self {
-        Self { requests: vec![Batch::default(); 2 * REQUESTS_AHEAD], first: 0, count: 0, ended: false }
-    }
-
-    /// The next request, whole but for what a phase that ends after `units_left` more units has no room for; none at the
-    /// end.
-    #[inline]
-    fn next<M: Media>(
-        &mut self,
-        source: &mut dyn Source,
-        ftl: &Ftl<M>,
-        units_left: Option<u64>,
-    ) -> Result<Option<&mut Batch>, SourceError> {
-        if self.count < REQUESTS_AHEAD && !self.ended {
-            self.fill(source, ftl)?;
-        }
-        if self.count == 0 {
-            return Ok(None);
-        }
-        let next = &mut self.requests[self.first];
-        self.first = (self.first + 1) % (2 * REQUESTS_AHEAD);
-        self.count -= 1;
-        if let Some(left) = units_left.filter(|_| next.op == Op::Write) {
-            next.pages.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        }
-        Ok(Some(next))
-    }
-
-    fn fill<M: Media>(&mut self, source: &mut dyn Source, ftl: &Ftl<M>) -> Result<(), SourceError> {
-        while self.count < 2 * REQUESTS_AHEAD {
-            let next = &mut self.requests[(self.first + self.count) % (2 * REQUESTS_AHEAD)];
-            if source.next(next, PAGES_MAX, 1)? == Progress::End {
-                self.ended = true;
-                break;
-            }
-            ftl.prefetch(Lpn::slice(&next.pages));
-            self.count += 1;
-        }
-        Ok(())
-    }
+    let mut run = Run::new(plan);
+    run.advance(Budget::WHOLE, watch)?;
+    run.finish(watch.stop)
 }
 
 /// Why a run is over before its phases are.
@@ -212,17 +168,60 @@ pub(crate) enum Ended {
     Interrupted,
 }
 
-enum PhaseEnd {
-    Over(EndReason),
-    Run(Ended),
+/// Why the drive is not asked further for now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stop {
+    /// The run is over.
+    Ended(Ended),
+    /// The budget is spent.
+    Spent,
 }
 
-struct Running<M: Media, D> {
-    ftl: Ftl<M>,
-    detail: D,
+impl From<Ended> for Stop {
+    fn from(ended: Ended) -> Self {
+        Self::Ended(ended)
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone)]
+enum Stage {
+    Precondition { done: u64 },
+    Phase(usize),
+    Over,
+}
+
+/// A request that was begun.
+#[derive(Clone)]
+struct Begun {
+    batch: Batch,
+    /// It has come: its time is drawn and reached.
+    has_come: bool,
+    /// Its pages that are written.
+    written: usize,
+}
+
+/// What a phase has come to.
+#[derive(Clone)]
+struct InPhase {
+    units_start: u64,
+    requests: u64,
+    steps: u64,
+    ahead: Ahead,
+    begun: Option<Begun>,
+}
+
+/// A run that can be stepped. See the head of this file.
+pub struct Run {
+    drive: Drive,
+    host: Host,
+    observer: Option<Box<Observer>>,
+    precondition: Precondition,
+    phases: Vec<Phase>,
+    stage: Stage,
+    in_phase: InPhase,
+    many: Batch,
     unit_bytes: u64,
-    space: Option<HostSpace>,
-    phase: usize,
     /// Counters at the end of preconditioning.
     zero: Counters,
     mean_at_start: f64,
@@ -233,20 +232,25 @@ struct Running<M: Media, D> {
     row_due: u64,
     window_due: u64,
     reason: EndReason,
+    end: Option<Ended>,
     slots: Vec<u32>,
     notes: Vec<String>,
 }
 
-impl<M: WearCounts, D: Detail<M>> Running<M, D> {
-    fn new(ftl: Ftl<M>, detail: D, unit_bytes: u64) -> Self {
-        let logical = ftl.logical_initial();
-        let capacity = ftl.capacity_policy();
-        let bound = capacity.relocation_bound().map(|bytes| bytes.0 / unit_bytes);
-        let space = capacity.may_shrink().then(|| HostSpace::new(logical, bound));
+impl Run {
+    /// A run at its start.
+    pub fn new(plan: Plan) -> Self {
+        let Plan { drive, observer, unit_bytes, precondition, phases } = plan;
+        let logical = drive.logical_initial();
         Self {
-            space,
+            host: Host::of(&drive, unit_bytes),
+            observer: observer.map(|spec| Box::new(Observer::new(*spec))),
+            precondition,
+            phases,
+            stage: Stage::Precondition { done: 0 },
+            in_phase: InPhase { units_start: 0, requests: 0, steps: 0, ahead: Ahead::new(), begun: None },
+            many: Batch::default(),
             unit_bytes,
-            phase: 0,
             zero: Counters::default(),
             mean_at_start: 0.0,
             timeline: Timeline::new((u64::from(logical) / ROWS_PER_DRIVE_WRITE).max(1)),
@@ -255,83 +259,176 @@ impl<M: WearCounts, D: Detail<M>> Running<M, D> {
             row_due: 0,
             window_due: 0,
             reason: EndReason::Requests,
+            end: None,
             slots: Vec::with_capacity(BATCH_PAGES),
             notes: Vec::new(),
-            detail,
-            ftl,
+            drive,
         }
     }
 
-    fn run(
-        mut self,
-        precondition: Precondition,
-        phases: Vec<Phase>,
-        watch: &mut Watch<'_>,
-    ) -> Result<Finished, SourceError> {
-        let mut end = self.precondition(precondition, watch);
-        if let Some(Ended::Died(_)) = end {
-            self.notes.push("the drive died while it was preconditioned, so that nothing was measured".to_owned());
-        }
-        self.start();
-        for (number, phase) in phases.into_iter().enumerate() {
-            if end.is_some() {
-                break;
-            }
-            self.phase = number;
-            self.detail.begin_phase(number);
-            match self.drive(phase, watch)? {
-                PhaseEnd::Over(reason) => self.reason = reason,
-                PhaseEnd::Run(ended) => end = Some(ended),
-            }
-        }
-        // One may be due at the very end.
-        self.detail.probe(&self.ftl, self.written(), watch.stop)?;
-        Ok(self.finish(end, watch.stop))
+    /// A run of one phase on a copy of a drive, looked at by `observer`, of which nothing but its measurements is wanted.
+    pub(crate) fn probe(drive: Drive, observer: Observer, phase: Phase) -> Self {
+        let stream = wane_sim::Streams::new(0).stream("nothing");
+        let precondition = Precondition { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream };
+        let unit_bytes = u64::from(drive.unit_bytes());
+        let plan = Plan { drive, observer: None, unit_bytes, precondition, phases: vec![phase] };
+        let mut run = Self::new(plan);
+        (run.host, run.observer) = (Host::Wrapping, Some(Box::new(observer)));
+        (run.stage, run.row_due, run.window_due) = (Stage::Phase(0), u64::MAX, u64::MAX);
+        run.zero = *run.drive.counters();
+        run.in_phase.units_start = 0;
+        run
     }
 
-    fn precondition(&mut self, precondition: Precondition, watch: &mut Watch<'_>) -> Option<Ended> {
-        let Precondition { fill_units, sequential_drive_writes, random_units, mut stream } = precondition;
-        let logical = self.ftl.logical_initial();
-        let sequential = u64::from(sequential_drive_writes) * u64::from(logical);
-        let total = u64::from(fill_units) + sequential + random_units;
-        let mut pages = Vec::with_capacity(BATCH_PAGES);
-        let mut done = 0u64;
-        while done < total {
-            pages.clear();
-            let until = match () {
-                () if done < u64::from(fill_units) => u64::from(fill_units),
-                () if done < u64::from(fill_units) + sequential => u64::from(fill_units) + sequential,
-                () => total,
+    /// The drive.
+    pub fn drive(&self) -> &Drive {
+        &self.drive
+    }
+
+    /// The drive, to be changed between two steps. What it does then counts as the run's.
+    pub fn drive_mut(&mut self) -> &mut Drive {
+        &mut self.drive
+    }
+
+    /// A copy that goes its own way from here.
+    ///
+    /// # Errors
+    /// A source cannot be read twice: a trace that is read straight from its file or from stdin.
+    pub fn try_clone(&self) -> Result<Self, SourceError> {
+        let phase = |phase: &Phase| {
+            let (units_max, requests_max) = (phase.units_max, phase.requests_max);
+            Ok(Phase { source: phase.source.try_clone()?, units_max, requests_max })
+        };
+        Ok(Self {
+            drive: self.drive.clone(),
+            host: self.host.clone(),
+            observer: self.observer.as_ref().map(|observer| observer.try_clone().map(Box::new)).transpose()?,
+            precondition: self.precondition.clone(),
+            phases: self.phases.iter().map(phase).collect::<Result<_, SourceError>>()?,
+            stage: self.stage.clone(),
+            in_phase: self.in_phase.clone(),
+            many: self.many.clone(),
+            unit_bytes: self.unit_bytes,
+            zero: self.zero,
+            mean_at_start: self.mean_at_start,
+            timeline: self.timeline.clone(),
+            window: self.window.clone(),
+            window_step: self.window_step,
+            row_due: self.row_due,
+            window_due: self.window_due,
+            reason: self.reason,
+            end: self.end,
+            slots: self.slots.clone(),
+            notes: self.notes.clone(),
+        })
+    }
+
+    /// Goes on until the budget is spent or the run is over.
+    ///
+    /// # Errors
+    /// A trace cannot be read further.
+    pub fn advance(&mut self, budget: Budget, watch: &mut Watch<'_>) -> Result<Progress, SourceError> {
+        let mut budget = budget;
+        loop {
+            let stop = match self.stage {
+                Stage::Over => return Ok(Progress::Over),
+                Stage::Precondition { done } => self.precondition(done, &mut budget, watch).err(),
+                Stage::Phase(number) => match self.serve_phase(number, &mut budget, watch)? {
+                    Ok(reason) => {
+                        self.reason = reason;
+                        self.leave_phase(number);
+                        None
+                    }
+                    Err(Stop::Spent) => Some(Stop::Spent),
+                    Err(Stop::Ended(ended)) => {
+                        self.notes.extend(self.phases[number].source.notes());
+                        Some(Stop::Ended(ended))
+                    }
+                },
             };
-            let count = (until - done).min(BATCH_PAGES as u64);
-            if done < u64::from(fill_units) {
+            match stop {
+                None => {}
+                Some(Stop::Spent) => return Ok(Progress::Paused),
+                Some(Stop::Ended(ended)) => {
+                    if matches!(self.stage, Stage::Precondition { .. }) {
+                        if let Ended::Died(_) = ended {
+                            let note = "the drive died while it was preconditioned, so that nothing was measured";
+                            self.notes.push(note.to_owned());
+                        }
+                        self.start();
+                    }
+                    self.end = Some(ended);
+                    self.stage = Stage::Over;
+                }
+            }
+        }
+    }
+
+    fn begin_phase(&mut self, number: usize) {
+        self.stage = Stage::Phase(number);
+        self.in_phase =
+            InPhase { units_start: self.written(), requests: 0, steps: 0, ahead: Ahead::new(), begun: None };
+        if let Some(observer) = &mut self.observer {
+            observer.begin_phase(&self.drive, number);
+        }
+    }
+
+    fn leave_phase(&mut self, number: usize) {
+        self.notes.extend(self.phases[number].source.notes());
+        if number + 1 < self.phases.len() {
+            self.begin_phase(number + 1);
+        } else {
+            self.stage = Stage::Over;
+        }
+    }
+
+    /// Preconditions from `done` units on, up to the budget; then counting starts.
+    fn precondition(&mut self, mut done: u64, budget: &mut Budget, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        let logical = u64::from(self.drive.logical_initial());
+        let fill = u64::from(self.precondition.fill_units);
+        let sequential = u64::from(self.precondition.sequential_drive_writes) * logical;
+        let total = fill + sequential + self.precondition.random_units;
+        let mut pages = Vec::with_capacity(BATCH_PAGES);
+        while done < total {
+            if budget.units == 0 {
+                return Err(Stop::Spent);
+            }
+            pages.clear();
+            let until = [fill, fill + sequential, total].into_iter().find(|until| done < *until).unwrap_or(total);
+            let count = (until - done).min(BATCH_PAGES as u64).min(budget.units);
+            if done < fill {
                 pages.extend(done as u32..(done + count) as u32);
-            } else if done < u64::from(fill_units) + sequential {
-                let first = done - u64::from(fill_units);
-                pages.extend((first..first + count).map(|unit| (unit % u64::from(logical)) as u32));
+            } else if done < fill + sequential {
+                pages.extend((done - fill..done - fill + count).map(|unit| (unit % logical) as u32));
             } else {
-                pages.extend((0..count).map(|_| stream.below(u64::from(logical)) as u32));
+                pages.extend((0..count).map(|_| self.precondition.stream.below(logical) as u32));
             }
             done += count;
-            if let Err(ended) = self.write_unmarked(&pages, watch.stop) {
-                return Some(ended);
-            }
+            budget.units -= count;
+            self.stage = Stage::Precondition { done };
+            self.write_unmarked(&pages, watch.stop)?;
             if self.report(watch, Some(done as f64 / total as f64), true) {
-                return Some(Ended::Interrupted);
+                return Err(Ended::Interrupted.into());
             }
         }
-        None
+        self.start();
+        if self.phases.is_empty() {
+            self.stage = Stage::Over;
+        } else {
+            self.begin_phase(0);
+        }
+        Ok(())
     }
 
     /// Writes what the workload does not own: preconditioning leaves no footprint.
     fn write_unmarked(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), Ended> {
         let mut done = 0;
         while done < pages.len() {
-            let (written, mut outcome) = self.ftl.write(Lpn::slice(&pages[done..]));
+            let (written, mut outcome) = self.drive.write_batch(Lpn::slice(&pages[done..]));
             done += written;
             // A drive that wears out already now finds no host that would give space back.
             while !self.is_settled(outcome, stop)? {
-                outcome = if outcome == Outcome::Paused { self.ftl.resume() } else { self.ftl.reclaim() };
+                outcome = if outcome == Outcome::Paused { self.drive.resume() } else { self.drive.reclaim() };
             }
         }
         Ok(())
@@ -343,129 +440,183 @@ impl<M: WearCounts, D: Detail<M>> Running<M, D> {
         match outcome {
             Outcome::Done => Ok(true),
             Outcome::Demand(_) => Ok(false),
-            Outcome::Dead(cause) => Err(Ended::Died(self.cause(cause))),
+            Outcome::Dead(cause) => Err(Ended::Died(self.host.cause(cause))),
             Outcome::OutOfRange(refused) => unreachable!("a run asks for what the drive exports: {refused}"),
             Outcome::Paused => {
-                pause(&mut self.ftl, &mut self.detail, stop)?;
+                pause(&mut self.drive, stop)?;
                 Ok(false)
             }
         }
     }
 
-    fn cause(&self, cause: EndOfLife) -> EndCause {
-        match &self.space {
-            Some(space) => space.cause(cause),
-            None => match cause {
-                EndOfLife::SpareExhausted => EndCause::SpareExhausted,
-                EndOfLife::NoFreeBlock => EndCause::NoFreeBlock,
-                EndOfLife::NoVictim => EndCause::NoVictim,
-            },
-        }
-    }
-
     /// Counting starts.
     fn start(&mut self) {
-        self.zero = counted(self.ftl.counters());
-        let counts = self.ftl.erase_counts();
+        self.zero = *self.drive.counters();
+        let counts = self.drive.superblock_erase_counts();
         self.mean_at_start = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64;
-        self.ftl.set_leveling(true);
-        self.detail.start(&mut self.ftl);
+        self.drive.set_leveling(true);
+        if let Some(observer) = &mut self.observer {
+            observer.start(&mut self.drive);
+        }
         self.begin_window_step();
         self.sample();
     }
 
     fn counters(&self) -> Counters {
-        let mut counters = counted(self.ftl.counters()) - self.zero;
-        counters.host_units_trimmed -= self.space.as_ref().map_or(0, HostSpace::trimmed);
+        let mut counters = *self.drive.counters() - self.zero;
+        counters.host_units_trimmed -= self.host.trimmed();
         counters
     }
 
-    fn drive(&mut self, mut phase: Phase, watch: &mut Watch<'_>) -> Result<PhaseEnd, SourceError> {
-        let end = self.serve_phase(&mut phase, watch)?;
-        self.notes.extend(phase.source.notes());
-        Ok(end)
-    }
-
-    fn serve_phase(&mut self, phase: &mut Phase, watch: &mut Watch<'_>) -> Result<PhaseEnd, SourceError> {
-        let Phase { source, units_max, requests_max } = phase;
-        let (units_max, requests_max) = (*units_max, *requests_max);
-        let units_start = self.written();
-        let units_end = units_max.map(|units| units_start + units);
-        let (mut requests, mut steps) = (0, 0u64);
-        let (mut many, mut ahead) = (Batch::default(), Ahead::new());
+    /// Serves a phase from where it stands. The outer error is a trace that breaks off.
+    fn serve_phase(
+        &mut self,
+        number: usize,
+        budget: &mut Budget,
+        watch: &mut Watch<'_>,
+    ) -> Result<Result<EndReason, Stop>, SourceError> {
+        let (units_max, requests_max) = (self.phases[number].units_max, self.phases[number].requests_max);
+        let units_end = units_max.map(|units| self.in_phase.units_start + units);
         loop {
             // At each request, for a single one may have gigabytes.
             if watch.is_stopped() {
-                return Ok(PhaseEnd::Run(Ended::Interrupted));
+                return Ok(Err(Ended::Interrupted.into()));
             }
             let written = self.written();
-            if units_end.is_some_and(|end| written >= end) {
-                return Ok(PhaseEnd::Over(EndReason::DriveWrites));
+            if self.in_phase.begun.is_none() {
+                if units_end.is_some_and(|end| written >= end) {
+                    return Ok(Ok(EndReason::DriveWrites));
+                }
+                if requests_max.is_some_and(|max| self.in_phase.requests >= max) {
+                    return Ok(Ok(EndReason::Requests));
+                }
+                if budget.units == 0 || budget.requests == 0 {
+                    return Ok(Err(Stop::Spent));
+                }
+                if let Some(observer) = &mut self.observer {
+                    observer.probe_if_due(&self.drive, written, watch.stop)?;
+                }
             }
-            if requests_max.is_some_and(|max| requests >= max) {
-                return Ok(PhaseEnd::Over(EndReason::Requests));
-            }
-            self.detail.probe(&self.ftl, written, watch.stop)?;
-            let batch = if D::ONE_BY_ONE {
-                ahead.next(source.as_mut(), &self.ftl, units_end.map(|end| end - written))?
+            let served = if self.observer.is_some() {
+                self.serve_request(number, units_end, budget, watch.stop)?
             } else {
-                let due = self.row_due.min(self.window_due).min(units_end.unwrap_or(u64::MAX));
-                let pages_max = due.saturating_sub(written).clamp(1, BATCH_PAGES as u64) as usize;
-                let progress =
-                    source.next(&mut many, pages_max, requests_max.map_or(u64::MAX, |max| max - requests))?;
-                (progress == Progress::More).then_some(&mut many)
+                let requests_left = requests_max.map_or(u64::MAX, |max| max - self.in_phase.requests);
+                self.serve_many(number, units_end, requests_left, budget, watch.stop)?
             };
-            let Some(batch) = batch else {
+            match served {
+                Ok(true) => {}
                 // A trace that is asked to stop looks as if it were over.
-                return Ok(if watch.is_stopped() {
-                    PhaseEnd::Run(Ended::Interrupted)
-                } else {
-                    PhaseEnd::Over(EndReason::TraceEnd)
-                });
-            };
-            self.detail.arrive(&mut self.ftl, batch, written, watch.stop);
-            if self.detail.is_over() {
-                return Ok(PhaseEnd::Run(Ended::ClockEnd));
-            }
-            if watch.is_stopped() {
-                return Ok(PhaseEnd::Run(Ended::Interrupted));
-            }
-            requests += batch.requests;
-            let served = self.serve(batch, watch.stop);
-            self.detail.served(&mut self.ftl, batch);
-            if let Err(ended) = served.and_then(|()| self.scrub(watch.stop)) {
-                return Ok(PhaseEnd::Run(ended));
+                Ok(false) if watch.is_stopped() => return Ok(Err(Ended::Interrupted.into())),
+                Ok(false) => return Ok(Ok(EndReason::TraceEnd)),
+                Err(stop) => return Ok(Err(stop)),
             }
             self.sample_if_due();
-            steps += 1;
-            if D::ONE_BY_ONE && !steps.is_multiple_of(REQUESTS_PER_REPORT) {
+            self.in_phase.steps += 1;
+            if self.observer.is_some() && !self.in_phase.steps.is_multiple_of(REQUESTS_PER_REPORT) {
                 continue;
             }
             let share = |max: u64, now: u64| now as f64 / max.max(1) as f64;
-            let by_units = units_max.map(|max| share(max, self.written() - units_start));
-            let by_requests = requests_max.map(|max| share(max, requests));
-            let by_wear = self.ftl.life_used();
-            let done = [by_units, by_requests, by_wear].into_iter().flatten().reduce(f64::max);
+            let by_units = units_max.map(|max| share(max, self.written() - self.in_phase.units_start));
+            let by_requests = requests_max.map(|max| share(max, self.in_phase.requests));
+            let done = [by_units, by_requests, self.drive.life_used()].into_iter().flatten().reduce(f64::max);
             if self.report(watch, done, false) {
-                return Ok(PhaseEnd::Run(Ended::Interrupted));
+                return Ok(Err(Ended::Interrupted.into()));
             }
         }
+    }
+
+    /// Serves as many requests of one kind as come together. False at the end of the source.
+    fn serve_many(
+        &mut self,
+        number: usize,
+        units_end: Option<u64>,
+        requests_left: u64,
+        budget: &mut Budget,
+        stop: &AtomicBool,
+    ) -> Result<Result<bool, Stop>, SourceError> {
+        let written = self.written();
+        let due = self.row_due.min(self.window_due).min(units_end.unwrap_or(u64::MAX));
+        let pages_max = due.saturating_sub(written).clamp(1, BATCH_PAGES as u64).min(budget.units) as usize;
+        let source = &mut self.phases[number].source;
+        if source.next(&mut self.many, pages_max, requests_left.min(budget.requests))? == Drawn::End {
+            return Ok(Ok(false));
+        }
+        self.in_phase.requests += self.many.requests;
+        budget.requests = budget.requests.saturating_sub(self.many.requests);
+        let mut batch = std::mem::take(&mut self.many);
+        let mut done = 0;
+        let served = self.serve(&mut batch, &mut done, &mut Budget::WHOLE.clone(), stop);
+        if batch.op == Op::Write {
+            budget.units -= (batch.pages.len() as u64).min(budget.units);
+        }
+        self.many = batch;
+        Ok(served.map(|()| true))
+    }
+
+    /// Serves the next request, or what is left of the one that was begun. False at the end of the source.
+    fn serve_request(
+        &mut self,
+        number: usize,
+        units_end: Option<u64>,
+        budget: &mut Budget,
+        stop: &AtomicBool,
+    ) -> Result<Result<bool, Stop>, SourceError> {
+        let mut begun = match self.in_phase.begun.take() {
+            Some(begun) => begun,
+            None => {
+                let left = units_end.map(|end| end - self.written());
+                let source = self.phases[number].source.as_mut();
+                match self.in_phase.ahead.next(source, &self.drive, left)? {
+                    Some(batch) => Begun { batch, has_come: false, written: 0 },
+                    None => return Ok(Ok(false)),
+                }
+            }
+        };
+        let served = self.go_on(&mut begun, budget, stop);
+        match served {
+            Err(Stop::Spent) => self.in_phase.begun = Some(begun),
+            Ok(()) | Err(Stop::Ended(_)) => self.in_phase.ahead.give_back(begun.batch),
+        }
+        Ok(served.map(|()| true))
+    }
+
+    fn go_on(&mut self, begun: &mut Begun, budget: &mut Budget, stop: &AtomicBool) -> Result<(), Stop> {
+        let observer = self.observer.as_mut().expect("only observed runs serve one by one");
+        if !begun.has_come {
+            let written = self.drive.counters().host_units_written - self.zero.host_units_written;
+            if !observer.arrive(&mut self.drive, &begun.batch, written, budget.until_ns, stop) {
+                return Err(Stop::Spent);
+            }
+            if observer.is_over(&self.drive) {
+                return Err(Ended::ClockEnd.into());
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(Ended::Interrupted.into());
+            }
+            begun.has_come = true;
+            self.in_phase.requests += begun.batch.requests;
+        }
+        let served = self.serve(&mut begun.batch, &mut begun.written, budget, stop);
+        if let Err(Stop::Spent) = served {
+            return served;
+        }
+        budget.requests = budget.requests.saturating_sub(begun.batch.requests);
+        let observer = self.observer.as_mut().expect("only observed runs serve one by one");
+        observer.served(&mut self.drive, &begun.batch);
+        served.and_then(|()| Ok(self.scrub(stop)?))
     }
 
     /// Host units written since counting started.
     #[inline(always)]
     fn written(&self) -> u64 {
-        self.ftl.counters().host_units_written - self.zero.host_units_written
+        self.drive.counters().host_units_written - self.zero.host_units_written
     }
 
     /// One step of scrubbing, where that is wanted.
     fn scrub(&mut self, stop: &AtomicBool) -> Result<(), Ended> {
-        if !self.detail.may_scrub(&self.ftl) {
-            return Ok(());
-        }
-        let Some(outcome) = self.ftl.scrub() else { return Ok(()) };
+        let Some(outcome) = self.drive.scrub() else { return Ok(()) };
         let settled = self.settle(outcome, stop);
-        self.detail.acted(&mut self.ftl);
+        self.drive.commit_background();
         settled
     }
 
@@ -473,29 +624,36 @@ impl<M: WearCounts, D: Detail<M>> Running<M, D> {
     fn settle(&mut self, mut outcome: Outcome, stop: &AtomicBool) -> Result<(), Ended> {
         while !self.is_settled(outcome, stop)? {
             let Outcome::Demand(demand) = outcome else {
-                outcome = self.ftl.resume();
+                outcome = self.drive.resume();
                 continue;
             };
-            let space = self.space.as_mut().expect("a drive that may not shrink demands nothing");
-            return space.answer(&mut self.ftl, demand, &mut |ftl| pause(ftl, &mut self.detail, stop));
+            return self.host.answer(&mut self.drive, demand, &mut |drive| pause(drive, stop));
         }
         Ok(())
     }
 
-    fn serve(&mut self, batch: &mut Batch, stop: &AtomicBool) -> Result<(), Ended> {
+    /// Serves a batch; of a write, from the page `done` on and as far as the budget reaches.
+    fn serve(
+        &mut self,
+        batch: &mut Batch,
+        done: &mut usize,
+        budget: &mut Budget,
+        stop: &AtomicBool,
+    ) -> Result<(), Stop> {
         const EXPORTED: &str = "the workload asks for what the drive exports";
+        if !self.host.wrap(&self.drive, &mut batch.pages) {
+            return Ok(());
+        }
         match batch.op {
-            Op::Write => self.write(&batch.pages, stop)?,
+            Op::Write => self.write(&batch.pages, done, budget, stop)?,
             Op::Read => {
-                let missing = self.space.as_ref().map_or(0, |space| space.find(&mut batch.pages));
-                self.ftl.read(Lpn::slice(&batch.pages)).expect(EXPORTED);
-                self.ftl.read_unmapped(missing);
+                let missing = self.host.find(&mut batch.pages);
+                self.drive.read_batch(Lpn::slice(&batch.pages)).expect(EXPORTED);
+                self.drive.read_unmapped(missing);
             }
             Op::Trim => {
-                if let Some(space) = &mut self.space {
-                    space.release(&mut batch.pages);
-                }
-                self.ftl.trim(Lpn::slice(&batch.pages)).expect(EXPORTED);
+                self.host.release(&mut batch.pages);
+                self.drive.trim_batch(Lpn::slice(&batch.pages)).expect(EXPORTED);
             }
             // The page buffer survives power loss, so a flush programs nothing.
             Op::Flush => {}
@@ -503,32 +661,36 @@ impl<M: WearCounts, D: Detail<M>> Running<M, D> {
         Ok(())
     }
 
-    fn write(&mut self, pages: &[u32], stop: &AtomicBool) -> Result<(), Ended> {
-        let mut done = 0;
-        while done < pages.len() {
-            let left = next_slice(&pages[done..]);
-            let Some(space) = &mut self.space else {
-                let (written, outcome) = self.ftl.write(Lpn::slice(left));
-                done += written;
-                self.settle(outcome, stop)?;
-                if done < pages.len() && stop.load(Ordering::Relaxed) {
-                    return Err(Ended::Interrupted);
+    fn write(&mut self, pages: &[u32], done: &mut usize, budget: &mut Budget, stop: &AtomicBool) -> Result<(), Stop> {
+        while *done < pages.len() {
+            if budget.units == 0 {
+                return Err(Stop::Spent);
+            }
+            let most = usize::try_from(budget.units).unwrap_or(usize::MAX).min(SLICE_PAGES);
+            let left = &pages[*done..pages.len().min(*done + most)];
+            let (written, outcome, fits) = match &mut self.host {
+                Host::Space(space) => {
+                    self.slots.clear();
+                    self.slots.extend_from_slice(left);
+                    // Slots change when the file system relocates, so what is left is looked up again after each answer.
+                    let placed = space.take(&mut self.slots);
+                    let (written, outcome) = self.drive.write_batch(Lpn::slice(&self.slots[..placed]));
+                    space.written(left, written);
+                    (written, outcome, placed == left.len())
                 }
-                continue;
+                Host::Direct | Host::Wrapping => {
+                    let (written, outcome) = self.drive.write_batch(Lpn::slice(left));
+                    (written, outcome, true)
+                }
             };
-            self.slots.clear();
-            self.slots.extend_from_slice(left);
-            // Slots change when the file system relocates, so what is left is looked up again after each answer.
-            let placed = space.take(&mut self.slots);
-            let (written, outcome) = self.ftl.write(Lpn::slice(&self.slots[..placed]));
-            space.written(left, written);
-            done += written;
-            if outcome == Outcome::Done && placed < left.len() {
-                return Err(Ended::Died(EndCause::FootprintDoesNotFit));
+            *done += written;
+            budget.units -= written as u64;
+            if outcome == Outcome::Done && !fits {
+                return Err(Ended::Died(EndCause::FootprintDoesNotFit).into());
             }
             self.settle(outcome, stop)?;
-            if done < pages.len() && stop.load(Ordering::Relaxed) {
-                return Err(Ended::Interrupted);
+            if *done < pages.len() && stop.load(Ordering::Relaxed) {
+                return Err(Ended::Interrupted.into());
             }
         }
         Ok(())
@@ -537,133 +699,26 @@ impl<M: WearCounts, D: Detail<M>> Running<M, D> {
     /// Reports a step; true when the run is to stop.
     fn report(&mut self, watch: &mut Watch<'_>, done: Option<f64>, preconditioning: bool) -> bool {
         // While it preconditions, the drive has not begun to count.
-        let drive_writes = self.written() as f64 / f64::from(self.ftl.logical_initial());
-        let programmed = self.ftl.counters().programmed_total();
-        (watch.step)(&Step { preconditioning, phase: self.phase, drive_writes, done, programmed });
+        let drive_writes = self.written() as f64 / f64::from(self.drive.logical_initial());
+        let programmed = self.drive.counters().programmed_total();
+        let phase = if let Stage::Phase(number) = self.stage { number } else { 0 };
+        (watch.step)(&Step { preconditioning, phase, drive_writes, done, programmed });
         watch.is_stopped()
-    }
-
-    #[inline]
-    fn sample_if_due(&mut self) {
-        let now = self.written();
-        if now >= self.row_due {
-            self.sample();
-        }
-        if now >= self.window_due {
-            self.begin_window_step();
-        }
-    }
-
-    fn begin_window_step(&mut self) {
-        let counters = self.counters();
-        self.window.push_back(counters);
-        self.window_due = counters.host_units_written + self.window_step;
-        if self.window.len() as u64 > WINDOW_STEPS + 2 {
-            self.window.pop_front();
-        }
-    }
-
-    fn exported(&self) -> u32 {
-        self.space.as_ref().map_or(self.ftl.exported(), HostSpace::exported)
-    }
-
-    fn sample(&mut self) {
-        let counters = self.counters();
-        let row = Row {
-            drive_writes: counters.host_units_written as f64 / f64::from(self.ftl.logical_initial()),
-            phase: self.phase as u32,
-            counters,
-            erase_count: wane_results::EraseCounts::of(self.ftl.media().erase_counts()),
-            blocks_retired: self.ftl.retired_blocks() * self.ftl.layout().width(),
-            exported_bytes: u64::from(self.exported()) * self.unit_bytes,
-        };
-        self.timeline.push(row);
-        self.row_due = self.timeline.due_at();
-    }
-
-    fn wear(&self) -> WearSnapshot {
-        let geometry = *wane_nand::Media::geometry(self.ftl.media());
-        let layout = self.ftl.layout();
-        let holders: Vec<SuperblockId> = BlockId::all(0..geometry.blocks()).map(|block| layout.holder(block)).collect();
-        let state = |holder: &SuperblockId| match self.ftl.state(*holder) {
-            wane_ftl::BlockState::Free => BlockState::Free,
-            wane_ftl::BlockState::Open => BlockState::Open,
-            wane_ftl::BlockState::Closed => BlockState::Closed,
-            wane_ftl::BlockState::Retired => BlockState::Retired,
-        };
-        // A superblock's valid units lie spread over its members, so each shows its share.
-        let valid = |holder: &SuperblockId| self.ftl.valid(*holder) / layout.width();
-        WearSnapshot::new(
-            geometry,
-            self.ftl.media().erase_counts().to_vec(),
-            holders.iter().map(valid).collect(),
-            holders.iter().map(state).collect(),
-        )
-    }
-
-    fn finish(mut self, end: Option<Ended>, stop: &AtomicBool) -> Finished {
-        debug_assert_eq!(self.ftl.check(), Ok(()), "the firmware keeps its invariants, however the run ended");
-        self.sample();
-        let counters = self.counters();
-        let wear = self.wear();
-        let (exported_units, refusals) = (self.exported(), self.ftl.counters().policy_refusals);
-        let logical = u64::from(self.ftl.logical_initial());
-        let from = counters.host_units_written.saturating_sub(logical);
-        let before = self.window.iter().rev().find(|earlier| earlier.host_units_written <= from);
-        let measured = self.detail.finish(&self.ftl, stop);
-        // Only now, for what was not done when the flag rose is not in the measurements.
-        let end = end.or_else(|| stop.load(Ordering::Relaxed).then_some(Ended::Interrupted));
-        let (reason, cause) = match end {
-            Some(Ended::Died(cause)) => (EndReason::EndOfLife, Some(cause)),
-            Some(Ended::ClockEnd) => {
-                self.notes.push(CLOCK_END.to_owned());
-                (EndReason::ClockEnd, None)
-            }
-            Some(Ended::Interrupted) => (EndReason::Interrupted, None),
-            None => (self.reason, None),
-        };
-        Finished {
-            measured,
-            counters,
-            last_drive_write: counters - before.copied().unwrap_or_default(),
-            wear,
-            erase_count_mean_at_start: self.mean_at_start,
-            reason,
-            cause,
-            exported_units,
-            policy_refusals: refusals,
-            notes: std::mem::take(&mut self.notes),
-            timeline: self.timeline.into_rows(),
-        }
     }
 }
 
 /// In the middle of much work: hands over what the drive did so far, so that it does not pile up, and looks whether the run is
 /// to stop.
-fn pause<M: Media, D: Detail<M>>(ftl: &mut Ftl<M>, detail: &mut D, stop: &AtomicBool) -> Result<(), Ended> {
-    detail.acted(ftl);
+fn pause(drive: &mut Drive, stop: &AtomicBool) -> Result<(), Ended> {
+    drive.commit_background();
     if stop.load(Ordering::Relaxed) { Err(Ended::Interrupted) } else { Ok(()) }
 }
 
-/// What the firmware counted, as results keep it.
-fn counted(ftl: &wane_ftl::Counters) -> Counters {
-    Counters {
-        host_units_written: ftl.host_units_written,
-        host_units_read: ftl.host_units_read,
-        host_units_read_unmapped: ftl.host_units_read_unmapped,
-        host_units_trimmed: ftl.host_units_trimmed,
-        programmed_host: ftl.programmed_host,
-        programmed_gc: ftl.programmed_gc,
-        programmed_wear_leveling: ftl.programmed_wear_leveling,
-        programmed_file_system: ftl.programmed_file_system,
-        programmed_scrub: ftl.programmed_scrub,
-        programmed_parity: ftl.programmed_parity,
-        programmed_padding: ftl.programmed_padding,
-        program_operations: ftl.program_operations,
-        erases_gc: ftl.erases_gc,
-        erases_wear_leveling: ftl.erases_wear_leveling,
-        erases_scrub: ftl.erases_scrub,
-        gc_victims: ftl.gc_victims,
-        gc_victim_valid_units: ftl.gc_victim_valid_units,
+/// Why the drive died, in the words of a result.
+pub(crate) fn end_cause(cause: EndOfLife) -> EndCause {
+    match cause {
+        EndOfLife::SpareExhausted => EndCause::SpareExhausted,
+        EndOfLife::NoFreeBlock => EndCause::NoFreeBlock,
+        EndOfLife::NoVictim => EndCause::NoVictim,
     }
 }

@@ -199,9 +199,11 @@ fn flash(counters: &Counters, reads_buffered: u64) -> Flash {
             scrub: counters.programmed_scrub,
             parity: counters.programmed_parity,
             padding: counters.programmed_padding,
-            total: counters.programmed(),
+            total: counters.programmed_total(),
         },
         program_operations: counters.program_operations,
+        scrub_checks: counters.scrub_checks,
+        stripes_unprotected: counters.stripes_unprotected,
         blocks_erased: BlocksErased {
             gc: counters.erases_gc,
             wear_leveling: counters.erases_wear_leveling,

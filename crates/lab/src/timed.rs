@@ -4,10 +4,10 @@
 
 use std::sync::atomic::AtomicBool;
 
-use wane_nand::Flash;
 use wane_sim::Stream;
-use wane_ssd::{BreakdownSum, Clock, ClockSpec, CommandKind, Histogram, Latencies, MeasuredWindow};
-use wane_units::Geometry;
+use wane_ssd::{
+    BreakdownSum, Clock, ClockSpec, CommandKind, Completion, Drive, Histogram, Latencies, MeasuredWindow, Meter,
+};
 use wane_workload::{Arrival, Arrivals, Batch, Next, Op};
 
 use wane_results::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};
@@ -23,10 +23,13 @@ pub(crate) struct Standing {
     pub(crate) errors: Option<Errors>,
 }
 
-/// A clock, and when requests come to it.
+/// When requests come to a drive's clock, and what they took.
+#[derive(Clone)]
 pub(crate) struct Requests {
-    pub(crate) clock: Clock<Standing>,
+    meter: Meter<Standing>,
     arrivals: Arrivals,
+    /// When the request comes that was asked for, but not waited for to the end.
+    next: Option<Next>,
     /// Factor of the times between a trace's requests.
     scale: f64,
     /// Bytes of a mapping unit.
@@ -34,17 +37,12 @@ pub(crate) struct Requests {
 }
 
 impl Requests {
-    /// A clock at time 0. The spec was checked when the run was planned.
-    pub(crate) fn new(
-        spec: &TimedSpec,
-        geometry: &Geometry,
-        (arrival, stream): (Arrival, Stream),
-        standing: Standing,
-    ) -> Self {
-        let clock = Clock::new(&spec.clock, geometry, standing);
+    /// Requests to a clock at time 0.
+    pub(crate) fn new(spec: &TimedSpec, (arrival, stream): (Arrival, Stream), standing: Standing) -> Self {
         Self {
-            clock: clock.expect("the clock was checked when the run was planned"),
+            meter: Meter::new(standing),
             arrivals: Arrivals::new(arrival, spec.scale, 0, stream),
+            next: None,
             scale: spec.scale,
             unit_bytes: spec.unit_bytes,
         }
@@ -52,37 +50,66 @@ impl Requests {
 
     /// The same, for one window.
     pub(crate) fn with_one_window(self) -> Self {
-        Self { clock: self.clock.with_one_window(), ..self }
+        Self { meter: self.meter.with_one_window(), ..self }
     }
 
     /// The next phase's requests come in another way.
-    pub(crate) fn change_arrivals(&mut self, arrival: Arrival, stream: Stream) {
-        self.arrivals = Arrivals::new(arrival, self.scale, self.clock.now_ns(), stream);
+    pub(crate) fn change_arrivals(&mut self, drive: &Drive, arrival: Arrival, stream: Stream) {
+        let now = drive.clock().map_or(0, Clock::now_ns);
+        (self.arrivals, self.next) = (Arrivals::new(arrival, self.scale, now, stream), None);
     }
 
-    /// Lets time run until the request of `batch` comes; returns the day of that moment. Returns early once `stop` is true.
-    pub(crate) fn arrive(&mut self, batch: &Batch, stop: &AtomicBool) -> f64 {
-        match self.arrivals.next(batch.at) {
-            Next::At(at) => self.clock.arrive_at(at, stop),
-            Next::Below(depth) => self.clock.arrive_below(depth, stop),
+    /// Lets time run until the request of `batch` comes, by `until_ns` at the latest: false if it did not come by then. Returns
+    /// early once `stop` is true.
+    #[inline]
+    pub(crate) fn arrive(&mut self, drive: &mut Drive, batch: &Batch, until_ns: u64, stop: &AtomicBool) -> bool {
+        let Self { meter, arrivals, next, .. } = self;
+        let when = next.take().unwrap_or_else(|| arrivals.next(batch.at));
+        let each = &mut |completion: &Completion| meter.record(completion);
+        match when {
+            Next::At(at) if at > until_ns => {
+                drive.arrive_at(until_ns, stop, each);
+                *next = Some(when);
+                return false;
+            }
+            Next::At(at) => drive.arrive_at(at, stop, each),
+            Next::Below(depth) if until_ns < u64::MAX => {
+                if !drive.arrive_below_until(depth, until_ns, stop, each) {
+                    *next = Some(when);
+                    return false;
+                }
+            }
+            Next::Below(depth) => drive.arrive_below(depth, stop, each),
         }
-        self.clock.now_days()
+        true
     }
 
     /// Hands over what the drive did for the request.
-    pub(crate) fn submit(&mut self, media: &mut Flash, batch: &Batch) {
+    #[inline]
+    pub(crate) fn submit(&mut self, drive: &mut Drive, batch: &Batch) {
         let kind = match batch.op {
             Op::Read => CommandKind::Read,
             Op::Write => CommandKind::Write,
             Op::Trim => CommandKind::Trim,
             Op::Flush => CommandKind::Flush,
         };
-        self.clock.submit(media, kind, batch.pages.len() as u64 * self.unit_bytes);
+        drive.commit(kind, batch.pages.len() as u64 * self.unit_bytes);
+    }
+
+    pub(crate) fn window_is_full(&self) -> bool {
+        self.meter.window_is_full()
+    }
+
+    pub(crate) fn next_window(&mut self, drive: &Drive, standing: Standing) {
+        self.meter.next_window(drive.clock().map_or(0, Clock::now_ns), standing);
     }
 
     /// Lets everything end and says what it took. Once `stop` is true, what has not ended is left out.
-    pub(crate) fn finish(self, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
-        let timed = self.clock.finish(standing, stop);
+    pub(crate) fn finish(self, drive: &mut Drive, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
+        let mut meter = self.meter;
+        drive.drain(stop, &mut |completion| meter.record(completion));
+        let clock = drive.clock().expect("requests come to a clock");
+        let timed = meter.finish(clock.scheduler(), standing);
         Timed {
             latency: latency(&timed.latencies),
             throughput: throughput(&timed.latencies, seconds(timed.elapsed_ns)),

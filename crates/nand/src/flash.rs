@@ -54,6 +54,25 @@ impl Flash {
         }
     }
 
+    /// Flash over an array that aged by itself, without errors so far.
+    pub fn over(array: Array) -> Self {
+        let geometry = *array.geometry();
+        Self { array, ..Self::new(geometry) }
+    }
+
+    /// Parts the array, to age by itself, from all else that the flash knows. `unprogrammed` are the blocks that have pages to
+    /// be programmed, each with the first of them.
+    ///
+    /// # Panics
+    /// The flash may fail: what fails must not pass unseen.
+    pub fn rest(mut self, unprogrammed: Vec<(BlockId, u32)>) -> (Array, Resting) {
+        assert!(self.faults.is_none(), "flash that may fail does not rest");
+        let geometry = *self.array.geometry();
+        let array = std::mem::replace(&mut self.array, Array::hollow(geometry));
+        let erase_counts = array.erase_counts().to_vec();
+        (array, Resting { flash: self, erase_counts, unprogrammed })
+    }
+
     /// From now on it errs as `cells` say, which are told the wear so far; all data count as written now.
     pub fn set_cells(&mut self, mut cells: Cells) {
         let pages = self.array.geometry().pages_per_block();
@@ -161,6 +180,59 @@ impl Flash {
             }
         };
         ReadOutcome::Corrected { rereads: outcome }
+    }
+}
+
+/// What flash knows beside its array, which ages by itself meanwhile.
+#[derive(Clone, Debug)]
+pub struct Resting {
+    flash: Flash,
+    erase_counts: Vec<u32>,
+    unprogrammed: Vec<(BlockId, u32)>,
+}
+
+impl Resting {
+    /// The flash again. What was erased or programmed meanwhile counts as programmed now; reads were not counted.
+    pub fn wake(self, array: Array) -> Flash {
+        let Self { mut flash, erase_counts, unprogrammed } = self;
+        flash.array = array;
+        let (pages, now) = (flash.array.geometry().pages_per_block(), flash.now_days);
+        let programmed = |flash: &mut Flash, block: BlockId, first: u32| {
+            if first == 0 {
+                flash.written[block.index()] = now;
+            }
+            if let Some(cells) = &mut flash.cells {
+                cells.program(block, first, pages - first, now);
+            }
+        };
+        for (block, before) in (0..).map(BlockId).zip(erase_counts) {
+            let erases = flash.array.erase_counts()[block.index()];
+            if erases != before {
+                if let Some(cells) = &mut flash.cells {
+                    cells.erase(block, erases);
+                }
+                programmed(&mut flash, block, 0);
+            }
+        }
+        for (block, first) in unprogrammed {
+            programmed(&mut flash, block, first);
+        }
+        flash
+    }
+
+    /// Lets days pass. See [`Flash::set_now_days`].
+    pub fn set_now_days(&mut self, now_days: f64) {
+        self.flash.set_now_days(now_days);
+    }
+
+    /// The time, in days since the flash was new.
+    pub fn now_days(&self) -> f64 {
+        self.flash.now_days
+    }
+
+    /// Whether the flash errs.
+    pub fn errs(&self) -> bool {
+        self.flash.cells.is_some()
     }
 }
 

@@ -21,7 +21,7 @@ pub use cells::{Cells, Detail, ErrorConfig, ErrorCounters, ErrorHistogram, PageO
 pub use config::NandConfigError;
 pub use ecc::{Draws, Ecc, REREADS_BOUND, SOFT_STEPS, Sensing, SoftStep};
 pub use faults::{FailureRate, Fault, FaultConfig, Faults, Loss, When};
-pub use flash::{Flash, Relocations};
+pub use flash::{Flash, Relocations, Resting};
 pub use op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
 
 /// What flash does. Every call changes state at once and takes no time.
@@ -94,6 +94,11 @@ impl Array {
     /// New flash: no block erased, no page programmed.
     pub fn new(geometry: Geometry) -> Self {
         Self { geometry, erase_counts: vec![0; geometry.blocks() as usize], reads: Vec::new(), pages_programmed: 0 }
+    }
+
+    /// No array, in the place of one that is elsewhere.
+    pub(crate) fn hollow(geometry: Geometry) -> Self {
+        Self { geometry, erase_counts: Vec::new(), reads: Vec::new(), pages_programmed: 0 }
     }
 
     /// Erases of every block.

@@ -82,6 +82,12 @@ pub struct Flash {
     pub program_operations: u64,
     /// Blocks erased, by cause.
     pub blocks_erased: BlocksErased,
+    /// Pages that scrubbing read to see how they fare.
+    #[serde(default)]
+    pub scrub_checks: u64,
+    /// Stripes that got no parity because no die had room for it.
+    #[serde(default)]
+    pub stripes_unprotected: u64,
     /// Reads of pages that were still being programmed, served from the controller's buffer; of a timed run.
     #[serde(default)]
     pub reads_buffered: u64,

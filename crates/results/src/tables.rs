@@ -26,6 +26,17 @@ use parquet::schema::parser::parse_message_type;
 use super::timeline::windows;
 use super::{BlockRow, BlockState, Counters, EraseCounts, Row};
 
+/// Counters that the first results did not keep; they count as 0 there.
+const COUNTERS_LATER: [&str; 7] = [
+    "scrub_checks",
+    "recoveries",
+    "recovery_failures",
+    "host_reads_uncorrectable",
+    "relocation_reads_uncorrectable",
+    "stripes_unprotected",
+    "policy_refusals",
+];
+
 /// Values of one column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Values {
@@ -52,8 +63,9 @@ pub(super) fn timeline_columns(rows: &[Row]) -> Vec<Column> {
         column("drive_writes", Values::F64(rows.iter().map(|row| row.drive_writes).collect())),
         column("phase", Values::U32(rows.iter().map(|row| row.phase).collect())),
     ];
-    for (index, (name, _)) in Counters::default().named().iter().enumerate() {
-        columns.push(column(name, Values::U64(rows.iter().map(|row| row.counters.named()[index].1).collect())));
+    for (index, name) in Counters::NAMES.iter().enumerate() {
+        let value = |row: &Row| row.counters.values().nth(index).unwrap_or(0);
+        columns.push(column(name, Values::U64(rows.iter().map(value).collect())));
     }
     let of_interval = windows(rows);
     columns.push(column("write_amplification_gc", Values::Ratio(of_interval.iter().map(|at| at.gc).collect())));
@@ -232,6 +244,10 @@ impl Table {
         if found == rows { Ok(values) } else { Err(format!("its column '{name}' has {found} values in {rows} rows")) }
     }
 
+    fn columns(&self) -> impl Iterator<Item = &str> {
+        self.file.metadata().file_metadata().schema_descr().columns().iter().map(|column| column.name())
+    }
+
     fn reader(&self, group: usize, name: &str) -> Result<ColumnReader, String> {
         let schema = self.file.metadata().file_metadata().schema_descr();
         let index = schema.columns().iter().position(|column| column.name() == name);
@@ -293,8 +309,11 @@ impl Table {
 
     fn read_timeline(&self) -> Result<Vec<Row>, String> {
         let (drive_writes, phase) = (self.f64s("drive_writes")?, self.u32s("phase")?);
-        let counters = Counters::default().named().map(|(name, _)| self.u64s(name));
-        let counters: Vec<Vec<u64>> = counters.into_iter().collect::<Result<_, _>>()?;
+        let counter = |name: &&str| {
+            let is_there = self.columns().any(|column| column == *name);
+            if is_there || !COUNTERS_LATER.contains(name) { self.u64s(name) } else { Ok(vec![0; drive_writes.len()]) }
+        };
+        let counters: Vec<Vec<u64>> = Counters::NAMES.iter().map(counter).collect::<Result<_, _>>()?;
         let erases = EraseCounts::default().named().map(|(name, _)| self.u32s(&format!("erase_count_{name}")));
         let erases: Vec<Vec<u32>> = erases.into_iter().collect::<Result<_, _>>()?;
         let (mean, sd) = (self.f64s("erase_count_mean")?, self.f64s("erase_count_sd")?);
@@ -302,7 +321,7 @@ impl Table {
         let row = |at: usize| Row {
             drive_writes: drive_writes[at],
             phase: phase[at],
-            counters: Counters::from_values(std::array::from_fn(|index| counters[index][at])),
+            counters: Counters::from_values(counters.iter().map(|column| column[at])),
             erase_count: EraseCounts::from_values(std::array::from_fn(|index| erases[index][at]), mean[at], sd[at]),
             blocks_retired: retired[at],
             exported_bytes: exported[at],

@@ -171,7 +171,7 @@ fn advance(counters: &mut Counters, host: u64, gc: f64, wear_leveling: f64) {
     counters.programmed_host += host;
     counters.programmed_gc += (host as f64 * (gc - 1.0)) as u64;
     counters.programmed_wear_leveling += (host as f64 * wear_leveling) as u64;
-    counters.program_operations = counters.programmed();
+    counters.program_operations = counters.programmed_total();
     counters.erases_gc = (counters.programmed_host + counters.programmed_gc) / UNITS_PER_BLOCK;
     counters.erases_wear_leveling = counters.programmed_wear_leveling / UNITS_PER_BLOCK;
     counters.gc_victims = counters.erases_gc;
@@ -194,12 +194,14 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
             ..Host::default()
         },
         flash: Flash {
+            scrub_checks: counters.scrub_checks,
+            stripes_unprotected: counters.stripes_unprotected,
             reads_buffered: 0,
             pages_programmed: PagesProgrammed {
                 host: counters.programmed_host,
                 gc: counters.programmed_gc,
                 wear_leveling: counters.programmed_wear_leveling,
-                total: counters.programmed(),
+                total: counters.programmed_total(),
                 ..PagesProgrammed::default()
             },
             program_operations: counters.program_operations,

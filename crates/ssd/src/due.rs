@@ -43,6 +43,12 @@ impl<T> Due<T> {
         self.end - self.first + self.later.len()
     }
 
+    /// The time of the earliest record.
+    pub(crate) fn earliest(&self) -> Option<u64> {
+        let next = self.next[self.first..self.end].first().map(|entry| entry.at);
+        next.or_else(|| self.later.peek().map(|Reverse((at, ..))| *at))
+    }
+
     /// Records that were ever in it at once.
     pub(crate) fn slots(&self) -> usize {
         self.records.slots()

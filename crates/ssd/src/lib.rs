@@ -1,30 +1,53 @@
-//! The drive's clock: what a list of flash operations costs in time.
+//! The drive: firmware, flash and time as one thing that can be held, aged, asked and cloned.
 //!
-//! State comes first and knows no time. For every host command it leaves a list of [`wane_nand::FlashOp`]; a scheduler
-//! places these on dies and channels and says when the command is done and where its time went. It never sees a map or a
-//! page's contents. [`EventScheduler`] does what drives do; [`Timeline`] is the cheap one. [`Clock`] drives either with requests
-//! and keeps what they took. Times are nanoseconds from the start.
+//! [`Drive`] owns the firmware, the medium and the calendar, and if it has one, a clock; it is a
+//! [`BlockDevice`](wane_blockdev::BlockDevice). State comes first and knows no time: what a request does to the flash leaves a
+//! list of [`wane_nand::FlashOp`]. A scheduler places these on dies and channels and says when the request is done and where its
+//! time went. It never sees a map or a page's contents. [`EventScheduler`] does what drives do; [`Timeline`] is the cheap one.
+//! [`Clock`] runs either, [`Meter`] keeps what requests took. Times are nanoseconds from the start.
+//!
+//! ```
+//! use wane_ftl::FtlConfig;
+//! use wane_ssd::{Drive, DriveConfig};
+//! use wane_units::{Bytes, Geometry, Lpn, Ratio};
+//!
+//! let geometry = Geometry::flat(64, 64, Bytes(4096))?;
+//! let mut drive = Drive::new(DriveConfig::new(geometry, FtlConfig::new(&geometry, Ratio::new(0.1).ok_or("a ratio")?)))?;
+//! let units: Vec<Lpn> = (0..drive.logical_initial()).map(Lpn).collect();
+//! for _ in 0..3 {
+//!     drive.write_batch(&units);
+//! }
+//! assert_eq!(drive.smart().write_amplification(), Some(1.0), "sequential writes leave nothing to relocate");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+mod block;
 mod calendar;
 mod clock;
 mod command;
 mod config;
+mod drive;
 mod due;
 mod event;
 mod latency;
+mod meter;
 mod node;
 mod scheduler;
 mod slab;
+mod smart;
 mod timeline;
 
-pub use clock::{Clock, ClockSpec, MeasuredWindow, Timed};
+pub use clock::{Clock, ClockSpec};
 pub use command::{Breakdown, Command, CommandKind, Completion};
 pub use config::{
     CLOCK_MAX_NS, Collection, ConfigError, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend,
     TIME_MAX_NS, Timing, WriteCache, operation_ns_bound,
 };
+pub use drive::{Drive, DriveConfig, DriveError};
 pub use event::EventScheduler;
 pub use latency::{BreakdownSum, Histogram, Latencies, PERCENTILES};
+pub use meter::{MeasuredWindow, Meter, Timed};
 pub use node::Utilization;
 pub use scheduler::Scheduler;
+pub use smart::Smart;
 pub use timeline::Timeline;

@@ -63,6 +63,25 @@ impl Scheduler {
         more.and_then(|more| more.checked_add(from)).is_some_and(|end| end <= CLOCK_MAX_NS)
     }
 
+    /// A lower bound of the time of the next completion; none if no command is outstanding.
+    pub fn next_at(&self) -> Option<u64> {
+        either!(self, scheduler => scheduler.next_at())
+    }
+
+    /// When anything next happens on the flash, for the host or not; none while it is idle. A bound.
+    pub fn next_work_at(&self) -> Option<u64> {
+        either!(self, scheduler => scheduler.next_work_at())
+    }
+
+    /// Nothing came until `at`; everything that completed by then was handed out.
+    pub fn pass_to(&mut self, at: u64) {
+        match self {
+            // Its events have moved it.
+            Self::Event(_) => {}
+            Self::Timeline(scheduler) => scheduler.pass_to(at),
+        }
+    }
+
     /// Time of the last event or submission, ns.
     pub fn now(&self) -> u64 {
         either!(self, scheduler => scheduler.now())

@@ -222,6 +222,21 @@ impl Timeline {
         Some(completion)
     }
 
+    /// As [`crate::Scheduler::next_at`]: exact.
+    pub fn next_at(&self) -> Option<u64> {
+        self.done.earliest()
+    }
+
+    /// As [`crate::Scheduler::pass_to`].
+    pub fn pass_to(&mut self, at: u64) {
+        self.now = self.now.max(at);
+    }
+
+    /// As [`crate::Scheduler::next_work_at`].
+    pub fn next_work_at(&self) -> Option<u64> {
+        self.busy_until.iter().copied().filter(|until| *until > self.now).min()
+    }
+
     /// Time of the last completion handed out or submission, ns.
     pub fn now(&self) -> u64 {
         self.now

@@ -3,8 +3,9 @@
 //! Ids carry no arithmetic; [`Geometry`] alone converts between them. Quantities know how they are written in a
 //! scenario (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers stop at file formats. Beside them stand the small functions
 //! that several crates would otherwise each have: the hash, Jain's index, how messages quote input, and what a
-//! misspelt name was meant to be.
+//! misspelt name was meant to be; and the one list of what a drive counts.
 
+mod counters;
 mod divisor;
 mod evenness;
 mod excerpt;
@@ -16,6 +17,7 @@ mod quantity;
 mod sectors;
 mod time;
 
+pub use counters::Counters;
 pub use divisor::{AnyDivisor, Divisor};
 pub use evenness::{jain_index, jain_index_of_sums};
 pub use excerpt::{EXCERPT_CHARS_MAX, Excerpt, excerpt, excerpt_path};

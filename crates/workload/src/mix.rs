@@ -52,6 +52,12 @@ impl Source for Mix {
     fn notes(&self) -> Vec<String> {
         self.parts.iter().flat_map(|(_, part)| part.notes()).collect()
     }
+
+    fn try_clone(&self) -> Result<Box<dyn Source>, SourceError> {
+        let part = |(share, part): &(f64, Box<dyn Source>)| Ok((*share, part.try_clone()?));
+        let parts = self.parts.iter().map(part).collect::<Result<_, SourceError>>()?;
+        Ok(Box::new(Self { parts, stream: self.stream.clone(), current: self.current }))
+    }
 }
 
 #[cfg(test)]

@@ -124,7 +124,7 @@ pub enum PatternError {
 }
 
 /// A pattern as a source. It never ends.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct PatternSource {
     config: PatternConfig,
     stream: Stream,
@@ -216,10 +216,14 @@ impl Source for PatternSource {
         // As in the check of the config, the shares come from decimal text.
         self.config.read_share + self.config.trim_share >= 1.0 - SHARE_MIN
     }
+
+    fn try_clone(&self) -> Result<Box<dyn Source>, SourceError> {
+        Ok(Box::new(self.clone()))
+    }
 }
 
 /// Draws first pages.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Picker {
     Uniform {
         pages: u64,

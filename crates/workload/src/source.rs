@@ -58,6 +58,12 @@ pub trait Source: Send {
     /// The trace behind the source is damaged or its file cannot be read.
     fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError>;
 
+    /// Another source that goes on from the same place, by itself.
+    ///
+    /// # Errors
+    /// It cannot be read twice: a stream, or a trace that is read straight from its file.
+    fn try_clone(&self) -> Result<Box<dyn Source>, SourceError>;
+
     /// Whether it is known to go on for ever without a write.
     fn never_writes(&self) -> bool {
         false

@@ -188,7 +188,7 @@ pub fn find(name: &str) -> Option<&'static Standin> {
 }
 
 /// A stand-in on a drive. As a [`Source`] it never ends; as an iterator it gives requests.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StandinSource {
     stream: Stream,
     op: Op,
@@ -341,6 +341,10 @@ impl Source for StandinSource {
 
     fn never_writes(&self) -> bool {
         self.op != Op::Write
+    }
+
+    fn try_clone(&self) -> Result<Box<dyn Source>, SourceError> {
+        Ok(Box::new(self.clone()))
     }
 }
 

@@ -6,7 +6,7 @@ use wane_ftl::policies::find;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
-use wane_ftl::{BlockState, EndOfLife, EraseGroup, Frontiers, Ftl, FtlConfig, OutOfRange, Outcome, Pooling};
+use wane_ftl::{BlockState, EndOfLife, EraseGroup, Frontiers, Ftl, FtlConfig, Origin, OutOfRange, Outcome, Pooling};
 use wane_nand::{Health, Media};
 use wane_testkit::{FailingMedia, StrictMedia};
 use wane_units::{BlockId, Bytes, Geometry, Lpn, Ppn, SuperblockId, UnitId};
@@ -274,11 +274,30 @@ fn requests_beyond_what_is_exported_are_refused_whole() {
         let (counters, parity) = (*ftl.counters(), ftl.lookup(Lpn(UNITS)));
         let refused = OutOfRange { unit: Lpn(unit), exported };
         assert_eq!(ftl.write(Lpn::slice(&[0, unit, 1])), (0, Outcome::OutOfRange(refused)));
-        assert_eq!(ftl.write_for_file_system(Lpn(unit), Lpn(0)), (0, Outcome::OutOfRange(refused)));
+        assert_eq!(ftl.write_from(Origin::FileSystemMove, &[Lpn(unit)]), (0, Outcome::OutOfRange(refused)));
+        assert_eq!(ftl.write_uncorrectable(Lpn(unit)), Err(refused));
         assert_eq!((ftl.read(Lpn::slice(&[0, unit])), ftl.trim(Lpn::slice(&[unit, 0]))), (Err(refused), Err(refused)));
         assert_eq!((*ftl.counters(), ftl.lookup(Lpn(UNITS))), (counters, parity), "nothing was done");
         ftl.check().unwrap();
     }
+}
+
+#[test]
+fn what_is_written_as_uncorrectable_is_lost_until_it_is_written_or_trimmed() {
+    let mut ftl = drive("stripes", 3, EraseGroup::Block);
+    fill(&mut ftl, 100);
+    for unit in [3, 4] {
+        ftl.write_uncorrectable(Lpn(unit)).unwrap();
+    }
+    ftl.read(Lpn::slice(&[2, 3, 4, 5])).unwrap();
+    assert_eq!(ftl.unread(), Lpn::slice(&[3, 4]));
+    assert_eq!(ftl.write(&[Lpn(3)]), (1, Outcome::Done));
+    ftl.trim(&[Lpn(4)]).unwrap();
+    // A unit without data has none to lose.
+    ftl.write_uncorrectable(Lpn(4)).unwrap();
+    ftl.read(Lpn::slice(&[2, 3, 4, 5])).unwrap();
+    assert_eq!((ftl.unread(), ftl.is_lost(Lpn(4))), (&[][..], false));
+    ftl.check().unwrap();
 }
 
 #[test]

@@ -1,18 +1,17 @@
 //! What a scenario asks for beside aging: errors, a clock, a past, probes.
 
 use wane_nand::{
-    Array, CellKind, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Faults, Flash, Loss, PageTime,
-    REREADS_BOUND, ReadCounts, When,
+    CellKind, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Loss, PageTime, REREADS_BOUND, ReadCounts, When,
 };
 use wane_sim::Streams;
 use wane_ssd::{
     ClockSpec, Collection, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache,
 };
-use wane_units::{BlockId, DieId};
-use wane_workload::SourceError;
+use wane_units::DieId;
 
-use super::{Opener, PlanError, Policies};
-use crate::detail::{DetailSpec, Past, ProbeSpec};
+use super::{PlanError, Policies};
+use crate::observer::{ObserverSpec, Past, ProbeSpec};
+use crate::sources::{Opener, SourceMaker};
 use crate::timed::TimedSpec;
 use wane_scenario::{self as scenario, Scenario, Time};
 
@@ -28,77 +27,62 @@ pub(super) fn is_needed(scenario: &Scenario, policies: &Policies) -> bool {
         || policies.scrub.acts()
 }
 
-/// New flash with the erases that a scenario starts from.
-pub(super) fn flash(scenario: &Scenario, streams: Streams) -> Flash {
-    let mut flash = Flash::new(scenario.device.geometry);
-    first_erases(scenario, streams, |block, erases| flash.set_past(block, erases, 0.0, 0));
+/// What breaks.
+pub(super) fn faults(scenario: &Scenario) -> Option<FaultConfig> {
     let spec = &scenario.medium.faults;
-    if *spec != scenario::FaultSpec::default() {
-        let config = FaultConfig {
-            factory_bad: spec.factory_bad.get(),
-            program: FailureRate::constant(spec.program_failure),
-            erase: FailureRate::constant(spec.erase_failure),
-            wordline_loss: spec.wordline_loss,
-            die_loss: spec.die_loss,
-            pages_per_wordline: scenario.medium.cell.map_or(1, CellKind::bits_per_cell),
-            schedule: spec.lost_die.map(|die| lost_die(die, spec.lost_die_at)).into_iter().collect(),
-        };
-        flash.set_faults(Faults::new(&scenario.device.geometry, config, streams.stream("faults")));
-    }
-    flash
-}
-
-/// As [`flash`], for aging.
-pub(super) fn array(scenario: &Scenario, streams: Streams) -> Array {
-    let mut array = Array::new(scenario.device.geometry);
-    first_erases(scenario, streams, |block, erases| array.set_erase_count(block, erases));
-    array
+    (*spec != scenario::FaultSpec::default()).then(|| FaultConfig {
+        factory_bad: spec.factory_bad.get(),
+        program: FailureRate::constant(spec.program_failure),
+        erase: FailureRate::constant(spec.erase_failure),
+        wordline_loss: spec.wordline_loss,
+        die_loss: spec.die_loss,
+        pages_per_wordline: scenario.medium.cell.map_or(1, CellKind::bits_per_cell),
+        schedule: spec.lost_die.map(|die| lost_die(die, spec.lost_die_at)).into_iter().collect(),
+    })
 }
 
 fn lost_die(die: u32, at: f64) -> Fault {
     Fault { when: When::DriveWrites(at), loss: Loss::Die(DieId(die)) }
 }
 
-fn first_erases(scenario: &Scenario, streams: Streams, mut set: impl FnMut(BlockId, u32)) {
-    let initial = &scenario.medium.initial;
-    let Some(mean) = initial.erase_count else { return };
+/// Erases of each flash block that a scenario starts from; empty where all are new.
+pub(super) fn first_erases(scenario: &Scenario, streams: Streams) -> Vec<u32> {
+    let (device, initial) = (&scenario.device, &scenario.medium.initial);
+    let Some(mean) = initial.erase_count else { return Vec::new() };
     let (mean, spread) = (f64::from(mean), initial.erase_count_spread.get());
     let mut stream = streams.stream("initial-wear");
+    let mut counts = vec![0; device.geometry.blocks() as usize];
     // The firmware counts a superblock's erases once, so its members start alike.
     let ftl = &scenario.ftl;
-    let layout = wane_ftl::Layout::new(scenario.device.geometry, ftl.unit, ftl.domain, scenario.device.units_per_page);
+    let layout = wane_ftl::Layout::new(device.geometry, ftl.unit, ftl.domain, device.units_per_page);
     for block in layout.superblocks() {
         let drawn = libm::round(mean * (1.0 + spread * stream.normal()));
         let erases = drawn.clamp(0.0, 2.0 * f64::from(scenario::ERASES_INITIAL_MAX)) as u32;
-        layout.members(block).for_each(|member| set(member, erases));
+        layout.members(block).for_each(|member| counts[member.index()] = erases);
     }
+    counts
 }
 
-/// Everything beside aging.
-pub(super) fn spec(scenario: &Scenario, policies: &Policies, opener: &mut Opener) -> Result<DetailSpec, PlanError> {
+/// What is observed beside aging.
+pub(super) fn spec(
+    scenario: &Scenario,
+    errors: Option<&ErrorConfig>,
+    opener: &mut Opener,
+) -> Result<ObserverSpec, PlanError> {
     let (device, initial) = (&scenario.device, &scenario.medium.initial);
-    let errors = errors(scenario, policies);
-    if let Some(config) = &errors {
-        config.check(&device.geometry)?;
-    }
-    let clock = scenario.time.is_timed().then(|| clock(scenario, &errors));
-    if let Some(clock) = &clock {
-        clock.clock.scheduler(&device.geometry)?;
-    }
     let days_per_write = scenario.time.drive_writes_per_day.map_or(0.0, |rate| 1.0 / rate);
-    Ok(DetailSpec {
-        errors,
+    Ok(ObserverSpec {
         past: Past { retention_days: initial.retention_days, reads: initial.reads },
         days_per_unit: days_per_write / f64::from(device.logical_units),
-        clock,
+        clock: scenario.time.is_timed().then(|| clock(scenario, errors)),
         arrivals: scenario.phases.iter().map(|phase| phase.arrival).collect(),
         probe: probe(scenario, opener)?,
-        stripes: policies.redundancy.acts(),
         streams: opener.streams,
     })
 }
 
-fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorConfig> {
+/// Raw bit errors and their correction.
+pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorConfig> {
     let chip = scenario.medium.chip.as_ref()?;
     let detail = scenario.medium.ecc.detail;
     let (ecc, variation) = (&scenario.medium.ecc, &scenario.medium.variation);
@@ -128,7 +112,8 @@ fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorConfig> {
     })
 }
 
-fn clock(scenario: &Scenario, errors: &Option<ErrorConfig>) -> TimedSpec {
+/// When requests come, and what their time is made of.
+pub(super) fn clock(scenario: &Scenario, errors: Option<&ErrorConfig>) -> TimedSpec {
     let (timing, time) = (&scenario.medium.timing, &scenario.time);
     let clock = ClockSpec {
         by_events: time.scheduler == scenario::Scheduler::Event,
@@ -139,7 +124,7 @@ fn clock(scenario: &Scenario, errors: &Option<ErrorConfig>) -> TimedSpec {
             channel_bytes_per_second: timing.channel_bytes_per_second,
         },
         config: schedule(time, timing.suspend),
-        rereads_max: errors.as_ref().map_or(0, |errors| errors.ecc.rereads_max.unwrap_or(REREADS_BOUND)),
+        rereads_max: errors.map_or(0, |errors| errors.ecc.rereads_max.unwrap_or(REREADS_BOUND)),
     };
     TimedSpec { clock, scale: time.scale, unit_bytes: scenario.device.unit.0 }
 }
@@ -170,20 +155,13 @@ fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
 }
 
 /// Every probe has requests of its own; all see the same ones. A source is made when its probe is due, so that ages cost
-/// nothing before; the first one is made now, so that what is wrong with it is told before the run.
+/// nothing before.
 fn probe(scenario: &Scenario, opener: &mut Opener) -> Result<Option<ProbeSpec>, PlanError> {
     let Some(probe) = &scenario.probe else { return Ok(None) };
     let logical = f64::from(scenario.device.logical_units);
-    let name = "probe.workload";
-    let mut first = Some(opener.source(&probe.workload, name)?);
-    let (mut opener, workload) = (opener.another(), probe.workload.clone());
-    let open = move || match first.take() {
-        Some(source) => Ok(source),
-        None => opener.source(&workload, name).map_err(|error| SourceError::new(error.to_string())),
-    };
     Ok(Some(ProbeSpec {
         due: probe.at_drive_writes.iter().map(|writes| libm::round(writes * logical) as u64).collect(),
-        open: Box::new(open),
+        sources: SourceMaker::new(opener, &probe.workload, "probe.workload")?,
         arrival: probe.arrival,
         requests: probe.requests,
         retention_days: probe.retention_days,

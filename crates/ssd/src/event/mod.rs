@@ -329,6 +329,18 @@ impl EventScheduler {
         }
     }
 
+    /// As [`crate::Scheduler::next_at`].
+    pub fn next_at(&self) -> Option<u64> {
+        let done = self.done.front().map(|(_, completion)| completion.at);
+        let next = self.next_event();
+        (self.outstanding > 0 || done.is_some()).then(|| done.unwrap_or(NEVER).min(next))
+    }
+
+    /// As [`crate::Scheduler::next_work_at`].
+    pub fn next_work_at(&self) -> Option<u64> {
+        Some(self.next_event()).filter(|next| *next != NEVER)
+    }
+
     /// As [`crate::Scheduler::work`].
     pub fn work(&mut self, until: u64) -> bool {
         for _ in 0..STEPS_AT_ONCE {

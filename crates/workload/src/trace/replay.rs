@@ -62,7 +62,11 @@ struct Cursor {
 
 impl Cursor {
     fn start(spool: Arc<Mutex<SpooledTempFile>>) -> Box<BufReader<Self>> {
-        Box::new(BufReader::with_capacity(1 << 16, Self { spool, at: 0 }))
+        Self { spool, at: 0 }.buffered()
+    }
+
+    fn buffered(self) -> Box<BufReader<Self>> {
+        Box::new(BufReader::with_capacity(1 << 16, self))
     }
 }
 
@@ -295,6 +299,28 @@ impl Source for TraceSource {
             Requests::Spooled { .. } => self.notes.clone(),
         };
         notes.into_iter().map(|note| format!("{}: {note}", self.name)).collect()
+    }
+
+    fn try_clone(&self) -> Result<Box<dyn Source>, SourceError> {
+        let Requests::Spooled { bytes, state } = &self.requests else {
+            let why = "a trace that is read once cannot be read a second time; with loop = true it is decoded first";
+            return Err(SourceError(format!("{}: {why}", self.name)));
+        };
+        let cursor = bytes.get_ref();
+        let place = Cursor { spool: Arc::clone(&cursor.spool), at: cursor.at - bytes.buffer().len() as u64 };
+        Ok(Box::new(Self {
+            replay: self.replay,
+            requests: Requests::Spooled { bytes: place.buffered(), state: *state },
+            ranks: self.ranks.clone(),
+            rest: self.rest,
+            last_at: self.last_at,
+            round_at: self.round_at,
+            name: self.name.clone(),
+            moved: self.moved,
+            writeless: self.writeless,
+            timeless: self.timeless,
+            notes: self.notes.clone(),
+        }))
     }
 }
 

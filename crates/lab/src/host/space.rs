@@ -5,11 +5,11 @@
 //! slots (dissertation 000 §4.5.3), and from then on every address is looked up.
 
 use wane_ftl::policies::capacity::Demand;
-use wane_ftl::{EndOfLife, Ftl, Outcome};
-use wane_nand::Media;
+use wane_ftl::{EndOfLife, Origin, Outcome};
+use wane_ssd::Drive;
 use wane_units::Lpn;
 
-use crate::run::Ended;
+use crate::run::{Ended, end_cause};
 use wane_results::EndCause;
 
 const NOWHERE: u32 = u32::MAX;
@@ -20,7 +20,8 @@ const TRIM_BATCH: usize = 4096;
 /// How many pages the file system relocates before the run may look around.
 const RELOCATIONS_PER_PAUSE: u32 = 1 << 16;
 
-/// See the module's text.
+/// See the head of this file.
+#[derive(Clone)]
 pub(crate) struct HostSpace {
     /// One bit an address: the workload has data there.
     used: Vec<u64>,
@@ -40,6 +41,7 @@ pub(crate) struct HostSpace {
 }
 
 /// Where pages are, once one has moved.
+#[derive(Clone)]
 struct Moved {
     /// Address to slot.
     slot: Vec<u32>,
@@ -188,11 +190,11 @@ impl HostSpace {
 
     /// Answers what the drive demands, relocating as it must, until the drive is content or dead. Whenever the drive pauses,
     /// and between many relocations, `pause` may look around, and stop the answer.
-    pub(crate) fn answer<M: Media>(
+    pub(crate) fn answer(
         &mut self,
-        ftl: &mut Ftl<M>,
+        drive: &mut Drive,
         demand: Demand,
-        pause: &mut dyn FnMut(&mut Ftl<M>) -> Result<(), Ended>,
+        pause: &mut dyn FnMut(&mut Drive) -> Result<(), Ended>,
     ) -> Result<(), Ended> {
         let mut outcome = Outcome::Demand(demand);
         let mut relocated = 0u32;
@@ -200,19 +202,19 @@ impl HostSpace {
             outcome = match outcome {
                 Outcome::Dead(cause) => return Err(Ended::Died(self.cause(cause))),
                 Outcome::Demand(demand) => {
-                    self.give_up(ftl, demand)?;
-                    ftl.reclaim()
+                    self.give_up(drive, demand)?;
+                    drive.reclaim()
                 }
                 Outcome::Paused => {
-                    pause(ftl)?;
-                    ftl.resume()
+                    pause(drive)?;
+                    drive.resume()
                 }
                 Outcome::Done => {
                     relocated += 1;
                     if relocated.is_multiple_of(RELOCATIONS_PER_PAUSE) {
-                        pause(ftl)?;
+                        pause(drive)?;
                     }
-                    match self.relocate_one(ftl)? {
+                    match self.relocate_one(drive)? {
                         Some(outcome) => outcome,
                         None => break,
                     }
@@ -220,8 +222,8 @@ impl HostSpace {
                 Outcome::OutOfRange(refused) => unreachable!("the host moves data into what it still has: {refused}"),
             };
         }
-        if self.exported < ftl.exported() {
-            ftl.shrink_to(self.exported);
+        if self.exported < drive.exported() {
+            drive.shrink_to(self.exported);
         }
         Ok(())
     }
@@ -229,23 +231,21 @@ impl HostSpace {
     /// What a drive that stopped died of, in the words of a result.
     pub(crate) fn cause(&self, cause: EndOfLife) -> EndCause {
         match cause {
-            EndOfLife::SpareExhausted => EndCause::SpareExhausted,
             EndOfLife::NoFreeBlock | EndOfLife::NoVictim if self.shrank() => EndCause::FootprintDoesNotFit,
-            EndOfLife::NoFreeBlock => EndCause::NoFreeBlock,
-            EndOfLife::NoVictim => EndCause::NoVictim,
+            cause => end_cause(cause),
         }
     }
 
-    fn give_up<M: Media>(&mut self, ftl: &mut Ftl<M>, demand: Demand) -> Result<(), Ended> {
+    fn give_up(&mut self, drive: &mut Drive, demand: Demand) -> Result<(), Ended> {
         match demand {
             Demand::Keep | Demand::EndOfLife => {}
             Demand::DropUnused => {
                 self.used_max = Some(self.footprint.min(self.exported()));
-                self.trim_unused(ftl, 0);
+                self.trim_unused(drive, 0);
             }
             Demand::ExportAtMost(units) => {
-                let least = self.least_capacity(ftl.exported());
-                if least > self.footprint && ftl.service_units() <= u64::from(least) {
+                let least = self.least_capacity(drive.exported());
+                if least > self.footprint && drive.service_units() <= u64::from(least) {
                     return Err(Ended::Died(EndCause::RelocationBound));
                 }
                 let wanted = u32::try_from(units).unwrap_or(u32::MAX).max(least);
@@ -255,7 +255,7 @@ impl HostSpace {
                 self.moved.get_or_insert_with(|| Moved::identity(&self.used, self.exported));
                 let top = self.exported;
                 self.exported = wanted;
-                self.trim_between(ftl, wanted, top);
+                self.trim_between(drive, wanted, top);
             }
         }
         Ok(())
@@ -270,39 +270,43 @@ impl HostSpace {
         self.footprint.max(stays.map_or(0, |slot| slot + 1))
     }
 
-    fn trim_unused<M: Media>(&mut self, ftl: &mut Ftl<M>, from: u32) {
-        self.trim_between(ftl, from, self.exported);
+    fn trim_unused(&mut self, drive: &mut Drive, from: u32) {
+        self.trim_between(drive, from, self.exported);
     }
 
     /// Trims the slots without an owner in `from..to`.
-    fn trim_between<M: Media>(&mut self, ftl: &mut Ftl<M>, from: u32, to: u32) {
-        let before = ftl.counters().host_units_trimmed;
+    fn trim_between(&mut self, drive: &mut Drive, from: u32, to: u32) {
+        let before = drive.counters().host_units_trimmed;
         let mut batch = Vec::with_capacity(TRIM_BATCH);
         for slot in from..to {
             if self.owner(slot).is_none() {
                 batch.push(slot);
             }
             if batch.len() == TRIM_BATCH || slot + 1 == to {
-                ftl.trim(Lpn::slice(&batch)).expect("the drive exports slots until they are trimmed");
+                drive.trim_batch(Lpn::slice(&batch)).expect("the drive exports slots until they are trimmed");
                 batch.clear();
             }
         }
-        self.trimmed += ftl.counters().host_units_trimmed - before;
+        self.trimmed += drive.counters().host_units_trimmed - before;
     }
 
     /// Moves the highest page that lies in given-up space. `None` when there is none.
-    fn relocate_one<M: Media>(&mut self, ftl: &mut Ftl<M>) -> Result<Option<Outcome>, Ended> {
-        let top = ftl.exported();
+    fn relocate_one(&mut self, drive: &mut Drive) -> Result<Option<Outcome>, Ended> {
+        let top = drive.exported();
         let Some(from) = (self.exported..top).rev().find(|slot| self.owner(*slot).is_some()) else { return Ok(None) };
         // Slots above are empty for good, so the search never covers them again.
-        ftl.shrink_to(from + 1);
+        drive.shrink_to(from + 1);
         let moved = self.moved.as_mut().expect("the drive shrank, so every address is looked up");
         let to = moved.find_free(self.exported).ok_or(Ended::Died(EndCause::FootprintDoesNotFit))?;
-        let (written, outcome) = ftl.write_for_file_system(Lpn(from), Lpn(to));
+        let (written, outcome) = drive.write_batch_from(Origin::FileSystemMove, &[Lpn(to)]);
         if written == 1 {
-            let before = ftl.counters().host_units_trimmed;
-            ftl.trim(&[Lpn(from)]).expect("the drive exports a slot until its data have moved");
-            self.trimmed += ftl.counters().host_units_trimmed - before;
+            if drive.is_lost(Lpn(from)) {
+                // The file system finds no other copy.
+                drive.write_uncorrectable(Lpn(to)).expect("the drive just took the unit");
+            }
+            let before = drive.counters().host_units_trimmed;
+            drive.trim_batch(&[Lpn(from)]).expect("the drive exports a slot until its data have moved");
+            self.trimmed += drive.counters().host_units_trimmed - before;
             let owner = std::mem::replace(&mut moved.owner[from as usize], NOWHERE);
             moved.owner[to as usize] = owner;
             moved.slot[owner as usize] = to;

@@ -1,0 +1,75 @@
+//! Another medium under the same firmware: the tables move, nothing is copied.
+
+use wane_nand::Media;
+use wane_units::BlockId;
+
+use crate::engine::Ftl;
+
+impl<M: Media> Ftl<M> {
+    /// The same firmware over another medium, which `change` makes of the present one. Both are of one geometry and agree on
+    /// what was erased how often.
+    ///
+    /// # Panics
+    /// The geometries differ, or a page of the old medium failed and was not dealt with.
+    pub fn over<N: Media<Tag = M::Tag>>(self, change: impl FnOnce(M) -> N) -> Ftl<N> {
+        let geometry = *self.media.geometry();
+        let media = change(self.media);
+        assert_eq!(geometry, *media.geometry(), "a drive keeps its geometry");
+        let mut failures = self.failures;
+        if N::DETAILED {
+            failures.resize(self.layout.blocks() as usize, 0);
+        }
+        Ftl {
+            media,
+            failures,
+            layout: self.layout,
+            units_per_block: self.units_per_block,
+            block_of: self.block_of,
+            map: self.map,
+            reverse: self.reverse,
+            erase_count: self.erase_count,
+            erases_initial: self.erases_initial,
+            retired: self.retired,
+            domains: self.domains,
+            turn: self.turn,
+            gc_reserve: self.gc_reserve,
+            rated_blocks: self.rated_blocks,
+            endurance: self.endurance,
+            retire: self.retire,
+            frontiers: self.frontiers,
+            capacity: self.capacity,
+            logical_initial: self.logical_initial,
+            exported: self.exported,
+            counters: self.counters,
+            leveling: self.leveling,
+            scrub: self.scrub,
+            stripes: self.stripes,
+            lost: self.lost,
+            unread: self.unread,
+            work: self.work,
+            touched: self.touched,
+            retired_blocks: self.retired_blocks,
+            dead: self.dead,
+            pressed: self.pressed,
+            scratch: self.scratch,
+            tags: self.tags,
+            tags_written: self.tags_written,
+            origins: self.origins,
+        }
+    }
+
+    /// Flash blocks that have pages to be programmed, each with the first of them: of free blocks and of those being written.
+    pub fn unprogrammed(&self) -> Vec<(BlockId, u32)> {
+        let mut found = Vec::new();
+        let width = self.layout.width();
+        for domain in &self.domains {
+            let free = domain.free.iter().map(|block| (*block, 0));
+            for (block, unit) in free.chain(domain.open().map(|open| (open.block, open.next))) {
+                let page = self.layout.page(unit);
+                let rows = |member: u32| page.saturating_sub(member).div_ceil(width);
+                found.extend((0..width).map(|member| (self.layout.member(block, member), rows(member))));
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,319 @@
+//! What a run does beside aging: errors, time and probes. A run that only ages has none.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wane_nand::Cells;
+use wane_sim::{Stream, Streams};
+use wane_ssd::Drive;
+use wane_units::BlockId;
+use wane_workload::{Arrival, Batch, SourceError};
+
+use crate::run::{Budget, Phase, Run, Watch};
+use crate::sources::SourceMaker;
+use crate::timed::{Requests, Standing, Timed, TimedSpec};
+use wane_results::{Errors, Latency, Throughput, Window, WindowKind};
+
+/// The past that a drive is given when counting starts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Past {
+    /// Days since its data were written: least and most of a uniform draw for each block.
+    pub retention_days: Option<(f64, f64)>,
+    /// Reads of each block since its erase.
+    pub reads: u32,
+}
+
+/// A look at a copy of the drive.
+pub struct ProbeSpec {
+    /// Host units written at which it is due, ascending.
+    pub due: Vec<u64>,
+    /// Makes the requests of the next look: the same ones for each.
+    pub sources: SourceMaker,
+    /// When requests come.
+    pub arrival: Arrival,
+    /// How many.
+    pub requests: u64,
+    /// Days without power before it.
+    pub retention_days: f64,
+}
+
+/// Everything beside aging.
+pub struct ObserverSpec {
+    /// The past of the drive's data.
+    pub past: Past,
+    /// Days that a host unit's write takes in untimed aging; 0 without a calendar.
+    pub days_per_unit: f64,
+    /// The clock, if the run itself is timed or has probes.
+    pub clock: Option<TimedSpec>,
+    /// Arrivals of each phase.
+    pub arrivals: Vec<Arrival>,
+    /// Windows of an untimed life.
+    pub probe: Option<ProbeSpec>,
+    /// Random streams.
+    pub streams: Streams,
+}
+
+/// What an observed run measured.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Over the run, or over its last window where only windows are timed.
+    pub latency: Option<Latency>,
+    /// Likewise.
+    pub throughput: Option<Throughput>,
+    /// Windows, in order.
+    pub windows: Vec<Window>,
+    /// Errors since counting started, those of probes left out.
+    pub errors: Option<Errors>,
+    /// Codewords of first reads by their raw bit errors, the last entry those beyond; of the main run.
+    pub error_histogram: Option<Vec<u64>>,
+    /// Flash operations scheduled.
+    pub operations: u64,
+    /// Simulated nanoseconds.
+    pub elapsed_ns: u64,
+    /// Reads served from the controller's buffers.
+    pub buffered_reads: u64,
+    /// Most reads of a block since its erase, and most days since data was written, at the end.
+    pub oldest: (u32, f64),
+}
+
+/// See [`ObserverSpec`].
+pub(crate) struct Observer {
+    spec: ObserverSpec,
+    requests: Option<Requests>,
+    kind: WindowKind,
+    errors_at_start: Option<Errors>,
+    /// Host units written when counting started.
+    units_at_start: u64,
+    probed: Vec<Timed>,
+    next_probe: usize,
+}
+
+impl Observer {
+    /// Nothing happened yet.
+    pub(crate) fn new(spec: ObserverSpec) -> Self {
+        Self {
+            spec,
+            requests: None,
+            kind: WindowKind::Run,
+            errors_at_start: None,
+            units_at_start: 0,
+            probed: Vec::new(),
+            next_probe: 0,
+        }
+    }
+
+    /// One that goes its own way from here.
+    ///
+    /// # Errors
+    /// The trace of a probe cannot be read twice.
+    pub(crate) fn try_clone(&self) -> Result<Self, SourceError> {
+        let probe = |probe: &ProbeSpec| ProbeSpec {
+            due: probe.due.clone(),
+            sources: probe.sources.another(),
+            arrival: probe.arrival,
+            requests: probe.requests,
+            retention_days: probe.retention_days,
+        };
+        let spec = ObserverSpec {
+            past: self.spec.past,
+            days_per_unit: self.spec.days_per_unit,
+            clock: self.spec.clock.clone(),
+            arrivals: self.spec.arrivals.clone(),
+            probe: self.spec.probe.as_ref().map(probe),
+            streams: self.spec.streams,
+        };
+        Ok(Self {
+            spec,
+            requests: self.requests.clone(),
+            kind: self.kind,
+            errors_at_start: self.errors_at_start,
+            units_at_start: self.units_at_start,
+            probed: self.probed.clone(),
+            next_probe: self.next_probe,
+        })
+    }
+
+    fn stream(&self, name: &str) -> Stream {
+        self.spec.streams.stream(name)
+    }
+
+    /// The run itself is timed unless windows are.
+    fn times_the_run(&self) -> bool {
+        self.spec.clock.is_some() && self.spec.probe.is_none()
+    }
+
+    /// Counting starts.
+    pub(crate) fn start(&mut self, drive: &mut Drive) {
+        drive.keep_detail(true);
+        let Past { retention_days, reads } = self.spec.past;
+        if retention_days.is_some() || reads > 0 {
+            let (least, most) = retention_days.unwrap_or_default();
+            let mut stream = self.stream("retention");
+            drive.set_past(|_| (least + (most - least) * stream.unit(), reads));
+        }
+        self.errors_at_start = errors(drive);
+        self.units_at_start = drive.counters().host_units_written;
+        if self.times_the_run()
+            && let Some(spec) = &self.spec.clock
+        {
+            drive.start_clock(&spec.clock).expect("the clock was checked when the run was planned");
+            let arrivals = (self.spec.arrivals[0], self.stream("arrivals.0"));
+            self.requests = Some(Requests::new(spec, arrivals, standing(drive, self.units_at_start)));
+        }
+    }
+
+    /// A phase begins.
+    pub(crate) fn begin_phase(&mut self, drive: &Drive, number: usize) {
+        let (arrival, stream) = (self.spec.arrivals[number], self.stream(&format!("arrivals.{number}")));
+        if let Some(requests) = &mut self.requests {
+            requests.change_arrivals(drive, arrival, stream);
+        }
+    }
+
+    /// Lets time run until a request comes, by `until_ns` at the latest. False if it did not come by then; ask again. Once
+    /// `stop` is true, it must not be served any more.
+    pub(crate) fn arrive(
+        &mut self,
+        drive: &mut Drive,
+        batch: &Batch,
+        written: u64,
+        until_ns: u64,
+        stop: &AtomicBool,
+    ) -> bool {
+        match &mut self.requests {
+            Some(requests) => {
+                if !requests.arrive(drive, batch, until_ns, stop) {
+                    return false;
+                }
+            }
+            None => drive.set_day(written as f64 * self.spec.days_per_unit),
+        }
+        drive.set_drive_writes(written as f64 / f64::from(drive.logical_initial()));
+        true
+    }
+
+    /// Whether the simulated time is used up, so that nothing more can be served.
+    pub(crate) fn is_over(&self, drive: &Drive) -> bool {
+        drive.clock().is_some_and(wane_ssd::Clock::is_over)
+    }
+
+    /// A request has been served.
+    pub(crate) fn served(&mut self, drive: &mut Drive, batch: &Batch) {
+        let Some(requests) = &mut self.requests else { return };
+        requests.submit(drive, batch);
+        if requests.window_is_full() {
+            requests.next_window(drive, standing(drive, self.units_at_start));
+        }
+    }
+
+    /// Looks closely, if it is time to, and until `stop` is true.
+    ///
+    /// # Errors
+    /// The trace of a probe is damaged.
+    pub(crate) fn probe_if_due(
+        &mut self,
+        drive: &Drive,
+        written: u64,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<(), SourceError> {
+        loop {
+            let Some(probe) = &mut self.spec.probe else { return Ok(()) };
+            let is_due = probe.due.get(self.next_probe).is_some_and(|due| *due <= written);
+            if !is_due || stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let source = probe.sources.make()?;
+            let (arrival, requests, retention_days) = (probe.arrival, probe.requests, probe.retention_days);
+            let mut copy = drive.clone();
+            copy.set_day(copy.day() + retention_days);
+            let clock = self.spec.clock.as_ref().expect("a probe has a clock");
+            copy.start_clock(&clock.clock).expect("the clock was checked when the run was planned");
+            let arrivals = (arrival, self.stream(&format!("probe.arrivals.{}", self.next_probe)));
+            let before = standing(&copy, self.units_at_start);
+            let observer = Self {
+                requests: Some(Requests::new(clock, arrivals, before).with_one_window()),
+                kind: WindowKind::Probe,
+                units_at_start: self.units_at_start,
+                ..Self::new(ObserverSpec {
+                    past: Past::default(),
+                    days_per_unit: 0.0,
+                    clock: Some(clock.clone()),
+                    arrivals: vec![arrival],
+                    probe: None,
+                    streams: self.spec.streams,
+                })
+            };
+            let phase = Phase { source, units_max: None, requests_max: Some(requests) };
+            let mut run = Run::probe(copy, observer, phase);
+            run.advance(Budget::WHOLE, &mut Watch { step: &mut |_| {}, stop })?;
+            self.probed.push(run.into_timed(stop));
+            self.next_probe += 1;
+        }
+    }
+
+    /// What the requests took, as far as they were timed.
+    pub(crate) fn into_timed(self, drive: &mut Drive, stop: &AtomicBool) -> Option<Timed> {
+        let units_at_start = self.units_at_start;
+        self.requests.map(|requests| {
+            let now = standing(drive, units_at_start);
+            requests.finish(drive, now, self.kind, stop)
+        })
+    }
+
+    /// What was measured. Once `stop` is true, what is not done is left out.
+    pub(crate) fn finish(mut self, drive: &mut Drive, stop: &AtomicBool) -> Measured {
+        let total = errors(drive).zip(self.errors_at_start).map(|(now, before)| now - before);
+        let cells = drive.flash().and_then(wane_nand::Flash::cells);
+        let error_histogram = cells.map(|cells| cells.histogram().counts().to_vec());
+        let of_the_run = self.spec.probe.is_none();
+        let mut timed = std::mem::take(&mut self.probed);
+        timed.extend(self.into_timed(drive, stop));
+        let buffered_reads = timed.last().filter(|_| of_the_run).map_or(0, |run| run.buffered_reads);
+        Measured {
+            latency: timed.last().map(|last| last.latency.clone()),
+            throughput: timed.last().map(|last| last.throughput),
+            errors: total,
+            error_histogram,
+            operations: timed.iter().map(|timed| timed.operations).sum(),
+            elapsed_ns: timed.iter().map(|timed| timed.elapsed_ns).sum(),
+            oldest: oldest(drive),
+            buffered_reads,
+            windows: timed.into_iter().flat_map(|timed| timed.windows).collect(),
+        }
+    }
+}
+
+fn standing(drive: &Drive, units_at_start: u64) -> Standing {
+    let counts = drive.erase_counts();
+    Standing {
+        drive_writes: (drive.counters().host_units_written - units_at_start) as f64
+            / f64::from(drive.logical_initial()),
+        erase_count_mean: counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64,
+        errors: errors(drive),
+    }
+}
+
+/// Most reads and most days of any block.
+fn oldest(drive: &Drive) -> (u32, f64) {
+    let blocks = (0..drive.geometry().blocks()).map(|block| drive.health(BlockId(block)));
+    blocks.fold((0, 0.0), |(reads, days), health| (health.reads.max(reads), health.age_days.max(days)))
+}
+
+fn errors(drive: &Drive) -> Option<Errors> {
+    let flash = drive.flash()?;
+    if flash.cells().is_none() && !flash.has_faults() {
+        return None;
+    }
+    let seen = flash.cells().map(Cells::counters).unwrap_or_default();
+    let counters = drive.counters();
+    Some(Errors {
+        codewords_checked: seen.codewords_checked,
+        raw_bit_errors: seen.raw_bit_errors,
+        reads_retried: seen.reads_retried,
+        retries: seen.retries,
+        recoveries: counters.recoveries,
+        recovery_failures: counters.recovery_failures,
+        uncorrectable: counters.host_reads_uncorrectable,
+        uncorrectable_relocated: counters.relocation_reads_uncorrectable,
+    })
+}

@@ -1,0 +1,169 @@
+//! What is kept of a run while it goes on, and what it leaves.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wane_results::{BlockState, Counters, EndCause, EndReason, Row, WearSnapshot};
+use wane_units::{BlockId, SuperblockId};
+use wane_workload::SourceError;
+
+use super::{Ended, Run, Stage, WINDOW_STEPS};
+use crate::observer::Measured;
+use crate::timed::Timed;
+
+/// What a result says of a run that ended by its clock.
+const CLOCK_END: &str = "the simulated clock came to its end, 2^64 ns or 584 years after the start; arrivals closer together, or a smaller time.scale, let more requests fit";
+
+/// What a run has come to.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// Counts since preconditioning.
+    pub counters: Counters,
+    /// The same over the last drive write, or over all of a shorter run.
+    pub last_drive_write: Counters,
+    /// Its life.
+    pub timeline: Vec<Row>,
+    /// Its blocks.
+    pub wear: WearSnapshot,
+    /// Mean erase count when counting began.
+    pub erase_count_mean_at_start: f64,
+    /// Why it ended.
+    pub reason: EndReason,
+    /// What the drive died of.
+    pub cause: Option<EndCause>,
+    /// Logical units exported at the end.
+    pub exported_units: u32,
+    /// Answers of policies that were refused.
+    pub policy_refusals: u64,
+    /// What the workload has to say of itself: what a trace assumed or skipped.
+    pub notes: Vec<String>,
+    /// What an observed run measured.
+    pub measured: Option<Measured>,
+}
+
+impl Run {
+    #[inline]
+    pub(super) fn sample_if_due(&mut self) {
+        let now = self.written();
+        if now >= self.row_due {
+            self.sample();
+        }
+        if now >= self.window_due {
+            self.begin_window_step();
+        }
+    }
+
+    pub(super) fn begin_window_step(&mut self) {
+        let counters = self.counters();
+        self.window.push_back(counters);
+        self.window_due = counters.host_units_written + self.window_step;
+        if self.window.len() as u64 > WINDOW_STEPS + 2 {
+            self.window.pop_front();
+        }
+    }
+
+    fn exported(&self) -> u32 {
+        self.host.exported().unwrap_or(self.drive.exported())
+    }
+
+    fn phase(&self) -> u32 {
+        match self.stage {
+            Stage::Precondition { .. } => 0,
+            Stage::Phase(number) => number as u32,
+            Stage::Over => self.phases.len().saturating_sub(1) as u32,
+        }
+    }
+
+    pub(super) fn sample(&mut self) {
+        let counters = self.counters();
+        let row = Row {
+            drive_writes: counters.host_units_written as f64 / f64::from(self.drive.logical_initial()),
+            phase: self.phase(),
+            counters,
+            erase_count: wane_results::EraseCounts::of(self.drive.erase_counts()),
+            blocks_retired: self.drive.retired_blocks() * self.drive.layout().width(),
+            exported_bytes: u64::from(self.exported()) * self.unit_bytes,
+        };
+        self.timeline.push(row);
+        self.row_due = self.timeline.due_at();
+    }
+
+    fn wear(&self) -> WearSnapshot {
+        let geometry = *self.drive.geometry();
+        let layout = self.drive.layout();
+        let holders: Vec<SuperblockId> = BlockId::all(0..geometry.blocks()).map(|block| layout.holder(block)).collect();
+        let state = |holder: &SuperblockId| match self.drive.state(*holder) {
+            wane_ftl::BlockState::Free => BlockState::Free,
+            wane_ftl::BlockState::Open => BlockState::Open,
+            wane_ftl::BlockState::Closed => BlockState::Closed,
+            wane_ftl::BlockState::Retired => BlockState::Retired,
+        };
+        // A superblock's valid units lie spread over its members, so each shows its share.
+        let valid = |holder: &SuperblockId| self.drive.valid(*holder) / layout.width();
+        WearSnapshot::new(
+            geometry,
+            self.drive.erase_counts().to_vec(),
+            holders.iter().map(valid).collect(),
+            holders.iter().map(state).collect(),
+        )
+    }
+
+    /// What the run has come to, wherever it stands: a run that is not over ends as interrupted. What the drive has in hand is
+    /// finished first, unless `stop` is true.
+    ///
+    /// # Errors
+    /// The trace of a probe that is due now is damaged.
+    pub fn finish(mut self, stop: &Arc<AtomicBool>) -> Result<Finished, SourceError> {
+        if let Stage::Precondition { .. } = self.stage {
+            self.start();
+        }
+        let is_over = matches!(self.stage, Stage::Over);
+        if !is_over {
+            self.end = Some(Ended::Interrupted);
+        }
+        let written = self.written();
+        if let Some(observer) = &mut self.observer {
+            // One may be due at the very end.
+            observer.probe_if_due(&self.drive, written, stop)?;
+        }
+        debug_assert_eq!(self.drive.check(), Ok(()), "the firmware keeps its invariants, however the run ended");
+        self.sample();
+        let counters = self.counters();
+        let wear = self.wear();
+        let (exported_units, refusals) = (self.exported(), self.drive.counters().policy_refusals);
+        let logical = u64::from(self.drive.logical_initial());
+        let from = counters.host_units_written.saturating_sub(logical);
+        let before = self.window.iter().rev().find(|earlier| earlier.host_units_written <= from);
+        let measured = self.observer.take().map(|observer| observer.finish(&mut self.drive, stop));
+        // Only now, for what was not done when the flag rose is not in the measurements.
+        let end = self.end.or_else(|| stop.load(Ordering::Relaxed).then_some(Ended::Interrupted));
+        let (reason, cause) = match end {
+            Some(Ended::Died(cause)) => (EndReason::EndOfLife, Some(cause)),
+            Some(Ended::ClockEnd) => {
+                self.notes.push(CLOCK_END.to_owned());
+                (EndReason::ClockEnd, None)
+            }
+            Some(Ended::Interrupted) => (EndReason::Interrupted, None),
+            None => (self.reason, None),
+        };
+        Ok(Finished {
+            measured,
+            counters,
+            last_drive_write: counters - before.copied().unwrap_or_default(),
+            wear,
+            erase_count_mean_at_start: self.mean_at_start,
+            reason,
+            cause,
+            exported_units,
+            policy_refusals: refusals,
+            notes: std::mem::take(&mut self.notes),
+            timeline: self.timeline.into_rows(),
+        })
+    }
+
+    /// What a probe measured. See [`Run::probe`].
+    pub(crate) fn into_timed(mut self, stop: &AtomicBool) -> Timed {
+        let observer = self.observer.take().expect("a probe is observed");
+        observer.into_timed(&mut self.drive, stop).expect("a probe is timed")
+    }
+}

@@ -1,0 +1,166 @@
+//! Workloads become sources: patterns, stand-ins, traces and their mixtures.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use wane_scenario::{Device, Pattern, TraceSpec, Workload};
+use wane_sim::Streams;
+use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
+use wane_workload::standin::{self, StandinSource};
+use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSource};
+use wane_workload::{Batch, Mix, Op, Progress, Source, SourceError};
+
+use crate::build::PlanError;
+
+/// Makes sources. A trace that is decoded whole is decoded once, whoever asks for it.
+pub(crate) struct Opener {
+    device: Device,
+    pub(crate) streams: Streams,
+    stop: Arc<AtomicBool>,
+    /// Traces that are decoded whole, each with a source that is still at its start.
+    decoded: Vec<(TraceSpec, TraceSource)>,
+}
+
+impl Opener {
+    /// What makes the sources of a drive. Once `stop` is true, traces are not read further.
+    pub(crate) fn new(device: Device, streams: Streams, stop: Arc<AtomicBool>) -> Self {
+        Self { device, streams, stop, decoded: Vec::new() }
+    }
+
+    /// Another one that shares what was decoded.
+    pub(crate) fn another(&self) -> Self {
+        let (device, streams, stop) = (self.device, self.streams, Arc::clone(&self.stop));
+        let decoded = self.decoded.iter().filter_map(|(spec, source)| Some((spec.clone(), source.restarted()?)));
+        Self { device, streams, stop, decoded: decoded.collect() }
+    }
+
+    /// The source of a workload, whose random streams begin with `name`.
+    pub(crate) fn source(&mut self, workload: &Workload, name: &str) -> Result<Box<dyn Source>, PlanError> {
+        let stream = self.streams.stream(name);
+        Ok(match workload {
+            Workload::Pattern(spec) => Box::new(PatternSource::new(
+                PatternConfig {
+                    shape: shape(&spec.pattern, spec.footprint_units),
+                    footprint_pages: spec.footprint_units,
+                    request_pages: spec.request_units,
+                    read_share: spec.read_share.get(),
+                    trim_share: spec.trim_share.get(),
+                },
+                stream,
+            )),
+            Workload::Standin(standin) => standin_source(standin, &self.device, self.streams, name),
+            Workload::Trace(spec) => match self.trace(spec) {
+                Err(PlanError::Trace(TraceError::Interrupted { .. })) => Box::new(Nothing),
+                source => Box::new(source?),
+            },
+            Workload::Mix(parts) => {
+                let mut built = Vec::new();
+                for (number, (share, part)) in parts.iter().enumerate() {
+                    built.push((share.get(), self.source(part, &format!("{name}.{number}"))?));
+                }
+                Box::new(Mix::new(built, stream))
+            }
+        })
+    }
+
+    fn trace(&mut self, spec: &TraceSpec) -> Result<TraceSource, PlanError> {
+        let decoded = self.decoded.iter().find(|(known, _)| known == spec);
+        if let Some(source) = decoded.and_then(|(_, decoded)| decoded.restarted()) {
+            return Ok(source);
+        }
+        let reader = Reader::open(Path::new(&spec.path), &trace_options(spec))?.stopped_by(Arc::clone(&self.stop));
+        let replay = Replay {
+            page_bytes: self.device.unit.0,
+            logical_pages: self.device.logical_units,
+            compact: spec.compact,
+            looped: spec.looped,
+        };
+        let source = TraceSource::new(reader, replay)?;
+        if let Some(another) = source.restarted() {
+            self.decoded.push((spec.clone(), another));
+        }
+        Ok(source)
+    }
+}
+
+/// Makes the source of one workload anew whenever it is asked: the same requests each time.
+pub struct SourceMaker {
+    opener: Opener,
+    workload: Workload,
+    name: &'static str,
+    /// The first one, made beforehand, so that what is wrong with it is told before the run.
+    first: Option<Box<dyn Source>>,
+}
+
+impl SourceMaker {
+    /// A maker of sources whose random streams begin with `name`.
+    pub(crate) fn new(opener: &mut Opener, workload: &Workload, name: &'static str) -> Result<Self, PlanError> {
+        let first = Some(opener.source(workload, name)?);
+        Ok(Self { opener: opener.another(), workload: workload.clone(), name, first })
+    }
+
+    /// The next source.
+    ///
+    /// # Errors
+    /// Its trace cannot be read any more.
+    pub(crate) fn make(&mut self) -> Result<Box<dyn Source>, SourceError> {
+        match self.first.take() {
+            Some(source) => Ok(source),
+            None => {
+                let made = self.opener.source(&self.workload, self.name);
+                made.map_err(|error| SourceError::new(error.to_string()))
+            }
+        }
+    }
+
+    /// Another one that makes the same.
+    pub(crate) fn another(&self) -> Self {
+        Self { opener: self.opener.another(), workload: self.workload.clone(), name: self.name, first: None }
+    }
+}
+
+/// In place of a trace whose reading was interrupted: the run ends before it asks.
+struct Nothing;
+
+impl Source for Nothing {
+    fn next(&mut self, batch: &mut Batch, _pages_max: usize, _requests_max: u64) -> Result<Progress, SourceError> {
+        batch.pages.clear();
+        batch.requests = 0;
+        Ok(Progress::End)
+    }
+
+    fn try_clone(&self) -> Result<Box<dyn Source>, SourceError> {
+        Ok(Box::new(Self))
+    }
+}
+
+fn shape(pattern: &Pattern, footprint: u32) -> Shape {
+    match *pattern {
+        Pattern::Uniform => Shape::Uniform,
+        Pattern::HotCold { r, h } => Shape::HotCold { r: r.get(), hot_pages: h.floor_of(u64::from(footprint)) as u32 },
+        Pattern::Zipf { exponent, scramble } => Shape::Zipf { exponent, scramble },
+        Pattern::Sequential => Shape::Sequential,
+        Pattern::Hybrid { sequential_share } => Shape::Hybrid { sequential_share: sequential_share.get() },
+        Pattern::Jesd219 => Shape::Jesd219,
+    }
+}
+
+fn standin_source(standin: &str, device: &Device, streams: Streams, name: &str) -> Box<dyn Source> {
+    let (logical, unit) = (device.logical_units, device.unit.0);
+    if let Some(traffic) = standin::find_traffic(standin) {
+        let streams = standin::traffic_streams(streams, name);
+        return Box::new(standin::traffic_source(traffic, logical, unit, streams));
+    }
+    let standin = standin::find(standin).expect("resolved scenarios name known stand-ins");
+    Box::new(StandinSource::new(standin, logical, unit, streams.stream(name)))
+}
+
+/// How a scenario's trace is read.
+pub fn trace_options(spec: &TraceSpec) -> Options {
+    Options {
+        format: spec.format.as_deref().and_then(|format| format.parse().ok()),
+        assume: Assume { op: if spec.assume_read { Op::Read } else { Op::Write }, block_bytes: spec.assume_block.0 },
+        skip_bad_lines: spec.skip_bad_lines,
+    }
+}

@@ -1,0 +1,164 @@
+//! A run comes to the same however it is stepped, stops exactly where its budget ends, and goes on the same from a copy.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use wane_lab::build::plan;
+use wane_lab::run::{Budget, Finished, Progress, Run, Watch};
+use wane_scenario::{Scenario, Sources};
+use wane_sim::{Stream, Streams};
+
+/// A small drive that collects garbage all the time.
+const SMALL: &str = r#"
+[drive]
+channels = 2
+dies-per-channel = 1
+planes-per-die = 1
+blocks-per-plane = 24
+pages-per-block = 16
+page-size = "8 KiB"
+mapping-unit = "4 KiB"
+spare-factor = "25 %"
+[ftl]
+gc-reserve = 3
+[precondition]
+fill = "70 %"
+random-drive-writes = 0.3
+[workload]
+request-size = "24 KiB"
+read-share = "30 %"
+trim-share = "5 %"
+"#;
+
+/// Scenarios that differ in what happens beside aging: name, settings.
+const SCENARIOS: &[(&str, &[&str])] = &[
+    ("aging", &["until.drive-writes=3"]),
+    ("phases of requests", &["until.requests=5000", "workload.pattern='zipf'"]),
+    (
+        "a drive that shrinks",
+        &[
+            "drive.endurance=30",
+            "ftl.capacity={policy='variant',shrink='graceful'}",
+            "workload.footprint='40 %'",
+            "until.end-of-life=true",
+        ],
+    ),
+    ("a closed loop by events", &["until.requests=4000", "time.scheduler='event'", "workload.arrival={queue-depth=4}"]),
+    (
+        "an open one by the timeline, with errors and a scrubber",
+        &[
+            "until.requests=4000",
+            "time.scheduler='timeline'",
+            "workload.arrival={poisson='400 us'}",
+            "drive.chip='tlc-72l-2018'",
+            "drive.initial.erase-count=3000",
+            "drive.endurance='none'",
+            "ftl.scrub={policy='read-count',reads=200}",
+        ],
+    ),
+    (
+        "probes of an untimed life",
+        &[
+            "until.drive-writes=3",
+            "time.scheduler='event'",
+            "drive.chip='tlc-72l-2018'",
+            "probe.at-drive-writes=[0.5,1.5,2.5]",
+            "probe.until.requests=300",
+        ],
+    ),
+];
+
+fn start(set: &[&str]) -> Run {
+    let set: Vec<String> = set.iter().map(|assignment| (*assignment).to_owned()).collect();
+    let sources = Sources { file: Some(("small.toml", SMALL)), set: &set, ..Sources::default() };
+    Run::new(plan(&Scenario::resolve(&sources).unwrap()).unwrap())
+}
+
+fn advance(run: &mut Run, budget: Budget) -> Progress {
+    let stop = Arc::new(AtomicBool::new(false));
+    run.advance(budget, &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap()
+}
+
+/// All that a run leaves, as text.
+fn results(run: Run) -> String {
+    let finished: Finished = run.finish(&Arc::new(AtomicBool::new(false))).unwrap();
+    format!("{finished:?}")
+}
+
+/// A small step of any kind.
+fn step(run: &Run, stream: &mut Stream) -> Budget {
+    let now = run.drive().clock().map_or(0, wane_ssd::Clock::now_ns);
+    match stream.below(3) {
+        0 => Budget::units(1 + stream.below(700)),
+        1 => Budget::requests(1 + stream.below(90)),
+        _ => Budget { until_ns: now + stream.below(20_000_000), units: 500, ..Budget::WHOLE },
+    }
+}
+
+#[test]
+fn any_split_of_a_run_gives_the_same() {
+    for (name, set) in SCENARIOS {
+        let mut whole = start(set);
+        assert_eq!(advance(&mut whole, Budget::WHOLE), Progress::Over);
+        let want = results(whole);
+        let mut single = start(set);
+        while advance(&mut single, Budget::units(1)) == Progress::Paused {}
+        assert_eq!(results(single), want, "{name}, one unit at a time");
+        for seed in 0..4 {
+            let mut stream = Streams::new(seed).stream("steps");
+            let mut stepped = start(set);
+            let mut steps = 0;
+            while {
+                let budget = step(&stepped, &mut stream);
+                advance(&mut stepped, budget) == Progress::Paused
+            } {
+                steps += 1;
+            }
+            assert!(steps > 5, "{name}: {steps} steps");
+            assert_eq!(results(stepped), want, "{name}, seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn a_budget_is_met_exactly() {
+    for (name, set) in SCENARIOS {
+        let mut run = start(set);
+        for units in [1, 7, 300, 1000, 2, 13] {
+            let before = run.drive().counters().host_units_written;
+            if advance(&mut run, Budget::units(units)) == Progress::Over {
+                break;
+            }
+            assert_eq!(run.drive().counters().host_units_written - before, units, "{name}");
+        }
+    }
+    let (_, set) = SCENARIOS[3];
+    let mut run = start(set);
+    for until_ns in [1_000_000, 1_000_001, 30_000_000, 200_000_000] {
+        assert_eq!(advance(&mut run, Budget::until_ns(until_ns)), Progress::Paused);
+        let next = run.drive().clock().unwrap().scheduler().next_at().unwrap();
+        assert!(run.drive().clock().unwrap().now_ns() <= until_ns && next > until_ns, "{next} after {until_ns}");
+    }
+}
+
+#[test]
+fn a_copy_of_a_run_goes_on_the_same() {
+    for (name, set) in SCENARIOS {
+        let mut run = start(set);
+        advance(&mut run, Budget::units(900));
+        let mut copy = run.try_clone().unwrap();
+        advance(&mut run, Budget::WHOLE);
+        advance(&mut copy, Budget::WHOLE);
+        assert_eq!(results(copy), results(run), "{name}");
+    }
+}
+
+#[test]
+fn a_run_that_is_left_in_the_middle_ends_as_interrupted() {
+    let mut run = start(SCENARIOS[0].1);
+    advance(&mut run, Budget::units(900));
+    let finished = run.finish(&Arc::new(AtomicBool::new(false))).unwrap();
+    assert_eq!(finished.reason, wane_results::EndReason::Interrupted);
+}

@@ -1,0 +1,417 @@
+//! The drive as a block device.
+//!
+//! It keeps no bytes yet. A request never waits for its host: where the drive wants capacity back it posts a notice and goes
+//! on while a free block is left; units that found none complete as *no space*.
+
+use wane_blockdev::{
+    BlockDevice, Completion, Extent, ExtentState, Features, Kind, Notice, NoticeKind, Origin as Asked, Request,
+    RequestId, Resize, SectorRange, Status, UnitSplit, check_capacity,
+};
+use wane_ftl::{Origin, Outcome};
+use wane_units::{Lba, Lpn, Nanos, Sectors, SimTime};
+
+use crate::drive::{BREAKDOWNS_MAX, Drive, Front, GO};
+use crate::{Breakdown, Clock, CommandKind};
+
+/// Units handed to the firmware at once.
+const UNITS_AT_ONCE: u64 = 1 << 16;
+
+/// What became of the units of a request.
+#[derive(Default)]
+struct Failed {
+    /// Units that were not read or not rewritten, in rising order.
+    medium: Vec<Lpn>,
+    /// The first unit that found no space; all after it found none either.
+    no_space: Option<Lpn>,
+}
+
+impl Drive {
+    /// Where the time of a request went; of the last few thousand that are over.
+    pub fn breakdown(&self, id: RequestId) -> Option<Breakdown> {
+        let found = self.front.breakdowns.iter().rev().find(|(known, _)| *known == id);
+        found.map(|(_, breakdown)| *breakdown)
+    }
+
+    /// Units of which a write covered a part, so that the rest was read first.
+    pub fn read_modify_writes(&self) -> u64 {
+        self.front.read_modify_writes
+    }
+
+    /// Lets `budget` pass without requests; the scrubber uses it, one step after the other. Returns its steps.
+    ///
+    /// A drive without a clock takes no time for a step: it makes as many as there is something to do for, at most one a block.
+    pub fn idle(&mut self, budget: Nanos) -> u64 {
+        let end = self.front.now.saturating_add(budget);
+        let blocks = u64::from(self.layout().blocks());
+        let (mut steps, mut vain) = (0, 0);
+        // A policy may look at a few blocks a step: only after as many vain steps as there are blocks is nothing to do.
+        while self.scrubs() && vain < blocks && (self.clock.is_some() || steps < blocks) {
+            if self.clock.as_ref().is_none_or(Clock::scrub_is_through) {
+                let acted = self.scrub_once();
+                (steps, vain) = if acted { (steps + 1, 0) } else { (steps, vain + 1) };
+                continue;
+            }
+            let next = self.clock.as_ref().and_then(|clock| clock.scheduler().next_work_at()).map(SimTime);
+            match next.filter(|next| *next <= end) {
+                Some(next) => self.run_to(next),
+                None => break,
+            }
+        }
+        self.run_to(end);
+        steps
+    }
+
+    /// One step of the scrubber with all that follows from it. Whether there was one.
+    fn scrub_once(&mut self) -> bool {
+        let Some(outcome) = self.scrub() else { return false };
+        self.settle(outcome);
+        self.commit_background();
+        true
+    }
+
+    /// Runs the clock, if there is one, to `at`, and keeps what completes.
+    fn run_to(&mut self, at: SimTime) {
+        assert!(at >= self.front.now, "time went back from {} to {at}", self.front.now);
+        self.front.now = at;
+        let Some(clock) = &mut self.clock else { return };
+        let front = &mut self.front;
+        clock.arrive_at(at.0, &GO, &mut |completion| {
+            let id = RequestId(completion.token);
+            let Some(answer) = front.pending.remove(&id.0) else { return };
+            front.done.push(Completion { at: SimTime(completion.at), ..answer });
+            if front.breakdowns.len() == BREAKDOWNS_MAX {
+                front.breakdowns.pop_front();
+            }
+            front.breakdowns.push_back((id, completion.breakdown));
+        });
+        clock.pass();
+        self.pass_days();
+    }
+
+    /// Starts what requests need.
+    fn attend(&mut self) {
+        match (&self.clock, self.clock_spec().cloned()) {
+            (None, Some(spec)) => self.start_clock(&spec).expect("the clock was checked when the drive was built"),
+            (Some(_), _) => self.wake(),
+            (None, None) if self.may_err() => self.wake(),
+            (None, None) => {}
+        }
+    }
+
+    /// Does what a request asks, at once.
+    fn carry_out(&mut self, request: &Request) -> Status {
+        let range = request.range;
+        match request.kind {
+            Kind::Read => self.read(range),
+            Kind::Write => self.write(range, request.origin),
+            Kind::WriteZeroes if request.flags.may_unmap => {
+                self.trim(range);
+                // Of units that are covered in part, the part is zeros from now on.
+                let split = UnitSplit::new(range, self.front.unit);
+                let ends: Vec<SectorRange> = split.ragged_ends().filter(|end| self.is_mapped(*end)).collect();
+                ends.into_iter().map(|end| self.write(end, request.origin)).fold(Status::Done, joined)
+            }
+            Kind::WriteZeroes => self.write(range, request.origin),
+            Kind::Trim => {
+                self.trim(range);
+                Status::Done
+            }
+            Kind::Flush => Status::Done,
+            Kind::Remap => unreachable!("the check refuses remaps"),
+        }
+    }
+
+    fn is_mapped(&self, sectors: SectorRange) -> bool {
+        self.lookup(Lpn((sectors.start.0 / self.front.unit.0) as u32)).is_some()
+    }
+
+    /// Units that a range touches, in pieces.
+    fn pieces(&self, range: SectorRange) -> impl Iterator<Item = Vec<Lpn>> + use<> {
+        let unit = self.front.unit.0;
+        let first = range.start.0 / unit;
+        let end = (range.start.0 + range.count.0).div_ceil(unit).max(first);
+        let starts = (first..end).step_by(UNITS_AT_ONCE as usize);
+        starts.map(move |start| (start..end.min(start + UNITS_AT_ONCE)).map(|unit| Lpn(unit as u32)).collect())
+    }
+
+    fn read(&mut self, range: SectorRange) -> Status {
+        if range.is_empty() {
+            return Status::Done;
+        }
+        let mut failed = Failed::default();
+        for units in self.pieces(range) {
+            self.read_batch(&units).expect("a request in range asks for exported units");
+            failed.medium.extend_from_slice(self.unread());
+        }
+        self.status(range, &failed)
+    }
+
+    fn write(&mut self, range: SectorRange, origin: Asked) -> Status {
+        if range.is_empty() {
+            return Status::Done;
+        }
+        let origin = match origin {
+            Asked::FileSystemMove => Origin::FileSystemMove,
+            _ => Origin::Host,
+        };
+        let split = UnitSplit::new(range, self.front.unit);
+        self.front.read_modify_writes += split.ragged();
+        let mut failed = Failed::default();
+        // The rest of a unit that is covered in part is read first; what cannot be read is not rewritten.
+        for end in split.ragged_ends().collect::<Vec<_>>() {
+            let unit = Lpn((end.start.0 / self.front.unit.0) as u32);
+            self.read_batch(&[unit]).expect("a request in range asks for exported units");
+            failed.medium.extend_from_slice(self.unread());
+        }
+        for mut units in self.pieces(range) {
+            units.retain(|unit| !failed.medium.contains(unit));
+            let mut done = 0;
+            while done < units.len() && failed.no_space.is_none() {
+                if self.is_starved() {
+                    failed.no_space = Some(units[done]);
+                    break;
+                }
+                let (written, outcome) = self.write_from(origin, &units[done..]);
+                done += written;
+                if !self.settle(outcome) && done < units.len() {
+                    failed.no_space = Some(units[done]);
+                }
+            }
+        }
+        self.status(range, &failed)
+    }
+
+    /// Whether the drive waits for capacity with its last free block in hand: without one, nothing that its host gave up later
+    /// could be collected.
+    fn is_starved(&self) -> bool {
+        self.front.wanted.is_some() && self.free_blocks_min() <= 1
+    }
+
+    /// Lets the firmware finish what it began, without an answer from the host. Whether it takes more.
+    fn settle(&mut self, mut outcome: Outcome) -> bool {
+        loop {
+            outcome = match outcome {
+                Outcome::Done => return true,
+                Outcome::Dead(_) => return false,
+                Outcome::Paused => self.resume(),
+                Outcome::Demand(demand) => {
+                    let wanted = self.sectors_wanted(demand);
+                    if let Some(wanted) = wanted.filter(|wanted| self.front.wanted != Some(*wanted)) {
+                        self.front.wanted = Some(wanted);
+                        let (at, kind) = (self.front.now, NoticeKind::CapacityWanted(wanted));
+                        self.front.notices.push(Notice { at, kind });
+                    }
+                    if self.is_starved() {
+                        return false;
+                    }
+                    self.reclaim()
+                }
+                Outcome::OutOfRange(refused) => unreachable!("a request in range asks for exported units: {refused}"),
+            }
+        }
+    }
+
+    fn trim(&mut self, range: SectorRange) {
+        let whole = UnitSplit::new(range, self.front.unit).whole_sectors();
+        if whole.is_empty() {
+            return;
+        }
+        for units in self.pieces(whole) {
+            self.trim_batch(&units).expect("a request in range asks for exported units");
+        }
+    }
+
+    /// The status of a request of which some units failed.
+    fn status(&self, range: SectorRange, failed: &Failed) -> Status {
+        let unit = self.front.unit.0;
+        let sectors =
+            |first: u64, end: u64| SectorRange::between(Lba(first * unit), Lba(end * unit)).intersection(range);
+        if let Some(first) = failed.no_space {
+            let end = (range.start.0 + range.count.0).div_ceil(unit);
+            let mut none: Vec<SectorRange> = Vec::new();
+            for unit in failed.medium.iter().filter(|unit| **unit < first) {
+                push(&mut none, sectors(u64::from(unit.0), u64::from(unit.0) + 1));
+            }
+            push(&mut none, sectors(u64::from(first.0), end));
+            return Status::NoSpace(none);
+        }
+        let mut ranges: Vec<SectorRange> = Vec::new();
+        let mut units = failed.medium.clone();
+        units.sort_unstable();
+        units.iter().for_each(|unit| push(&mut ranges, sectors(u64::from(unit.0), u64::from(unit.0) + 1)));
+        if ranges.is_empty() { Status::Done } else { Status::MediumError(ranges) }
+    }
+
+    /// Tells the firmware of days that the clock let pass.
+    fn pass_days(&mut self) {
+        if let Some(days) = self.clock.as_ref().map(Clock::now_days) {
+            self.pass_clock_days(days);
+        }
+    }
+}
+
+/// Adds a range to a rising list, joined with the last one where they touch or overlap.
+fn push(ranges: &mut Vec<SectorRange>, next: SectorRange) {
+    if next.is_empty() {
+        return;
+    }
+    if let Some(last) = ranges.last_mut() {
+        let (last_end, next_end) = (last.start.0 + last.count.0, next.start.0 + next.count.0);
+        if last_end >= next.start.0 {
+            *last = SectorRange::between(last.start, Lba(last_end.max(next_end)));
+            return;
+        }
+    }
+    ranges.push(next);
+}
+
+/// The status of two parts of a request, the first of which lies before the second.
+fn joined(first: Status, second: Status) -> Status {
+    match (first, second) {
+        (Status::Done, other) | (other, Status::Done) => other,
+        (one, other) => {
+            let mut ranges = one.failed().to_vec();
+            other.failed().iter().for_each(|range| push(&mut ranges, *range));
+            if matches!(one, Status::NoSpace(_)) || matches!(other, Status::NoSpace(_)) {
+                Status::NoSpace(ranges)
+            } else {
+                Status::MediumError(ranges)
+            }
+        }
+    }
+}
+
+impl Front {
+    fn take_id(&mut self) -> RequestId {
+        self.next_id += 1;
+        RequestId(self.next_id - 1)
+    }
+
+    /// When the first of what is over and not handed out ended.
+    fn bound(&self) -> Option<SimTime> {
+        self.done.iter().map(|answer| answer.at).min()
+    }
+}
+
+impl BlockDevice for Drive {
+    fn features(&self) -> Features {
+        Features {
+            sector: self.front.sector,
+            atomic_unit: self.front.unit,
+            keeps_bytes: false,
+            trim_reads_zeros: true,
+            // A write that the cache has taken is not in flash yet.
+            fua: self.clock_spec().is_none_or(|spec| spec.config.write_cache.is_none()),
+            remap: false,
+            resize: Resize::Shrink,
+        }
+    }
+
+    fn capacity(&self) -> Sectors {
+        self.front.capacity
+    }
+
+    fn submit(&mut self, at: SimTime, request: Request) -> RequestId {
+        self.run_to(at);
+        let answer = |id, status| Completion {
+            id,
+            submitted_at: at,
+            at,
+            kind: request.kind,
+            range: request.range,
+            status,
+            bytes: None,
+        };
+        if let Err(status) = request.check(&self.features(), self.front.capacity) {
+            let id = self.front.take_id();
+            self.front.done.push(answer(id, status));
+            return id;
+        }
+        self.attend();
+        // What ran before the clock started took no time.
+        self.run_to(at);
+        let status = self.carry_out(&request);
+        let kind = match request.kind {
+            Kind::Read => CommandKind::Read,
+            Kind::Write | Kind::Remap => CommandKind::Write,
+            Kind::WriteZeroes if !request.flags.may_unmap => CommandKind::Write,
+            Kind::WriteZeroes | Kind::Trim => CommandKind::Trim,
+            Kind::Flush => CommandKind::Flush,
+        };
+        let id = match self.commit(kind, request.range.count.0.saturating_mul(512)) {
+            Some(id) => {
+                self.front.pending.insert(id.0, answer(id, status));
+                id
+            }
+            None => {
+                let id = self.front.take_id();
+                self.front.done.push(answer(id, status));
+                id
+            }
+        };
+        self.scrub_once();
+        id
+    }
+
+    fn next_event_at(&self) -> Option<SimTime> {
+        let in_clock = || self.clock.as_ref().and_then(|clock| clock.scheduler().next_at()).map(SimTime);
+        let pending = if self.front.pending.is_empty() { None } else { in_clock() };
+        [self.front.bound(), pending].into_iter().flatten().min()
+    }
+
+    fn complete(&mut self, until: SimTime, out: &mut Vec<Completion>) {
+        self.run_to(until);
+        self.front.done.sort_unstable_by_key(|answer| (answer.at, answer.id));
+        let over = self.front.done.partition_point(|answer| answer.at <= until);
+        out.extend(self.front.done.drain(..over));
+    }
+
+    fn set_capacity(&mut self, at: SimTime, capacity: Sectors) -> Status {
+        self.run_to(at);
+        let current = self.front.capacity;
+        if let Err(status) = check_capacity(&self.features(), current, current, capacity) {
+            return status;
+        }
+        if capacity == current {
+            return Status::Done;
+        }
+        let exported = capacity.0.div_ceil(self.front.unit.0) as u32;
+        let given_up = SectorRange::between(Lba(u64::from(exported) * self.front.unit.0), Lba(current.0));
+        let units = u64::from(self.exported()) * self.front.unit.0;
+        if !given_up.is_empty() {
+            self.trim(SectorRange::between(given_up.start, Lba(units)));
+        }
+        self.shrink_to(exported);
+        self.front.capacity = capacity;
+        self.front.wanted = None;
+        self.front.notices.push(Notice { at, kind: NoticeKind::CapacityChanged(capacity) });
+        let outcome = self.look_for_space();
+        self.settle(outcome);
+        self.commit_background();
+        Status::Done
+    }
+
+    fn notices(&mut self, out: &mut Vec<Notice>) {
+        out.append(&mut self.front.notices);
+    }
+
+    fn extents(&self, range: SectorRange, out: &mut Vec<Extent>) {
+        let range = range.intersection(SectorRange::new(Lba(0), self.front.capacity));
+        let unit = self.front.unit.0;
+        let mut last: Option<Extent> = None;
+        for units in self.pieces(range) {
+            for lpn in units {
+                let first = u64::from(lpn.0) * unit;
+                let sectors = SectorRange::between(Lba(first), Lba(first + unit)).intersection(range);
+                let state = if self.lookup(lpn).is_some() { ExtentState::Data } else { ExtentState::Hole };
+                match &mut last {
+                    Some(extent) if extent.state == state => {
+                        extent.range = SectorRange::new(extent.range.start, extent.range.count + sectors.count);
+                    }
+                    _ => out.extend(last.replace(Extent { range: sectors, state })),
+                }
+            }
+        }
+        out.extend(last);
+    }
+}

@@ -1,0 +1,725 @@
+//! A drive that one can hold: firmware, medium, calendar and clock as one thing.
+//!
+//! A drive ages on the counting medium, which only wears. What needs errors or time (a request through
+//! [`wane_blockdev::BlockDevice`], a clock, flash that fails) moves the firmware's tables under the detailed medium, without
+//! copying them, and the next [`Drive::write_batch`] moves them back once nothing is outstanding. The state is the same on
+//! both.
+//!
+//! State changes at once, in the calls that take mapping units. Time follows: between two requests the clock runs
+//! ([`Drive::arrive_at`]), and [`Drive::commit`] makes one request of what was done since the last.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::AtomicBool;
+
+use wane_blockdev::{Completion as Answer, Notice, RequestId};
+use wane_ftl::policies::capacity::{CapacityPolicy, Demand};
+use wane_ftl::{BlockState, BuildError, Counters, EndOfLife, Ftl, FtlConfig, Layout, Origin, OutOfRange, Outcome};
+use wane_nand::{
+    Array, Cells, ErrorConfig, FaultConfig, Faults, Flash, Health, Media, NandConfigError, Relocations, Resting,
+};
+use wane_sim::Streams;
+use wane_units::{BlockId, Bytes, Geometry, Lpn, Sectors, SimTime, SuperblockId, UnitId};
+
+use crate::{Breakdown, Clock, ClockSpec, Command, CommandKind, Completion, ConfigError};
+
+/// Requests whose breakdown is remembered.
+pub(crate) const BREAKDOWNS_MAX: usize = 4096;
+
+/// Bytes of a sector.
+const SECTOR_BYTES: u64 = 512;
+
+/// What a drive is made of.
+#[derive(Clone)]
+pub struct DriveConfig {
+    /// The flash.
+    pub geometry: Geometry,
+    /// The firmware.
+    pub ftl: FtlConfig,
+    /// Erases of each flash block so far, by its id; none where all are new. The blocks of a superblock have equally many.
+    pub erase_counts: Vec<u32>,
+    /// Raw bit errors and their correction; none where the flash never errs. They begin when the drive first needs them.
+    pub errors: Option<ErrorConfig>,
+    /// What breaks: programs, erases, wordlines, dies.
+    pub faults: Option<FaultConfig>,
+    /// Times of the flash and who goes first; without, requests take no time.
+    pub clock: Option<ClockSpec>,
+}
+
+impl DriveConfig {
+    /// A drive without errors, faults and clock, of new flash.
+    pub fn new(geometry: Geometry, ftl: FtlConfig) -> Self {
+        Self { geometry, ftl, erase_counts: Vec::new(), errors: None, faults: None, clock: None }
+    }
+}
+
+/// Why a drive cannot be built.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DriveError {
+    /// The firmware refuses its counts.
+    #[error(transparent)]
+    Firmware(#[from] BuildError),
+    /// Errors, their correction or faults contradict each other.
+    #[error(transparent)]
+    Nand(#[from] NandConfigError),
+    /// Times or schedule contradict each other.
+    #[error(transparent)]
+    Clock(#[from] ConfigError),
+    /// A mapping unit that is no whole number of sectors.
+    #[error("a mapping unit has {0}; a drive's unit is a multiple of 512 bytes")]
+    Unit(Bytes),
+    /// Erase counts for another number of blocks.
+    #[error("{found} erase counts for {blocks} flash blocks; give one for each, or none")]
+    EraseCounts {
+        /// Counts given.
+        found: usize,
+        /// Blocks of the flash.
+        blocks: u32,
+    },
+}
+
+/// The firmware over either medium.
+#[derive(Clone)]
+enum Firmware {
+    Counting(Box<Ftl<Array>>),
+    Detailed(Box<Ftl<Flash>>),
+    /// Between the two, for the length of a call.
+    Moving,
+}
+
+const MOVING: &str = "firmware is over a medium between calls";
+
+/// Calls the firmware over whichever medium.
+macro_rules! over_either {
+    ($firmware:expr, $ftl:ident => $call:expr) => {
+        match $firmware {
+            Firmware::Counting($ftl) => $call,
+            Firmware::Detailed($ftl) => $call,
+            Firmware::Moving => unreachable!("{MOVING}"),
+        }
+    };
+}
+
+/// What the flash knows beside its wear, while the drive ages.
+#[derive(Clone)]
+enum Asleep {
+    /// Nothing yet: it was never awake.
+    Never,
+    /// This.
+    Resting(Box<Resting>),
+    /// It is awake.
+    Awake,
+}
+
+/// See the head of this file.
+#[derive(Clone)]
+pub struct Drive {
+    firmware: Firmware,
+    asleep: Asleep,
+    errors: Option<ErrorConfig>,
+    clock_spec: Option<ClockSpec>,
+    pub(crate) clock: Option<Clock>,
+    /// Stays under the detailed medium, whatever is asked.
+    keeps_detail: bool,
+    /// Never ages on the counting medium: what fails, and who looks at the flash, must see all of it.
+    needs_detail: bool,
+    is_striped: bool,
+    /// The day on which the clock started.
+    first_day: f64,
+    /// Today, while the flash has none.
+    day: f64,
+    streams: Streams,
+    geometry: Geometry,
+    pub(crate) front: Front,
+}
+
+/// What the block device keeps of requests.
+#[derive(Clone)]
+pub(crate) struct Front {
+    pub(crate) now: SimTime,
+    pub(crate) next_id: u64,
+    pub(crate) unit: Sectors,
+    pub(crate) sector: Sectors,
+    pub(crate) capacity: Sectors,
+    /// Requests in the clock, without the moment of their end.
+    pub(crate) pending: BTreeMap<u64, Answer>,
+    /// Those that are over, but not handed out.
+    pub(crate) done: Vec<Answer>,
+    pub(crate) notices: Vec<Notice>,
+    /// The capacity that was wanted last.
+    pub(crate) wanted: Option<Sectors>,
+    pub(crate) breakdowns: VecDeque<(RequestId, Breakdown)>,
+    pub(crate) read_modify_writes: u64,
+}
+
+impl Front {
+    fn new(unit_bytes: u32, logical_units: u32) -> Self {
+        let unit = Sectors(u64::from(unit_bytes) / SECTOR_BYTES);
+        Self {
+            now: SimTime::ZERO,
+            next_id: 0,
+            unit,
+            sector: if unit.0.is_multiple_of(8) { Sectors(8) } else { Sectors(1) },
+            capacity: Sectors(unit.0 * u64::from(logical_units)),
+            pending: BTreeMap::new(),
+            done: Vec::new(),
+            notices: Vec::new(),
+            wanted: None,
+            breakdowns: VecDeque::new(),
+            read_modify_writes: 0,
+        }
+    }
+}
+
+/// Never true: for time that nobody stops.
+pub(crate) static GO: AtomicBool = AtomicBool::new(false);
+
+impl Drive {
+    /// A drive that holds no data.
+    ///
+    /// # Errors
+    /// Firmware, flash and clock do not fit each other, or the tables find no memory.
+    pub fn new(config: DriveConfig) -> Result<Self, DriveError> {
+        let DriveConfig { geometry, ftl, erase_counts, errors, faults, clock } = config;
+        let blocks = geometry.blocks();
+        if !erase_counts.is_empty() && erase_counts.len() != blocks as usize {
+            return Err(DriveError::EraseCounts { found: erase_counts.len(), blocks });
+        }
+        if let Some(errors) = &errors {
+            errors.check(&geometry)?;
+        }
+        if let Some(faults) = &faults {
+            faults.check(&geometry)?;
+        }
+        if let Some(clock) = &clock {
+            clock.scheduler(&geometry)?;
+        }
+        let mut array = Array::new(geometry);
+        for (block, erases) in (0..).map(BlockId).zip(&erase_counts) {
+            array.set_erase_count(block, *erases);
+        }
+        let streams = ftl.streams;
+        let looks_at_the_flash = errors.is_some() && ftl.retire.needs().errors;
+        let firmware = match faults {
+            Some(faults) => {
+                let mut flash = Flash::over(array);
+                flash.set_faults(Faults::new(&geometry, faults, streams.stream("faults")));
+                Firmware::Detailed(Box::new(Ftl::new(flash, ftl)?))
+            }
+            None => Firmware::Counting(Box::new(Ftl::new(array, ftl)?)),
+        };
+        let (unit_bytes, logical, scrubs, is_striped) =
+            over_either!(&firmware, ftl => (ftl.unit_bytes(), ftl.logical_initial(), ftl.scrubs(), ftl.is_striped()));
+        if !u64::from(unit_bytes).is_multiple_of(SECTOR_BYTES) {
+            return Err(DriveError::Unit(Bytes(u64::from(unit_bytes))));
+        }
+        Ok(Self {
+            needs_detail: matches!(firmware, Firmware::Detailed(_)) || scrubs || looks_at_the_flash,
+            firmware,
+            asleep: Asleep::Never,
+            errors,
+            clock_spec: clock,
+            clock: None,
+            keeps_detail: false,
+            is_striped,
+            first_day: 0.0,
+            day: 0.0,
+            streams,
+            geometry,
+            front: Front::new(unit_bytes, logical),
+        })
+    }
+
+    // Medium.
+
+    /// Brings the drive under the detailed medium: what is done from now on may err and takes time. Data written before count
+    /// as written now.
+    pub fn wake(&mut self) {
+        if matches!(self.asleep, Asleep::Awake) {
+            return;
+        }
+        let asleep = std::mem::replace(&mut self.asleep, Asleep::Awake);
+        let mut ftl = match (std::mem::replace(&mut self.firmware, Firmware::Moving), asleep) {
+            (Firmware::Counting(ftl), Asleep::Resting(resting)) => Box::new(ftl.over(|array| resting.wake(array))),
+            (Firmware::Counting(ftl), _) => Box::new(ftl.over(Flash::over)),
+            (Firmware::Detailed(ftl), _) => ftl,
+            (Firmware::Moving, _) => unreachable!("{MOVING}"),
+        };
+        let flash = ftl.media_mut();
+        if flash.now_days() < self.day {
+            flash.set_now_days(self.day);
+        }
+        if let Some(errors) = self.errors.take() {
+            flash.set_cells(Cells::new(&self.geometry, errors, self.streams.stream("nand")));
+        }
+        // What is lost in a relocation matters where stripes give it back, and takes time where time is kept.
+        flash.set_relocations(if self.is_striped { Relocations::Checked } else { Relocations::Trusted });
+        self.firmware = Firmware::Detailed(ftl);
+        if let (Some(clock), Some(spec)) = (&mut self.clock, &self.clock_spec) {
+            // It saw nothing of the aging, and nothing is outstanding.
+            clock.renew(spec, &self.geometry);
+            self.record();
+        }
+    }
+
+    /// Brings the drive back under the counting medium, if nothing needs the other one. Whether it is there.
+    pub fn rest(&mut self) -> bool {
+        if !matches!(self.asleep, Asleep::Awake) {
+            return true;
+        }
+        let outstanding = self.clock.as_ref().is_some_and(|clock| clock.scheduler().outstanding() > 0);
+        if self.needs_detail || self.keeps_detail || outstanding || !self.front.pending.is_empty() {
+            return false;
+        }
+        let Firmware::Detailed(ftl) = std::mem::replace(&mut self.firmware, Firmware::Moving) else {
+            unreachable!("a drive that is awake has its firmware over flash")
+        };
+        self.day = ftl.media().now_days();
+        let unprogrammed = ftl.unprogrammed();
+        let mut resting = None;
+        let ftl = ftl.over(|flash| {
+            let (array, rest) = flash.rest(unprogrammed);
+            resting = Some(Box::new(rest));
+            array
+        });
+        self.asleep = Asleep::Resting(resting.expect("the medium was changed"));
+        self.firmware = Firmware::Counting(Box::new(ftl));
+        true
+    }
+
+    /// With `true` the drive stays under the detailed medium from now on, so that batches are parts of requests too.
+    pub fn keep_detail(&mut self, keeps: bool) {
+        self.keeps_detail = keeps;
+        if keeps {
+            self.wake();
+        }
+    }
+
+    /// Whether flash operations are listed and may err.
+    pub fn is_awake(&self) -> bool {
+        matches!(self.asleep, Asleep::Awake)
+    }
+
+    /// The detailed medium, while the drive is awake.
+    pub fn flash(&self) -> Option<&Flash> {
+        match &self.firmware {
+            Firmware::Detailed(ftl) => Some(ftl.media()),
+            Firmware::Counting(_) | Firmware::Moving => None,
+        }
+    }
+
+    fn flash_mut(&mut self) -> Option<&mut Flash> {
+        match &mut self.firmware {
+            Firmware::Detailed(ftl) => Some(ftl.media_mut()),
+            Firmware::Counting(_) | Firmware::Moving => None,
+        }
+    }
+
+    /// Condition of a flash block; of a drive at rest, its wear alone.
+    pub fn health(&self, block: BlockId) -> Health {
+        over_either!(&self.firmware, ftl => ftl.media().health(block))
+    }
+
+    /// Gives every block a past: `past` answers how many days ago its data were written and how often it was read since.
+    pub fn set_past(&mut self, mut past: impl FnMut(BlockId) -> (f64, u32)) {
+        self.wake();
+        let blocks = self.geometry.blocks();
+        let flash = self.flash_mut().expect("awake");
+        for block in (0..blocks).map(BlockId) {
+            let (days, reads) = past(block);
+            flash.set_past(block, flash.erase_count(block).0, days, reads);
+        }
+    }
+
+    // State: what the host asks, without time.
+
+    /// Writes mapping units, in order, and ages the drive: no time passes. Stops where the drive wants capacity back or has
+    /// worked long enough, with the count taken; answer, call [`Drive::reclaim`] or [`Drive::resume`], and go on with the rest.
+    ///
+    /// A drive that does not keep its detail goes to rest first.
+    #[inline]
+    pub fn write_batch(&mut self, units: &[Lpn]) -> (usize, Outcome) {
+        self.write_batch_from(Origin::Host, units)
+    }
+
+    /// As [`Drive::write_batch`], and counted for whoever asks.
+    #[inline]
+    pub fn write_batch_from(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
+        if !self.keeps_detail && self.is_awake() && !self.rest() {
+            return self.unheard(|drive| drive.write_from(origin, units));
+        }
+        self.write_from(origin, units)
+    }
+
+    #[inline]
+    pub(crate) fn write_from(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
+        over_either!(&mut self.firmware, ftl => ftl.write_from(origin, units))
+    }
+
+    /// What a drive that is awake does without the clock hearing of it.
+    fn unheard<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+        if let Some(flash) = self.flash_mut() {
+            flash.record(false);
+        }
+        let done = act(self);
+        if self.clock.is_some() {
+            self.record();
+        }
+        done
+    }
+
+    /// Reads mapping units. [`Drive::unread`] says which could not be brought.
+    ///
+    /// # Errors
+    /// One of them is not exported; nothing is read.
+    #[inline]
+    pub fn read_batch(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
+        over_either!(&mut self.firmware, ftl => ftl.read(units))
+    }
+
+    /// The units that the last read could not bring.
+    pub fn unread(&self) -> &[Lpn] {
+        over_either!(&self.firmware, ftl => ftl.unread())
+    }
+
+    /// Counts reads of units that the host knows to hold nothing.
+    pub fn read_unmapped(&mut self, units: u64) {
+        over_either!(&mut self.firmware, ftl => ftl.read_unmapped(units));
+    }
+
+    /// Forgets mapping units.
+    ///
+    /// # Errors
+    /// One of them is not exported; nothing is forgotten.
+    pub fn trim_batch(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
+        over_either!(&mut self.firmware, ftl => ftl.trim(units))
+    }
+
+    /// See [`Ftl::write_uncorrectable`].
+    ///
+    /// # Errors
+    /// The unit is not exported.
+    pub fn write_uncorrectable(&mut self, unit: Lpn) -> Result<(), OutOfRange> {
+        over_either!(&mut self.firmware, ftl => ftl.write_uncorrectable(unit))
+    }
+
+    /// Goes on after an [`Outcome::Paused`].
+    pub fn resume(&mut self) -> Outcome {
+        over_either!(&mut self.firmware, ftl => ftl.resume())
+    }
+
+    /// Goes on after an [`Outcome::Demand`], answered or not.
+    pub fn reclaim(&mut self) -> Outcome {
+        over_either!(&mut self.firmware, ftl => ftl.reclaim())
+    }
+
+    /// Goes on after the host gave space up, with a drive too that had none left.
+    pub fn look_for_space(&mut self) -> Outcome {
+        over_either!(&mut self.firmware, ftl => ftl.look_for_space())
+    }
+
+    /// Free blocks of the domain that has least.
+    pub fn free_blocks_min(&self) -> u32 {
+        over_either!(&self.firmware, ftl => ftl.free_blocks_min())
+    }
+
+    /// Lowers the exported capacity, in mapping units. The host has trimmed every unit at or above it.
+    ///
+    /// # Panics
+    /// It would grow.
+    pub fn shrink_to(&mut self, exported: u32) {
+        over_either!(&mut self.firmware, ftl => ftl.shrink_to(exported));
+        self.front.capacity = self.front.capacity.min(Sectors(self.front.unit.0 * u64::from(exported)));
+    }
+
+    /// Switches wear leveling on or off; a new drive's is off.
+    pub fn set_leveling(&mut self, on: bool) {
+        over_either!(&mut self.firmware, ftl => ftl.set_leveling(on));
+    }
+
+    /// Asks for the map entries of units that will soon be read or written.
+    #[inline]
+    pub fn prefetch(&self, units: &[Lpn]) {
+        over_either!(&self.firmware, ftl => ftl.prefetch(units));
+    }
+
+    /// Whether the drive scrubs.
+    pub fn scrubs(&self) -> bool {
+        over_either!(&self.firmware, ftl => ftl.scrubs())
+    }
+
+    /// One step of the scrubber, or nothing where it has nothing to do or its last step is not through yet.
+    pub fn scrub(&mut self) -> Option<Outcome> {
+        let is_through = self.clock.as_ref().is_none_or(Clock::scrub_is_through);
+        if !is_through || !self.scrubs() {
+            return None;
+        }
+        self.wake();
+        over_either!(&mut self.firmware, ftl => ftl.scrub())
+    }
+
+    // Time.
+
+    /// Starts a clock at time 0 on the present day, in place of the one there was; from now on what is done takes time.
+    ///
+    /// # Errors
+    /// Times or schedule contradict each other.
+    pub fn start_clock(&mut self, spec: &ClockSpec) -> Result<(), ConfigError> {
+        let clock = Clock::new(spec, &self.geometry)?;
+        self.wake();
+        self.first_day = self.day();
+        self.clock = Some(clock);
+        self.clock_spec = Some(spec.clone());
+        self.record();
+        Ok(())
+    }
+
+    fn record(&mut self) {
+        if let Some(flash) = self.flash_mut() {
+            flash.record(true);
+            flash.set_relocations(Relocations::Checked);
+        }
+    }
+
+    /// The clock, where time is kept.
+    pub fn clock(&self) -> Option<&Clock> {
+        self.clock.as_ref()
+    }
+
+    /// Today, in days since the flash was new.
+    pub fn day(&self) -> f64 {
+        self.flash().map_or(self.day, Media::now_days)
+    }
+
+    /// Lets days pass without power or work: data age. A drive with a clock goes on from there.
+    ///
+    /// # Panics
+    /// The day lies in the past.
+    pub fn set_day(&mut self, day: f64) {
+        assert!(day >= self.day(), "days do not go back from {} to {day}", self.day());
+        if self.clock.is_some() {
+            self.first_day += day - self.day();
+        }
+        if !self.is_awake() && self.may_err() {
+            // What was written so far is of the day that ends.
+            self.wake();
+        }
+        self.pass_to(day);
+    }
+
+    #[inline]
+    fn pass_to(&mut self, day: f64) {
+        match &mut self.firmware {
+            Firmware::Detailed(ftl) => ftl.media_mut().set_now_days(day),
+            Firmware::Counting(_) | Firmware::Moving => self.day = day,
+        }
+    }
+
+    /// Lets faults come that are due after so many drive writes.
+    #[inline]
+    pub fn set_drive_writes(&mut self, drive_writes: f64) {
+        if let Firmware::Detailed(ftl) = &mut self.firmware
+            && ftl.media().has_faults()
+        {
+            ftl.media_mut().set_drive_writes(drive_writes);
+        }
+    }
+
+    /// Lets time run until `at`, in nanoseconds, when a request comes. See [`Clock::arrive_at`].
+    #[inline]
+    pub fn arrive_at(&mut self, at: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
+        let Some(clock) = &mut self.clock else { return };
+        clock.arrive_at(at, stop, each);
+        let day = self.first_day + clock.now_days();
+        self.pass_to(day);
+    }
+
+    /// Lets time run until fewer than `depth` requests are outstanding, when the next one comes. See [`Clock::arrive_below`].
+    #[inline]
+    pub fn arrive_below(&mut self, depth: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
+        let Some(clock) = &mut self.clock else { return };
+        clock.arrive_below(depth, stop, each);
+        let day = self.first_day + clock.now_days();
+        self.pass_to(day);
+    }
+
+    /// As [`Drive::arrive_below`], but up to `until` and no further. Whether the request came.
+    pub fn arrive_below_until(
+        &mut self,
+        depth: u64,
+        until: u64,
+        stop: &AtomicBool,
+        each: &mut impl FnMut(&Completion),
+    ) -> bool {
+        let Some(clock) = &mut self.clock else { return true };
+        let came = clock.arrive_below_until(depth, until, stop, each);
+        let day = self.first_day + clock.now_days();
+        self.pass_to(day);
+        came
+    }
+
+    /// Lets everything end that was committed. Once `stop` is true, what has not ended is left.
+    pub fn drain(&mut self, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
+        if let Some(clock) = &mut self.clock {
+            clock.drain(stop, each);
+        }
+    }
+
+    /// Makes one request, that comes now, of what the drive did since the last commit. None where nothing is timed: no clock,
+    /// a clock at its end, or a read that found nothing.
+    #[inline]
+    pub fn commit(&mut self, kind: CommandKind, bytes: u64) -> Option<RequestId> {
+        let (Some(clock), Firmware::Detailed(ftl)) = (&mut self.clock, &mut self.firmware) else { return None };
+        let token = self.front.next_id;
+        let submitted = clock.submit(Command { token, kind, bytes }, ftl.media().ops());
+        ftl.media_mut().clear_ops();
+        if !submitted {
+            return None;
+        }
+        self.front.next_id += 1;
+        Some(RequestId(token))
+    }
+
+    /// Commits what the drive did on its own account: for nobody, and so no request's latency.
+    pub fn commit_background(&mut self) {
+        if self.flash().is_some_and(|flash| !flash.ops().is_empty()) {
+            // A trim without host operations is done at once.
+            self.commit(CommandKind::Trim, 0);
+        }
+    }
+
+    // What it is and how it fares.
+
+    /// The flash.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Bytes of a mapping unit.
+    pub fn unit_bytes(&self) -> u32 {
+        over_either!(&self.firmware, ftl => ftl.unit_bytes())
+    }
+
+    /// How the firmware's blocks lie on the flash.
+    pub fn layout(&self) -> &Layout {
+        over_either!(&self.firmware, ftl => ftl.layout())
+    }
+
+    /// What was counted since the drive was new.
+    #[inline]
+    pub fn counters(&self) -> &Counters {
+        over_either!(&self.firmware, ftl => ftl.counters())
+    }
+
+    /// Erases of every flash block.
+    pub fn erase_counts(&self) -> &[u32] {
+        match &self.firmware {
+            Firmware::Counting(ftl) => ftl.media().erase_counts(),
+            Firmware::Detailed(ftl) => ftl.media().erase_counts(),
+            Firmware::Moving => unreachable!("{MOVING}"),
+        }
+    }
+
+    /// Erases of every firmware block.
+    pub fn superblock_erase_counts(&self) -> &[u32] {
+        over_either!(&self.firmware, ftl => ftl.erase_counts())
+    }
+
+    /// Logical units when new.
+    #[inline]
+    pub fn logical_initial(&self) -> u32 {
+        over_either!(&self.firmware, ftl => ftl.logical_initial())
+    }
+
+    /// Logical units exported now.
+    #[inline]
+    pub fn exported(&self) -> u32 {
+        over_either!(&self.firmware, ftl => ftl.exported())
+    }
+
+    /// Firmware blocks out of service.
+    pub fn retired_blocks(&self) -> u32 {
+        over_either!(&self.firmware, ftl => ftl.retired_blocks())
+    }
+
+    /// Mapping units of the blocks in service, beside the reserve.
+    pub fn service_units(&self) -> u64 {
+        over_either!(&self.firmware, ftl => ftl.service_units())
+    }
+
+    /// How much of its rated wear is used; none where no block ever retires.
+    pub fn life_used(&self) -> Option<f64> {
+        over_either!(&self.firmware, ftl => ftl.life_used())
+    }
+
+    /// Valid units of a firmware block.
+    pub fn valid(&self, block: SuperblockId) -> u32 {
+        over_either!(&self.firmware, ftl => ftl.valid(block))
+    }
+
+    /// Where a firmware block stands.
+    pub fn state(&self, block: SuperblockId) -> BlockState {
+        over_either!(&self.firmware, ftl => ftl.state(block))
+    }
+
+    /// The physical unit that holds a logical one.
+    pub fn lookup(&self, unit: Lpn) -> Option<UnitId> {
+        over_either!(&self.firmware, ftl => ftl.lookup(unit))
+    }
+
+    /// Whether a unit's data were lost inside the drive.
+    pub fn is_lost(&self, unit: Lpn) -> bool {
+        over_either!(&self.firmware, ftl => ftl.is_lost(unit))
+    }
+
+    /// The policy that answers retired blocks.
+    pub fn capacity_policy(&self) -> &dyn CapacityPolicy {
+        over_either!(&self.firmware, ftl => ftl.capacity_policy())
+    }
+
+    /// The clock that the drive has, started or not.
+    pub(crate) fn clock_spec(&self) -> Option<&ClockSpec> {
+        self.clock_spec.as_ref()
+    }
+
+    /// Whether reads of the host can fail.
+    pub(crate) fn may_err(&self) -> bool {
+        let errs = match &self.asleep {
+            Asleep::Never => self.errors.is_some(),
+            Asleep::Resting(resting) => resting.errs(),
+            Asleep::Awake => true,
+        };
+        errs || self.needs_detail
+    }
+
+    /// The clock has run for so many days.
+    pub(crate) fn pass_clock_days(&mut self, days: f64) {
+        self.pass_to(self.first_day + days);
+    }
+
+    /// What the drive died of.
+    pub fn end_of_life(&self) -> Option<EndOfLife> {
+        over_either!(&self.firmware, ftl => ftl.end_of_life())
+    }
+
+    /// Checks every invariant of the firmware by scanning everything. For tests.
+    ///
+    /// # Errors
+    /// The first invariant that does not hold.
+    pub fn check(&self) -> Result<(), String> {
+        over_either!(&self.firmware, ftl => ftl.check())
+    }
+
+    /// The capacity that a demand asks for. It never rises; that all that is unused be given up means what holds data.
+    pub(crate) fn sectors_wanted(&self, demand: Demand) -> Option<Sectors> {
+        let units = match demand {
+            Demand::Keep | Demand::EndOfLife => return None,
+            Demand::ExportAtMost(units) if units > 0 => units,
+            Demand::ExportAtMost(_) | Demand::DropUnused => {
+                (0..self.exported()).filter(|unit| self.lookup(Lpn(*unit)).is_some()).count() as u64
+            }
+        };
+        let most = self.front.wanted.unwrap_or(self.front.capacity);
+        Some(Sectors(units.saturating_mul(self.front.unit.0)).min(most))
+    }
+}

@@ -1,0 +1,254 @@
+//! What timed requests took: latencies and counts in windows, each from one mark to the next.
+//!
+//! What comes out are raw latencies. Who makes figures of them is left to others; so is what is worth knowing of the drive at
+//! the ends of a window (`M`, a mark).
+
+use crate::{Completion, Latencies, Scheduler};
+
+/// Windows of a timed run: when they are full, neighbors become one and later ones last twice as long.
+const WINDOWS_MAX: usize = 64;
+
+/// Requests of the first windows.
+const WINDOW_REQUESTS: u64 = 1024;
+
+/// What was measured from one mark to the next.
+#[derive(Clone, Debug)]
+pub struct MeasuredWindow<M> {
+    /// The mark at its start.
+    pub from: M,
+    /// The mark at its end.
+    pub until: M,
+    /// When it began, in nanoseconds.
+    pub from_ns: u64,
+    /// When its last command was done, in nanoseconds.
+    pub until_ns: u64,
+    /// Commands that were done in it, trims and flushes included.
+    pub requests: u64,
+    /// What they took.
+    pub latencies: Latencies,
+}
+
+/// What a meter measured.
+#[derive(Clone, Debug)]
+pub struct Timed<M> {
+    /// Over all windows.
+    pub latencies: Latencies,
+    /// Windows in which a command was done, in order.
+    pub windows: Vec<MeasuredWindow<M>>,
+    /// Flash operations scheduled.
+    pub operations: u64,
+    /// Simulated nanoseconds until the last command was done.
+    pub elapsed_ns: u64,
+    /// Reads served from the controller's buffers.
+    pub buffered_reads: u64,
+}
+
+/// Keeps what requests took, in windows.
+#[derive(Clone, Debug)]
+pub struct Meter<M> {
+    /// Sum of all latencies, exact, for Little's law.
+    latency_sum_ns: u128,
+    windows: Vec<MeasuredWindow<M>>,
+    window_requests: u64,
+}
+
+impl<M: Clone> Meter<M> {
+    /// Nothing was measured. The first window starts at time 0 and at `mark`.
+    pub fn new(mark: M) -> Self {
+        let mut meter = Self { latency_sum_ns: 0, windows: Vec::new(), window_requests: WINDOW_REQUESTS };
+        meter.begin_window(0, mark);
+        meter
+    }
+
+    /// The same, for one window.
+    pub fn with_one_window(self) -> Self {
+        Self { window_requests: u64::MAX, ..self }
+    }
+
+    /// Adds a completion to the present window.
+    #[inline]
+    pub fn record(&mut self, completion: &Completion) {
+        self.latency_sum_ns += u128::from(completion.latency_ns());
+        let window = self.windows.last_mut().expect("a meter has a window");
+        window.latencies.record(completion);
+        window.requests += 1;
+        window.until_ns = completion.at;
+    }
+
+    /// Whether the present window has its requests.
+    pub fn window_is_full(&self) -> bool {
+        self.windows.last().is_some_and(|window| window.requests >= self.window_requests)
+    }
+
+    /// Ends the present window and begins another at `at`, in nanoseconds.
+    pub fn next_window(&mut self, at: u64, mark: M) {
+        self.end_window(mark.clone());
+        if self.windows.len() == WINDOWS_MAX {
+            let mut pairs = std::mem::take(&mut self.windows).into_iter();
+            while let Some(mut first) = pairs.next() {
+                if let Some(second) = pairs.next() {
+                    first.latencies.merge(&second.latencies);
+                    first.requests += second.requests;
+                    first.until_ns = second.until_ns;
+                    first.until = second.until;
+                }
+                self.windows.push(first);
+            }
+            self.window_requests *= 2;
+        }
+        self.begin_window(at, mark);
+    }
+
+    fn begin_window(&mut self, at: u64, mark: M) {
+        self.windows.push(MeasuredWindow {
+            from: mark.clone(),
+            until: mark,
+            from_ns: at,
+            until_ns: at,
+            requests: 0,
+            latencies: Latencies::new(),
+        });
+    }
+
+    fn end_window(&mut self, mark: M) {
+        self.windows.last_mut().expect("a meter has a window").until = mark;
+    }
+
+    /// What was measured of all that `scheduler` did.
+    ///
+    /// # Panics
+    /// All commands are done, and the meter did not see them all from start to end.
+    pub fn finish(mut self, scheduler: &Scheduler, mark: M) -> Timed<M> {
+        if scheduler.outstanding() == 0 {
+            let outstanding_time_ns = scheduler.outstanding_time_ns();
+            assert_eq!(
+                self.latency_sum_ns, outstanding_time_ns,
+                "Little's law: every command was seen from start to end"
+            );
+        }
+        self.end_window(mark);
+        let mut latencies = Latencies::new();
+        self.windows.iter().for_each(|window| latencies.merge(&window.latencies));
+        let elapsed_ns = self.windows.iter().map(|window| window.until_ns).max().unwrap_or(0);
+        self.windows.retain(|window| window.requests > 0);
+        Timed {
+            latencies,
+            windows: self.windows,
+            operations: scheduler.operations(),
+            elapsed_ns,
+            buffered_reads: scheduler.buffered_reads(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use wane_nand::{Flash, Media, PageRead, Purpose, Task};
+    use wane_units::{BlockId, Bytes, Geometry};
+
+    use super::*;
+    use crate::{CLOCK_MAX_NS, Clock, ClockSpec, Command, CommandKind, SchedulerConfig, Timing};
+
+    const READ_NS: u64 = 50_000;
+    static GO: AtomicBool = AtomicBool::new(false);
+
+    struct Bed {
+        clock: Clock,
+        meter: Meter<u64>,
+        flash: Flash,
+    }
+
+    impl Bed {
+        fn new() -> Self {
+            let geometry = Geometry::new(1, 1, 1, 2, 4, Bytes(4096)).unwrap();
+            let timing = Timing {
+                read_ns: vec![READ_NS],
+                program_ns: vec![600_000],
+                erase_ns: 3_000_000,
+                channel_bytes_per_second: None,
+            };
+            let spec = ClockSpec { by_events: true, timing, config: SchedulerConfig::default(), rereads_max: 0 };
+            let mut flash = Flash::new(geometry);
+            flash.program(BlockId(0), 0, 4, Task::Host, &[]);
+            flash.record(true);
+            Self { clock: Clock::new(&spec, &geometry).unwrap(), meter: Meter::new(0), flash }
+        }
+
+        /// A read that comes now; of nothing where `page` is none.
+        fn read(&mut self, page: Option<u32>) -> bool {
+            let (task, purpose) = (Task::Host, Purpose::Serve);
+            if let Some(page) = page {
+                self.flash.read(PageRead { block: BlockId(0), page, bytes: 4096, task, purpose, rereads_max: None });
+            }
+            let command = Command { token: 7, kind: CommandKind::Read, bytes: 4096 };
+            let submitted = self.clock.submit(command, self.flash.ops());
+            self.flash.clear_ops();
+            submitted
+        }
+
+        fn arrive_at(&mut self, at: u64) {
+            self.clock.arrive_at(at, &GO, &mut |completion| self.meter.record(completion));
+        }
+
+        fn finish(mut self, mark: u64) -> Timed<u64> {
+            self.clock.drain(&GO, &mut |completion| self.meter.record(completion));
+            self.meter.finish(self.clock.scheduler(), mark)
+        }
+
+        /// Serves reads one at a time, marks each window's end with the number of reads so far, and finishes.
+        fn served(mut self, reads: u64) -> Timed<u64> {
+            for number in 0..reads {
+                self.clock.arrive_below(1, &GO, &mut |completion| self.meter.record(completion));
+                self.read(Some(1));
+                if self.meter.window_is_full() {
+                    self.meter.next_window(self.clock.now_ns(), number + 1);
+                }
+            }
+            self.finish(reads)
+        }
+    }
+
+    #[test]
+    fn full_windows_are_joined_in_pairs_and_nothing_is_lost() {
+        let reads = 100 * WINDOW_REQUESTS;
+        let timed = Bed::new().served(reads);
+        assert!(timed.windows.len() <= WINDOWS_MAX && timed.windows.len() > WINDOWS_MAX / 2, "{}", timed.windows.len());
+        assert_eq!(timed.windows.iter().map(|window| window.requests).sum::<u64>(), reads);
+        assert_eq!((timed.latencies.reads.count(), timed.operations), (reads, reads));
+        assert_eq!(timed.elapsed_ns, reads * READ_NS, "a closed loop of one read at a time");
+        assert_eq!((timed.windows[0].from, timed.windows.last().unwrap().until), (0, reads));
+        for pair in timed.windows.windows(2) {
+            assert_eq!((pair[0].until, pair[0].until_ns), (pair[1].from, pair[1].from_ns), "one begins where one ends");
+        }
+    }
+
+    #[test]
+    fn one_window_takes_any_number_of_requests() {
+        let bed = Bed::new();
+        let timed = Bed { meter: bed.meter.with_one_window(), ..bed }.served(3 * WINDOW_REQUESTS);
+        assert_eq!(timed.windows.iter().map(|window| window.requests).collect::<Vec<_>>(), [3 * WINDOW_REQUESTS]);
+    }
+
+    #[test]
+    fn requests_of_the_past_come_now_and_those_beyond_the_clock_end_it() {
+        let mut bed = Bed::new();
+        bed.arrive_at(1_000);
+        bed.arrive_at(10);
+        assert_eq!(bed.clock.now_ns(), 1_000);
+        assert!(bed.read(Some(1)));
+        bed.arrive_at(CLOCK_MAX_NS + 1);
+        assert!(bed.clock.is_over() && !bed.read(Some(1)));
+        let timed = bed.finish(0);
+        assert_eq!((timed.latencies.reads.count(), timed.latencies.reads.sum_ns()), (1, u128::from(READ_NS)));
+    }
+
+    #[test]
+    fn a_read_that_found_nothing_is_no_latency() {
+        let mut bed = Bed::new();
+        assert!(!bed.read(None));
+        let timed = bed.finish(0);
+        assert_eq!((timed.operations, timed.windows.len(), timed.latencies.reads.count()), (0, 0, 0));
+    }
+}

@@ -1,0 +1,315 @@
+//! The drive as one thing: a block device like any other, the same state with and without time, and what it says of itself.
+
+#![allow(missing_docs, reason = "tests")]
+#![allow(clippy::disallowed_methods, reason = "a test of sending a drive to a thread")]
+
+use wane_blockdev::{BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, Status, drain};
+use wane_ftl::policies::Builtin;
+use wane_ftl::policies::capacity::{Keep, Shrink, Variant, VariantParams};
+use wane_ftl::policies::redundancy::{Stripes, StripesParams};
+use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams};
+use wane_ftl::policies::scrub::{Age, AgeParams};
+use wane_ftl::{FtlConfig, Outcome, Pooling};
+use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, Media, rber};
+use wane_sim::{Stream, Streams};
+use wane_ssd::{ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing, WriteCache};
+use wane_testkit::conformance;
+use wane_units::{BlockId, Bytes, Geometry, Lba, Lpn, Nanos, Ratio, Sectors, SimTime};
+
+const GRACEFUL: VariantParams =
+    VariantParams { shrink: Shrink::Graceful, keep: Keep::OverProvisioning, relocation_bound: None };
+
+fn geometry() -> Geometry {
+    Geometry::new(2, 1, 1, 24, 8, Bytes(8192)).expect("a small drive")
+}
+
+/// 48 blocks of 8 pages of two units.
+fn config() -> DriveConfig {
+    let geometry = geometry();
+    let mut ftl = FtlConfig::new(&geometry, Ratio::new(0.3).expect("a ratio"));
+    (ftl.units_per_page, ftl.logical_units) = (2, ftl.logical_units * 2);
+    DriveConfig::new(geometry, ftl)
+}
+
+fn clock(by_events: bool) -> ClockSpec {
+    let timing = Timing {
+        read_ns: vec![50_000, 90_000],
+        program_ns: vec![600_000],
+        erase_ns: 3_000_000,
+        channel_bytes_per_second: Some(400_000_000),
+    };
+    ClockSpec { by_events, timing, config: SchedulerConfig::default(), rereads_max: 0 }
+}
+
+fn timed(by_events: bool) -> DriveConfig {
+    DriveConfig { clock: Some(clock(by_events)), ..config() }
+}
+
+fn errors(rereads_max: u32, strength: u32) -> ErrorConfig {
+    let model = rber::chip("tlc-72l-2018").expect("a chip").model;
+    let ecc = Ecc { strength: Some(strength), rereads_max: Some(rereads_max), ..Ecc::default() };
+    ErrorConfig::new(model, ecc)
+}
+
+fn lpns(range: std::ops::Range<u32>) -> Vec<Lpn> {
+    range.map(Lpn).collect()
+}
+
+/// Writes units and answers nothing.
+fn age(drive: &mut Drive, units: &[Lpn]) {
+    let mut done = 0;
+    while done < units.len() {
+        let (written, mut outcome) = drive.write_batch(&units[done..]);
+        done += written;
+        while outcome != Outcome::Done {
+            outcome = match outcome {
+                Outcome::Paused => drive.resume(),
+                Outcome::Demand(_) => drive.reclaim(),
+                other => panic!("{other:?}"),
+            };
+        }
+    }
+}
+
+fn at_random(drive: &mut Drive, stream: &mut Stream, writes: u32) {
+    let logical = u64::from(drive.exported());
+    let units: Vec<Lpn> = (0..writes).map(|_| Lpn(stream.below(logical) as u32)).collect();
+    age(drive, &units);
+}
+
+fn sectors(first: u64, count: u64) -> SectorRange {
+    SectorRange::new(Lba(first), Sectors(count))
+}
+
+/// Submits a request at the moment where the drive is and waits for it.
+fn ask(drive: &mut Drive, at: u64, request: Request) -> Completion {
+    let id = drive.submit(SimTime(at), request);
+    let mut out = Vec::new();
+    drain(drive, SimTime(at), &mut out);
+    out.into_iter().find(|completion| completion.id == id).expect("each request completes")
+}
+
+#[test]
+fn a_drive_is_a_block_device() {
+    let striped = |by_events| {
+        let mut config = timed(by_events);
+        config.ftl.domain = Pooling::Die;
+        config.ftl.gc_reserve = 2;
+        config.ftl.redundancy = Box::new(Stripes::new(StripesParams { data_pages: 1 }).expect("1"));
+        config.ftl.logical_units /= 3;
+        config
+    };
+    let erring = |by_events| {
+        let mut config = timed(by_events);
+        config.errors = Some(errors(1, 25));
+        config.erase_counts = vec![4_000; 48];
+        config
+    };
+    let cached = || {
+        let mut config = timed(true);
+        let clock = config.clock.as_mut().expect("timed");
+        clock.config.write_cache = Some(WriteCache { bytes: 1 << 16, latency_ns: 5_000 });
+        config
+    };
+    let scrubbed = || {
+        let mut config = erring(true);
+        config.ftl.scrub = Box::new(Age::new(AgeParams::default()).expect("defaults"));
+        config
+    };
+    let cases: [(&str, DriveConfig); 8] = [
+        ("an untimed drive", config()),
+        ("a drive timed by events", timed(true)),
+        ("a drive timed by the timeline", timed(false)),
+        ("a striped drive by events", striped(true)),
+        ("a drive that errs, by events", erring(true)),
+        ("a drive that errs, by the timeline", erring(false)),
+        ("a drive with a write cache", cached()),
+        ("a drive that scrubs", scrubbed()),
+    ];
+    for (name, config) in cases {
+        let make = || -> Box<dyn BlockDevice> { Box::new(Drive::new(config.clone()).expect(name)) };
+        conformance::block_device_cases(name, &make, 24);
+    }
+}
+
+#[test]
+fn drives_are_sent_to_other_threads_and_cloned() {
+    let mut drive = Drive::new(timed(true)).expect("a drive");
+    let mut stream = Streams::new(3).stream("writes");
+    at_random(&mut drive, &mut stream, 2_000);
+    let mut copy = drive.clone();
+    let (mut here, mut there) = (stream.clone(), stream);
+    let moved = std::thread::spawn(move || {
+        at_random(&mut copy, &mut there, 500);
+        copy.smart()
+    });
+    at_random(&mut drive, &mut here, 500);
+    assert_eq!(moved.join().expect("no panic"), drive.smart());
+}
+
+/// A drive that ages on the counting medium, looks up for some requests now and then, and rests again, comes to the state of
+/// one that stays under the detailed medium.
+#[test]
+fn rest_and_detail_come_to_the_same_state() {
+    let mut plain = Drive::new(timed(true)).expect("a drive");
+    let mut detailed = plain.clone();
+    let mut resting = plain.clone();
+    detailed.keep_detail(true);
+    let mut streams = [(); 3].map(|()| Streams::new(5).stream("writes"));
+    let mut now = 0;
+    for round in 0..40u64 {
+        for (drive, stream) in [&mut plain, &mut detailed, &mut resting].into_iter().zip(&mut streams) {
+            at_random(drive, stream, 300);
+        }
+        assert!(!plain.is_awake() && detailed.is_awake() && !resting.is_awake());
+        // A read and a flush change no map.
+        now += 1_000_000_000;
+        ask(&mut resting, now, Request::read(sectors(8 * round, 8)));
+        assert!(resting.is_awake());
+        now = resting.clock().expect("timed").now_ns();
+        for drive in [&detailed, &resting] {
+            assert_eq!(drive.erase_counts(), plain.erase_counts());
+            assert!((0..plain.exported()).all(|unit| drive.lookup(Lpn(unit)) == plain.lookup(Lpn(unit))));
+        }
+    }
+    assert_eq!(resting.check(), Ok(()));
+}
+
+/// What was written while the drive rested counts as written when it wakes; what was not touched keeps its age.
+#[test]
+fn data_keep_their_age_while_the_drive_rests() {
+    let mut config = config();
+    config.errors = Some(errors(3, 75));
+    let mut drive = Drive::new(config).expect("a drive");
+    let logical = drive.exported();
+    age(&mut drive, &lpns(0..logical));
+    drive.wake();
+    drive.set_day(10.0);
+    assert!(drive.rest() && !drive.is_awake());
+    // The first sixteen units are a whole block, which is not touched; three blocks' worth beside it is written anew.
+    age(&mut drive, &lpns(16..64));
+    drive.set_day(12.0);
+    drive.wake();
+    let old = drive.layout().locate(drive.lookup(Lpn(0)).expect("written")).0;
+    let new = drive.layout().locate(drive.lookup(Lpn(48)).expect("written")).0;
+    let age_of = |superblock| drive.health(drive.layout().member(superblock, 0)).age_days;
+    assert_eq!((age_of(old), age_of(new)), (12.0, 2.0), "the write came before two days passed");
+}
+
+/// Requests ask for parts of units: the rest is read first, once for each end.
+#[test]
+fn parts_of_units_are_read_modified_and_written() {
+    let mut config = timed(true);
+    config.ftl.units_per_page = 1;
+    config.ftl.logical_units /= 2;
+    let mut drive = Drive::new(config).expect("a drive");
+    assert_eq!((drive.features().sector, drive.features().atomic_unit), (Sectors(8), Sectors(16)));
+    ask(&mut drive, 0, Request::write_without_bytes(sectors(0, 48)));
+    assert_eq!(drive.read_modify_writes(), 0);
+    let whole = ask(&mut drive, 1_000_000_000, Request::write_without_bytes(sectors(16, 16)));
+    let part = ask(&mut drive, 2_000_000_000, Request::write_without_bytes(sectors(8, 16)));
+    assert_eq!(drive.read_modify_writes(), 2);
+    assert!(part.latency() > whole.latency(), "{} and {}", part.latency(), whole.latency());
+    let parts = drive.breakdown(part.id).expect("it was just done").total_ns();
+    assert_eq!(parts, part.latency().0);
+}
+
+/// A drive that wants capacity back tells its host, and goes on while it can; then it says what found no space.
+#[test]
+fn a_request_never_waits_for_its_host() {
+    let mut config = config();
+    config.ftl.endurance = Some(40);
+    config.ftl.retire = Box::new(AtEndurance::new(AtEnduranceParams::default()).expect("defaults"));
+    config.ftl.capacity = Box::new(Variant::new(GRACEFUL).expect("consistent"));
+    let mut drive = Drive::new(config).expect("a drive");
+    let capacity = drive.capacity().0;
+    let mut stream = Streams::new(9).stream("writes");
+    let mut notices: Vec<Notice> = Vec::new();
+    let (mut failed, mut requests) = (None, 0);
+    while failed.is_none() && requests < 1_000_000 {
+        let first = 8 * stream.below(capacity / 8 - 16);
+        let done = ask(&mut drive, requests, Request::write_without_bytes(sectors(first, 64)));
+        drive.notices(&mut notices);
+        requests += 1;
+        if done.status != Status::Done {
+            failed = Some(done);
+        }
+    }
+    let failed = failed.expect("without an answer the drive dies");
+    assert!(matches!(failed.status, Status::NoSpace(_)), "{failed:?}");
+    let wanted = notices.iter().map(|notice| match notice.kind {
+        NoticeKind::CapacityWanted(sectors) => sectors.0,
+        other => panic!("{other:?}"),
+    });
+    let wanted: Vec<u64> = wanted.collect();
+    assert!(
+        !wanted.is_empty() && wanted.is_sorted_by(|a, b| a > b) && wanted[0] < capacity,
+        "{wanted:?} of {capacity}"
+    );
+    assert_eq!(drive.capacity().0, capacity, "what is not given up stays");
+    assert_eq!(drive.check(), Ok(()));
+    // Reads go on, and so do writes once the host answers.
+    assert_eq!(ask(&mut drive, requests, Request::read(sectors(0, 64))).status, Status::Done);
+    assert_eq!(drive.set_capacity(SimTime(requests), Sectors(*wanted.last().expect("not empty"))), Status::Done);
+    assert_eq!(ask(&mut drive, requests, Request::write_without_bytes(sectors(0, 64))).status, Status::Done);
+}
+
+/// The same drive whose host answers lives on.
+#[test]
+fn a_host_that_gives_capacity_up_keeps_the_drive_alive() {
+    let mut config = config();
+    config.ftl.endurance = Some(40);
+    config.ftl.retire = Box::new(AtEndurance::new(AtEnduranceParams::default()).expect("defaults"));
+    config.ftl.capacity = Box::new(Variant::new(GRACEFUL).expect("consistent"));
+    let mut drive = Drive::new(config).expect("a drive");
+    let capacity = drive.capacity().0;
+    let mut stream = Streams::new(9).stream("writes");
+    let mut notices = Vec::new();
+    let mut requests = 0;
+    while drive.capacity().0 > capacity / 2 {
+        let first = 8 * stream.below(drive.capacity().0 / 8 - 8);
+        let done = ask(&mut drive, requests, Request::write_without_bytes(sectors(first, 64)));
+        assert_eq!(done.status, Status::Done, "after {requests} requests at {}", drive.capacity());
+        notices.clear();
+        drive.notices(&mut notices);
+        for notice in &notices {
+            if let NoticeKind::CapacityWanted(wanted) = notice.kind {
+                assert_eq!(drive.set_capacity(SimTime(requests), wanted), Status::Done);
+            }
+        }
+        requests += 1;
+    }
+    assert_eq!(drive.check(), Ok(()));
+}
+
+/// Time that passes without requests is the scrubber's.
+#[test]
+fn idle_time_is_scrubbed_in() {
+    let mut config = timed(true);
+    config.errors = Some(errors(3, 75));
+    config.ftl.scrub = Box::new(Age::new(AgeParams { days: 1.0 }).expect("a day"));
+    let mut drive = Drive::new(config).expect("a drive");
+    let logical = drive.exported();
+    age(&mut drive, &lpns(0..logical));
+    ask(&mut drive, 0, Request::read(sectors(0, 8)));
+    let before = drive.counters().programmed_scrub;
+    assert_eq!(drive.idle(Nanos(1_000_000_000)), 0, "data of a second are not old");
+    drive.set_day(30.0);
+    let steps = drive.idle(Nanos(60_000_000_000));
+    assert!(steps > 20, "{steps} blocks were relocated");
+    assert!(drive.counters().programmed_scrub - before >= u64::from(logical) / 2);
+    assert_eq!(drive.idle(Nanos(1_000_000_000)), 0, "all is fresh");
+}
+
+#[test]
+fn faulty_flash_is_watched_throughout() {
+    let mut config = config();
+    config.faults = Some(FaultConfig { program: FailureRate::constant(0.01), ..FaultConfig::default() });
+    let mut drive = Drive::new(config).expect("a drive");
+    drive.wake();
+    assert!(!drive.rest());
+    let mut stream = Streams::new(3).stream("writes");
+    at_random(&mut drive, &mut stream, 1_000);
+    assert!(drive.flash().is_some_and(|flash| flash.has_faults()) && drive.check() == Ok(()));
+    assert_eq!(drive.flash().expect("awake").erase_count(BlockId(0)).0, drive.erase_counts()[0]);
+}
