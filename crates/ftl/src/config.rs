@@ -1,5 +1,7 @@
 //! What an FTL is built from.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_units::{AnyDivisor, BlockId, DieId, Geometry, Ratio, SuperblockId, UnitId};
 
 use crate::policies::Builtin;
@@ -11,7 +13,8 @@ use crate::policies::victim::{Greedy, GreedyParams, VictimPolicy};
 use crate::policies::wear_leveling::{NoWearLeveling, WearLevelPolicy};
 
 /// What the firmware erases as one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum EraseGroup {
     /// One block.
     #[default]
@@ -21,7 +24,8 @@ pub enum EraseGroup {
 }
 
 /// How far one free list, its frontiers and its victim index reach.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Pooling {
     /// The whole drive.
     #[default]
@@ -31,7 +35,8 @@ pub enum Pooling {
 }
 
 /// Where relocated pages go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Frontiers {
     /// Host writes and relocations fill the same block.
     #[default]

@@ -5,6 +5,8 @@
 //! the firmware, and what a sense costs to the scheduler. Binomial errors and re-reads that disturb are from Kim et al.
 //! (FAST 2019), sections 3.2 and 4 and note 2.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_sim::{Binomial, Stream};
 use wane_units::{BlockId, Geometry};
 
@@ -36,7 +38,8 @@ pub struct ErrorConfig {
 }
 
 /// How closely errors are drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Detail {
     /// The errors of each codeword: the reference.
     Codewords,

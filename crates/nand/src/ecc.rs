@@ -4,6 +4,9 @@
 //! decoding first; then the page is sensed again, with shifted thresholds or for soft information, and each further sense
 //! divides the RBER that the decoder meets.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Error correction of one page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ecc {
@@ -40,7 +43,8 @@ pub enum Draws {
 }
 
 /// What a page is sensed again for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Sensing {
     /// Shifted thresholds: every re-read is one sense and divides the RBER by [`Ecc::scale`].
     Hard,

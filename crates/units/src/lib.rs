@@ -16,6 +16,7 @@ mod nearest;
 mod quantity;
 mod sectors;
 mod time;
+mod written;
 
 pub use counters::Counters;
 pub use divisor::{AnyDivisor, Divisor};

@@ -31,7 +31,7 @@ pub struct PeCycles(pub u32);
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Ratio(f64);
 
-const BYTE_UNITS: [(&str, u64); 9] = [
+pub(crate) const BYTE_UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
     ("GiB", 1 << 30),
     ("MiB", 1 << 20),
@@ -47,7 +47,7 @@ const DAY: u64 = 86_400 * SECOND;
 const SECOND: u64 = 1_000_000_000;
 
 /// Longest first, so that no unit hides in the end of another: "ns" before "s".
-const TIME_UNITS: [(&str, u64); 12] = [
+pub(crate) const TIME_UNITS: [(&str, u64); 12] = [
     ("minutes", 60 * SECOND),
     ("years", 365 * DAY),
     ("hours", 3_600 * SECOND),
