@@ -12,8 +12,7 @@ use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubPolicy};
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimPolicy};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelPolicy};
 use wane_ftl::policies::{Entry, Needs, names};
-use wane_scenario::keys::Family;
-use wane_scenario::{FtlSettings, Scenario};
+use wane_scenario::{Family, FtlSettings, Scenario};
 use wane_units::excerpt;
 
 /// A policy from outside, as results name it.

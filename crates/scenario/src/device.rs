@@ -1,10 +1,10 @@
 //! The drive of a scenario: two of capacity, spare factor and geometry give the third.
 
-use toml::{Table, Value};
+use toml::Table;
 use wane_ftl::{EraseGroup, Layout, Pooling};
 use wane_units::{Bytes, Geometry, GeometryError, Ratio, floor_exact};
 
-use super::values::ratio;
+use super::settings::DriveSettings;
 
 /// A drive, worked out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,13 +45,14 @@ pub(super) struct Grouping {
 /// Most units that 32-bit maps can name.
 const UNITS_MAX: u64 = u32::MAX as u64 - 1;
 
-/// Rated P/E cycles of a drive that says nothing.
-const ENDURANCE: u32 = 500;
-
-/// Values of `[drive]`: those that the scenario sets, over those that its preset brings.
-struct Drive<'a> {
-    set: &'a Table,
-    inherited: &'a Table,
+/// `[drive]`: its values, and which of its keys the scenario and its preset write.
+pub(super) struct Written<'a> {
+    /// All layers in one.
+    pub(super) settings: &'a DriveSettings,
+    /// What the scenario writes.
+    pub(super) set: &'a Table,
+    /// What its preset brings.
+    pub(super) inherited: &'a Table,
 }
 
 /// What fixes the size of the drive.
@@ -63,27 +64,7 @@ enum Given {
     All,
 }
 
-impl Drive<'_> {
-    fn get(&self, key: &str) -> Option<&Value> {
-        self.set.get(key).or_else(|| self.inherited.get(key))
-    }
-
-    fn count(&self, key: &str) -> Option<u64> {
-        self.get(key).and_then(Value::as_integer).and_then(|count| u64::try_from(count).ok())
-    }
-
-    fn bytes(&self, key: &str) -> Option<u64> {
-        self.get(key).and_then(Value::as_str).and_then(|text| text.parse::<Bytes>().ok()).map(|bytes| bytes.0)
-    }
-
-    /// `None` for a drive without a rating.
-    fn endurance(&self) -> Option<u32> {
-        match self.get("endurance") {
-            None => Some(ENDURANCE),
-            Some(value) => value.as_integer().and_then(|count| u32::try_from(count).ok()),
-        }
-    }
-
+impl Written<'_> {
     /// A key that the scenario sets displaces an inherited one; of two inherited ones the geometry goes before the
     /// spare factor, and the spare factor before the capacity.
     fn given(&self) -> Result<Given, Refusal> {
@@ -117,31 +98,30 @@ impl Drive<'_> {
 }
 
 /// Works out the drive.
-pub(super) fn device(set: &Table, inherited: &Table, grouping: Grouping) -> Result<Device, Refusal> {
-    let drive = Drive { set, inherited };
-    let shape = Shape::new(&drive, grouping)?;
+pub(super) fn device(drive: &Written<'_>, grouping: Grouping) -> Result<Device, Refusal> {
+    let shape = Shape::new(drive, grouping)?;
     let given = drive.given()?;
-    let spare = drive.get("spare-factor").and_then(ratio).map_or(0.0, Ratio::get);
+    let spare = drive.settings.spare_factor.map_or(0.0, Ratio::get);
     if spare >= 1.0 && given != Given::CapacityAndGeometry {
         let message = "found 100 %, which leaves no logical capacity; less than 100 % is allowed";
         return Err(("drive.spare-factor", message.to_owned()));
     }
-    let logical = shape.logical(&drive)?;
+    let logical = shape.logical(drive)?;
     let (blocks_per_plane, logical) = match given {
         Given::CapacityAndSpare => (shape.per_plane(shape.needed(logical, spare)), logical),
         Given::GeometryAndSpare => {
-            let blocks = shape.blocks_per_plane(&drive)?;
+            let blocks = shape.blocks_per_plane(drive)?;
             (blocks, u128::from(floor_exact((1.0 - spare) * shape.units(blocks) as f64)))
         }
-        Given::CapacityAndGeometry => (shape.blocks_per_plane(&drive)?, logical),
+        Given::CapacityAndGeometry => (shape.blocks_per_plane(drive)?, logical),
         Given::All => {
-            let blocks = shape.blocks_per_plane(&drive)?;
+            let blocks = shape.blocks_per_plane(drive)?;
             shape.agree(blocks, logical, spare)?;
             (blocks, logical)
         }
     };
     shape.fits(blocks_per_plane, logical)?;
-    shape.finish(&drive, blocks_per_plane, logical, (given != Given::CapacityAndGeometry).then_some(spare))
+    shape.finish(drive, blocks_per_plane, logical, (given != Given::CapacityAndGeometry).then_some(spare))
 }
 
 /// Everything but the size. Counts are wide, so that no product of allowed values overflows.
@@ -166,15 +146,14 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(drive: &Drive<'_>, grouping: Grouping) -> Result<Self, Refusal> {
-        // The keys' ranges keep each count within 32 bits.
-        let count = |key, default| drive.count(key).unwrap_or(default) as u32;
-        let (channels, dies_per_channel) = (count("channels", 1), count("dies-per-channel", 1));
-        let (planes_per_die, pages_per_block) = (count("planes-per-die", 1), count("pages-per-block", 256));
-        let page = drive.bytes("page-size").unwrap_or(4096);
+    fn new(drive: &Written<'_>, grouping: Grouping) -> Result<Self, Refusal> {
+        let settings = drive.settings;
+        let (channels, dies_per_channel) = (settings.channels, settings.dies_per_channel);
+        let (planes_per_die, pages_per_block) = (settings.planes_per_die, settings.pages_per_block);
+        let page = settings.page_size.0;
         // A page size set here displaces an inherited mapping unit.
         let inherits = drive.set.contains_key("mapping-unit") || !drive.set.contains_key("page-size");
-        let unit = drive.bytes("mapping-unit").filter(|_| inherits).unwrap_or(page);
+        let unit = settings.mapping_unit.filter(|_| inherits).map_or(page, |unit| unit.0);
         if !page.is_multiple_of(unit) {
             let message = format!("found {}, which is no whole fraction of the page, {}", Bytes(unit), Bytes(page));
             return Err(("drive.mapping-unit", message));
@@ -203,8 +182,8 @@ impl Shape {
     }
 
     /// Logical units as written; 0 where the capacity is not.
-    fn logical(&self, drive: &Drive<'_>) -> Result<u128, Refusal> {
-        let Some(bytes) = drive.bytes("logical-capacity") else { return Ok(0) };
+    fn logical(&self, drive: &Written<'_>) -> Result<u128, Refusal> {
+        let Some(Bytes(bytes)) = drive.settings.logical_capacity else { return Ok(0) };
         if !bytes.is_multiple_of(self.unit) {
             let (found, unit) = (Bytes(bytes), Bytes(self.unit));
             return Err((
@@ -236,16 +215,16 @@ impl Shape {
         flash_blocks.div_ceil(self.planes).max(1)
     }
 
-    fn blocks_per_plane(&self, drive: &Drive<'_>) -> Result<u128, Refusal> {
+    fn blocks_per_plane(&self, drive: &Written<'_>) -> Result<u128, Refusal> {
         // One of the two keys displaces the other from below; side by side, as they may stand, they must agree.
         let layer = if drive.set.contains_key("blocks") || drive.set.contains_key("blocks-per-plane") {
             drive.set
         } else {
             drive.inherited
         };
-        let own = Drive { set: layer, inherited: &Table::new() };
+        let own = |key: &str, count: Option<u32>| count.filter(|_| layer.contains_key(key)).map(u128::from);
         let planes = self.planes;
-        match (own.count("blocks").map(u128::from), own.count("blocks-per-plane").map(u128::from)) {
+        match (own("blocks", drive.settings.blocks), own("blocks-per-plane", drive.settings.blocks_per_plane)) {
             (Some(flat), _) if !flat.is_multiple_of(planes) => {
                 Err(("drive.blocks", format!("found {flat}, which is no multiple of the drive's {planes} planes")))
             }
@@ -314,7 +293,13 @@ impl Shape {
     }
 
     /// The drive, its numbers of units known to fit 32 bits.
-    fn finish(&self, drive: &Drive<'_>, per_plane: u128, logical: u128, spare: Option<f64>) -> Result<Device, Refusal> {
+    fn finish(
+        &self,
+        drive: &Written<'_>,
+        per_plane: u128,
+        logical: u128,
+        spare: Option<f64>,
+    ) -> Result<Device, Refusal> {
         let (channels, dies, planes) = (self.channels, self.dies_per_channel, self.planes_per_die);
         let geometry = Geometry::new(channels, dies, planes, per_plane as u32, self.pages_per_block, Bytes(self.page))
             .map_err(|error: GeometryError| ("drive", error.to_string()))?;
@@ -351,7 +336,7 @@ impl Shape {
             rated_blocks: blocks - self.reserve as u32,
             gc_reserve: self.grouping.gc_reserve,
             spare_factor: spare.unwrap_or(1.0 - logical as f64 / self.units(per_plane) as f64),
-            endurance: drive.endurance(),
+            endurance: drive.settings.endurance,
         })
     }
 }

@@ -8,6 +8,7 @@ use wane_workload::Arrival;
 
 use super::medium::{Draws, Medium};
 use super::time::{Collection, Suspend, Time};
+use super::written::table_of;
 use super::{Scenario, presets};
 
 impl Scenario {
@@ -77,7 +78,7 @@ impl Scenario {
 /// The tables `drive` and `time` with every key.
 fn sections(time: &Time, medium: &Medium) -> Table {
     let drive = medium.entries().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    super::named([("drive", Value::Table(drive)), ("time", Value::Table(time.table()))])
+    Table::from_iter([("drive".to_owned(), Value::Table(drive)), ("time".to_owned(), Value::Table(table_of(time)))])
 }
 
 fn lookup<'t>(table: &'t Table, key: &str) -> Option<&'t Value> {

@@ -5,21 +5,17 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
-use wane_nand::rber::RberModel;
-use wane_units::{Bytes, did_you_mean, excerpt, nearest};
+use wane_units::excerpt;
 
+use super::check::check;
 use super::error::{Refusal, ScenarioError};
-use super::keys::{
-    CELL_TIMES, CHIP_DATA, CHIP_TABLES, EVENT_KEYS, Key, Kind, PRIORITY_KEYS, SECTIONS, Section, TOP, UNTIL, WORKLOAD,
-    WORKLOAD_KINDS,
-};
-use super::values::{self, allowed_parameter, ends, is_parameter, number, ratio};
+use super::medium::{CELL_TIMES, chip_tables};
+use super::policies::Family;
+use super::time::{event_keys, priority_keys};
+use super::workload::{kind_of, own_keys};
 
 /// Deepest key that `--set` takes: `phase.0.workload.mix.0.share` and some room.
 const DEPTH_MAX: usize = 8;
-
-/// Longest list that a message shows, in bytes.
-const LIST_SHOWN_MAX: usize = 60;
 
 /// One source of values.
 #[derive(Clone, Debug)]
@@ -109,20 +105,7 @@ impl Layer {
     }
 
     fn check(&self) -> Result<(), ScenarioError> {
-        for (name, value) in &self.table {
-            match (SECTIONS.iter().find(|section| !section.name.is_empty() && section.name == name), value) {
-                (Some(section), Value::Table(table)) => self.check_section(section, table, name)?,
-                (Some(_), _) => {
-                    return Err(self.error(name, format!("found {}, expected a table [{name}]", shown(value))));
-                }
-                (None, _) if name == "phase" => self.check_phases(value)?,
-                (None, _) => {
-                    let key = TOP.keys.iter().find(|key| key.name == name);
-                    let key = key.ok_or_else(|| self.unknown(name, name, &top_names()))?;
-                    self.check_value(key, value, name)?;
-                }
-            }
-        }
+        check(&self.table).map_err(|(key, message)| self.error(&key, message))?;
         let beside = ["workload", "until"].into_iter().find(|name| self.table.contains_key(*name));
         match beside {
             Some(name) if self.table.contains_key("phase") => {
@@ -130,176 +113,6 @@ impl Layer {
             }
             _ => Ok(()),
         }
-    }
-
-    fn check_phases(&self, phases: &Value) -> Result<(), ScenarioError> {
-        let Some(phases) = items(phases) else {
-            return Err(self.error("phase", format!("found {}, expected [[phase]] tables", shown(phases))));
-        };
-        for (number, phase) in phases {
-            let path = format!("phase.{number}");
-            let Value::Table(phase) = phase else {
-                return Err(self.error(&path, format!("found {}, expected a [[phase]] table", shown(phase))));
-            };
-            for (name, value) in phase {
-                let path = format!("{path}.{name}");
-                match (name.as_str(), value) {
-                    ("workload", Value::Table(table)) => self.check_section(&WORKLOAD, table, &path)?,
-                    ("until", Value::Table(table)) => self.check_section(&UNTIL, table, &path)?,
-                    ("workload" | "until", _) => {
-                        return Err(self.error(&path, format!("found {}, expected a table", shown(value))));
-                    }
-                    _ => return Err(self.unknown(&path, name, &["workload", "until"])),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn check_section(&self, section: &Section, table: &Table, path: &str) -> Result<(), ScenarioError> {
-        for (name, value) in table {
-            let path = format!("{path}.{name}");
-            if let Some((_, inner)) = section.inner().find(|(inner, _)| inner == name) {
-                let Value::Table(table) = value else {
-                    return Err(self.error(&path, format!("found {}, expected a table [{}]", shown(value), inner.name)));
-                };
-                self.check_section(inner, table, &path)?;
-                continue;
-            }
-            let key = section.keys.iter().find(|key| key.name == name);
-            let names = || section.keys.iter().map(|key| key.name).chain(section.inner().map(|(name, _)| name));
-            let key = key.ok_or_else(|| self.unknown(&path, name, &names().collect::<Vec<_>>()))?;
-            self.check_value(key, value, &path)?;
-        }
-        Ok(())
-    }
-
-    fn unknown(&self, path: &str, name: &str, known: &[&str]) -> ScenarioError {
-        let message = match (nearest(name, known), home(name)) {
-            (Some(near), _) => format!("unknown key; did you mean \"{near}\"?"),
-            (None, Some(section)) => format!("unknown key here; it belongs to [{section}]"),
-            (None, None) => format!("unknown key; allowed are {}", known.join(", ")),
-        };
-        self.error(path, message)
-    }
-
-    fn check_value(&self, key: &Key, value: &Value, path: &str) -> Result<(), ScenarioError> {
-        let within = |number: &i64, least, most| u64::try_from(*number).is_ok_and(|n| (least..=most).contains(&n));
-        let fits = match (key.kind, value) {
-            (Kind::Count(least, most) | Kind::CountOrNone(least, most), Value::Integer(count)) => {
-                within(count, least, most)
-            }
-            (Kind::CountOrNone(_, _), Value::String(word)) => word == "none",
-            (Kind::Number(least, most), Value::Integer(_) | Value::Float(_)) => {
-                number(value).is_some_and(|number| (least..=most).contains(&number))
-            }
-            (Kind::Bytes(least, most), Value::String(text)) => match text.parse::<Bytes>() {
-                Ok(bytes) => (least..=most).contains(&bytes.0),
-                Err(error) => return Err(self.error(path, error.to_string())),
-            },
-            (Kind::Ratio, Value::String(_) | Value::Integer(_) | Value::Float(_)) => ratio(value).is_some(),
-            (Kind::Flag, Value::Boolean(_)) | (Kind::Policy(_), Value::Table(_)) => true,
-            (Kind::Text, Value::String(text)) => !text.trim().is_empty(),
-            (Kind::Choice(words), Value::String(word)) if words.contains(&word.as_str()) => true,
-            (Kind::Choice(words), Value::String(word)) => {
-                let hint = did_you_mean(word, words);
-                return Err(self.error(path, format!("found {}, allowed are {}{hint}", shown(value), words.join(", "))));
-            }
-            (Kind::Mix, _) if items(value).is_some() => return self.check_mix(value, path),
-            (Kind::Workload, Value::Table(table)) => return self.check_section(&WORKLOAD, table, path),
-            (Kind::Chip, Value::Table(table)) => return self.check_chip(table, path),
-            (kind, value) => values::fits(kind, value).map_err(|message| self.error(path, message))?,
-        };
-        if fits {
-            Ok(())
-        } else {
-            Err(self.error(path, format!("found {}, expected {}", shown(value), key.kind.allowed())))
-        }
-    }
-
-    /// The parts of a chip that are there; whether any is missing shows when the layers are one.
-    fn check_chip(&self, chip: &Table, path: &str) -> Result<(), ScenarioError> {
-        let (data, inputs) = CHIP_DATA;
-        let known: Vec<&str> = RberModel::NAMES.into_iter().chain([data]).collect();
-        for (name, value) in chip {
-            let path = format!("{path}.{name}");
-            match value {
-                Value::Table(ranges) if name == data => {
-                    for (name, value) in ranges {
-                        let path = format!("{path}.{name}");
-                        if !inputs.contains(&name.as_str()) {
-                            return Err(self.unknown(&path, name, &inputs));
-                        }
-                        if ends(value).is_none() {
-                            return Err(self.error(&path, format!("found {}, allowed is [least, most]", shown(value))));
-                        }
-                    }
-                }
-                value if name == data => {
-                    return Err(self.error(&path, format!("found {}, expected a table [{path}]", shown(value))));
-                }
-                _ if !known.contains(&name.as_str()) => return Err(self.unknown(&path, name, &known)),
-                value if !is_parameter(name, value) => {
-                    let message = format!("found {}, allowed is {}", shown(value), allowed_parameter(name));
-                    return Err(self.error(&path, message));
-                }
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn check_mix(&self, parts: &Value, path: &str) -> Result<(), ScenarioError> {
-        for (number, part) in items(parts).into_iter().flatten() {
-            let path = format!("{path}.{number}");
-            let Value::Table(part) = part else {
-                let example = "expected a table such as { share = \"70 %\", pattern = \"uniform\" }";
-                return Err(self.error(&path, format!("found {}, {example}", shown(part))));
-            };
-            // Refused before it is descended into, so that nesting stays bounded.
-            if part.contains_key("mix") {
-                return Err(self.error(&path, "a part of a mixture cannot be a mixture".to_owned()));
-            }
-            self.check_section(&WORKLOAD, part, &path)?;
-        }
-        Ok(())
-    }
-}
-
-/// The items of a list, with their numbers. `--set` writes `phase.0.until...`: a table with numbers for names.
-fn items(value: &Value) -> Option<Vec<(usize, &Value)>> {
-    match value {
-        Value::Array(items) => Some(items.iter().enumerate().collect()),
-        Value::Table(table) if !table.is_empty() => {
-            table.iter().map(|(name, item)| Some((name.parse().ok()?, item))).collect()
-        }
-        _ => None,
-    }
-}
-
-fn top_names() -> Vec<&'static str> {
-    let sections = SECTIONS.iter().map(|section| section.name).filter(|name| !name.is_empty() && !name.contains('.'));
-    TOP.keys.iter().map(|key| key.name).chain(sections).chain(["phase"]).collect()
-}
-
-/// The section that has a key of this name.
-fn home(name: &str) -> Option<&'static str> {
-    let holds = |section: &&&Section| !section.name.is_empty() && section.keys.iter().any(|key| key.name == name);
-    SECTIONS.iter().find(holds).map(|section| section.name)
-}
-
-/// A value as a message shows it.
-pub(super) fn shown(value: &Value) -> String {
-    match value {
-        Value::Table(_) => "a table".to_owned(),
-        Value::Array(list) => {
-            let items: Vec<String> = list.iter().map(shown).collect();
-            let whole = format!("[{}]", items.join(", "));
-            if whole.len() <= LIST_SHOWN_MAX { whole } else { format!("a list of {}", list.len()) }
-        }
-        Value::String(text) => format!("\"{}\"", excerpt(text)),
-        Value::Float(number) if number.abs() >= 1e15 => format!("{number:e}"),
-        other => excerpt(&other.to_string()).to_string(),
     }
 }
 
@@ -325,22 +138,16 @@ fn note_value(value: &Spanned<DeValue<'_>>, path: &str, spans: &mut BTreeMap<Str
     }
 }
 
-/// Keys of `[ftl]` that choose a policy.
-const POLICIES: [&str; 6] = ["gc", "wear-leveling", "capacity", "redundancy", "scrub", "retire"];
-
 /// `gc = "greedy"` is short for `gc = { policy = "greedy" }`.
 fn expand_shorthands(table: &mut Table) {
     let Some(Value::Table(ftl)) = table.get_mut("ftl") else { return };
-    for key in POLICIES {
+    for key in Family::ALL.map(Family::key) {
         if let Some(value @ Value::String(_)) = ftl.get_mut(key) {
             let policy = std::mem::replace(value, Value::Boolean(false));
             *value = Value::Table(Table::from_iter([("policy".to_owned(), policy)]));
         }
     }
 }
-
-/// Keys of single patterns, which another pattern does not take over.
-const OWN_KEYS: [&str; 5] = ["r", "h", "exponent", "scramble", "sequential-share"];
 
 /// Lays `over` on `base`.
 ///
@@ -374,7 +181,7 @@ fn lay(base: &mut Table, over: &Table, path: &str) -> Result<(), Refusal> {
                 if name == "workload"
                     && above.get("pattern").is_some_and(|pattern| below.get("pattern") != Some(pattern))
                 {
-                    OWN_KEYS.iter().for_each(|key| drop(below.remove(*key)));
+                    own_keys().iter().for_each(|key| drop(below.remove(key)));
                 }
                 lay(below, above, &path)?;
             }
@@ -404,15 +211,15 @@ fn displace(base: &mut Table, over: &Table, path: &str) {
     match path {
         "time" => {
             if says("scheduler", "timeline") {
-                drop_all(&EVENT_KEYS);
+                drop_all(&event_keys());
             }
             if says("order", "first-come") {
-                drop_all(&PRIORITY_KEYS);
+                drop_all(&priority_keys());
             }
         }
         "drive" => {
             if says("chip", "none") {
-                drop_all(&CHIP_TABLES);
+                drop_all(&chip_tables());
             }
             if over.contains_key("cell")
                 && !says("cell", "none")
@@ -442,13 +249,10 @@ fn lay_items(list: &mut [Value], over: &Table, path: &str) -> Result<(), Refusal
 /// A table that names another policy, or another kind of workload, takes nothing from the one below.
 fn replaces(name: &str, below: &Table, above: &Table) -> bool {
     match name {
-        name if POLICIES.contains(&name) => {
+        name if Family::of_key(name).is_some() => {
             above.get("policy").is_some_and(|policy| below.get("policy").is_some_and(|other| other != policy))
         }
-        "workload" => {
-            let kind = |table: &Table| WORKLOAD_KINDS.into_iter().find(|kind| table.contains_key(*kind));
-            kind(above).is_some_and(|above| above != kind(below).unwrap_or("pattern"))
-        }
+        "workload" => kind_of(above).is_some_and(|above| above != kind_of(below).unwrap_or("pattern")),
         "arrival" => true,
         _ => false,
     }

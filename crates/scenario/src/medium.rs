@@ -1,14 +1,17 @@
 //! The flash of a scenario beside its size: errors, times, variation, first state and faults.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use wane_nand::rber::{self, CHIPS, Ranges, RberModel};
 use wane_nand::{CellKind, Detail, Sensing};
-use wane_units::{Bytes, Rate, Ratio};
+use wane_units::{Bytes, Nanos, Rate, Ratio};
 
 use super::error::Refusal;
-use super::keys::{CHIP_DATA, CHIP_TABLES};
-use super::named;
-use super::values::{choice, count, duration, ends, nanos, nanos_list, number, or_none, ratio, size, span, stretch};
+use super::schema::{in_field_order, keys_that_need};
+use super::settings::DriveSettings;
+use super::values::{ends, number};
+use super::written::{CHIP_INPUTS, OrNone, PageTimes, Spans, or_none, page_times, spans_or_none, table_of};
 
 /// Most erases that blocks may start with on average. Flash bears a thousandth of it; from there a count that is drawn around it,
 /// and all that a run may add, stay far below 2^32, where a block leaves service since its erases cannot be counted any more.
@@ -44,42 +47,65 @@ pub struct ChipSpec {
     pub ranges: Ranges,
 }
 
-/// How long flash operations take.
-#[derive(Clone, Debug, PartialEq)]
+/// How long flash operations take. A list has one duration for each page type: page i of a block has type i modulo its length.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>)]
 pub struct TimingSpec {
-    /// Nanoseconds of sensing a page of each page type; page i of a block has type i modulo the length.
-    pub read: Vec<u64>,
-    /// Nanoseconds of a program, likewise.
-    pub program: Vec<u64>,
-    /// Nanoseconds of an erase.
-    pub erase: u64,
-    /// Rate of a channel; `None`: transfers take no time.
-    pub channel_bytes_per_second: Option<u64>,
-    /// Nanoseconds that a suspension costs.
-    pub suspend: u64,
+    /// Sensing a page, by page type.
+    #[serde(with = "page_times")]
+    #[schemars(with = "PageTimes", extend("x-least" = Nanos(1), "x-most" = Nanos(10 * SECOND)))]
+    pub read: Vec<Nanos>,
+    /// Programming a page, by page type.
+    #[serde(with = "page_times")]
+    #[schemars(with = "PageTimes", extend("x-least" = Nanos(1), "x-most" = Nanos(10 * SECOND)))]
+    pub program: Vec<Nanos>,
+    /// Erasing a block.
+    #[schemars(extend("x-least" = Nanos(1), "x-most" = Nanos(100 * SECOND)))]
+    pub erase: Nanos,
+    /// How fast a channel moves data; `"none"`: transfers take no time.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<Rate>", extend("x-least" = Rate(1_000), "x-most" = Rate(1_000_000_000_000)))]
+    pub channel_rate: Option<Rate>,
+    /// What suspending a program or an erase costs the die.
+    #[schemars(extend("x-least" = Nanos(0), "x-most" = Nanos::SECOND))]
+    pub suspend: Nanos,
 }
 
-/// How errors are corrected.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How bit errors are corrected. Means something with a `chip` only; a layer that sets `chip = "none"` displaces it.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>)]
 pub struct EccSpec {
-    /// Data that is corrected together.
+    /// Data that is corrected together. Divides the mapping unit.
+    #[schemars(extend("x-least" = Bytes(64), "x-most" = Bytes(128 << 10)))]
     pub codeword: Bytes,
-    /// Bits correctable in a codeword; `None`: all.
+    /// Bits that a codeword can have wrong and still be corrected; `"none"` corrects all.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<u32>", extend("minimum" = 0, "maximum" = 1 << 20))]
     pub strength: Option<u32>,
-    /// Most re-reads; `None`: as many as it takes.
+    /// How often a page is sensed again before it counts as uncorrectable; `"none"`: until it can be read.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<u32>", extend("minimum" = 0, "maximum" = 1 << 10))]
     pub rereads_max: Option<u32>,
-    /// Divisor of the RBER at each re-read.
+    /// By how much each re-read divides the RBER.
+    #[schemars(extend("exclusiveMinimum" = 1, "maximum" = 1e6))]
     pub scale: f64,
-    /// Whether re-reads are soft decisions.
+    /// What re-reads are: hard decisions at shifted thresholds, or 3, 5 and 7 senses for soft decisions, which correct 1.70, 1.86 and
+    /// 1.91 times the RBER; after these a page is uncorrectable.
     pub sensing: Sensing,
-    /// How the errors of re-reads come about.
+    /// How a re-read's errors come about: drawn anew; thinned from those before; as many as expected; or re-reads by a table of P/E
+    /// cycles, as the released code of 001 has it.
     pub draws: Draws,
-    /// How closely errors are drawn.
+    /// How closely errors are drawn: for every codeword of a read; for the page as a whole, which is two to three times as fast, gives
+    /// the same re-reads and leaves the histogram of errors empty; or for one codeword that stands for all of its read, as simulators do
+    /// that draw once a read.
     pub detail: Detail,
 }
 
 /// How the errors of re-reads come about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Draws {
     /// Drawn anew.
     Independent,
@@ -91,53 +117,71 @@ pub enum Draws {
     Table,
 }
 
-/// How the flash differs from place to place: sigmas of lognormal factors.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How much flash differs from place to place: lognormal factors of the RBER with mean 1, seeded. With a `chip` only.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>)]
 pub struct Variation {
-    /// Between blocks.
+    /// Sigma of the factor between blocks.
+    #[schemars(range(min = 0.0, max = 2.0))]
     pub blocks: f64,
-    /// Between layers.
+    /// Sigma of the factor between layers.
+    #[schemars(range(min = 0.0, max = 2.0))]
     pub layers: f64,
-    /// Layers of a block.
+    /// Layers that the pages of a block are spread over.
+    #[schemars(range(min = 1, max = 1 << 16))]
     pub layer_count: u32,
 }
 
-/// The state when counting starts.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The state of the flash when counting starts, set after preconditioning.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>)]
 pub struct Initial {
-    /// Mean P/E cycles; `None`: as preconditioning left them.
+    /// Mean P/E cycles of the blocks, in place of those from preconditioning, which `"none"` keeps.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<u32>", extend("minimum" = 0, "maximum" = ERASES_INITIAL_MAX))]
     pub erase_count: Option<u32>,
-    /// Standard deviation of the P/E cycles over their mean.
+    /// Standard deviation of `erase-count` over its mean; normal, cut off at 0 and 2000000000.
     pub erase_count_spread: Ratio,
-    /// Days since data was written, least and most of a uniform draw for each block.
+    /// How long ago data was written: a duration, or the two ends of a uniform draw for each block.
+    #[serde(rename = "retention", with = "spans_or_none")]
+    #[schemars(with = "OrNone<Spans>")]
     pub retention_days: Option<(f64, f64)>,
     /// Reads of each block since its erase.
+    #[schemars(range(min = 0, max = u32::MAX))]
     pub reads: u32,
 }
 
-/// What breaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// Which blocks are bad and how often operations fail, seeded.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>)]
 pub struct FaultSpec {
     /// Share of the blocks that are bad from the start.
     pub factory_bad: Ratio,
     /// Probability that a program fails.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub program_failure: f64,
     /// Probability that an erase fails.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub erase_failure: f64,
-    /// Probability, at each erase, that the block loses a wordline.
+    /// Probability, at each erase, that the block loses a wordline for ever: its pages read uncorrectable and their programs fail.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub wordline_loss: f64,
-    /// Dies lost in a drive write, for each die.
+    /// Dies lost in a drive write, for each die, at random times.
+    #[schemars(range(min = 0.0, max = 1e6))]
     pub die_loss: f64,
-    /// A die that is lost at a given time.
+    /// A die that is lost at `lost-die-at`, counted from 0, channel first.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<u32>", extend("minimum" = 0, "maximum" = u32::MAX))]
     pub lost_die: Option<u32>,
-    /// That time, in drive writes since preconditioning.
+    /// When `lost-die` goes, in drive writes since preconditioning.
+    #[schemars(range(min = 0.0, max = 1e9))]
     pub lost_die_at: f64,
 }
 
-const CELLS: [&str; 5] = ["none", "slc", "mlc", "tlc", "qlc"];
-const SENSINGS: [&str; 2] = ["hard", "soft"];
-const DETAILS: [&str; 3] = ["codewords", "pages", "one-codeword"];
-const DRAWS: [&str; 4] = ["independent", "sticky", "expected", "table"];
+const SECOND: u64 = Nanos::SECOND.0;
 
 impl ChipSpec {
     /// What a chip is called that the scenario describes itself.
@@ -149,7 +193,7 @@ impl ChipSpec {
         }
         let parameters = RberModel::NAMES.into_iter().zip(self.model.parameters());
         let mut table: Table = parameters.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
-        let (data, inputs) = CHIP_DATA;
+        let (data, inputs) = ("data", CHIP_INPUTS);
         let ranges = [self.ranges.cycles, self.ranges.days, self.ranges.reads];
         let range = |(least, most): (f64, f64)| Value::Array(vec![Value::from(least), Value::from(most)]);
         let ranges = inputs.into_iter().zip(ranges).map(|(name, ends)| (name.to_owned(), range(ends)));
@@ -176,7 +220,7 @@ impl ChipSpec {
         for (parameter, name) in parameters.iter_mut().zip(RberModel::NAMES) {
             *parameter = table.get(name).and_then(number).ok_or_else(|| missing(name))?;
         }
-        let (data, inputs) = CHIP_DATA;
+        let (data, inputs) = ("data", CHIP_INPUTS);
         let data_table = table.get(data).and_then(Value::as_table).ok_or_else(|| missing(data))?;
         let mut ranges = [(0.0, 0.0); 3];
         for (range, name) in ranges.iter_mut().zip(inputs) {
@@ -188,54 +232,34 @@ impl ChipSpec {
     }
 }
 
-/// Nanoseconds of reads and programs by page type, and of an erase.
-fn times(cell: CellKind) -> (Vec<u64>, Vec<u64>, u64) {
+/// The keys of `[drive.timing]` that a cell brings.
+pub(super) const CELL_TIMES: [&str; 3] = ["read", "program", "erase"];
+
+/// Gives `[drive.timing]` what its cell brings and what is not written there.
+pub(super) fn fill_in_cell_times(drive: &mut Table) {
+    let Some(cell) = drive.get("cell").and_then(Value::as_str).and_then(|name| name.parse::<CellKind>().ok()) else {
+        return;
+    };
     let types = 0..cell.bits_per_cell();
-    let read = types.clone().map(|page| cell.read_ns(page)).collect();
-    (read, types.map(|page| cell.program_ns(page)).collect(), cell.erase_ns())
+    let read = types.clone().map(|page| Nanos(cell.read_ns(page))).collect();
+    let program = types.map(|page| Nanos(cell.program_ns(page))).collect();
+    let times = TimingSpec { read, program, erase: Nanos(cell.erase_ns()), ..TimingSpec::default() };
+    let timing = drive.entry("timing").or_insert_with(|| Value::Table(Table::new()));
+    let Value::Table(timing) = timing else { return };
+    for (key, value) in table_of(&times).into_iter().filter(|(key, _)| CELL_TIMES.contains(&key.as_str())) {
+        timing.entry(key).or_insert(value);
+    }
 }
 
 impl Default for TimingSpec {
     fn default() -> Self {
         Self {
-            read: vec![50_000],
-            program: vec![500_000],
-            erase: 5_000_000,
-            channel_bytes_per_second: Some(667_000_000),
-            suspend: 20_000,
+            read: vec![Nanos(50_000)],
+            program: vec![Nanos(500_000)],
+            erase: Nanos(5_000_000),
+            channel_rate: Some(Rate(667_000_000)),
+            suspend: Nanos(20_000),
         }
-    }
-}
-
-impl TimingSpec {
-    fn of(table: &Table, cell: Option<CellKind>) -> Self {
-        let mut timing = Self::default();
-        if let Some(cell) = cell {
-            (timing.read, timing.program, timing.erase) = times(cell);
-        }
-        let get = |key: &str| table.get(key);
-        timing.read = get("read").and_then(nanos_list).unwrap_or(timing.read);
-        timing.program = get("program").and_then(nanos_list).unwrap_or(timing.program);
-        timing.erase = get("erase").and_then(nanos).unwrap_or(timing.erase);
-        timing.suspend = get("suspend").and_then(nanos).unwrap_or(timing.suspend);
-        if let Some(rate) = get("channel-rate").and_then(Value::as_str) {
-            timing.channel_bytes_per_second = rate.parse::<Rate>().ok().map(|rate| rate.0);
-        }
-        timing
-    }
-
-    fn table(&self) -> Table {
-        let list = |times: &[u64]| match times {
-            [one] => duration(*one),
-            times => Value::Array(times.iter().map(|time| duration(*time)).collect()),
-        };
-        named([
-            ("read", list(&self.read)),
-            ("program", list(&self.program)),
-            ("erase", duration(self.erase)),
-            ("channel-rate", or_none(self.channel_bytes_per_second, |rate| Value::from(Rate(rate).to_string()))),
-            ("suspend", duration(self.suspend)),
-        ])
     }
 }
 
@@ -253,58 +277,9 @@ impl Default for EccSpec {
     }
 }
 
-impl EccSpec {
-    fn of(table: &Table) -> Self {
-        use Draws::{Expected, Independent, Sticky, Table};
-        let default = Self::default();
-        Self {
-            codeword: table
-                .get("codeword")
-                .and_then(Value::as_str)
-                .and_then(|text| text.parse().ok())
-                .unwrap_or(default.codeword),
-            strength: count(table, "strength"),
-            rereads_max: count(table, "rereads-max"),
-            scale: table.get("scale").and_then(number).unwrap_or(default.scale),
-            sensing: [Sensing::Hard, Sensing::Soft][choice(table, "sensing", &SENSINGS)],
-            draws: [Independent, Sticky, Expected, Table][choice(table, "draws", &DRAWS)],
-            detail: [Detail::Codewords, Detail::Pages, Detail::OneCodeword][choice(table, "detail", &DETAILS)],
-        }
-    }
-
-    fn table(&self) -> Table {
-        let count = |count| Value::from(i64::from(count));
-        named([
-            ("codeword", size(self.codeword.0)),
-            ("strength", or_none(self.strength, count)),
-            ("rereads-max", or_none(self.rereads_max, count)),
-            ("scale", Value::from(self.scale)),
-            ("sensing", Value::from(SENSINGS[self.sensing as usize])),
-            ("draws", Value::from(DRAWS[self.draws as usize])),
-            ("detail", Value::from(DETAILS[self.detail as usize])),
-        ])
-    }
-}
-
 impl Default for Variation {
     fn default() -> Self {
         Self { blocks: 0.0, layers: 0.0, layer_count: 72 }
-    }
-}
-
-impl Variation {
-    fn of(table: &Table) -> Self {
-        let sigma = |key: &str| table.get(key).and_then(number).unwrap_or(0.0);
-        let layer_count = count(table, "layer-count").unwrap_or(Self::default().layer_count);
-        Self { blocks: sigma("blocks"), layers: sigma("layers"), layer_count }
-    }
-
-    fn table(&self) -> Table {
-        named([
-            ("blocks", Value::from(self.blocks)),
-            ("layers", Value::from(self.layers)),
-            ("layer-count", Value::from(i64::from(self.layer_count))),
-        ])
     }
 }
 
@@ -315,86 +290,32 @@ impl Default for Initial {
     }
 }
 
-impl Initial {
-    fn of(table: &Table) -> Self {
-        let retention_days = match table.get("retention") {
-            Some(Value::Array(ends)) => ends.first().and_then(span).zip(ends.last().and_then(span)),
-            one => one.and_then(span).map(|days| (days, days)),
-        };
-        let spread = table.get("erase-count-spread").and_then(ratio);
-        Self {
-            erase_count: count(table, "erase-count"),
-            erase_count_spread: spread.unwrap_or(Self::default().erase_count_spread),
-            retention_days,
-            reads: count(table, "reads").unwrap_or(0),
-        }
-    }
-
-    fn table(&self) -> Table {
-        let retention = |(least, most): (f64, f64)| {
-            if least == most { stretch(least) } else { Value::Array(vec![stretch(least), stretch(most)]) }
-        };
-        named([
-            ("erase-count", or_none(self.erase_count, |count| Value::from(i64::from(count)))),
-            ("erase-count-spread", Value::from(self.erase_count_spread.get())),
-            ("retention", or_none(self.retention_days, retention)),
-            ("reads", Value::from(i64::from(self.reads))),
-        ])
-    }
-}
-
-impl FaultSpec {
-    fn of(table: &Table) -> Self {
-        let probability = |key: &str| table.get(key).and_then(number).unwrap_or(0.0);
-        Self {
-            factory_bad: table.get("factory-bad").and_then(ratio).unwrap_or(Ratio::ZERO),
-            program_failure: probability("program-failure"),
-            erase_failure: probability("erase-failure"),
-            wordline_loss: probability("wordline-loss"),
-            die_loss: probability("die-loss"),
-            lost_die: count(table, "lost-die"),
-            lost_die_at: probability("lost-die-at"),
-        }
-    }
-
-    fn table(&self) -> Table {
-        named([
-            ("factory-bad", Value::from(self.factory_bad.get())),
-            ("program-failure", Value::from(self.program_failure)),
-            ("erase-failure", Value::from(self.erase_failure)),
-            ("wordline-loss", Value::from(self.wordline_loss)),
-            ("die-loss", Value::from(self.die_loss)),
-            ("lost-die", or_none(self.lost_die, |die| Value::from(i64::from(die)))),
-            ("lost-die-at", Value::from(self.lost_die_at)),
-        ])
-    }
+/// Tables of `[drive]` that mean something with a chip only.
+pub(super) fn chip_tables() -> Vec<&'static str> {
+    keys_that_need("drive", "chip")
 }
 
 impl Medium {
-    /// Reads `[drive]`, whose values are checked one by one.
+    /// What `[drive]` says of the flash.
     ///
     /// # Errors
     /// A chip's table is not whole.
-    pub(super) fn of(drive: &Table) -> Result<Self, Refusal> {
-        let empty = Table::new();
-        let part = |name: &str| drive.get(name).and_then(Value::as_table).unwrap_or(&empty);
-        let chip = drive.get("chip").map(ChipSpec::of).transpose()?.flatten();
-        let cell = choice(drive, "cell", &CELLS).checked_sub(1).map(|bits| CellKind::ALL[bits]);
+    pub(super) fn of(drive: &DriveSettings) -> Result<Self, Refusal> {
         Ok(Self {
-            chip,
-            cell,
-            timing: TimingSpec::of(part("timing"), cell),
-            ecc: EccSpec::of(part("ecc")),
-            variation: Variation::of(part("variation")),
-            initial: Initial::of(part("initial")),
-            faults: FaultSpec::of(part("faults")),
+            chip: drive.chip.as_ref().map(ChipSpec::of).transpose()?.flatten(),
+            cell: drive.cell,
+            timing: drive.timing.clone(),
+            ecc: drive.ecc,
+            variation: drive.variation,
+            initial: drive.initial,
+            faults: drive.faults,
         })
     }
 
     /// Refuses keys that contradict each other; `set` has those of the scenario without its preset.
     pub(super) fn check(&self, set: &Table, unit: Bytes) -> Result<(), Refusal> {
         if self.chip.is_none()
-            && let Some(table) = CHIP_TABLES
+            && let Some(table) = chip_tables()
                 .into_iter()
                 .find(|name| set.get(*name).and_then(Value::as_table).is_some_and(|table| !table.is_empty()))
         {
@@ -426,13 +347,13 @@ impl Medium {
     /// The values of `[drive]`, each by its key.
     pub(super) fn entries(&self) -> [(&'static str, Value); 7] {
         [
-            ("chip", or_none(self.chip.as_ref(), ChipSpec::value)),
+            ("chip", self.chip.as_ref().map_or(Value::from("none"), ChipSpec::value)),
             ("cell", Value::from(self.cell.map_or("none", CellKind::name))),
-            ("timing", Value::Table(self.timing.table())),
-            ("ecc", Value::Table(self.ecc.table())),
-            ("variation", Value::Table(self.variation.table())),
-            ("initial", Value::Table(self.initial.table())),
-            ("faults", Value::Table(self.faults.table())),
+            ("timing", Value::Table(table_of(&self.timing))),
+            ("ecc", Value::Table(table_of(&self.ecc))),
+            ("variation", Value::Table(table_of(&self.variation))),
+            ("initial", Value::Table(table_of(&self.initial))),
+            ("faults", Value::Table(table_of(&self.faults))),
         ]
     }
 }

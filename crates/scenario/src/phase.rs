@@ -1,19 +1,27 @@
 //! Stretches of a run as plain data.
 
-use toml::{Table, Value};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use wane_workload::Arrival;
 
-use super::values::{flag, number};
+use super::schema::in_field_order;
 use super::workload::Workload;
 
-/// When a phase ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// When the run, or a phase, ends: at whichever comes first. A trace without `loop` also ends at its end, and a dead drive always ends
+/// the run.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>)]
 pub struct Until {
-    /// Drive writes.
+    /// Host pages written over the initial logical pages, since preconditioning or the start of the phase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e9))]
     pub drive_writes: Option<f64>,
-    /// Requests.
+    /// Requests served.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = i64::MAX))]
     pub requests: Option<u64>,
-    /// At the drive's death.
+    /// Run until the drive is dead.
     pub end_of_life: bool,
 }
 
@@ -26,27 +34,4 @@ pub struct Phase {
     pub arrival: Arrival,
     /// When it ends.
     pub until: Until,
-}
-
-/// Reads `[until]`, whose values are checked one by one.
-pub(super) fn until(table: &Table) -> Until {
-    Until {
-        drive_writes: table.get("drive-writes").and_then(number),
-        requests: table.get("requests").and_then(Value::as_integer).and_then(|count| u64::try_from(count).ok()),
-        end_of_life: flag(table, "end-of-life", false),
-    }
-}
-
-impl Until {
-    pub(super) fn to_table(self) -> Table {
-        let mut table = Table::new();
-        if let Some(drive_writes) = self.drive_writes {
-            table.insert("drive-writes".to_owned(), Value::from(drive_writes));
-        }
-        if let Some(requests) = self.requests {
-            table.insert("requests".to_owned(), Value::from(requests as i64));
-        }
-        table.insert("end-of-life".to_owned(), Value::from(self.end_of_life));
-        table
-    }
 }

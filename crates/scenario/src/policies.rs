@@ -1,5 +1,7 @@
-//! Policies in a scenario: their tables become objects, which say what they need, and every built-in is listed.
+//! Policies in a scenario: families, their place in the schema, their tables as objects, which say what they need, and every
+//! built-in in a list.
 
+use schemars::{Schema, SchemaGenerator, json_schema};
 use toml::{Table, Value};
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
 use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
@@ -10,8 +12,89 @@ use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelPolicy};
 use wane_ftl::policies::{Entry, Needs, find, names};
 use wane_units::{did_you_mean, excerpt};
 
-use super::keys::Family;
 use super::{Device, FtlSettings, Medium, Scenario, Time};
+
+/// A family of policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// `ftl.gc`
+    Victim,
+    /// `ftl.wear-leveling`
+    WearLeveling,
+    /// `ftl.capacity`
+    Capacity,
+    /// `ftl.redundancy`
+    Redundancy,
+    /// `ftl.scrub`
+    Scrub,
+    /// `ftl.retire`
+    Retirement,
+}
+
+impl Family {
+    /// The key under `[ftl]`.
+    pub fn key(self) -> &'static str {
+        match self {
+            Family::Victim => "gc",
+            Family::WearLeveling => "wear-leveling",
+            Family::Capacity => "capacity",
+            Family::Redundancy => "redundancy",
+            Family::Scrub => "scrub",
+            Family::Retirement => "retire",
+        }
+    }
+
+    /// Every family, in the order in which lists show them.
+    pub const ALL: [Self; 6] =
+        [Self::Victim, Self::WearLeveling, Self::Capacity, Self::Redundancy, Self::Scrub, Self::Retirement];
+
+    /// The family that a key of `[ftl]` chooses from.
+    pub fn of_key(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|family| family.key() == key)
+    }
+
+    /// The table that chooses a policy with its defaults.
+    pub(super) fn chosen(self, name: &str) -> Table {
+        Table::from_iter([("policy".to_owned(), Value::from(name))])
+    }
+
+    /// A policy's name, or a table with it and its parameters.
+    fn schema(self) -> Schema {
+        let names = self.names();
+        json_schema!({
+            "x-policy": self.key(),
+            "anyOf": [
+                { "enum": names },
+                { "type": "object", "properties": { "policy": { "enum": names } } },
+            ]
+        })
+    }
+
+    /// Names of its policies.
+    pub fn names(self) -> Vec<&'static str> {
+        match self {
+            Family::Victim => names(VICTIM_POLICIES),
+            Family::WearLeveling => names(WEAR_LEVEL_POLICIES),
+            Family::Capacity => names(CAPACITY_POLICIES),
+            Family::Redundancy => names(REDUNDANCY_POLICIES),
+            Family::Scrub => names(SCRUB_POLICIES),
+            Family::Retirement => names(RETIRE_POLICIES),
+        }
+    }
+}
+
+macro_rules! schemas {
+    ($($key:ident: $family:ident),*) => {
+        $(
+            pub(super) fn $key(_: &mut SchemaGenerator) -> Schema {
+                Family::$family.schema()
+            }
+        )*
+    };
+}
+
+// What fields of policies name in `#[schemars(schema_with = ...)]`.
+schemas!(gc: Victim, wear_leveling: WearLeveling, capacity: Capacity, redundancy: Redundancy, scrub: Scrub, retire: Retirement);
 
 /// The policy of a table, whose `policy` names an entry of the family.
 ///

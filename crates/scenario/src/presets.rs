@@ -1,8 +1,9 @@
 //! Drives of the papers, to start from.
 
-use toml::{Table, Value};
+use toml::Table;
 
-use super::medium::Medium;
+use super::medium::{Medium, fill_in_cell_times};
+use super::settings::DriveSettings;
 use super::time::Time;
 
 /// A named layer below the scenario's file.
@@ -50,18 +51,27 @@ pub(super) fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().chain([&NONE]).find(|preset| preset.name == name)
 }
 
+/// The name of every preset, and that of none.
+pub(super) fn names() -> Vec<&'static str> {
+    PRESETS.iter().chain([&NONE]).map(|preset| preset.name).collect()
+}
+
 /// A table that a preset brings; empty where it brings none.
 fn part(preset: &str, name: &str) -> Table {
-    let table = find(preset).and_then(|preset| toml::from_str::<Table>(preset.text).ok());
-    table.and_then(|mut table| table.remove(name)).and_then(|part| Value::try_into(part).ok()).unwrap_or_default()
+    let table = find(preset).and_then(|preset| preset.text.parse::<Table>().ok());
+    let part = table.and_then(|mut table| table.remove(name)).and_then(|part| part.try_into().ok());
+    part.unwrap_or_default()
 }
 
 /// What the flash of a preset is made of.
 pub(super) fn medium(preset: &str) -> Medium {
-    Medium::of(&part(preset, "drive")).unwrap_or_default()
+    let mut drive = part(preset, "drive");
+    fill_in_cell_times(&mut drive);
+    let drive: DriveSettings = drive.try_into().expect("presets are scenarios, as a test checks");
+    Medium::of(&drive).expect("a preset's chip is whole")
 }
 
 /// The clock of a preset.
 pub(super) fn time(preset: &str) -> Time {
-    Time::of(&part(preset, "time"))
+    part(preset, "time").try_into().expect("presets are scenarios, as a test checks")
 }

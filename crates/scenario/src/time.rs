@@ -1,47 +1,94 @@
 //! The clock of a scenario: scheduler, arrivals, and timed windows of an untimed life.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
-use wane_units::Bytes;
+use wane_units::{Bytes, Nanos};
 use wane_workload::Arrival;
 use wane_workload::trace::Format;
 
 use super::error::Refusal;
-use super::keys::{ARRIVALS, EVENT_KEYS, PRIORITY_KEYS};
-use super::named;
-use super::values::{choice, count, duration, nanos, number, or_none, size, span, stretch};
-use super::workload::{Paths, Space, Workload};
+use super::schema::{in_field_order, keys_that_need};
+use super::workload::{Paths, Space, Workload, WorkloadSettings};
+use super::written::{OrNone, Span, or_none, span_or_none, table_of, value_of};
 
-/// The drive's clock.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Largest queue depth.
+const QUEUE_DEPTH_MAX: u32 = 1 << 16;
+/// Longest time between two requests, on average.
+const GAP_MAX: Nanos = Nanos::DAY;
+/// Most windows of a probe.
+const AGES_MAX: usize = 10_000;
+
+/// The drive's clock. Without a scheduler the run is untimed: state changes alike, and nothing takes time. Keys that only the event
+/// scheduler heeds are refused without it, unless `scheduler = "none"` is written down; a layer that sets `scheduler = "timeline"`
+/// displaces them.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>)]
 pub struct Time {
-    /// Who places operations in time.
+    /// `event` places each flash operation on its die and channel by the keys below; `timeline` only adds up how long each is busy,
+    /// first come, first served; `none` is the untimed run.
     pub scheduler: Scheduler,
-    /// The calendar of untimed aging; `None`: no time passes.
+    /// The calendar of untimed aging: drive writes in a day. `"none"`: no time passes.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<f64>", extend("exclusiveMinimum" = 0, "maximum" = 1e6))]
     pub drive_writes_per_day: Option<f64>,
-    /// Factor of the times between a trace's arrivals.
+    /// Times between a trace's arrivals are multiplied by this.
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e9))]
     pub scale: f64,
-    /// Which operation a die takes next.
+    /// Which operation a die takes next: the first to come, or host before GC before scrub before wear leveling.
+    #[schemars(extend("x-needs" = [EVENT]))]
     pub order: Order,
-    /// Host reads go before host writes.
+    /// Host reads go before host writes. With `order = "priority"`.
+    #[schemars(extend("x-needs" = [EVENT, PRIORITY]))]
     pub read_priority: bool,
-    /// What a waiting host read interrupts.
+    /// What a waiting host read interrupts. With `order = "priority"`.
+    #[schemars(extend("x-needs" = [EVENT, PRIORITY]))]
     pub suspend: Suspend,
-    /// How garbage collection makes way.
+    /// `foreground`: the host waits for a victim to be done; `background`: a victim starts where no one waits, and is then finished;
+    /// `preemptible`: others come in between.
+    #[schemars(extend("x-needs" = [EVENT]))]
     pub gc: Collection,
-    /// Operations on several planes of a die run together.
+    /// Operations of one kind on several planes of a die run together.
+    #[schemars(extend("x-needs" = [EVENT]))]
     pub multi_plane: bool,
-    /// DRAM for writes; `None`: none.
+    /// DRAM in which a write is acknowledged before it is programmed.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<Bytes>")]
+    #[schemars(extend("x-least" = Bytes(512), "x-most" = Bytes(1 << 40), "x-needs" = [EVENT]))]
     pub write_cache: Option<Bytes>,
-    /// Nanoseconds until a cached write is acknowledged.
-    pub write_cache_latency: u64,
-    /// Operations prepared at a time; `None`: no limit.
+    /// Until a write in the cache is acknowledged.
+    #[schemars(extend("x-least" = Nanos(0), "x-most" = Nanos::SECOND))]
+    pub write_cache_latency: Nanos,
+    /// Operations that the controller prepares at the same time; 004 has 8. `"none"`: no limit and no think time.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<u32>", extend("minimum" = 1, "maximum" = 1 << 16, "x-needs" = [EVENT]))]
     pub processors: Option<u32>,
-    /// Nanoseconds of preparing an operation.
-    pub think_time: u64,
+    /// Preparing an operation. With `processors`.
+    #[schemars(extend("x-least" = Nanos(0), "x-most" = Nanos::SECOND))]
+    pub think_time: Nanos,
+}
+
+/// What keys need that only the event scheduler heeds.
+const EVENT: &str = "scheduler = \"event\"";
+/// What keys need that mean nothing first come, first served.
+const PRIORITY: &str = "order = \"priority\"";
+
+/// Keys of `[time]` that only the event scheduler heeds.
+pub(super) fn event_keys() -> Vec<&'static str> {
+    keys_that_need("time", EVENT)
+}
+
+/// Keys of `[time]` that need priorities.
+pub(super) fn priority_keys() -> Vec<&'static str> {
+    keys_that_need("time", PRIORITY)
 }
 
 /// Who places operations in time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
     /// No one: the untimed run.
     None,
@@ -52,7 +99,8 @@ pub enum Scheduler {
 }
 
 /// Which operation a die takes next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// The first to come.
     FirstCome,
@@ -61,7 +109,8 @@ pub enum Order {
 }
 
 /// What a waiting host read interrupts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Suspend {
     /// Nothing.
     None,
@@ -74,7 +123,8 @@ pub enum Suspend {
 }
 
 /// How garbage collection makes way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Collection {
     /// The host waits for a victim.
     Foreground,
@@ -99,14 +149,112 @@ pub struct Probe {
     pub retention_days: f64,
 }
 
-// The names of each choice, in the order of its enum.
-const SCHEDULERS: [&str; 3] = ["none", "timeline", "event"];
-const ORDERS: [&str; 2] = ["first-come", "priority"];
-const SUSPENDS: [&str; 4] = ["none", "program", "erase", "both"];
-const COLLECTIONS: [&str; 3] = ["foreground", "background", "preemptible"];
+/// When a window closes.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct ProbeUntil {
+    /// Requests served.
+    #[schemars(range(min = 1, max = i64::MAX))]
+    pub(super) requests: u64,
+}
 
-/// Windows of a probe that does not say.
-const PROBE_REQUESTS: u64 = 100_000;
+impl Default for ProbeUntil {
+    fn default() -> Self {
+        Self { requests: 100_000 }
+    }
+}
+
+/// Timed windows in an untimed life: the run ages without the clock, and at each age a copy of the drive serves a workload with it. A
+/// probe changes no other number.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>, extend("required" = ["at-drive-writes"]))]
+pub(super) struct ProbeSettings {
+    /// When a window opens, in drive writes since preconditioning; ascending, such as `[0, 10, 100]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<f64>", length(min = 1, max = AGES_MAX), inner(range(min = 0.0, max = 1e9)))]
+    #[schemars(extend("x-order" = "strictly ascending", "x-default" = "required"))]
+    #[schemars(extend("x-allowed" = format!("a list of 1 to {AGES_MAX} ascending numbers from 0 to 1e9")))]
+    pub(super) at_drive_writes: Option<Vec<f64>>,
+    /// What is served, as `[workload]`. A table with `arrival` alone keeps the last phase's requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "WorkloadSettings", extend("x-default" = "that of the last phase"))]
+    pub(super) workload: Option<Table>,
+    /// How long the drive lies without power before each window, such as "90 days".
+    #[serde(with = "span_or_none")]
+    #[schemars(with = "OrNone<Span>")]
+    pub(super) retention: f64,
+    pub(super) until: ProbeUntil,
+}
+
+/// When requests come, in timed runs.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ArrivalSetting {
+    /// As many at once.
+    QueueDepth(Depth),
+    /// Independent of each other, so far apart on average.
+    Poisson(Mean),
+    /// So far apart by mean and standard deviation.
+    Normal(Gap),
+    /// By the times of the workload's trace.
+    Trace,
+}
+
+/// Requests at once.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[schemars(inline)]
+pub(super) struct Depth(#[schemars(range(min = 1, max = QUEUE_DEPTH_MAX))] u32);
+
+/// The mean gap between requests.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[schemars(inline)]
+pub(super) struct Mean(#[schemars(extend("x-least" = Nanos(1), "x-most" = GAP_MAX))] Nanos);
+
+/// The mean and the standard deviation of normal gaps.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub(super) struct Gap(Nanos, Nanos);
+
+impl JsonSchema for Gap {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Gap")
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mean = generator.subschema_for::<Mean>();
+        let mut deviation = mean.clone();
+        deviation.insert("description".to_owned(), "The standard deviation of the gaps.".into());
+        deviation.insert("x-least".to_owned(), value_of(&Nanos(0)).as_str().into());
+        schemars::json_schema!({
+            "type": "array", "prefixItems": [mean, deviation], "minItems": 2, "maxItems": 2,
+            "x-allowed": "a mean and a standard deviation, such as [\"100 ms\", \"10 ms\"]"
+        })
+    }
+}
+
+impl From<ArrivalSetting> for Arrival {
+    fn from(setting: ArrivalSetting) -> Self {
+        match setting {
+            ArrivalSetting::QueueDepth(Depth(depth)) => Self::QueueDepth(depth),
+            ArrivalSetting::Poisson(Mean(mean)) => Self::Poisson(mean.0),
+            ArrivalSetting::Normal(Gap(mean, sd)) => Self::Normal { mean_ns: mean.0, sd_ns: sd.0 },
+            ArrivalSetting::Trace => Self::Trace,
+        }
+    }
+}
+
+impl From<Arrival> for ArrivalSetting {
+    fn from(arrival: Arrival) -> Self {
+        match arrival {
+            Arrival::QueueDepth(depth) => Self::QueueDepth(Depth(depth)),
+            Arrival::Poisson(mean) => Self::Poisson(Mean(Nanos(mean))),
+            Arrival::Normal { mean_ns, sd_ns } => Self::Normal(Gap(Nanos(mean_ns), Nanos(sd_ns))),
+            Arrival::Trace => Self::Trace,
+        }
+    }
+}
 
 impl Default for Time {
     fn default() -> Self {
@@ -120,38 +268,14 @@ impl Default for Time {
             gc: Collection::Foreground,
             multi_plane: false,
             write_cache: None,
-            write_cache_latency: 10_000,
+            write_cache_latency: Nanos(10_000),
             processors: None,
-            think_time: 1_000,
+            think_time: Nanos(1_000),
         }
     }
 }
 
 impl Time {
-    /// Reads `[time]`, whose values are checked one by one.
-    pub(super) fn of(table: &Table) -> Self {
-        let default = Self::default();
-        let flag = |key: &str| table.get(key).and_then(Value::as_bool).unwrap_or(false);
-        let time = |key: &str, default: u64| table.get(key).and_then(nanos).unwrap_or(default);
-        Self {
-            scheduler: [Scheduler::None, Scheduler::Timeline, Scheduler::Event]
-                [choice(table, "scheduler", &SCHEDULERS)],
-            drive_writes_per_day: table.get("drive-writes-per-day").and_then(number),
-            scale: table.get("scale").and_then(number).unwrap_or(default.scale),
-            order: [Order::FirstCome, Order::Priority][choice(table, "order", &ORDERS)],
-            read_priority: flag("read-priority"),
-            suspend: [Suspend::None, Suspend::Program, Suspend::Erase, Suspend::Both]
-                [choice(table, "suspend", &SUSPENDS)],
-            gc: [Collection::Foreground, Collection::Background, Collection::Preemptible]
-                [choice(table, "gc", &COLLECTIONS)],
-            multi_plane: flag("multi-plane"),
-            write_cache: table.get("write-cache").and_then(Value::as_str).and_then(|text| text.parse().ok()),
-            write_cache_latency: time("write-cache-latency", default.write_cache_latency),
-            processors: count(table, "processors"),
-            think_time: time("think-time", default.think_time),
-        }
-    }
-
     /// Whether a scheduler places operations in time.
     pub fn is_timed(&self) -> bool {
         self.scheduler != Scheduler::None
@@ -159,9 +283,10 @@ impl Time {
 
     /// Refuses keys that contradict each other; `set` has those of the scenario without its preset.
     pub(super) fn check(&self, set: &Table) -> Result<(), Refusal> {
-        let differs = |key: &str| self.table().get(key) != Self::default().table().get(key);
+        let (own, default) = (table_of(self), table_of(&Self::default()));
+        let differs = |key: &str| own.get(key) != default.get(key);
         let at = |key: &str| format!("time.{key}");
-        let stray = EVENT_KEYS.into_iter().find(|key| differs(key));
+        let stray = event_keys().into_iter().find(|key| differs(key));
         match (self.scheduler, stray) {
             (Scheduler::Timeline, Some(key)) => {
                 return Err((
@@ -170,7 +295,7 @@ impl Time {
                 ));
             }
             (Scheduler::None, _) if !set.contains_key("scheduler") => {
-                let mut own = EVENT_KEYS.into_iter().chain(["scale"]);
+                let mut own = event_keys().into_iter().chain(["scale"]);
                 if let Some(key) = own.find(|key| set.contains_key(*key) && differs(key)) {
                     return Err((
                         at(key),
@@ -181,52 +306,22 @@ impl Time {
             _ => {}
         }
         if self.order == Order::FirstCome
-            && let Some(key) = PRIORITY_KEYS.into_iter().find(|key| differs(key))
+            && let Some(key) = priority_keys().into_iter().find(|key| differs(key))
         {
             return Err((at(key), "contradicts order = \"first-come\"; give order = \"priority\"".to_owned()));
         }
         Ok(())
     }
-
-    /// `[time]` with every key.
-    pub(super) fn table(&self) -> Table {
-        named([
-            ("scheduler", Value::from(SCHEDULERS[self.scheduler as usize])),
-            ("drive-writes-per-day", or_none(self.drive_writes_per_day, Value::from)),
-            ("scale", Value::from(self.scale)),
-            ("order", Value::from(ORDERS[self.order as usize])),
-            ("read-priority", Value::from(self.read_priority)),
-            ("suspend", Value::from(SUSPENDS[self.suspend as usize])),
-            ("gc", Value::from(COLLECTIONS[self.gc as usize])),
-            ("multi-plane", Value::from(self.multi_plane)),
-            ("write-cache", or_none(self.write_cache, |bytes| size(bytes.0))),
-            ("write-cache-latency", duration(self.write_cache_latency)),
-            ("processors", or_none(self.processors, |count| Value::from(i64::from(count)))),
-            ("think-time", duration(self.think_time)),
-        ])
-    }
 }
 
-/// The arrival of a workload's table.
+/// The arrival of a workload, its own or the default.
 ///
 /// # Errors
 /// It wants times that the workload does not have; the key is relative to the workload.
-pub(super) fn arrival(table: &Table, workload: &Workload) -> Result<Arrival, Refusal> {
-    let Some(value) = table.get("arrival") else { return Ok(Arrival::default()) };
-    let [depth, poisson, normal] = ARRIVALS.map(|key| value.get(key));
-    if let Some(depth) = depth.and_then(Value::as_integer) {
-        return Ok(Arrival::QueueDepth(depth as u32));
-    }
-    if let Some(mean) = poisson.and_then(nanos) {
-        return Ok(Arrival::Poisson(mean));
-    }
-    if let Some([mean, sd]) = normal.and_then(Value::as_array).map(Vec::as_slice)
-        && let Some((mean_ns, sd_ns)) = nanos(mean).zip(nanos(sd))
-    {
-        return Ok(Arrival::Normal { mean_ns, sd_ns });
-    }
-    match untimed(workload) {
-        None => Ok(Arrival::Trace),
+pub(super) fn arrival(setting: Option<ArrivalSetting>, workload: &Workload) -> Result<Arrival, Refusal> {
+    let arrival = setting.map_or_else(Arrival::default, Arrival::from);
+    match untimed(workload).filter(|_| arrival == Arrival::Trace) {
+        None => Ok(arrival),
         Some(what) => {
             let message = format!("\"trace\" needs the times of a trace, but {what}");
             Err(("arrival".to_owned(), message))
@@ -236,13 +331,7 @@ pub(super) fn arrival(table: &Table, workload: &Workload) -> Result<Arrival, Ref
 
 /// Arrivals as they are written.
 pub(super) fn arrival_value(arrival: Arrival) -> Value {
-    let (key, value) = match arrival {
-        Arrival::Trace => return Value::from("trace"),
-        Arrival::QueueDepth(depth) => ("queue-depth", Value::from(i64::from(depth))),
-        Arrival::Poisson(mean) => ("poisson", duration(mean)),
-        Arrival::Normal { mean_ns, sd_ns } => ("normal", Value::Array(vec![duration(mean_ns), duration(sd_ns)])),
-    };
-    Value::Table(named([(key, value)]))
+    value_of(&ArrivalSetting::from(arrival))
 }
 
 /// Why a workload has no times of its own; `None` where it may have.
@@ -260,32 +349,29 @@ fn untimed(workload: &Workload) -> Option<String> {
 }
 
 impl Probe {
-    /// Reads `[probe]` but for its workload.
-    pub(super) fn of(table: &Table, workload: Workload, arrival: Arrival) -> Result<Self, Refusal> {
-        let ages = table.get("at-drive-writes").and_then(Value::as_array);
-        let Some(ages) = ages else {
+    /// The probe of `[probe]`, whose workload is read already.
+    pub(super) fn of(settings: &ProbeSettings, workload: Workload, arrival: Arrival) -> Result<Self, Refusal> {
+        let Some(ages) = &settings.at_drive_writes else {
             let message = "is missing; say when to look, such as at-drive-writes = [0, 10, 100]";
             return Err(("probe.at-drive-writes".to_owned(), message.to_owned()));
         };
-        let until = table.get("until").and_then(|until| until.get("requests")).and_then(Value::as_integer);
         Ok(Self {
-            at_drive_writes: ages.iter().filter_map(number).collect(),
+            at_drive_writes: ages.clone(),
             workload,
             arrival,
-            requests: until.and_then(|requests| u64::try_from(requests).ok()).unwrap_or(PROBE_REQUESTS),
-            retention_days: table.get("retention").and_then(span).unwrap_or(0.0),
+            requests: settings.until.requests,
+            retention_days: settings.retention,
         })
     }
 
-    pub(super) fn table(&self, space: Space, paths: Paths) -> Table {
+    pub(super) fn settings(&self, space: Space, paths: Paths) -> ProbeSettings {
         let mut workload = self.workload.to_table(space, paths);
         workload.insert("arrival".to_owned(), arrival_value(self.arrival));
-        let retention = Some(self.retention_days).filter(|days| *days > 0.0);
-        named([
-            ("at-drive-writes", Value::Array(self.at_drive_writes.iter().map(|age| Value::from(*age)).collect())),
-            ("workload", Value::Table(workload)),
-            ("until", Value::Table(named([("requests", Value::from(self.requests as i64))]))),
-            ("retention", or_none(retention, stretch)),
-        ])
+        ProbeSettings {
+            at_drive_writes: Some(self.at_drive_writes.clone()),
+            workload: Some(workload),
+            retention: self.retention_days,
+            until: ProbeUntil { requests: self.requests },
+        }
     }
 }

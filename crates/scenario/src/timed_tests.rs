@@ -1,6 +1,8 @@
 //! Scenarios with time and errors: what they resolve to and what they refuse.
 
 use wane_nand::{CellKind, Detail};
+use wane_units::{Nanos, Rate};
+use wane_workload::Arrival;
 
 use super::*;
 
@@ -127,11 +129,11 @@ fn the_timed_example_resolves_as_written() {
     let device = &scenario.device;
     assert_eq!((device.geometry.blocks(), device.logical_units, device.gc_reserve), (8192, 1_677_721, 2));
     let timing = TimingSpec {
-        read: vec![75_000],
-        program: vec![750_000],
-        erase: 3_800_000,
-        channel_bytes_per_second: Some(333_000_000),
-        suspend: 20_000,
+        read: vec![Nanos(75_000)],
+        program: vec![Nanos(750_000)],
+        erase: Nanos(3_800_000),
+        channel_rate: Some(Rate(333_000_000)),
+        suspend: Nanos(20_000),
     };
     assert_eq!(scenario.medium, Medium { timing, ..Medium::default() });
     assert_eq!(scenario.time, Time { scheduler: Scheduler::Event, ..Time::default() });
@@ -149,11 +151,11 @@ fn every_key_arrives_where_it_belongs() {
     assert_eq!(medium.chip.as_ref().map(|chip| chip.name.as_str()), Some("tlc-72l-2018"));
     assert_eq!(medium.chip.as_ref().map(|chip| chip.model.alpha), Some(3.9e-10));
     let timing = TimingSpec {
-        read: vec![40_000, 60_000, 80_000],
-        program: vec![900_000, 1_125_000, 1_350_000],
-        erase: 5_000_000,
-        channel_bytes_per_second: Some(667_000_000),
-        suspend: 7_000,
+        read: [40_000, 60_000, 80_000].map(Nanos).to_vec(),
+        program: [900_000, 1_125_000, 1_350_000].map(Nanos).to_vec(),
+        erase: Nanos(5_000_000),
+        channel_rate: Some(Rate(667_000_000)),
+        suspend: Nanos(7_000),
     };
     assert_eq!((medium.cell, &medium.timing), (Some(CellKind::Tlc), &timing));
     let codeword = wane_units::Bytes(1024);
@@ -187,9 +189,9 @@ fn every_key_arrives_where_it_belongs() {
         gc: Collection::Preemptible,
         multi_plane: true,
         write_cache: Some(wane_units::Bytes(64 << 20)),
-        write_cache_latency: 9_000,
+        write_cache_latency: Nanos(9_000),
         processors: Some(4),
-        think_time: 2_000,
+        think_time: Nanos(2_000),
     };
     assert_eq!(scenario.time, time);
     assert_eq!(scenario.phases[0].arrival, Arrival::Normal { mean_ns: 100_000_000, sd_ns: 10_000_000 });
@@ -226,7 +228,8 @@ fn a_layer_displaces_what_it_makes_meaningless() {
     let cells = "[drive]\npreset = 'mlc-8g'\ncell = 'tlc'";
     let timing = |text: &str, set: &[&str]| {
         let timing = good(text, set).medium.timing;
-        (timing.read, timing.program[0], timing.erase, timing.channel_bytes_per_second.unwrap_or(0))
+        let read: Vec<u64> = timing.read.iter().map(|time| time.0).collect();
+        (read, timing.program[0].0, timing.erase.0, timing.channel_rate.map_or(0, |rate| rate.0))
     };
     // The cell's own times go before the preset's, whose channels stay; explicit ones of the same layer or above stay.
     let tlc = vec![53_571, 69_642, 101_785];
@@ -253,7 +256,7 @@ fn a_layer_displaces_what_it_makes_meaningless() {
     let first = good(ALL, &["time.order=first-come"]).time;
     assert_eq!((first.read_priority, first.suspend, first.processors), (false, Suspend::None, Some(4)));
     let fast19 = good("[drive]\npreset = 'fast19-ssd'\n[time]\nscheduler = 'event'", &[]).time;
-    assert_eq!((fast19.order, fast19.processors, fast19.think_time), (Order::Priority, Some(8), 1_000));
+    assert_eq!((fast19.order, fast19.processors, fast19.think_time), (Order::Priority, Some(8), Nanos(1_000)));
 }
 
 #[test]
@@ -337,17 +340,17 @@ fn check_refusals(table: &[(&str, &str)]) {
 #[test]
 fn flash_that_cannot_be_is_refused_in_one_sentence() {
     check_refusals(&[
-        ("[drive]\nchip = 'tlc-72l-2081'", "drive.chip: found \"tlc-72l-2081\", allowed are none, mlc-3xnm-2011"),
+        ("[drive]\nchip = 'tlc-72l-2081'", "drive.chip: found \"tlc-72l-2081\", expected none, mlc-3xnm-2011"),
         ("[drive]\nchip = 'tlc-72l-2081'", "did you mean \"tlc-72l-2018\"?"),
         ("[drive]\nchip = 3", "expected none, mlc-3xnm-2011"),
         ("[drive.chip]\nk = 2.0", "drive.chip.epsilon: is missing; `wane rber fit` writes all keys"),
         ("[drive.chip]\nalhpa = 2.0", "drive.chip.alhpa: unknown key; did you mean \"alpha\"?"),
-        ("[drive.chip]\nalpha = -1e-9", "drive.chip.alpha: found -0.000000001, allowed is a number from 0 on"),
+        ("[drive.chip]\nalpha = -1e-9", "drive.chip.alpha: found -0.000000001, expected a number from 0 on"),
         ("[drive.chip]\nalpha = inf", "drive.chip.alpha: found inf"),
-        ("[drive.chip]\nalpha = '1'", "found \"1\", allowed is a number"),
+        ("[drive.chip]\nalpha = '1'", "found \"1\", expected a number"),
         ("[drive.chip]\ndata = 3", "expected a table [drive.chip.data]"),
-        ("[drive.chip.data]\ndays = [9, 1]", "drive.chip.data.days: found [9, 1], allowed is [least, most]"),
-        ("[drive.chip.data]\ndays = [0, inf]", "allowed is [least, most]"),
+        ("[drive.chip.data]\ndays = [9, 1]", "drive.chip.data.days: found [9, 1], expected [least, most]"),
+        ("[drive.chip.data]\ndays = [0, inf]", "expected [least, most]"),
         ("[drive.chip.data]\ndyas = [0, 1]", "did you mean \"days\"?"),
         ("[drive]\ncell = 'plc'", "drive.cell: found \"plc\", allowed are none, slc, mlc, tlc, qlc"),
         ("[drive.timing]\nread = 75", "drive.timing.read: found 75, expected a duration with its unit"),
@@ -388,15 +391,15 @@ fn flash_that_cannot_be_is_refused_in_one_sentence() {
             "[drive]\nchip = 'tlc-72l-2018'\necc = { detail = 'pages', draws = 'sticky' }",
             "drive.ecc.detail: found \"pages\", which draws re-reads independently",
         ),
-        ("[drive.chip]\nk = 20.05", "drive.chip.k: found 20.05, allowed is a number from 0 to 10"),
-        ("[drive.chip]\nepsilon = 7", "drive.chip.epsilon: found 7, allowed is a number from 0 to 0.5"),
+        ("[drive.chip]\nk = 20.05", "drive.chip.k: found 20.05, expected a number from 0 to 10"),
+        ("[drive.chip]\nepsilon = 7", "drive.chip.epsilon: found 7, expected a number from 0 to 0.5"),
         ("[drive.variation]\nblocks = -0.1", "expected a number from 0 to 2"),
         ("[drive.variation]\nlayers = 2.5", "expected a number from 0 to 2"),
         ("[drive.initial]\nretention = '90'", "'90' is not a duration"),
         ("[drive.initial]\nretention = '5 ms'", "expected a duration in whole seconds"),
         ("[drive.initial]\nretention = ['9 days', '3 days']", "found [\"9 days\", \"3 days\"], expected"),
         ("[drive.initial]\nretention = ['9 days']", "found [\"9 days\"], expected"),
-        ("[drive.initial]\nretention = ['none', '3 days']", "found [\"none\", \"3 days\"], expected"),
+        ("[drive.initial]\nretention = ['none', '3 days']", "drive.initial.retention: 'none' is not a duration"),
         ("[drive.initial]\nretention = '101 years'", "\"36500 days\""),
         ("[drive.initial]\nerase-count = -1", "found -1"),
         ("[drive.initial]\nerase-count = 4_294_967_295", "found 4294967295"),
@@ -461,18 +464,24 @@ fn arrivals_and_probes_that_cannot_be_are_refused_in_one_sentence() {
         (event("mix = [{ share = 1, trace = 'a' }]\narrival = 'trace'"), "but the workload is a mixture"),
         (event("trace = 'a'\nformat = 'lis'\narrival = 'trace'"), "but format = \"lis\" has none"),
         (event("trace = 'a'\nformat = 'fio-iolog-2'\narrival = 'trace'"), "format = \"fio-iolog-2\" has none"),
-        (event("mix = [{ share = 1, arrival = 'trace' }]"), "workload.mix.0.arrival: belongs to the whole mixture"),
+        (
+            event("mix = [{ share = 1, arrival = 'trace' }]"),
+            "workload.mix.0.arrival: unknown key here; it belongs to [workload]",
+        ),
         (event("arrival = 'traces'"), one_of),
         (event("arrival = 16"), one_of),
         (event("arrival = {}"), one_of),
         (event("arrival = { queue-depth = 1, poisson = '1 ms' }"), one_of),
-        (event("arrival = { queue-depth = 0 }"), "found queue-depth = 0, expected"),
-        (event("arrival = { queue-depth = 'x' }"), "found queue-depth = \"x\", expected"),
+        (
+            event("arrival = { queue-depth = 0 }"),
+            "workload.arrival.queue-depth: found 0, expected a whole number from 1 to 65536",
+        ),
+        (event("arrival = { queue-depth = 'x' }"), "found \"x\", expected a whole number"),
         (event("arrival = { queue-dept = 1 }"), "did you mean \"queue-depth\"?"),
         (event("arrival = { poisson = '1' }"), "'1' is not a duration"),
-        (event("arrival = { poisson = '0 s' }"), "found poisson = \"0 s\", expected"),
+        (event("arrival = { poisson = '0 s' }"), "workload.arrival.poisson: found \"0 s\", expected a duration"),
         (event("arrival = { normal = ['1 ms'] }"), "expected a mean and a standard deviation"),
-        (event("arrival = { normal = ['1 ms', 1] }"), "found normal = 1, expected"),
+        (event("arrival = { normal = ['1 ms', 1] }"), "found [\"1 ms\", 1], expected a mean and a standard deviation"),
         (
             "[probe]\nat-drive-writes = [1]".into(),
             "probe: needs a clock; give time.scheduler = \"event\" or \"timeline\"",
@@ -599,7 +608,8 @@ fn the_times_of_a_cell_are_those_of_its_table() {
     ];
     for (cell, types, read, program) in table {
         let timing = good("", &[&format!("drive.cell={}", cell.name())]).medium.timing;
-        let mean = |times: &[u64]| (times.len(), times.iter().sum::<u64>().div_ceil(times.len() as u64));
+        let mean =
+            |times: &[Nanos]| (times.len(), times.iter().map(|time| time.0).sum::<u64>().div_ceil(times.len() as u64));
         assert_eq!((mean(&timing.read), mean(&timing.program)), ((types, read), (types, program)), "{}", cell.name());
         assert!(timing.read.is_sorted() && timing.program.is_sorted());
     }

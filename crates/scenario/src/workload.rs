@@ -1,16 +1,23 @@
 //! Workloads and phases as plain data.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, json};
 use toml::{Table, Value};
-use wane_units::{Bytes, Ratio, excerpt};
+use wane_units::{Bytes, Ratio};
 use wane_workload::SHARE_MIN;
 use wane_workload::standin;
 use wane_workload::trace::Format;
 
 use super::error::Refusal;
-use super::keys::WORKLOAD_KINDS;
-use super::values::{flag, number, ratio, size};
+use super::schema::fields;
+use super::settings::SECTOR;
+use super::time::ArrivalSetting;
+use super::written::table_of;
 
 /// Where requests come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,34 +47,92 @@ pub struct PatternSpec {
     pub trim_share: Ratio,
 }
 
-/// The shape of a pattern.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// The shape of a pattern, as `pattern` and the keys of that pattern alone.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(tag = "pattern", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum Pattern {
     /// Every page alike.
     Uniform,
     /// `r` of the accesses go to `h` of the footprint.
     HotCold {
-        /// Share of the accesses.
+        /// `hot-cold`: share of the accesses that go to the hot pages.
+        #[serde(default = "default::r")]
         r: Ratio,
-        /// Share of the footprint.
+        /// `hot-cold`: share of the footprint that is hot.
+        #[serde(default = "default::h")]
         h: Ratio,
     },
     /// Zipf's law.
     Zipf {
-        /// Theta.
+        /// `zipf`: the exponent theta; 0 is uniform.
+        #[serde(default = "default::exponent")]
+        #[schemars(range(min = 0.0, max = 10.0))]
         exponent: f64,
-        /// Popular pages spread over the footprint.
+        /// `zipf`: spread the popular pages over the footprint.
+        #[serde(default = "default::scramble")]
         scramble: bool,
     },
     /// In order, wrapping.
     Sequential,
     /// Random and sequential requests.
     Hybrid {
-        /// Share of the sequential ones.
+        /// `hybrid`: share of the requests that go on where the last sequential one ended.
+        #[serde(default = "default::sequential_share")]
         sequential_share: Ratio,
     },
-    /// The skew of JESD219.
+    /// 50 % of the accesses on 5 % of the pages, 30 % on the next 15 %, by JESD219.
     Jesd219,
+}
+
+/// Defaults of patterns, each a function since serde asks for one.
+mod default {
+    use super::Ratio;
+
+    fn ratio(value: f64) -> Ratio {
+        Ratio::new(value).expect("a default lies between 0 and 1")
+    }
+
+    pub(super) fn r() -> Ratio {
+        ratio(0.8)
+    }
+
+    pub(super) fn h() -> Ratio {
+        ratio(0.2)
+    }
+
+    pub(super) fn exponent() -> f64 {
+        1.2
+    }
+
+    pub(super) fn scramble() -> bool {
+        true
+    }
+
+    pub(super) fn sequential_share() -> Ratio {
+        ratio(0.5)
+    }
+}
+
+/// What is asked of a pattern, whatever its shape.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct Requests {
+    /// Share of the logical pages that a pattern touches, from page 0 on.
+    footprint: Ratio,
+    /// Size of a pattern's requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-least" = SECTOR, "x-most" = Bytes(1 << 40), "x-default" = "one mapping unit"))]
+    request_size: Option<Bytes>,
+    /// Share of a pattern's requests that read.
+    read_share: Ratio,
+    /// Share of a pattern's requests that trim.
+    trim_share: Ratio,
+}
+
+impl Default for Requests {
+    fn default() -> Self {
+        Self { footprint: Ratio::ONE, request_size: None, read_share: Ratio::ZERO, trim_share: Ratio::ZERO }
+    }
 }
 
 /// A trace and how it is read.
@@ -91,8 +156,216 @@ pub struct TraceSpec {
     pub looped: bool,
 }
 
-const PATTERN_KEYS: [&str; 4] = ["footprint", "request-size", "read-share", "trim-share"];
-const TRACE_KEYS: [&str; 7] = ["trace-name", "format", "assume-op", "assume-block", "skip-bad-lines", "remap", "loop"];
+/// What is said of a trace.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct TraceSettings {
+    /// A trace file; relative to the scenario's folder. `"-"` reads stdin.
+    #[schemars(extend("x-default" = "none"))]
+    trace: String,
+    /// The name by which the trace counts in the scenario's hash. Resolved scenarios have it, where `trace` became an absolute path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "`trace`"))]
+    trace_name: Option<String>,
+    /// The trace's format; `auto` looks at its content.
+    #[schemars(extend("enum" = formats()))]
+    format: String,
+    /// Direction of a trace that has none.
+    assume_op: Direction,
+    /// Unit of a trace that has none.
+    #[schemars(extend("x-least" = Bytes(1), "x-most" = Bytes(1 << 20)))]
+    assume_block: Bytes,
+    /// Count lines that do not parse instead of stopping at the first.
+    skip_bad_lines: bool,
+    /// How a trace's pages become the drive's: page modulo logical pages, which keeps distances; or the rank among the pages touched,
+    /// which keeps the footprint.
+    remap: Remap,
+    /// Start a trace over at its end.
+    r#loop: bool,
+}
+
+impl Default for TraceSettings {
+    fn default() -> Self {
+        Self {
+            trace: String::new(),
+            trace_name: None,
+            format: AUTO.to_owned(),
+            assume_op: Direction::Write,
+            assume_block: Bytes(512),
+            skip_bad_lines: false,
+            remap: Remap::Modulo,
+            r#loop: true,
+        }
+    }
+}
+
+/// The format of a trace whose content tells it.
+const AUTO: &str = "auto";
+
+fn formats() -> Vec<String> {
+    std::iter::once(AUTO.to_owned()).chain(Format::ALL.iter().map(Format::to_string)).collect()
+}
+
+/// Which way a request goes.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Direction {
+    /// From the drive.
+    Read,
+    /// To the drive.
+    Write,
+}
+
+/// How a trace's pages become the drive's.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Remap {
+    /// Page modulo logical pages.
+    Modulo,
+    /// The rank among the pages touched.
+    Compact,
+}
+
+/// What is said of a stand-in.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct StandinSettings {
+    /// A stand-in for a published trace, by name: `rad-be` and others have its writes, `rad-be-traffic` and others its reads too.
+    #[schemars(extend("x-default" = "none", "enum" = standin::names().collect::<Vec<_>>()))]
+    standin: String,
+}
+
+/// What is said of a mixture.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct MixSettings {
+    /// Workloads drawn per request, each with its `share`: `[{ share = "70 %", pattern = ... }, ...]`.
+    #[schemars(with = "Vec<PartSettings>", length(min = 1))]
+    #[schemars(extend("x-default" = "none", "x-allowed" = "a list of workloads with `share`"))]
+    mix: Vec<Table>,
+}
+
+/// What a workload has whatever it is.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct AnySettings {
+    /// When requests come, in timed runs: as many at once as `queue-depth` says; `{ poisson = "0.5 ms" }` or `{ normal = ["100 ms", "10
+    /// ms"] }` apart, by mean and standard deviation; or `"trace"`, by the times of the workload's trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = ArrivalSetting::from(wane_workload::Arrival::default()), "x-allowed" = ARRIVALS))]
+    arrival: Option<ArrivalSetting>,
+}
+
+const ARRIVALS: &str =
+    "one of `{ queue-depth = 16 }`, `{ poisson = \"0.5 ms\" }`, `{ normal = [\"100 ms\", \"10 ms\"] }` and `\"trace\"`";
+
+/// What a part of a mixture has beside what makes it a workload.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, rename_all = "kebab-case")]
+struct ShareSettings {
+    /// Share of the requests; all shares of a mixture add up to 100 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "required"))]
+    share: Option<Ratio>,
+}
+
+/// The schema of `[workload]`: the keys of every kind side by side, since a layer may change one key of a workload below it.
+pub(super) struct WorkloadSettings;
+
+/// The schema of a part of a mixture: a workload that is no mixture, and its share.
+struct PartSettings;
+
+/// What says of which kind a workload is, in the order in which messages name it.
+pub(super) const KINDS: [&str; 4] = ["pattern", "trace", "standin", "mix"];
+
+/// Lays the keys of some kinds side by side.
+fn side_by_side(description: &str, kinds: &[(Schema, Vec<String>)]) -> Schema {
+    let mut properties = Map::new();
+    let mut order: Vec<&str> = Vec::new();
+    for (schema, keys) in kinds {
+        let inner = schema.get("properties").and_then(|properties| properties.as_object());
+        properties.extend(inner.into_iter().flatten().map(|(key, schema)| (key.clone(), schema.clone())));
+        order.extend(keys.iter().map(String::as_str));
+    }
+    schemars::json_schema!({
+        "type": "object", "description": description, "properties": properties, "additionalProperties": false,
+        "x-key-order": order
+    })
+}
+
+/// The key `pattern` with what each word means, and the keys that some pattern has to itself.
+fn pattern_schemas(generator: &mut SchemaGenerator) -> (Schema, Schema) {
+    let variants = Pattern::json_schema(generator);
+    let variants = variants.get("oneOf").and_then(|variants| variants.as_array()).cloned().unwrap_or_default();
+    let (mut words, mut own) = (Vec::new(), Map::new());
+    for variant in &variants {
+        let Some(keys) = variant.get("properties").and_then(|keys| keys.as_object()) else { continue };
+        for (key, schema) in keys {
+            if key == "pattern" {
+                words.push(json!({ "const": schema["const"], "description": variant["description"] }));
+            } else {
+                own.insert(key.clone(), schema.clone());
+            }
+        }
+    }
+    let meaning = "`uniform`; `hot-cold`: r of the accesses go to h of the footprint; `zipf`; `sequential`, wrapping; `hybrid`: random \
+                   and sequential; `jesd219`: 50 % of the accesses on 5 % of the pages, 30 % on the next 15 %.";
+    let pattern = json!({ "oneOf": words, "description": meaning, "default": Pattern::Uniform.name() });
+    (schemars::json_schema!({ "properties": { "pattern": pattern } }), schemars::json_schema!({ "properties": own }))
+}
+
+/// Keys that single patterns have to themselves, which another pattern does not take over.
+pub(super) fn own_keys() -> Vec<String> {
+    let shapes = [
+        Pattern::HotCold { r: default::r(), h: default::h() },
+        Pattern::Zipf { exponent: default::exponent(), scramble: default::scramble() },
+        Pattern::Hybrid { sequential_share: default::sequential_share() },
+    ];
+    shapes.iter().flat_map(Pattern::own_keys).collect()
+}
+
+/// The keys of a struct, in the order of its fields.
+fn keys_of<T: JsonSchema + DeserializeOwned>(generator: &mut SchemaGenerator) -> (Schema, Vec<String>) {
+    (T::json_schema(generator), fields::<T>().iter().map(|key| (*key).to_owned()).collect())
+}
+
+/// The keys of all kinds but the mixture.
+fn kinds(generator: &mut SchemaGenerator) -> Vec<(Schema, Vec<String>)> {
+    let (pattern, own) = pattern_schemas(generator);
+    vec![
+        (pattern, vec!["pattern".to_owned()]),
+        keys_of::<Requests>(generator),
+        (own, own_keys()),
+        keys_of::<TraceSettings>(generator),
+        keys_of::<StandinSettings>(generator),
+    ]
+}
+
+impl JsonSchema for WorkloadSettings {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("WorkloadSettings")
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut kinds = kinds(generator);
+        kinds.push(keys_of::<MixSettings>(generator));
+        kinds.push(keys_of::<AnySettings>(generator));
+        let about = "Where requests come from: a pattern, a trace, a stand-in for a published trace, or a mixture.";
+        side_by_side(about, &kinds)
+    }
+}
+
+impl JsonSchema for PartSettings {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("PartSettings")
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut kinds = kinds(generator);
+        kinds.insert(0, keys_of::<ShareSettings>(generator));
+        let about =
+            "A part of a mixture: a pattern, a trace or a stand-in, with its keys as in `[workload]`, and its share.";
+        side_by_side(about, &kinds)
+    }
+}
 
 /// Which path of a trace a table shows.
 #[derive(Clone, Copy)]
@@ -110,83 +383,73 @@ pub(super) struct Space {
     pub(super) unit: Bytes,
 }
 
-pub(super) fn workload(table: &Table, space: Space, in_mix: bool) -> Result<Workload, Refusal> {
-    let kinds: Vec<&str> = WORKLOAD_KINDS.into_iter().filter(|kind| table.contains_key(*kind)).collect();
+/// The struct of some keys of a table whose values are checked; other keys are those of other structs.
+fn part<T: DeserializeOwned>(table: &Table) -> Result<T, Refusal> {
+    table.clone().try_into().map_err(|error: toml::de::Error| (String::new(), error.message().to_owned()))
+}
+
+/// The arrival that a workload's table asks for.
+pub(super) fn arrival_of(table: &Table) -> Result<Option<ArrivalSetting>, Refusal> {
+    part::<AnySettings>(table).map(|any| any.arrival)
+}
+
+/// Which of [`KINDS`] a table names; a pattern unless it does.
+pub(super) fn kind_of(table: &Table) -> Option<&'static str> {
+    KINDS.into_iter().find(|kind| table.contains_key(*kind))
+}
+
+/// The workload of a table; its keys and their values are checked one by one.
+pub(super) fn workload(table: &Table, space: Space) -> Result<Workload, Refusal> {
+    let kinds: Vec<&str> = KINDS.into_iter().filter(|kind| table.contains_key(*kind)).collect();
     if let [first, second, ..] = kinds[..] {
-        return Err((
-            second.to_owned(),
-            format!("stands beside {first}; one of {} is allowed", WORKLOAD_KINDS.join(", ")),
-        ));
-    }
-    if table.contains_key("share") && !in_mix {
-        return Err(("share".to_owned(), "belongs to a part of a mixture".to_owned()));
-    }
-    if table.contains_key("arrival") && in_mix {
-        return Err(("arrival".to_owned(), "belongs to the whole mixture".to_owned()));
+        return Err((second.to_owned(), format!("stands beside {first}; one of {} is allowed", KINDS.join(", "))));
     }
     match kinds.first().copied().unwrap_or("pattern") {
         "trace" => {
-            only(table, "trace", &TRACE_KEYS, "a trace")?;
-            Ok(Workload::Trace(trace(table)))
+            only(table, fields::<TraceSettings>(), "a trace")?;
+            part(table).map(|trace: TraceSettings| Workload::Trace(trace.into()))
         }
         "standin" => {
-            only(table, "standin", &[], "a stand-in")?;
+            only(table, fields::<StandinSettings>(), "a stand-in")?;
             if space.logical_units < standin::PAGES_MIN {
                 let (least, found) = (standin::PAGES_MIN, space.logical_units);
                 let message =
                     format!("a stand-in needs a drive of at least {least} logical pages; this one has {found}");
                 return Err(("standin".to_owned(), message));
             }
-            Ok(Workload::Standin(text(table, "standin").unwrap_or_default().to_owned()))
+            part(table).map(|settings: StandinSettings| Workload::Standin(settings.standin))
         }
         "mix" => {
-            only(table, "mix", &[], "a mixture")?;
-            mix(table, space)
+            only(table, fields::<MixSettings>(), "a mixture")?;
+            mix(&part::<MixSettings>(table)?.mix, space)
         }
         _ => pattern(table, space).map(Workload::Pattern),
     }
 }
 
-fn text<'a>(table: &'a Table, key: &str) -> Option<&'a str> {
-    table.get(key).and_then(Value::as_str)
-}
-
-fn share(table: &Table, key: &str, default: f64) -> Ratio {
-    table.get(key).and_then(ratio).or_else(|| Ratio::new(default)).unwrap_or(Ratio::ZERO)
-}
-
-/// Refuses keys that mean nothing to this kind of workload.
-fn only(table: &Table, kind: &str, allowed: &[&str], what: &str) -> Result<(), Refusal> {
-    let stray = table
-        .keys()
-        .find(|key| *key != kind && !["share", "arrival"].contains(&key.as_str()) && !allowed.contains(&key.as_str()));
-    match stray {
-        None => Ok(()),
-        Some(key) if allowed.is_empty() => {
-            Err((key.clone(), format!("does not belong to {what}, which takes no other key")))
+/// Refuses keys that mean nothing to this kind of workload. The first of the allowed ones says the kind.
+fn only(table: &Table, allowed: &[&str], what: &str) -> Result<(), Refusal> {
+    let everywhere = [fields::<AnySettings>(), fields::<ShareSettings>()].concat();
+    let stray = table.keys().find(|key| !everywhere.contains(&key.as_str()) && !allowed.contains(&key.as_str()));
+    match (stray, allowed) {
+        (None, _) => Ok(()),
+        (Some(key), [_]) => Err((key.clone(), format!("does not belong to {what}, which takes no other key"))),
+        (Some(key), _) => {
+            Err((key.clone(), format!("does not belong to {what}, which takes {}", allowed[1..].join(", "))))
         }
-        Some(key) => Err((key.clone(), format!("does not belong to {what}, which takes {}", allowed.join(", ")))),
     }
 }
 
 fn pattern(table: &Table, space: Space) -> Result<PatternSpec, Refusal> {
-    let name = text(table, "pattern").unwrap_or("uniform");
-    let (shape, own): (Pattern, &[&str]) = match name {
-        "hot-cold" => (Pattern::HotCold { r: share(table, "r", 0.8), h: share(table, "h", 0.2) }, &["r", "h"]),
-        "zipf" => {
-            let exponent = table.get("exponent").and_then(number).unwrap_or(1.2);
-            (Pattern::Zipf { exponent, scramble: flag(table, "scramble", true) }, &["exponent", "scramble"])
-        }
-        "sequential" => (Pattern::Sequential, &[]),
-        "hybrid" => {
-            (Pattern::Hybrid { sequential_share: share(table, "sequential-share", 0.5) }, &["sequential-share"])
-        }
-        "jesd219" => (Pattern::Jesd219, &[]),
-        _ => (Pattern::Uniform, &[]),
-    };
-    let allowed: Vec<&str> = PATTERN_KEYS.iter().chain(own).copied().collect();
-    only(table, "pattern", &allowed, &format!("pattern = \"{name}\""))?;
-    let footprint = share(table, "footprint", 1.0).floor_of(u64::from(space.logical_units)) as u32;
+    let mut tagged = table.clone();
+    tagged.entry("pattern").or_insert_with(|| Value::from(Pattern::Uniform.name()));
+    let shape: Pattern = part(&tagged)?;
+    let own = shape.own_keys();
+    let allowed: Vec<&str> =
+        ["pattern"].iter().chain(fields::<Requests>()).copied().chain(own.iter().map(String::as_str)).collect();
+    only(table, &allowed, &format!("pattern = \"{}\"", shape.name()))?;
+    let requests: Requests = part(table)?;
+    let footprint = requests.footprint.floor_of(u64::from(space.logical_units)) as u32;
     if footprint == 0 {
         return Err(("footprint".to_owned(), "covers no page of this drive".to_owned()));
     }
@@ -202,56 +465,75 @@ fn pattern(table: &Table, space: Space) -> Result<PatternSpec, Refusal> {
     {
         return Err(("h".to_owned(), "leaves no cold page in the footprint".to_owned()));
     }
-    let (read_share, trim_share) = (share(table, "read-share", 0.0), share(table, "trim-share", 0.0));
-    if read_share.get() + trim_share.get() > 1.0 + 1e-12 {
+    if requests.read_share.get() + requests.trim_share.get() > 1.0 + 1e-12 {
         return Err(("trim-share".to_owned(), "together with read-share it exceeds 100 %".to_owned()));
     }
     Ok(PatternSpec {
         pattern: shape,
         footprint_units: footprint,
-        request_units: request_units(table, space, footprint)?,
-        read_share,
-        trim_share,
+        request_units: requests.request_size.map_or(Ok(1), |size| units_of(size, space, footprint))?,
+        read_share: requests.read_share,
+        trim_share: requests.trim_share,
     })
 }
 
-fn request_units(table: &Table, space: Space, footprint: u32) -> Result<u32, Refusal> {
-    let Some(Ok(bytes)) = text(table, "request-size").map(str::parse::<Bytes>) else { return Ok(1) };
-    let units = bytes.0 / space.unit.0;
-    if !bytes.0.is_multiple_of(space.unit.0) || units > u64::from(footprint) {
+fn units_of(request: Bytes, space: Space, footprint: u32) -> Result<u32, Refusal> {
+    let units = request.0 / space.unit.0;
+    if !request.0.is_multiple_of(space.unit.0) || units > u64::from(footprint) {
         return Err((
             "request-size".to_owned(),
-            format!("found {bytes}; a multiple of the mapping unit, {}, up to the footprint is allowed", space.unit),
+            format!("found {request}; a multiple of the mapping unit, {}, up to the footprint is allowed", space.unit),
         ));
     }
     Ok(units as u32)
 }
 
-fn trace(table: &Table) -> TraceSpec {
-    let block = text(table, "assume-block").and_then(|text| text.parse().ok()).unwrap_or(Bytes(512));
-    TraceSpec {
-        path: PathBuf::from(text(table, "trace").unwrap_or_default()),
-        written: text(table, "trace-name").or(text(table, "trace")).unwrap_or_default().to_owned(),
-        format: text(table, "format").filter(|format| *format != "auto").map(str::to_owned),
-        assume_read: text(table, "assume-op") == Some("read"),
-        assume_block: block,
-        skip_bad_lines: flag(table, "skip-bad-lines", false),
-        compact: text(table, "remap") == Some("compact"),
-        looped: flag(table, "loop", true),
+impl From<TraceSettings> for TraceSpec {
+    fn from(trace: TraceSettings) -> Self {
+        Self {
+            path: PathBuf::from(&trace.trace),
+            written: trace.trace_name.unwrap_or(trace.trace),
+            format: Some(trace.format).filter(|format| format != AUTO),
+            assume_read: trace.assume_op == Direction::Read,
+            assume_block: trace.assume_block,
+            skip_bad_lines: trace.skip_bad_lines,
+            compact: trace.remap == Remap::Compact,
+            looped: trace.r#loop,
+        }
     }
 }
 
-fn mix(table: &Table, space: Space) -> Result<Workload, Refusal> {
-    let parts = table.get("mix").and_then(Value::as_array).cloned().unwrap_or_default();
+impl TraceSpec {
+    fn settings(&self, paths: Paths) -> TraceSettings {
+        let resolved = self.path.to_string_lossy();
+        let (trace, trace_name) = match paths {
+            Paths::AsWritten => (self.written.clone(), None),
+            Paths::Resolved if resolved == self.written => (self.written.clone(), None),
+            Paths::Resolved => (resolved.into_owned(), Some(self.written.clone())),
+        };
+        TraceSettings {
+            trace,
+            trace_name,
+            format: self.format.clone().unwrap_or_else(|| AUTO.to_owned()),
+            assume_op: if self.assume_read { Direction::Read } else { Direction::Write },
+            assume_block: self.assume_block,
+            skip_bad_lines: self.skip_bad_lines,
+            remap: if self.compact { Remap::Compact } else { Remap::Modulo },
+            r#loop: self.looped,
+        }
+    }
+}
+
+fn mix(parts: &[Table], space: Space) -> Result<Workload, Refusal> {
     let mut built = Vec::new();
     let mut sum = 0.0;
-    for (number, part) in parts.iter().filter_map(Value::as_table).enumerate() {
+    for (number, table) in parts.iter().enumerate() {
         let at = |key: &str| format!("mix.{number}.{key}");
-        let Some(share) = part.get("share").and_then(ratio) else {
+        let Some(share) = part::<ShareSettings>(table)?.share else {
             return Err((at("share"), "missing; every part of a mixture needs its share".to_owned()));
         };
         sum += share.get();
-        built.push((share, workload(part, space, true).map_err(|(key, message)| (at(&key), message))?));
+        built.push((share, workload(table, space).map_err(|(key, message)| (at(&key), message))?));
     }
     if built.is_empty() || (sum - 1.0).abs() > 1e-9 {
         let percent = (sum * 1e4).round() / 100.0;
@@ -259,7 +541,6 @@ fn mix(table: &Table, space: Space) -> Result<Workload, Refusal> {
     }
     Ok(Workload::Mix(built))
 }
-
 impl Workload {
     /// Whether the workload ends by itself.
     pub fn ends(&self) -> bool {
@@ -281,62 +562,30 @@ impl Workload {
 
     /// The resolved table. The space turns the footprint back into a ratio.
     pub(super) fn to_table(&self, space: Space, paths: Paths) -> Table {
-        let mut table = Table::new();
-        let mut put = |key: &str, value: Value| {
-            table.insert(key.to_owned(), value);
-        };
         match self {
-            Workload::Standin(name) => put("standin", Value::from(name.as_str())),
-            Workload::Trace(trace) => {
-                let resolved = trace.path.to_string_lossy();
-                put(
-                    "trace",
-                    Value::from(match paths {
-                        Paths::AsWritten => trace.written.as_str(),
-                        Paths::Resolved => &resolved,
-                    }),
-                );
-                if matches!(paths, Paths::Resolved) && resolved != trace.written {
-                    put("trace-name", Value::from(trace.written.as_str()));
-                }
-                put("format", Value::from(trace.format.as_deref().unwrap_or("auto")));
-                put("assume-op", Value::from(if trace.assume_read { "read" } else { "write" }));
-                put("assume-block", size(trace.assume_block.0));
-                put("skip-bad-lines", Value::from(trace.skip_bad_lines));
-                put("remap", Value::from(if trace.compact { "compact" } else { "modulo" }));
-                put("loop", Value::from(trace.looped));
-            }
+            Workload::Standin(name) => table_of(&StandinSettings { standin: name.clone() }),
+            Workload::Trace(trace) => table_of(&trace.settings(paths)),
             Workload::Mix(parts) => {
                 let part = |(share, workload): &(Ratio, Workload)| {
                     let mut table = workload.to_table(space, paths);
-                    table.insert("share".to_owned(), Value::from(share.get()));
-                    Value::Table(table)
+                    table.extend(table_of(&ShareSettings { share: Some(*share) }));
+                    table
                 };
-                put("mix", Value::Array(parts.iter().map(part).collect()));
+                table_of(&MixSettings { mix: parts.iter().map(part).collect() })
             }
             Workload::Pattern(spec) => {
-                put("pattern", Value::from(spec.pattern.name()));
-                put("footprint", Value::from(f64::from(spec.footprint_units) / f64::from(space.logical_units)));
-                put("request-size", size(u64::from(spec.request_units) * space.unit.0));
-                put("read-share", Value::from(spec.read_share.get()));
-                put("trim-share", Value::from(spec.trim_share.get()));
-                match spec.pattern {
-                    Pattern::HotCold { r, h } => {
-                        put("r", Value::from(r.get()));
-                        put("h", Value::from(h.get()));
-                    }
-                    Pattern::Zipf { exponent, scramble } => {
-                        put("exponent", Value::from(exponent));
-                        put("scramble", Value::from(scramble));
-                    }
-                    Pattern::Hybrid { sequential_share } => {
-                        put("sequential-share", Value::from(sequential_share.get()));
-                    }
-                    Pattern::Uniform | Pattern::Sequential | Pattern::Jesd219 => {}
-                }
+                let footprint = f64::from(spec.footprint_units) / f64::from(space.logical_units);
+                let requests = Requests {
+                    footprint: Ratio::new(footprint).expect("a footprint lies on the drive"),
+                    request_size: Some(Bytes(u64::from(spec.request_units) * space.unit.0)),
+                    read_share: spec.read_share,
+                    trim_share: spec.trim_share,
+                };
+                let mut table = table_of(&requests);
+                table.extend(table_of(&spec.pattern));
+                table
             }
         }
-        table
     }
 }
 
@@ -352,23 +601,9 @@ impl Pattern {
             Pattern::Jesd219 => "jesd219",
         }
     }
-}
 
-/// Whether a stand-in exists; the sentence if not.
-pub(super) fn check_standin(name: &str) -> Result<(), String> {
-    let names: Vec<&str> = standin::names().collect();
-    if names.contains(&name) {
-        Ok(())
-    } else {
-        Err(format!("found \"{}\", allowed are {}", excerpt(name), names.join(", ")))
-    }
-}
-
-/// Whether a trace format exists; the sentence if not.
-pub(super) fn check_format(name: &str) -> Result<(), String> {
-    let names: Vec<String> = Format::ALL.iter().map(ToString::to_string).collect();
-    match name.parse::<Format>() {
-        Ok(_) => Ok(()),
-        Err(_) => Err(format!("found \"{}\", allowed are auto, {}", excerpt(name), names.join(", "))),
+    /// The keys that this pattern has to itself.
+    fn own_keys(&self) -> Vec<String> {
+        table_of(self).into_iter().map(|(key, _)| key).filter(|key| key != "pattern").collect()
     }
 }

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wane_scenario::keys::manual as key_manual;
-use wane_scenario::{PRESETS, PolicyInfo, policies as all_policies};
+use wane_scenario::{PRESETS, PolicyInfo, manual as key_manual, policies as all_policies};
 use wane_units::excerpt;
 
 use crate::DONE;

@@ -13,8 +13,7 @@ use wane_results::{
     EndReason, Folder, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
     grid_csv,
 };
-use wane_scenario::keys::SEED_MAX;
-use wane_scenario::{Scenario, Sources, folder_of};
+use wane_scenario::{SEED_MAX, Scenario, Sources, folder_of};
 use wane_units::{excerpt, excerpt_path};
 
 use super::grid::Grid;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use wane_results::{Errors, LatencyFigures, OpThroughput, RunResult, Window, WindowKind};
 use wane_scenario::{Collection, Order, Scenario, Scheduler, Suspend, Time};
-use wane_units::{Bytes, Nanos, Rate};
+use wane_units::{Bytes, Nanos};
 use wane_workload::Arrival;
 
 use crate::output::line;
@@ -90,18 +90,15 @@ pub(super) fn clock(scenario: &Scenario) -> String {
     if time.scheduler == Scheduler::None {
         return text;
     }
-    let each = |times: &[u64]| {
-        let told: Vec<String> = times.iter().map(|time| Nanos(*time).to_string()).collect();
-        told.join(" | ")
-    };
-    let channel = timing.channel_bytes_per_second.map_or("endlessly fast".to_owned(), |rate| Rate(rate).to_string());
+    let each = |times: &[Nanos]| times.iter().map(Nanos::to_string).collect::<Vec<_>>().join(" | ");
+    let channel = timing.channel_rate.map_or("endlessly fast".to_owned(), |rate| rate.to_string());
     let _ = writeln!(text, "# clock: {}", scheduler(time));
     let _ = writeln!(
         text,
         "# flash: read {}, program {}, erase {}, channel {channel}",
         each(&timing.read),
         each(&timing.program),
-        Nanos(timing.erase)
+        timing.erase
     );
     match &scenario.probe {
         None => {
@@ -150,7 +147,7 @@ fn scheduler(time: &Time) -> String {
         told.push(format!("a write cache of {bytes}"));
     }
     if let Some(processors) = time.processors {
-        told.push(format!("{processors} processors that take {} an operation", Nanos(time.think_time)));
+        told.push(format!("{processors} processors that take {} an operation", time.think_time));
     }
     told.join("; ")
 }

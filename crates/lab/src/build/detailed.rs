@@ -118,12 +118,12 @@ pub(super) fn clock(scenario: &Scenario, errors: Option<&ErrorConfig>) -> TimedS
     let clock = ClockSpec {
         by_events: time.scheduler == scenario::Scheduler::Event,
         timing: Timing {
-            read_ns: timing.read.clone(),
-            program_ns: timing.program.clone(),
-            erase_ns: timing.erase,
-            channel_bytes_per_second: timing.channel_bytes_per_second,
+            read_ns: timing.read.iter().map(|time| time.0).collect(),
+            program_ns: timing.program.iter().map(|time| time.0).collect(),
+            erase_ns: timing.erase.0,
+            channel_bytes_per_second: timing.channel_rate.map(|rate| rate.0),
         },
-        config: schedule(time, timing.suspend),
+        config: schedule(time, timing.suspend.0),
         rereads_max: errors.map_or(0, |errors| errors.ecc.rereads_max.unwrap_or(REREADS_BOUND)),
     };
     TimedSpec { clock, scale: time.scale, unit_bytes: scenario.device.unit.0 }
@@ -149,8 +149,10 @@ fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
             scenario::Collection::Preemptible => Collection::Preemptible,
         },
         multi_plane: if time.multi_plane { MultiPlane::On } else { MultiPlane::Off },
-        write_cache: time.write_cache.map(|bytes| WriteCache { bytes: bytes.0, latency_ns: time.write_cache_latency }),
-        processors: time.processors.map(|count| Processors { count, think_ns: time.think_time }),
+        write_cache: time
+            .write_cache
+            .map(|bytes| WriteCache { bytes: bytes.0, latency_ns: time.write_cache_latency.0 }),
+        processors: time.processors.map(|count| Processors { count, think_ns: time.think_time.0 }),
     }
 }
 

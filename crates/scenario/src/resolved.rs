@@ -1,0 +1,169 @@
+//! A resolved scenario as text: TOML that resolves to itself, and the hash of what decides results.
+
+use toml::{Table, Value};
+use wane_units::{Bytes, Fnv, Ratio};
+use wane_workload::Arrival;
+
+use super::settings::{DriveSettings, PreconditionSettings};
+use super::workload::{Paths, Space};
+use super::written::table_of;
+use super::{Medium, Phase, Scenario, Time, presets, time};
+
+/// Tables of a whole: what stands in the place of each.
+fn named<const N: usize>(entries: [(&str, Value); N]) -> Table {
+    entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+impl Scenario {
+    /// The resolved scenario as TOML, which resolves to itself.
+    ///
+    /// Every key of the tables of an untimed scenario with its value. Arrivals, `[time]`, `chip`, `cell` and the tables
+    /// inside `[drive]` are written, each whole, only where they differ from what the preset brings, or, in timed runs,
+    /// from the defaults: what a scenario does not speak of stays out of it.
+    pub fn to_toml(&self) -> String {
+        let mut top = self.table(Paths::Resolved);
+        top.insert("name".to_owned(), Value::from(self.name.as_str()));
+        toml::to_string(&top).expect("a table of plain values is TOML")
+    }
+
+    /// A hash of everything that decides the results, as 16 hexadecimal digits. Names are left out, and traces count by
+    /// their paths as written, so that the hash is the same on every machine. Of untimed runs, what only a scheduler
+    /// heeds is left out.
+    pub fn hash(&self) -> String {
+        let mut top = self.table(Paths::AsWritten);
+        if let Some(Value::Table(drive)) = top.get_mut("drive") {
+            drive.remove("preset");
+        }
+        let text = toml::to_string(&top).expect("a table of plain values is TOML");
+        Fnv::of(text.as_bytes()).hex()
+    }
+
+    fn space(&self) -> Space {
+        Space { logical_units: self.device.logical_units, unit: self.device.unit }
+    }
+
+    fn table(&self, paths: Paths) -> Table {
+        let mut top = Table::new();
+        let mut put = |name: &str, value: Value| drop(top.insert(name.to_owned(), value));
+        put("seed", Value::from(self.seed as i64));
+        put("drive", Value::Table(self.drive_table(paths)));
+        put("ftl", Value::Table(self.ftl_table()));
+        let precondition = PreconditionSettings {
+            fill: Some(self.precondition.fill),
+            sequential_drive_writes: Some(self.precondition.sequential_drive_writes),
+            random_drive_writes: self.precondition.random_drive_writes,
+        };
+        put("precondition", Value::Table(table_of(&precondition)));
+        let tables = |phase: &Phase| {
+            let mut workload = phase.workload.to_table(self.space(), paths);
+            if self.writes_arrival(phase.arrival, paths) {
+                workload.insert("arrival".to_owned(), time::arrival_value(phase.arrival));
+            }
+            named([("workload", Value::Table(workload)), ("until", Value::Table(table_of(&phase.until)))])
+        };
+        if let Some(probe) = &self.probe {
+            put("probe", Value::Table(table_of(&probe.settings(self.space(), paths))));
+        }
+        if let Some(time) = self.time_table(paths) {
+            put("time", Value::Table(time));
+        }
+        if let [phase] = &self.phases[..] {
+            top.extend(tables(phase));
+        } else {
+            let phases = self.phases.iter().map(|phase| Value::Table(tables(phase)));
+            top.insert("phase".to_owned(), Value::Array(phases.collect()));
+        }
+        top
+    }
+
+    fn writes_arrival(&self, arrival: Arrival, paths: Paths) -> bool {
+        match paths {
+            Paths::AsWritten => self.time.is_timed(),
+            Paths::Resolved => self.time.is_timed() || arrival != Arrival::default(),
+        }
+    }
+
+    /// What of the medium is written: see [`Self::to_toml`] and [`Self::hash`].
+    fn medium_entries(&self, paths: Paths) -> Vec<(String, Value)> {
+        let timed = self.time.is_timed();
+        let (preset, default) = (presets::medium(&self.preset), Medium::default());
+        let entries = self.medium.entries().into_iter().zip(preset.entries()).zip(default.entries());
+        let written = entries.filter(|(((name, own), (_, below)), (_, default))| {
+            // A cell brings other times than the defaults, which may be those that are meant.
+            let of_cell = |below: Option<wane_nand::CellKind>| *name == "timing" && self.medium.cell != below;
+            match paths {
+                Paths::AsWritten => (own != default || of_cell(None)) && (timed || *name != "timing"),
+                Paths::Resolved => own != below || of_cell(preset.cell) || (own != default && timed),
+            }
+        });
+        written.map(|((entry, _), _)| (entry.0.to_owned(), entry.1)).collect()
+    }
+
+    fn time_table(&self, paths: Paths) -> Option<Table> {
+        let timed = self.time.is_timed();
+        let (own, below) = (table_of(&self.time), table_of(&presets::time(&self.preset)));
+        let differs = self.time != Time::default();
+        match paths {
+            Paths::AsWritten if timed => Some(own),
+            // All that an untimed run heeds.
+            Paths::AsWritten => {
+                let calendar = own.into_iter().filter(|(key, _)| key == "drive-writes-per-day");
+                Some(calendar.collect()).filter(|_| self.time.drive_writes_per_day.is_some())
+            }
+            Paths::Resolved => {
+                // Arrivals stand without a scheduler only where there is none on purpose.
+                let arrivals = self.phases.iter().any(|phase| phase.arrival != Arrival::default());
+                (own != below || (differs && timed) || (arrivals && !timed)).then_some(own)
+            }
+        }
+    }
+
+    fn drive_table(&self, paths: Paths) -> Table {
+        let (device, shape) = (&self.device, &self.device.geometry);
+        let settings = DriveSettings {
+            preset: Some(self.preset.clone()),
+            logical_capacity: Some(Bytes(device.logical_bytes())),
+            spare_factor: Some(Ratio::new(device.spare_factor).expect("a drive exports a part of its flash")),
+            channels: shape.channels(),
+            dies_per_channel: shape.dies_per_channel(),
+            planes_per_die: shape.planes_per_die(),
+            blocks_per_plane: Some(shape.blocks_per_plane()),
+            blocks: None,
+            pages_per_block: shape.pages_per_block(),
+            page_size: shape.page_size(),
+            mapping_unit: Some(device.unit),
+            endurance: device.endurance,
+            ..DriveSettings::default()
+        };
+        let mut table = table_of(&settings);
+        for (name, _) in Medium::default().entries() {
+            table.remove(name);
+        }
+        table.extend(self.medium_entries(paths));
+        table
+    }
+
+    fn ftl_table(&self) -> Table {
+        let ftl = &self.ftl;
+        let mut table = table_of(ftl);
+        table.insert("retire".to_owned(), shortened(&ftl.retire));
+        // Drives without them keep the hash that they had before there were any.
+        let mut below = presets::find(&self.preset).and_then(|preset| preset.text.parse::<Table>().ok());
+        let below = below.as_mut().and_then(|preset| preset.remove("ftl"));
+        for (key, policy) in [("redundancy", &ftl.redundancy), ("scrub", &ftl.scrub)] {
+            let inherited = below.as_ref().is_some_and(|ftl| ftl.get(key).is_some());
+            if !inherited && policy.get("policy").and_then(Value::as_str) == Some("none") {
+                table.remove(key);
+            }
+        }
+        table
+    }
+}
+
+/// A policy without parameters as its name alone.
+fn shortened(policy: &Table) -> Value {
+    match policy.get("policy") {
+        Some(name) if policy.len() == 1 => name.clone(),
+        _ => Value::Table(policy.clone()),
+    }
+}

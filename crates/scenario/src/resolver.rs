@@ -1,0 +1,298 @@
+//! From layers to a scenario: what is missing gets its default, and what contradicts itself is refused.
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+use wane_ftl::Frontiers;
+use wane_ftl::policies::Entry;
+use wane_ftl::policies::capacity::CAPACITY_POLICIES;
+use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
+use wane_ftl::policies::scrub::SCRUB_POLICIES;
+use wane_ftl::policies::victim::VICTIM_POLICIES;
+use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
+use wane_units::Ratio;
+use wane_workload::Arrival;
+
+use super::device::{self, Grouping};
+use super::error::Refusal;
+use super::layer::Layer;
+use super::medium::{self, Medium};
+use super::policies::{self, parse_policy};
+use super::settings::{DriveSettings, FtlSettings, PreconditionSettings, Settings};
+use super::time::{self, ProbeSettings};
+use super::workload::{self, Space};
+use super::{Device, Phase, Precondition, Probe, Scenario, ScenarioError, Time, Until, Workload};
+
+/// Whether blocks may leave service.
+fn retires(device: &Device, ftl: &FtlSettings) -> bool {
+    ftl.retire_policy().retires(device.endurance)
+}
+
+/// An error at a key, in the topmost layer that has it, or else the nearest table around it.
+pub(super) fn at(layers: &[Layer], key: &str, message: String) -> ScenarioError {
+    let mut place = key;
+    loop {
+        if let Some(layer) = layers.iter().rev().find(|layer| layer.holds(place)) {
+            return layer.error(key, message);
+        }
+        match place.rsplit_once('.') {
+            Some((parent, _)) => place = parent,
+            None => break,
+        }
+    }
+    match layers.first() {
+        Some(layer) => layer.error(key, message),
+        None => ScenarioError { key: key.to_owned(), ..ScenarioError::elsewhere("the scenario", message) },
+    }
+}
+
+/// The layers of a scenario, checked one by one and laid over each other.
+pub(super) struct Resolver<'a> {
+    pub(super) layers: &'a [Layer],
+    pub(super) set: &'a Table,
+    pub(super) inherited: &'a Table,
+    pub(super) merged: &'a Table,
+}
+
+impl Resolver<'_> {
+    fn error(&self, key: &str, message: String) -> ScenarioError {
+        at(self.layers, key, message)
+    }
+
+    fn section<'t>(table: &'t Table, name: &str) -> Option<&'t Table> {
+        table.get(name).and_then(Value::as_table)
+    }
+
+    /// The tables of all layers as a struct of settings.
+    fn settings<T: DeserializeOwned>(&self, table: &Table, name: &str) -> Result<T, ScenarioError> {
+        // Each layer is checked, so that serde finds nothing more; if it does, its sentence is better than none.
+        let table = table.clone();
+        table.try_into().map_err(|error: toml::de::Error| self.error(name, error.message().trim().to_owned()))
+    }
+
+    pub(super) fn resolve(&self, preset: String) -> Result<Scenario, ScenarioError> {
+        let empty = Table::new();
+        let ftl = self.ftl(Self::section(self.merged, "ftl").unwrap_or(&empty))?;
+        let frontiers = if ftl.frontiers == Frontiers::One { 1 } else { 2 + u32::from(ftl.scrub_policy().acts()) };
+        let grouping = Grouping { unit: ftl.unit, domain: ftl.domain, frontiers, gc_reserve: ftl.gc_reserve };
+        let set = Self::section(self.set, "drive").unwrap_or(&empty);
+        let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);
+        let mut drive = Self::section(self.merged, "drive").cloned().unwrap_or_default();
+        medium::fill_in_cell_times(&mut drive);
+        let drive: DriveSettings = self.settings(&drive, "drive")?;
+        let written = device::Written { settings: &drive, set, inherited };
+        let device = device::device(&written, grouping).map_err(|(key, message)| self.error(key, message))?;
+        self.check_reserve(&device, &ftl)?;
+        let space = Space { logical_units: device.logical_units, unit: device.unit };
+        let refuse = |(key, message): Refusal| self.error(&key, message);
+        let medium = Medium::of(&drive).map_err(refuse)?;
+        medium.check(set, device.unit).map_err(refuse)?;
+        let time: Time = self.settings(Self::section(self.merged, "time").unwrap_or(&empty), "time")?;
+        time.check(Self::section(self.set, "time").unwrap_or(&empty)).map_err(refuse)?;
+        self.check_needs(&device, &ftl, &medium, &time)?;
+        let phases = self.phases(space, &device, &ftl)?;
+        let probe = self.probe(space, &time, &phases)?;
+        let top = self.merged.iter().filter(|(_, value)| !value.is_table() && !value.is_array());
+        let top: Settings = self.settings(&top.map(|(key, value)| (key.clone(), value.clone())).collect(), "")?;
+        Ok(Scenario {
+            seed: top.seed,
+            name: top.name.unwrap_or_default(),
+            preset,
+            device,
+            precondition: self.precondition()?,
+            phases,
+            ftl,
+            medium,
+            time,
+            probe,
+        })
+    }
+
+    fn ftl(&self, table: &Table) -> Result<FtlSettings, ScenarioError> {
+        let mut ftl: FtlSettings = self.settings(table, "ftl")?;
+        let default = FtlSettings::default();
+        self.policy(&mut ftl.gc, &default.gc, "gc", VICTIM_POLICIES)?;
+        self.policy(&mut ftl.wear_leveling, &default.wear_leveling, "wear-leveling", WEAR_LEVEL_POLICIES)?;
+        self.policy(&mut ftl.capacity, &default.capacity, "capacity", CAPACITY_POLICIES)?;
+        self.policy(&mut ftl.redundancy, &default.redundancy, "redundancy", REDUNDANCY_POLICIES)?;
+        self.policy(&mut ftl.scrub, &default.scrub, "scrub", SCRUB_POLICIES)?;
+        self.policy(&mut ftl.retire, &default.retire, "retire", RETIRE_POLICIES)?;
+        Ok(ftl)
+    }
+
+    /// Gives a policy's table the name that it lacks, and refuses one whose parameters are not accepted.
+    fn policy<T>(
+        &self,
+        table: &mut Table,
+        default: &Table,
+        key: &str,
+        family: &[Entry<T>],
+    ) -> Result<(), ScenarioError> {
+        let path = format!("ftl.{key}");
+        for (name, value) in default {
+            table.entry(name).or_insert_with(|| value.clone());
+        }
+        parse_policy(table, family).map(drop).map_err(|refused| {
+            let place = refused.key.as_ref().map_or(path.clone(), |name| format!("{path}.{name}"));
+            self.error(&place, refused.message)
+        })
+    }
+
+    fn check_reserve(&self, device: &Device, ftl: &FtlSettings) -> Result<(), ScenarioError> {
+        let needs = ftl.needs();
+        if let Some((_, name, _)) = needs.iter().find(|(_, _, needs)| needs.endurance && device.endurance.is_none()) {
+            let message = format!("is \"none\", but {name} follows the rated endurance");
+            return Err(self.error("drive.endurance", message));
+        }
+        let retires = retires(device, ftl);
+        let swaps = needs.iter().any(|(_, _, needs)| needs.free_blocks > 1);
+        if device.gc_reserve < 2 && (retires || swaps || ftl.frontiers == Frontiers::Separate) {
+            let message =
+                "found 1; at least 2 are needed where blocks can retire or swap their data, and with separate \
+                           frontiers"
+                    .to_owned();
+            return Err(self.error("ftl.gc-reserve", message));
+        }
+        Ok(())
+    }
+
+    /// Whether the mean block would retire at its first erase.
+    fn starts_worn_out(&self, device: &Device, ftl: &FtlSettings, medium: &Medium) -> bool {
+        let retires_at = ftl.retire_policy().retires_at(device.endurance);
+        retires_at.is_some_and(|at| medium.initial.erase_count.is_some_and(|count| count >= at))
+    }
+
+    /// Refuses policies that would never act, for want of errors or of time, and a drive that is lost before it starts.
+    fn check_needs(
+        &self,
+        device: &Device,
+        ftl: &FtlSettings,
+        medium: &Medium,
+        time: &Time,
+    ) -> Result<(), ScenarioError> {
+        for (family, name, needs) in ftl.needs() {
+            if let Some(lacking) = policies::lacking(needs, device, medium, time) {
+                return Err(self.error(&format!("ftl.{}", family.key()), format!("{name} goes by {lacking}")));
+            }
+        }
+        let (key, message) = match () {
+            () if medium.faults.lost_die.is_some_and(|die| die >= device.geometry.dies()) => {
+                let found = medium.faults.lost_die.unwrap_or_default();
+                let dies = device.geometry.dies();
+                let (allowed, noun) =
+                    if dies == 1 { ("0".to_owned(), "die") } else { (format!("0 to {}", dies - 1), "dies") };
+                (
+                    "drive.faults.lost-die",
+                    format!("found {found}; the drive has {dies} {noun}, so that {allowed} is allowed"),
+                )
+            }
+            () if self.starts_worn_out(device, ftl, medium) => {
+                let advice = "raise drive.endurance, or set it to \"none\"";
+                let found = medium.initial.erase_count.unwrap_or_default();
+                let rated = device.endurance.unwrap_or_default();
+                (
+                    "drive.initial.erase-count",
+                    format!("found {found}, but blocks retire at {rated} P/E cycles; {advice}"),
+                )
+            }
+            () => return Ok(()),
+        };
+        Err(self.error(key, message))
+    }
+
+    fn precondition(&self) -> Result<Precondition, ScenarioError> {
+        let empty = Table::new();
+        let name = "precondition";
+        let set = Self::section(self.set, name).unwrap_or(&empty);
+        let mut settings: PreconditionSettings = self.settings(set, name)?;
+        // A drive that is not filled has not seen the drive writes of a preset either.
+        if settings.fill.is_none_or(|fill| fill == Ratio::ONE) {
+            settings = self.settings(Self::section(self.merged, name).unwrap_or(&empty), name)?;
+        }
+        let fills = settings.fill.is_none_or(|fill| fill == Ratio::ONE);
+        let sequential = settings.sequential_drive_writes.unwrap_or(u32::from(fills));
+        let fill = settings.fill.unwrap_or(if sequential == 0 { Ratio::ZERO } else { Ratio::ONE });
+        if fill != Ratio::ONE && sequential > 0 {
+            let message =
+                format!("found {sequential}, which fill the drive, but fill is {fill}; leave one of them out");
+            return Err(self.error("precondition.sequential-drive-writes", message));
+        }
+        let random_drive_writes = settings.random_drive_writes;
+        Ok(Precondition { fill, sequential_drive_writes: sequential, random_drive_writes })
+    }
+
+    fn phases(&self, space: Space, device: &Device, ftl: &FtlSettings) -> Result<Vec<Phase>, ScenarioError> {
+        let listed = self.merged.get("phase").and_then(Value::as_array);
+        let tables: Vec<(String, &Table)> = match listed {
+            Some(phases) => {
+                (0..).zip(phases).filter_map(|(n, phase)| Some((format!("phase.{n}."), phase.as_table()?))).collect()
+            }
+            None => vec![(String::new(), self.merged)],
+        };
+        let empty = Table::new();
+        let mut phases = Vec::new();
+        for (prefix, table) in tables {
+            let part = |name: &str| Self::section(table, name).unwrap_or(&empty);
+            let (workload, arrival) = self.workload(part("workload"), space, &format!("{prefix}workload"))?;
+            let until: Until = self.settings(part("until"), &format!("{prefix}until"))?;
+            let dies = until.end_of_life && retires(device, ftl);
+            self.check_end(&workload, until, dies, &format!("{prefix}until"))?;
+            phases.push(Phase { workload, arrival, until });
+        }
+        Ok(phases)
+    }
+
+    /// A workload and its arrivals, at a path.
+    fn workload(&self, table: &Table, space: Space, path: &str) -> Result<(Workload, Arrival), ScenarioError> {
+        let refuse = |(key, message): Refusal| self.error(&format!("{path}.{key}"), message);
+        let workload = workload::workload(table, space).map_err(refuse)?;
+        let arrival =
+            workload::arrival_of(table).and_then(|setting| time::arrival(setting, &workload)).map_err(refuse)?;
+        let untimed = Self::section(self.merged, "time").is_none_or(|time| !time.contains_key("scheduler"));
+        if table.contains_key("arrival") && untimed {
+            let message = "has no effect on an untimed run; give time.scheduler = \"event\" or \"timeline\"";
+            return Err(self.error(&format!("{path}.arrival"), message.to_owned()));
+        }
+        Ok((workload, arrival))
+    }
+
+    fn probe(&self, space: Space, time: &Time, phases: &[Phase]) -> Result<Option<Probe>, ScenarioError> {
+        let Some(table) = Self::section(self.merged, "probe") else { return Ok(None) };
+        if !time.is_timed() {
+            let message = "needs a clock; give time.scheduler = \"event\" or \"timeline\"";
+            return Err(self.error("probe", message.to_owned()));
+        }
+        let settings: ProbeSettings = self.settings(table, "probe")?;
+        let last = phases.last().expect("a scenario has a phase");
+        let written = settings.workload.as_ref();
+        let keeps = written.is_none_or(|table| table.keys().all(|key| key == "arrival"));
+        let path = "probe.workload";
+        let (workload, arrival) = match written {
+            None => (last.workload.clone(), last.arrival),
+            Some(own) if keeps => {
+                let arrival = workload::arrival_of(own).and_then(|setting| time::arrival(setting, &last.workload));
+                let arrival = arrival.map_err(|(key, message)| self.error(&format!("{path}.{key}"), message))?;
+                (last.workload.clone(), if own.is_empty() { last.arrival } else { arrival })
+            }
+            Some(own) => self.workload(own, space, path)?,
+        };
+        let probe = Probe::of(&settings, workload, arrival).map_err(|(key, message)| self.error(&key, message))?;
+        Ok(Some(probe))
+    }
+
+    /// Refuses a phase that would never end.
+    fn check_end(&self, workload: &Workload, until: Until, dies: bool, path: &str) -> Result<(), ScenarioError> {
+        if workload.ends() || until.requests.is_some() {
+            return Ok(());
+        }
+        let message = match (until.drive_writes, until.end_of_life) {
+            (None, false) => "the run would never end; give drive-writes, requests or end-of-life = true",
+            (None, true) if !dies => {
+                "end-of-life alone never comes: no block retires (see drive.endurance and ftl.retire)"
+            }
+            _ if !workload.writes() => "the run would never end, because its workload writes nothing; give requests",
+            _ => return Ok(()),
+        };
+        Err(self.error(path, message.to_owned()))
+    }
+}

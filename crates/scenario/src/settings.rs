@@ -1,0 +1,258 @@
+//! What a scenario may say: one struct for each table, one field for each key.
+//!
+//! A field is the only place that states its key: the name (kebab-case), the type and thereby the unit, the range, the default and
+//! the text of the manual. [`super::schema`] is made of these structs, and checks, manual, "did you mean" and `wane manual
+//! --schema` of the schema. Tables that resolve to themselves (`[time]`, `[until]`, the tables inside `[drive]`) lie with what they
+//! mean, in `medium`, `phase` and `time`; workloads lie in `workload`.
+//!
+//! What a field says beside its type, with `#[schemars(extend(...))]`:
+//! `x-least` and `x-most` are the range of a quantity, `x-default` is a default that is no value, `x-allowed` what is allowed where the
+//! type does not tell it, and `x-needs` what a key needs to mean anything.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+use wane_ftl::{EraseGroup, Frontiers, Pooling};
+use wane_nand::CellKind;
+use wane_units::{Bytes, Ratio};
+
+use super::medium::{EccSpec, FaultSpec, Initial, TimingSpec, Variation};
+use super::phase::Until;
+use super::policies::{self, Family};
+use super::presets;
+use super::schema::{in_field_order, with_values_of_no_preset};
+use super::time::{ProbeSettings, Time};
+use super::workload::WorkloadSettings;
+use super::written::{Chip, OrNone, or_none};
+
+/// Largest seed: TOML's integers have room above it for the seeds that follow.
+pub const SEED_MAX: u64 = 1 << 62;
+const MIB: u64 = 1 << 20;
+/// A sector: no unit of a drive is smaller.
+pub(super) const SECTOR: Bytes = Bytes(512);
+
+/// The run as a whole.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>)]
+#[schemars(extend("not" = { "anyOf": [{ "required": ["phase", "workload"] }, { "required": ["phase", "until"] }] }))]
+pub(super) struct Settings {
+    /// Root of all random streams. The same scenario and seed give the same result, byte for byte.
+    #[schemars(range(min = 0, max = SEED_MAX))]
+    pub(super) seed: u64,
+    /// A name for people, shown in results and reports.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "the file's name"))]
+    pub(super) name: Option<String>,
+    pub(super) drive: DriveSettings,
+    pub(super) ftl: FtlSettings,
+    pub(super) precondition: PreconditionSettings,
+    #[schemars(with = "WorkloadSettings")]
+    pub(super) workload: Table,
+    pub(super) until: Until,
+    /// Stretches of the run, one after the other, in place of a single `workload` and `until`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1), extend("x-allowed" = "one or more `[[phase]]` tables"))]
+    pub(super) phase: Option<Vec<PhaseSettings>>,
+    pub(super) time: Time,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) probe: Option<ProbeSettings>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            name: None,
+            drive: DriveSettings::default(),
+            ftl: FtlSettings::default(),
+            precondition: PreconditionSettings::default(),
+            workload: Table::new(),
+            until: Until::default(),
+            phase: None,
+            time: Time::default(),
+            probe: None,
+        }
+    }
+}
+
+/// One stretch of a run: its `workload` and its `until`, each as the table of that name.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>)]
+pub(super) struct PhaseSettings {
+    #[schemars(with = "WorkloadSettings")]
+    pub(super) workload: Table,
+    pub(super) until: Until,
+}
+
+/// The flash, and what the drive exports of it. Two of logical capacity, spare factor and geometry are given, the third follows. A key
+/// set here displaces one that comes from the preset.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>, transform = with_values_of_no_preset)]
+pub(super) struct DriveSettings {
+    /// The drive to start from; `wane presets` lists them. `none` starts from the defaults of this page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("enum" = presets::names()))]
+    pub(super) preset: Option<String>,
+    /// What the drive exports when new. A multiple of the mapping unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-least" = SECTOR, "x-most" = Bytes(1 << 56)))]
+    pub(super) logical_capacity: Option<Bytes>,
+    /// (physical - logical) / physical capacity. With a logical capacity, the physical blocks are floor(logical / (1 -
+    /// spare-factor)), and the reserve of garbage collection comes on top, rounded up to whole dies and planes; with a geometry, the
+    /// logical pages are floor((1 - spare-factor) x physical pages), and the reserve lies inside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) spare_factor: Option<Ratio>,
+    /// Channels of the drive.
+    #[schemars(range(min = 1, max = 4096))]
+    pub(super) channels: u32,
+    /// Dies on each channel.
+    #[schemars(range(min = 1, max = 4096))]
+    pub(super) dies_per_channel: u32,
+    /// Planes of each die.
+    #[schemars(range(min = 1, max = 64))]
+    pub(super) planes_per_die: u32,
+    /// Blocks of each plane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = u32::MAX), extend("x-default" = "derived"))]
+    pub(super) blocks_per_plane: Option<u32>,
+    /// Blocks of the whole drive, instead of `blocks-per-plane`. A multiple of the drive's planes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = u32::MAX), extend("x-default" = "derived"))]
+    pub(super) blocks: Option<u32>,
+    /// Pages of a block. At least 2 mapping units must fit a block.
+    #[schemars(range(min = 1, max = 1 << 20))]
+    pub(super) pages_per_block: u32,
+    /// Unit of program.
+    #[schemars(extend("x-least" = SECTOR, "x-most" = Bytes(16 * MIB)))]
+    pub(super) page_size: Bytes,
+    /// Unit of the map, of validity and of host pages: the page or a whole fraction of it. Fine units make small writes cheap and maps
+    /// large.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-least" = SECTOR, "x-most" = Bytes(16 * MIB), "x-default" = "the page"))]
+    pub(super) mapping_unit: Option<Bytes>,
+    /// Rated P/E cycles, which policies read and at which blocks retire; or `"none"`.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<u32>", extend("minimum" = 1, "maximum" = u32::MAX))]
+    pub(super) endurance: Option<u32>,
+    /// Whose raw bit errors the flash has: a published chip, or a table `[drive.chip]` with the nine parameters and `data`, as `wane rber
+    /// fit` prints it under `[rber]`. `"none"`: no bit is ever wrong.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<Chip>")]
+    pub(super) chip: Option<Value>,
+    /// Brings the times of its page types: the middle of each range of Table 2.2 in 002. Times that the same layer gives win; of those
+    /// from layers below it displaces `read`, `program` and `erase`.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<CellKind>")]
+    pub(super) cell: Option<CellKind>,
+    pub(super) timing: TimingSpec,
+    #[schemars(extend("x-needs" = ["chip"]))]
+    pub(super) ecc: EccSpec,
+    #[schemars(extend("x-needs" = ["chip"]))]
+    pub(super) variation: Variation,
+    pub(super) initial: Initial,
+    pub(super) faults: FaultSpec,
+}
+
+impl Default for DriveSettings {
+    fn default() -> Self {
+        Self {
+            preset: None,
+            logical_capacity: None,
+            spare_factor: None,
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: None,
+            blocks: None,
+            pages_per_block: 256,
+            page_size: Bytes(4096),
+            mapping_unit: None,
+            endurance: Some(500),
+            chip: None,
+            cell: None,
+            timing: TimingSpec::default(),
+            ecc: EccSpec::default(),
+            variation: Variation::default(),
+            initial: Initial::default(),
+            faults: FaultSpec::default(),
+        }
+    }
+}
+
+/// The firmware.
+///
+/// Policies are tables with `policy` and the parameters that the scenario writes, all of them checked; what it does not write is the
+/// policy's own default.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>, description = "The firmware.")]
+pub struct FtlSettings {
+    /// Which block garbage collection reclaims.
+    #[schemars(schema_with = "policies::gc")]
+    pub gc: Table,
+    /// Which data moves so that blocks wear alike. Off during preconditioning.
+    #[schemars(schema_with = "policies::wear_leveling")]
+    pub wear_leveling: Table,
+    /// What happens to the exported capacity as blocks retire.
+    #[schemars(schema_with = "policies::capacity")]
+    pub capacity: Table,
+    /// Which pages protect each other by parity on another die. Needs `domain = "die"` or `unit = "superblock"`.
+    #[schemars(schema_with = "policies::redundancy")]
+    pub redundancy: Table,
+    /// Which blocks are relocated before their errors grow too many. An untimed run scrubs a block at most after each request; a timed
+    /// one whenever the last relocation is through. Off during preconditioning.
+    #[schemars(schema_with = "policies::scrub")]
+    pub scrub: Table,
+    /// Free blocks that garbage collection keeps, in each domain. At least 2 where blocks can retire or swap.
+    #[schemars(range(min = 1, max = 1 << 20))]
+    pub gc_reserve: u32,
+    /// When a block leaves service. One whose erase failed leaves it in any case.
+    #[schemars(schema_with = "policies::retire")]
+    pub retire: Table,
+    /// Unit of reclaim: a block, or a block of every plane of the domain together.
+    pub unit: EraseGroup,
+    /// How far one free list, its frontiers and its victim index reach. With `die`, host pages go to the dies in turn, channel first.
+    pub domain: Pooling,
+    /// Whether relocated pages fill the host's block or blocks of their own, one for garbage collection and one for scrubbing, which
+    /// keeps hot and cold data apart.
+    pub frontiers: Frontiers,
+}
+
+impl Default for FtlSettings {
+    fn default() -> Self {
+        Self {
+            gc: Family::Victim.chosen("greedy"),
+            wear_leveling: Family::WearLeveling.chosen("none"),
+            capacity: Family::Capacity.chosen("fixed"),
+            redundancy: Family::Redundancy.chosen("none"),
+            scrub: Family::Scrub.chosen("none"),
+            gc_reserve: 7,
+            retire: Family::Retirement.chosen("at-endurance"),
+            unit: EraseGroup::Block,
+            domain: Pooling::Drive,
+            frontiers: Frontiers::One,
+        }
+    }
+}
+
+/// What happens before counting starts. Wear from here is kept; wear leveling is off.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(transform = in_field_order::<Self>)]
+pub(super) struct PreconditionSettings {
+    /// Share of the logical pages written first, sequentially. `"0 %"` starts with an empty drive. Less than 100 % displaces the drive
+    /// writes of a preset.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = Ratio::ONE))]
+    pub(super) fill: Option<Ratio>,
+    /// Sequential drive writes; the fill is the first of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1 << 20), extend("x-default" = "1 when filled"))]
+    pub(super) sequential_drive_writes: Option<u32>,
+    /// Uniform random writes after that, in drive writes.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub(super) random_drive_writes: f64,
+}
