@@ -59,6 +59,7 @@ book: toolchain ## Build the book alone; installs mdbook into target/tools where
 	@[ -f docs/claims.md ] || { echo "make: docs/claims.md is missing; make claims writes it" >&2; exit 2; }
 	@mkdir -p docs/src/generated
 	$(WANE_UNOPTIMIZED) manual > docs/src/generated/manual.md
+	$(WANE_UNOPTIMIZED) manual --schema > docs/src/generated/scenario.schema.json
 	$(WANE_UNOPTIMIZED) policies --pages > docs/src/generated/policies.md
 	cp docs/claims.md docs/src/generated/claims.md
 	PATH="$$PATH:$(MDBOOK_ROOT)/bin" mdbook build docs

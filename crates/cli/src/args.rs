@@ -46,8 +46,8 @@ pub(crate) enum Command {
     Rber(RberArguments),
     /// Draw a report of results, or lay several over each other
     Report(ReportArguments),
-    /// Print the manual of the scenario file, in Markdown
-    Manual,
+    /// Print the manual of the scenario file, in Markdown or as a JSON schema for editors
+    Manual(ManualArguments),
     /// Print completions for a shell
     Completions {
         /// Which shell
@@ -135,6 +135,17 @@ pub(crate) struct DemoArguments {
 pub(crate) struct PresetsArguments {
     /// Print this preset's TOML
     pub(crate) name: Option<String>,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wane manual --schema > scenario.schema.json   for editors that complete TOML, such as those with taplo; the scenario's first
+                                                line then reads #:schema ./scenario.schema.json")]
+pub(crate) struct ManualArguments {
+    /// Print the JSON schema of the scenario file, by which editors complete and check it
+    #[arg(long)]
+    pub(crate) schema: bool,
 }
 
 #[derive(Args, Debug)]

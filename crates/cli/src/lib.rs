@@ -70,7 +70,7 @@ fn dispatch(command: Command) -> Result<i32, Failure> {
         Command::Trace(arguments) => commands::trace::trace(&arguments),
         Command::Rber(arguments) => commands::rber::rber(&arguments),
         Command::Report(arguments) => commands::report::report(&arguments),
-        Command::Manual => commands::lists::manual(),
+        Command::Manual(arguments) => commands::lists::manual(&arguments),
         Command::Completions { shell } => commands::lists::completions(shell),
         Command::Man => commands::lists::man(),
     }

@@ -282,7 +282,7 @@ fn a_stand_in_becomes_a_trace_that_is_measured_converted_and_run() {
 fn help_teaches_and_lists_have_everything() {
     let folder = tempfile::tempdir().unwrap();
     // (arguments, a part of what is printed)
-    let table: [(&[&str], &str); 14] = [
+    let table: [(&[&str], &str); 16] = [
         (&["rber", "--list"], "tlc-72l-cvss"),
         (&["rber", "fit", "--help"], "not\nidentifiable"),
         (&["--help"], "Exit codes: 0 done"),
@@ -294,6 +294,8 @@ fn help_teaches_and_lists_have_everything() {
         (&["policies", "pwl"], "wear-leveling = { policy = \"pwl\""),
         (&["policies", "--pages"], "## `cost-benefit`"),
         (&["manual"], "| `spare-factor` |"),
+        (&["manual", "--schema"], "https://json-schema.org/draft/2020-12/schema"),
+        (&["manual", "--help"], "#:schema"),
         (&["man"], ".TH wane 1"),
         (&["completions", "bash"], "complete -F _wane"),
         (&["completions", "zsh"], "#compdef wane"),

@@ -175,6 +175,8 @@ pub fn folder_of(file: &Path) -> PathBuf {
 }
 
 #[cfg(test)]
+mod schema_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod timed_tests;

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use wane_scenario::{PRESETS, PolicyInfo, manual as key_manual, policies as all_policies};
+use wane_scenario::{PRESETS, PolicyInfo, json_schema, manual as key_manual, policies as all_policies};
 use wane_units::excerpt;
 
 use crate::DONE;
-use crate::args::{PoliciesArguments, PresetsArguments};
-use crate::output::{Failure, print};
+use crate::args::{ManualArguments, PoliciesArguments, PresetsArguments};
+use crate::output::{Failure, pretty, print};
 
 pub(crate) fn presets(arguments: &PresetsArguments) -> Result<i32, Failure> {
     let text = match &arguments.name {
@@ -66,8 +66,8 @@ fn page(policy: &PolicyInfo) -> String {
     text
 }
 
-pub(crate) fn manual() -> Result<i32, Failure> {
-    print(&key_manual())?;
+pub(crate) fn manual(arguments: &ManualArguments) -> Result<i32, Failure> {
+    print(&if arguments.schema { pretty(json_schema())? } else { key_manual() })?;
     Ok(DONE)
 }
 
