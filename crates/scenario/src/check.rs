@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use wane_units::{Bytes, Nanos, Rate, did_you_mean, excerpt, nearest};
 
 use super::error::Refusal;
-use super::policies::Family;
+use super::policies::{DEFAULTS, Family};
 use super::schema::{Form, Node, SPAN_MAX, home};
 use super::values::{number, ratio, shown};
 use super::written;
@@ -73,6 +73,13 @@ fn check_value(node: Node, value: &Value, path: &str) -> Result<(), Refusal> {
 /// The name of a policy. Its parameters are checked when the layers are one: a layer may bring one of them alone.
 fn check_policy(key: &str, table: &Table, path: &str) -> Result<(), Refusal> {
     let names = Family::of_key(key).map(Family::names).unwrap_or_default();
+    if let Some(listed) = table.get(DEFAULTS) {
+        let is_list = listed.as_array().is_some_and(|list| list.iter().all(Value::is_str));
+        if !is_list {
+            let message = format!("found {}, expected a list of the parameters that were not written", shown(listed));
+            return Err((format!("{path}.{DEFAULTS}"), message));
+        }
+    }
     match table.get("policy") {
         None => Ok(()),
         Some(Value::String(name)) if names.contains(&name.as_str()) => Ok(()),

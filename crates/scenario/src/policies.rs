@@ -1,7 +1,10 @@
 //! Policies in a scenario: families, their place in the schema, their tables as objects, which say what they need, and every
 //! built-in in a list.
 
+use std::sync::LazyLock;
+
 use schemars::{Schema, SchemaGenerator, json_schema};
+use serde_json::{Value as Json, json};
 use toml::{Table, Value};
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
 use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
@@ -12,6 +15,7 @@ use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelPolicy};
 use wane_ftl::policies::{Entry, Needs, find, names};
 use wane_units::{did_you_mean, excerpt};
 
+use super::values::number;
 use super::{Device, FtlSettings, Medium, Scenario, Time};
 
 /// A family of policies.
@@ -53,35 +57,112 @@ impl Family {
         Self::ALL.into_iter().find(|family| family.key() == key)
     }
 
-    /// The table that chooses a policy with its defaults.
-    pub(super) fn chosen(self, name: &str) -> Table {
-        Table::from_iter([("policy".to_owned(), Value::from(name))])
-    }
-
     /// A policy's name, or a table with it and its parameters.
     fn schema(self) -> Schema {
-        let names = self.names();
-        json_schema!({
-            "x-policy": self.key(),
-            "anyOf": [
-                { "enum": names },
-                { "type": "object", "properties": { "policy": { "enum": names } } },
-            ]
-        })
+        let own = FtlSettings::chosen_by_default(self);
+        let tables: Vec<Json> = self.built_ins().iter().map(|policy| policy.schema(policy.name == own)).collect();
+        json_schema!({ "x-policy": self.key(), "anyOf": [{ "enum": self.names() }, { "oneOf": tables }] })
     }
 
     /// Names of its policies.
     pub fn names(self) -> Vec<&'static str> {
-        match self {
-            Family::Victim => names(VICTIM_POLICIES),
-            Family::WearLeveling => names(WEAR_LEVEL_POLICIES),
-            Family::Capacity => names(CAPACITY_POLICIES),
-            Family::Redundancy => names(REDUNDANCY_POLICIES),
-            Family::Scrub => names(SCRUB_POLICIES),
-            Family::Retirement => names(RETIRE_POLICIES),
+        self.built_ins().iter().map(|policy| policy.name).collect()
+    }
+
+    fn built_ins(self) -> &'static [BuiltIn] {
+        &BUILT_INS[self as usize]
+    }
+
+    /// Gives a policy's table the parameters that it leaves to their defaults, and notes which they are.
+    pub(super) fn complete(self, policy: &mut Table) {
+        let Some(built_in) = self.of_table(policy) else { return };
+        let left = built_in.defaults.iter().filter(|(name, _)| !policy.contains_key(*name));
+        let left: Vec<(String, Value)> = left.map(|(name, value)| (name.clone(), value.clone())).collect();
+        if !left.is_empty() {
+            let names = left.iter().map(|(name, _)| Value::from(name.as_str()));
+            policy.insert(DEFAULTS.to_owned(), Value::Array(names.collect()));
+            policy.extend(left);
         }
     }
+
+    /// Undoes [`Self::complete`]: takes away what a resolved scenario says to be left to defaults, where it still is. What somebody has
+    /// changed since, and what is no longer the default, stays.
+    pub(super) fn forget_defaults(self, policy: &mut Table) {
+        let Some(Value::Array(names)) = policy.remove(DEFAULTS) else { return };
+        let Some(built_in) = self.of_table(policy) else { return };
+        for name in names.iter().filter_map(Value::as_str) {
+            if policy.get(name).zip(built_in.defaults.get(name)).is_some_and(|(own, default)| same(own, default)) {
+                policy.remove(name);
+            }
+        }
+    }
+
+    /// The built-in that a table names.
+    fn of_table(self, policy: &Table) -> Option<&'static BuiltIn> {
+        let name = policy.get("policy").and_then(Value::as_str)?;
+        self.built_ins().iter().find(|policy| policy.name == name)
+    }
 }
+
+/// The key beside a policy's parameters that names those which the scenario did not write. They stay out of its hash, so that a
+/// resolved scenario, which shows them, has the hash of the one that it came from.
+pub(super) const DEFAULTS: &str = "defaults";
+
+/// Whether two values mean the same.
+fn same(one: &Value, other: &Value) -> bool {
+    one == other || number(one).zip(number(other)).is_some_and(|(one, other)| one == other)
+}
+
+/// What a family's list says of an entry, whatever it builds.
+struct BuiltIn {
+    name: &'static str,
+    summary: String,
+    defaults: Table,
+    parameters: Schema,
+}
+
+impl BuiltIn {
+    fn of<T>(entries: &[Entry<T>]) -> Vec<Self> {
+        let built_in = |entry: &Entry<T>| Self {
+            name: entry.name(),
+            summary: entry.summary(),
+            defaults: entry.defaults(),
+            parameters: entry.schema(),
+        };
+        entries.iter().map(built_in).collect()
+    }
+
+    /// The schema of a table that chooses this policy. The family's default need not be named.
+    fn schema(&self, is_default: bool) -> Json {
+        let own = self.parameters.get("properties").and_then(Json::as_object);
+        let mut keys = own.cloned().unwrap_or_default();
+        if !keys.is_empty() {
+            let listed = json!({
+                "type": "array", "items": { "enum": keys.keys().collect::<Vec<_>>() },
+                "description": "Parameters that were not written; resolved scenarios have it."
+            });
+            keys.insert(DEFAULTS.to_owned(), listed);
+        }
+        keys.insert("policy".to_owned(), json!({ "const": self.name, "description": self.summary }));
+        let required: &[&str] = if is_default { &[] } else { &["policy"] };
+        json!({
+            "type": "object", "description": self.summary, "properties": keys, "required": required,
+            "additionalProperties": false
+        })
+    }
+}
+
+/// Every built-in by its family.
+static BUILT_INS: LazyLock<[Vec<BuiltIn>; 6]> = LazyLock::new(|| {
+    Family::ALL.map(|family| match family {
+        Family::Victim => BuiltIn::of(VICTIM_POLICIES),
+        Family::WearLeveling => BuiltIn::of(WEAR_LEVEL_POLICIES),
+        Family::Capacity => BuiltIn::of(CAPACITY_POLICIES),
+        Family::Redundancy => BuiltIn::of(REDUNDANCY_POLICIES),
+        Family::Scrub => BuiltIn::of(SCRUB_POLICIES),
+        Family::Retirement => BuiltIn::of(RETIRE_POLICIES),
+    })
+});
 
 macro_rules! schemas {
     ($($key:ident: $family:ident),*) => {
@@ -122,6 +203,26 @@ pub struct RefusedPolicy {
 }
 
 impl FtlSettings {
+    /// The tables of the policies, each with its family.
+    pub(super) fn policies_mut(&mut self) -> [(Family, &mut Table); 6] {
+        [
+            (Family::Victim, &mut self.gc),
+            (Family::WearLeveling, &mut self.wear_leveling),
+            (Family::Capacity, &mut self.capacity),
+            (Family::Redundancy, &mut self.redundancy),
+            (Family::Scrub, &mut self.scrub),
+            (Family::Retirement, &mut self.retire),
+        ]
+    }
+
+    /// The policy of a family that a scenario has unless it chooses one.
+    fn chosen_by_default(family: Family) -> String {
+        let mut default = Self::default();
+        let mut policies = default.policies_mut().into_iter();
+        let table = policies.find(|(other, _)| *other == family).map(|(_, table)| &*table);
+        table.and_then(|table| table.get("policy")).and_then(Value::as_str).unwrap_or_default().to_owned()
+    }
+
     /// The policy that says when blocks retire.
     pub fn retire_policy(&self) -> Box<dyn RetirePolicy> {
         accepted(&self.retire, RETIRE_POLICIES)

@@ -19,7 +19,8 @@ impl Scenario {
     ///
     /// Every key of the tables of an untimed scenario with its value. Arrivals, `[time]`, `chip`, `cell` and the tables
     /// inside `[drive]` are written, each whole, only where they differ from what the preset brings, or, in timed runs,
-    /// from the defaults: what a scenario does not speak of stays out of it.
+    /// from the defaults: what a scenario does not speak of stays out of it. Policies have all their parameters; `defaults` names
+    /// those that the scenario left to their defaults, which stay out of the hash.
     pub fn to_toml(&self) -> String {
         let mut top = self.table(Paths::Resolved);
         top.insert("name".to_owned(), Value::from(self.name.as_str()));
@@ -47,7 +48,7 @@ impl Scenario {
         let mut put = |name: &str, value: Value| drop(top.insert(name.to_owned(), value));
         put("seed", Value::from(self.seed as i64));
         put("drive", Value::Table(self.drive_table(paths)));
-        put("ftl", Value::Table(self.ftl_table()));
+        put("ftl", Value::Table(self.ftl_table(paths)));
         let precondition = PreconditionSettings {
             fill: Some(self.precondition.fill),
             sequential_drive_writes: Some(self.precondition.sequential_drive_writes),
@@ -143,9 +144,12 @@ impl Scenario {
         table
     }
 
-    fn ftl_table(&self) -> Table {
-        let ftl = &self.ftl;
-        let mut table = table_of(ftl);
+    fn ftl_table(&self, paths: Paths) -> Table {
+        let mut ftl = self.ftl.clone();
+        if matches!(paths, Paths::Resolved) {
+            ftl.policies_mut().into_iter().for_each(|(family, policy)| family.complete(policy));
+        }
+        let mut table = table_of(&ftl);
         table.insert("retire".to_owned(), shortened(&ftl.retire));
         // Drives without them keep the hash that they had before there were any.
         let mut below = presets::find(&self.preset).and_then(|preset| preset.text.parse::<Table>().ok());

@@ -111,6 +111,7 @@ impl Resolver<'_> {
     fn ftl(&self, table: &Table) -> Result<FtlSettings, ScenarioError> {
         let mut ftl: FtlSettings = self.settings(table, "ftl")?;
         let default = FtlSettings::default();
+        ftl.policies_mut().into_iter().for_each(|(family, policy)| family.forget_defaults(policy));
         self.policy(&mut ftl.gc, &default.gc, "gc", VICTIM_POLICIES)?;
         self.policy(&mut ftl.wear_leveling, &default.wear_leveling, "wear-leveling", WEAR_LEVEL_POLICIES)?;
         self.policy(&mut ftl.capacity, &default.capacity, "capacity", CAPACITY_POLICIES)?;

@@ -7,14 +7,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::LazyLock;
 
-use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Value as Json, json};
 use toml::Table;
-use wane_units::Nanos;
+use wane_units::{Bytes, Nanos, Ratio};
 
 use super::presets;
 use super::settings::Settings;
@@ -34,10 +34,18 @@ pub fn json_schema() -> &'static Json {
     &SCHEMA
 }
 
-/// What TOML lacks and what says nothing goes: null, Rust's kinds of numbers, the defaults of whole tables. Texts are not blank, and
+/// What TOML lacks and what says nothing goes: null, Rust's kinds of numbers (quantities of policies' parameters, which are formats, stay), the defaults of whole tables. Texts are not blank, and
 /// lines end where paragraphs do.
 fn plain(schema: &mut Schema) {
-    schema.remove("format");
+    let mut generator = SchemaGenerator::default();
+    let quantity = match schema.remove("format").as_ref().and_then(Json::as_str) {
+        Some("ratio") => Some(Ratio::json_schema(&mut generator)),
+        Some("size") => Some(Bytes::json_schema(&mut generator)),
+        _ => None,
+    };
+    for (name, member) in quantity.map(|quantity| quantity.to_value()).iter().filter_map(Json::as_object).flatten() {
+        schema.ensure_object().entry(name.clone()).or_insert_with(|| member.clone());
+    }
     if let Some(Json::String(doc)) = schema.get_mut("description") {
         let paragraphs = doc.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
         *doc = paragraphs.collect::<Vec<_>>().join("\n\n");

@@ -73,11 +73,17 @@ fn an_editor_underlines_what_wane_refuses() {
         ("[drive.initial]\nretention = ['9 days']", "/drive/initial/retention"),
         ("[ftl]\ngc = 'gredy'", "/ftl/gc"),
         ("[ftl]\ngc = { policy = 'gredy' }", "/ftl/gc"),
+        ("[ftl]\ngc = { policy = 'd-choices', d = 0 }", "/ftl/gc"),
+        ("[ftl]\ngc = { policy = 'fifo', d = 2 }", "/ftl/gc"),
+        ("[ftl]\nwear-leveling = { policy = 'pwl', threshold = '150 %' }", "/ftl/wear-leveling"),
+        ("[ftl]\nwear-leveling = { policy = 'pwl', threshold = 'half' }", "/ftl/wear-leveling"),
+        ("[ftl]\ncapacity = { policy = 'variant', relocation-bound = '1 Gib' }", "/ftl/capacity"),
         ("[ftl]\nunit = 'superblok'", "/ftl/unit"),
         ("[time]\nscheduler = 'events'", "/time/scheduler"),
         ("[time]\nthink-time = 1", "/time/think-time"),
         ("[workload]\npattern = 'zip'", "/workload/pattern"),
         ("[workload]\nexponent = 11", "/workload/exponent"),
+        ("[workload]\nread-share = '100.1 %'", "/workload/read-share"),
         ("[workload]\narrival = { queue-depth = 0 }", "/workload/arrival"),
         ("[workload]\narrival = { queue-depth = 1, poisson = '1 ms' }", "/workload/arrival"),
         ("[workload]\nmix = [{ share = 1, mix = [] }]", "mix"),
@@ -98,15 +104,32 @@ fn an_editor_underlines_what_wane_refuses() {
 #[test]
 fn an_editor_takes_whatever_a_key_takes() {
     let mut taken = 0;
-    let own = ["'much'", "'4 KiB'", "'1.5 s'", "'100%'", "' 3 us '", "'1_000 kB'", "1_000", "0.25", "'msr'"];
+    let own = [
+        "'100.0 %'",
+        "'.5 %'",
+        "'007.%'",
+        "'1.'",
+        "'0'",
+        "'much'",
+        "'4 KiB'",
+        "'1.5 s'",
+        "'100%'",
+        "' 3 us '",
+        "'1_000 kB'",
+        "1_000",
+        "0.25",
+        "'msr'",
+    ];
     let tables = sections().iter().filter(|section| !section.is_list);
     let keys = tables.flat_map(|section: &Section| section.keys.iter().map(|(key, _)| (section.name.as_str(), *key)));
     for (section, key) in keys {
         for value in VALUES.iter().chain(&own) {
             let text =
                 if section.is_empty() { format!("{key} = {value}") } else { format!("[{section}]\n{key} = {value}") };
-            // Numbers for names are for `--set`, and a probe and a chip want keys beside the one that is tried.
-            if Layer::parse("test.toml", &text).is_ok() && !section.starts_with("probe") && *value != "{}" {
+            // A probe wants a key beside the one that is tried, and parameters of policies are checked when layers are one.
+            let whole = || resolve(&format!("{text}\n[until]\nrequests = 1")).is_ok();
+            let good = Layer::parse("test.toml", &text).is_ok() && (section != "ftl" || whole());
+            if good && !section.starts_with("probe") && *value != "{}" {
                 let found: Vec<String> = complaints(&text);
                 assert_eq!(found, [""; 0], "{text}");
                 taken += 1;

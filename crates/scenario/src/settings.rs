@@ -18,7 +18,7 @@ use wane_units::{Bytes, Ratio};
 
 use super::medium::{EccSpec, FaultSpec, Initial, TimingSpec, Variation};
 use super::phase::Until;
-use super::policies::{self, Family};
+use super::policies;
 use super::presets;
 use super::schema::{in_field_order, with_values_of_no_preset};
 use super::time::{ProbeSettings, Time};
@@ -221,16 +221,21 @@ pub struct FtlSettings {
     pub frontiers: Frontiers,
 }
 
+/// The table that chooses a policy with its defaults.
+fn chosen(name: &str) -> Table {
+    Table::from_iter([("policy".to_owned(), Value::from(name))])
+}
+
 impl Default for FtlSettings {
     fn default() -> Self {
         Self {
-            gc: Family::Victim.chosen("greedy"),
-            wear_leveling: Family::WearLeveling.chosen("none"),
-            capacity: Family::Capacity.chosen("fixed"),
-            redundancy: Family::Redundancy.chosen("none"),
-            scrub: Family::Scrub.chosen("none"),
+            gc: chosen("greedy"),
+            wear_leveling: chosen("none"),
+            capacity: chosen("fixed"),
+            redundancy: chosen("none"),
+            scrub: chosen("none"),
             gc_reserve: 7,
-            retire: Family::Retirement.chosen("at-endurance"),
+            retire: chosen("at-endurance"),
             unit: EraseGroup::Block,
             domain: Pooling::Drive,
             frontiers: Frontiers::One,

@@ -114,6 +114,38 @@ fn a_resolved_scenario_resolves_to_itself() {
     }
 }
 
+/// The table of garbage collection's policy in a resolved scenario.
+fn resolved_gc(scenario: &Scenario) -> Table {
+    let top: Table = scenario.to_toml().parse().unwrap();
+    top["ftl"]["gc"].as_table().unwrap().clone()
+}
+
+#[test]
+fn a_resolved_scenario_shows_defaults_of_policies_and_keeps_its_hash() {
+    let gc = |gc: &str, set: &[&str]| {
+        let text = format!("[ftl]\ngc = {gc}\n[until]\ndrive-writes = 1");
+        resolve(&text, set).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let left = gc("'d-choices'", &[]);
+    let written = gc("{ policy = 'd-choices', d = 2 }", &[]);
+    let wanted = "policy = 'd-choices'\nd = 2.0\ndefaults = ['d']".parse().unwrap();
+    assert_eq!(resolved_gc(&left), wanted);
+    assert_eq!(resolved_gc(&written), "policy = 'd-choices'\nd = 2".parse().unwrap());
+    assert_ne!(left.hash(), written.hash(), "what is written counts, whatever it says");
+    for scenario in [&left, &written] {
+        let again = resolve(&scenario.to_toml(), &[]).unwrap();
+        assert_eq!((again.hash(), &again.ftl), (scenario.hash(), &scenario.ftl));
+    }
+    // What is changed in a resolved scenario counts as if it had been written.
+    for d in ["3", "3.0"] {
+        let changed = resolve(&left.to_toml(), &[&format!("ftl.gc.d={d}")]).unwrap();
+        assert_eq!(changed.hash(), gc("'d-choices'", &[&format!("ftl.gc.d={d}")]).hash());
+    }
+    let other = resolve(&left.to_toml(), &["ftl.gc=greedy"]).unwrap();
+    assert_eq!(other.hash(), gc("'greedy'", &[]).hash());
+    assert_eq!(resolved_gc(&gc("{ policy = 'd-choices', defaults = ['d', 'x'] }", &[])), wanted);
+}
+
 #[test]
 fn layers_lie_over_each_other() {
     let over = |set: &[&str]| resolve(EXAMPLE, set).unwrap();
@@ -335,6 +367,7 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
         ("[ftl]\ngc-reserve = 1", "at least 2 are needed"),
         ("[ftl]\ngc = 3", "expected a policy (greedy, cost-benefit"),
         ("[ftl]\ngc = { policy = 3 }", "found 3, expected a name"),
+        ("[ftl]\ngc = { defaults = 3 }", "ftl.gc.defaults: found 3, expected a list of the parameters"),
         ("[ftl]\nunit = 'superblok'", "did you mean \"superblock\"?"),
         ("[drive]\nendurance = 'none'\n[ftl]\ngc-reserve = 1\nwear-leveling = 'dual-pool'", "at least 2"),
     ]);
