@@ -67,6 +67,7 @@ impl Scenario {
         let given = |key: &str| lookup(&own, key) != lookup(&below, key);
         let mut told: Vec<(&str, &str)> = Vec::new();
         for (key, idle, why) in rules {
+            debug_assert!(lookup(&own, key).is_some(), "{key} is a key");
             if idle && given(key) && told.iter().all(|(before, _)| *before != key) {
                 told.push((key, why));
             }

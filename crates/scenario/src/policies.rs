@@ -70,7 +70,7 @@ impl Family {
     }
 
     fn built_ins(self) -> &'static [BuiltIn] {
-        &BUILT_INS[self as usize]
+        BUILT_INS.iter().find(|(family, _)| *family == self).map(|(_, policies)| &policies[..]).unwrap_or_default()
     }
 
     /// Gives a policy's table the parameters that it leaves to their defaults, and notes which they are.
@@ -153,15 +153,16 @@ impl BuiltIn {
 }
 
 /// Every built-in by its family.
-static BUILT_INS: LazyLock<[Vec<BuiltIn>; 6]> = LazyLock::new(|| {
-    Family::ALL.map(|family| match family {
+static BUILT_INS: LazyLock<[(Family, Vec<BuiltIn>); 6]> = LazyLock::new(|| {
+    let of = |family| match family {
         Family::Victim => BuiltIn::of(VICTIM_POLICIES),
         Family::WearLeveling => BuiltIn::of(WEAR_LEVEL_POLICIES),
         Family::Capacity => BuiltIn::of(CAPACITY_POLICIES),
         Family::Redundancy => BuiltIn::of(REDUNDANCY_POLICIES),
         Family::Scrub => BuiltIn::of(SCRUB_POLICIES),
         Family::Retirement => BuiltIn::of(RETIRE_POLICIES),
-    })
+    };
+    Family::ALL.map(|family| (family, of(family)))
 });
 
 macro_rules! schemas {

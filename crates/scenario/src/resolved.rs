@@ -4,6 +4,7 @@ use toml::{Table, Value};
 use wane_units::{Bytes, Fnv, Ratio};
 use wane_workload::Arrival;
 
+use super::schema::Node;
 use super::settings::{DriveSettings, PreconditionSettings};
 use super::workload::{Paths, Space};
 use super::written::table_of;
@@ -12,6 +13,32 @@ use super::{Medium, Phase, Scenario, Time, presets, time};
 /// Tables of a whole: what stands in the place of each.
 fn named<const N: usize>(entries: [(&str, Value); N]) -> Table {
     entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Leaves out keys that say so at their field and have their default, unless the preset brings them: scenarios that do not speak of them
+/// keep the text, and the hash, that they had before there were any.
+fn leave_out_defaults(node: Node, table: &mut Table, below: &Table) {
+    let is_left_out = |key: &str, value: &Value| {
+        node.key(key).is_some_and(|key| key.is_unwritten_default(value)) && !below.contains_key(key)
+    };
+    table.retain(|key, value| !is_left_out(key, value));
+    for (key, value) in table.iter_mut() {
+        let Some(inner) = node.key(key) else { continue };
+        match value {
+            Value::Table(value) => {
+                let empty = Table::new();
+                leave_out_defaults(inner, value, below.get(key).and_then(Value::as_table).unwrap_or(&empty));
+            }
+            Value::Array(list) => {
+                let items = list
+                    .iter_mut()
+                    .enumerate()
+                    .filter_map(|(number, item)| inner.item(number).zip(item.as_table_mut()));
+                items.for_each(|(inner, item)| leave_out_defaults(inner, item, &Table::new()));
+            }
+            _ => {}
+        }
+    }
 }
 
 impl Scenario {
@@ -74,6 +101,8 @@ impl Scenario {
             let phases = self.phases.iter().map(|phase| Value::Table(tables(phase)));
             top.insert("phase".to_owned(), Value::Array(phases.collect()));
         }
+        let below = presets::find(&self.preset).and_then(|preset| preset.text.parse::<Table>().ok());
+        leave_out_defaults(Node::root(), &mut top, &below.unwrap_or_default());
         top
     }
 
@@ -151,15 +180,6 @@ impl Scenario {
         }
         let mut table = table_of(&ftl);
         table.insert("retire".to_owned(), shortened(&ftl.retire));
-        // Drives without them keep the hash that they had before there were any.
-        let mut below = presets::find(&self.preset).and_then(|preset| preset.text.parse::<Table>().ok());
-        let below = below.as_mut().and_then(|preset| preset.remove("ftl"));
-        for (key, policy) in [("redundancy", &ftl.redundancy), ("scrub", &ftl.scrub)] {
-            let inherited = below.as_ref().is_some_and(|ftl| ftl.get(key).is_some());
-            if !inherited && policy.get("policy").and_then(Value::as_str) == Some("none") {
-                table.remove(key);
-            }
-        }
         table
     }
 }

@@ -4,7 +4,6 @@
 //! say what such a schema cannot, and checks and the manual read them ([`super::settings`] tells each).
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
@@ -13,7 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Value as Json, json};
-use toml::Table;
+use toml::{Table, Value};
 use wane_units::{Bytes, Nanos, Ratio};
 
 use super::presets;
@@ -34,8 +33,11 @@ pub fn json_schema() -> &'static Json {
     &SCHEMA
 }
 
-/// What TOML lacks and what says nothing goes: null, Rust's kinds of numbers (quantities of policies' parameters, which are formats, stay), the defaults of whole tables. Texts are not blank, and
-/// lines end where paragraphs do.
+/// Makes one schema plain, whatever it came from.
+///
+/// Null goes, which TOML lacks, and so do Rust's kinds of numbers and the defaults of whole tables, whose keys have their own.
+/// Quantities among the parameters of policies are told by `format`; they become those of [`wane_units`]. Texts must not be blank, and
+/// lines of a description end where its paragraphs do.
 fn plain(schema: &mut Schema) {
     let mut generator = SchemaGenerator::default();
     let quantity = match schema.remove("format").as_ref().and_then(Json::as_str) {
@@ -69,7 +71,7 @@ fn plain(schema: &mut Schema) {
         }
     }
     let says = |schema: &Schema, member: &str| schema.get(member).is_some();
-    // A table's keys have their own, but arrivals are a value that happens to be a table.
+    // Arrivals are a value that happens to be a table.
     let of_table = |default: &Json| default.is_object() && says(schema, "$ref") && !says(schema, "x-allowed");
     if says(schema, "x-default") || schema.get("default").is_some_and(|default| default.is_null() || of_table(default))
     {
@@ -164,12 +166,6 @@ pub(super) enum Form {
     List,
 }
 
-impl fmt::Debug for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.kind)
-    }
-}
-
 impl Node {
     /// The whole scenario.
     pub(super) fn root() -> Self {
@@ -194,6 +190,11 @@ impl Node {
     /// A text of the schema.
     pub(super) fn text(self, name: &str) -> Option<&'static str> {
         self.get(name).and_then(Json::as_str)
+    }
+
+    /// Whether a value is a default that is not written, as the field says with `x-unwritten`.
+    pub(super) fn is_unwritten_default(self, value: &Value) -> bool {
+        self.text("x-unwritten") == Some("default") && self.get("default") == serde_json::to_value(value).ok().as_ref()
     }
 
     /// What is allowed, where the schema says it in words. A branch speaks for itself.

@@ -7,7 +7,8 @@
 //!
 //! What a field says beside its type, with `#[schemars(extend(...))]`:
 //! `x-least` and `x-most` are the range of a quantity, `x-default` is a default that is no value, `x-allowed` what is allowed where the
-//! type does not tell it, and `x-needs` what a key needs to mean anything.
+//! type does not tell it, and `x-needs` what a key needs to mean anything. `x-unwritten = "default"` leaves a key at its default out of
+//! resolved scenarios and their hash, so that scenarios keep the hash that they had before the key came.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -200,11 +201,11 @@ pub struct FtlSettings {
     #[schemars(schema_with = "policies::capacity")]
     pub capacity: Table,
     /// Which pages protect each other by parity on another die. Needs `domain = "die"` or `unit = "superblock"`.
-    #[schemars(schema_with = "policies::redundancy")]
+    #[schemars(schema_with = "policies::redundancy", extend("x-unwritten" = "default"))]
     pub redundancy: Table,
     /// Which blocks are relocated before their errors grow too many. An untimed run scrubs a block at most after each request; a timed
     /// one whenever the last relocation is through. Off during preconditioning.
-    #[schemars(schema_with = "policies::scrub")]
+    #[schemars(schema_with = "policies::scrub", extend("x-unwritten" = "default"))]
     pub scrub: Table,
     /// Free blocks that garbage collection keeps, in each domain. At least 2 where blocks can retire or swap.
     #[schemars(range(min = 1, max = 1 << 20))]
