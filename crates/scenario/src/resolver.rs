@@ -21,6 +21,7 @@ use super::policies::{self, parse_policy};
 use super::settings::{DriveSettings, FtlSettings, PreconditionSettings, Settings};
 use super::time::{self, ProbeSettings};
 use super::workload::{self, Space};
+use super::written;
 use super::{Device, Phase, Precondition, Probe, Scenario, ScenarioError, Time, Until, Workload};
 
 /// Whether blocks may leave service.
@@ -65,9 +66,7 @@ impl Resolver<'_> {
 
     /// The tables of all layers as a struct of settings.
     fn settings<T: DeserializeOwned>(&self, table: &Table, name: &str) -> Result<T, ScenarioError> {
-        // Each layer is checked, so that serde finds nothing more; if it does, its sentence is better than none.
-        let table = table.clone();
-        table.try_into().map_err(|error: toml::de::Error| self.error(name, error.message().trim().to_owned()))
+        written::read(table).map_err(|message| self.error(name, message))
     }
 
     pub(super) fn resolve(&self, preset: String) -> Result<Scenario, ScenarioError> {

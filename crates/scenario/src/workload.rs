@@ -17,7 +17,7 @@ use super::error::Refusal;
 use super::schema::fields;
 use super::settings::SECTOR;
 use super::time::ArrivalSetting;
-use super::written::table_of;
+use super::written::{self, table_of};
 
 /// Where requests come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -385,7 +385,7 @@ pub(super) struct Space {
 
 /// The struct of some keys of a table whose values are checked; other keys are those of other structs.
 fn part<T: DeserializeOwned>(table: &Table) -> Result<T, Refusal> {
-    table.clone().try_into().map_err(|error: toml::de::Error| (String::new(), error.message().to_owned()))
+    written::read(table).map_err(|message| (String::new(), message))
 }
 
 /// The arrival that a workload's table asks for.

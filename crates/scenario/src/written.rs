@@ -207,6 +207,19 @@ pub(super) mod spans_or_none {
     }
 }
 
+/// A table whose values are checked as a struct of settings.
+///
+/// # Errors
+/// A sentence of serde's. The checks leave it nothing to find, which debug builds assert; were it otherwise, its sentence is better than
+/// none.
+pub(super) fn read<T: DeserializeOwned>(table: &Table) -> Result<T, String> {
+    table.clone().try_into().map_err(|error: toml::de::Error| {
+        let message = error.message().trim().to_owned();
+        debug_assert!(false, "the checks let through what serde refuses: {message}");
+        message
+    })
+}
+
 /// A setting or a table of settings as TOML.
 pub(super) fn value_of<T: Serialize>(settings: &T) -> Value {
     Value::try_from(settings).expect("settings are plain values, whole numbers below 2^63 and names for keys")
