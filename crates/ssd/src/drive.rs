@@ -78,6 +78,23 @@ pub enum DriveError {
     },
 }
 
+/// Why a drive did not age as asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgeError {
+    /// It takes no more writes.
+    #[error("the drive died after {written} of the units: {cause:?}")]
+    Died {
+        /// What it died of.
+        cause: EndOfLife,
+        /// Units that were written.
+        written: usize,
+    },
+    /// Nothing was written.
+    #[error(transparent)]
+    OutOfRange(OutOfRange),
+}
+
 /// The firmware over either medium.
 #[derive(Clone)]
 enum Firmware {
@@ -338,12 +355,37 @@ impl Drive {
     ///
     /// A drive that does not keep its detail goes to rest first.
     #[inline]
+    #[must_use = "a batch may end before all of it is written"]
     pub fn write_batch(&mut self, units: &[Lpn]) -> (usize, Outcome) {
         self.write_batch_from(Origin::Host, units)
     }
 
+    /// As [`Drive::write_batch`], to the end: goes on where the drive pauses, and where it wants capacity back, as a host that
+    /// gives none.
+    ///
+    /// # Errors
+    /// The drive died, or a unit is not exported.
+    pub fn age(&mut self, units: &[Lpn]) -> Result<(), AgeError> {
+        let mut done = 0;
+        while done < units.len() {
+            let (written, mut outcome) = self.write_batch(&units[done..]);
+            done += written;
+            loop {
+                outcome = match outcome {
+                    Outcome::Done => break,
+                    Outcome::Paused => self.resume(),
+                    Outcome::Demand(_) => self.reclaim(),
+                    Outcome::Dead(cause) => return Err(AgeError::Died { cause, written: done }),
+                    Outcome::OutOfRange(refused) => return Err(AgeError::OutOfRange(refused)),
+                };
+            }
+        }
+        Ok(())
+    }
+
     /// As [`Drive::write_batch`], and counted for whoever asks.
     #[inline]
+    #[must_use = "a batch may end before all of it is written"]
     pub fn write_batch_from(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
         if !self.keeps_detail && self.is_awake() && !self.rest() {
             return self.unheard(|drive| drive.write_from(origin, units));

@@ -15,7 +15,7 @@
 //! let mut drive = Drive::new(DriveConfig::new(geometry, FtlConfig::new(&geometry, Ratio::new(0.1).ok_or("a ratio")?)))?;
 //! let units: Vec<Lpn> = (0..drive.logical_initial()).map(Lpn).collect();
 //! for _ in 0..3 {
-//!     drive.write_batch(&units);
+//!     drive.age(&units)?;
 //! }
 //! assert_eq!(drive.smart().write_amplification(), Some(1.0), "sequential writes leave nothing to relocate");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -43,7 +43,7 @@ pub use config::{
     CLOCK_MAX_NS, Collection, ConfigError, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend,
     TIME_MAX_NS, Timing, WriteCache, operation_ns_bound,
 };
-pub use drive::{Drive, DriveConfig, DriveError};
+pub use drive::{AgeError, Drive, DriveConfig, DriveError};
 pub use event::EventScheduler;
 pub use latency::{BreakdownSum, Histogram, Latencies, PERCENTILES};
 pub use meter::{MeasuredWindow, Meter, Timed};

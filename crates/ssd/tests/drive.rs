@@ -9,10 +9,10 @@ use wane_ftl::policies::capacity::{Keep, Shrink, Variant, VariantParams};
 use wane_ftl::policies::redundancy::{Stripes, StripesParams};
 use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams};
 use wane_ftl::policies::scrub::{Age, AgeParams};
-use wane_ftl::{FtlConfig, Outcome, Pooling};
+use wane_ftl::{EndOfLife, FtlConfig, OutOfRange, Pooling};
 use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, Media, rber};
 use wane_sim::{Stream, Streams};
-use wane_ssd::{ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing, WriteCache};
+use wane_ssd::{AgeError, ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing, WriteCache};
 use wane_testkit::conformance;
 use wane_units::{BlockId, Bytes, Geometry, Lba, Lpn, Nanos, Ratio, Sectors, SimTime};
 
@@ -55,20 +55,8 @@ fn lpns(range: std::ops::Range<u32>) -> Vec<Lpn> {
     range.map(Lpn).collect()
 }
 
-/// Writes units and answers nothing.
 fn age(drive: &mut Drive, units: &[Lpn]) {
-    let mut done = 0;
-    while done < units.len() {
-        let (written, mut outcome) = drive.write_batch(&units[done..]);
-        done += written;
-        while outcome != Outcome::Done {
-            outcome = match outcome {
-                Outcome::Paused => drive.resume(),
-                Outcome::Demand(_) => drive.reclaim(),
-                other => panic!("{other:?}"),
-            };
-        }
-    }
+    drive.age(units).expect("the drive lives");
 }
 
 fn at_random(drive: &mut Drive, stream: &mut Stream, writes: u32) {
@@ -299,6 +287,27 @@ fn idle_time_is_scrubbed_in() {
     assert!(steps > 20, "{steps} blocks were relocated");
     assert!(drive.counters().programmed_scrub - before >= u64::from(logical) / 2);
     assert_eq!(drive.idle(Nanos(1_000_000_000)), 0, "all is fresh");
+}
+
+#[test]
+fn aging_says_how_far_it_came() {
+    let mut config = config();
+    config.ftl.endurance = Some(5);
+    config.ftl.retire = Box::new(AtEndurance::new(AtEnduranceParams::default()).expect("defaults"));
+    let mut drive = Drive::new(config).expect("a drive");
+    let logical = drive.exported();
+    let refused = AgeError::OutOfRange(OutOfRange { unit: Lpn(logical), exported: logical });
+    assert_eq!(drive.age(&[Lpn(0), Lpn(logical)]), Err(refused));
+    let mut written = 0;
+    let died = loop {
+        match drive.age(&lpns(0..logical)) {
+            Ok(()) => written += u64::from(logical),
+            Err(died) => break died,
+        }
+    };
+    let AgeError::Died { cause: EndOfLife::SpareExhausted, written: last } = died else { panic!("{died:?}") };
+    assert_eq!(drive.smart().host_bytes_written, (written + last as u64) * 4096);
+    assert_eq!(drive.smart().end_of_life, Some(EndOfLife::SpareExhausted));
 }
 
 #[test]
