@@ -11,6 +11,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use wane_units::SuperblockId;
 
+use crate::policies::wear_leveling::ValidUnits;
+
 use crate::closing::ClosingOrder;
 use crate::table::prefetch;
 
@@ -489,6 +491,12 @@ pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = u32> {
         word &= word.wrapping_sub(1);
         (bit < 64).then_some(bit)
     })
+}
+
+impl ValidUnits for VictimIndex {
+    fn valid(&self, block: SuperblockId) -> u32 {
+        Self::valid(self, block)
+    }
 }
 
 #[cfg(test)]

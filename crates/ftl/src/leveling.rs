@@ -23,7 +23,7 @@ impl<M: Media> Ftl<M> {
             blocks: state.blocks,
             erased,
             erase_count: &self.erase_count,
-            valid: &|block| index.valid(block),
+            valid: index,
             gc_erases: state.gc_erases,
             wear_leveling_erases: state.wear_leveling_erases,
             host_writes: self.counters.host_units_written,

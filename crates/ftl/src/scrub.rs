@@ -7,7 +7,7 @@ use crate::config::Frontiers;
 use crate::domain::Mover;
 use crate::engine::{Ftl, Outcome};
 use crate::policies::EraseCause;
-use crate::policies::scrub::{Action, ScrubView};
+use crate::policies::scrub::{Action, Condition, ScrubView};
 
 /// Days after which data in a block that is still being written counts as old.
 const OPEN_DAYS_MAX: f64 = 1.0;
@@ -39,8 +39,7 @@ impl<M: Media> Ftl<M> {
         let action = policy.next(&ScrubView {
             blocks: self.layout.blocks(),
             touched: &self.touched,
-            valid: &|block| self.relocatable(block),
-            health: &|block| self.health(block),
+            condition: self,
             now_days: self.media.now_days(),
         });
         self.touched.clear();
@@ -60,22 +59,15 @@ impl<M: Media> Ftl<M> {
         outcome
     }
 
-    /// Valid units of a block that holds some, unless it is being written and still fresh.
-    fn relocatable(&self, block: SuperblockId) -> Option<u32> {
-        let index = &self.domains.get(self.layout.domain(block))?.index;
-        let valid = index.valid(block);
-        (valid > 0 && (index.is_closed(block) || self.is_stale(block))).then_some(valid)
-    }
-
     /// Whether the data in an open block is old, or was read as often as the block has pages. What is read much but written
     /// little would otherwise stay in a block that never fills. Closing early wastes pages: that many reads pay for it.
     fn is_stale(&self, block: SuperblockId) -> bool {
-        let health = self.health(block);
+        let health = self.worst_health(block);
         health.reads >= self.media.geometry().pages_per_block() || health.age_days >= OPEN_DAYS_MAX
     }
 
     /// The condition of a firmware block: that of its worst member.
-    fn health(&self, block: SuperblockId) -> Health {
+    fn worst_health(&self, block: SuperblockId) -> Health {
         let members = (0..self.layout.width()).map(|member| self.media.health(self.layout.member(block, member)));
         let worst = members.reduce(|a, b| Health {
             expected_errors: a.expected_errors.max(b.expected_errors),
@@ -135,5 +127,18 @@ impl<M: Media> Ftl<M> {
             ReadOutcome::Corrected { rereads } => Some(rereads),
             ReadOutcome::Uncorrectable => None,
         }
+    }
+}
+
+impl<M: Media> Condition for Ftl<M> {
+    /// Valid units of a block that holds some, unless it is being written and still fresh.
+    fn relocatable(&self, block: SuperblockId) -> Option<u32> {
+        let index = &self.domains.get(self.layout.domain(block))?.index;
+        let valid = index.valid(block);
+        (valid > 0 && (index.is_closed(block) || self.is_stale(block))).then_some(valid)
+    }
+
+    fn health(&self, block: SuperblockId) -> Health {
+        self.worst_health(block)
     }
 }

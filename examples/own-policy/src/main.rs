@@ -58,6 +58,26 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wane_ftl::policies::victim::{ClosedBlock, GcTable};
+    use wane_units::SuperblockId;
+
+    // ANCHOR: test
+    #[test]
+    fn of_the_emptiest_blocks_the_least_worn_is_reclaimed() -> std::io::Result<()> {
+        // (valid units and erases of each closed block, the victim) where a block has 4 units
+        let table: [(&[(u32, u32)], Option<u32>); 3] =
+            [(&[(3, 0), (1, 7), (1, 5), (2, 0)], Some(2)), (&[(4, 0), (4, 9)], None), (&[], None)];
+        for (blocks, victim) in table {
+            let closed: Vec<ClosedBlock> = blocks
+                .iter()
+                .map(|(valid, erase_count)| ClosedBlock { valid: *valid, erase_count: *erase_count, closed_at: 0 })
+                .collect();
+            let table = GcTable::new(4, YoungestGreedy.index(), &closed)?;
+            assert_eq!(YoungestGreedy.choose(&table.view(0)), victim.map(SuperblockId), "{blocks:?}");
+        }
+        Ok(())
+    }
+    // ANCHOR_END: test
 
     #[test]
     fn an_outside_policy_runs_and_levels() -> Result<(), Box<dyn std::error::Error>> {

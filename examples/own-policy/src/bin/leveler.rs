@@ -79,6 +79,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 mod tests {
     use super::*;
     use wane_ftl::policies::EraseCause;
+    use wane_ftl::policies::wear_leveling::WearTable;
 
     // ANCHOR: test
     #[test]
@@ -89,6 +90,19 @@ mod tests {
         assert!(own.flash.blocks_erased.wear_leveling > 0);
         assert!(own.warnings.is_empty(), "{:?}", own.warnings);
         Ok(())
+    }
+
+    #[test]
+    fn cold_data_move_under_a_block_that_is_far_ahead() {
+        // Block 0 closed with 2 erases; block 1 was just freed. (its erases, valid units of block 0, whether they move)
+        for (erases, valid, moves) in [(10, 4, false), (11, 4, true), (11, 0, false)] {
+            let mut policy = ColdUnderWorn { lead: 8, closed: BTreeSet::new() };
+            policy.heard(BlockEvent::Closed, SuperblockId(0), 2);
+            let table = WearTable { erase_count: vec![2, erases], valid: vec![valid], ..WearTable::default() };
+            let action = policy.plan(&table.view(Some(SuperblockId(1))));
+            let want = Action::Refill { from: SuperblockId(0), into: SuperblockId(1) };
+            assert_eq!(action, moves.then_some(want), "{erases} erases, {valid} valid");
+        }
     }
 
     #[test]

@@ -65,9 +65,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wane_ftl::policies::scrub::{Health, ScrubTable};
     use wane_results::Summary;
+    use wane_units::SuperblockId;
 
     // ANCHOR: test
+    #[test]
+    fn only_blocks_that_were_read_and_hold_data_move() {
+        let health = |rereads| Health { rereads, ..Health::default() };
+        let blocks = vec![(Some(8), health(15)), (None, health(99)), (Some(8), health(16)), (Some(8), health(99))];
+        // (blocks that were read, the one that moves)
+        for (touched, moves) in [(&[0, 1, 2][..], Some(2)), (&[0, 1], None), (&[], None)] {
+            let table = ScrubTable { blocks: blocks.clone(), touched: SuperblockId::slice(touched).to_vec() };
+            let action = AfterRereads { rereads: 16 }.next(&table.view(0.0));
+            assert_eq!(action, moves.map(|block| Action::Relocate(SuperblockId(block))), "{touched:?}");
+        }
+    }
+
     #[test]
     fn relocation_lowers_re_reads_and_no_answer_is_refused() -> Result<(), Box<dyn std::error::Error>> {
         let (read_count, own) = (life(SCENARIO, &PolicyOverrides::default())?, life(SCENARIO, &own())?);

@@ -6,6 +6,7 @@ mod none;
 mod oracle;
 mod patrol;
 mod read_count;
+mod table;
 
 pub use age::{Age, AgeParams};
 pub use cost_benefit::{CostBenefit, CostBenefitParams};
@@ -13,9 +14,10 @@ pub use none::{NoScrub, NoScrubParams};
 pub use oracle::{Oracle, OracleParams};
 pub use patrol::{Patrol, PatrolParams};
 pub use read_count::{ReadCount, ReadCountParams};
+pub use table::ScrubTable;
 
 use dyn_clone::DynClone;
-use wane_nand::Health;
+pub use wane_nand::Health;
 use wane_units::SuperblockId;
 
 use super::{Builtin, Entry, Needs, Setting};
@@ -56,13 +58,21 @@ pub enum Action {
     Check(SuperblockId),
 }
 
-/// What a scrub policy sees. Superblocks count as blocks.
+/// What a scrub policy sees. Superblocks count as blocks. A [`ScrubTable`] gives one without a drive.
 pub struct ScrubView<'a> {
     pub(crate) blocks: u32,
     pub(crate) touched: &'a [SuperblockId],
-    pub(crate) valid: &'a dyn Fn(SuperblockId) -> Option<u32>,
-    pub(crate) health: &'a dyn Fn(SuperblockId) -> Health,
+    pub(crate) condition: &'a dyn Condition,
     pub(crate) now_days: f64,
+}
+
+/// Who knows the condition of the blocks.
+pub(crate) trait Condition {
+    /// See [`ScrubView::valid`].
+    fn relocatable(&self, block: SuperblockId) -> Option<u32>;
+
+    /// See [`ScrubView::health`].
+    fn health(&self, block: SuperblockId) -> Health;
 }
 
 impl ScrubView<'_> {
@@ -79,12 +89,12 @@ impl ScrubView<'_> {
     /// Valid units of a block that could be relocated: it holds some and is not being written, unless its data is a day old or
     /// was read as often as the block has pages.
     pub fn valid(&self, block: SuperblockId) -> Option<u32> {
-        (self.valid)(block)
+        self.condition.relocatable(block)
     }
 
     /// The condition of a block.
     pub fn health(&self, block: SuperblockId) -> Health {
-        (self.health)(block)
+        self.condition.health(block)
     }
 
     /// Days since the drive was new.
@@ -140,13 +150,8 @@ mod tests {
         health: &[Health],
         now_days: f64,
     ) -> Option<Action> {
-        policy.next(&ScrubView {
-            blocks: health.len() as u32,
-            touched: SuperblockId::slice(touched),
-            valid: &|_| Some(8),
-            health: &|block| health[block.index()],
-            now_days,
-        })
+        let blocks = health.iter().map(|health| (Some(8), *health)).collect();
+        policy.next(&ScrubTable { blocks, touched: SuperblockId::slice(touched).to_vec() }.view(now_days))
     }
 
     pub(super) fn errors(expected_errors: f64) -> Health {

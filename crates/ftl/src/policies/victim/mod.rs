@@ -5,6 +5,7 @@ mod d_choices;
 mod fifo;
 mod greedy;
 mod random;
+mod table;
 mod windowed_greedy;
 
 pub use cost_benefit::{CostBenefit, CostBenefitParams, Form};
@@ -12,6 +13,7 @@ pub use d_choices::{DChoices, DChoicesParams};
 pub use fifo::{Fifo, FifoParams};
 pub use greedy::{Greedy, GreedyParams, Tie};
 pub use random::{Random, RandomParams};
+pub use table::{ClosedBlock, GcTable};
 pub use windowed_greedy::{WindowedGreedy, WindowedGreedyParams};
 
 use dyn_clone::DynClone;
@@ -45,7 +47,7 @@ pub trait VictimPolicy: Send + DynClone {
 
 dyn_clone::clone_trait_object!(VictimPolicy);
 
-/// What a victim policy sees: the closed blocks of its domain.
+/// What a victim policy sees: the closed blocks of its domain. A [`GcTable`] gives one without a drive.
 pub struct GcView<'a> {
     pub(crate) index: &'a VictimIndex,
     pub(crate) erase_count: &'a [u32],

@@ -6,6 +6,7 @@ mod none;
 mod obp;
 mod order;
 mod pwl;
+mod table;
 mod variance;
 
 pub use dual_pool::{DualPool, DualPoolParams};
@@ -13,6 +14,7 @@ pub use hot_cold_swap::{HotColdSwap, HotColdSwapParams};
 pub use none::{NoWearLeveling, NoWearLevelingParams};
 pub use obp::{OldBlockProtection, OldBlockProtectionParams};
 pub use pwl::{Average, Progressive, ProgressiveParams};
+pub use table::WearTable;
 pub use variance::{Variance, VarianceParams};
 
 use dyn_clone::DynClone;
@@ -67,17 +69,22 @@ pub enum Action {
     },
 }
 
-/// What a wear leveler sees.
+/// What a wear leveler sees. A [`WearTable`] gives one without a drive.
 pub struct WearView<'a> {
     pub(crate) first: SuperblockId,
     pub(crate) blocks: u32,
     pub(crate) erased: Option<SuperblockId>,
     pub(crate) erase_count: &'a [u32],
-    pub(crate) valid: &'a dyn Fn(SuperblockId) -> u32,
+    pub(crate) valid: &'a dyn ValidUnits,
     pub(crate) gc_erases: u64,
     pub(crate) wear_leveling_erases: u64,
     pub(crate) host_writes: u64,
     pub(crate) free: u32,
+}
+
+/// Who knows how many units of a block are valid.
+pub(crate) trait ValidUnits {
+    fn valid(&self, block: SuperblockId) -> u32;
 }
 
 impl WearView<'_> {
@@ -98,7 +105,7 @@ impl WearView<'_> {
 
     /// Valid units of a block.
     pub fn valid(&self, block: SuperblockId) -> u32 {
-        (self.valid)(block)
+        self.valid.valid(block)
     }
 
     /// Erases by garbage collection in this domain since it was new, preconditioning included.
@@ -140,6 +147,12 @@ const fn entry<P: Builtin + WearLevelPolicy + 'static>() -> Entry<Box<dyn WearLe
 mod tests {
     use super::*;
 
+    impl<F: Fn(SuperblockId) -> u32> ValidUnits for F {
+        fn valid(&self, block: SuperblockId) -> u32 {
+            self(block)
+        }
+    }
+
     pub(super) fn setting(blocks: u32) -> Setting {
         let stream = wane_sim::Streams::new(1).stream("wear-leveling");
         Setting { first: SuperblockId(0), blocks, units_per_block: 4, endurance: None, rated_blocks: blocks, stream }
@@ -159,11 +172,7 @@ mod tests {
         }
     }
 
-    pub(super) fn view<'a>(
-        erased: Option<u32>,
-        erase_count: &'a [u32],
-        valid: &'a dyn Fn(SuperblockId) -> u32,
-    ) -> WearView<'a> {
+    pub(super) fn view<'a>(erased: Option<u32>, erase_count: &'a [u32], valid: &'a dyn ValidUnits) -> WearView<'a> {
         WearView {
             first: SuperblockId(0),
             blocks: erase_count.len() as u32,
