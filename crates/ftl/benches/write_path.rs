@@ -11,14 +11,16 @@
 
 use std::time::Instant;
 
+use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::find;
+use wane_ftl::policies::placement::PLACEMENT_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_ftl::{EraseGroup, Frontiers, Ftl, FtlConfig, Outcome, Pooling};
+use wane_ftl::{EraseGroup, Ftl, FtlConfig, Outcome, Pooling};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
 use wane_units::{Bytes, Geometry, Lpn};
@@ -235,7 +237,8 @@ fn build(case: &Case) -> Ftl<Array> {
         retire: find(RETIRE_POLICIES, "never").expect("built in").parse(toml::Table::new()).expect("valid"),
         unit: EraseGroup::Block,
         domain: if case.dies == 1 { Pooling::Drive } else { Pooling::Die },
-        frontiers: Frontiers::One,
+        placement: find(PLACEMENT_POLICIES, "one").expect("built in").parse(toml::Table::new()).expect("valid"),
+        allocation: find(ALLOCATION_POLICIES, "fifo").expect("built in").parse(toml::Table::new()).expect("valid"),
         victim: find(VICTIM_POLICIES, &victim).expect("built in").parse(victim_parameters).expect("valid"),
         wear_leveling: find(WEAR_LEVEL_POLICIES, &leveler).expect("built in").parse(leveler_parameters).expect("valid"),
         redundancy: find(REDUNDANCY_POLICIES, &redundancy)

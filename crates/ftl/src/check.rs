@@ -55,8 +55,8 @@ impl<M: Media> Ftl<M> {
 
     fn check_free_blocks(&self) -> Result<(), String> {
         for domain in &self.domains {
-            for block in &domain.free {
-                expect(0, domain.index.valid(*block), "valid pages of a free block")?;
+            for block in domain.free.iter() {
+                expect(0, domain.index.valid(block), "valid pages of a free block")?;
             }
         }
         Ok(())

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use wane_units::{AnyDivisor, BlockId, DieId, Geometry, Ratio, SuperblockId, UnitId};
 
 use crate::policies::Builtin;
+use crate::policies::allocation::{AllocationPolicy, FreedFirst};
 use crate::policies::capacity::{CapacityPolicy, Fixed};
+use crate::policies::placement::{OneStream, PlacementPolicy, Separate};
 use crate::policies::redundancy::{NoRedundancy, RedundancyPolicy};
 use crate::policies::retirement::{Never, RetirePolicy};
 use crate::policies::scrub::{NoScrub, ScrubPolicy};
@@ -45,6 +47,16 @@ pub enum Frontiers {
     Separate,
 }
 
+impl Frontiers {
+    /// The placement policy of the same name.
+    pub fn placement(self) -> Box<dyn PlacementPolicy> {
+        match self {
+            Self::One => Box::new(OneStream),
+            Self::Separate => Box::new(Separate),
+        }
+    }
+}
+
 /// The firmware of one drive. Its policies are new ones: each domain gets a copy, which is told its [`Setting`] first.
 ///
 /// [`Setting`]: crate::policies::Setting
@@ -66,8 +78,10 @@ pub struct FtlConfig {
     pub unit: EraseGroup,
     /// Drive or die.
     pub domain: Pooling,
-    /// One frontier or two.
-    pub frontiers: Frontiers,
+    /// Which of the open streams takes what is written.
+    pub placement: Box<dyn PlacementPolicy>,
+    /// Which free block is opened next.
+    pub allocation: Box<dyn AllocationPolicy>,
     /// The garbage collector's choice.
     pub victim: Box<dyn VictimPolicy>,
     /// The wear leveler.
@@ -102,7 +116,8 @@ impl FtlConfig {
             retire: Box::new(Never),
             unit: EraseGroup::Block,
             domain: Pooling::Drive,
-            frontiers: Frontiers::One,
+            placement: Box::new(OneStream),
+            allocation: Box::new(FreedFirst),
             victim: Box::new(Greedy::build(GreedyParams::default())),
             wear_leveling: Box::new(NoWearLeveling),
             redundancy: Box::new(NoRedundancy),

@@ -1,13 +1,13 @@
 //! A domain: the blocks that share a free list, frontiers, a victim index and policies.
 
-use std::collections::VecDeque;
-
 use wane_nand::Task;
 use wane_units::SuperblockId;
 
 use crate::counters::Cause;
+use crate::free::FreeList;
 use crate::index::VictimIndex;
 use crate::policies::BlockEvent;
+use crate::policies::allocation::AllocationPolicy;
 use crate::policies::victim::VictimPolicy;
 use crate::policies::wear_leveling::WearLevelPolicy;
 
@@ -17,6 +17,14 @@ pub(crate) struct Frontier {
     pub(crate) block: SuperblockId,
     /// The next unit to write.
     pub(crate) next: u32,
+}
+
+/// A stream that is not the host's present one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parked {
+    pub(crate) frontier: Option<Frontier>,
+    /// For whom it was written last: its open page is filled up in that name.
+    pub(crate) task: Task,
 }
 
 /// Who relocates.
@@ -47,12 +55,13 @@ impl Mover {
 pub(crate) struct Domain {
     pub(crate) first: SuperblockId,
     pub(crate) blocks: u32,
-    pub(crate) free: VecDeque<SuperblockId>,
+    pub(crate) free: FreeList,
     pub(crate) index: VictimIndex,
-    /// `None` only in a drive that ran out of free blocks.
+    /// The block that the host's present stream fills. `None` only in a drive that ran out of free blocks.
     pub(crate) host: Option<Frontier>,
-    /// Garbage collection's and scrubbing's, with separate frontiers; opened at the first relocation.
-    pub(crate) relocation: [Option<Frontier>; 2],
+    /// Those of the other streams, opened when data come; the place of the host's present stream is empty.
+    pub(crate) parked: Vec<Parked>,
+    pub(crate) allocation: Box<dyn AllocationPolicy>,
     pub(crate) victim: Box<dyn VictimPolicy>,
     pub(crate) leveler: Box<dyn WearLevelPolicy>,
     /// The leveler's last answer was an action, so it is asked before the next host write.
@@ -72,22 +81,13 @@ impl Domain {
 
     /// The blocks being written.
     pub(crate) fn open(&self) -> impl Iterator<Item = Frontier> {
-        [self.host, self.relocation[0], self.relocation[1]].into_iter().flatten()
+        std::iter::once(self.host).chain(self.parked.iter().map(|parked| parked.frontier)).flatten()
     }
 
-    /// Tells both policies of a block.
+    /// Tells those policies of a block that hear of blocks.
     pub(crate) fn tell(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         self.victim.heard(event, block, erase_count);
         self.leveler.heard(event, block, erase_count);
-    }
-
-    /// Takes the longest-free block as a frontier.
-    pub(crate) fn open_next(&mut self, erase_count: &[u32]) -> Option<Frontier> {
-        let block = self.free.pop_front()?;
-        assert_eq!(self.index.valid(block), 0, "a free block holds nothing valid");
-        assert!(!self.index.is_closed(block), "a free block is in no index");
-        self.tell(BlockEvent::Opened, block, erase_count[block.index()]);
-        Some(Frontier { block, next: 0 })
     }
 
     /// Takes a block that will not be written further into the index.

@@ -1,17 +1,19 @@
 //! The FTL's state, how it is built, and what can be read from it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use wane_nand::{Media, Task};
 use wane_units::{Divisor, Lpn, SuperblockId, UnitId};
 
-use crate::config::{BuildError, Frontiers, FtlConfig, Layout};
-use crate::domain::Domain;
+use crate::config::{BuildError, FtlConfig, Layout};
+use crate::domain::{Domain, Parked};
+use crate::free::FreeList;
 use crate::index::VictimIndex;
 use crate::policies::capacity::{CapacityPolicy, CapacityView, Demand};
+use crate::policies::placement::{PlacementPolicy, STREAMS_MAX};
 use crate::policies::retirement::RetirePolicy;
 use crate::policies::scrub::ScrubPolicy;
-use crate::policies::{BlockEvent, Setting};
+use crate::policies::{BlockEvent, Setting, StreamId};
 use crate::stripes::Stripes;
 use crate::table::Table;
 use crate::work::Work;
@@ -45,7 +47,13 @@ pub struct Ftl<M: Media> {
     pub(crate) retire: Box<dyn RetirePolicy>,
     /// Failed programs of each block.
     pub(crate) failures: Vec<u32>,
-    pub(crate) frontiers: Frontiers,
+    pub(crate) placement: Box<dyn PlacementPolicy>,
+    /// Open streams of each domain.
+    pub(crate) stream_count: u32,
+    /// The stream that the host fills now.
+    pub(crate) host_stream: StreamId,
+    /// What the host suggests for its present write.
+    pub(crate) hint: Option<u16>,
     pub(crate) capacity: Box<dyn CapacityPolicy>,
     pub(crate) logical_initial: u32,
     pub(crate) exported: u32,
@@ -154,7 +162,7 @@ impl<M: Media> Ftl<M> {
         let unusable = |flash| media.is_bad(flash) || media.erase_count(flash).0 == u32::MAX;
         let retired: Vec<bool> = layout.superblocks().map(|block| layout.members(block).any(unusable)).collect();
         let retired_blocks = retired.iter().filter(|is_retired| **is_retired).count() as u32;
-        check_counts(&config, &layout, retired_blocks, if scrub.is_some() { 1 } else { 0 })?;
+        check_counts(&config, &layout, retired_blocks)?;
         let pages = (physical_units / u64::from(config.units_per_page)) as u32;
         let stripes = stripes(&config, &layout, pages, media.geometry().dies())?;
         let stripes_max = stripes.as_ref().map_or(0, |_| Stripes::count_max(pages));
@@ -169,7 +177,8 @@ impl<M: Media> Ftl<M> {
         let domains = (0..layout.domains())
             .map(|domain| build_domain(&config, &layout, domain, &erase_count, &retired))
             .collect::<std::io::Result<Vec<Domain>>>()?;
-        Ok(Self {
+        let (placement, streams) = placement(&config, &layout);
+        let mut ftl = Self {
             layout,
             units_per_block,
             block_of: Divisor::new(units_per_block),
@@ -185,7 +194,10 @@ impl<M: Media> Ftl<M> {
             endurance: config.endurance,
             retire: config.retire,
             failures: vec![0; if M::DETAILED { layout.blocks() as usize } else { 0 }],
-            frontiers: config.frontiers,
+            placement,
+            stream_count: streams,
+            host_stream: StreamId(0),
+            hint: None,
             logical_initial: config.logical_units,
             exported: config.logical_units,
             counters: Counters::default(),
@@ -206,7 +218,11 @@ impl<M: Media> Ftl<M> {
             origins: Vec::new(),
             media,
             capacity: config.capacity,
-        })
+        };
+        for domain in 0..ftl.domains.len() {
+            ftl.domains[domain].host = ftl.open_next(domain, StreamId(0));
+        }
+        Ok(ftl)
     }
 
     /// Switches wear leveling on or off. It starts off, as preconditioning wants it; policies hear events either way.
@@ -349,7 +365,13 @@ impl<M: Media> Ftl<M> {
     }
 }
 
-fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32, scrub_blocks: u32) -> Result<(), BuildError> {
+/// For whom data are written to open streams.
+fn writers(config: &FtlConfig) -> Vec<Task> {
+    let tasks = [Task::Host, Task::GarbageCollection].into_iter();
+    tasks.chain(config.scrub.acts().then_some(Task::Scrub)).collect()
+}
+
+fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32) -> Result<(), BuildError> {
     let physical_units = u64::from(layout.blocks()) * u64::from(layout.units_per_block());
     let max = u64::from(u32::MAX - 1);
     let largest = physical_units.max(u64::from(config.logical_units));
@@ -360,10 +382,11 @@ fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32, scrub_
         let reason = "a block has 1 page; at least 2 are needed".to_owned();
         return Err(BuildError::Contradiction { setting: "drive.pages-per-block", reason });
     }
-    let open = match config.frontiers {
-        Frontiers::One => 1,
-        Frontiers::Separate => 2 + scrub_blocks,
-    };
+    let open = config.placement.streams(&writers(config));
+    if !(1..=STREAMS_MAX).contains(&open) {
+        let reason = format!("found {open} open streams; 1 to {STREAMS_MAX} are allowed");
+        return Err(BuildError::Contradiction { setting: "ftl.placement", reason });
+    }
     let kept = u64::from(config.gc_reserve + open) * u64::from(layout.domains()) + u64::from(retired_blocks);
     let usable = u64::from(layout.blocks()).saturating_sub(kept) * u64::from(layout.units_per_block());
     if config.gc_reserve == 0 || u64::from(config.logical_units) > usable {
@@ -378,21 +401,34 @@ fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32, scrub_
     Ok(())
 }
 
-/// The scrubber, which serves the whole drive; none where it never acts, so that nobody notes what is read.
-fn scrub(config: &FtlConfig, layout: &Layout) -> Option<Box<dyn ScrubPolicy>> {
-    let mut policy = Some(config.scrub.clone()).filter(|policy| policy.acts())?;
-    policy.begin(Setting {
+/// What a policy is told that serves the whole drive.
+fn whole_drive(config: &FtlConfig, layout: &Layout, family: &str) -> Setting {
+    Setting {
         first: SuperblockId(0),
         blocks: layout.blocks(),
         units_per_block: layout.units_per_block(),
         endurance: config.endurance,
         rated_blocks: config.rated_blocks,
-        stream: config.streams.stream("scrub"),
-    });
+        stream: config.streams.stream(family),
+    }
+}
+
+/// The scrubber; none where it never acts, so that nobody notes what is read.
+fn scrub(config: &FtlConfig, layout: &Layout) -> Option<Box<dyn ScrubPolicy>> {
+    let mut policy = Some(config.scrub.clone()).filter(|policy| policy.acts())?;
+    policy.begin(whole_drive(config, layout, "scrub"));
     Some(policy)
 }
 
-/// One domain, its blocks free but for the host's frontier.
+/// The placement policy and how many streams it keeps open.
+fn placement(config: &FtlConfig, layout: &Layout) -> (Box<dyn PlacementPolicy>, u32) {
+    let mut policy = config.placement.clone();
+    policy.begin(whole_drive(config, layout, "placement"));
+    let streams = policy.streams(&writers(config));
+    (policy, streams)
+}
+
+/// One domain, its blocks free.
 fn build_domain(
     config: &FtlConfig,
     layout: &Layout,
@@ -412,15 +448,21 @@ fn build_domain(
         stream: config.streams.stream(&format!("{family}.{domain}")),
     };
     let (mut victim, mut leveler) = (config.victim.clone(), config.wear_leveling.clone());
+    let mut allocation = config.allocation.clone();
+    allocation.begin(setting("allocation"));
     victim.begin(setting("gc"));
     leveler.begin(setting("wear-leveling"));
     let mut built = Domain {
         first,
         blocks: per_domain,
-        free: blocks().filter(|block| !retired[block.index()]).collect::<VecDeque<_>>(),
+        free: FreeList::new(allocation.order()),
         index: VictimIndex::new(first, per_domain, layout.units_per_block(), victim.index())?,
         host: None,
-        relocation: [None; 2],
+        parked: vec![
+            Parked { frontier: None, task: Task::GarbageCollection };
+            config.placement.streams(&writers(config)) as usize
+        ],
+        allocation,
         victim,
         leveler,
         leveling_due: false,
@@ -429,11 +471,15 @@ fn build_domain(
         wear_leveling_erases: 0,
         retired: 0,
     };
-    for block in blocks().filter(|block| retired[block.index()]) {
-        built.retired += 1;
-        built.tell(BlockEvent::Retired, block, erase_count[block.index()]);
+    for block in blocks() {
+        let erases = erase_count[block.index()];
+        if retired[block.index()] {
+            built.retired += 1;
+            built.tell(BlockEvent::Retired, block, erases);
+        } else {
+            built.free.push(block, erases);
+        }
     }
-    built.host = built.open_next(erase_count);
     Ok(built)
 }
 
@@ -453,7 +499,7 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
         return Err(BuildError::Contradiction { setting: "ftl.redundancy.data-pages", reason });
     }
     if policy.protects(Task::Host) {
-        let open = if config.frontiers == Frontiers::One { 1 } else { 2 };
+        let open = config.placement.streams(&[Task::Host, Task::GarbageCollection]);
         let kept = (config.gc_reserve + open) * layout.domains();
         let usable = u64::from(layout.blocks().saturating_sub(kept)) * u64::from(layout.units_per_block());
         let room = usable * u64::from(data_pages) / u64::from(data_pages + 1);

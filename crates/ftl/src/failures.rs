@@ -3,7 +3,7 @@
 use wane_nand::{Media, Task};
 use wane_units::SuperblockId;
 
-use crate::domain::Mover;
+use crate::domain::{Frontier, Mover};
 use crate::engine::{Ftl, Outcome};
 use crate::policies::EraseCause;
 
@@ -41,23 +41,24 @@ impl<M: Media> Ftl<M> {
     /// Closes a block that is being written: its last page is padded, and its frontier moves on.
     pub(crate) fn close_early(&mut self, domain: usize, block: SuperblockId) {
         let state = &self.domains[domain];
-        let streams = [state.host, state.relocation[0], state.relocation[1]];
-        let Some(stream) = streams.iter().position(|frontier| frontier.is_some_and(|open| open.block == block)) else {
-            return;
+        let fills = |frontier: Option<Frontier>| frontier.filter(|open| open.block == block);
+        let parked = state.parked.iter().position(|parked| fills(parked.frontier).is_some());
+        let (frontier, task) = match parked {
+            Some(stream) => (state.parked[stream].frontier, state.parked[stream].task),
+            None => (fills(state.host), Task::Host),
         };
-        let frontier = streams[stream].expect("its block is this one");
+        let Some(frontier) = frontier else { return };
         let padding = frontier.next.next_multiple_of(self.layout.units_per_page()) - frontier.next;
         if padding > 0 {
-            let task = [Task::Host, Task::GarbageCollection, Task::Scrub][stream];
             self.pad(block, frontier.next, padding, task);
         }
         let now = self.counters.host_units_written;
         let erases = self.erase_count[block.index()];
         let state = &mut self.domains[domain];
         state.close(block, now, erases);
-        match stream {
-            0 => state.host = state.open_next(&self.erase_count),
-            mover => state.relocation[mover - 1] = None,
+        match parked {
+            Some(stream) => state.parked[stream].frontier = None,
+            None => self.domains[domain].host = self.open_next(domain, self.host_stream),
         }
     }
 }

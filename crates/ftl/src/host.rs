@@ -33,6 +33,14 @@ impl<M: Media> Ftl<M> {
         end
     }
 
+    /// As [`Ftl::write`], with the stream that the host suggests to the placement policy.
+    pub fn write_hinted(&mut self, units: &[Lpn], hint: u16) -> (usize, Outcome) {
+        self.hint = Some(hint);
+        let end = self.write(units);
+        self.hint = None;
+        end
+    }
+
     /// What the medium keeps of a logical unit's data, the default where it is not mapped.
     pub fn tag(&self, unit: Lpn) -> M::Tag {
         let Some(found) = self.lookup(unit) else { return M::Tag::default() };
@@ -91,6 +99,11 @@ impl<M: Media> Ftl<M> {
             return (0, Outcome::Dead(death));
         }
         self.begin_call();
+        if self.stream_count > 1
+            && let Some(stop) = self.place_request(pages, cause)
+        {
+            return (0, stop);
+        }
         while done < pages.len() {
             if self.call_is_over() {
                 return (done, Outcome::Paused);
@@ -310,7 +323,7 @@ impl<M: Media> Ftl<M> {
         let state = &mut self.domains[domain];
         let full = state.host.take().expect("the frontier that was just filled");
         state.close(full.block, now, self.erase_count[full.block.index()]);
-        state.host = state.open_next(&self.erase_count);
+        self.domains[domain].host = self.open_next(domain, self.host_stream);
         match self.reclaim_domain(domain) {
             Outcome::Done if self.domains.len() == 1 && self.domains[0].host.is_none() => {
                 self.dead = Some(EndOfLife::NoFreeBlock);

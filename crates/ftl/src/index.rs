@@ -466,6 +466,22 @@ impl VictimIndex {
         self.lowest = self.next_bucket(self.lowest).unwrap_or(self.units_per_block + 1);
     }
 
+    /// Takes over projected erase counts, where the order goes by them.
+    pub(crate) fn resync(&mut self, erase_count: &[u32]) {
+        if self.spec.order != Order::Wear {
+            return;
+        }
+        self.heaps.iter_mut().for_each(BinaryHeap::clear);
+        for local in &self.closed {
+            let key = u64::from(erase_count[(self.first + local) as usize]);
+            self.keys[*local as usize] = key;
+            let state = self.rows.state(*local);
+            if state.place == Place::Bucket {
+                self.heaps[state.valid as usize].push(Reverse((key, *local)));
+            }
+        }
+    }
+
     /// A block opened: stale entries never stay in front, and never outnumber the closed blocks for long.
     fn drop_stale(queue: &mut VecDeque<(u64, u32)>, closings: &[ClosedBlock], opened: u32, closed: usize) {
         if queue.front().is_some_and(|(_, local)| *local == opened) {

@@ -47,20 +47,19 @@ impl<M: Media> Ftl<M> {
         let state = &self.domains[domain];
         let closed = |block| state.has(block) && state.index.is_closed(block);
         match action {
-            Action::Refill { from, into } => closed(from) && state.has(into) && state.free.contains(&into),
+            Action::Refill { from, into } => closed(from) && state.has(into) && self.is_free(into),
             Action::Exchange { hot, cold } => closed(hot) && closed(cold) && hot != cold && state.free.len() > 1,
         }
+    }
+
+    fn is_free(&self, block: SuperblockId) -> bool {
+        self.domain_of(block).free.contains(block, self.erase_count[block.index()])
     }
 
     /// Moves a closed block's data into a free block.
     fn refill(&mut self, domain: usize, from: SuperblockId, into: SuperblockId) -> Option<Outcome> {
         let state = &mut self.domains[domain];
-        // The block that was just erased is the last one; others are found by looking, in a list as long as the reserve.
-        if state.free.back() == Some(&into) {
-            state.free.pop_back();
-        } else {
-            state.free.retain(|block| *block != into);
-        }
+        state.free.remove(into, self.erase_count[into.index()]);
         state.tell(BlockEvent::Opened, into, self.erase_count[into.index()]);
         self.domains[domain].index.open(from);
         self.copy_whole(domain, from, into);
@@ -69,7 +68,7 @@ impl<M: Media> Ftl<M> {
 
     /// Puts a cold block's data under a hot block's wear.
     fn exchange(&mut self, domain: usize, hot: SuperblockId, cold: SuperblockId) -> Option<Outcome> {
-        let spare = self.domains[domain].open_next(&self.erase_count).expect("checked: a block is free").block;
+        let spare = self.open_block(domain, None).expect("checked: a block is free");
         self.domains[domain].index.open(hot);
         self.copy_whole(domain, hot, spare);
         self.erase(domain, hot, EraseCause::WearLeveling);

@@ -36,7 +36,10 @@ impl<M: Media> Ftl<M> {
             rated_blocks: self.rated_blocks,
             endurance: self.endurance,
             retire: self.retire,
-            frontiers: self.frontiers,
+            placement: self.placement,
+            stream_count: self.stream_count,
+            host_stream: self.host_stream,
+            hint: self.hint,
             capacity: self.capacity,
             logical_initial: self.logical_initial,
             exported: self.exported,
@@ -63,7 +66,7 @@ impl<M: Media> Ftl<M> {
         let mut found = Vec::new();
         let width = self.layout.width();
         for domain in &self.domains {
-            let free = domain.free.iter().map(|block| (*block, 0));
+            let free = domain.free.iter().map(|block| (block, 0));
             for (block, unit) in free.chain(domain.open().map(|open| (open.block, open.next))) {
                 let page = self.layout.page(unit);
                 let rows = |member: u32| page.saturating_sub(member).div_ceil(width);

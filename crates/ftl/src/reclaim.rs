@@ -133,9 +133,9 @@ impl<M: Media> Ftl<M> {
     fn prefetch_next(&self, domain: usize) -> Option<SuperblockId> {
         const ENTRIES_PER_LINE: usize = 16;
         let Domain { index, free, .. } = &self.domains[domain];
-        if let Some(block) = free.front() {
+        if let Some(block) = free.first() {
             prefetch(&self.erase_count, block.index());
-            index.prefetch(*block);
+            index.prefetch(block);
         }
         let next = index.lowest().and_then(|valid| index.first(valid))?;
         index.prefetch_open(next, 0);
@@ -223,9 +223,9 @@ impl<M: Media> Ftl<M> {
     fn release(&mut self, domain: usize, block: SuperblockId) {
         assert!(!self.retired[block.index()], "a retired block does not come back");
         let state = &mut self.domains[domain];
-        state.free.push_back(block);
+        state.free.push(block, self.erase_count[block.index()]);
         if state.host.is_none() {
-            state.host = state.open_next(&self.erase_count);
+            self.domains[domain].host = self.open_next(domain, self.host_stream);
         }
     }
 

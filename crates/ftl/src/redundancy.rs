@@ -3,10 +3,10 @@
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::{DieId, SuperblockId};
 
-use crate::config::Frontiers;
 use crate::counters::{Cause, CountPrograms};
-use crate::domain::{Frontier, Mover};
+use crate::domain::Frontier;
 use crate::engine::{Ftl, Outcome, UNMAPPED};
+use crate::policies::StreamId;
 use crate::stripes::Stripes;
 
 /// Parity that may wait for a die of its own, for each die; beyond, it goes where there is room.
@@ -16,8 +16,7 @@ const WAITING_PER_DIE: usize = 2;
 #[derive(Clone, Copy)]
 struct ParitySlot {
     domain: usize,
-    /// `None`: the host's frontier.
-    mover: Option<Mover>,
+    stream: StreamId,
     frontier: Frontier,
 }
 
@@ -93,24 +92,15 @@ impl<M: Media> Ftl<M> {
     /// A block at a page boundary, on a die without a page of the stripe, in the stream that filled the stripe.
     /// `anywhere` takes the first block with room instead.
     fn parity_slot(&mut self, stripe: u32, task: Task, anywhere: bool) -> Option<ParitySlot> {
-        let mover = match (self.frontiers, task) {
-            (Frontiers::Separate, Task::GarbageCollection | Task::WearLeveling) => Some(Mover::GarbageCollection),
-            (Frontiers::Separate, Task::Scrub) => Some(Mover::Scrub),
-            _ => None,
-        };
+        let stream = self.place_parity(task);
         let count = self.domains.len();
         let first = self.stripes.as_ref().map_or(0, |stripes| stripes.turn) as usize;
         for domain in (0..count).map(|offset| (first + offset) % count) {
-            let frontier = match mover {
-                None => self.domains[domain].host,
+            let frontier = match self.frontier(domain, stream) {
                 // The last free block is left to the host.
-                Some(mover) if self.domains[domain].relocation[mover as usize].is_none() => {
-                    if self.domains[domain].free.len() < 2 {
-                        continue;
-                    }
-                    self.relocation_frontier(domain, mover)
-                }
-                Some(mover) => self.domains[domain].relocation[mover as usize],
+                None if self.domains[domain].free.len() < 2 => None,
+                None => self.frontier_or_next(domain, stream),
+                open => open,
             };
             let Some(frontier) = frontier else { continue };
             if !frontier.next.is_multiple_of(self.layout.units_per_page()) {
@@ -121,7 +111,7 @@ impl<M: Media> Ftl<M> {
             let layout = &self.layout;
             if anywhere || stripes.members(stripe).all(|page| layout.die_of_page(page) != die) {
                 stripes.turn = (domain as u32 + 1) % count as u32;
-                return Some(ParitySlot { domain, mover, frontier });
+                return Some(ParitySlot { domain, stream, frontier });
             }
         }
         None
@@ -132,7 +122,7 @@ impl<M: Media> Ftl<M> {
     }
 
     fn write_parity(&mut self, stripe: u32, task: Task, slot: ParitySlot) -> Outcome {
-        let ParitySlot { domain, mover, frontier } = slot;
+        let ParitySlot { domain, stream, frontier } = slot;
         let per_page = self.layout.units_per_page();
         let base = self.base(frontier.block) + frontier.next;
         for (page, unit) in self.parity_units(stripe).zip(base..) {
@@ -144,17 +134,13 @@ impl<M: Media> Ftl<M> {
         self.domains[domain].index.add_valid(frontier.block, frontier.next, per_page);
         self.program_pages(frontier.block, frontier.next, per_page, task);
         self.counters.programmed(Cause::Parity, u64::from(per_page));
-        match mover {
-            None => {
-                let moved = Frontier { next: frontier.next + per_page, ..frontier };
-                self.domains[domain].host = Some(moved);
-                if moved.next == self.units_per_block { self.roll_host(domain) } else { Outcome::Done }
-            }
-            Some(mover) => {
-                self.advance_relocation(domain, mover, frontier, per_page);
-                self.reclaim_domain(domain)
-            }
+        if stream != self.host_stream {
+            self.advance(domain, stream, frontier, per_page);
+            return self.reclaim_domain(domain);
         }
+        let moved = Frontier { next: frontier.next + per_page, ..frontier };
+        self.domains[domain].host = Some(moved);
+        if moved.next == self.units_per_block { self.roll_host(domain) } else { Outcome::Done }
     }
 
     /// Re-reads that a page is given before it is reconstructed instead.

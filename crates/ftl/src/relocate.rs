@@ -3,11 +3,11 @@
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::SuperblockId;
 
-use crate::config::Frontiers;
 use crate::counters::CountPrograms;
-use crate::domain::{Frontier, Mover};
+use crate::domain::Mover;
 use crate::engine::{EndOfLife, Ftl};
 use crate::index::ones;
+use crate::policies::StreamId;
 use crate::table::prefetch;
 
 /// How far ahead of a relocation its map entry is asked for.
@@ -24,13 +24,26 @@ pub(crate) struct Target {
 }
 
 impl<M: Media> Ftl<M> {
-    /// Copies a victim's valid units to the relocation frontier of whoever moves them.
+    /// Copies a victim's valid units to the streams that the placement policy chooses.
     pub(crate) fn relocate(&mut self, domain: usize, victim: SuperblockId, mover: Mover) -> Result<(), EndOfLife> {
+        self.relocate_to(domain, victim, mover, None)
+    }
+
+    /// As [`Ftl::relocate`]; the policy was asked for the first stream already.
+    pub(crate) fn relocate_to(
+        &mut self,
+        domain: usize,
+        victim: SuperblockId,
+        mover: Mover,
+        mut asked: Option<StreamId>,
+    ) -> Result<(), EndOfLife> {
         let count = self.gather(victim);
         self.empty(domain, victim);
         let mut done = 0;
         while done < count {
-            let Some(frontier) = self.relocation_frontier(domain, mover) else {
+            let place = || self.place_run(domain, victim, mover.task(), count - done);
+            let stream = asked.take().unwrap_or_else(place);
+            let Some(frontier) = self.frontier_or_next(domain, stream) else {
                 self.put_back(domain, victim, done, count);
                 return Err(EndOfLife::NoFreeBlock);
             };
@@ -39,22 +52,26 @@ impl<M: Media> Ftl<M> {
             self.append(domain, victim, into, done, run);
             self.counters.programmed(mover.cause(), u64::from(run));
             done += run;
-            self.advance_relocation(domain, mover, frontier, run);
+            self.advance(domain, stream, frontier, run);
         }
         Ok(())
     }
 
-    /// Fills up the page in which relocations ended: parity needs whole pages, and finds none where streams stop within.
+    /// Fills up the pages in which relocations ended: parity needs whole pages, and finds none where streams stop within. In the
+    /// host's present stream the host goes on.
     pub(crate) fn fill_page(&mut self, domain: usize, mover: Mover) {
-        // Where there is one frontier, the host goes on in it.
-        if self.stripes.is_none() || self.frontiers == Frontiers::One {
+        if self.stripes.is_none() {
             return;
         }
-        let Some(frontier) = self.domains[domain].relocation[mover as usize] else { return };
-        let padding = frontier.next.next_multiple_of(self.layout.units_per_page()) - frontier.next;
-        if padding > 0 {
-            self.pad(frontier.block, frontier.next, padding, mover.task());
-            self.advance_relocation(domain, mover, frontier, padding);
+        let host = self.host_stream;
+        for stream in (0..self.stream_count).map(StreamId).filter(|stream| *stream != host) {
+            let parked = self.domains[domain].parked[stream.index()];
+            let Some(frontier) = parked.frontier.filter(|_| parked.task == mover.task()) else { continue };
+            let padding = frontier.next.next_multiple_of(self.layout.units_per_page()) - frontier.next;
+            if padding > 0 {
+                self.pad(frontier.block, frontier.next, padding, mover.task());
+                self.advance(domain, stream, frontier, padding);
+            }
         }
     }
 
@@ -221,34 +238,6 @@ impl<M: Media> Ftl<M> {
             if self.reverse[unit as usize] < self.logical_initial {
                 stripes.unit_gone(layout.page(unit));
             }
-        }
-    }
-
-    pub(crate) fn relocation_frontier(&mut self, domain: usize, mover: Mover) -> Option<Frontier> {
-        let state = &mut self.domains[domain];
-        if self.frontiers == Frontiers::One {
-            return state.host;
-        }
-        if state.relocation[mover as usize].is_none() {
-            state.relocation[mover as usize] = state.open_next(&self.erase_count);
-        }
-        state.relocation[mover as usize]
-    }
-
-    /// Notes `run` units written behind a relocation frontier and rolls it over when it is full.
-    pub(crate) fn advance_relocation(&mut self, domain: usize, mover: Mover, frontier: Frontier, run: u32) {
-        let now = self.counters.host_units_written;
-        let state = &mut self.domains[domain];
-        let moved = Frontier { next: frontier.next + run, ..frontier };
-        debug_assert!(moved.next <= self.units_per_block, "a block takes no more than it has");
-        let full = moved.next == self.units_per_block;
-        if full {
-            state.close(moved.block, now, self.erase_count[moved.block.index()]);
-        }
-        match self.frontiers {
-            Frontiers::One if full => state.host = state.open_next(&self.erase_count),
-            Frontiers::One => state.host = Some(moved),
-            Frontiers::Separate => state.relocation[mover as usize] = (!full).then_some(moved),
         }
     }
 }

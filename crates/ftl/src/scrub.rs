@@ -3,7 +3,6 @@
 use wane_nand::{Health, Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::SuperblockId;
 
-use crate::config::Frontiers;
 use crate::domain::Mover;
 use crate::engine::{Ftl, Outcome};
 use crate::policies::EraseCause;
@@ -84,13 +83,10 @@ impl<M: Media> Ftl<M> {
     fn relocate_due(&mut self, block: SuperblockId) -> Option<Outcome> {
         let domain = self.layout.domain(block);
         let valid = self.relocatable(block)?;
+        let stream = self.place_run(domain, block, Task::Scrub, valid);
         let state = &self.domains[domain];
-        let stream = match self.frontiers {
-            Frontiers::One => state.host,
-            Frontiers::Separate => state.relocation[Mover::Scrub as usize],
-        };
         // What does not fit the open block needs a free one; the block that is emptied comes back for it.
-        let room = match stream {
+        let room = match self.frontier(domain, stream) {
             Some(frontier) if frontier.block != block => self.units_per_block - frontier.next,
             _ => 0,
         };
@@ -101,7 +97,7 @@ impl<M: Media> Ftl<M> {
         }
         self.close_early(domain, block);
         self.domains[domain].index.open(block);
-        if self.relocate(domain, block, Mover::Scrub).is_err() {
+        if self.relocate_to(domain, block, Mover::Scrub, Some(stream)).is_err() {
             return None;
         }
         self.fill_page(domain, Mover::Scrub);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use wane_ftl::FtlConfig;
+use wane_ftl::policies::allocation::FreedFirst;
 use wane_sim::Streams;
 use wane_ssd::{Drive, DriveConfig, DriveError};
 use wane_units::Bytes;
@@ -166,7 +167,8 @@ fn drive(
         retire: policies.retire,
         unit: ftl.unit,
         domain: ftl.domain,
-        frontiers: ftl.frontiers,
+        placement: ftl.frontiers.placement(),
+        allocation: Box::new(FreedFirst),
         victim: policies.victim,
         wear_leveling: policies.wear_leveling,
         redundancy: policies.redundancy,

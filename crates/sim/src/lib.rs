@@ -8,10 +8,11 @@ mod binomial;
 mod samplers;
 
 pub use binomial::Binomial;
+use serde::{Deserialize, Serialize};
 use wane_units::Fnv;
 
-/// A random stream.
-#[derive(Clone, Debug)]
+/// A random stream. It is saved with the place where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stream {
     state: [u64; 4],
 }

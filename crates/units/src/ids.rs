@@ -11,6 +11,8 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident($raw:ty)) => {
         $(#[$doc])*
         #[repr(transparent)]
+        #[derive(serde::Serialize, serde::Deserialize)]
+        #[serde(transparent)]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, bytemuck::Pod, bytemuck::Zeroable)]
         pub struct $name(pub $raw);
 

@@ -64,15 +64,15 @@ mod tests {
     // ANCHOR: test
     #[test]
     fn of_the_emptiest_blocks_the_least_worn_is_reclaimed() -> std::io::Result<()> {
-        // (valid units and erases of each closed block, the victim) where a block has 4 units
-        let table: [(&[(u32, u32)], Option<u32>); 3] =
-            [(&[(3, 0), (1, 7), (1, 5), (2, 0)], Some(2)), (&[(4, 0), (4, 9)], None), (&[], None)];
+        let closed = |valid, erase_count| ClosedBlock { valid, erase_count, closed_at: 0 };
+        // (closed blocks of 4 units, the victim)
+        let table = [
+            (vec![closed(3, 0), closed(1, 7), closed(1, 5), closed(2, 0)], Some(2)),
+            (vec![closed(4, 0), closed(4, 9)], None),
+            (vec![], None),
+        ];
         for (blocks, victim) in table {
-            let closed: Vec<ClosedBlock> = blocks
-                .iter()
-                .map(|(valid, erase_count)| ClosedBlock { valid: *valid, erase_count: *erase_count, closed_at: 0 })
-                .collect();
-            let table = GcTable::new(4, YoungestGreedy.index(), &closed)?;
+            let table = GcTable::new(4, YoungestGreedy.index(), &blocks)?;
             assert_eq!(YoungestGreedy.choose(&table.view(0)), victim.map(SuperblockId), "{blocks:?}");
         }
         Ok(())

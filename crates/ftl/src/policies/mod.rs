@@ -3,13 +3,19 @@
 //! A policy sees a read-only view, returns a decision and changes nothing but itself. It hears of blocks, never of
 //! pages. The mechanism checks the answer and carries it out.
 
+pub mod allocation;
 pub mod capacity;
+pub mod placement;
 pub mod redundancy;
 pub mod retirement;
 pub mod scrub;
+mod state;
 pub mod victim;
 pub mod wear_leveling;
 
+pub(crate) use wear_leveling::CountOrder;
+
+pub use state::{ProjectedWear, SavedState, StateError};
 pub use wane_registry::{Builtin, Entry, ParameterError, find, names};
 
 use wane_nand::Task;
@@ -40,6 +46,16 @@ impl Setting {
     }
 }
 
+/// One of a drive's open streams, numbered from 0: data in one stream fill the same blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub u32);
+
+impl StreamId {
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// What a policy needs to have any effect, beside what every drive has. A scenario whose drive lacks it is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
@@ -51,6 +67,8 @@ pub struct Needs {
     pub endurance: bool,
     /// It spreads pages over dies, so writing goes from die to die.
     pub dies: bool,
+    /// It goes by single host requests, so that each is handed in by itself.
+    pub requests: bool,
     /// Free blocks that one of its actions takes at once.
     pub free_blocks: u32,
 }

@@ -5,15 +5,19 @@
 mod analytic;
 mod model;
 mod reliability;
+mod saved;
+mod streams;
 
+use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::find;
+use wane_ftl::policies::placement::{PLACEMENT_POLICIES, PlacementPolicy};
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_ftl::{EraseGroup, Frontiers, Ftl, FtlConfig, Outcome, Pooling};
+use wane_ftl::{EraseGroup, Ftl, FtlConfig, Outcome, Pooling};
 use wane_nand::Array;
 use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
 
@@ -28,7 +32,8 @@ fn config(logical_units: u32, rated_blocks: u32, gc_reserve: u32) -> FtlConfig {
         retire: find(RETIRE_POLICIES, "never").expect("built in").parse(table()).expect("valid"),
         unit: EraseGroup::Block,
         domain: Pooling::Drive,
-        frontiers: Frontiers::One,
+        placement: placement("one"),
+        allocation: find(ALLOCATION_POLICIES, "fifo").unwrap().parse(table()).unwrap(),
         victim: find(VICTIM_POLICIES, "greedy").unwrap().parse(table()).unwrap(),
         wear_leveling: find(WEAR_LEVEL_POLICIES, "none").unwrap().parse(table()).unwrap(),
         redundancy: find(REDUNDANCY_POLICIES, "none").unwrap().parse(table()).unwrap(),
@@ -36,6 +41,11 @@ fn config(logical_units: u32, rated_blocks: u32, gc_reserve: u32) -> FtlConfig {
         capacity: find(CAPACITY_POLICIES, "fixed").unwrap().parse(table()).unwrap(),
         streams: wane_sim::Streams::new(1),
     }
+}
+
+/// The placement policy of this name.
+fn placement(name: &str) -> Box<dyn PlacementPolicy> {
+    find(PLACEMENT_POLICIES, name).unwrap().parse(toml::Table::new()).unwrap()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use wane_ftl::policies::find;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
-use wane_ftl::{BlockState, EndOfLife, EraseGroup, Frontiers, Ftl, FtlConfig, Origin, OutOfRange, Outcome, Pooling};
+use wane_ftl::{BlockState, EndOfLife, EraseGroup, Ftl, FtlConfig, Origin, OutOfRange, Outcome, Pooling};
 use wane_nand::{Health, Media};
 use wane_testkit::{FailingMedia, StrictMedia};
 use wane_units::{BlockId, Bytes, Geometry, Lpn, Ppn, SuperblockId, UnitId};
@@ -26,7 +26,7 @@ fn drive(redundancy: &str, data_pages: u32, unit: EraseGroup) -> Ftl<FailingMedi
         units_per_page: 2,
         unit,
         domain,
-        frontiers: Frontiers::Separate,
+        placement: super::placement("separate"),
         redundancy: find(REDUNDANCY_POLICIES, redundancy).unwrap().parse(parameters.parse().unwrap()).unwrap(),
         ..super::config(UNITS, if unit == EraseGroup::Block { 56 } else { 14 }, 2)
     };
@@ -85,7 +85,7 @@ fn a_die_that_collects_many_victims_in_a_row_leaves_no_stripe_unfinished() {
         units_per_page: 2,
         unit: EraseGroup::Block,
         domain: Pooling::Die,
-        frontiers: Frontiers::Separate,
+        placement: super::placement("separate"),
         redundancy: find(REDUNDANCY_POLICIES, "stripes").unwrap().parse("data-pages = 7".parse().unwrap()).unwrap(),
         ..super::config(80_000, 8 * 60, 2)
     };
@@ -129,7 +129,7 @@ fn a_drive_whose_parity_takes_what_collection_frees_is_dead() {
     let config = FtlConfig {
         units_per_page: 2,
         domain: Pooling::Die,
-        frontiers: Frontiers::Separate,
+        placement: super::placement("separate"),
         redundancy: find(REDUNDANCY_POLICIES, "stripes").unwrap().parse(parameters.parse().unwrap()).unwrap(),
         ..super::config(CROWDED, 184, 2)
     };
@@ -371,7 +371,8 @@ impl ScrubPolicy for Eager {
 #[test]
 fn scrubbing_moves_a_block_to_its_own_stream() {
     let geometry = Geometry::flat(16, 8, Bytes(4096)).unwrap();
-    let config = FtlConfig { scrub: Box::new(Eager), frontiers: Frontiers::Separate, ..super::config(64, 14, 2) };
+    let config =
+        FtlConfig { scrub: Box::new(Eager), placement: super::placement("separate"), ..super::config(64, 14, 2) };
     let mut ftl = Ftl::new(StrictMedia::new(geometry), config).unwrap();
     ftl.write(&Lpn::all(0..64).collect::<Vec<_>>());
     ftl.trim(Lpn::slice(&[1, 3])).unwrap();
@@ -391,13 +392,11 @@ fn scrubbing_moves_a_block_to_its_own_stream() {
 fn data_in_an_open_block_is_scrubbed_once_it_is_old_or_was_read_much() {
     let (worn, old) = (Health { reads: 8, ..Health::default() }, Health { age_days: 1.0, ..Health::default() });
     let fresh = Health { reads: 7, age_days: 0.9, ..Health::default() };
-    for (health, frontiers, moves) in [
-        (fresh, Frontiers::Separate, false),
-        (worn, Frontiers::Separate, true),
-        (old, Frontiers::Separate, true),
-        (worn, Frontiers::One, true),
-    ] {
-        let config = FtlConfig { scrub: Box::new(Eager), frontiers, ..super::config(64, 14, 2) };
+    for (health, frontiers, moves) in
+        [(fresh, "separate", false), (worn, "separate", true), (old, "separate", true), (worn, "one", true)]
+    {
+        let config =
+            FtlConfig { scrub: Box::new(Eager), placement: super::placement(frontiers), ..super::config(64, 14, 2) };
         let mut media = FailingMedia::new(Geometry::flat(16, 8, Bytes(4096)).unwrap());
         media.health = health;
         let mut ftl = Ftl::new(media, config).unwrap();

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{CapacityPolicy, CapacityView, Demand};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`FixedParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fixed;
 
 /// Dead when the spare blocks are used up.
@@ -30,6 +31,8 @@ impl Builtin for Fixed {
 }
 
 impl CapacityPolicy for Fixed {
+    remembered_by_serde!();
+
     fn demand(&mut self, view: &CapacityView) -> Demand {
         if view.spare_exhausted() { Demand::EndOfLife } else { Demand::Keep }
     }

@@ -7,6 +7,7 @@ pub use fixed::{Fixed, FixedParams};
 pub use variant::{Keep, Shrink, Variant, VariantParams};
 
 use super::{Builtin, Entry, Needs};
+use crate::policies::state::remembers;
 use dyn_clone::DynClone;
 
 /// Answers a retired block.
@@ -26,6 +27,8 @@ pub trait CapacityPolicy: Send + DynClone {
     fn needs(&self) -> Needs {
         Needs::default()
     }
+
+    remembers!();
 }
 
 dyn_clone::clone_trait_object!(CapacityPolicy);

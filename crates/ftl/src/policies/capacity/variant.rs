@@ -7,9 +7,10 @@ use wane_units::Bytes;
 
 use super::{CapacityPolicy, CapacityView, Demand};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`VariantParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Variant {
     params: VariantParams,
     dropped: bool,
@@ -107,6 +108,8 @@ impl Variant {
 }
 
 impl CapacityPolicy for Variant {
+    remembered_by_serde!();
+
     fn demand(&mut self, view: &CapacityView) -> Demand {
         // A file system that may move nothing cannot give up its top: the paper's bound of 0 is the fixed drive.
         if self.params.relocation_bound == Some(Bytes(0)) {

@@ -12,6 +12,7 @@ use dyn_clone::DynClone;
 use wane_nand::Task;
 
 use super::{Builtin, Entry, Needs};
+use crate::policies::state::remembers;
 
 /// Says which programmed pages join a stripe, and how large stripes are.
 pub trait RedundancyPolicy: Send + DynClone {
@@ -35,6 +36,8 @@ pub trait RedundancyPolicy: Send + DynClone {
     fn acts(&self) -> bool {
         true
     }
+
+    remembers!();
 }
 
 dyn_clone::clone_trait_object!(RedundancyPolicy);

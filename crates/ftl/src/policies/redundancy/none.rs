@@ -6,9 +6,10 @@ use wane_nand::Task;
 
 use super::RedundancyPolicy;
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`NoRedundancyParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NoRedundancy;
 
 /// No page protects another.
@@ -28,6 +29,8 @@ impl Builtin for NoRedundancy {
 }
 
 impl RedundancyPolicy for NoRedundancy {
+    remembered_by_serde!();
+
     fn data_pages(&self) -> u32 {
         1
     }

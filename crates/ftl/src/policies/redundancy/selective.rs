@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use wane_nand::Task;
 
 use super::{DATA_PAGES_MAX, RedundancyPolicy};
+use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Needs};
 
 /// See [`SelectiveParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Selective {
     data_pages: u32,
     rereads_max: u32,
@@ -48,6 +49,8 @@ impl Builtin for Selective {
 }
 
 impl RedundancyPolicy for Selective {
+    remembered_by_serde!();
+
     fn data_pages(&self) -> u32 {
         self.data_pages
     }

@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use wane_nand::Task;
 
 use super::{DATA_PAGES_MAX, RedundancyPolicy};
+use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Needs};
 
 /// See [`StripesParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Stripes {
     data_pages: u32,
 }
@@ -51,6 +52,8 @@ impl Builtin for Stripes {
 }
 
 impl RedundancyPolicy for Stripes {
+    remembered_by_serde!();
+
     fn data_pages(&self) -> u32 {
         self.data_pages
     }

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{RetirePolicy, RetireView, Verdict, retire_if};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`AtEnduranceParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AtEndurance;
 
 /// A block leaves service at its rated P/E cycles.
@@ -29,6 +30,8 @@ impl Builtin for AtEndurance {
 }
 
 impl RetirePolicy for AtEndurance {
+    remembered_by_serde!();
+
     fn verdict(&self, view: &RetireView) -> Verdict {
         retire_if(view.is_rated_out() || view.failures > 0)
     }

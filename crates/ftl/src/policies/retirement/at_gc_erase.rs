@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RetirePolicy, RetireView, Verdict, retire_if};
+use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, EraseCause};
 
 /// See [`AtGcEraseParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AtGcErase;
 
 /// As at-endurance, but only erases by garbage collection are checked.
@@ -30,6 +31,8 @@ impl Builtin for AtGcErase {
 }
 
 impl RetirePolicy for AtGcErase {
+    remembered_by_serde!();
+
     fn verdict(&self, view: &RetireView) -> Verdict {
         retire_if((view.is_rated_out() || view.failures > 0) && view.cause == EraseCause::GarbageCollection)
     }

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{RetirePolicy, RetireView, Verdict, retire_if};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`FailuresParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Failures {
     programs: u32,
 }
@@ -42,6 +43,8 @@ impl Builtin for Failures {
 }
 
 impl RetirePolicy for Failures {
+    remembered_by_serde!();
+
     fn verdict(&self, view: &RetireView) -> Verdict {
         retire_if(view.failures >= self.programs)
     }

@@ -15,6 +15,7 @@ pub use rber::{Rber, RberParams};
 use dyn_clone::DynClone;
 
 use super::{Builtin, Entry, EraseCause, Needs};
+use crate::policies::state::remembers;
 
 /// Says whether a block that was just erased leaves service. A block whose erase failed leaves it in any case.
 pub trait RetirePolicy: Send + DynClone {
@@ -33,6 +34,8 @@ pub trait RetirePolicy: Send + DynClone {
     fn needs(&self) -> Needs {
         Needs::default()
     }
+
+    remembers!();
 }
 
 dyn_clone::clone_trait_object!(RetirePolicy);

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{RetirePolicy, RetireView, Verdict};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`NeverParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Never;
 
 /// Blocks stay in service, however worn.
@@ -27,6 +28,8 @@ impl Builtin for Never {
 }
 
 impl RetirePolicy for Never {
+    remembered_by_serde!();
+
     fn verdict(&self, _view: &RetireView) -> Verdict {
         Verdict::Keep
     }

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RetirePolicy, RetireView, Verdict, retire_if};
+use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Needs};
 
 /// See [`RberParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Rber {
     threshold: f64,
 }
@@ -43,6 +44,8 @@ impl Builtin for Rber {
 }
 
 impl RetirePolicy for Rber {
+    remembered_by_serde!();
+
     fn verdict(&self, view: &RetireView) -> Verdict {
         retire_if(view.rber >= self.threshold || view.failures > 0)
     }

@@ -4,10 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Action, Round, ScrubPolicy, ScrubView};
+use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Needs};
 
 /// See [`AgeParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Age {
     days: f64,
     round: Round,
@@ -43,6 +44,8 @@ impl Builtin for Age {
 }
 
 impl ScrubPolicy for Age {
+    remembered_by_serde!();
+
     fn next(&mut self, view: &ScrubView<'_>) -> Option<Action> {
         let old = |block: &_| view.valid(*block).is_some() && view.health(*block).age_days >= self.days;
         self.round.step(view.blocks()).find(old).map(Action::Relocate)

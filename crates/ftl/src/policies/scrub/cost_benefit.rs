@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
 use super::{Action, ScrubPolicy, ScrubView};
+use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Needs};
 
 /// See [`CostBenefitParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CostBenefit {
     score: f64,
     /// Blocks beyond the score when they were last read.
@@ -53,6 +54,8 @@ impl CostBenefit {
 }
 
 impl ScrubPolicy for CostBenefit {
+    remembered_by_serde!();
+
     fn next(&mut self, view: &ScrubView<'_>) -> Option<Action> {
         for block in view.touched() {
             if Self::score(view, block) > self.score && !self.found.contains(&block) {

@@ -17,10 +17,12 @@ pub use read_count::{ReadCount, ReadCountParams};
 pub use table::ScrubTable;
 
 use dyn_clone::DynClone;
+use serde::{Deserialize, Serialize};
 pub use wane_nand::Health;
 use wane_units::SuperblockId;
 
 use super::{Builtin, Entry, Needs, Setting};
+use crate::policies::state::remembers;
 
 /// Finds the next block to relocate.
 ///
@@ -45,6 +47,8 @@ pub trait ScrubPolicy: Send + DynClone {
     fn acts(&self) -> bool {
         true
     }
+
+    remembers!();
 }
 
 dyn_clone::clone_trait_object!(ScrubPolicy);
@@ -104,7 +108,7 @@ impl ScrubView<'_> {
 }
 
 /// Walks over all blocks, a few at each ask, so that time's work is found as well as that of reads.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Round {
     next: u32,
 }

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Action, ScrubPolicy, ScrubView};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`NoScrubParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NoScrub;
 
 /// No scrubbing.
@@ -27,6 +28,8 @@ impl Builtin for NoScrub {
 }
 
 impl ScrubPolicy for NoScrub {
+    remembered_by_serde!();
+
     fn next(&mut self, _view: &ScrubView<'_>) -> Option<Action> {
         None
     }

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
 use super::{Action, Round, ScrubPolicy, ScrubView};
+use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Needs, Setting};
 
 /// See [`OracleParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Oracle {
     threshold: f64,
     min_gain: f64,
@@ -83,6 +84,8 @@ impl Oracle {
 }
 
 impl ScrubPolicy for Oracle {
+    remembered_by_serde!();
+
     fn begin(&mut self, setting: Setting) {
         self.queued = vec![false; setting.blocks as usize];
     }

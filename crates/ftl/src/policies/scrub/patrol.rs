@@ -5,10 +5,11 @@ use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
 use super::{Action, ScrubPolicy, ScrubView};
+use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Needs};
 
 /// See [`PatrolParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Patrol {
     period_days: f64,
     rereads: u32,
@@ -53,6 +54,8 @@ impl Builtin for Patrol {
 }
 
 impl ScrubPolicy for Patrol {
+    remembered_by_serde!();
+
     fn next(&mut self, view: &ScrubView<'_>) -> Option<Action> {
         if let Some(block) = self.bad.take().filter(|block| view.valid(*block).is_some()) {
             return Some(Action::Relocate(block));

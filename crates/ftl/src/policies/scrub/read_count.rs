@@ -6,9 +6,10 @@ use wane_units::SuperblockId;
 
 use super::{Action, ScrubPolicy, ScrubView};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`ReadCountParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReadCount {
     reads: u32,
     due: Vec<SuperblockId>,
@@ -44,6 +45,8 @@ impl Builtin for ReadCount {
 }
 
 impl ScrubPolicy for ReadCount {
+    remembered_by_serde!();
+
     fn next(&mut self, view: &ScrubView<'_>) -> Option<Action> {
         for block in view.touched() {
             if view.health(block).reads >= self.reads && !self.due.contains(&block) {

@@ -6,9 +6,10 @@ use wane_units::SuperblockId;
 
 use super::{GcView, IndexSpec, Order, VictimPolicy};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`CostBenefitParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CostBenefit {
     form: Form,
 }
@@ -63,6 +64,8 @@ impl CostBenefit {
 }
 
 impl VictimPolicy for CostBenefit {
+    remembered_by_serde!();
+
     fn index(&self) -> IndexSpec {
         IndexSpec { order: Order::Closing, ..IndexSpec::default() }
     }

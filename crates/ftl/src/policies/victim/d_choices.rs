@@ -6,16 +6,20 @@ use wane_sim::{Stream, Streams};
 use wane_units::SuperblockId;
 
 use super::{GcView, IndexSpec, VictimPolicy};
+use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Setting};
 
 /// See [`DChoicesParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DChoices {
     d: f64,
     stream: Stream,
+    #[serde(skip)]
     drawn: Vec<u32>,
-    /// The draw that each position was last in.
+    /// The draw that each position was last in. Both serve one draw at a time, so they are not saved.
+    #[serde(skip)]
     seen: Vec<u64>,
+    #[serde(skip)]
     draws: u64,
 }
 
@@ -88,6 +92,8 @@ impl DChoices {
 }
 
 impl VictimPolicy for DChoices {
+    remembered_by_serde!();
+
     fn begin(&mut self, setting: Setting) {
         self.stream = setting.stream;
     }

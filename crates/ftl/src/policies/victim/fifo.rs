@@ -6,9 +6,10 @@ use wane_units::SuperblockId;
 
 use super::{GcView, IndexSpec, VictimPolicy};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`FifoParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Fifo;
 
 /// The block that closed longest ago.
@@ -32,6 +33,8 @@ impl Builtin for Fifo {
 }
 
 impl VictimPolicy for Fifo {
+    remembered_by_serde!();
+
     fn index(&self) -> IndexSpec {
         IndexSpec { lowest_only: true, ..IndexSpec::default() }
     }

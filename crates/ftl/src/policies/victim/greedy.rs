@@ -6,9 +6,10 @@ use wane_units::SuperblockId;
 
 use super::{GcView, IndexSpec, VictimPolicy};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`GreedyParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Greedy {
     tie: Tie,
 }
@@ -49,6 +50,8 @@ impl Builtin for Greedy {
 }
 
 impl VictimPolicy for Greedy {
+    remembered_by_serde!();
+
     fn index(&self) -> IndexSpec {
         IndexSpec { lowest_only: true, ..IndexSpec::default() }
     }

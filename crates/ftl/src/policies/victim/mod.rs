@@ -22,6 +22,7 @@ use wane_units::SuperblockId;
 use super::{BlockEvent, Builtin, Entry, Needs, Setting};
 use crate::index::VictimIndex;
 pub use crate::index::{IndexSpec, Order};
+use crate::policies::state::remembers;
 
 /// Chooses the block to reclaim.
 pub trait VictimPolicy: Send + DynClone {
@@ -43,6 +44,8 @@ pub trait VictimPolicy: Send + DynClone {
     fn needs(&self) -> Needs {
         Needs::default()
     }
+
+    remembers!();
 }
 
 dyn_clone::clone_trait_object!(VictimPolicy);

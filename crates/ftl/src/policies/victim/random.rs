@@ -6,10 +6,11 @@ use wane_sim::{Stream, Streams};
 use wane_units::SuperblockId;
 
 use super::{GcView, IndexSpec, VictimPolicy};
+use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Setting};
 
 /// See [`RandomParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Random {
     stream: Stream,
 }
@@ -35,6 +36,8 @@ impl Builtin for Random {
 }
 
 impl VictimPolicy for Random {
+    remembered_by_serde!();
+
     fn begin(&mut self, setting: Setting) {
         self.stream = setting.stream;
     }

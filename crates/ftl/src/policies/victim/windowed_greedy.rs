@@ -6,9 +6,10 @@ use wane_units::SuperblockId;
 
 use super::{GcView, IndexSpec, VictimPolicy};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`WindowedGreedyParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct WindowedGreedy {
     window: u32,
 }
@@ -43,6 +44,8 @@ impl Builtin for WindowedGreedy {
 }
 
 impl VictimPolicy for WindowedGreedy {
+    remembered_by_serde!();
+
     fn index(&self) -> IndexSpec {
         IndexSpec { window: Some(self.window), ..IndexSpec::default() }
     }

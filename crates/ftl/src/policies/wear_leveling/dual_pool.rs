@@ -6,13 +6,15 @@ use wane_units::SuperblockId;
 
 use super::order::CountOrder;
 use super::{Action, WearLevelPolicy, WearView};
-use crate::policies::{BlockEvent, Builtin, EraseCause, Needs, Setting};
+use crate::engine::BlockState;
+use crate::policies::state::remembered_by_serde;
+use crate::policies::{BlockEvent, Builtin, EraseCause, Needs, ProjectedWear, Setting};
 
 const COLD: usize = 0;
 const HOT: usize = 1;
 
 /// See [`DualPoolParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DualPool {
     threshold: u32,
     first: SuperblockId,
@@ -29,7 +31,7 @@ pub struct DualPool {
     swapped: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Block {
     hot: bool,
     closed: bool,
@@ -178,6 +180,8 @@ impl DualPool {
 }
 
 impl WearLevelPolicy for DualPool {
+    remembered_by_serde!();
+
     fn begin(&mut self, setting: Setting) {
         assert!(self.blocks.is_empty(), "a policy begins once");
         self.first = setting.first;
@@ -232,6 +236,17 @@ impl WearLevelPolicy for DualPool {
 
     fn needs(&self) -> Needs {
         Needs { free_blocks: 2, ..Needs::default() }
+    }
+
+    /// Who projects wear does not say by whom blocks were erased, so effective erases stay.
+    fn resync(&mut self, wear: &ProjectedWear<'_>) {
+        for (id, erases, state) in wear.blocks() {
+            self.change(id, |block| {
+                block.erases = erases;
+                block.closed = state == BlockState::Closed;
+                block.retired = state == BlockState::Retired;
+            });
+        }
     }
 }
 

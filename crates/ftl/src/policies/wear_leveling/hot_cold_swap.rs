@@ -6,10 +6,12 @@ use wane_units::SuperblockId;
 
 use super::order::CountOrder;
 use super::{Action, WearLevelPolicy, WearView};
-use crate::policies::{BlockEvent, Builtin, Needs};
+use crate::engine::BlockState;
+use crate::policies::state::remembered_by_serde;
+use crate::policies::{BlockEvent, Builtin, Needs, ProjectedWear};
 
 /// See [`HotColdSwapParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HotColdSwap {
     threshold: u32,
     closed: CountOrder,
@@ -46,6 +48,8 @@ impl Builtin for HotColdSwap {
 }
 
 impl WearLevelPolicy for HotColdSwap {
+    remembered_by_serde!();
+
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
         // One swap an erase; the mechanism asks again before host writes, where this policy has nothing to add.
         view.erased().filter(|_| view.free() > 1)?;
@@ -60,6 +64,10 @@ impl WearLevelPolicy for HotColdSwap {
     fn needs(&self) -> Needs {
         Needs { free_blocks: 2, ..Needs::default() }
     }
+
+    fn resync(&mut self, wear: &ProjectedWear<'_>) {
+        resync_closed(&mut self.closed, wear);
+    }
 }
 
 /// Keeps the closed blocks in order of erase count. An erased block was closed just before.
@@ -69,6 +77,13 @@ pub(super) fn heard_closed(closed: &mut CountOrder, event: BlockEvent, block: Su
         BlockEvent::Erased(_) => closed.remove(block, erase_count - 1),
         BlockEvent::Opened | BlockEvent::Retired => {}
     }
+}
+
+/// The same order after erase counts were projected.
+pub(super) fn resync_closed(closed: &mut CountOrder, wear: &ProjectedWear<'_>) {
+    *closed = CountOrder::default();
+    let blocks = wear.blocks().filter(|(_, _, state)| *state == BlockState::Closed);
+    blocks.for_each(|(block, erases, _)| closed.insert(block, erases));
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ pub use dual_pool::{DualPool, DualPoolParams};
 pub use hot_cold_swap::{HotColdSwap, HotColdSwapParams};
 pub use none::{NoWearLeveling, NoWearLevelingParams};
 pub use obp::{OldBlockProtection, OldBlockProtectionParams};
+pub(crate) use order::CountOrder;
 pub use pwl::{Average, Progressive, ProgressiveParams};
 pub use table::WearTable;
 pub use variance::{Variance, VarianceParams};
@@ -21,6 +22,7 @@ use dyn_clone::DynClone;
 use wane_units::SuperblockId;
 
 use super::{BlockEvent, Builtin, Entry, Needs, Setting};
+use crate::policies::state::remembers;
 
 /// Plans moves of data between blocks.
 ///
@@ -45,6 +47,8 @@ pub trait WearLevelPolicy: Send + DynClone {
     fn acts(&self) -> bool {
         true
     }
+
+    remembers!();
 }
 
 dyn_clone::clone_trait_object!(WearLevelPolicy);

@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Action, WearLevelPolicy, WearView};
 use crate::policies::Builtin;
+use crate::policies::state::remembered_by_serde;
 
 /// See [`NoWearLevelingParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NoWearLeveling;
 
 /// No data moves for wear's sake.
@@ -30,6 +31,8 @@ impl Builtin for NoWearLeveling {
 }
 
 impl WearLevelPolicy for NoWearLeveling {
+    remembered_by_serde!();
+
     fn plan(&mut self, _view: &WearView<'_>) -> Option<Action> {
         None
     }

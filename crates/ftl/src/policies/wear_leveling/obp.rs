@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::hot_cold_swap::heard_closed;
+use super::hot_cold_swap::{heard_closed, resync_closed};
 use super::order::CountOrder;
 use super::{Action, WearLevelPolicy, WearView};
-use crate::policies::{BlockEvent, Builtin, Setting};
+use crate::policies::state::remembered_by_serde;
+use crate::policies::{BlockEvent, Builtin, ProjectedWear, Setting};
 
 /// See [`OldBlockProtectionParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OldBlockProtection {
     params: OldBlockProtectionParams,
     first: SuperblockId,
@@ -56,6 +57,8 @@ impl Builtin for OldBlockProtection {
 }
 
 impl WearLevelPolicy for OldBlockProtection {
+    remembered_by_serde!();
+
     fn begin(&mut self, setting: Setting) {
         self.first = setting.first;
         self.last = vec![0; setting.blocks as usize];
@@ -76,6 +79,10 @@ impl WearLevelPolicy for OldBlockProtection {
 
     fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
         heard_closed(&mut self.closed, event, block, erase_count);
+    }
+
+    fn resync(&mut self, wear: &ProjectedWear<'_>) {
+        resync_closed(&mut self.closed, wear);
     }
 }
 

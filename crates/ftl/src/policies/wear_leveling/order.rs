@@ -1,11 +1,12 @@
-//! Blocks in the order of a count, for the levelers that ask for the least or the most worn.
+//! Blocks in the order of a count, for whoever asks for the least or the most worn.
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
 /// A set of blocks ordered by a count each. Of equal counts the lower block id comes first from both ends.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CountOrder {
     /// Count above block in one word: compared at once.
     by_count: BTreeSet<u64>,
@@ -22,6 +23,21 @@ impl CountOrder {
     pub(crate) fn remove(&mut self, block: SuperblockId, count: u32) {
         let found = self.by_count.remove(&pack(count, block));
         debug_assert!(found, "block {block} is in the order with count {count}");
+    }
+
+    /// Blocks in the order.
+    pub(crate) fn len(&self) -> usize {
+        self.by_count.len()
+    }
+
+    /// Whether a block is in the order with this count.
+    pub(crate) fn contains(&self, block: SuperblockId, count: u32) -> bool {
+        self.by_count.contains(&pack(count, block))
+    }
+
+    /// The blocks from the lowest count up.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = SuperblockId> {
+        self.by_count.iter().map(|entry| unpack(*entry).0)
     }
 
     /// The block with the lowest count.

@@ -5,14 +5,16 @@ use serde::{Deserialize, Serialize};
 use wane_registry::quantity::ratio;
 use wane_units::{Ratio, SuperblockId};
 
-use super::hot_cold_swap::heard_closed;
+use super::hot_cold_swap::{heard_closed, resync_closed};
 use super::order::CountOrder;
 use super::{Action, WearLevelPolicy, WearView};
-use crate::policies::{BlockEvent, Builtin, Needs, Setting};
+use crate::policies::state::remembered_by_serde;
+use crate::policies::{BlockEvent, Builtin, Needs, ProjectedWear, Setting};
 
 /// See [`ProgressiveParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Progressive {
+    #[serde(with = "ratio")]
     theta: Ratio,
     average: Average,
     endurance: Option<u32>,
@@ -90,6 +92,8 @@ impl Progressive {
 }
 
 impl WearLevelPolicy for Progressive {
+    remembered_by_serde!();
+
     fn begin(&mut self, setting: Setting) {
         self.endurance = setting.endurance;
         self.initial = self.theta.floor_of(u64::from(setting.endurance.unwrap_or(0)));
@@ -117,6 +121,10 @@ impl WearLevelPolicy for Progressive {
 
     fn needs(&self) -> Needs {
         Needs { endurance: true, ..Needs::default() }
+    }
+
+    fn resync(&mut self, wear: &ProjectedWear<'_>) {
+        resync_closed(&mut self.closed, wear);
     }
 }
 

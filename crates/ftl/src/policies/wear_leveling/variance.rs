@@ -5,13 +5,15 @@ use serde::{Deserialize, Serialize};
 use wane_registry::quantity::ratio;
 use wane_units::{Ratio, SuperblockId, jain_index_of_sums};
 
-use super::hot_cold_swap::heard_closed;
+use super::hot_cold_swap::{heard_closed, resync_closed};
 use super::order::CountOrder;
 use super::{Action, WearLevelPolicy, WearView};
-use crate::policies::{BlockEvent, Builtin, Setting};
+use crate::engine::BlockState;
+use crate::policies::state::remembered_by_serde;
+use crate::policies::{BlockEvent, Builtin, ProjectedWear, Setting};
 
 /// See [`VarianceParams`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Variance {
     threshold: f64,
     blocks: u64,
@@ -68,6 +70,8 @@ impl Variance {
 }
 
 impl WearLevelPolicy for Variance {
+    remembered_by_serde!();
+
     fn begin(&mut self, setting: Setting) {
         assert_eq!(self.blocks, 0, "a policy begins once");
         self.blocks = u64::from(setting.blocks);
@@ -94,6 +98,19 @@ impl WearLevelPolicy for Variance {
             }
             BlockEvent::Opened | BlockEvent::Retired => self.free.remove(block, erase_count),
             BlockEvent::Closed => {}
+        }
+    }
+
+    fn resync(&mut self, wear: &ProjectedWear<'_>) {
+        resync_closed(&mut self.closed, wear);
+        self.free = CountOrder::default();
+        (self.sum, self.squares) = (0, 0);
+        for (block, erases, state) in wear.blocks() {
+            self.sum += u64::from(erases);
+            self.squares += u64::from(erases) * u64::from(erases);
+            if state == BlockState::Free {
+                self.free.insert(block, erases);
+            }
         }
     }
 }

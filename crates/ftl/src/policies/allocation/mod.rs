@@ -1,0 +1,129 @@
+//! Which free block is opened next.
+
+mod fifo;
+mod least_worn;
+mod most_worn;
+mod table;
+
+pub use fifo::{FreedFirst, FreedFirstParams};
+pub use least_worn::{LeastWorn, LeastWornParams};
+pub use most_worn::{MostWorn, MostWornParams};
+pub use table::{FreeBlock, FreeTable};
+
+use dyn_clone::DynClone;
+use wane_units::SuperblockId;
+
+use super::{Builtin, Entry, Needs, Setting, StreamId};
+use crate::free::FreeList;
+use crate::policies::state::remembers;
+
+/// Chooses the free block that is opened next.
+///
+/// Asked whenever a stream needs a block, or wear leveling a spare one. A wear leveler that names a free block itself gets
+/// that one.
+pub trait AllocationPolicy: Send + DynClone {
+    /// Hears once, before all else, of which domain of which drive it is.
+    fn begin(&mut self, _setting: Setting) {}
+
+    /// The order in which the mechanism keeps the free blocks for this policy.
+    fn order(&self) -> FreeOrder {
+        FreeOrder::default()
+    }
+
+    /// The block to open, one of the free ones. The first of the order takes the place of an answer that is none.
+    fn choose(&mut self, view: &FreeView<'_>) -> SuperblockId;
+
+    /// What it needs to have any effect.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    remembers!();
+}
+
+dyn_clone::clone_trait_object!(AllocationPolicy);
+
+/// An order of free blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FreeOrder {
+    /// The block that became free first comes first. A look at blocks between the ends costs a scan.
+    #[default]
+    Freed,
+    /// The block with the fewest erases comes first; of equally worn blocks the one with the lower id at both ends.
+    Wear,
+}
+
+/// What an allocation policy sees: the free blocks of its domain, one at least. A [`FreeTable`] gives one without a drive.
+pub struct FreeView<'a> {
+    pub(crate) free: &'a FreeList,
+    pub(crate) erase_count: &'a [u32],
+    pub(crate) failures: &'a [u32],
+    pub(crate) stream: Option<StreamId>,
+    pub(crate) now: u64,
+}
+
+impl FreeView<'_> {
+    /// The stream that the block is for; `None` where wear leveling takes a spare block.
+    pub fn stream(&self) -> Option<StreamId> {
+        self.stream
+    }
+
+    /// Host units written so far: the logical clock.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Free blocks: one at least.
+    pub fn count(&self) -> u32 {
+        self.free.len() as u32
+    }
+
+    /// The first block of the declared order.
+    pub fn first(&self) -> SuperblockId {
+        self.free.first().expect("a policy is asked while a block is free")
+    }
+
+    /// The last block of the declared order.
+    pub fn last(&self) -> SuperblockId {
+        self.free.last().expect("a policy is asked while a block is free")
+    }
+
+    /// The free blocks in the declared order. A new drive has very many: look at few of them.
+    pub fn blocks(&self) -> impl Iterator<Item = SuperblockId> {
+        self.free.iter()
+    }
+
+    /// Erases of a block.
+    pub fn erase_count(&self, block: SuperblockId) -> u32 {
+        self.erase_count[block.index()]
+    }
+
+    /// Programs of a block that failed so far; 0 on flash without errors.
+    pub fn failures(&self, block: SuperblockId) -> u32 {
+        self.failures.get(block.index()).copied().unwrap_or_default()
+    }
+}
+
+/// Every allocation policy. A new one is a file and a line here.
+pub const ALLOCATION_POLICIES: &[Entry<Box<dyn AllocationPolicy>>] =
+    &[entry::<FreedFirst>(), entry::<LeastWorn>(), entry::<MostWorn>()];
+
+const fn entry<P: Builtin + AllocationPolicy + 'static>() -> Entry<Box<dyn AllocationPolicy>> {
+    Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_policy_takes_its_own_block() {
+        // Freed in this order: block 0 with 3 erases, 1 with 1, 2 with 9, 3 with 9, 4 with 1.
+        let free = [3, 1, 9, 9, 1].map(|erase_count| FreeBlock { erase_count, failures: 0 });
+        for (name, want) in [("fifo", 0), ("least-worn", 1), ("most-worn", 2)] {
+            let mut policy = super::super::find(ALLOCATION_POLICIES, name).unwrap().parse(toml::Table::new()).unwrap();
+            let table = FreeTable::new(policy.order(), &free);
+            assert_eq!(policy.choose(&table.view(Some(StreamId(0)), 0)), SuperblockId(want), "{name}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Which of a drive's open streams takes what is written.
+
+mod one;
+mod separate;
+
+pub use one::{OneStream, OneStreamParams};
+pub use separate::{Separate, SeparateParams};
+
+use dyn_clone::DynClone;
+use wane_nand::Task;
+use wane_units::{Lpn, SuperblockId};
+
+pub use crate::engine::Origin;
+
+use super::{Builtin, Entry, Needs, Setting, StreamId};
+use crate::policies::state::remembers;
+
+/// Most streams that a drive keeps open.
+pub const STREAMS_MAX: u32 = 16;
+
+/// Says which stream takes data. Each domain has a block open for each stream; data of one stream fill the same blocks.
+///
+/// One policy serves the whole drive. It is asked once for each host request, or for the rest of one that the drive
+/// interrupted, and once for each run of units that the firmware relocates into one block. Data that wear leveling moves fill a
+/// block of their own each.
+pub trait PlacementPolicy: Send + DynClone {
+    /// Hears once, before all else, of which drive it is.
+    fn begin(&mut self, _setting: Setting) {}
+
+    /// How many streams a drive keeps open where these tasks write: 1 to [`STREAMS_MAX`]. Each takes a block of each domain from
+    /// what the drive can export.
+    fn streams(&self, tasks: &[Task]) -> u32;
+
+    /// The stream of a host request. Asked only where there are several; stream 0 takes the place of an answer that is none.
+    fn host(&mut self, write: &HostWrite) -> StreamId;
+
+    /// The stream of relocated units. Asked only where there are several; stream 0 takes the place of an answer that is none.
+    fn relocated(&mut self, run: &RelocatedRun) -> StreamId;
+
+    /// The stream of the parity of stripes that this task filled.
+    fn parity(&self, task: Task) -> StreamId;
+
+    /// What it needs to have any effect. A policy whose answers differ from one host request to another needs
+    /// [`Needs::requests`]: runs hand in many requests at once otherwise.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    remembers!();
+}
+
+dyn_clone::clone_trait_object!(PlacementPolicy);
+
+/// What a placement policy is told of a host request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostWrite {
+    /// Its first logical unit.
+    pub first: Lpn,
+    /// Its units.
+    pub units: u32,
+    /// Who writes.
+    pub origin: Origin,
+    /// The stream that the host suggests, if it has one in mind.
+    pub hint: Option<u16>,
+    /// Host units written before it.
+    pub now: u64,
+}
+
+/// What a placement policy is told of units that are relocated together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelocatedRun {
+    /// Who relocates: garbage collection or scrubbing.
+    pub task: Task,
+    /// The block that they come from.
+    pub from: SuperblockId,
+    /// Its erases.
+    pub erase_count: u32,
+    /// The clock when it was last written, in host units written.
+    pub closed_at: u64,
+    /// Units that are still to be moved out of it.
+    pub units: u32,
+    /// Host units written so far.
+    pub now: u64,
+}
+
+/// Every placement policy. A new one is a file and a line here.
+pub const PLACEMENT_POLICIES: &[Entry<Box<dyn PlacementPolicy>>] = &[entry::<OneStream>(), entry::<Separate>()];
+
+const fn entry<P: Builtin + PlacementPolicy + 'static>() -> Entry<Box<dyn PlacementPolicy>> {
+    Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_stream_takes_all_and_separate_ones_go_by_task() {
+        let tasks = [Task::Host, Task::GarbageCollection, Task::Scrub];
+        for (name, streams, want) in [("one", [1, 1], [0, 0, 0, 0]), ("separate", [3, 2], [0, 1, 2, 1])] {
+            let entry = super::super::find(PLACEMENT_POLICIES, name).unwrap();
+            let mut policy = entry.parse(toml::Table::new()).unwrap();
+            assert_eq!([policy.streams(&tasks), policy.streams(&tasks[..2])], streams, "{name}");
+            let write = HostWrite { first: Lpn(7), units: 1, origin: Origin::Host, hint: Some(5), now: 9 };
+            let run =
+                |task| RelocatedRun { task, from: SuperblockId(3), erase_count: 1, closed_at: 2, units: 8, now: 9 };
+            let answers = [
+                policy.host(&write),
+                policy.relocated(&run(Task::GarbageCollection)),
+                policy.relocated(&run(Task::Scrub)),
+                policy.parity(Task::WearLeveling),
+            ];
+            assert_eq!(answers, want.map(StreamId), "{name}");
+        }
+    }
+}
