@@ -48,6 +48,14 @@ pub enum Frontiers {
 }
 
 impl Frontiers {
+    /// The name of the choice, which is that of the placement policy.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::One => OneStream::NAME,
+            Self::Separate => Separate::NAME,
+        }
+    }
+
     /// The placement policy of the same name.
     pub fn placement(self) -> Box<dyn PlacementPolicy> {
         match self {

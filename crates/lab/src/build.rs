@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use wane_ftl::FtlConfig;
-use wane_ftl::policies::allocation::FreedFirst;
 use wane_sim::Streams;
 use wane_ssd::{Drive, DriveConfig, DriveError};
 use wane_units::Bytes;
@@ -167,8 +166,8 @@ fn drive(
         retire: policies.retire,
         unit: ftl.unit,
         domain: ftl.domain,
-        placement: ftl.frontiers.placement(),
-        allocation: Box::new(FreedFirst),
+        placement: policies.placement,
+        allocation: policies.allocation,
         victim: policies.victim,
         wear_leveling: policies.wear_leveling,
         redundancy: policies.redundancy,

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy};
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
+use wane_ftl::policies::placement::{PLACEMENT_POLICIES, PlacementPolicy};
 use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
 use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetirePolicy};
 use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubPolicy};
@@ -62,6 +64,10 @@ pub struct PolicyOverrides {
     pub scrub: Option<Override<Box<dyn ScrubPolicy>>>,
     /// Says when blocks leave service.
     pub retire: Option<Override<Box<dyn RetirePolicy>>>,
+    /// Says which open stream takes data.
+    pub placement: Option<Override<Box<dyn PlacementPolicy>>>,
+    /// Says which free block is opened next.
+    pub allocation: Option<Override<Box<dyn AllocationPolicy>>>,
 }
 
 /// A policy from outside that a scenario cannot take.
@@ -80,6 +86,8 @@ pub(crate) struct Policies {
     pub(crate) redundancy: Box<dyn RedundancyPolicy>,
     pub(crate) scrub: Box<dyn ScrubPolicy>,
     pub(crate) retire: Box<dyn RetirePolicy>,
+    pub(crate) placement: Box<dyn PlacementPolicy>,
+    pub(crate) allocation: Box<dyn AllocationPolicy>,
 }
 
 impl Policies {
@@ -92,6 +100,8 @@ impl Policies {
             redundancy: ftl.redundancy_policy(),
             scrub: ftl.scrub_policy(),
             retire: ftl.retire_policy(),
+            placement: ftl.placement_policy(),
+            allocation: ftl.allocation_policy(),
         }
     }
 }
@@ -125,6 +135,15 @@ impl PolicyOverrides {
             scrub: place.take(Family::Scrub, &self.scrub, own.scrub, SCRUB_POLICIES, |policy| policy.needs())?,
             retire: place
                 .take(Family::Retirement, &self.retire, own.retire, RETIRE_POLICIES, |policy| policy.needs())?,
+            placement: place
+                .take(Family::Placement, &self.placement, own.placement, PLACEMENT_POLICIES, |policy| policy.needs())?,
+            allocation: place.take(
+                Family::Allocation,
+                &self.allocation,
+                own.allocation,
+                ALLOCATION_POLICIES,
+                |policy| policy.needs(),
+            )?,
         })
     }
 
@@ -141,6 +160,8 @@ impl PolicyOverrides {
                 Family::Redundancy => &mut ftl.redundancy,
                 Family::Scrub => &mut ftl.scrub,
                 Family::Retirement => &mut ftl.retire,
+                Family::Placement => &mut ftl.placement,
+                Family::Allocation => &mut ftl.allocation,
             } = table;
         }
         recorded
@@ -162,6 +183,8 @@ impl PolicyOverrides {
             (Family::Redundancy, self.redundancy.as_ref().map(Override::table)),
             (Family::Scrub, self.scrub.as_ref().map(Override::table)),
             (Family::Retirement, self.retire.as_ref().map(Override::table)),
+            (Family::Placement, self.placement.as_ref().map(Override::table)),
+            (Family::Allocation, self.allocation.as_ref().map(Override::table)),
         ];
         all.into_iter().filter_map(|(family, table)| Some((family, table?))).collect()
     }

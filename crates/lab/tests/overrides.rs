@@ -5,7 +5,9 @@
 use std::sync::Arc;
 
 use wane_ftl::policies::Builtin;
+use wane_ftl::policies::allocation::{MostWorn, MostWornParams};
 use wane_ftl::policies::capacity::{Variant, VariantParams};
+use wane_ftl::policies::placement::{Separate, SeparateParams};
 use wane_ftl::policies::redundancy::{Stripes, StripesParams};
 use wane_ftl::policies::retirement::{Failures, FailuresParams, Rber, RberParams};
 use wane_ftl::policies::scrub::{ReadCount, ReadCountParams};
@@ -52,27 +54,33 @@ fn outside<P>(policy: P) -> Option<Override<P>> {
     Some(Override::with(NAME, [("k", 7)], policy))
 }
 
-/// One override for each family, with whether it changed what a run did.
-type Case = (&'static str, PolicyOverrides, fn(&Summary) -> bool);
+/// One override for each family, with whether it changed what a run did, beside a run without.
+type Case = (&'static str, PolicyOverrides, fn(&Summary, &Summary) -> bool);
 
-fn cases() -> [Case; 6] {
+fn cases() -> [Case; 8] {
     let fifo = Box::new(Fifo::new(FifoParams {}).unwrap());
     let swap = Box::new(HotColdSwap::new(HotColdSwapParams { threshold: 1 }).unwrap());
     let variant = Box::new(Variant::new(VariantParams::default()).unwrap());
     let stripes = Box::new(Stripes::new(StripesParams { data_pages: 3 }).unwrap());
     let scrub = Box::new(ReadCount::new(ReadCountParams { reads: 5 }).unwrap());
+    let separate = Box::new(Separate::new(SeparateParams {}).unwrap());
+    let worn = Box::new(MostWorn::new(MostWornParams {}).unwrap());
     let failures = Box::new(Failures::new(FailuresParams::default()).unwrap());
     [
-        ("gc", PolicyOverrides { victim: outside(fifo), ..none() }, |run| run.gc.victims > 0),
-        ("wear-leveling", PolicyOverrides { wear_leveling: outside(swap), ..none() }, |run| {
+        ("gc", PolicyOverrides { victim: outside(fifo), ..none() }, |run, plain| run.flash != plain.flash),
+        ("wear-leveling", PolicyOverrides { wear_leveling: outside(swap), ..none() }, |run, _| {
             run.flash.blocks_erased.wear_leveling > 0
         }),
-        ("capacity", PolicyOverrides { capacity: outside(variant), ..none() }, |_| true),
-        ("redundancy", PolicyOverrides { redundancy: outside(stripes), ..none() }, |run| {
+        ("capacity", PolicyOverrides { capacity: outside(variant), ..none() }, |_, _| true),
+        ("redundancy", PolicyOverrides { redundancy: outside(stripes), ..none() }, |run, _| {
             run.flash.pages_programmed.parity > 0
         }),
-        ("scrub", PolicyOverrides { scrub: outside(scrub), ..none() }, |run| run.flash.blocks_erased.scrub > 0),
-        ("retire", PolicyOverrides { retire: outside(failures), ..none() }, |_| true),
+        ("scrub", PolicyOverrides { scrub: outside(scrub), ..none() }, |run, _| run.flash.blocks_erased.scrub > 0),
+        ("retire", PolicyOverrides { retire: outside(failures), ..none() }, |_, _| true),
+        ("placement", PolicyOverrides { placement: outside(separate), ..none() }, |run, plain| {
+            run.flash != plain.flash
+        }),
+        ("allocation", PolicyOverrides { allocation: outside(worn), ..none() }, |run, plain| run.wear != plain.wear),
     ]
 }
 
@@ -81,7 +89,7 @@ fn every_family_takes_a_policy_from_outside_and_results_name_it() {
     let plain = run(&none()).unwrap();
     assert_eq!(plain.summary.scenario.hash, scenario().hash(), "a run without overrides keeps its hash");
     assert!(plain.summary.scenario.overrides.is_empty());
-    let mut hashes = vec![plain.summary.scenario.hash];
+    let mut hashes = vec![plain.summary.scenario.hash.clone()];
     for (family, overrides, acted) in cases() {
         let RunResult { summary, scenario_toml, .. } = run(&overrides).unwrap();
         let recorded = &summary.scenario.overrides;
@@ -91,7 +99,7 @@ fn every_family_takes_a_policy_from_outside_and_results_name_it() {
         assert_eq!(written["ftl"][family]["policy"].as_str(), Some(NAME));
         assert!(!hashes.contains(&summary.scenario.hash), "{family} counts in the hash");
         hashes.push(summary.scenario.hash.clone());
-        assert!(acted(&summary), "{family} acts");
+        assert!(acted(&summary, &plain.summary), "{family} acts");
     }
 }
 

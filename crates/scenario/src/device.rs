@@ -38,7 +38,7 @@ pub(super) struct Grouping {
     pub(super) unit: EraseGroup,
     pub(super) domain: Pooling,
     /// Blocks being written in each domain.
-    pub(super) frontiers: u32,
+    pub(super) streams: u32,
     pub(super) gc_reserve: u32,
 }
 
@@ -307,7 +307,7 @@ impl Shape {
         let blocks = Layout::new(geometry, self.grouping.unit, self.grouping.domain, units_per_page).blocks();
         let usable = u128::from(blocks).saturating_sub(self.reserve) * self.units_per_block();
         // Writing needs a block that is open beside those in reserve.
-        let open = u128::from(self.grouping.frontiers) * self.domains;
+        let open = u128::from(self.grouping.streams) * self.domains;
         let writable = u128::from(blocks).saturating_sub(self.reserve + open) * self.units_per_block();
         let key = if drive.set.contains_key("logical-capacity") || spare.is_none() {
             "drive.logical-capacity"

@@ -6,13 +6,16 @@ use std::sync::LazyLock;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value as Json, json};
 use toml::{Table, Value};
+use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy};
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
+use wane_ftl::policies::placement::{PLACEMENT_POLICIES, PlacementPolicy};
 use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
 use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetirePolicy};
 use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubPolicy};
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimPolicy};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearLevelPolicy};
 use wane_ftl::policies::{Entry, Needs, find, names};
+use wane_nand::Task;
 use wane_units::{did_you_mean, excerpt};
 
 use super::values::number;
@@ -33,6 +36,10 @@ pub enum Family {
     Scrub,
     /// `ftl.retire`
     Retirement,
+    /// `ftl.placement`
+    Placement,
+    /// `ftl.allocation`
+    Allocation,
 }
 
 impl Family {
@@ -45,12 +52,22 @@ impl Family {
             Family::Redundancy => "redundancy",
             Family::Scrub => "scrub",
             Family::Retirement => "retire",
+            Family::Placement => "placement",
+            Family::Allocation => "allocation",
         }
     }
 
     /// Every family, in the order in which lists show them.
-    pub const ALL: [Self; 6] =
-        [Self::Victim, Self::WearLeveling, Self::Capacity, Self::Redundancy, Self::Scrub, Self::Retirement];
+    pub const ALL: [Self; 8] = [
+        Self::Victim,
+        Self::WearLeveling,
+        Self::Capacity,
+        Self::Redundancy,
+        Self::Scrub,
+        Self::Retirement,
+        Self::Placement,
+        Self::Allocation,
+    ];
 
     /// The family that a key of `[ftl]` chooses from.
     pub fn of_key(key: &str) -> Option<Self> {
@@ -153,7 +170,7 @@ impl BuiltIn {
 }
 
 /// Every built-in by its family.
-static BUILT_INS: LazyLock<[(Family, Vec<BuiltIn>); 6]> = LazyLock::new(|| {
+static BUILT_INS: LazyLock<[(Family, Vec<BuiltIn>); 8]> = LazyLock::new(|| {
     let of = |family| match family {
         Family::Victim => BuiltIn::of(VICTIM_POLICIES),
         Family::WearLeveling => BuiltIn::of(WEAR_LEVEL_POLICIES),
@@ -161,6 +178,8 @@ static BUILT_INS: LazyLock<[(Family, Vec<BuiltIn>); 6]> = LazyLock::new(|| {
         Family::Redundancy => BuiltIn::of(REDUNDANCY_POLICIES),
         Family::Scrub => BuiltIn::of(SCRUB_POLICIES),
         Family::Retirement => BuiltIn::of(RETIRE_POLICIES),
+        Family::Placement => BuiltIn::of(PLACEMENT_POLICIES),
+        Family::Allocation => BuiltIn::of(ALLOCATION_POLICIES),
     };
     Family::ALL.map(|family| (family, of(family)))
 });
@@ -176,7 +195,8 @@ macro_rules! schemas {
 }
 
 // What fields of policies name in `#[schemars(schema_with = ...)]`.
-schemas!(gc: Victim, wear_leveling: WearLeveling, capacity: Capacity, redundancy: Redundancy, scrub: Scrub, retire: Retirement);
+schemas!(gc: Victim, wear_leveling: WearLeveling, capacity: Capacity, redundancy: Redundancy, scrub: Scrub, retire: Retirement,
+    placement: Placement, allocation: Allocation);
 
 /// The policy of a table, whose `policy` names an entry of the family.
 ///
@@ -205,7 +225,7 @@ pub struct RefusedPolicy {
 
 impl FtlSettings {
     /// The tables of the policies, each with its family.
-    pub(super) fn policies_mut(&mut self) -> [(Family, &mut Table); 6] {
+    pub(super) fn policies_mut(&mut self) -> [(Family, &mut Table); 8] {
         [
             (Family::Victim, &mut self.gc),
             (Family::WearLeveling, &mut self.wear_leveling),
@@ -213,6 +233,8 @@ impl FtlSettings {
             (Family::Redundancy, &mut self.redundancy),
             (Family::Scrub, &mut self.scrub),
             (Family::Retirement, &mut self.retire),
+            (Family::Placement, &mut self.placement),
+            (Family::Allocation, &mut self.allocation),
         ]
     }
 
@@ -254,8 +276,26 @@ impl FtlSettings {
         accepted(&self.capacity, CAPACITY_POLICIES)
     }
 
+    /// The policy that says which open stream takes data. Where it is the default, [`FtlSettings::frontiers`] says which.
+    pub fn placement_policy(&self) -> Box<dyn PlacementPolicy> {
+        let is_default = self.placement == Self::default().placement;
+        if is_default { self.frontiers.placement() } else { accepted(&self.placement, PLACEMENT_POLICIES) }
+    }
+
+    /// The policy that says which free block is opened next.
+    pub fn allocation_policy(&self) -> Box<dyn AllocationPolicy> {
+        accepted(&self.allocation, ALLOCATION_POLICIES)
+    }
+
+    /// Streams that a domain keeps open.
+    pub(super) fn streams(&self) -> u32 {
+        let tasks = [Task::Host, Task::GarbageCollection].into_iter();
+        let tasks: Vec<Task> = tasks.chain(self.scrub_policy().acts().then_some(Task::Scrub)).collect();
+        self.placement_policy().streams(&tasks)
+    }
+
     /// What each policy needs to have any effect, with its family and its name.
-    pub(super) fn needs(&self) -> [(Family, &str, Needs); 6] {
+    pub(super) fn needs(&self) -> [(Family, &str, Needs); 8] {
         fn name(policy: &Table) -> &str {
             policy.get("policy").and_then(Value::as_str).unwrap_or_default()
         }
@@ -266,6 +306,8 @@ impl FtlSettings {
             (Family::Redundancy, name(&self.redundancy), self.redundancy_policy().needs()),
             (Family::Scrub, name(&self.scrub), self.scrub_policy().needs()),
             (Family::Retirement, name(&self.retire), self.retire_policy().needs()),
+            (Family::Placement, name(&self.placement), self.placement_policy().needs()),
+            (Family::Allocation, name(&self.allocation), self.allocation_policy().needs()),
         ]
     }
 }
@@ -337,5 +379,8 @@ pub fn policies() -> Vec<PolicyInfo> {
     let redundancies = info(Family::Redundancy, REDUNDANCY_POLICIES, |policy| policy.needs());
     let scrubbers = info(Family::Scrub, SCRUB_POLICIES, |policy| policy.needs());
     let retirements = info(Family::Retirement, RETIRE_POLICIES, |policy| policy.needs());
-    victims.chain(levelers).chain(capacities).chain(redundancies).chain(scrubbers).chain(retirements).collect()
+    let placements = info(Family::Placement, PLACEMENT_POLICIES, |policy| policy.needs());
+    let allocations = info(Family::Allocation, ALLOCATION_POLICIES, |policy| policy.needs());
+    let before = victims.chain(levelers).chain(capacities).chain(redundancies);
+    before.chain(scrubbers).chain(retirements).chain(placements).chain(allocations).collect()
 }

@@ -4,7 +4,9 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use wane_ftl::Frontiers;
 use wane_ftl::policies::Entry;
+use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
+use wane_ftl::policies::placement::PLACEMENT_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
@@ -72,8 +74,8 @@ impl Resolver<'_> {
     pub(super) fn resolve(&self, preset: String) -> Result<Scenario, ScenarioError> {
         let empty = Table::new();
         let ftl = self.ftl(Self::section(self.merged, "ftl").unwrap_or(&empty))?;
-        let frontiers = if ftl.frontiers == Frontiers::One { 1 } else { 2 + u32::from(ftl.scrub_policy().acts()) };
-        let grouping = Grouping { unit: ftl.unit, domain: ftl.domain, frontiers, gc_reserve: ftl.gc_reserve };
+        let streams = ftl.streams();
+        let grouping = Grouping { unit: ftl.unit, domain: ftl.domain, streams, gc_reserve: ftl.gc_reserve };
         let set = Self::section(self.set, "drive").unwrap_or(&empty);
         let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);
         let mut drive = Self::section(self.merged, "drive").cloned().unwrap_or_default();
@@ -117,7 +119,32 @@ impl Resolver<'_> {
         self.policy(&mut ftl.redundancy, &default.redundancy, "redundancy", REDUNDANCY_POLICIES)?;
         self.policy(&mut ftl.scrub, &default.scrub, "scrub", SCRUB_POLICIES)?;
         self.policy(&mut ftl.retire, &default.retire, "retire", RETIRE_POLICIES)?;
+        self.policy(&mut ftl.placement, &default.placement, "placement", PLACEMENT_POLICIES)?;
+        self.policy(&mut ftl.allocation, &default.allocation, "allocation", ALLOCATION_POLICIES)?;
+        self.agree_on_streams(&mut ftl)?;
         Ok(ftl)
+    }
+
+    /// `placement` and `frontiers` choose between the same two: the one that is written decides, and `frontiers` keeps it, so that both
+    /// spellings have one hash.
+    fn agree_on_streams(&self, ftl: &mut FtlSettings) -> Result<(), ScenarioError> {
+        let set = Self::section(self.set, "ftl");
+        let is_set = |key: &str| set.is_some_and(|ftl| ftl.contains_key(key));
+        let name = ftl.placement.get("policy").and_then(Value::as_str).unwrap_or_default();
+        let Some(chosen) = [Frontiers::One, Frontiers::Separate].into_iter().find(|frontiers| frontiers.name() == name)
+        else {
+            return Ok(());
+        };
+        if is_set("placement") && is_set("frontiers") && chosen != ftl.frontiers {
+            let message =
+                format!("found \"{name}\", but ftl.frontiers is \"{}\"; give one of the two", ftl.frontiers.name());
+            return Err(self.error("ftl.placement", message));
+        }
+        if is_set("placement") {
+            ftl.frontiers = chosen;
+        }
+        ftl.placement = FtlSettings::default().placement;
+        Ok(())
     }
 
     /// Gives a policy's table the name that it lacks, and refuses one whose parameters are not accepted.
@@ -146,7 +173,7 @@ impl Resolver<'_> {
         }
         let retires = retires(device, ftl);
         let swaps = needs.iter().any(|(_, _, needs)| needs.free_blocks > 1);
-        if device.gc_reserve < 2 && (retires || swaps || ftl.frontiers == Frontiers::Separate) {
+        if device.gc_reserve < 2 && (retires || swaps || ftl.streams() > 1) {
             let message =
                 "found 1; at least 2 are needed where blocks can retire or swap their data, and with separate \
                            frontiers"

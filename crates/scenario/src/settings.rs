@@ -220,6 +220,12 @@ pub struct FtlSettings {
     /// Whether relocated pages fill the host's block or blocks of their own, one for garbage collection and one for scrubbing, which
     /// keeps hot and cold data apart.
     pub frontiers: Frontiers,
+    /// Which of several open streams takes data. `one` and `separate` are what `frontiers` chooses; give one of the two keys.
+    #[schemars(schema_with = "policies::placement", extend("x-unwritten" = "default"))]
+    pub placement: Table,
+    /// Which free block is opened next.
+    #[schemars(schema_with = "policies::allocation", extend("x-unwritten" = "default"))]
+    pub allocation: Table,
 }
 
 /// The table that chooses a policy with its defaults.
@@ -240,6 +246,8 @@ impl Default for FtlSettings {
             unit: EraseGroup::Block,
             domain: Pooling::Drive,
             frontiers: Frontiers::One,
+            placement: chosen("one"),
+            allocation: chosen("fifo"),
         }
     }
 }

@@ -337,6 +337,32 @@ fn a_drive_that_cannot_be_is_refused_in_one_sentence() {
 }
 
 #[test]
+fn streams_and_free_blocks_are_chosen_and_their_defaults_count_for_nothing() {
+    let hash = |ftl: &str| {
+        let text = format!("[ftl]\n{ftl}\n[until]\ndrive-writes = 1");
+        let scenario = resolve(&text, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let again = resolve(&scenario.to_toml(), &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(again.hash(), scenario.hash(), "{ftl}");
+        scenario.hash()
+    };
+    let (plain, separate) = (hash(""), hash("frontiers = 'separate'"));
+    assert_ne!(plain, separate);
+    for (ftl, want) in [
+        ("placement = 'one'", &plain),
+        ("allocation = 'fifo'", &plain),
+        ("placement = { policy = 'one' }\nfrontiers = 'one'", &plain),
+        ("placement = 'separate'", &separate),
+    ] {
+        assert_eq!(&hash(ftl), want, "{ftl}");
+    }
+    assert!(![plain, separate].contains(&hash("allocation = 'least-worn'")));
+    let over_preset = "[drive]\npreset = 'fast19-ssd'\n[ftl]\nplacement = 'one'\n[until]\ndrive-writes = 1";
+    assert_eq!(resolve(over_preset, &[]).unwrap().ftl.frontiers, wane_ftl::Frontiers::One);
+    let worn = resolve("[ftl]\nallocation = 'most-worn'\n[until]\ndrive-writes = 1", &[]).unwrap();
+    assert_eq!(worn.ftl.allocation["policy"].as_str(), Some("most-worn"));
+}
+
+#[test]
 fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
     check_refusals(&[
         ("[ftl]\ngc = 'gredy'", "did you mean \"greedy\"?"),
@@ -365,6 +391,12 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
         ("[ftl]\nwear-leveling = { policy = 'pwl', threshold = '150 %' }", "ratio from 0 to 1"),
         ("[drive]\nendurance = 'none'\n[ftl]\nwear-leveling = 'pwl'", "pwl follows the rated endurance"),
         ("[ftl]\ngc-reserve = 1", "at least 2 are needed"),
+        ("[ftl]\nallocation = 'lest-worn'", "did you mean \"least-worn\"?"),
+        ("[ftl]\nallocation = { policy = 'fifo', d = 2 }", "it takes no parameters"),
+        (
+            "[ftl]\nfrontiers = 'one'\nplacement = 'separate'",
+            "ftl.placement: found \"separate\", but ftl.frontiers is \"one\"; give one of the two",
+        ),
         ("[ftl]\ngc = 3", "expected a policy (greedy, cost-benefit"),
         ("[ftl]\ngc = { policy = 3 }", "found 3, expected a name"),
         ("[ftl]\ngc = { defaults = 3 }", "ftl.gc.defaults: found 3, expected a list of the parameters"),

@@ -25,6 +25,7 @@ pub(super) fn is_needed(scenario: &Scenario, policies: &Policies) -> bool {
         || scenario.medium.chip.is_some()
         || scenario.medium.faults != scenario::FaultSpec::default()
         || policies.scrub.acts()
+        || policies.placement.needs().requests
 }
 
 /// What breaks.
