@@ -2,7 +2,7 @@
 
 use wane_ssd::Drive;
 use wane_units::Lpn;
-use wane_workload::{Batch, Op, Progress, Source, SourceError};
+use wane_workload::{Batch, Progress, Source, SourceError};
 
 /// Pages of a request that is served whole.
 pub(crate) const PAGES_MAX: usize = 1 << 20;
@@ -11,9 +11,9 @@ pub(crate) const PAGES_MAX: usize = 1 << 20;
 const REQUESTS_AHEAD: usize = 16;
 
 /// See the head of this file.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Ahead {
-    /// A ring; those not yet served lie from `first` on.
+    /// A ring; those not yet served lie from `first` on. Empty until the first one is drawn.
     requests: Vec<Batch>,
     first: usize,
     count: usize,
@@ -21,45 +21,26 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    pub(crate) fn new() -> Self {
-        Self { requests: vec![Batch::default(); 2 * REQUESTS_AHEAD], first: 0, count: 0, ended: false }
-    }
-
-    /// The next request, whole but for what a phase that ends after `units_left` more units has no room for; none at the
-    /// end. [`Ahead::give_back`] returns its memory.
+    /// The next request; none at the end. It stays the next one until [`Ahead::pop`].
     #[inline]
-    pub(crate) fn next(
-        &mut self,
-        source: &mut dyn Source,
-        drive: &Drive,
-        units_left: Option<u64>,
-    ) -> Result<Option<Batch>, SourceError> {
+    pub(crate) fn front(&mut self, source: &mut dyn Source, drive: &Drive) -> Result<Option<&mut Batch>, SourceError> {
         if self.count < REQUESTS_AHEAD && !self.ended {
             self.fill(source, drive)?;
         }
-        if self.count == 0 {
-            return Ok(None);
-        }
-        let mut next = std::mem::take(&mut self.requests[self.first]);
-        self.first = (self.first + 1) % (2 * REQUESTS_AHEAD);
-        self.count -= 1;
-        if let Some(left) = units_left.filter(|_| next.op == Op::Write) {
-            next.pages.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-        }
-        Ok(Some(next))
+        Ok(if self.count == 0 { None } else { Some(&mut self.requests[self.first]) })
     }
 
-    /// Takes a request's memory back.
+    /// Leaves the next request behind.
     #[inline]
-    pub(crate) fn give_back(&mut self, batch: Batch) {
-        // The place that it was taken from, which is filled last.
-        let place = (self.first + 2 * REQUESTS_AHEAD - 1) % (2 * REQUESTS_AHEAD);
-        if self.count < 2 * REQUESTS_AHEAD {
-            self.requests[place] = batch;
-        }
+    pub(crate) fn pop(&mut self) {
+        self.first = (self.first + 1) % (2 * REQUESTS_AHEAD);
+        self.count -= 1;
     }
 
     fn fill(&mut self, source: &mut dyn Source, drive: &Drive) -> Result<(), SourceError> {
+        if self.requests.is_empty() {
+            self.requests = vec![Batch::default(); 2 * REQUESTS_AHEAD];
+        }
         while self.count < 2 * REQUESTS_AHEAD {
             let next = &mut self.requests[(self.first + self.count) % (2 * REQUESTS_AHEAD)];
             if source.next(next, PAGES_MAX, 1)? == Progress::End {

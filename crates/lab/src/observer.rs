@@ -172,6 +172,7 @@ impl Observer {
 
     /// Lets time run until a request comes, by `until_ns` at the latest. False if it did not come by then; ask again. Once
     /// `stop` is true, it must not be served any more.
+    #[inline]
     pub(crate) fn arrive(
         &mut self,
         drive: &mut Drive,
@@ -188,16 +189,14 @@ impl Observer {
             }
             None => drive.set_day(written as f64 * self.spec.days_per_unit),
         }
-        drive.set_drive_writes(written as f64 / f64::from(drive.logical_initial()));
+        if drive.may_fail() {
+            drive.set_drive_writes(written as f64 / f64::from(drive.logical_initial()));
+        }
         true
     }
 
-    /// Whether the simulated time is used up, so that nothing more can be served.
-    pub(crate) fn is_over(&self, drive: &Drive) -> bool {
-        drive.clock().is_some_and(wane_ssd::Clock::is_over)
-    }
-
     /// A request has been served.
+    #[inline]
     pub(crate) fn served(&mut self, drive: &mut Drive, batch: &Batch) {
         let Some(requests) = &mut self.requests else { return };
         requests.submit(drive, batch);
@@ -210,12 +209,17 @@ impl Observer {
     ///
     /// # Errors
     /// The trace of a probe is damaged.
+    #[inline]
     pub(crate) fn probe_if_due(
         &mut self,
         drive: &Drive,
         written: u64,
         stop: &Arc<AtomicBool>,
     ) -> Result<(), SourceError> {
+        if self.spec.probe.is_none() { Ok(()) } else { self.probe(drive, written, stop) }
+    }
+
+    fn probe(&mut self, drive: &Drive, written: u64, stop: &Arc<AtomicBool>) -> Result<(), SourceError> {
         loop {
             let Some(probe) = &mut self.spec.probe else { return Ok(()) };
             let is_due = probe.due.get(self.next_probe).is_some_and(|due| *due <= written);

@@ -191,10 +191,9 @@ enum Stage {
     Over,
 }
 
-/// A request that was begun.
-#[derive(Clone)]
+/// How far the request is that was begun: the first of those drawn ahead.
+#[derive(Clone, Copy)]
 struct Begun {
-    batch: Batch,
     /// It has come: its time is drawn and reached.
     has_come: bool,
     /// Its pages that are written.
@@ -202,7 +201,7 @@ struct Begun {
 }
 
 /// What a phase has come to.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct InPhase {
     units_start: u64,
     requests: u64,
@@ -248,7 +247,7 @@ impl Run {
             precondition,
             phases,
             stage: Stage::Precondition { done: 0 },
-            in_phase: InPhase { units_start: 0, requests: 0, steps: 0, ahead: Ahead::new(), begun: None },
+            in_phase: InPhase::default(),
             many: Batch::default(),
             unit_bytes,
             zero: Counters::default(),
@@ -366,8 +365,7 @@ impl Run {
 
     fn begin_phase(&mut self, number: usize) {
         self.stage = Stage::Phase(number);
-        self.in_phase =
-            InPhase { units_start: self.written(), requests: 0, steps: 0, ahead: Ahead::new(), begun: None };
+        self.in_phase = InPhase { units_start: self.written(), ..InPhase::default() };
         if let Some(observer) = &mut self.observer {
             observer.begin_phase(&self.drive, number);
         }
@@ -475,33 +473,49 @@ impl Run {
         budget: &mut Budget,
         watch: &mut Watch<'_>,
     ) -> Result<Result<EndReason, Stop>, SourceError> {
+        // Out of the run for so long, so that a request can be lent from them.
+        let (mut in_phase, mut observer) = (std::mem::take(&mut self.in_phase), self.observer.take());
+        let served = self.serve_requests(number, &mut in_phase, observer.as_deref_mut(), budget, watch);
+        (self.in_phase, self.observer) = (in_phase, observer);
+        served
+    }
+
+    fn serve_requests(
+        &mut self,
+        number: usize,
+        in_phase: &mut InPhase,
+        mut observer: Option<&mut Observer>,
+        budget: &mut Budget,
+        watch: &mut Watch<'_>,
+    ) -> Result<Result<EndReason, Stop>, SourceError> {
         let (units_max, requests_max) = (self.phases[number].units_max, self.phases[number].requests_max);
-        let units_end = units_max.map(|units| self.in_phase.units_start + units);
+        let units_end = units_max.map(|units| in_phase.units_start + units);
         loop {
             // At each request, for a single one may have gigabytes.
             if watch.is_stopped() {
                 return Ok(Err(Ended::Interrupted.into()));
             }
             let written = self.written();
-            if self.in_phase.begun.is_none() {
+            if in_phase.begun.is_none() {
                 if units_end.is_some_and(|end| written >= end) {
                     return Ok(Ok(EndReason::DriveWrites));
                 }
-                if requests_max.is_some_and(|max| self.in_phase.requests >= max) {
+                if requests_max.is_some_and(|max| in_phase.requests >= max) {
                     return Ok(Ok(EndReason::Requests));
                 }
                 if budget.units == 0 || budget.requests == 0 {
                     return Ok(Err(Stop::Spent));
                 }
-                if let Some(observer) = &mut self.observer {
+                if let Some(observer) = &mut observer {
                     observer.probe_if_due(&self.drive, written, watch.stop)?;
                 }
             }
-            let served = if self.observer.is_some() {
-                self.serve_request(number, units_end, budget, watch.stop)?
-            } else {
-                let requests_left = requests_max.map_or(u64::MAX, |max| max - self.in_phase.requests);
-                self.serve_many(number, units_end, requests_left, budget, watch.stop)?
+            let served = match &mut observer {
+                Some(observer) => self.serve_one(number, in_phase, observer, units_end, budget, watch.stop)?,
+                None => {
+                    let requests_left = requests_max.map_or(u64::MAX, |max| max - in_phase.requests);
+                    self.serve_many(number, in_phase, units_end, requests_left, budget, watch.stop)?
+                }
             };
             match served {
                 Ok(true) => {}
@@ -511,13 +525,13 @@ impl Run {
                 Err(stop) => return Ok(Err(stop)),
             }
             self.sample_if_due();
-            self.in_phase.steps += 1;
-            if self.observer.is_some() && !self.in_phase.steps.is_multiple_of(REQUESTS_PER_REPORT) {
+            in_phase.steps += 1;
+            if observer.is_some() && !in_phase.steps.is_multiple_of(REQUESTS_PER_REPORT) {
                 continue;
             }
             let share = |max: u64, now: u64| now as f64 / max.max(1) as f64;
-            let by_units = units_max.map(|max| share(max, self.written() - self.in_phase.units_start));
-            let by_requests = requests_max.map(|max| share(max, self.in_phase.requests));
+            let by_units = units_max.map(|max| share(max, self.written() - in_phase.units_start));
+            let by_requests = requests_max.map(|max| share(max, in_phase.requests));
             let done = [by_units, by_requests, self.drive.life_used()].into_iter().flatten().reduce(f64::max);
             if self.report(watch, done, false) {
                 return Ok(Err(Ended::Interrupted.into()));
@@ -529,6 +543,7 @@ impl Run {
     fn serve_many(
         &mut self,
         number: usize,
+        in_phase: &mut InPhase,
         units_end: Option<u64>,
         requests_left: u64,
         budget: &mut Budget,
@@ -537,15 +552,15 @@ impl Run {
         let written = self.written();
         let due = self.row_due.min(self.window_due).min(units_end.unwrap_or(u64::MAX));
         let pages_max = due.saturating_sub(written).clamp(1, BATCH_PAGES as u64).min(budget.units) as usize;
+        let mut batch = std::mem::take(&mut self.many);
         let source = &mut self.phases[number].source;
-        if source.next(&mut self.many, pages_max, requests_left.min(budget.requests))? == Drawn::End {
+        if source.next(&mut batch, pages_max, requests_left.min(budget.requests))? == Drawn::End {
             return Ok(Ok(false));
         }
-        self.in_phase.requests += self.many.requests;
-        budget.requests = budget.requests.saturating_sub(self.many.requests);
-        let mut batch = std::mem::take(&mut self.many);
-        let mut done = 0;
-        let served = self.serve(&mut batch, &mut done, &mut Budget::WHOLE.clone(), stop);
+        in_phase.requests += batch.requests;
+        budget.requests = budget.requests.saturating_sub(batch.requests);
+        // It was drawn to fit the budget.
+        let served = self.serve(&mut batch, &mut 0, &mut Budget::WHOLE.clone(), stop);
         if batch.op == Op::Write {
             budget.units -= (batch.pages.len() as u64).min(budget.units);
         }
@@ -554,56 +569,54 @@ impl Run {
     }
 
     /// Serves the next request, or what is left of the one that was begun. False at the end of the source.
-    fn serve_request(
+    #[inline]
+    fn serve_one(
         &mut self,
         number: usize,
+        in_phase: &mut InPhase,
+        observer: &mut Observer,
         units_end: Option<u64>,
         budget: &mut Budget,
         stop: &AtomicBool,
     ) -> Result<Result<bool, Stop>, SourceError> {
-        let mut begun = match self.in_phase.begun.take() {
-            Some(begun) => begun,
-            None => {
-                let left = units_end.map(|end| end - self.written());
-                let source = self.phases[number].source.as_mut();
-                match self.in_phase.ahead.next(source, &self.drive, left)? {
-                    Some(batch) => Begun { batch, has_come: false, written: 0 },
-                    None => return Ok(Ok(false)),
-                }
-            }
+        let InPhase { ahead, begun, requests, .. } = in_phase;
+        let Some(batch) = ahead.front(self.phases[number].source.as_mut(), &self.drive)? else {
+            return Ok(Ok(false));
         };
-        let served = self.go_on(&mut begun, budget, stop);
-        match served {
-            Err(Stop::Spent) => self.in_phase.begun = Some(begun),
-            Ok(()) | Err(Stop::Ended(_)) => self.in_phase.ahead.give_back(begun.batch),
-        }
-        Ok(served.map(|()| true))
-    }
-
-    fn go_on(&mut self, begun: &mut Begun, budget: &mut Budget, stop: &AtomicBool) -> Result<(), Stop> {
-        let observer = self.observer.as_mut().expect("only observed runs serve one by one");
-        if !begun.has_come {
-            let written = self.drive.counters().host_units_written - self.zero.host_units_written;
-            if !observer.arrive(&mut self.drive, &begun.batch, written, budget.until_ns, stop) {
-                return Err(Stop::Spent);
+        let written = self.written();
+        let mut present = begun.take().unwrap_or_else(|| {
+            // Whole but for what a phase that ends after so many more units has no room for.
+            if let Some(end) = units_end.filter(|_| batch.op == Op::Write) {
+                batch.pages.truncate(usize::try_from(end - written).unwrap_or(usize::MAX));
             }
-            if observer.is_over(&self.drive) {
-                return Err(Ended::ClockEnd.into());
+            Begun { has_come: false, written: 0 }
+        });
+        if !present.has_come {
+            if !observer.arrive(&mut self.drive, batch, written, budget.until_ns, stop) {
+                *begun = Some(present);
+                return Ok(Err(Stop::Spent));
+            }
+            if self.drive.clock().is_some_and(wane_ssd::Clock::is_over) {
+                return Ok(Err(Ended::ClockEnd.into()));
             }
             if stop.load(Ordering::Relaxed) {
-                return Err(Ended::Interrupted.into());
+                return Ok(Err(Ended::Interrupted.into()));
             }
-            begun.has_come = true;
-            self.in_phase.requests += begun.batch.requests;
+            present.has_come = true;
+            *requests += batch.requests;
         }
-        let served = self.serve(&mut begun.batch, &mut begun.written, budget, stop);
+        let mut served = self.serve(batch, &mut present.written, budget, stop);
         if let Err(Stop::Spent) = served {
-            return served;
+            *begun = Some(present);
+            return Ok(Err(Stop::Spent));
         }
-        budget.requests = budget.requests.saturating_sub(begun.batch.requests);
-        let observer = self.observer.as_mut().expect("only observed runs serve one by one");
-        observer.served(&mut self.drive, &begun.batch);
-        served.and_then(|()| Ok(self.scrub(stop)?))
+        budget.requests = budget.requests.saturating_sub(batch.requests);
+        observer.served(&mut self.drive, batch);
+        ahead.pop();
+        if served.is_ok() && self.drive.scrubs() {
+            served = self.scrub(stop).map_err(Stop::from);
+        }
+        Ok(served.map(|()| true))
     }
 
     /// Host units written since counting started.

@@ -141,6 +141,8 @@ pub struct Drive {
     /// Never ages on the counting medium: what fails, and who looks at the flash, must see all of it.
     needs_detail: bool,
     is_striped: bool,
+    scrubs: bool,
+    may_fail: bool,
     /// The day on which the clock started.
     first_day: f64,
     /// Today, while the flash has none.
@@ -217,6 +219,7 @@ impl Drive {
         }
         let streams = ftl.streams;
         let looks_at_the_flash = errors.is_some() && ftl.retire.needs().errors;
+        let may_fail = faults.is_some();
         let firmware = match faults {
             Some(faults) => {
                 let mut flash = Flash::over(array);
@@ -231,7 +234,9 @@ impl Drive {
             return Err(DriveError::Unit(Bytes(u64::from(unit_bytes))));
         }
         Ok(Self {
-            needs_detail: matches!(firmware, Firmware::Detailed(_)) || scrubs || looks_at_the_flash,
+            needs_detail: may_fail || scrubs || looks_at_the_flash,
+            scrubs,
+            may_fail,
             firmware,
             asleep: Asleep::Never,
             errors,
@@ -486,14 +491,20 @@ impl Drive {
     }
 
     /// Whether the drive scrubs.
+    #[inline]
     pub fn scrubs(&self) -> bool {
-        over_either!(&self.firmware, ftl => ftl.scrubs())
+        self.scrubs
+    }
+
+    /// Whether the flash may fail.
+    #[inline]
+    pub fn may_fail(&self) -> bool {
+        self.may_fail
     }
 
     /// One step of the scrubber, or nothing where it has nothing to do or its last step is not through yet.
     pub fn scrub(&mut self) -> Option<Outcome> {
-        let is_through = self.clock.as_ref().is_none_or(Clock::scrub_is_through);
-        if !is_through || !self.scrubs() {
+        if !self.scrubs || !self.clock.as_ref().is_none_or(Clock::scrub_is_through) {
             return None;
         }
         self.wake();
@@ -560,10 +571,8 @@ impl Drive {
     /// Lets faults come that are due after so many drive writes.
     #[inline]
     pub fn set_drive_writes(&mut self, drive_writes: f64) {
-        if let Firmware::Detailed(ftl) = &mut self.firmware
-            && ftl.media().has_faults()
-        {
-            ftl.media_mut().set_drive_writes(drive_writes);
+        if let Some(flash) = self.flash_mut() {
+            flash.set_drive_writes(drive_writes);
         }
     }
 
