@@ -154,7 +154,7 @@ impl Clock {
     }
 
     /// Hands out the next completion up to `until` and returns its time; none if there is none, or once `stop` is true.
-    #[inline]
+    #[inline(never)]
     fn complete(&mut self, until: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) -> Option<u64> {
         while self.scheduler.work(until) {
             if stop.load(Ordering::Relaxed) {
@@ -167,8 +167,8 @@ impl Clock {
     }
 
     /// Submits a request's operations, or ends the clock where they would not be done in time. Whether they were submitted. A
-    /// read that found nothing takes no time and is not.
-    #[inline]
+    /// read that found nothing takes no time and is not. Out of line: in the loop of a run its registers would be spilled.
+    #[inline(never)]
     pub fn submit(&mut self, command: Command, ops: &[FlashOp]) -> bool {
         if command.kind == CommandKind::Read && ops.is_empty() {
             return false;
