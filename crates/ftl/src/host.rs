@@ -33,14 +33,6 @@ impl<M: Media> Ftl<M> {
         end
     }
 
-    /// As [`Ftl::write`], with the stream that the host suggests to the placement policy.
-    pub fn write_hinted(&mut self, units: &[Lpn], hint: u16) -> (usize, Outcome) {
-        self.hint = Some(hint);
-        let end = self.write(units);
-        self.hint = None;
-        end
-    }
-
     /// What the medium keeps of a logical unit's data, the default where it is not mapped.
     pub fn tag(&self, unit: Lpn) -> M::Tag {
         let Some(found) = self.lookup(unit) else { return M::Tag::default() };
@@ -52,13 +44,16 @@ impl<M: Media> Ftl<M> {
         self.media.tag(flash, page, within % self.layout.units_per_page())
     }
 
-    /// As [`Ftl::write`], and counted for whoever asks.
-    pub fn write_from(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
+    /// As [`Ftl::write`], counted for whoever asks, and with the stream that the host suggests to the placement policy.
+    pub fn write_from(&mut self, origin: Origin, hint: Option<u16>, units: &[Lpn]) -> (usize, Outcome) {
         let cause = match origin {
             Origin::Host => Cause::Host,
             Origin::FileSystemMove => Cause::FileSystem,
         };
-        self.write_for(bytemuck::cast_slice(units), cause)
+        self.hint = hint;
+        let end = self.write_for(bytemuck::cast_slice(units), cause);
+        self.hint = None;
+        end
     }
 
     /// What a unit held is lost from now on, as after NVMe's Write Uncorrectable: reads of it fail until it is written or

@@ -103,15 +103,15 @@ impl Drive {
         let range = request.range;
         match request.kind {
             Kind::Read => self.read(range),
-            Kind::Write => self.write(range, request.origin),
+            Kind::Write => self.write(range, request),
             Kind::WriteZeroes if request.flags.may_unmap => {
                 self.trim(range);
                 // Of units that are covered in part, the part is zeros from now on.
                 let split = UnitSplit::new(range, self.front.unit);
                 let ends: Vec<SectorRange> = split.ragged_ends().filter(|end| self.is_mapped(*end)).collect();
-                ends.into_iter().map(|end| self.write(end, request.origin)).fold(Status::Done, joined)
+                ends.into_iter().map(|end| self.write(end, request)).fold(Status::Done, joined)
             }
-            Kind::WriteZeroes => self.write(range, request.origin),
+            Kind::WriteZeroes => self.write(range, request),
             Kind::Trim => {
                 self.trim(range);
                 Status::Done
@@ -146,11 +146,13 @@ impl Drive {
         self.status(range, &failed)
     }
 
-    fn write(&mut self, range: SectorRange, origin: Asked) -> Status {
+    /// Writes sectors of a request, all or some.
+    fn write(&mut self, range: SectorRange, request: &Request) -> Status {
         if range.is_empty() {
             return Status::Done;
         }
-        let origin = match origin {
+        let hint = request.stream.map(|hint| hint.0);
+        let origin = match request.origin {
             Asked::FileSystemMove => Origin::FileSystemMove,
             _ => Origin::Host,
         };
@@ -171,7 +173,7 @@ impl Drive {
                     failed.no_space = Some(units[done]);
                     break;
                 }
-                let (written, outcome) = self.write_from(origin, &units[done..]);
+                let (written, outcome) = self.write_from(origin, hint, &units[done..]);
                 done += written;
                 if !self.settle(outcome) && done < units.len() {
                     failed.no_space = Some(units[done]);

@@ -393,14 +393,14 @@ impl Drive {
     #[must_use = "a batch may end before all of it is written"]
     pub fn write_batch_from(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
         if !self.keeps_detail && self.is_awake() && !self.rest() {
-            return self.unheard(|drive| drive.write_from(origin, units));
+            return self.unheard(|drive| drive.write_from(origin, None, units));
         }
-        self.write_from(origin, units)
+        self.write_from(origin, None, units)
     }
 
     #[inline]
-    pub(crate) fn write_from(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
-        over_either!(&mut self.firmware, ftl => ftl.write_from(origin, units))
+    pub(crate) fn write_from(&mut self, origin: Origin, hint: Option<u16>, units: &[Lpn]) -> (usize, Outcome) {
+        over_either!(&mut self.firmware, ftl => ftl.write_from(origin, hint, units))
     }
 
     /// What a drive that is awake does without the clock hearing of it.

@@ -3,14 +3,16 @@
 #![allow(missing_docs, reason = "tests")]
 #![allow(clippy::disallowed_methods, reason = "a test of sending a drive to a thread")]
 
-use wane_blockdev::{BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, Status, drain};
+use wane_blockdev::{BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, Status, StreamHint, drain};
 use wane_ftl::policies::Builtin;
+use wane_ftl::policies::StreamId;
 use wane_ftl::policies::capacity::{Keep, Shrink, Variant, VariantParams};
+use wane_ftl::policies::placement::{HostWrite, PlacementPolicy, RelocatedRun};
 use wane_ftl::policies::redundancy::{Stripes, StripesParams};
 use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams};
 use wane_ftl::policies::scrub::{Age, AgeParams};
 use wane_ftl::{EndOfLife, FtlConfig, OutOfRange, Pooling};
-use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, Media, rber};
+use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, Media, Task, rber};
 use wane_sim::{Stream, Streams};
 use wane_ssd::{AgeError, ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing, WriteCache};
 use wane_testkit::conformance;
@@ -308,6 +310,43 @@ fn aging_says_how_far_it_came() {
     let AgeError::Died { cause: EndOfLife::SpareExhausted, written: last } = died else { panic!("{died:?}") };
     assert_eq!(drive.smart().host_bytes_written, (written + last as u64) * 4096);
     assert_eq!(drive.smart().end_of_life, Some(EndOfLife::SpareExhausted));
+}
+
+/// The host's hint is its stream.
+#[derive(Clone)]
+struct ByHint;
+
+impl PlacementPolicy for ByHint {
+    fn streams(&self, _tasks: &[Task]) -> u32 {
+        2
+    }
+
+    fn host(&mut self, write: &HostWrite) -> StreamId {
+        StreamId(write.hint.map_or(0, u32::from))
+    }
+
+    fn relocated(&mut self, _run: &RelocatedRun) -> StreamId {
+        StreamId(1)
+    }
+
+    fn parity(&self, _task: Task) -> StreamId {
+        StreamId(1)
+    }
+}
+
+/// What requests with different hints write lies in different blocks.
+#[test]
+fn a_stream_hint_reaches_the_placement_policy() {
+    let mut config = config();
+    config.ftl.placement = Box::new(ByHint);
+    let mut drive = Drive::new(config).expect("a drive");
+    for number in 0..64 {
+        let hint = StreamHint(number as u16 % 2);
+        ask(&mut drive, number, Request::write_without_bytes(sectors(8 * number, 8)).with_stream(hint));
+    }
+    let block = |unit| drive.layout().locate(drive.lookup(Lpn(unit)).expect("written")).0;
+    let of = |parity: u32| (0..32).map(|unit| block(2 * unit + parity)).collect::<std::collections::BTreeSet<_>>();
+    assert!(of(0).is_disjoint(&of(1)), "{:?} and {:?}", of(0), of(1));
 }
 
 #[test]

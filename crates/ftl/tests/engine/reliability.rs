@@ -274,7 +274,7 @@ fn requests_beyond_what_is_exported_are_refused_whole() {
         let (counters, parity) = (*ftl.counters(), ftl.lookup(Lpn(UNITS)));
         let refused = OutOfRange { unit: Lpn(unit), exported };
         assert_eq!(ftl.write(Lpn::slice(&[0, unit, 1])), (0, Outcome::OutOfRange(refused)));
-        assert_eq!(ftl.write_from(Origin::FileSystemMove, &[Lpn(unit)]), (0, Outcome::OutOfRange(refused)));
+        assert_eq!(ftl.write_from(Origin::FileSystemMove, None, &[Lpn(unit)]), (0, Outcome::OutOfRange(refused)));
         assert_eq!(ftl.write_uncorrectable(Lpn(unit)), Err(refused));
         assert_eq!((ftl.read(Lpn::slice(&[0, unit])), ftl.trim(Lpn::slice(&[unit, 0]))), (Err(refused), Err(refused)));
         assert_eq!((*ftl.counters(), ftl.lookup(Lpn(UNITS))), (counters, parity), "nothing was done");

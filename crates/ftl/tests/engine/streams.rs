@@ -3,7 +3,7 @@
 use wane_ftl::policies::allocation::{AllocationPolicy, FreeView};
 use wane_ftl::policies::placement::{HostWrite, PlacementPolicy, RelocatedRun};
 use wane_ftl::policies::{StreamId, find};
-use wane_ftl::{Ftl, FtlConfig, Outcome};
+use wane_ftl::{Ftl, FtlConfig, Origin, Outcome};
 use wane_nand::{Array, Task};
 use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
 
@@ -42,7 +42,7 @@ fn hinted_writes_fill_blocks_of_their_own() {
     let mut ftl = small(FtlConfig { placement: Box::new(ByHint), ..super::config(64, 14, 2) });
     for round in 0..40u32 {
         for (hint, unit) in [(0u16, round % 32), (1, 32 + round % 32)] {
-            assert_eq!(ftl.write_hinted(&[Lpn(unit)], hint), (1, Outcome::Done));
+            assert_eq!(ftl.write_from(Origin::Host, Some(hint), &[Lpn(unit)]), (1, Outcome::Done));
         }
         ftl.check().unwrap();
     }
@@ -57,8 +57,8 @@ fn hinted_writes_fill_blocks_of_their_own() {
 #[test]
 fn an_answer_that_is_no_stream_is_counted_and_the_first_takes_its_place() {
     let mut ftl = small(FtlConfig { placement: Box::new(ByHint), ..super::config(64, 14, 2) });
-    assert_eq!(ftl.write_hinted(&[Lpn(1)], 3), (1, Outcome::Done));
-    assert_eq!(ftl.write_hinted(&[Lpn(2)], 0), (1, Outcome::Done));
+    assert_eq!(ftl.write_from(Origin::Host, Some(3), &[Lpn(1)]), (1, Outcome::Done));
+    assert_eq!(ftl.write_from(Origin::Host, Some(0), &[Lpn(2)]), (1, Outcome::Done));
     assert_eq!((ftl.counters().policy_refusals, block_of(&ftl, 1)), (1, block_of(&ftl, 2)));
 }
 
