@@ -43,6 +43,7 @@ lint: toolchain ## Check formatting and lints; warnings are errors
 bench: toolchain ## Measure aging against the machine's own ceiling, then schedulers and timed runs, about four minutes; one JSON object a line
 	$(CARGO) bench --locked -p wane-ftl --bench write_path -- 8g 256g
 	$(CARGO) bench --locked -p wane-ssd --bench scheduler
+	$(CARGO) bench --locked -p wane-ssd --bench drive
 	$(CARGO) bench --locked -p wane-lab --bench timed
 	$(CARGO) bench --locked -p wane-blockdev --bench requests
 
