@@ -154,6 +154,14 @@ impl<M: Media> Ftl<M> {
     /// The counts contradict each other, do not fit 32 bits, or the maps find no memory.
     pub fn new(media: M, config: FtlConfig) -> Result<Self, BuildError> {
         assert!(M::DETAILED || size_of::<M::Tag>() == 0, "only a detailed medium is told of every unit");
+        let page = media.geometry().page_size().0;
+        if config.units_per_page == 0 || !page.is_multiple_of(u64::from(config.units_per_page)) {
+            let reason = format!(
+                "found {} mapping units in a page of {page} bytes; a page is a whole number of them, at least 1",
+                config.units_per_page
+            );
+            return Err(BuildError::Contradiction { setting: "drive.mapping-unit", reason });
+        }
         let layout = Layout::new(*media.geometry(), config.unit, config.domain, config.units_per_page);
         let units_per_block = layout.units_per_block();
         let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
@@ -387,7 +395,8 @@ fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32) -> Res
         let reason = format!("found {open} open streams; 1 to {STREAMS_MAX} are allowed");
         return Err(BuildError::Contradiction { setting: "ftl.placement", reason });
     }
-    let kept = u64::from(config.gc_reserve + open) * u64::from(layout.domains()) + u64::from(retired_blocks);
+    let kept =
+        (u64::from(config.gc_reserve) + u64::from(open)) * u64::from(layout.domains()) + u64::from(retired_blocks);
     let usable = u64::from(layout.blocks()).saturating_sub(kept) * u64::from(layout.units_per_block());
     if config.gc_reserve == 0 || u64::from(config.logical_units) > usable {
         let reason = format!(

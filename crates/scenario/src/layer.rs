@@ -60,8 +60,15 @@ impl Layer {
         if parts.len() > DEPTH_MAX || parts.iter().any(|part| part.trim().is_empty()) {
             return Err(layer.error("", usage.to_owned()));
         }
-        let parsed = toml::from_str::<Table>(&format!("value = {written}")).ok().filter(|table| table.len() == 1);
-        let parsed = parsed.and_then(|mut table| table.remove("value"));
+        let parsed = match toml::from_str::<Table>(&format!("value = {written}")) {
+            Ok(table) => Some(table).filter(|table| table.len() == 1).and_then(|mut table| table.remove("value")),
+            // Words need no quotes; what begins as a table or a list means one.
+            Err(error) if written.trim_start().starts_with(['{', '[']) => {
+                let reason = error.message().lines().next().unwrap_or_default().to_owned();
+                return Err(layer.error(path.trim(), format!("the value is no TOML: {reason}")));
+            }
+            Err(_) => None,
+        };
         let mut value = parsed.unwrap_or_else(|| Value::String(written.trim().to_owned()));
         for part in parts.iter().rev() {
             value = Value::Table(Table::from_iter([(part.trim().to_owned(), value)]));

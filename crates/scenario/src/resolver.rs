@@ -128,20 +128,23 @@ impl Resolver<'_> {
     /// `placement` and `frontiers` choose between the same two: the one that is written decides, and `frontiers` keeps it, so that both
     /// spellings have one hash.
     fn agree_on_streams(&self, ftl: &mut FtlSettings) -> Result<(), ScenarioError> {
-        let set = Self::section(self.set, "ftl");
-        let is_set = |key: &str| set.is_some_and(|ftl| ftl.contains_key(key));
         let name = ftl.placement.get("policy").and_then(Value::as_str).unwrap_or_default();
         let Some(chosen) = [Frontiers::One, Frontiers::Separate].into_iter().find(|frontiers| frontiers.name() == name)
         else {
             return Ok(());
         };
-        if is_set("placement") && is_set("frontiers") && chosen != ftl.frontiers {
-            let message =
-                format!("found \"{name}\", but ftl.frontiers is \"{}\"; give one of the two", ftl.frontiers.name());
-            return Err(self.error("ftl.placement", message));
-        }
-        if is_set("placement") {
-            ftl.frontiers = chosen;
+        // Of two layers the upper one displaces the other key, as everywhere.
+        let layer = |key: &str| self.layers.iter().rposition(|layer| layer.holds(key));
+        match (layer("ftl.placement"), layer("ftl.frontiers")) {
+            (Some(placement), Some(frontiers)) if placement == frontiers && chosen != ftl.frontiers => {
+                let message =
+                    format!("found \"{name}\", but ftl.frontiers is \"{}\"; give one of the two", ftl.frontiers.name());
+                return Err(self.error("ftl.placement", message));
+            }
+            (Some(placement), frontiers) if frontiers.is_none_or(|frontiers| placement >= frontiers) => {
+                ftl.frontiers = chosen;
+            }
+            _ => {}
         }
         ftl.placement = FtlSettings::default().placement;
         Ok(())

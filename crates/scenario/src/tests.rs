@@ -662,3 +662,37 @@ fn a_resolved_scenario_that_is_run_again_has_the_same_hash() {
     let other = Scenario::resolve(&Sources { preset: None, file: Some(("s.toml", resolved)), set: &set }).unwrap();
     assert!(!other.to_toml().contains("trace-name"), "the name goes with its trace");
 }
+
+/// A resolved scenario writes `frontiers`, whichever key was given: a layer above it may give the other one.
+#[test]
+fn of_two_layers_the_upper_one_chooses_the_streams() {
+    let frontiers = |file: &str, set: &[&str]| {
+        let set: Vec<String> = set.iter().map(|assignment| (*assignment).to_owned()).collect();
+        let text = format!("{file}\n[until]\nrequests = 9\n");
+        let sources = Sources { preset: Some("tiny"), file: Some(("streams.toml", &text)), set: &set };
+        Scenario::resolve(&sources).map(|scenario| scenario.ftl.frontiers)
+    };
+    let table: [(&str, &[&str], wane_ftl::Frontiers); 5] = [
+        ("[ftl]\nfrontiers = 'one'", &["ftl.placement=separate"], wane_ftl::Frontiers::Separate),
+        ("[ftl]\nfrontiers = 'one'", &["ftl.placement.policy=separate"], wane_ftl::Frontiers::Separate),
+        ("[ftl]\nplacement = 'separate'", &["ftl.frontiers=one"], wane_ftl::Frontiers::One),
+        ("[ftl]\nplacement = 'separate'", &[], wane_ftl::Frontiers::Separate),
+        ("", &["ftl.placement=separate", "ftl.frontiers=one"], wane_ftl::Frontiers::One),
+    ];
+    for (file, set, want) in table {
+        assert_eq!(frontiers(file, set).unwrap(), want, "{file} {set:?}");
+    }
+    let refused = frontiers("[ftl]\nplacement = 'separate'\nfrontiers = 'one'", &[]).unwrap_err();
+    assert!(refused.to_string().contains("give one of the two"), "{refused}");
+}
+
+#[test]
+fn an_assigned_table_that_is_no_toml_is_told_as_such() {
+    for assignment in
+        ["ftl.scrub={policy='oracle',threshold=1e400}", "ftl.gc={policy='d-choices' d=2}", "probe.at-drive-writes=[1,"]
+    {
+        let sources = Sources { preset: Some("tiny"), set: &[assignment.to_owned()], ..Sources::default() };
+        let refused = Scenario::resolve(&sources).unwrap_err().to_string();
+        assert!(refused.contains("the value is no TOML: ") && !refused.contains("unknown policy"), "{refused}");
+    }
+}

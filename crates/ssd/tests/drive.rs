@@ -350,6 +350,24 @@ fn a_stream_hint_reaches_the_placement_policy() {
 }
 
 #[test]
+fn what_cannot_be_built_is_refused_with_a_sentence() {
+    type Spoil = fn(&mut DriveConfig);
+    let table: [(Spoil, &str); 5] = [
+        (|config| config.ftl.units_per_page = 0, "drive.mapping-unit: found 0 mapping units in a page of 8192 bytes"),
+        (|config| config.ftl.units_per_page = 3, "drive.mapping-unit: found 3 mapping units in a page of 8192 bytes"),
+        (|config| config.ftl.gc_reserve = u32::MAX, "leave no room"),
+        (|config| config.erase_counts = vec![1; 7], "7 erase counts for 48 flash blocks"),
+        (|config| config.ftl.units_per_page = 32, "a multiple of 512 bytes"),
+    ];
+    for (spoil, want) in table {
+        let mut config = config();
+        spoil(&mut config);
+        let Err(refused) = Drive::new(config) else { panic!("built in spite of {want}") };
+        assert!(refused.to_string().contains(want), "{refused}");
+    }
+}
+
+#[test]
 fn faulty_flash_is_watched_throughout() {
     let mut config = config();
     config.faults = Some(FaultConfig { program: FailureRate::constant(0.01), ..FaultConfig::default() });

@@ -519,9 +519,10 @@ fn is_own_hidden(name: &OsString) -> bool {
     name == LOCK || is_staging(name) || is_partial(name)
 }
 
-/// The first entry that wane would not have written. A sweep over seeds holds folders of folders of results: three
-/// levels.
+/// The first entry that wane would not have written, or that it did not write: names alone prove nothing, as a user's own
+/// scenario may be called `scenario.toml`. A sweep over seeds holds folders of folders of results: three levels.
 fn foreign_entry(folder: &Path, depth: u32) -> io::Result<Option<String>> {
+    let is_own = bears_results(folder)?;
     for entry in entries(folder)? {
         let name = entry.file_name().to_string_lossy().into_owned();
         if is_own_hidden(&entry.file_name()) {
@@ -534,9 +535,33 @@ fn foreign_entry(folder: &Path, depth: u32) -> io::Result<Option<String>> {
             if let Some(below) = foreign_entry(&entry.path(), depth + 1)? {
                 return Ok(Some(format!("{name}/{below}")));
             }
-        } else if name != MANIFEST && !FILES.contains(&name.as_str()) {
+        } else if name != MANIFEST && !(is_own && FILES.contains(&name.as_str())) {
             return Ok(Some(name));
         }
     }
     Ok(None)
+}
+
+/// Whether the files in a folder are results: it has a manifest, which is read later; a summary, as earlier versions left
+/// it without one; or folders of results below.
+fn bears_results(folder: &Path) -> io::Result<bool> {
+    if folder.join(MANIFEST).exists() || is_summary(&folder.join(SUMMARY)) {
+        return Ok(true);
+    }
+    for entry in entries(folder)? {
+        if entry.file_type()?.is_dir() && !is_own_hidden(&entry.file_name()) {
+            let (below, nested) = (entry.path(), entries(&entry.path())?);
+            let has_results = |folder: &Path| folder.join(MANIFEST).exists() || is_summary(&folder.join(SUMMARY));
+            if has_results(&below) || nested.iter().any(|entry| has_results(&entry.path())) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a file is a summary of wane's, whole or not of this version.
+fn is_summary(path: &Path) -> bool {
+    let parsed = fs::read(path).ok().and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
+    parsed.is_some_and(|summary| summary["scenario"]["hash"].is_string() && summary["run"].is_object())
 }

@@ -98,8 +98,13 @@ fn a_report_of_the_run_before_does_not_outlive_it() {
 
 #[test]
 fn only_results_are_written_over() {
-    let table: [(&str, Option<&str>); 7] = [
+    let summary = r#"{"scenario":{"name":"old","hash":"00"},"run":{"version":"0"}}"#;
+    let table: [(&str, Option<&str>); 11] = [
         ("summary.json", None),
+        ("scenario.toml", Some("scenario.toml")),
+        ("report.html", Some("report.html")),
+        ("grid.csv", Some("grid.csv")),
+        ("cell-1/scenario.toml", Some("cell-1/scenario.toml")),
         (".summary.json.partial", None),
         (".next-1-0/summary.json", None),
         ("cell-1/seed-1/summary.json", None),
@@ -111,7 +116,7 @@ fn only_results_are_written_over() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, "{}").unwrap();
+        fs::write(&path, summary).unwrap();
         match (Folder::claim(place.path()), refused) {
             (Ok(_), None) => {}
             (Err(ResultError::NotAResultFolder { found, .. }), Some(expected)) => assert_eq!(found, expected),
@@ -119,6 +124,16 @@ fn only_results_are_written_over() {
         }
         assert_eq!(path.exists(), !file.starts_with('.'), "{file}: only what was half written goes");
         assert!(!place.path().join(".lock").exists(), "{file}");
+    }
+}
+
+#[test]
+fn a_file_that_only_bears_the_name_of_a_result_stays() {
+    for text in ["hi", "{}", "{\"scenario\":{},\"run\":{}}"] {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("summary.json"), text).unwrap();
+        assert!(Folder::claim(place.path()).is_err(), "{text}");
+        assert_eq!(fs::read_to_string(place.path().join("summary.json")).unwrap(), text);
     }
 }
 
@@ -270,28 +285,29 @@ fn folders_of_earlier_versions_open_where_they_hold_one_run() {
 
 #[test]
 fn what_is_no_result_is_refused_with_the_file_at_fault() {
-    let place = tempfile::tempdir().unwrap();
-    let message = |name: &str| {
-        let message = read_run(place.path()).unwrap_err().to_string();
+    let message = |place: &Path, name: &str| {
+        let message = read_run(place).unwrap_err().to_string();
         assert!(message.contains(name), "{message}");
     };
-    message("no finished result");
+    message(tempfile::tempdir().unwrap().path(), "no finished result");
     for (name, content) in [(TIMELINE, "PAR1"), (BLOCKS, ""), (SUMMARY, "{}"), (SUMMARY, "{\"host\":1}")] {
         for kept in [true, false] {
+            let place = tempfile::tempdir().unwrap();
             single(place.path(), &test_run(1), None);
             fs::write(place.path().join(name), content).unwrap();
             if kept {
-                message("was changed after the run had written it");
+                message(place.path(), "was changed after the run had written it");
             } else {
                 fs::remove_file(place.path().join(MANIFEST)).unwrap();
             }
-            message(name);
+            message(place.path(), name);
         }
     }
+    let place = tempfile::tempdir().unwrap();
     single(place.path(), &test_run(1), None);
     fs::copy(place.path().join(BLOCKS), place.path().join(TIMELINE)).unwrap();
     fs::remove_file(place.path().join(MANIFEST)).unwrap();
-    message("no column 'drive_writes'");
+    message(place.path(), "no column 'drive_writes'");
 }
 
 #[test]

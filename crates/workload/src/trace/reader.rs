@@ -102,8 +102,9 @@ impl Reader {
             return Err(unusable("it is empty"));
         }
         let format = options.format.or_else(|| detect(&input.head));
-        let format =
-            format.ok_or_else(|| unusable("its content fits no known trace format; name one with --format"))?;
+        let format = format.ok_or_else(|| {
+            unusable("its content fits no known trace format; name one (--format, in a scenario workload.format)")
+        })?;
         let mut state = State::START;
         if format == Format::Compact {
             let magic = compact::read_magic(&mut state, &mut input.bytes);

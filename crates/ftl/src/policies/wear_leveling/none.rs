@@ -13,8 +13,8 @@ pub struct NoWearLeveling;
 
 /// No data moves for wear's sake.
 ///
-/// Moves nothing. Free blocks are still taken in the order in which they became free, which spreads wear by itself as
-/// long as garbage collection reaches every block.
+/// Moves nothing. Where free blocks are opened in the order in which they became free (`ftl.allocation = "fifo"`, the default), wear
+/// spreads by itself as long as garbage collection reaches every block.
 ///
 /// Source: dissertation (000) ch. 4 (NoWL).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
