@@ -154,14 +154,7 @@ impl<M: Media> Ftl<M> {
     /// The counts contradict each other, do not fit 32 bits, or the maps find no memory.
     pub fn new(media: M, config: FtlConfig) -> Result<Self, BuildError> {
         assert!(M::DETAILED || size_of::<M::Tag>() == 0, "only a detailed medium is told of every unit");
-        let page = media.geometry().page_size().0;
-        if config.units_per_page == 0 || !page.is_multiple_of(u64::from(config.units_per_page)) {
-            let reason = format!(
-                "found {} mapping units in a page of {page} bytes; a page is a whole number of them, at least 1",
-                config.units_per_page
-            );
-            return Err(BuildError::Contradiction { setting: "drive.mapping-unit", reason });
-        }
+        check_page(&config)?;
         let layout = Layout::new(*media.geometry(), config.unit, config.domain, config.units_per_page);
         let units_per_block = layout.units_per_block();
         let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
@@ -377,6 +370,15 @@ impl<M: Media> Ftl<M> {
 fn writers(config: &FtlConfig) -> Vec<Task> {
     let tasks = [Task::Host, Task::GarbageCollection].into_iter();
     tasks.chain(config.scrub.acts().then_some(Task::Scrub)).collect()
+}
+
+/// Before a layout is made, which divides by it.
+fn check_page(config: &FtlConfig) -> Result<(), BuildError> {
+    if config.units_per_page > 0 {
+        return Ok(());
+    }
+    let reason = "found 0 mapping units in a page; at least 1 is needed".to_owned();
+    Err(BuildError::Contradiction { setting: "drive.mapping-unit", reason })
 }
 
 fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32) -> Result<(), BuildError> {
