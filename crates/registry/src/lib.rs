@@ -57,7 +57,6 @@
 
 mod entry;
 mod page;
-pub mod quantity;
 mod range;
 
 pub use entry::{Entry, find, names};

@@ -5,8 +5,6 @@ use serde_json::Value as Json;
 use toml::Value;
 use wane_units::{Bytes, Ratio, did_you_mean, excerpt};
 
-use crate::quantity;
-
 /// A parameter that is refused.
 pub(crate) struct Refused {
     pub(crate) key: String,
@@ -151,12 +149,13 @@ impl std::fmt::Display for Allowed {
 impl Kind {
     fn of(property: &Json) -> Self {
         let format = property.get("format").and_then(Json::as_str).unwrap_or_default();
+        let quantity = property.get("x-quantity").and_then(Json::as_str);
         let words = choices(property);
         let bound = |name: &str| property.get(name).and_then(Json::as_f64);
         match () {
             () if !words.is_empty() => Self::Choice(words.into_iter().map(|(word, _)| word).collect()),
-            () if format == quantity::ratio::FORMAT => Self::Ratio,
-            () if format == quantity::size_option::FORMAT => Self::Size,
+            () if quantity == Some("ratio") => Self::Ratio,
+            () if quantity == Some("size") => Self::Size,
             () if is(property, "boolean") => Self::Flag,
             () if is(property, "integer") => {
                 let whole = |name: &str| property.get(name).and_then(Json::as_u64);

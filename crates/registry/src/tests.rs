@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_units::{Bytes, Ratio};
 
-use crate::quantity::{ratio, size_option};
 use crate::{Builtin, Entry, ParameterError};
 
 #[derive(Debug)]
@@ -34,12 +33,9 @@ struct SampleParams {
     /// Whether it does.
     on: bool,
     /// A share.
-    #[serde(with = "ratio")]
-    #[schemars(schema_with = "ratio::schema")]
     share: Ratio,
     /// A limit.
-    #[serde(with = "size_option", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "size_option::schema")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<Bytes>,
 }
 

@@ -8,12 +8,12 @@ use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::Schema;
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Value as Json, json};
 use toml::{Table, Value};
-use wane_units::{Bytes, Nanos, Ratio};
+use wane_units::Nanos;
 
 use super::presets;
 use super::settings::Settings;
@@ -36,18 +36,9 @@ pub fn json_schema() -> &'static Json {
 /// Makes one schema plain, whatever it came from.
 ///
 /// Null goes, which TOML lacks, and so do Rust's kinds of numbers and the defaults of whole tables, whose keys have their own.
-/// Quantities among the parameters of policies are told by `format`; they become those of [`wane_units`]. Texts must not be blank, and
-/// lines of a description end where its paragraphs do.
+/// Texts must not be blank, and lines of a description end where its paragraphs do.
 fn plain(schema: &mut Schema) {
-    let mut generator = SchemaGenerator::default();
-    let quantity = match schema.remove("format").as_ref().and_then(Json::as_str) {
-        Some("ratio") => Some(Ratio::json_schema(&mut generator)),
-        Some("size") => Some(Bytes::json_schema(&mut generator)),
-        _ => None,
-    };
-    for (name, member) in quantity.map(|quantity| quantity.to_value()).iter().filter_map(Json::as_object).flatten() {
-        schema.ensure_object().entry(name.clone()).or_insert_with(|| member.clone());
-    }
+    schema.remove("format");
     if let Some(Json::String(doc)) = schema.get_mut("description") {
         let paragraphs = doc.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
         *doc = paragraphs.collect::<Vec<_>>().join("\n\n");

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wane_registry::quantity::size_option;
 use wane_units::Bytes;
 
 use super::{CapacityPolicy, CapacityView, Demand};
@@ -58,8 +57,7 @@ pub struct VariantParams {
     /// Data that the file system may relocate out of the given-up space over the drive's life, with `graceful` only. Such a
     /// drive keeps less over-provisioning where the bound stops it, and ends when its blocks hold no more than that capacity;
     /// at `"0 B"` it is a fixed one.
-    #[serde(with = "size_option", skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "size_option::schema")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub relocation_bound: Option<Bytes>,
 }
 

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wane_registry::quantity::ratio;
 use wane_units::{Ratio, SuperblockId};
 
 use super::hot_cold_swap::{heard_closed, resync_closed};
@@ -14,7 +13,6 @@ use crate::policies::{BlockEvent, Builtin, Needs, ProjectedWear, Setting};
 /// See [`ProgressiveParams`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Progressive {
-    #[serde(with = "ratio")]
     theta: Ratio,
     average: Average,
     endurance: Option<u32>,
@@ -55,8 +53,6 @@ pub enum Average {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProgressiveParams {
     /// Theta: the share of the endurance below which a new drive levels nothing.
-    #[serde(with = "ratio")]
-    #[schemars(schema_with = "ratio::schema")]
     pub threshold: Ratio,
     /// Which erases count in the average; the released code leaves out wear leveling's own.
     pub average: Average,

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wane_registry::quantity::ratio;
 use wane_units::{Ratio, SuperblockId, jain_index_of_sums};
 
 use super::hot_cold_swap::{heard_closed, resync_closed};
@@ -35,8 +34,6 @@ pub struct Variance {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct VarianceParams {
     /// Evenness at or below which data moves.
-    #[serde(with = "ratio")]
-    #[schemars(schema_with = "ratio::schema")]
     pub threshold: Ratio,
 }
 
