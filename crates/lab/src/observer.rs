@@ -103,10 +103,7 @@ impl Observer {
     }
 
     /// One that goes its own way from here.
-    ///
-    /// # Errors
-    /// The trace of a probe cannot be read twice.
-    pub(crate) fn try_clone(&self) -> Result<Self, SourceError> {
+    pub(crate) fn another(&self) -> Self {
         let probe = |probe: &ProbeSpec| ProbeSpec {
             due: probe.due.clone(),
             sources: probe.sources.another(),
@@ -122,7 +119,7 @@ impl Observer {
             probe: self.spec.probe.as_ref().map(probe),
             streams: self.spec.streams,
         };
-        Ok(Self {
+        Self {
             spec,
             requests: self.requests.clone(),
             kind: self.kind,
@@ -130,7 +127,7 @@ impl Observer {
             units_at_start: self.units_at_start,
             probed: self.probed.clone(),
             next_probe: self.next_probe,
-        })
+        }
     }
 
     fn stream(&self, name: &str) -> Stream {

@@ -301,7 +301,7 @@ impl Run {
         Ok(Self {
             drive: self.drive.clone(),
             host: self.host.clone(),
-            observer: self.observer.as_ref().map(|observer| observer.try_clone().map(Box::new)).transpose()?,
+            observer: self.observer.as_ref().map(|observer| Box::new(observer.another())),
             precondition: self.precondition.clone(),
             phases: self.phases.iter().map(phase).collect::<Result<_, SourceError>>()?,
             stage: self.stage.clone(),
@@ -560,7 +560,7 @@ impl Run {
         in_phase.requests += batch.requests;
         budget.requests = budget.requests.saturating_sub(batch.requests);
         // It was drawn to fit the budget.
-        let served = self.serve(&mut batch, &mut 0, &mut Budget::WHOLE.clone(), stop);
+        let served = self.serve(&mut batch, &mut 0, &mut { Budget::WHOLE }, stop);
         if batch.op == Op::Write {
             budget.units -= (batch.pages.len() as u64).min(budget.units);
         }

@@ -85,7 +85,7 @@ impl Drive {
             front.breakdowns.push_back((id, completion.breakdown));
         });
         clock.pass();
-        self.pass_days();
+        self.follow_clock();
     }
 
     /// Starts what requests need.
@@ -242,13 +242,6 @@ impl Drive {
         units.sort_unstable();
         units.iter().for_each(|unit| push(&mut ranges, sectors(u64::from(unit.0), u64::from(unit.0) + 1)));
         if ranges.is_empty() { Status::Done } else { Status::MediumError(ranges) }
-    }
-
-    /// Tells the firmware of days that the clock let pass.
-    fn pass_days(&mut self) {
-        if let Some(days) = self.clock.as_ref().map(Clock::now_days) {
-            self.pass_clock_days(days);
-        }
     }
 }
 

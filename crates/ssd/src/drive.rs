@@ -581,8 +581,7 @@ impl Drive {
     pub fn arrive_at(&mut self, at: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
         let Some(clock) = &mut self.clock else { return };
         clock.arrive_at(at, stop, each);
-        let day = self.first_day + clock.now_days();
-        self.pass_to(day);
+        self.follow_clock();
     }
 
     /// Lets time run until fewer than `depth` requests are outstanding, when the next one comes. See [`Clock::arrive_below`].
@@ -590,8 +589,7 @@ impl Drive {
     pub fn arrive_below(&mut self, depth: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
         let Some(clock) = &mut self.clock else { return };
         clock.arrive_below(depth, stop, each);
-        let day = self.first_day + clock.now_days();
-        self.pass_to(day);
+        self.follow_clock();
     }
 
     /// As [`Drive::arrive_below`], but up to `until` and no further. Whether the request came.
@@ -604,8 +602,7 @@ impl Drive {
     ) -> bool {
         let Some(clock) = &mut self.clock else { return true };
         let came = clock.arrive_below_until(depth, until, stop, each);
-        let day = self.first_day + clock.now_days();
-        self.pass_to(day);
+        self.follow_clock();
         came
     }
 
@@ -743,9 +740,13 @@ impl Drive {
         errs || self.needs_detail
     }
 
-    /// The clock has run for so many days.
-    pub(crate) fn pass_clock_days(&mut self, days: f64) {
-        self.pass_to(self.first_day + days);
+    /// Lets the days pass that the clock has.
+    #[inline]
+    pub(crate) fn follow_clock(&mut self) {
+        if let Some(clock) = &self.clock {
+            let day = self.first_day + clock.now_days();
+            self.pass_to(day);
+        }
     }
 
     /// What the drive died of.

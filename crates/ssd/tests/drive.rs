@@ -204,14 +204,19 @@ fn parts_of_units_are_read_modified_and_written() {
     assert_eq!(parts, part.latency().0);
 }
 
-/// A drive that wants capacity back tells its host, and goes on while it can; then it says what found no space.
-#[test]
-fn a_request_never_waits_for_its_host() {
+/// A drive whose blocks retire after 40 erases and whose capacity falls with them.
+fn shrinking() -> Drive {
     let mut config = config();
     config.ftl.endurance = Some(40);
     config.ftl.retire = Box::new(AtEndurance::new(AtEnduranceParams::default()).expect("defaults"));
     config.ftl.capacity = Box::new(Variant::new(GRACEFUL).expect("consistent"));
-    let mut drive = Drive::new(config).expect("a drive");
+    Drive::new(config).expect("a drive")
+}
+
+/// A drive that wants capacity back tells its host, and goes on while it can; then it says what found no space.
+#[test]
+fn a_request_never_waits_for_its_host() {
+    let mut drive = shrinking();
     let capacity = drive.capacity().0;
     let mut stream = Streams::new(9).stream("writes");
     let mut notices: Vec<Notice> = Vec::new();
@@ -247,11 +252,7 @@ fn a_request_never_waits_for_its_host() {
 /// The same drive whose host answers lives on.
 #[test]
 fn a_host_that_gives_capacity_up_keeps_the_drive_alive() {
-    let mut config = config();
-    config.ftl.endurance = Some(40);
-    config.ftl.retire = Box::new(AtEndurance::new(AtEnduranceParams::default()).expect("defaults"));
-    config.ftl.capacity = Box::new(Variant::new(GRACEFUL).expect("consistent"));
-    let mut drive = Drive::new(config).expect("a drive");
+    let mut drive = shrinking();
     let capacity = drive.capacity().0;
     let mut stream = Streams::new(9).stream("writes");
     let mut notices = Vec::new();

@@ -545,16 +545,17 @@ fn foreign_entry(folder: &Path, depth: u32) -> io::Result<Option<String>> {
 /// Whether the files in a folder are results: it has a manifest, which is read later; a summary, as earlier versions left
 /// it without one; or folders of results below.
 fn bears_results(folder: &Path) -> io::Result<bool> {
-    if folder.join(MANIFEST).exists() || is_summary(&folder.join(SUMMARY)) {
+    let is_run = |folder: &Path| folder.join(MANIFEST).exists() || is_summary(&folder.join(SUMMARY));
+    if is_run(folder) {
         return Ok(true);
     }
     for entry in entries(folder)? {
-        if entry.file_type()?.is_dir() && !is_own_hidden(&entry.file_name()) {
-            let (below, nested) = (entry.path(), entries(&entry.path())?);
-            let has_results = |folder: &Path| folder.join(MANIFEST).exists() || is_summary(&folder.join(SUMMARY));
-            if has_results(&below) || nested.iter().any(|entry| has_results(&entry.path())) {
-                return Ok(true);
-            }
+        let below = entry.path();
+        if entry.file_type()?.is_dir()
+            && !is_own_hidden(&entry.file_name())
+            && (is_run(&below) || entries(&below)?.iter().any(|entry| is_run(&entry.path())))
+        {
+            return Ok(true);
         }
     }
     Ok(false)
