@@ -86,7 +86,7 @@ fn a_drive_is_a_block_device() {
         config.ftl.domain = Pooling::Die;
         config.ftl.gc_reserve = 2;
         config.ftl.redundancy = Box::new(Stripes::new(StripesParams { data_pages: 1 }).expect("1"));
-        config.ftl.logical_units /= 3;
+        (config.ftl.gc_reserve, config.ftl.logical_units) = (2, config.ftl.logical_units / 3);
         config
     };
     let erring = |by_events| {
@@ -184,6 +184,15 @@ fn data_keep_their_age_while_the_drive_rests() {
     let new = drive.layout().locate(drive.lookup(Lpn(48)).expect("written")).0;
     let age_of = |superblock| drive.health(drive.layout().member(superblock, 0)).age_days;
     assert_eq!((age_of(old), age_of(new)), (12.0, 2.0), "the write came before two days passed");
+    // Blocks that are erased meanwhile hold new data when the drive wakes.
+    assert!(drive.rest());
+    let erased = drive.smart().blocks_erased;
+    (0..6).for_each(|_| age(&mut drive, &lpns(0..logical)));
+    assert!(drive.smart().blocks_erased > erased + 96, "each block was erased twice");
+    drive.wake();
+    let holder = |unit| drive.layout().locate(drive.lookup(Lpn(unit)).expect("written")).0;
+    let oldest = (0..logical).map(|unit| drive.health(drive.layout().member(holder(unit), 0)).age_days);
+    assert_eq!(oldest.fold(0.0, f64::max), 0.0);
 }
 
 /// Requests ask for parts of units: the rest is read first, once for each end.
@@ -206,11 +215,15 @@ fn parts_of_units_are_read_modified_and_written() {
 
 /// A drive whose blocks retire after 40 erases and whose capacity falls with them.
 fn shrinking() -> Drive {
+    Drive::new(shrinking_config()).expect("a drive")
+}
+
+fn shrinking_config() -> DriveConfig {
     let mut config = config();
     config.ftl.endurance = Some(40);
     config.ftl.retire = Box::new(AtEndurance::new(AtEnduranceParams::default()).expect("defaults"));
     config.ftl.capacity = Box::new(Variant::new(GRACEFUL).expect("consistent"));
-    Drive::new(config).expect("a drive")
+    config
 }
 
 /// A drive that wants capacity back tells its host, and goes on while it can; then it says what found no space.
@@ -247,6 +260,24 @@ fn a_request_never_waits_for_its_host() {
     assert_eq!(ask(&mut drive, requests, Request::read(sectors(0, 64))).status, Status::Done);
     assert_eq!(drive.set_capacity(SimTime(requests), Sectors(*wanted.last().expect("not empty"))), Status::Done);
     assert_eq!(ask(&mut drive, requests, Request::write_without_bytes(sectors(0, 64))).status, Status::Done);
+}
+
+/// Whatever a drive that gets no answer is asked to write, it keeps a free block.
+#[test]
+fn a_drive_that_waits_for_capacity_keeps_its_last_free_block() {
+    let mut config = shrinking_config();
+    (config.ftl.gc_reserve, config.ftl.logical_units) = (2, config.ftl.logical_units / 3);
+    let mut drive = Drive::new(config).expect("a drive");
+    let mut stream = Streams::new(4).stream("writes");
+    let units = drive.capacity().0 / 8;
+    let (mut refused, mut least) = (0, u32::MAX);
+    for number in 0..40_000 {
+        let request = Request::write_without_bytes(sectors(8 * stream.below(units), 8));
+        refused += u32::from(ask(&mut drive, number, request).status != Status::Done);
+        least = least.min(drive.free_blocks_min());
+    }
+    assert!(refused > 1000, "{refused} writes found no space");
+    assert_eq!(least, 1);
 }
 
 /// The same drive whose host answers lives on.
