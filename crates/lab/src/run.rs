@@ -204,6 +204,8 @@ struct Begun {
 #[derive(Clone, Default)]
 struct InPhase {
     units_start: u64,
+    /// Host units written since counting started.
+    written: u64,
     requests: u64,
     steps: u64,
     ahead: Ahead,
@@ -490,14 +492,14 @@ impl Run {
     ) -> Result<Result<EndReason, Stop>, SourceError> {
         let (units_max, requests_max) = (self.phases[number].units_max, self.phases[number].requests_max);
         let units_end = units_max.map(|units| in_phase.units_start + units);
+        in_phase.written = self.written();
         loop {
             // At each request, for a single one may have gigabytes.
             if watch.is_stopped() {
                 return Ok(Err(Ended::Interrupted.into()));
             }
-            let written = self.written();
             if in_phase.begun.is_none() {
-                if units_end.is_some_and(|end| written >= end) {
+                if units_end.is_some_and(|end| in_phase.written >= end) {
                     return Ok(Ok(EndReason::DriveWrites));
                 }
                 if requests_max.is_some_and(|max| in_phase.requests >= max) {
@@ -507,7 +509,7 @@ impl Run {
                     return Ok(Err(Stop::Spent));
                 }
                 if let Some(observer) = &mut observer {
-                    observer.probe_if_due(&self.drive, written, watch.stop)?;
+                    observer.probe_if_due(&self.drive, in_phase.written, watch.stop)?;
                 }
             }
             let served = match &mut observer {
@@ -524,7 +526,8 @@ impl Run {
                 Ok(false) => return Ok(Ok(EndReason::TraceEnd)),
                 Err(stop) => return Ok(Err(stop)),
             }
-            self.sample_if_due();
+            in_phase.written = self.written();
+            self.sample_if_due(in_phase.written);
             in_phase.steps += 1;
             if observer.is_some() && !in_phase.steps.is_multiple_of(REQUESTS_PER_REPORT) {
                 continue;
@@ -579,20 +582,19 @@ impl Run {
         budget: &mut Budget,
         stop: &AtomicBool,
     ) -> Result<Result<bool, Stop>, SourceError> {
-        let InPhase { ahead, begun, requests, .. } = in_phase;
+        let InPhase { ahead, begun, requests, written, .. } = in_phase;
         let Some(batch) = ahead.front(self.phases[number].source.as_mut(), &self.drive)? else {
             return Ok(Ok(false));
         };
-        let written = self.written();
         let mut present = begun.take().unwrap_or_else(|| {
             // Whole but for what a phase that ends after so many more units has no room for.
             if let Some(end) = units_end.filter(|_| batch.op == Op::Write) {
-                batch.pages.truncate(usize::try_from(end - written).unwrap_or(usize::MAX));
+                batch.pages.truncate(usize::try_from(end - *written).unwrap_or(usize::MAX));
             }
             Begun { has_come: false, written: 0 }
         });
         if !present.has_come {
-            if !observer.arrive(&mut self.drive, batch, written, budget.until_ns, stop) {
+            if !observer.arrive(&mut self.drive, batch, *written, budget.until_ns, stop) {
                 *begun = Some(present);
                 return Ok(Err(Stop::Spent));
             }
@@ -613,7 +615,7 @@ impl Run {
         budget.requests = budget.requests.saturating_sub(batch.requests);
         observer.served(&mut self.drive, batch);
         ahead.pop();
-        if served.is_ok() && self.drive.scrubs() {
+        if self.drive.scrubs() && served.is_ok() {
             served = self.scrub(stop).map_err(Stop::from);
         }
         Ok(served.map(|()| true))
@@ -646,6 +648,7 @@ impl Run {
     }
 
     /// Serves a batch; of a write, from the page `done` on and as far as the budget reaches.
+    #[inline(always)]
     fn serve(
         &mut self,
         batch: &mut Batch,
@@ -658,12 +661,14 @@ impl Run {
             return Ok(());
         }
         match batch.op {
-            Op::Write => self.write(&batch.pages, done, budget, stop)?,
             Op::Read => {
                 let missing = self.host.find(&mut batch.pages);
                 self.drive.read_batch(Lpn::slice(&batch.pages)).expect(EXPORTED);
-                self.drive.read_unmapped(missing);
+                if missing > 0 {
+                    self.drive.read_unmapped(missing);
+                }
             }
+            Op::Write => self.write(&batch.pages, done, budget, stop)?,
             Op::Trim => {
                 self.host.release(&mut batch.pages);
                 self.drive.trim_batch(Lpn::slice(&batch.pages)).expect(EXPORTED);
@@ -674,6 +679,7 @@ impl Run {
         Ok(())
     }
 
+    #[inline(never)]
     fn write(&mut self, pages: &[u32], done: &mut usize, budget: &mut Budget, stop: &AtomicBool) -> Result<(), Stop> {
         while *done < pages.len() {
             if budget.units == 0 {

@@ -43,8 +43,7 @@ pub struct Finished {
 
 impl Run {
     #[inline]
-    pub(super) fn sample_if_due(&mut self) {
-        let now = self.written();
+    pub(super) fn sample_if_due(&mut self, now: u64) {
         if now >= self.row_due {
             self.sample();
         }
