@@ -66,15 +66,17 @@ pub(super) struct Pools {
     pub(super) cold_mean: f64,
 }
 
-/// A dual pool that tells its pools when it is dropped.
+/// A dual pool that tells its pools when it is dropped, if a drive ever used it.
 #[derive(Clone)]
 struct WatchedPools {
     policy: DualPool,
+    has_begun: bool,
     pools: Arc<Mutex<Pools>>,
 }
 
 impl WearLevelPolicy for WatchedPools {
     fn begin(&mut self, setting: Setting) {
+        self.has_begun = true;
         self.policy.begin(setting);
     }
 
@@ -89,6 +91,10 @@ impl WearLevelPolicy for WatchedPools {
 
 impl Drop for WatchedPools {
     fn drop(&mut self) {
+        // The run clones its policies; the one that it was given is dropped after them and knows no block.
+        if !self.has_begun {
+            return;
+        }
         let (hot_mean, cold_mean) = self.policy.erase_count_means();
         *self.pools.lock().expect("no holder panics") = Pools { hot_mean, cold_mean };
     }
@@ -98,7 +104,7 @@ impl Drop for WatchedPools {
 pub(super) fn pools_of_dual_pool(scenario: &Scenario) -> Pools {
     let pools = Arc::new(Mutex::new(Pools::default()));
     let policy = built_in::<DualPool>(scenario);
-    execute(scenario, Box::new(WatchedPools { policy, pools: Arc::clone(&pools) }));
+    execute(scenario, Box::new(WatchedPools { policy, has_begun: false, pools: Arc::clone(&pools) }));
     let pools = pools.lock().expect("no holder panics");
     *pools
 }
@@ -116,4 +122,25 @@ fn execute(scenario: &Scenario, policy: Box<dyn WearLevelPolicy>) {
     let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
     session::execute(scenario, &overrides, &mut watch)
         .unwrap_or_else(|error| unreachable!("a small synthetic run: {error}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn small(leveler: &str) -> Scenario {
+        let text = format!(
+            "[drive]\npreset = 'ftlsim-256g'\nlogical-capacity = '64 MiB'\n[ftl]\nretire = 'never'\nwear-leveling = {leveler}\n\
+             [workload]\npattern = 'hot-cold'\nr = 0.9\nh = 0.1\n[until]\ndrive-writes = 20\n"
+        );
+        crate::scenario("watched", &text)
+    }
+
+    #[test]
+    fn a_watched_wear_leveler_tells_what_it_did_in_the_run() {
+        let Pools { hot_mean, cold_mean } = pools_of_dual_pool(&small("{ policy = 'dual-pool', threshold = 5 }"));
+        assert!(hot_mean > 10.0 && cold_mean > 10.0, "after 20 drive writes: {hot_mean}, {cold_mean}");
+        let intervals = intervals_of_oldest(&small("{ policy = 'obp', threshold = 2, protection = 8 }"));
+        assert!(intervals.len() > 2, "{intervals:?}");
+    }
 }
