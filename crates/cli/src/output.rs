@@ -6,7 +6,7 @@ use std::path::Path;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Severity};
 use wane_scenario::ScenarioError;
-use wane_units::{excerpt, excerpt_path};
+use wane_units::{excerpt, excerpt_path, why_unwritten};
 
 use crate::progress::RemovedAtExit;
 use crate::{DONE, WRONG};
@@ -84,26 +84,30 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     written.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-        _ => Failure::wrong(format!("stdout: {error}")),
+        _ => unwritable(Path::new("stdout"), &error),
     })
+}
+
+/// A file that cannot be written, by the name that the user gave it.
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::wrong(format!("{}: cannot be written: {}", excerpt_path(path), why_unwritten(error)))
 }
 
 /// Most bytes of a text that is read whole: a scenario, a preset, a page. They have a few pages.
 const TEXT_BYTES_MAX: u64 = 4 << 20;
 
-/// The text of a file; `-` is stdin. Its name is for messages.
+/// The text of a file; `-` is stdin. Its name is for messages, shortened as they quote it.
 pub(crate) fn read_text(path: &Path) -> Result<(String, String), Failure> {
     let (name, opened): (String, io::Result<Box<dyn Read>>) = if path == Path::new("-") {
         ("stdin".to_owned(), Ok(Box::new(io::stdin())))
     } else {
-        (path.display().to_string(), std::fs::File::open(path).map(|file| Box::new(file) as Box<dyn Read>))
+        (excerpt_path(path), std::fs::File::open(path).map(|file| Box::new(file) as Box<dyn Read>))
     };
-    let unreadable = |error: io::Error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt(&name)));
+    let unreadable = |error: io::Error| Failure::wrong(format!("{name}: cannot be read: {error}"));
     let mut bytes = Vec::new();
     opened.and_then(|file| file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)).map_err(unreadable)?;
     if bytes.len() as u64 > TEXT_BYTES_MAX {
         let most = wane_units::Bytes(TEXT_BYTES_MAX);
-        let name = excerpt(&name);
         return Err(Failure::wrong(format!("{name}: has more than {most}, allowed are at most {most} of text")));
     }
     let no_text = |_| unreadable(io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8"));
@@ -113,7 +117,7 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, String), Failure> {
 
 /// Refuses a file that [`write_file`] could not write, before the work that is to be written.
 pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
-    let wrong = |error: io::Error| Failure::wrong(format!("{}: cannot be written: {error}", excerpt_path(path)));
+    let wrong = |error: io::Error| unwritable(path, &error);
     match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(wrong(io::Error::from(io::ErrorKind::IsADirectory))),
         Ok(found) if found.is_file() => {
@@ -121,24 +125,30 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
             temporary(path).map(|(_removed, file)| drop(file)).map_err(wrong)
         }
         Ok(_) => Ok(()),
-        Err(_) => temporary(path).map(|(_removed, file)| drop(file)).map_err(wrong),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            temporary(path).map(|(_removed, file)| drop(file)).map_err(wrong)
+        }
+        // Such as a name that is too long: the temporary file's would not be.
+        Err(error) => Err(wrong(error)),
     }
 }
 
-/// Writes a file whole or not at all. What is no plain file, such as a pipe, is written as it is.
-pub(crate) fn write_file(
+/// Writes a file whole or not at all, by what `write` does with it; gives back what that gives. What is no plain file,
+/// such as a pipe, is written as it is.
+pub(crate) fn write_file<T>(
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let wrong = |error: io::Error| Failure::wrong(format!("{}: cannot be written: {error}", excerpt_path(path)));
+    write: impl FnOnce(&mut dyn Write) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let wrong = |error: io::Error| unwritable(path, &error);
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return write(&mut std::fs::OpenOptions::new().write(true).open(path).map_err(wrong)?);
     }
     let (_removed, mut file) = temporary(path).map_err(wrong)?;
-    write(&mut file)?;
+    // Past the wrapper, whose errors name the temporary file.
+    let written = write(file.as_file_mut())?;
     file.as_file().sync_data().map_err(wrong)?;
     file.persist(path).map_err(|error| wrong(error.error))?;
-    Ok(())
+    Ok(written)
 }
 
 /// A temporary file beside `path`, `.NAME.XXXXXX.partial`, and what removes it where a signal ends the process. Bound in
@@ -149,18 +159,21 @@ fn temporary(path: &Path) -> io::Result<(RemovedAtExit, tempfile::NamedTempFile)
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let prefix = format!(".{}.", name.chars().take(TEMPORARY_CHARS).collect::<String>());
     builder.prefix(&prefix).suffix(".partial");
-    // A temporary file is its owner's alone; a result is for whoever the umask allows.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    RemovedAtExit::make(|| builder.tempfile_in(folder))
+    // What the system said, without the name of the temporary file, which the builder's error has.
+    let mut said = None;
+    let made = RemovedAtExit::make(|| {
+        // Not as a temporary file, which is its owner's alone: a result is for whoever the umask allows.
+        builder.make_in(folder, |path| {
+            let opened = std::fs::OpenOptions::new().read(true).write(true).create_new(true).open(path);
+            opened.inspect_err(|error| said = error.raw_os_error())
+        })
+    });
+    made.map_err(|error| said.map_or(error, io::Error::from_raw_os_error))
 }
 
 /// Writes text as [`write_file`] does.
 pub(crate) fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
-    write_file(path, |file| {
-        let written = file.write_all(text.as_bytes());
-        written.map_err(|error| Failure::wrong(format!("{}: cannot be written: {error}", excerpt_path(path))))
-    })
+    write_file(path, |file| file.write_all(text.as_bytes()).map_err(|error| unwritable(path, &error)))
 }
 
 /// What a panic said.

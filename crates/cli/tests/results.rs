@@ -150,8 +150,29 @@ fn a_limit_of_file_sizes_is_a_sentence_and_leaves_what_was_there() {
         assert_eq!(code, Some(2), "{stderr}");
         assert!(stderr.contains("it is larger than files may be here; raise the limit"), "{stderr}");
     }
-    let (code, stderr) = limited("report o --out r.html");
-    assert!(code == Some(2) && stderr.contains("r.html"), "{code:?} {stderr}");
+    // (command, the file as the user named it)
+    let table = [
+        ("report o --out r.html", "r.html"),
+        ("rber --chip tlc-72l-2018 --cycles 0..10000:5 --plot xp.html", "xp.html"),
+        ("trace synthesize rad-be t.iolog --to iolog", "t.iolog"),
+        ("trace synthesize rad-be --to iolog > /dev/full", "stdout"),
+        ("trace convert t.wane t.iolog --to iolog", "t.iolog"),
+    ];
+    let trace = ["trace", "synthesize", "rad-be", "t.wane", "--requests", "20000"];
+    assert_eq!(run(&trace, folder.path()).0, 0);
+    for (command, file) in table {
+        if file == "stdout" && !Path::new("/dev/full").exists() {
+            wane_testkit::skipped("this system has no /dev/full");
+            continue;
+        }
+        let (code, stderr) = limited(command);
+        let want =
+            if file == "stdout" { "the disk is full; free some space" } else { "it is larger than files may be" };
+        assert_eq!(code, Some(2), "{command}: {stderr}");
+        assert!(stderr.starts_with(&format!("wane: {file}: cannot be written: {want}")), "{command}: {stderr}");
+        assert!(stderr.lines().count() == 1 && !stderr.contains(".partial"), "{command}: {stderr}");
+    }
+    std::fs::remove_file(folder.path().join("t.wane")).unwrap();
     assert_eq!(names(folder.path()), ["o", "s.toml"]);
     assert_eq!(std::fs::read(folder.path().join("o/summary.json")).unwrap(), before);
     assert!(names(&folder.path().join("o")).iter().all(|name| !name.starts_with('.')));
@@ -164,11 +185,17 @@ fn what_cannot_be_kept_is_refused_before_the_work() {
     let (a, b, c) = (axis("seed"), axis("ftl.gc-reserve"), axis("until.requests"));
     let long = "x".repeat(5000);
     // (arguments, what is told)
-    let table: [(&[&str], &str); 6] = [
+    let table: [(&[&str], &str); 9] = [
+        (&["reproduce", "--write", &long], "xxx...: cannot be written: File name too long"),
+        (&["rber", "--chip", "tlc-72l-2018", "--cycles", &format!("1..999999:0.1{long}")], "xxx..."),
+        (&["trace", "info", "s.toml", "--format", &long], "there is no trace format \"xxx"),
         (&["run", "s.toml", "--sweep", &a, "--sweep", &b, "--sweep", &c], "100 x 100 x 100 = 1000000 cells; 10000 are"),
         (&["run", "s.toml", "--seed", "4611686018427387904", "--seeds", "2"], "4611686018427387904, the largest"),
         (&["run", "s.toml", "--seed", "9223372036854775808"], "expected a whole number from 0 to 4611686018427387904"),
-        (&["reproduce", "--write", "nowhere/page.md"], "nowhere/page.md: cannot be written"),
+        (
+            &["reproduce", "--write", "nowhere/page.md"],
+            "nowhere/page.md: cannot be written: No such file or directory (os error 2)\n",
+        ),
         (&["run", "s.toml", "--set", "ftl.gc=\u{1b}[31m\n"], "\\u{1b}[31m"),
         (&["run", "s.toml", "--set", &format!("name.{long}={long}")], "xxx..."),
     ];

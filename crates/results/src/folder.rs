@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use wane_units::{Fnv, excerpt_path};
+use wane_units::{FILE_TOO_LARGE, Fnv, excerpt_path};
 
 use super::tables::Table;
 use super::{BlockRow, Row, Summary, Window};
@@ -106,10 +106,7 @@ pub enum ResultError {
         path: PathBuf,
     },
     /// The file is larger than the process may write. Nothing was changed.
-    #[error(
-        "'{}' could not be written: it is larger than files may be here; raise the limit (ulimit -f) and run again",
-        excerpt_path(path)
-    )]
+    #[error("'{}' could not be written: {FILE_TOO_LARGE}", excerpt_path(path))]
     TooLarge {
         /// The file that did not fit.
         path: PathBuf,

@@ -2,8 +2,8 @@
 //!
 //! Ids carry no arithmetic; [`Geometry`] alone converts between them. Quantities know how they are written in a
 //! scenario (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers stop at file formats. Beside them stand the small functions
-//! that several crates would otherwise each have: the hash, Jain's index, how messages quote input, and what a
-//! misspelt name was meant to be; and the one list of what a drive counts.
+//! that several crates would otherwise each have: the hash, Jain's index, how messages quote input, what a misspelt
+//! name was meant to be, and why a file could not be written; and the one list of what a drive counts.
 
 mod counters;
 mod divisor;
@@ -16,6 +16,7 @@ mod nearest;
 mod quantity;
 mod sectors;
 mod time;
+mod unwritten;
 mod written;
 
 pub use counters::Counters;
@@ -29,3 +30,4 @@ pub use nearest::{did_you_mean, nearest};
 pub use quantity::{Bytes, Nanos, PeCycles, QuantityError, Rate, Ratio, floor_exact};
 pub use sectors::Sectors;
 pub use time::SimTime;
+pub use unwritten::{FILE_TOO_LARGE, why_unwritten};

@@ -128,7 +128,7 @@ fn expand(input: &str, text: &str) -> Result<Vec<f64>, Failure> {
         // Steps like 0.1 are not exact; the last value must not be lost to that.
         let steps = ((last - first) / step + 1e-9).floor();
         if steps >= POINTS_MAX as f64 || values.len() >= POINTS_MAX {
-            return Err(wrong(format!("\"{part}\" is more than {POINTS_MAX} values")));
+            return Err(wrong(format!("\"{}\" is more than {POINTS_MAX} values", excerpt(part))));
         }
         values.extend((0..=steps as u64).map(|index| (first + index as f64 * step).min(last)));
     }

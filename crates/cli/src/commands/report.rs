@@ -5,7 +5,7 @@ use wane_results::read_runs;
 
 use crate::DONE;
 use crate::args::ReportArguments;
-use crate::output::{Failure, print, write_file};
+use crate::output::{Failure, print, write_text};
 
 pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let mut results = Vec::new();
@@ -13,9 +13,7 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
         results.append(&mut read_runs(folder).map_err(Failure::wrong)?);
     }
     let page = render(&results);
-    write_file(&arguments.out, |file| {
-        file.write_all(page.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", arguments.out.display())))
-    })?;
+    write_text(&arguments.out, &page)?;
     let table = if results.len() > 1 { differences(&results) } else { String::new() };
     print(&format!("{table}{}\n", arguments.out.display()))?;
     Ok(DONE)

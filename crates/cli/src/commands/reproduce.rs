@@ -6,10 +6,10 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use wane_claims::{Claim, Finding, Runs, claims, page, verdicts};
-use wane_units::{excerpt, excerpt_path};
+use wane_units::excerpt;
 
 use crate::args::{CLAIMS_PAGE, ReproduceArguments};
-use crate::output::{Failure, check_writable, pretty, print, read_text, tell, write_file};
+use crate::output::{Failure, check_writable, pretty, print, read_text, tell, unwritable, write_text};
 use crate::progress::{Progress, end_at_once, stop_flag};
 use crate::{DIFFERS, DONE, INTERRUPTED};
 
@@ -24,8 +24,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     }
     let expected = checked.as_deref().map(read_page).transpose()?;
     if let Some(folder) = &arguments.figures {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::wrong(format!("{}: {error}", excerpt_path(folder))))?;
+        std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
     // Minutes of work should not end with the news that their page cannot be written.
     arguments.write.as_deref().map(check_writable).transpose()?;
@@ -55,10 +54,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
         print(&words(&rows, &figures))?;
     }
     if let Some(path) = &arguments.write {
-        let text = page(&rows);
-        write_file(path, |file| {
-            file.write_all(text.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", excerpt_path(path))))
-        })?;
+        write_text(path, &page(&rows))?;
     }
     let differing = expected.map_or(0, |expected| differing(&rows, &expected));
     Ok(if differing > 0 { DIFFERS } else { DONE })
@@ -103,9 +99,7 @@ fn read_page(path: &Path) -> Result<String, Failure> {
 fn figure(runs: &Runs, claim: &Claim, folder: &Path) -> Result<Option<String>, Failure> {
     let Some(page) = runs.figure(claim) else { return Ok(None) };
     let path = folder.join(format!("{}.html", claim.id));
-    write_file(&path, |file| {
-        file.write_all(page.as_bytes()).map_err(|error| Failure::wrong(format!("{}: {error}", excerpt_path(&path))))
-    })?;
+    write_text(&path, &page)?;
     Ok(Some(path.display().to_string()))
 }
 

@@ -11,7 +11,7 @@ use wane_workload::{Op, Request};
 
 use crate::DONE;
 use crate::args::{Reading, Target, TraceArguments, TraceCommand};
-use crate::output::{Failure, pretty, print, write_file};
+use crate::output::{Failure, pretty, print, unwritable, write_file};
 
 /// Page of a synthesized trace.
 const PAGE: u64 = 4096;
@@ -47,18 +47,21 @@ fn write(
     target: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<Converted, TraceError>,
 ) -> Result<Converted, Failure> {
-    let mut converted = Converted::default();
     if target == Path::new("-") {
         return write(&mut std::io::stdout().lock()).map_err(|error| match error {
             TraceError::Unwritable(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
-            error => Failure::wrong(error),
+            error => unwritten(Path::new("stdout"), error),
         });
     }
-    write_file(target, |file| {
-        converted = write(file).map_err(Failure::wrong)?;
-        Ok(())
-    })?;
-    Ok(converted)
+    write_file(target, |file| write(file).map_err(|error| unwritten(target, error)))
+}
+
+/// Why a trace was not written: by the target's name, unless the trace that is read is at fault.
+fn unwritten(target: &Path, error: TraceError) -> Failure {
+    match error {
+        TraceError::Unwritable(error) => unwritable(target, &error),
+        error => Failure::wrong(error),
+    }
 }
 
 fn tell(target: &Path, converted: Converted) -> Result<i32, Failure> {

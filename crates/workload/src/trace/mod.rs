@@ -17,6 +17,8 @@ mod text;
 use std::fmt;
 use std::str::FromStr;
 
+use wane_units::{excerpt, why_unwritten};
+
 use crate::{Op, Request};
 
 pub use convert::{Converted, Target, convert, write_requests};
@@ -160,7 +162,7 @@ impl fmt::Display for Format {
 
 /// A name that is no format's.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no trace format \"{0}\"")]
+#[error("there is no trace format \"{}\"", excerpt(.0))]
 pub struct UnknownFormat(String);
 
 impl FromStr for Format {
@@ -246,8 +248,16 @@ pub enum TraceError {
         name: String,
     },
     /// The output cannot be written.
-    #[error("the trace cannot be written: {0}")]
+    #[error("the trace cannot be written: {}", why_unwritten(.0))]
     Unwritable(#[source] std::io::Error),
+    /// The decoded copy of a trace, a temporary file, cannot be written.
+    #[error("{name}: its decoded copy, a temporary file, cannot be written: {}", why_unwritten(source))]
+    Uncopied {
+        /// The trace.
+        name: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
 }
 
 /// Reads any bytes as a trace, to its end or first error: what the fuzzer calls. Returns the requests read.

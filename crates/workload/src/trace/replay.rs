@@ -115,7 +115,7 @@ impl TraceSource {
                 notes: Vec::new(),
             });
         }
-        let unreadable = |source| TraceError::Unreadable { name: format!("{name}: its decoded copy"), source };
+        let uncopied = |source| TraceError::Uncopied { name: name.clone(), source };
         let mut spool = std::io::BufWriter::new(SpooledTempFile::new(SPOOL_BYTES));
         let mut encoder = Encoder::new();
         let mut touched = Touched::default();
@@ -124,7 +124,7 @@ impl TraceSource {
         for request in reader.by_ref() {
             let request = request?;
             writeless &= request.op != Op::Write;
-            encoder.request(&request, &mut spool).map_err(unreadable)?;
+            encoder.request(&request, &mut spool).map_err(uncopied)?;
             if matches!(request.op, Op::Read | Op::Write) {
                 moved += 1;
                 if replay.compact {
@@ -143,7 +143,7 @@ impl TraceSource {
             let reason = format!("it touches {} pages, but the drive has {}", ranks.total, replay.logical_pages);
             return Err(unusable(reason));
         }
-        let spool = spool.into_inner().map_err(|error| unreadable(error.into_error()))?;
+        let spool = spool.into_inner().map_err(|error| uncopied(error.into_error()))?;
         let bytes = Cursor::start(Arc::new(Mutex::new(spool)));
         let requests = Requests::Spooled { bytes, state: State::START };
         Ok(Self {
