@@ -41,7 +41,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     progress::survive_large_files();
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
-        Err(error) => {
+        Err(mut error) => {
+            output::shorten(&mut error);
             let _ = error.print();
             return if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
                 DONE

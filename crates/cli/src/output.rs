@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::panic::PanicHookInfo;
 use std::path::Path;
 
+use clap::error::{ContextKind, ContextValue};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Severity};
 use wane_scenario::ScenarioError;
 use wane_units::{excerpt, excerpt_path, why_unwritten};
@@ -52,6 +53,28 @@ impl From<ScenarioError> for Failure {
 fn escaped(sentence: &str) -> String {
     let escape = |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
     sentence.chars().map(escape).collect()
+}
+
+/// Shortens what an error of usage quotes of the arguments, as every message does.
+pub(crate) fn shorten(error: &mut clap::Error) {
+    let shortened = error.context().filter_map(|(kind, value)| {
+        let short = match value {
+            ContextValue::String(text) => ContextValue::String(excerpt(text).to_string()),
+            ContextValue::Strings(texts) => {
+                ContextValue::Strings(texts.iter().map(|text| excerpt(text).to_string()).collect())
+            }
+            _ => return None,
+        };
+        (short != *value).then_some((kind, short))
+    });
+    let shortened: Vec<(ContextKind, ContextValue)> = shortened.collect();
+    if !shortened.is_empty() {
+        // The advice quotes the argument again, with styles around it.
+        error.remove(ContextKind::Suggested);
+    }
+    for (kind, short) in shortened {
+        error.insert(kind, short);
+    }
 }
 
 /// On a terminal the place is drawn under its sentence.

@@ -84,6 +84,36 @@ fn what_the_user_gave_wrong_is_one_sentence_and_exit_2() {
 }
 
 #[test]
+fn a_usage_error_quotes_200_characters_at_most() {
+    let folder = folder_with("s.toml", TINY);
+    let long = "x".repeat(5000);
+    let [option, value] = [format!("--{long}"), format!("--seed={long}")];
+    // (arguments, a part of what is told)
+    let table: [(&[&str], &str); 10] = [
+        (&[&long], "unrecognized subcommand 'xxx"),
+        (&["run", &option], "unexpected argument '--xxx"),
+        (&["run", &value], "invalid value 'xxx"),
+        (&["run", "--seed", &long], "invalid value 'xxx"),
+        (&["run", "--seeds", &long], "invalid value 'xxx"),
+        (&["run", "s.toml", &long], "unexpected argument 'xxx"),
+        (&["run", "--quiet", &format!("--quiet={long}")], "unexpected value 'xxx"),
+        (&["completions", &long], "possible values: bash"),
+        (&["rber", "--json", &long], "the subcommand 'xxx"),
+        (&["fly\u{1b}[31m\n"], "unrecognized subcommand 'fly\\u{1b}[31m\\n'"),
+    ];
+    for (arguments, want) in table {
+        let (code, stdout, stderr) = run(arguments, folder.path());
+        assert_eq!((code, stdout.as_str()), (2, ""), "{stderr}");
+        assert!(stderr.contains(want) && stderr.contains("--help"), "want {want}: {stderr}");
+        let quoted = stderr.matches('x').count();
+        assert!(stderr.len() < 600 && quoted <= 210 && !stderr.contains('\u{1b}'), "{quoted}: {stderr}");
+    }
+    // A short argument keeps the advice that quotes it.
+    let (_, _, stderr) = run(&["run", "--bogus"], folder.path());
+    assert!(stderr.contains("to pass '--bogus' as a value"), "{stderr}");
+}
+
+#[test]
 fn a_dry_run_prints_a_scenario_that_runs_as_it_is() {
     let folder = folder_with("s.toml", TINY);
     let (code, resolved, _) = run(&["run", "s.toml", "--dry-run", "--out", "out"], folder.path());
