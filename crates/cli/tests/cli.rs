@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use std::path::Path;
-use std::process::{Command as Process, Stdio};
+use std::process::{Child, Command as Process, Stdio};
+use std::time::Duration;
 
 use assert_cmd::Command;
 
@@ -374,6 +375,13 @@ fn an_interrupted_run_leaves_marked_results_and_exits_with_130() {
     let mut process = Process::new(env!("CARGO_BIN_EXE_wane"));
     let arguments = ["run", "s.toml", "--quiet", "--json", "--out", "out"];
     let child = process.args(arguments).current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+    wait_for_its_handler(&child);
+    assert_eq!(interrupt(child), Some(130));
+    assert_interrupted(folder.path());
+}
+
+/// Waits until a process catches SIGINT.
+fn wait_for_its_handler(child: &Child) {
     let caught = |status: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0");
         u64::from_str_radix(line.trim(), 16).unwrap_or(0) & 0b10 != 0
@@ -382,11 +390,57 @@ fn an_interrupted_run_leaves_marked_results_and_exits_with_130() {
     while !caught(&std::fs::read_to_string(&status).unwrap()) {
         std::thread::yield_now();
     }
+}
+
+/// Sends one SIGINT; gives the exit code, or kills what is still alive after a time that no slow machine needs.
+fn interrupt(mut child: Child) -> Option<i32> {
     Process::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    let summary = std::fs::read_to_string(folder.path().join("out/summary.json")).unwrap();
+    for _ in 0..200 {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    None
+}
+
+fn assert_interrupted(folder: &Path) {
+    let summary = std::fs::read_to_string(folder.join("out/summary.json")).unwrap();
     assert!(summary.contains("\"reason\": \"interrupted\""), "{summary}");
+}
+
+#[test]
+fn a_run_that_waits_for_its_trace_is_interrupted_as_any_other() {
+    let folder = folder_with("s.toml", TINY);
+    let piped = Process::new("mkfifo").arg("pipe").current_dir(folder.path()).status();
+    if !Path::new("/proc/self/status").exists() || !piped.is_ok_and(|status| status.success()) {
+        wane_testkit::skipped("this system has no /proc to see whether the handler is there, or no mkfifo");
+        return;
+    }
+    for trace in ["-", "pipe"] {
+        for looped in [false, true] {
+            let set = format!("workload={{ trace = '{trace}', loop = {looped} }}");
+            let mut process = Process::new(env!("CARGO_BIN_EXE_wane"));
+            process.args(["run", "s.toml", "--quiet", "--out", "out", "--set", &set]).current_dir(folder.path());
+            let mut child = process.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+            // Held open, so that the trace does not end.
+            let stdin = child.stdin.take();
+            wait_for_its_handler(&child);
+            // The run now opens its trace, or is about to.
+            std::thread::sleep(Duration::from_millis(300));
+            assert_eq!(interrupt(child), Some(130), "{set}");
+            assert_interrupted(folder.path());
+            drop(stdin);
+        }
+        let set = format!("workload.trace={trace}");
+        assert_eq!(
+            run(&["run", "s.toml", "--dry-run", "--set", &set], folder.path()).0,
+            0,
+            "{set}: nobody is waited for"
+        );
+    }
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! From a scenario to a plan: names become objects here, once.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -117,7 +116,7 @@ pub fn check_drive(scenario: &Scenario) -> Result<(), PlanError> {
 }
 
 /// Refuses a phase that waits for writes, where its workload loops over traces without one. Reads each such trace up to its
-/// first write; one that cannot be read, and stdin, are left to the run.
+/// first write; one that cannot be read, and what can be read only once, such as stdin or a pipe, are left to the run.
 ///
 /// # Errors
 /// A phase would never end.
@@ -133,7 +132,7 @@ pub fn check_ends(scenario: &Scenario) -> Result<(), PlanError> {
 fn may_write(workload: &Workload) -> bool {
     match workload {
         Workload::Mix(parts) => parts.iter().any(|(share, part)| share.get() > SHARE_MIN && may_write(part)),
-        Workload::Trace(spec) if spec.path == Path::new("-") => true,
+        Workload::Trace(spec) if !spec.path.is_file() => true,
         Workload::Trace(spec) => Reader::open(&spec.path, &trace_options(spec))
             .map_or(true, |mut reader| reader.any(|request| request.map_or(true, |request| request.op == Op::Write))),
         Workload::Pattern(_) | Workload::Standin(_) => workload.writes(),

@@ -1,6 +1,5 @@
 //! Workloads become sources: patterns, stand-ins, traces and their mixtures.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -69,7 +68,7 @@ impl Opener {
         if let Some(source) = decoded.and_then(|(_, decoded)| decoded.restarted()) {
             return Ok(source);
         }
-        let reader = Reader::open(Path::new(&spec.path), &trace_options(spec))?.stopped_by(Arc::clone(&self.stop));
+        let reader = Reader::open_stopped_by(&spec.path, &trace_options(spec), Arc::clone(&self.stop))?;
         let replay = Replay {
             page_bytes: self.device.unit.0,
             logical_pages: self.device.logical_units,

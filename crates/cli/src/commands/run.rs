@@ -111,7 +111,7 @@ fn seconds_estimate(scenario: &Scenario) -> Option<f64> {
 
 fn dry_run(scenario: &Scenario, cells: &[Scenario]) -> Result<i32, Failure> {
     let traces = cells.iter().chain([scenario]).flat_map(Scenario::traces);
-    for path in traces.filter(|path| *path != Path::new("-")) {
+    for path in traces.filter(|path| !is_read_once(path)) {
         std::fs::File::open(path)
             .map_err(|error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(path))))?;
     }
@@ -154,12 +154,17 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario]) -> Result<i32, Failure> {
     for cell in cells.iter().chain([scenario]) {
         build::check_ends(cell).map_err(Failure::wrong)?;
     }
-    // Probes open their traces, and stdin is left to the run.
-    if !scenario.traces().contains(&Path::new("-")) {
+    // Probes open their traces, and what can be read only once is left to the run.
+    if !scenario.traces().into_iter().any(is_read_once) {
         build::check_drive(scenario).map_err(Failure::wrong)?;
     }
     print(&text)?;
     Ok(DONE)
+}
+
+/// Whether a trace is stdin or a pipe: opening it may wait, and what is read of it is gone.
+fn is_read_once(trace: &Path) -> bool {
+    trace == Path::new("-") || trace.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
 fn single(scenario: &Scenario, arguments: &RunArguments) -> Result<i32, Failure> {

@@ -1,8 +1,15 @@
-//! Bytes of a trace: from a file or stdin, unpacked.
+//! Bytes of a trace: from a file, a pipe or stdin, unpacked.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use wane_units::excerpt_path;
 
 use super::TraceError;
 
@@ -17,16 +24,28 @@ pub(super) struct Input {
 }
 
 impl Input {
-    /// The file at `path`; `-` is stdin.
-    pub(super) fn open(path: &Path) -> Result<Self, TraceError> {
+    /// The file at `path`; `-` is stdin. Once `stop` is true, no bytes are waited for.
+    pub(super) fn open(path: &Path, stop: &Arc<AtomicBool>) -> Result<Self, TraceError> {
         if path == Path::new("-") {
-            return Self::from_read("stdin", Box::new(io::stdin()));
+            return Self::awaited("stdin", || Ok(Box::new(io::stdin())), stop);
         }
-        let name = path.display().to_string();
-        match File::open(path) {
-            Ok(file) => Self::from_read(&name, Box::new(file)),
-            Err(source) => Err(TraceError::Unreadable { name, source }),
+        let (name, path) = (excerpt_path(path), path.to_owned());
+        if path.is_file() {
+            let file = File::open(path).map_err(|source| TraceError::Unreadable { name: name.clone(), source })?;
+            return Self::from_read(&name, Box::new(file));
         }
+        Self::awaited(&name, move || Ok(Box::new(File::open(path)?)), stop)
+    }
+
+    /// Bytes whose source may let its reader wait, in `open` or in any read.
+    pub(super) fn awaited(
+        name: &str,
+        open: impl FnOnce() -> io::Result<Box<dyn Read>> + Send + 'static,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self, TraceError> {
+        let bytes =
+            Awaited::start(open, stop).map_err(|source| TraceError::Unreadable { name: name.to_owned(), source });
+        Self::from_read(name, Box::new(bytes?)).map_err(|error| error.unless_stopped(stop))
     }
 
     pub(super) fn from_read(name: &str, mut packed: Box<dyn Read + Send>) -> Result<Self, TraceError> {
@@ -50,4 +69,145 @@ fn take_head(bytes: &mut dyn Read, count: usize) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
     bytes.take(count as u64).read_to_end(&mut head)?;
     Ok(head)
+}
+
+/// How often a reader that waits for bytes looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Bytes that a thread of their own reads. The system cannot be told to give up opening or reading a pipe to which nobody
+/// writes, so the thread waits there, and the reader waits for the thread. A thread that waits for ever ends with the process.
+struct Awaited {
+    pieces: Receiver<io::Result<Vec<u8>>>,
+    piece: Cursor<Vec<u8>>,
+    is_over: bool,
+    stop: Arc<AtomicBool>,
+}
+
+impl Awaited {
+    fn start(
+        open: impl FnOnce() -> io::Result<Box<dyn Read>> + Send + 'static,
+        stop: &Arc<AtomicBool>,
+    ) -> io::Result<Self> {
+        // One piece is read ahead.
+        let (sender, pieces) = sync_channel(1);
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "waits for bytes and hands them on in order; results do not depend on it"
+        )]
+        thread::Builder::new().name("trace".to_owned()).spawn(move || send_pieces(open, &sender))?;
+        Ok(Self { pieces, piece: Cursor::default(), is_over: false, stop: Arc::clone(stop) })
+    }
+
+    /// The next bytes; none at the end.
+    fn next_piece(&self) -> io::Result<Vec<u8>> {
+        loop {
+            match self.pieces.recv_timeout(LOOK) {
+                Ok(piece) => return piece,
+                Err(RecvTimeoutError::Timeout) if self.stop.load(Ordering::Relaxed) => {
+                    // Not `Interrupted`: whoever reads to an end would try again.
+                    return Err(io::Error::other("reading was interrupted"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(io::Error::other("its reading thread ended early")),
+            }
+        }
+    }
+}
+
+impl Read for Awaited {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.piece.position() == self.piece.get_ref().len() as u64 && !self.is_over {
+            self.piece = Cursor::new(self.next_piece()?);
+            self.is_over = self.piece.get_ref().is_empty();
+        }
+        self.piece.read(buffer)
+    }
+}
+
+/// Sends bytes as they come, then an empty piece, or the error that ended them. Ends early where nobody receives.
+fn send_pieces(open: impl FnOnce() -> io::Result<Box<dyn Read>>, sender: &SyncSender<io::Result<Vec<u8>>>) {
+    let mut bytes = match open() {
+        Ok(bytes) => bytes,
+        Err(error) => return drop(sender.send(Err(error))),
+    };
+    loop {
+        let mut piece = vec![0; HEAD_BYTES];
+        let read = match bytes.read(&mut piece) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read,
+        };
+        let goes_on = matches!(read, Ok(count) if count > 0);
+        let piece = read.map(|count| {
+            piece.truncate(count);
+            piece
+        });
+        if sender.send(piece).is_err() || !goes_on {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests of waiting")]
+mod tests {
+    use super::super::{Options, Reader};
+    use super::*;
+    use std::io::Write;
+
+    fn stopped(after: Duration) -> Arc<AtomicBool> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&stop);
+        thread::spawn(move || {
+            thread::sleep(after);
+            flag.store(true, Ordering::Relaxed);
+        });
+        stop
+    }
+
+    #[test]
+    fn waiting_for_bytes_ends_once_the_flag_is_set() {
+        let stop = stopped(Duration::from_millis(200));
+        let options = Options::default();
+        // Nothing comes at all; then part of the first line, or requests that are more than the head holds.
+        let lines: String = (0..20_000).map(|number| format!("{number} 0 {} 8 0\n", 8 * number)).collect();
+        for text in ["", "1 0 1", &lines] {
+            let (pipe, mut writer) = io::pipe().unwrap();
+            let text = text.as_bytes().to_vec();
+            // It keeps its end open.
+            let writing = thread::spawn(move || writer.write_all(&text).map(|()| writer));
+            let input = Input::awaited("t", || Ok(Box::new(pipe)), &stop);
+            let end = match input.and_then(|input| Reader::new(input, &options, Arc::clone(&stop))) {
+                Ok(mut reader) => reader.find_map(Result::err),
+                Err(error) => Some(error),
+            };
+            assert!(matches!(end, Some(TraceError::Interrupted { .. })), "{end:?}");
+            drop(writing);
+        }
+    }
+
+    #[test]
+    fn awaited_bytes_come_whole_and_end_with_their_source() {
+        let text: String = (0..50_000).map(|number| format!("{number} 0 {} 8 0\n", 8 * number)).collect();
+        let read = |open: Box<dyn FnOnce() -> io::Result<Box<dyn Read>> + Send>| -> Result<usize, TraceError> {
+            let stop = Arc::default();
+            let input = Input::awaited("t", open, &stop)?;
+            let requests: Result<Vec<_>, _> = Reader::new(input, &Options::default(), stop)?.collect();
+            requests.map(|requests| requests.len())
+        };
+        let bytes = text.clone().into_bytes();
+        assert_eq!(read(Box::new(|| Ok(Box::new(Cursor::new(bytes))))).unwrap(), 50_000);
+        let error = read(Box::new(|| Err(ErrorKind::PermissionDenied.into()))).unwrap_err();
+        assert_eq!(error.to_string(), "t: cannot be read: permission denied");
+        let broken = Cursor::new(text.into_bytes()).chain(Broken);
+        let error = read(Box::new(|| Ok(Box::new(broken)))).unwrap_err();
+        assert_eq!(error.to_string(), "t: cannot be read: it broke");
+    }
+
+    struct Broken;
+
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("it broke"))
+        }
+    }
 }

@@ -16,6 +16,7 @@ mod text;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_units::{excerpt, why_unwritten};
 
@@ -258,6 +259,16 @@ pub enum TraceError {
         /// What the system said.
         source: std::io::Error,
     },
+}
+
+impl TraceError {
+    /// The error of a reader that may have been stopped: then what it could not read is no fault of the file.
+    fn unless_stopped(self, stop: &AtomicBool) -> Self {
+        match self {
+            Self::Unreadable { name, .. } if stop.load(Ordering::Relaxed) => Self::Interrupted { name },
+            error => error,
+        }
+    }
 }
 
 /// Reads any bytes as a trace, to its end or first error: what the fuzzer calls. Returns the requests read.

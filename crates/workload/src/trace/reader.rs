@@ -85,7 +85,15 @@ impl Reader {
     /// # Errors
     /// It cannot be read, or no format fits.
     pub fn open(path: &Path, options: &Options) -> Result<Self, TraceError> {
-        Self::new(Input::open(path)?, options)
+        Self::open_stopped_by(path, options, Arc::default())
+    }
+
+    /// As [`Reader::open`], with the flag of [`Reader::stopped_by`]. It also ends waiting for the first bytes.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open_stopped_by(path: &Path, options: &Options, stop: Arc<AtomicBool>) -> Result<Self, TraceError> {
+        Self::new(Input::open(path, &stop)?, options, stop)
     }
 
     /// A trace from any bytes, called `name` in messages.
@@ -93,10 +101,10 @@ impl Reader {
     /// # Errors
     /// As [`Reader::open`].
     pub fn from_read(name: &str, bytes: Box<dyn Read + Send>, options: &Options) -> Result<Self, TraceError> {
-        Self::new(Input::from_read(name, bytes)?, options)
+        Self::new(Input::from_read(name, bytes)?, options, Arc::default())
     }
 
-    fn new(mut input: Input, options: &Options) -> Result<Self, TraceError> {
+    pub(super) fn new(mut input: Input, options: &Options, stop: Arc<AtomicBool>) -> Result<Self, TraceError> {
         let unusable = |reason: &str| TraceError::Unusable { name: input.name.clone(), reason: reason.to_owned() };
         if input.head.is_empty() {
             return Err(unusable("it is empty"));
@@ -125,7 +133,7 @@ impl Reader {
             device: None,
             over: false,
             counts: Counts::default(),
-            stop: Arc::default(),
+            stop,
         })
     }
 
@@ -292,7 +300,7 @@ impl Iterator for Reader {
         if self.over {
             return None;
         }
-        let next = self.read().transpose();
+        let next = self.read().map_err(|error| error.unless_stopped(&self.stop)).transpose();
         self.over = !matches!(next, Some(Ok(_)));
         next
     }
