@@ -11,10 +11,9 @@ const LINES_TRIED: usize = 50;
 /// Some editors put it before the first line.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Text formats, the more particular before the more general. SSDsim's columns are MQSim's, so its name is never found.
-const TEXTS: [Format; 10] = [
-    Format::FioIolog3,
-    Format::FioIolog2,
+/// Formats of lines that are found by trying, the more particular before the more general. Not among them are iologs, which
+/// say what they are, and SSDsim, whose columns are MQSim's.
+const TEXTS: &[Format] = &[
     Format::Blkparse,
     Format::CloudphysicsCsv,
     Format::Msr,
@@ -23,6 +22,7 @@ const TEXTS: [Format; 10] = [
     Format::Tencent,
     Format::Fiu,
     Format::Mqsim,
+    Format::Lis,
 ];
 
 /// The format of a trace that starts with `head`.
@@ -36,7 +36,7 @@ pub(super) fn detect(head: &[u8]) -> Option<Format> {
         () => {}
     }
     if !head.contains(&0) {
-        return TEXTS.into_iter().skip(2).chain([Format::Lis]).find(|format| fits(*format, head));
+        return TEXTS.iter().copied().find(|format| fits(*format, head));
     }
     vscsi_layout(head).map(|_| Format::Vscsi)
 }
