@@ -49,27 +49,6 @@ impl<P> Override<P> {
     }
 }
 
-/// Policies from outside the tree, one a family at most.
-#[derive(Clone, Default)]
-pub struct PolicyOverrides {
-    /// Chooses garbage collection's victims.
-    pub victim: Option<Override<Box<dyn VictimPolicy>>>,
-    /// Levels wear.
-    pub wear_leveling: Option<Override<Box<dyn WearLevelPolicy>>>,
-    /// Answers retired blocks.
-    pub capacity: Option<Override<Box<dyn CapacityPolicy>>>,
-    /// Says which pages protect each other.
-    pub redundancy: Option<Override<Box<dyn RedundancyPolicy>>>,
-    /// Scrubs.
-    pub scrub: Option<Override<Box<dyn ScrubPolicy>>>,
-    /// Says when blocks leave service.
-    pub retire: Option<Override<Box<dyn RetirePolicy>>>,
-    /// Says which open stream takes data.
-    pub placement: Option<Override<Box<dyn PlacementPolicy>>>,
-    /// Says which free block is opened next.
-    pub allocation: Option<Override<Box<dyn AllocationPolicy>>>,
-}
-
 /// A policy from outside that a scenario cannot take.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("ftl.{family}: {reason}")]
@@ -78,91 +57,83 @@ pub struct OverrideError {
     reason: String,
 }
 
-/// The policies of one drive.
-pub(crate) struct Policies {
-    pub(crate) victim: Box<dyn VictimPolicy>,
-    pub(crate) wear_leveling: Box<dyn WearLevelPolicy>,
-    pub(crate) capacity: Box<dyn CapacityPolicy>,
-    pub(crate) redundancy: Box<dyn RedundancyPolicy>,
-    pub(crate) scrub: Box<dyn ScrubPolicy>,
-    pub(crate) retire: Box<dyn RetirePolicy>,
-    pub(crate) placement: Box<dyn PlacementPolicy>,
-    pub(crate) allocation: Box<dyn AllocationPolicy>,
+/// All that knows every family, made of one table: what a family's policies are called here, its [`Family`], its trait, its
+/// field in [`FtlSettings`], the method there that makes the scenario's own policy, and the list of built-ins.
+macro_rules! families {
+    ($($(#[$doc:meta])* $field:ident: $family:ident, $policy:ident, $key:ident, $make:ident, $built_ins:ident;)*) => {
+        /// Policies from outside the tree, one a family at most.
+        #[derive(Clone, Default)]
+        pub struct PolicyOverrides {
+            $($(#[$doc])* pub $field: Option<Override<Box<dyn $policy>>>,)*
+        }
+
+        /// The policies of one drive.
+        pub(crate) struct Policies {
+            $(pub(crate) $field: Box<dyn $policy>,)*
+        }
+
+        impl Policies {
+            /// Those of a scenario.
+            pub(crate) fn of(ftl: &FtlSettings) -> Self {
+                Self { $($field: ftl.$make(),)* }
+            }
+        }
+
+        impl PolicyOverrides {
+            /// The policies of a scenario, with these in place of some.
+            ///
+            /// # Errors
+            /// One has the name of a built-in, or needs what the drive lacks.
+            pub(crate) fn policies(&self, scenario: &Scenario) -> Result<Policies, OverrideError> {
+                let own = Policies::of(&scenario.ftl);
+                let place = Place { scenario };
+                Ok(Policies {
+                    $($field: place.take(Family::$family, &self.$field, own.$field, $built_ins, |policy| policy.needs())?,)*
+                })
+            }
+
+            /// Each as a scenario would choose it.
+            fn tables(&self) -> Vec<(Family, toml::Table)> {
+                let all = [$((Family::$family, self.$field.as_ref().map(Override::table)),)*];
+                all.into_iter().filter_map(|(family, table)| Some((family, table?))).collect()
+            }
+        }
+
+        /// Where the settings keep a family's choice. The compiler refuses a family without a line.
+        fn choice(ftl: &mut FtlSettings, family: Family) -> &mut toml::Table {
+            match family {
+                $(Family::$family => &mut ftl.$key,)*
+            }
+        }
+    };
 }
 
-impl Policies {
-    /// Those of a scenario.
-    pub(crate) fn of(ftl: &FtlSettings) -> Self {
-        Self {
-            victim: ftl.victim_policy(),
-            wear_leveling: ftl.wear_level_policy(),
-            capacity: ftl.capacity_policy(),
-            redundancy: ftl.redundancy_policy(),
-            scrub: ftl.scrub_policy(),
-            retire: ftl.retire_policy(),
-            placement: ftl.placement_policy(),
-            allocation: ftl.allocation_policy(),
-        }
-    }
+families! {
+    /// Chooses garbage collection's victims.
+    victim: Victim, VictimPolicy, gc, victim_policy, VICTIM_POLICIES;
+    /// Levels wear.
+    wear_leveling: WearLeveling, WearLevelPolicy, wear_leveling, wear_level_policy, WEAR_LEVEL_POLICIES;
+    /// Answers retired blocks.
+    capacity: Capacity, CapacityPolicy, capacity, capacity_policy, CAPACITY_POLICIES;
+    /// Says which pages protect each other.
+    redundancy: Redundancy, RedundancyPolicy, redundancy, redundancy_policy, REDUNDANCY_POLICIES;
+    /// Scrubs.
+    scrub: Scrub, ScrubPolicy, scrub, scrub_policy, SCRUB_POLICIES;
+    /// Says when blocks leave service.
+    retire: Retirement, RetirePolicy, retire, retire_policy, RETIRE_POLICIES;
+    /// Says which open stream takes data.
+    placement: Placement, PlacementPolicy, placement, placement_policy, PLACEMENT_POLICIES;
+    /// Says which free block is opened next.
+    allocation: Allocation, AllocationPolicy, allocation, allocation_policy, ALLOCATION_POLICIES;
 }
 
 impl PolicyOverrides {
-    /// The policies of a scenario, with these in place of some.
-    ///
-    /// # Errors
-    /// One has the name of a built-in, or needs what the drive lacks.
-    pub(crate) fn policies(&self, scenario: &Scenario) -> Result<Policies, OverrideError> {
-        let own = Policies::of(&scenario.ftl);
-        let place = Place { scenario };
-        Ok(Policies {
-            victim: place.take(Family::Victim, &self.victim, own.victim, VICTIM_POLICIES, |policy| policy.needs())?,
-            wear_leveling: place.take(
-                Family::WearLeveling,
-                &self.wear_leveling,
-                own.wear_leveling,
-                WEAR_LEVEL_POLICIES,
-                |policy| policy.needs(),
-            )?,
-            capacity: place
-                .take(Family::Capacity, &self.capacity, own.capacity, CAPACITY_POLICIES, |policy| policy.needs())?,
-            redundancy: place.take(
-                Family::Redundancy,
-                &self.redundancy,
-                own.redundancy,
-                REDUNDANCY_POLICIES,
-                |policy| policy.needs(),
-            )?,
-            scrub: place.take(Family::Scrub, &self.scrub, own.scrub, SCRUB_POLICIES, |policy| policy.needs())?,
-            retire: place
-                .take(Family::Retirement, &self.retire, own.retire, RETIRE_POLICIES, |policy| policy.needs())?,
-            placement: place
-                .take(Family::Placement, &self.placement, own.placement, PLACEMENT_POLICIES, |policy| policy.needs())?,
-            allocation: place.take(
-                Family::Allocation,
-                &self.allocation,
-                own.allocation,
-                ALLOCATION_POLICIES,
-                |policy| policy.needs(),
-            )?,
-        })
-    }
-
     /// The scenario as results keep it: with what took the place of its policies. It is to be hashed and written, not to be
     /// run.
     pub(crate) fn recorded(&self, scenario: &Scenario) -> Scenario {
         let mut recorded = scenario.clone();
         for (family, table) in self.tables() {
-            let ftl = &mut recorded.ftl;
-            *match family {
-                Family::Victim => &mut ftl.gc,
-                Family::WearLeveling => &mut ftl.wear_leveling,
-                Family::Capacity => &mut ftl.capacity,
-                Family::Redundancy => &mut ftl.redundancy,
-                Family::Scrub => &mut ftl.scrub,
-                Family::Retirement => &mut ftl.retire,
-                Family::Placement => &mut ftl.placement,
-                Family::Allocation => &mut ftl.allocation,
-            } = table;
+            *choice(&mut recorded.ftl, family) = table;
         }
         recorded
     }
@@ -172,21 +143,6 @@ impl PolicyOverrides {
         let json = |value| serde_json::to_value(value).expect("a value of TOML is one of JSON");
         let parameters = |table: toml::Table| table.into_iter().map(|(key, value)| (key, json(value))).collect();
         self.tables().into_iter().map(|(family, table)| (family.key().to_owned(), parameters(table))).collect()
-    }
-
-    /// Each as a scenario would choose it.
-    fn tables(&self) -> Vec<(Family, toml::Table)> {
-        let all = [
-            (Family::Victim, self.victim.as_ref().map(Override::table)),
-            (Family::WearLeveling, self.wear_leveling.as_ref().map(Override::table)),
-            (Family::Capacity, self.capacity.as_ref().map(Override::table)),
-            (Family::Redundancy, self.redundancy.as_ref().map(Override::table)),
-            (Family::Scrub, self.scrub.as_ref().map(Override::table)),
-            (Family::Retirement, self.retire.as_ref().map(Override::table)),
-            (Family::Placement, self.placement.as_ref().map(Override::table)),
-            (Family::Allocation, self.allocation.as_ref().map(Override::table)),
-        ];
-        all.into_iter().filter_map(|(family, table)| Some((family, table?))).collect()
     }
 }
 

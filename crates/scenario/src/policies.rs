@@ -87,7 +87,8 @@ impl Family {
     }
 
     fn built_ins(self) -> &'static [BuiltIn] {
-        BUILT_INS.iter().find(|(family, _)| *family == self).map(|(_, policies)| &policies[..]).unwrap_or_default()
+        let of_family = BUILT_INS.iter().find(|(family, _)| *family == self);
+        &of_family.expect("BUILT_INS is made of Family::ALL, which names every family").1
     }
 
     /// Gives a policy's table the parameters that it leaves to their defaults, and notes which they are.
@@ -243,7 +244,8 @@ impl FtlSettings {
         let mut default = Self::default();
         let mut policies = default.policies_mut().into_iter();
         let table = policies.find(|(other, _)| *other == family).map(|(_, table)| &*table);
-        table.and_then(|table| table.get("policy")).and_then(Value::as_str).unwrap_or_default().to_owned()
+        let name = table.and_then(|table| table.get("policy")).and_then(Value::as_str);
+        name.expect("policies_mut has every family, and each has a default policy").to_owned()
     }
 
     /// The policy that says when blocks retire.
