@@ -192,6 +192,7 @@ fn unwritable(model: &RberModel, shape: &Shape, at: &Coordinates) -> Option<(usi
 
 /// A shape with one term less.
 fn without(shape: &Shape, scale: usize) -> Shape {
+    assert!(shape.free[scale], "a term that is not there is left out: the loop that leaves out terms would not end");
     let mut less = *shape;
     less.held[scale] = f64::NEG_INFINITY;
     TERMS[scale].iter().for_each(|index| less.free[*index] = false);
@@ -316,6 +317,7 @@ fn finish(
     let worst = residuals.iter().enumerate().max_by(by_size).map_or(0, |(index, _)| index);
     let sample = data.samples()[worst];
     let errors = standard_errors(centers, points, shape, at, delta);
+    assert!(points.len() > shape.freedom(), "without a row to spare no interval can be told");
     let half = student_t_975(points.len() - shape.freedom());
     let parameters = RberModel::NAMES.iter().zip(model.parameters()).enumerate().map(|(index, (name, value))| {
         let determined = match reasons[index] {

@@ -32,6 +32,7 @@ impl Preset {
         for (name, (least, most)) in RANGES.iter().zip([self.ranges.cycles, self.ranges.days, self.ranges.reads]) {
             let _ = writeln!(text, "{name} = [{least:?}, {most:?}]");
         }
+        debug_assert_eq!(Self::parse("it", &text).as_ref().ok(), Some(self), "what is written is read back the same");
         text
     }
 

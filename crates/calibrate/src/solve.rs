@@ -96,6 +96,7 @@ pub(super) fn objective(points: &[Point], at: &Coordinates, delta: f64) -> f64 {
 
 /// A residual whose square is twice its soft L1 loss, with its derivative.
 fn softened(residual: f64, delta: f64) -> (f64, f64) {
+    debug_assert!(delta > 0.0, "a loss of scale {delta} gives no number for a row that fits exactly");
     let weight = (1.0 + (residual / delta).powi(2)).sqrt();
     (residual * (2.0 / (weight + 1.0)).sqrt(), ((weight + 1.0) / 2.0).sqrt() / weight)
 }
@@ -110,6 +111,7 @@ struct Problem<'a> {
 
 impl Problem<'_> {
     fn coordinates(&self) -> Coordinates {
+        debug_assert_eq!(self.moved.len(), self.shape.freedom(), "each free coordinate has one number, in order");
         let mut at = self.shape.held;
         for (index, moved) in self.shape.free().zip(self.moved.iter()) {
             at[index] = if index < SCALES { *moved } else { EXPONENT_MAX / (1.0 + libm::exp(-moved)) };

@@ -104,14 +104,19 @@ impl Claim {
 
 /// Every claim, in order.
 pub fn claims() -> Vec<Claim> {
-    wear::claims()
+    let claims = wear::claims()
         .into_iter()
         .chain(capacity::claims())
         .chain(reliability::claims())
         .chain(holistic::claims())
         .chain([reliability::model()])
         .chain(datacenter::claims())
-        .collect()
+        .collect::<Vec<Claim>>();
+    debug_assert!(
+        claims.iter().enumerate().all(|(place, claim)| claims[..place].iter().all(|other| other.id != claim.id)),
+        "two claims have one id: the page's verdict of one would be checked against the other"
+    );
+    claims
 }
 
 /// The runs behind claims, each made once.
@@ -192,6 +197,7 @@ fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
         sum += value;
         count += 1.0;
     }
+    assert!(count > 0.0, "a mean of nothing is no number, and a claim compared with it would differ for no reason");
     sum / count
 }
 
@@ -203,6 +209,12 @@ pub fn page(rows: &[(&Claim, Finding)]) -> String {
                     reproduce ID --figures DIR` draws a claim's runs.\n\n| id | class | source | paper | ours | verdict |\n|---|---|---|---|---|---|\n"
         .to_owned();
     for (claim, finding) in rows {
+        let cells = [claim.id, claim.source, claim.paper, &finding.ours];
+        let id = claim.id;
+        assert!(
+            !cells.iter().any(|cell| cell.contains(['|', '\n'])),
+            "{id}: verdicts could not be read back from its row"
+        );
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} |",

@@ -60,7 +60,14 @@ impl<T> Entry<T> {
 }
 
 fn defaults_of<B: Builtin>() -> Table {
-    Table::try_from(B::Params::default()).expect("defaults are values that TOML can write")
+    let defaults = Table::try_from(B::Params::default()).expect("defaults are values that TOML can write");
+    debug_assert!(
+        B::check_ranges(&defaults).is_ok(),
+        "{} \"{}\": a default lies outside its range, so that a scenario which shows it is refused",
+        B::KIND,
+        B::NAME
+    );
+    defaults
 }
 
 /// The entry called `name`.
@@ -70,5 +77,10 @@ pub fn find<'a, T>(family: &'a [Entry<T>], name: &str) -> Option<&'a Entry<T>> {
 
 /// Every name of a family, in its order.
 pub fn names<T>(family: &[Entry<T>]) -> Vec<&'static str> {
-    family.iter().map(|entry| entry.name).collect()
+    let names: Vec<&'static str> = family.iter().map(|entry| entry.name).collect();
+    debug_assert!(
+        names.iter().enumerate().all(|(place, name)| !names[..place].contains(name)),
+        "two of {names:?} have one name: the second could not be chosen"
+    );
+    names
 }

@@ -167,7 +167,13 @@ impl Kind {
             () if is(property, "number") => {
                 Self::Number { least: bound("minimum"), above: bound("exclusiveMinimum"), most: bound("maximum") }
             }
-            () => Self::Text,
+            () => {
+                debug_assert!(
+                    is(property, "string"),
+                    "a parameter of a type without a check would be read as text: {property}"
+                );
+                Self::Text
+            }
         }
     }
 }

@@ -66,6 +66,8 @@ pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
             None => groups.push(Group { label: String::new(), runs: vec![run], keys, index: groups.len() }),
         }
     }
+    let grouped: usize = groups.iter().map(|group| group.runs.len()).sum();
+    assert_eq!(grouped, runs.len(), "each run is in one group: a mean over seeds would lack some or count some twice");
     name(&mut groups);
     groups
 }

@@ -135,6 +135,8 @@ fn fields(blocks: &[BlockRow], per_cell: usize) -> Vec<(u32, Vec<Cell>)> {
     let mut fields: Vec<(u32, Vec<Cell>)> =
         blocks.chunk_by(apart).map(|die| (die[0].die, die.chunks(per_cell.max(1)).map(cell).collect())).collect();
     // Every die starts a row: of dies with a handful of cells each, only white space would be seen.
+    let cells: usize = fields.iter().map(|(_, cells)| cells.len()).sum();
+    debug_assert!(cells >= blocks.len().div_ceil(per_cell.max(1)), "a map shows every block, in {cells} squares");
     if fields.len() > 1 && fields.iter().any(|(_, cells)| cells.len() < 16) {
         fields = vec![(0, fields.into_iter().flat_map(|(_, cells)| cells).collect())];
     }

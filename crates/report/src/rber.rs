@@ -44,6 +44,11 @@ pub struct RberCurve {
 impl RberPicture {
     /// One page that needs nothing else.
     pub fn render(&self) -> String {
+        assert!(
+            self.curves.len() <= CURVES_MAX,
+            "{} curves; whoever draws refuses more than there are colors",
+            self.curves.len()
+        );
         let heading = format!("RBER of {} over {}", self.name, self.over);
         let body = format!(
             "<header>\n<p class=\"eyebrow\">wane rber \u{b7} {}</p>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n</header>\n{}{}{}",

@@ -85,6 +85,7 @@ impl Grid {
 
     /// The values of a cell.
     pub(crate) fn row(&self, cell: usize) -> Vec<String> {
+        assert!(cell < self.cells, "cell {cell} of {}: it would be an earlier one again", self.cells);
         let mut rest = cell;
         let mut row = Vec::with_capacity(self.axes.len());
         for axis in self.axes.iter().rev() {

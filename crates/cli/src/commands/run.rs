@@ -405,6 +405,7 @@ fn execute_cells(
 }
 
 fn finished(scenarios: &[Scenario], outcomes: Vec<Option<session::Outcome>>) -> Finished {
+    assert_eq!(scenarios.len(), outcomes.len(), "each cell has its outcome; what lacks one would go in silence");
     let mut results = Vec::new();
     let (mut code, mut failure) = (DONE, None);
     for (scenario, outcome) in scenarios.iter().zip(outcomes) {
