@@ -2,25 +2,23 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
 
 use wane_lab::build::plan;
 use wane_lab::run::{Budget, Finished, Progress, Run, Watch};
 use wane_scenario::{Scenario, Sources};
 use wane_sim::{Stream, Streams};
+use wane_testkit::SMALL_DRIVE;
 
 /// A small drive that collects garbage all the time.
-const SMALL: &str = r#"
+static SMALL: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        r#"
 [drive]
-channels = 2
-dies-per-channel = 1
+{SMALL_DRIVE}dies-per-channel = 1
 planes-per-die = 1
 blocks-per-plane = 24
-pages-per-block = 16
-page-size = "8 KiB"
-mapping-unit = "4 KiB"
-spare-factor = "25 %"
 [ftl]
 gc-reserve = 3
 [precondition]
@@ -30,7 +28,9 @@ random-drive-writes = 0.3
 request-size = "24 KiB"
 read-share = "30 %"
 trim-share = "5 %"
-"#;
+"#
+    )
+});
 
 /// Scenarios that differ in what happens beside aging: name, settings.
 const SCENARIOS: &[(&str, &[&str])] = &[
@@ -72,7 +72,7 @@ const SCENARIOS: &[(&str, &[&str])] = &[
 
 fn start(set: &[&str]) -> Run {
     let set: Vec<String> = set.iter().map(|assignment| (*assignment).to_owned()).collect();
-    let sources = Sources { file: Some(("small.toml", SMALL)), set: &set, ..Sources::default() };
+    let sources = Sources { file: Some(("small.toml", &SMALL)), set: &set, ..Sources::default() };
     Run::new(plan(&Scenario::resolve(&sources).unwrap()).unwrap())
 }
 

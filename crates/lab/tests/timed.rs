@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
 use wane_lab::run::Watch;
 use wane_lab::session::execute;
 use wane_results::{BlockRow, RunResult, Summary, WindowKind};
 use wane_scenario::{Scenario, Sources};
+use wane_testkit::SMALL_DRIVE;
 
 fn run(text: &str, set: &[&str]) -> RunResult {
     let set: Vec<String> = set.iter().map(|assignment| (*assignment).to_owned()).collect();
@@ -67,16 +69,13 @@ fn write_amplification_meets_the_accepted_simulator() {
 }
 
 /// A small drive that collects garbage all the time.
-const SMALL: &str = r#"
+static SMALL: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        r#"
 [drive]
-channels = 2
-dies-per-channel = 2
+{SMALL_DRIVE}dies-per-channel = 2
 planes-per-die = 2
 blocks-per-plane = 16
-pages-per-block = 16
-page-size = "8 KiB"
-mapping-unit = "4 KiB"
-spare-factor = "25 %"
 chip = "tlc-72l-2018"
 endurance = "none"
 [drive.ecc]
@@ -94,10 +93,12 @@ pattern = "jesd219"
 request-size = "8 KiB"
 read-share = "50 %"
 trim-share = "2 %"
-arrival = { poisson = "2 ms" }
+arrival = {{ poisson = "2 ms" }}
 [until]
 requests = 20_000
-"#;
+"#
+    )
+});
 
 /// What state comes to: nothing of time or errors.
 fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
@@ -112,7 +113,7 @@ fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
 
 #[test]
 fn time_and_errors_leave_the_state_alone() {
-    let plain = run(SMALL, &["drive.chip=\"none\"", "time.scheduler=\"none\""]);
+    let plain = run(&SMALL, &["drive.chip=\"none\"", "time.scheduler=\"none\""]);
     assert!(plain.summary.gc.victims > 500 && plain.windows.is_empty());
     let table: [&[&str]; 9] = [
         &[],
@@ -126,13 +127,13 @@ fn time_and_errors_leave_the_state_alone() {
         &["workload.arrival={queue-depth=8}", "drive.ecc.draws=\"sticky\""],
     ];
     for set in table {
-        assert!(state(&run(SMALL, set)) == state(&plain), "{set:?}");
+        assert!(state(&run(&SMALL, set)) == state(&plain), "{set:?}");
     }
 }
 
 #[test]
 fn the_same_seed_gives_the_same_latencies_and_another_does_not() {
-    let [first, second, other] = [&[][..], &[], &["seed=2"]].map(|set| run(SMALL, set));
+    let [first, second, other] = [&[][..], &[], &["seed=2"]].map(|set| run(&SMALL, set));
     assert_eq!((&first.windows, first.summary.latency.clone()), (&second.windows, second.summary.latency));
     assert_ne!(first.windows, other.windows);
     assert_eq!(first.error_histogram, second.error_histogram);
@@ -141,7 +142,7 @@ fn the_same_seed_gives_the_same_latencies_and_another_does_not() {
 #[test]
 fn the_parts_of_a_latency_add_up_to_its_mean() {
     for set in [&[][..], &["time.gc=\"preemptible\"", "time.order=\"priority\"", "time.processors=1"]] {
-        let latency = run(SMALL, set).summary.latency.unwrap();
+        let latency = run(&SMALL, set).summary.latency.unwrap();
         for figures in [latency.read.unwrap(), latency.write.unwrap()] {
             let parts: f64 = figures.breakdown_ns.named().iter().map(|(_, part)| part).sum();
             assert!((parts / figures.mean_ns - 1.0).abs() < 1e-9, "{set:?}: {parts} {}", figures.mean_ns);
@@ -152,7 +153,7 @@ fn the_parts_of_a_latency_add_up_to_its_mean() {
 #[test]
 fn a_worn_drive_reads_again_and_a_strong_code_never_does() {
     let [weak, strong] =
-        ["drive.ecc.strength=20", "drive.ecc.strength=\"none\""].map(|set| run(SMALL, &[set]).summary.clone());
+        ["drive.ecc.strength=20", "drive.ecc.strength=\"none\""].map(|set| run(&SMALL, &[set]).summary.clone());
     let (weak_errors, strong_errors) = (weak.errors.unwrap(), strong.errors.unwrap());
     assert!(weak_errors.retries > 10_000 && strong_errors.retries == 0);
     assert!(strong_errors.raw_bit_errors > 0 && strong_errors.uncorrectable == 0);
@@ -189,7 +190,7 @@ fn a_probe_changes_no_other_number() {
 fn writes_smaller_than_a_page_are_told_to_take_no_time() {
     let small = ["drive.page-size=\"16 KiB\"", "drive.mapping-unit=\"4 KiB\""];
     let warned = |set: &[&str]| {
-        let result = run(SMALL, &[&small[..], set].concat());
+        let result = run(&SMALL, &[&small[..], set].concat());
         let fast = result.summary.latency.unwrap().write.unwrap().p50_ns == 0;
         assert_eq!(fast, result.summary.warnings.iter().any(|told| told.contains("filled no page")));
         fast
@@ -201,7 +202,7 @@ fn writes_smaller_than_a_page_are_told_to_take_no_time() {
 
 #[test]
 fn a_drive_that_dies_while_it_is_preconditioned_says_so() {
-    let result = run(SMALL, &["drive.faults.program-failure=1", "precondition.random-drive-writes=1"]);
+    let result = run(&SMALL, &["drive.faults.program-failure=1", "precondition.random-drive-writes=1"]);
     let told = &result.summary.warnings;
     assert!(told.iter().any(|told| told.starts_with("the drive died while it was preconditioned")), "{told:?}");
 }
@@ -233,7 +234,7 @@ fn scrubbing_trades_relocations_for_re_reads() {
     let scrub = "ftl.scrub={policy=\"oracle\",threshold=60}";
     for time in ["time.scheduler=\"none\"", "time.scheduler=\"event\""] {
         let [without, with] =
-            [&[][..], &[scrub]].map(|set| run(SMALL, &[&read, set, &[time]].concat()).summary.clone());
+            [&[][..], &[scrub]].map(|set| run(&SMALL, &[&read, set, &[time]].concat()).summary.clone());
         assert_eq!(without.flash.pages_programmed.scrub, 0);
         assert!(with.flash.pages_programmed.scrub > 0 && with.flash.blocks_erased.scrub > 0, "{time}");
         let (before, after) = (without.errors.unwrap().retries, with.errors.unwrap().retries);
@@ -245,7 +246,7 @@ fn scrubbing_trades_relocations_for_re_reads() {
 fn stripes_give_back_what_a_limit_on_re_reads_loses() {
     let weak = ["drive.ecc.rereads-max=0", "drive.ecc.strength=40", "drive.spare-factor=\"45 %\""];
     let stripes = "ftl.redundancy={policy=\"stripes\",data-pages=3}";
-    let [without, with] = [&[][..], &[stripes]].map(|set| run(SMALL, &[&weak, set].concat()).summary.clone());
+    let [without, with] = [&[][..], &[stripes]].map(|set| run(&SMALL, &[&weak, set].concat()).summary.clone());
     let (lost, left) = (without.errors.unwrap(), with.errors.unwrap());
     assert!(lost.uncorrectable > 0 && lost.recoveries == 0);
     assert!(left.recoveries > 0 && left.uncorrectable < lost.uncorrectable, "{lost:?} {left:?}");
@@ -278,7 +279,7 @@ fn a_lost_die_costs_data_unless_stripes_span_the_others() {
 #[test]
 fn errors_beyond_the_chips_data_are_told() {
     let told = |set: &[&str]| {
-        let warnings = run(SMALL, set).summary.warnings;
+        let warnings = run(&SMALL, set).summary.warnings;
         warnings.into_iter().find(|warning| warning.contains("extrapolated")).unwrap_or_default()
     };
     assert_eq!(told(&["drive.spare-factor=\"30 %\""]), "");

@@ -5,17 +5,15 @@
 
 use wane_blockdev::{BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, Status, StreamHint, drain};
 use wane_ftl::policies::Builtin;
-use wane_ftl::policies::StreamId;
 use wane_ftl::policies::capacity::{Keep, Shrink, Variant, VariantParams};
-use wane_ftl::policies::placement::{HostWrite, PlacementPolicy, RelocatedRun};
 use wane_ftl::policies::redundancy::{Stripes, StripesParams};
 use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams};
 use wane_ftl::policies::scrub::{Age, AgeParams};
 use wane_ftl::{EndOfLife, FtlConfig, OutOfRange, Pooling};
-use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, Media, Task, rber};
+use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, Media, rber};
 use wane_sim::{Stream, Streams};
 use wane_ssd::{AgeError, ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing, WriteCache};
-use wane_testkit::conformance;
+use wane_testkit::{ByHint, conformance};
 use wane_units::{BlockId, Bytes, Geometry, Lba, Lpn, Nanos, Ratio, Sectors, SimTime};
 
 const GRACEFUL: VariantParams =
@@ -344,33 +342,11 @@ fn aging_says_how_far_it_came() {
     assert_eq!(drive.smart().end_of_life, Some(EndOfLife::SpareExhausted));
 }
 
-/// The host's hint is its stream.
-#[derive(Clone)]
-struct ByHint;
-
-impl PlacementPolicy for ByHint {
-    fn streams(&self, _tasks: &[Task]) -> u32 {
-        2
-    }
-
-    fn host(&mut self, write: &HostWrite) -> StreamId {
-        StreamId(write.hint.map_or(0, u32::from))
-    }
-
-    fn relocated(&mut self, _run: &RelocatedRun) -> StreamId {
-        StreamId(1)
-    }
-
-    fn parity(&self, _task: Task) -> StreamId {
-        StreamId(1)
-    }
-}
-
 /// What requests with different hints write lies in different blocks.
 #[test]
 fn a_stream_hint_reaches_the_placement_policy() {
     let mut config = config();
-    config.ftl.placement = Box::new(ByHint);
+    config.ftl.placement = Box::new(ByHint { streams: 2 });
     let mut drive = Drive::new(config).expect("a drive");
     for number in 0..64 {
         let hint = StreamHint(number as u16 % 2);

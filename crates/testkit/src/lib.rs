@@ -1,11 +1,13 @@
-//! Development only: a medium that enforces what flash demands, one that fails on demand, and the suites that every device
-//! must pass.
+//! Development only: a medium that enforces what flash demands, one that fails on demand, the suites that every device must
+//! pass, and what tests of several crates would otherwise each have.
 //!
 //! Nothing of the product may use it. A test of any crate may.
 
+mod by_hint;
 pub mod conformance;
 mod failing;
 
+pub use by_hint::ByHint;
 pub use failing::FailingMedia;
 
 use std::collections::BTreeMap;
@@ -13,6 +15,16 @@ use std::io::Write as _;
 
 use wane_nand::{Media, PageRead, ReadOutcome, Task};
 use wane_units::{BlockId, Geometry, Lpn, PeCycles, Ppn};
+
+/// Keys of `[drive]` of a scenario whose drive collects garbage all the time and takes milliseconds; each test adds dies,
+/// planes and blocks.
+pub const SMALL_DRIVE: &str = "\
+channels = 2
+pages-per-block = 16
+page-size = '8 KiB'
+mapping-unit = '4 KiB'
+spare-factor = '25 %'
+";
 
 /// What a mapping unit holds: the data of one write of one logical unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,33 +1,11 @@
 //! Streams keep data apart, and allocation decides which blocks they fill.
 
 use wane_ftl::policies::allocation::{AllocationPolicy, FreeView};
-use wane_ftl::policies::placement::{HostWrite, PlacementPolicy, RelocatedRun};
 use wane_ftl::policies::{StreamId, find};
 use wane_ftl::{Ftl, FtlConfig, Origin, Outcome};
-use wane_nand::{Array, Task};
+use wane_nand::Array;
+use wane_testkit::ByHint;
 use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
-
-/// The host's hint is its stream; what is relocated has the last one.
-#[derive(Clone)]
-struct ByHint;
-
-impl PlacementPolicy for ByHint {
-    fn streams(&self, _tasks: &[Task]) -> u32 {
-        3
-    }
-
-    fn host(&mut self, write: &HostWrite) -> StreamId {
-        StreamId(write.hint.map_or(0, u32::from))
-    }
-
-    fn relocated(&mut self, _run: &RelocatedRun) -> StreamId {
-        StreamId(2)
-    }
-
-    fn parity(&self, _task: Task) -> StreamId {
-        StreamId(2)
-    }
-}
 
 fn small(config: FtlConfig) -> Ftl<Array> {
     Ftl::new(Array::new(Geometry::flat(16, 8, Bytes(4096)).unwrap()), config).unwrap()
@@ -39,7 +17,7 @@ fn block_of(ftl: &Ftl<Array>, unit: u32) -> SuperblockId {
 
 #[test]
 fn hinted_writes_fill_blocks_of_their_own() {
-    let mut ftl = small(FtlConfig { placement: Box::new(ByHint), ..super::config(64, 14, 2) });
+    let mut ftl = small(FtlConfig { placement: Box::new(ByHint { streams: 3 }), ..super::config(64, 14, 2) });
     for round in 0..40u32 {
         for (hint, unit) in [(0u16, round % 32), (1, 32 + round % 32)] {
             assert_eq!(ftl.write_from(Origin::Host, Some(hint), &[Lpn(unit)]), (1, Outcome::Done));
@@ -56,7 +34,7 @@ fn hinted_writes_fill_blocks_of_their_own() {
 
 #[test]
 fn an_answer_that_is_no_stream_is_counted_and_the_first_takes_its_place() {
-    let mut ftl = small(FtlConfig { placement: Box::new(ByHint), ..super::config(64, 14, 2) });
+    let mut ftl = small(FtlConfig { placement: Box::new(ByHint { streams: 3 }), ..super::config(64, 14, 2) });
     assert_eq!(ftl.write_from(Origin::Host, Some(3), &[Lpn(1)]), (1, Outcome::Done));
     assert_eq!(ftl.write_from(Origin::Host, Some(0), &[Lpn(2)]), (1, Outcome::Done));
     assert_eq!((ftl.counters().policy_refusals, block_of(&ftl, 1)), (1, block_of(&ftl, 2)));
