@@ -9,11 +9,11 @@ pub enum Arrival {
     QueueDepth(u32),
     /// Exponential gaps with this mean in nanoseconds.
     Poisson(u64),
-    /// Normal gaps.
+    /// Normal gaps; those below 0 count as 0. [`normal_gap_mean`] is the mean of what is drawn.
     Normal {
-        /// Mean gap in nanoseconds.
+        /// Mean in nanoseconds, before gaps below 0 count as 0.
         mean_ns: u64,
-        /// Standard deviation in nanoseconds.
+        /// Standard deviation in nanoseconds, likewise.
         sd_ns: u64,
     },
     /// At the times of the workload's trace.
@@ -70,6 +70,19 @@ impl Arrivals {
     }
 }
 
+/// Mean gap of [`Arrival::Normal`] as it is drawn, in nanoseconds: that of max(0, X) where X is normal with mean m and
+/// standard deviation s, which is m F(m / s) + s f(m / s), with the distribution F and the density f of the standard normal.
+pub fn normal_gap_mean(mean_ns: u64, sd_ns: u64) -> f64 {
+    let (mean, sd) = (mean_ns as f64, sd_ns as f64);
+    if sd_ns == 0 {
+        return mean;
+    }
+    let z = mean / sd;
+    let positive = 0.5 * libm::erfc(-z / std::f64::consts::SQRT_2);
+    let density = libm::exp(-0.5 * z * z) / libm::sqrt(std::f64::consts::TAU);
+    mean * positive + sd * density
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +108,18 @@ mod tests {
             // Four standard errors.
             assert!((found - mean).abs() < 4.0 * sd / 200.0, "{kind:?}: {found}");
             assert!((variance.sqrt() / sd - 1.0).abs() < 0.03, "{kind:?}: {variance}");
+        }
+    }
+
+    #[test]
+    fn the_mean_normal_gap_is_that_of_the_gaps_drawn() {
+        for (mean_ns, sd_ns) in [(500, 0), (5_000, 500), (500, 500), (500, 2_000), (0, 2_000)] {
+            let times = times(Arrival::Normal { mean_ns, sd_ns }, 40_001);
+            let found = (times[40_000] - times[0]) as f64 / 40_000.0;
+            // Four standard errors, and the rounding of both ends.
+            let tolerance = 4.0 * sd_ns as f64 / 200.0 + 1e-3;
+            let want = normal_gap_mean(mean_ns, sd_ns);
+            assert!((found - want).abs() < tolerance, "mean {mean_ns}, sd {sd_ns}: found {found}, want {want}");
         }
     }
 

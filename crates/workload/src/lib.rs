@@ -10,7 +10,7 @@ mod source;
 pub mod standin;
 pub mod trace;
 
-pub use arrivals::{Arrival, Arrivals, Next};
+pub use arrivals::{Arrival, Arrivals, Next, normal_gap_mean};
 pub use mix::Mix;
 pub use request::{Op, Request};
 pub use source::{Batch, Progress, SHARE_MIN, Source, SourceError};

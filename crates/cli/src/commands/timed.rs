@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use wane_results::{Errors, LatencyFigures, OpThroughput, RunResult, Window, WindowKind};
 use wane_scenario::{Collection, Order, Scenario, Scheduler, Suspend, Time};
 use wane_units::{Bytes, Nanos};
-use wane_workload::Arrival;
+use wane_workload::{Arrival, normal_gap_mean};
 
 use crate::output::line;
 
@@ -157,7 +157,13 @@ fn arrival(arrival: Arrival, scale: f64) -> String {
         Arrival::QueueDepth(depth) => format!("{depth} at a time"),
         Arrival::Poisson(mean) => format!("one every {} on average (Poisson)", Nanos(mean)),
         Arrival::Normal { mean_ns, sd_ns } => {
-            format!("one every {} on average (normal, sd {})", Nanos(mean_ns), Nanos(sd_ns))
+            let (drawn, mean, sd) =
+                (Nanos(normal_gap_mean(mean_ns, sd_ns).round() as u64), Nanos(mean_ns), Nanos(sd_ns));
+            if drawn == mean {
+                format!("one every {mean} on average (normal, sd {sd})")
+            } else {
+                format!("one every {drawn} on average (normal, mean {mean}, sd {sd}, gaps below 0 count as 0)")
+            }
         }
         Arrival::Trace if scale == 1.0 => "at the times of the trace".to_owned(),
         Arrival::Trace => format!("at the times of the trace, {scale} times as far apart"),
