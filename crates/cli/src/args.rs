@@ -80,7 +80,7 @@ pub(crate) struct RunArguments {
     /// Root of all random streams, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Run this many seeds, from the scenario's on
+    /// Run this many seeds, from the scenario's on, and print means with their 95 % intervals; of one seed, its figures
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
     /// Write results into this folder

@@ -208,6 +208,19 @@ fn a_timed_run_tells_what_requests_took() {
             ],
         ),
     ];
+    // (arrival, what the dry run says of it)
+    let arrivals = [
+        ("['100 us', '10 us']", "one every 100 us on average (normal, sd 10 us)"),
+        (
+            "['100 us', '200 us']",
+            "one every 139.559 us on average (normal, mean 100 us, sd 200 us, gaps below 0 count as 0)",
+        ),
+    ];
+    for (normal, told) in arrivals {
+        let arrival = format!("workload.arrival={{ normal = {normal} }}");
+        let (_, plan, stderr) = run(&["run", "t.toml", "--dry-run", "--set", &arrival], folder.path());
+        assert!(plan.contains(told), "{plan}{stderr}");
+    }
     for (scenario, told, planned) in table {
         let (code, words, stderr) = run(&["run", scenario, "--out", "out"], folder.path());
         assert_eq!((code, stderr.as_str()), (0, ""), "{scenario}");
@@ -260,6 +273,26 @@ fn several_seeds_give_means_and_reports_are_for_everyone() {
     let folder = folder_with("s.toml", TINY);
     let (code, words, _) = run(&["run", "s.toml", "--seeds", "3", "--out", "out"], folder.path());
     assert!(code == 0 && words.starts_with("3 seeds: mean and 95 % interval"), "{words}");
+    // One seed has figures, but no interval.
+    let (code, one, _) = run(&["run", "s.toml", "--seeds", "1", "--seed", "9"], folder.path());
+    let rows = |words: &str| words.lines().skip(1).map(|line| line[..50].to_owned()).collect::<Vec<_>>();
+    assert!(code == 0 && one.starts_with("1 seed: its figures") && !one.contains(".."), "{one}");
+    assert!(rows(&one).len() > 5 && rows(&one) == rows(&words), "{one}{words}");
+    // (arguments, the line on seeds of a dry run)
+    let table: [(&[&str], &str); 4] = [
+        (&["--seeds", "1"], "# seeds: 1, namely 1, about "),
+        (&["--seeds", "3", "--seed", "9"], "# seeds: 3, from 9 to 11; this is the first, about "),
+        (
+            &["--seeds", "2", "--sweep", "until.drive-writes=1,2,3"],
+            "# seeds: 2, from 1 to 2; this is the first\n# cells of the sweep: 6, ",
+        ),
+        (&[], "# time: "),
+    ];
+    for (more, told) in table {
+        let (code, plan, _) = run(&[&["run", "s.toml", "--dry-run"][..], more].concat(), folder.path());
+        assert!(code == 0 && plan.contains(told), "{more:?}: {plan}");
+        assert_eq!(plan.contains("# seeds: "), !more.is_empty(), "{more:?}: {plan}");
+    }
     let (code, _, stderr) = run(&["report", "out", "--out", "r.html"], folder.path());
     assert_eq!(code, 0, "{stderr}");
     let (page, own) = (folder.path().join("r.html"), folder.path().join("s.toml"));
@@ -313,7 +346,7 @@ fn a_stand_in_becomes_a_trace_that_is_measured_converted_and_run() {
 fn help_teaches_and_lists_have_everything() {
     let folder = tempfile::tempdir().unwrap();
     // (arguments, a part of what is printed)
-    let table: [(&[&str], &str); 16] = [
+    let table: [(&[&str], &str); 18] = [
         (&["rber", "--list"], "tlc-72l-cvss"),
         (&["rber", "fit", "--help"], "not\nidentifiable"),
         (&["--help"], "Exit codes: 0 done"),
@@ -323,7 +356,9 @@ fn help_teaches_and_lists_have_everything() {
         (&["presets", "tiny"], "[drive]"),
         (&["policies"], "dual-pool"),
         (&["policies", "pwl"], "wear-leveling = { policy = \"pwl\""),
-        (&["policies", "--pages"], "## `cost-benefit`"),
+        (&["policies", "--pages"], "## `cost-benefit` of `ftl.gc`: "),
+        (&["policies", "fifo"], "## `fifo` of `ftl.gc`: "),
+        (&["policies", "fifo"], "```\n\n## `fifo` of `ftl.allocation`: "),
         (&["manual"], "| `spare-factor` |"),
         (&["manual", "--schema"], "https://json-schema.org/draft/2020-12/schema"),
         (&["manual", "--help"], "#:schema"),

@@ -39,7 +39,7 @@ pub(crate) fn policies(arguments: &PoliciesArguments) -> Result<i32, Failure> {
                 let names: Vec<&str> = all.iter().map(|policy| policy.name).collect();
                 return Err(Failure::wrong(format!("no policy \"{}\"; there are {}", excerpt(name), names.join(", "))));
             }
-            found.into_iter().map(page).collect()
+            found.into_iter().map(page).collect::<Vec<_>>().join("\n")
         }
     };
     print(&text)?;
@@ -57,9 +57,9 @@ fn pages(all: &[PolicyInfo]) -> String {
 
 fn page(policy: &PolicyInfo) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "## `{}`: {}\n", policy.name, policy.summary);
-    let _ = writeln!(text, "{}", policy.page.trim_end());
     let key = policy.family.key();
+    let _ = writeln!(text, "## `{}` of `ftl.{key}`: {}\n", policy.name, policy.summary);
+    let _ = writeln!(text, "{}", policy.page.trim_end());
     let (before, within) = context(policy);
     let chosen = format!("{within}{key} = {}", policy.example);
     let _ = writeln!(text, "\n```toml\n{before}[ftl]\n{chosen}\n\n[until]\ndrive-writes = 10\n```");

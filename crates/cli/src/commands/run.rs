@@ -39,16 +39,16 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     if let Some(seeds) = seeds.clone().filter(|_| is_sweep) {
         grid.add_seeds(seeds)?;
     }
-    if arguments.dry_run {
-        let cells = grid.rows().map(|row| resolve(&grid.assignments(&row)));
-        return dry_run(&base, &cells.collect::<Result<Vec<Scenario>, Failure>>()?);
-    }
     let own = usize::from(arguments.scenario.as_deref() == Some(Path::new("-")));
     let runs = if is_sweep { grid.cells } else { seeds.as_ref().map_or(1, Vec::len) };
     let traces = base.traces().iter().filter(|path| **path == Path::new("-")).count();
     if traces > 0 && traces * runs + own > 1 {
         let sentence = "workload.trace: \"-\" is stdin, which can be read only once; name a file to use it in several runs or places";
         return Err(Failure::wrong(sentence));
+    }
+    if arguments.dry_run {
+        let cells = grid.rows().map(|row| resolve(&grid.assignments(&row)));
+        return dry_run(&base, &cells.collect::<Result<Vec<Scenario>, Failure>>()?, seeds.as_deref());
     }
     match seeds {
         _ if is_sweep => sweep(&grid, arguments, &resolve),
@@ -84,6 +84,15 @@ fn seeds_from(first: u64, count: u32) -> Result<Vec<u64>, Failure> {
     }
 }
 
+/// Seeds from [`seeds_from`], for people.
+fn named_seeds(seeds: &[u64]) -> String {
+    match seeds {
+        [only] => format!("1, namely {only}"),
+        [first, .., last] => format!("{}, from {first} to {last}; this is the first", seeds.len()),
+        [] => "none".to_owned(),
+    }
+}
+
 /// The scenario's name and text.
 fn read_scenario(path: Option<&Path>) -> Result<Option<(String, String)>, Failure> {
     path.map(read_text).transpose()
@@ -109,7 +118,7 @@ fn seconds_estimate(scenario: &Scenario) -> Option<f64> {
     build::programs_estimate(scenario).map(|pages| pages / rate)
 }
 
-fn dry_run(scenario: &Scenario, cells: &[Scenario]) -> Result<i32, Failure> {
+fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Result<i32, Failure> {
     let traces = cells.iter().chain([scenario]).flat_map(Scenario::traces);
     for path in traces.filter(|path| !is_read_once(path)) {
         std::fs::File::open(path)
@@ -145,9 +154,15 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario]) -> Result<i32, Failure> {
     for warning in scenario.without_effect() {
         let _ = writeln!(text, "# warning: {warning}");
     }
+    let in_all = |seconds: f64| format!(", about {seconds:.1} s on one core in all");
+    if let Some(seeds) = seeds {
+        // The cells of a sweep have the seeds among their values.
+        let time = seconds_estimate(scenario).filter(|_| cells.len() == 1).map(|each| each * seeds.len() as f64);
+        let _ = writeln!(text, "# seeds: {}{}", named_seeds(seeds), time.map_or(String::new(), in_all));
+    }
     if cells.len() > 1 {
         let all: Option<f64> = cells.iter().map(seconds_estimate).sum();
-        let time = all.map_or(String::new(), |seconds| format!(", about {seconds:.1} s on one core in all"));
+        let time = all.map_or(String::new(), in_all);
         let _ = writeln!(text, "# cells of the sweep: {}{time}; this is the first", cells.len());
     }
     session::check_memory(scenario).map_err(Failure::wrong)?;
@@ -282,16 +297,23 @@ fn statistics_of(results: &[Option<RunResult>]) -> Statistics {
     Statistics::of(&summaries)
 }
 
-/// The figures that matter, as mean and interval.
+/// The figures that matter, as mean and interval; of a single run, as they are.
 fn interval_words(statistics: &Statistics) -> String {
-    let mut text = format!("{} seeds: mean and 95 % interval\n", statistics.runs());
+    let mut text = match statistics.runs() {
+        1 => "1 seed: its figures; an interval needs at least 2 seeds\n".to_owned(),
+        runs => format!("{runs} seeds: mean and 95 % interval\n"),
+    };
     for leaf in GRID_LEAVES {
         let value = leaf.split('.').try_fold(statistics.json(), |value, part| value.get(part));
         let figure = |name: &str| value.and_then(|value| value.get(name)).and_then(serde_json::Value::as_f64);
-        if let (Some(mean), Some(low), Some(high)) = (figure("mean"), figure("low"), figure("high")) {
-            let [mean, low, high] = [mean, low, high].map(figure_text);
-            let _ = writeln!(text, "{leaf:<50} {mean:>16} {low:>16} .. {high}");
-        }
+        let Some(mean) = figure("mean").map(figure_text) else { continue };
+        let _ = match figure("low").zip(figure("high")) {
+            Some((low, high)) => {
+                writeln!(text, "{leaf:<50} {mean:>16} {:>16} .. {}", figure_text(low), figure_text(high))
+            }
+            // Only one run has the figure.
+            None => writeln!(text, "{leaf:<50} {mean:>16}"),
+        };
     }
     text
 }
