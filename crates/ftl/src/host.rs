@@ -14,6 +14,9 @@ use crate::table::prefetch;
 /// How far ahead of a write its map entry is asked for; the row of the block that loses a unit half as far.
 const AHEAD: usize = 32;
 
+/// Units of a trim that are looked at together.
+const TRIMMED_AT_ONCE: usize = 64;
+
 impl<M: Media> Ftl<M> {
     /// Writes logical units in order. Returns how many were written and how the call ended. Where one of them is not below
     /// [`Ftl::exported`], none is written.
@@ -435,23 +438,43 @@ impl<M: Media> Ftl<M> {
         if !self.lost.is_empty() {
             self.forget_loss(pages);
         }
-        for (position, page) in pages.iter().enumerate() {
-            if let Some(ahead) = pages.get(position + AHEAD) {
-                prefetch(&self.map, *ahead as usize);
-            }
-            let unit = std::mem::replace(&mut self.map[*page as usize], UNMAPPED);
-            if unit == UNMAPPED {
+        for (number, some) in pages.chunks(TRIMMED_AT_ONCE).enumerate() {
+            if self.is_unmapped_run(some) {
                 continue;
             }
-            self.counters.host_units_trimmed += 1;
-            let (block, within) = self.locate(unit);
-            self.domains[self.layout.domain(block)].index.invalidate(block, within);
-            if let Some(stripes) = &mut self.stripes {
-                stripes.unit_gone(self.layout.page(unit));
+            let start = number * TRIMMED_AT_ONCE;
+            for (position, page) in (start..).zip(some) {
+                if let Some(ahead) = pages.get(position + AHEAD) {
+                    prefetch(&self.map, *ahead as usize);
+                }
+                self.trim_unit(*page);
             }
         }
         self.drop_emptied();
         Ok(())
+    }
+
+    /// Whether these are units in a row, none of which is mapped. A host that discards a whole drive names millions of them, and
+    /// both questions are vector instructions, which the loop over single units is not.
+    fn is_unmapped_run(&self, pages: &[u32]) -> bool {
+        let first = pages.first().copied().unwrap_or(0);
+        let in_a_row =
+            (0..).zip(pages).fold(true, |so_far, (number, page)| so_far & (page.wrapping_sub(number) == first));
+        let entries = || &self.map[first as usize..first as usize + pages.len()];
+        in_a_row && entries().iter().fold(true, |so_far, unit| so_far & (*unit == UNMAPPED))
+    }
+
+    fn trim_unit(&mut self, page: u32) {
+        let unit = std::mem::replace(&mut self.map[page as usize], UNMAPPED);
+        if unit == UNMAPPED {
+            return;
+        }
+        self.counters.host_units_trimmed += 1;
+        let (block, within) = self.locate(unit);
+        self.domains[self.layout.domain(block)].index.invalidate(block, within);
+        if let Some(stripes) = &mut self.stripes {
+            stripes.unit_gone(self.layout.page(unit));
+        }
     }
 
     /// Lowers the exported capacity. The caller has trimmed every unit at or above it.

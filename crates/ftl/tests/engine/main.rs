@@ -67,3 +67,39 @@ fn hand_traces_come_out() {
         assert_eq!([0, 1, 2, 3].map(|block| ftl.valid(SuperblockId(block))), valid);
     }
 }
+
+#[test]
+fn a_trim_of_many_units_is_many_trims() {
+    // 300 logical units; (units written, units trimmed at once). Runs that are mapped nowhere, at one end or in one place.
+    let runs = |from: u32, to: u32| (from..to).collect::<Vec<u32>>();
+    let mut gaps = runs(0, 300);
+    gaps.swap(100, 200);
+    let table = [
+        (vec![], runs(0, 300)),
+        (vec![63, 64, 299], runs(0, 300)),
+        (runs(70, 90), runs(0, 300)),
+        (runs(0, 300), runs(5, 290)),
+        (vec![200], gaps),
+        (vec![7], vec![7; 130]),
+        (runs(0, 64), runs(64, 300)),
+        (vec![0, 299], runs(236, 300)),
+    ];
+    for (written, trimmed) in table {
+        let new = || {
+            let array = Array::new(Geometry::flat(16, 32, Bytes(4096)).unwrap());
+            let mut ftl = Ftl::new(array, config(300, 15, 1)).unwrap();
+            assert_eq!(ftl.write(Lpn::slice(&written)), (written.len(), Outcome::Done));
+            ftl
+        };
+        let (mut at_once, mut one_by_one) = (new(), new());
+        at_once.trim(Lpn::slice(&trimmed)).unwrap();
+        trimmed.iter().for_each(|unit| one_by_one.trim(&[Lpn(*unit)]).unwrap());
+        at_once.check().unwrap();
+        let state = |ftl: &Ftl<Array>| {
+            let mapped: Vec<_> = Lpn::all(0..300).map(|unit| ftl.lookup(unit)).collect();
+            (mapped, ftl.counters().clone(), (0..16).map(|block| ftl.valid(SuperblockId(block))).collect::<Vec<_>>())
+        };
+        assert_eq!(state(&at_once), state(&one_by_one), "{written:?}, {trimmed:?}");
+        assert!(trimmed.iter().all(|unit| at_once.lookup(Lpn(*unit)).is_none()), "{written:?}, {trimmed:?}");
+    }
+}

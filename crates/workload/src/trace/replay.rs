@@ -238,6 +238,18 @@ impl TraceSource {
     }
 }
 
+/// Adds the pages from `first` up to `end`, each modulo the logical pages. A trim may have millions of them, so that a division
+/// a page would take longer than the drive does: one divides once for each stretch that does not wrap.
+fn add_modulo(pages: &mut Vec<u32>, first: u64, end: u64, logical: u32) {
+    let mut next = first;
+    while next < end {
+        let from = (next % u64::from(logical)) as u32;
+        let count = (end - next).min(u64::from(logical - from));
+        pages.extend(from..from + count as u32);
+        next += count;
+    }
+}
+
 /// What is wrong with a trace that gives a drive nothing to do.
 const NOTHING: &str = "it holds no read or write";
 
@@ -270,8 +282,7 @@ impl Source for TraceSource {
             }
             batch.op = op;
             let until = end.min(first.saturating_add((pages_max - batch.pages.len()) as u64));
-            let logical = self.logical();
-            batch.pages.extend((first..until).map(|page| (page % logical) as u32));
+            add_modulo(&mut batch.pages, first, until, self.replay.logical_pages);
             if until < end {
                 self.rest = Some((at, op, until, end));
             } else {
@@ -414,6 +425,19 @@ mod tests {
                 assert_eq!(ranks.below(page as u64), below, "round {round}, page {page}");
             }
             assert_eq!(ranks.total, plain.iter().filter(|touched| **touched).count() as u64, "round {round}");
+        }
+    }
+
+    #[test]
+    fn stretches_of_pages_are_the_pages_modulo_the_logical_ones() {
+        for (first, end, logical) in
+            [(0, 0, 3), (5, 6, 1), (0, 9, 4), (7, 30, 10), (9, 11, 10), (10, 20, 10), (3, 8, 100)]
+        {
+            let mut pages = vec![99];
+            add_modulo(&mut pages, first, end, logical);
+            let want: Vec<u32> =
+                [99].into_iter().chain((first..end).map(|page| (page % u64::from(logical)) as u32)).collect();
+            assert_eq!(pages, want, "{first} to {end} of {logical}");
         }
     }
 
