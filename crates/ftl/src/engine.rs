@@ -220,6 +220,10 @@ impl<M: Media> Ftl<M> {
             media,
             capacity: config.capacity,
         };
+        if ftl.erases_initial > 0 {
+            // Policies begin with new blocks, and these are not.
+            ftl.resync_policies();
+        }
         for domain in 0..ftl.domains.len() {
             ftl.domains[domain].host = ftl.open_next(domain, StreamId(0));
         }

@@ -139,8 +139,8 @@ impl<M: Media> Ftl<M> {
         Ok(())
     }
 
-    /// Tells every policy the erase counts as they stand, after somebody projected the wear of the drive. Free and closed blocks
-    /// that are kept by their wear find their places anew.
+    /// Tells every policy the erase counts as they stand, after somebody projected the wear of the drive, or where its blocks were
+    /// erased before it was built. Free and closed blocks that are kept by their wear find their places anew.
     pub fn resync_policies(&mut self) {
         let states: Vec<BlockState> = self.layout.superblocks().map(|block| self.state(block)).collect();
         let wear = ProjectedWear { first: SuperblockId(0), erase_count: &self.erase_count, states: &states };
@@ -165,6 +165,62 @@ impl<M: Media> Ftl<M> {
         }
         if let Some(stripes) = &mut self.stripes {
             stripes.policy.resync(&wear);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::FtlConfig;
+    use crate::policies::allocation::ALLOCATION_POLICIES;
+    use crate::policies::victim::VICTIM_POLICIES;
+    use crate::policies::wear_leveling::WEAR_LEVEL_POLICIES;
+    use wane_nand::Array;
+    use wane_sim::Streams;
+    use wane_units::{BlockId, Bytes, Geometry, Lpn, Ratio};
+
+    /// Wears the blocks as nobody heard it, the more the higher their number, and then tells the policies.
+    fn project(ftl: &mut Ftl<Array>) {
+        for block in 0..ftl.layout.blocks() {
+            let erases = ftl.erase_count[block as usize] + 50 * block;
+            ftl.erases_initial += u64::from(50 * block);
+            ftl.erase_count[block as usize] = erases;
+            ftl.media.set_erase_count(BlockId(block), erases);
+        }
+        ftl.resync_policies();
+    }
+
+    #[test]
+    fn a_drive_lives_on_after_its_wear_was_projected() {
+        let geometry = Geometry::flat(32, 8, Bytes(4096)).unwrap();
+        let base = || FtlConfig { endurance: Some(4000), ..FtlConfig::new(&geometry, Ratio::new(0.3).unwrap()) };
+        let mut configs = Vec::new();
+        for entry in WEAR_LEVEL_POLICIES {
+            let parameters = if entry.name() == "variance" { "threshold = 0.99" } else { "" };
+            let wear_leveling = entry.parse(parameters.parse().unwrap()).unwrap();
+            configs.push((entry.name(), FtlConfig { wear_leveling, ..base() }));
+        }
+        for entry in ALLOCATION_POLICIES {
+            configs.push((entry.name(), FtlConfig { allocation: entry.parse(toml::Table::new()).unwrap(), ..base() }));
+        }
+        for entry in VICTIM_POLICIES {
+            configs.push((entry.name(), FtlConfig { victim: entry.parse(toml::Table::new()).unwrap(), ..base() }));
+        }
+        for (name, config) in configs {
+            let mut ftl = Ftl::new(Array::new(geometry), config).unwrap();
+            ftl.set_leveling(true);
+            let mut stream = Streams::new(4).stream("writes");
+            for projection in 0..3 {
+                for _ in 0..2000 {
+                    let unit = Lpn(stream.below(u64::from(ftl.exported())) as u32);
+                    assert_eq!(ftl.write(&[unit]), (1, crate::Outcome::Done), "{name}, projection {projection}");
+                }
+                ftl.check().unwrap();
+                project(&mut ftl);
+            }
+            // Who reasons with counts of before names blocks that are not where it believes.
+            assert_eq!(ftl.counters().policy_refusals, 0, "{name}");
         }
     }
 }

@@ -29,7 +29,8 @@ pub enum StateError {
     Damaged(String),
 }
 
-/// A domain's blocks after their wear was projected: erase counts changed while nobody heard of erases.
+/// A domain's blocks after their wear was projected, or at the start of a drive whose blocks were erased before: their erase
+/// counts are other than what policies heard of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProjectedWear<'a> {
     /// The first block.
@@ -81,7 +82,8 @@ macro_rules! remembers {
             Err($crate::policies::StateError::Unsupported)
         }
 
-        /// Hears that erase counts were projected. What the policy derived from them is to be derived again.
+        /// Hears that erase counts were projected, or right after it began that the blocks are not new. What the policy derived
+        /// from erase counts is to be derived again.
         fn resync(&mut self, _wear: &$crate::policies::ProjectedWear<'_>) {}
     };
 }

@@ -12,7 +12,7 @@ use wane_ftl::policies::{BlockEvent, Builtin, EraseCause, ProjectedWear, Setting
 use wane_ftl::{BlockState, Ftl, FtlConfig, Outcome, PolicyStates, Pooling};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
-use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
+use wane_units::{BlockId, Bytes, Geometry, Lpn, SuperblockId};
 
 use super::model::leveler_parameters;
 
@@ -225,6 +225,38 @@ fn levelers_take_up_projected_wear() {
         let text = format!("{action:?}");
         let blocks = format!("SuperblockId({}), ", want.0);
         assert!(text.contains(&blocks) && text.contains(&format!("SuperblockId({}) ", want.1)), "{name}: {text}");
+    }
+}
+
+#[test]
+fn to_hear_of_wear_that_is_known_changes_nothing() {
+    for (name, config) in drives() {
+        let mut stream = Streams::new(12).stream("writes");
+        let mut ftl = new(&config);
+        live(&mut ftl, &mut stream, 6000);
+        let mut told = ftl.clone();
+        told.resync_policies();
+        assert_eq!(told.save_policies().unwrap(), ftl.save_policies().unwrap(), "{name}");
+        let mut again = stream.clone();
+        assert_eq!(live(&mut ftl, &mut stream, 6000), live(&mut told, &mut again, 6000), "{name}");
+        assert_eq!(ftl.counters(), told.counters(), "{name}");
+        told.check().unwrap();
+    }
+}
+
+#[test]
+fn policies_begin_with_the_wear_that_the_flash_has() {
+    for (name, config) in drives() {
+        let mut array = Array::new(Geometry::new(4, 1, 1, 16, 8, Bytes(4096)).unwrap());
+        (0..64).for_each(|block| array.set_erase_count(BlockId(block), 20 + block % 16));
+        let mut ftl = Ftl::new(array, config).unwrap();
+        let begun = ftl.save_policies().unwrap();
+        ftl.resync_policies();
+        assert_eq!(begun, ftl.save_policies().unwrap(), "{name}");
+        ftl.set_leveling(true);
+        live(&mut ftl, &mut Streams::new(13).stream("writes"), 3000);
+        ftl.check().unwrap();
+        assert_eq!(ftl.counters().policy_refusals, 0, "{name}");
     }
 }
 
