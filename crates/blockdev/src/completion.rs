@@ -92,6 +92,11 @@ pub enum Unsupported {
     /// Source and destination of a remap overlap.
     #[error("source and destination of a remap must not overlap")]
     Overlap,
+    /// The device keeps time, and its time is used up.
+    #[error(
+        "the device's clock has ended: it counts 2^64 nanoseconds, about 584 years, and no request can end after them"
+    )]
+    ClockEnd,
 }
 
 /// A request that is over.

@@ -2,16 +2,19 @@
 //!
 //! It keeps no bytes yet. A request never waits for its host: where the drive wants capacity back it posts a notice and goes
 //! on while a free block is left; units that found none complete as *no space*.
+//!
+//! A drive with a clock serves requests until that ends, after 2^64 ns. The first request whose operations might not end by
+//! then is carried out and completes at the last instant; those that come later are refused.
 
 use wane_blockdev::{
     BlockDevice, Completion, Extent, ExtentState, Features, Kind, Notice, NoticeKind, Origin as Asked, Request,
-    RequestId, Resize, SectorRange, Status, UnitSplit, check_capacity,
+    RequestId, Resize, SectorRange, Status, UnitSplit, Unsupported, check_capacity,
 };
 use wane_ftl::{Origin, Outcome};
 use wane_units::{Lba, Lpn, Nanos, Sectors, SimTime};
 
 use crate::drive::{BREAKDOWNS_MAX, Drive, Front, GO};
-use crate::{Breakdown, Clock, CommandKind};
+use crate::{Breakdown, CLOCK_MAX_NS, Clock, CommandKind};
 
 /// Units handed to the firmware at once.
 const UNITS_AT_ONCE: u64 = 1 << 16;
@@ -45,7 +48,7 @@ impl Drive {
         let blocks = u64::from(self.layout().blocks());
         let (mut steps, mut vain) = (0, 0);
         // A policy may look at a few blocks a step: only after as many vain steps as there are blocks is nothing to do.
-        while self.scrubs() && vain < blocks && (self.clock.is_some() || steps < blocks) {
+        while self.scrubs() && vain < blocks && (self.clock.is_some() || steps < blocks) && !self.clock_has_ended() {
             if self.clock.as_ref().is_none_or(Clock::scrub_is_through) {
                 let acted = self.scrub_once();
                 (steps, vain) = if acted { (steps + 1, 0) } else { (steps, vain + 1) };
@@ -75,7 +78,8 @@ impl Drive {
         self.front.now = at;
         let Some(clock) = &mut self.clock else { return };
         let front = &mut self.front;
-        clock.arrive_at(at.0, &GO, &mut |completion| {
+        // Everything ends within the clock's time, so who waits longer meets all of it and does not end the clock.
+        clock.arrive_at(at.0.min(CLOCK_MAX_NS), &GO, &mut |completion| {
             let id = RequestId(completion.token);
             let Some(answer) = front.pending.remove(&id.0) else { return };
             front.done.push(Completion { at: SimTime(completion.at), ..answer });
@@ -86,6 +90,12 @@ impl Drive {
         });
         clock.pass();
         self.follow_clock();
+    }
+
+    /// Whether the drive keeps time, and a request that comes now could not end any more.
+    fn clock_has_ended(&self) -> bool {
+        let over = self.clock.as_ref().is_some_and(Clock::is_over);
+        over || (self.clock_spec().is_some() && self.front.now.0 > CLOCK_MAX_NS)
     }
 
     /// Starts what requests need.
@@ -317,7 +327,11 @@ impl BlockDevice for Drive {
             status,
             bytes: None,
         };
-        if let Err(status) = request.check(&self.features(), self.front.capacity) {
+        let mut refusal = request.check(&self.features(), self.front.capacity);
+        if refusal.is_ok() && self.clock_has_ended() {
+            refusal = Err(Status::Unsupported(Unsupported::ClockEnd));
+        }
+        if let Err(status) = refusal {
             let id = self.front.take_id();
             self.front.done.push(answer(id, status));
             return id;
@@ -340,7 +354,9 @@ impl BlockDevice for Drive {
             }
             None => {
                 let id = self.front.take_id();
-                self.front.done.push(answer(id, status));
+                // Done, but its flash operations may not end before the clock does.
+                let at = if self.clock_has_ended() { SimTime::MAX } else { at };
+                self.front.done.push(Completion { at, ..answer(id, status) });
                 id
             }
         };

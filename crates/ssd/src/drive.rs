@@ -343,12 +343,17 @@ impl Drive {
     }
 
     /// Gives every block a past: `past` answers how many days ago its data were written and how often it was read since.
+    ///
+    /// # Panics
+    /// The days are negative or no finite number.
     pub fn set_past(&mut self, mut past: impl FnMut(BlockId) -> (f64, u32)) {
         self.wake();
         let blocks = self.geometry.blocks();
         let flash = self.flash_mut().expect("awake");
         for block in (0..blocks).map(BlockId) {
             let (days, reads) = past(block);
+            assert!(days.is_finite(), "data are a finite number of days old, found {days}");
+            assert!(days >= 0.0, "data are written before they age, found {days} days");
             flash.set_past(block, flash.erase_count(block).0, days, reads);
         }
     }
@@ -547,8 +552,9 @@ impl Drive {
     /// Lets days pass without power or work: data age. A drive with a clock goes on from there.
     ///
     /// # Panics
-    /// The day lies in the past.
+    /// The day lies in the past, or is no finite number.
     pub fn set_day(&mut self, day: f64) {
+        assert!(day.is_finite(), "a day is a finite number, found {day}");
         assert!(day >= self.day(), "days do not go back from {} to {day}", self.day());
         if self.clock.is_some() {
             self.first_day += day - self.day();
@@ -569,8 +575,13 @@ impl Drive {
     }
 
     /// Lets faults come that are due after so many drive writes.
+    ///
+    /// # Panics
+    /// The number is negative or not finite.
     #[inline]
     pub fn set_drive_writes(&mut self, drive_writes: f64) {
+        assert!(drive_writes.is_finite(), "drive writes are a finite number, found {drive_writes}");
+        assert!(drive_writes >= 0.0, "drive writes are counted from 0, found {drive_writes}");
         if let Some(flash) = self.flash_mut() {
             flash.set_drive_writes(drive_writes);
         }

@@ -3,7 +3,9 @@
 #![allow(missing_docs, reason = "tests")]
 #![allow(clippy::disallowed_methods, reason = "a test of sending a drive to a thread")]
 
-use wane_blockdev::{BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, Status, StreamHint, drain};
+use wane_blockdev::{
+    BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, Status, StreamHint, Unsupported, drain,
+};
 use wane_ftl::policies::Builtin;
 use wane_ftl::policies::capacity::{Keep, Shrink, Variant, VariantParams};
 use wane_ftl::policies::redundancy::{Stripes, StripesParams};
@@ -386,4 +388,77 @@ fn faulty_flash_is_watched_throughout() {
     at_random(&mut drive, &mut stream, 1_000);
     assert!(drive.flash().is_some_and(|flash| flash.has_faults()) && drive.check() == Ok(()));
     assert_eq!(drive.flash().expect("awake").erase_count(BlockId(0)).0, drive.erase_counts()[0]);
+}
+
+#[test]
+fn requests_near_the_end_of_time_end_or_are_refused() {
+    let scrubbed = |by_events| {
+        let mut config = timed(by_events);
+        config.errors = Some(errors(1, 75));
+        config.ftl.scrub = Box::new(Age::new(AgeParams::default()).expect("defaults"));
+        config
+    };
+    let refused = Status::Unsupported(Unsupported::ClockEnd);
+    let write = || Request { bytes: None, ..Request::write(sectors(0, 64), vec![0; 64 * 512]) };
+    let cases = [timed(true), timed(false), scrubbed(true), scrubbed(false)];
+    for (number, config) in cases.into_iter().enumerate() {
+        // At once at the end, nothing is done.
+        let mut drive = Drive::new(config.clone()).expect("a drive");
+        let late = ask(&mut drive, u64::MAX, write());
+        assert_eq!(
+            (late.status, late.at, drive.lookup(Lpn(0))),
+            (refused.clone(), SimTime::MAX, None),
+            "case {number}"
+        );
+        // What came before ends, whoever waits for ever; and the clock goes on.
+        let mut drive = Drive::new(config.clone()).expect("a drive");
+        let early = drive.submit(SimTime(1_000), write());
+        let mut twin = drive.clone();
+        let mut out = Vec::new();
+        twin.complete(SimTime::MAX, &mut out);
+        assert_eq!((out.len(), out[0].id, &out[0].status), (1, early, &Status::Done), "case {number}");
+        assert!(out[0].at > SimTime(1_000) && out[0].at < SimTime(1_000_000_000), "case {number}: {:?}", out[0]);
+        assert_eq!(ask(&mut twin, u64::MAX, write()).status, refused, "case {number}");
+        // The first that may not end in time is done at the last instant, and none is served after it.
+        out.clear();
+        let mut statuses = Vec::new();
+        for at in [u64::MAX - (1 << 40), u64::MAX - 5_000, u64::MAX - 4_000, u64::MAX - 1, u64::MAX] {
+            let id = drive.submit(SimTime(at), write());
+            statuses.push((id, at));
+        }
+        drain(&mut drive, SimTime::MAX, &mut out);
+        let of =
+            |index: usize| out.iter().find(|completion| completion.id == statuses[index].0).expect("each completes");
+        assert!(of(0).at < SimTime(u64::MAX - 5_000) && of(0).status.is_done(), "case {number}: {:?}", of(0));
+        assert_eq!((of(1).at, &of(1).status), (SimTime::MAX, &Status::Done), "case {number}");
+        for index in 2..5 {
+            assert_eq!((of(index).at.0, &of(index).status), (statuses[index].1, &refused), "case {number}");
+        }
+        assert_eq!(drive.idle(Nanos(u64::MAX)), 0, "case {number}: nothing is scrubbed after the end");
+        drive.check().expect("every invariant holds");
+    }
+    // A drive without a clock takes no time, at the last instant as at any.
+    let mut drive = Drive::new(config()).expect("a drive");
+    let last = ask(&mut drive, u64::MAX, write());
+    assert_eq!((last.status, last.at), (Status::Done, SimTime::MAX));
+}
+
+#[test]
+fn days_and_drive_writes_are_numbers() {
+    type Act = fn(&mut Drive, f64);
+    let table: [(&str, Act); 3] = [
+        ("day", |drive, value| drive.set_day(value)),
+        ("drive writes", |drive, value| drive.set_drive_writes(value)),
+        ("past", |drive, value| drive.set_past(|_| (value, 0))),
+    ];
+    let accepts = |act: Act, value: f64| {
+        let mut drive = Drive::new(config()).expect("a drive");
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| act(&mut drive, value))).is_ok()
+    };
+    for (name, act) in table {
+        for value in [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -1.0] {
+            assert!(!accepts(act, value), "{name} {value}");
+        }
+        assert!(accepts(act, 0.0) && accepts(act, 2.5), "{name}");
+    }
 }
