@@ -235,7 +235,7 @@ fn build(case: &Case) -> Ftl<Array> {
         rated_blocks,
         endurance: Some(500),
         retire: find(RETIRE_POLICIES, "never").expect("built in").parse(toml::Table::new()).expect("valid"),
-        unit: EraseGroup::Block,
+        erase_group: EraseGroup::Block,
         domain: if case.dies == 1 { Pooling::Drive } else { Pooling::Die },
         placement: find(PLACEMENT_POLICIES, "one").expect("built in").parse(toml::Table::new()).expect("valid"),
         allocation: find(ALLOCATION_POLICIES, "fifo").expect("built in").parse(toml::Table::new()).expect("valid"),

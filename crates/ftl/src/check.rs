@@ -1,8 +1,9 @@
 //! The FTL's invariants, checked from outside by tests.
 
 use wane_nand::Media;
+use wane_units::{BlockState, UnitId};
 
-use crate::engine::{BlockState, Ftl, UNMAPPED};
+use crate::engine::{Ftl, UNMAPPED};
 
 impl<M: Media> Ftl<M> {
     /// Checks every invariant by scanning everything. For tests: it costs a pass over all units.
@@ -11,19 +12,19 @@ impl<M: Media> Ftl<M> {
     /// The first invariant that does not hold, with its numbers.
     pub fn check(&self) -> Result<(), String> {
         let mut mapped = 0u64;
-        for (page, unit) in (0u32..).zip(self.map.iter().copied()) {
+        for (logical, unit) in (0u32..).zip(self.map.iter().copied()) {
             if unit == UNMAPPED {
                 continue;
             }
             mapped += 1;
-            expect(page, self.reverse[unit as usize], "reverse map of a mapped page")?;
-            expect(true, self.is_valid(unit), "validity of a mapped page")?;
+            expect(logical, self.reverse[unit as usize], "reverse map of a mapped unit")?;
+            expect(true, self.is_valid(UnitId(unit)), "validity of a mapped unit")?;
         }
         let bits = |block| self.domain_of(block).index.bits(block).iter().map(|word| u64::from(word.count_ones()));
         let valid: u64 = self.layout.superblocks().flat_map(bits).sum();
-        expect(mapped, valid, "mapped pages and validity bits")?;
+        expect(mapped, valid, "mapped units and validity bits")?;
         let counted: u64 = self.domains.iter().map(|domain| domain.index.valid_total()).sum();
-        expect(mapped, counted, "mapped pages and the sum of valid counts")?;
+        expect(mapped, counted, "mapped units and the sum of valid counts")?;
         let mut tally = [0u32; 4];
         for block in self.layout.superblocks() {
             tally[self.state(block) as usize] += 1;
@@ -41,8 +42,8 @@ impl<M: Media> Ftl<M> {
         let erases = self.erases_total() - self.erases_initial;
         let caused = self.counters.erases_gc + self.counters.erases_wear_leveling + self.counters.erases_scrub;
         expect(caused, erases * u64::from(self.layout.width()), "erases by cause and by block")?;
-        for page in &self.lost {
-            expect(true, self.map[*page as usize] != UNMAPPED, "a lost unit is mapped")?;
+        for logical in &self.lost {
+            expect(true, self.map[*logical as usize] != UNMAPPED, "a lost unit is mapped")?;
         }
         self.check_stripes()?;
         self.check_free_blocks()
@@ -68,12 +69,13 @@ impl<M: Media> Ftl<M> {
         let mut counted = vec![0; live.len()];
         let per_page = self.layout.units_per_page();
         for (page, stripe) in pages {
-            let units = page * per_page..(page + 1) * per_page;
-            let data = |unit: &u32| self.is_valid(*unit) && self.reverse[*unit as usize] < self.logical_initial;
+            let units = self.layout.units_of(page);
+            let data = |unit: &UnitId| self.is_valid(*unit) && self.reverse[unit.index()] < self.logical_initial;
             let live = units.clone().filter(data).count() as u32;
-            counted[stripe as usize] += live;
+            counted[stripe.index()] += live;
             // A page that holds data and parity may have lost the data.
-            let parity = per_page == 1 && live == 0 && units.clone().any(|unit| self.is_valid(unit));
+            let mut units = units;
+            let parity = per_page == 1 && live == 0 && units.any(|unit| self.is_valid(unit));
             expect(false, parity, "parity in a stripe of its own")?;
             expect(true, stripes.members(stripe).any(|member| member == page), "a page and its stripe's members")?;
         }
@@ -83,8 +85,8 @@ impl<M: Media> Ftl<M> {
         Ok(())
     }
 
-    fn is_valid(&self, unit: u32) -> bool {
-        let (block, within) = self.locate(unit);
+    fn is_valid(&self, unit: UnitId) -> bool {
+        let (block, within) = self.layout.locate(unit);
         self.domain_of(block).index.is_valid(block, within)
     }
 }

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wane_units::{AnyDivisor, BlockId, DieId, Geometry, Ratio, SuperblockId, UnitId};
+use wane_units::{AnyDivisor, BlockId, DieId, Divisor, Geometry, Ratio, SuperblockId, UnitId};
 
 use crate::policies::Builtin;
 use crate::policies::allocation::{AllocationPolicy, FreedFirst};
@@ -83,7 +83,7 @@ pub struct FtlConfig {
     /// When a block leaves service.
     pub retire: Box<dyn RetirePolicy>,
     /// Block or superblock.
-    pub unit: EraseGroup,
+    pub erase_group: EraseGroup,
     /// Drive or die.
     pub domain: Pooling,
     /// Which of the open streams takes what is written.
@@ -122,7 +122,7 @@ impl FtlConfig {
             rated_blocks,
             endurance: None,
             retire: Box::new(Never),
-            unit: EraseGroup::Block,
+            erase_group: EraseGroup::Block,
             domain: Pooling::Drive,
             placement: Box::new(OneStream),
             allocation: Box::new(FreedFirst),
@@ -177,19 +177,45 @@ pub struct Layout {
     by_domain: AnyDivisor,
     by_page: AnyDivisor,
     by_width: AnyDivisor,
-    /// Flash pages of a firmware block.
-    by_block: AnyDivisor,
+    pages_per_superblock: u32,
+    by_superblock: AnyDivisor,
+}
+
+/// A flash page in the firmware's numbering: its first unit over the units of a page. A [`wane_units::Ppn`] is the same page in the
+/// numbering of the flash, where the pages of a superblock do not follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct PageId(pub(crate) u32);
+
+impl PageId {
+    /// The id as an index into a table.
+    #[inline(always)]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// [`Layout::locate`] by itself, as one multiplication: small enough that loops over many units keep it in registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnitLocator(Divisor);
+
+impl UnitLocator {
+    /// The firmware block that holds a unit, and the unit's number in it.
+    #[inline(always)]
+    pub(crate) fn locate(self, unit: UnitId) -> (SuperblockId, u32) {
+        let (block, within) = self.0.split(unit.0);
+        (SuperblockId(block), within)
+    }
 }
 
 impl Layout {
     /// The layout of a geometry.
-    pub fn new(geometry: Geometry, unit: EraseGroup, domain: Pooling, units_per_page: u32) -> Self {
+    pub fn new(geometry: Geometry, erase_group: EraseGroup, domain: Pooling, units_per_page: u32) -> Self {
         let domains = match domain {
             Pooling::Drive => 1,
             Pooling::Die => geometry.dies(),
         };
         let planes = geometry.dies() * geometry.planes_per_die() / domains;
-        let (width, stride) = match unit {
+        let (width, stride) = match erase_group {
             EraseGroup::Block => (1, 1),
             EraseGroup::Superblock => (planes, geometry.blocks_per_plane()),
         };
@@ -206,7 +232,8 @@ impl Layout {
             by_domain: AnyDivisor::new(blocks_per_domain),
             by_page: AnyDivisor::new(units_per_page),
             by_width: AnyDivisor::new(width),
-            by_block: AnyDivisor::new(geometry.pages_per_block() * width),
+            pages_per_superblock: geometry.pages_per_block() * width,
+            by_superblock: AnyDivisor::new(geometry.pages_per_block() * width),
         }
     }
 
@@ -226,11 +253,41 @@ impl Layout {
         self.by_domain.divide(block.0) as usize
     }
 
-    /// The flash page of a unit that is counted from anywhere a page begins, in the firmware's numbering: the unit over the
-    /// units of a page.
+    /// The flash page that holds a unit.
     #[inline(always)]
-    pub(crate) fn page(&self, unit: u32) -> u32 {
-        self.by_page.divide(unit)
+    pub(crate) fn page_of(&self, unit: UnitId) -> PageId {
+        PageId(self.by_page.divide(unit.0))
+    }
+
+    /// The page of a firmware block that holds its unit `within`, counted in the order of programming.
+    #[inline(always)]
+    pub(crate) fn page_in_block(&self, within: u32) -> u32 {
+        self.by_page.divide(within)
+    }
+
+    /// Page `page` of a firmware block.
+    #[inline(always)]
+    pub(crate) fn page_id(&self, block: SuperblockId, page: u32) -> PageId {
+        PageId(block.0 * self.pages_per_superblock() + page)
+    }
+
+    /// The first unit of a flash page.
+    #[inline(always)]
+    pub(crate) fn first_unit(&self, page: PageId) -> UnitId {
+        UnitId(page.0 * self.units_per_page)
+    }
+
+    /// The units of a flash page.
+    #[inline(always)]
+    pub(crate) fn units_of(&self, page: PageId) -> impl Iterator<Item = UnitId> + Clone + use<> {
+        let first = self.first_unit(page).0;
+        UnitId::all(first..first + self.units_per_page)
+    }
+
+    /// Flash pages of a firmware block.
+    #[inline(always)]
+    pub(crate) fn pages_per_superblock(&self) -> u32 {
+        self.pages_per_superblock
     }
 
     /// Firmware blocks of the drive.
@@ -305,22 +362,29 @@ impl Layout {
         (SuperblockId(unit.0 / per_block), unit.0 % per_block)
     }
 
-    /// The die of a flash page in the firmware's numbering: a physical unit over the units of a page.
+    /// [`Layout::locate`] for loops.
+    ///
+    /// # Panics
+    /// A block has one unit, which no firmware is built over.
+    pub(crate) fn locator(&self) -> UnitLocator {
+        UnitLocator(Divisor::new(self.units_per_block()))
+    }
+
+    /// The die of a flash page.
     #[inline]
-    pub(crate) fn die_of_page(&self, page: u32) -> DieId {
-        let block = SuperblockId(self.by_block.divide(page));
+    pub(crate) fn die_of_page(&self, page: PageId) -> DieId {
+        let block = SuperblockId(self.by_superblock.divide(page.0));
         if self.width == 1 {
             return self.geometry.die_of(self.member(block, 0));
         }
-        let within = page - block.0 * self.geometry.pages_per_block() * self.width;
-        let (flash, _) = self.place_page(block, within);
+        let (flash, _) = self.place_page(block, page.0 - block.0 * self.pages_per_superblock);
         self.geometry.die_of(flash)
     }
 
-    /// The flash block and the page in it that hold unit `unit` of a firmware block.
-    pub fn place(&self, block: SuperblockId, unit: u32) -> (BlockId, u32) {
-        debug_assert!(unit < self.units_per_block(), "a block has no unit beyond its last");
-        self.place_page(block, self.page(unit))
+    /// The flash block and the page in it that hold unit `within` of a firmware block.
+    pub fn place(&self, block: SuperblockId, within: u32) -> (BlockId, u32) {
+        debug_assert!(within < self.units_per_block(), "a block has no unit beyond its last");
+        self.place_page(block, self.page_in_block(within))
     }
 
     /// The flash block and the page in it that are page `page` of a firmware block.

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use wane_nand::{Media, Task};
-use wane_units::{Divisor, Lpn, SuperblockId, UnitId};
+use wane_units::{BlockState, Counters, Lpn, SuperblockId, UnitId};
 
-use crate::config::{BuildError, FtlConfig, Layout};
+use crate::config::{BuildError, FtlConfig, Layout, UnitLocator};
 use crate::domain::{Domain, Parked};
 use crate::free::FreeList;
 use crate::index::VictimIndex;
@@ -17,21 +17,20 @@ use crate::policies::{BlockEvent, Setting, StreamId};
 use crate::stripes::Stripes;
 use crate::table::Table;
 use crate::work::Work;
-use wane_units::Counters;
 
 /// An entry of the map that points nowhere.
 pub(crate) const UNMAPPED: u32 = u32::MAX;
 
 /// Firmware over a medium.
 ///
-/// A physical unit is `block * units_per_block + unit`, blocks in the numbering of [`Layout`]. The reverse map is
-/// only true where the validity bit is set.
+/// Blocks are numbered as [`Layout`] does. The map holds a [`UnitId`] for each [`Lpn`], the reverse map the [`Lpn`] of each
+/// [`UnitId`]; an entry of the reverse map is only true where the unit's validity bit is set.
 #[derive(Clone)]
 pub struct Ftl<M: Media> {
     pub(crate) media: M,
     pub(crate) layout: Layout,
     pub(crate) units_per_block: u32,
-    pub(crate) block_of: Divisor,
+    pub(crate) locator: UnitLocator,
     pub(crate) map: Table<u32>,
     pub(crate) reverse: Table<u32>,
     pub(crate) erase_count: Vec<u32>,
@@ -76,14 +75,14 @@ pub struct Ftl<M: Media> {
     pub(crate) dead: Option<EndOfLife>,
     /// The capacity policy was asked for room since a reclaimed block last gained some.
     pub(crate) pressed: bool,
-    /// Reverse-map entries of the block being relocated.
+    /// Reverse-map entries of the valid units of the block being relocated.
     pub(crate) scratch: Vec<u32>,
+    /// The number in their block of each of these units; kept for a detailed medium only.
+    pub(crate) origins: Vec<u32>,
     /// By physical unit, what the medium is told of its data; empty where the medium keeps no tags.
     pub(crate) tags: Vec<M::Tag>,
     /// Tags of the host's present write; empty where it gave none.
     pub(crate) tags_written: Vec<M::Tag>,
-    /// Where in that block they lie; kept for a detailed medium only.
-    pub(crate) origins: Vec<u32>,
 }
 
 /// Why a drive is dead.
@@ -133,19 +132,6 @@ pub struct OutOfRange {
     pub exported: u32,
 }
 
-/// Where a block stands in its life.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockState {
-    /// Erased and waiting.
-    Free,
-    /// Being written.
-    Open,
-    /// Written; garbage collection may take it.
-    Closed,
-    /// Out of service.
-    Retired,
-}
-
 impl<M: Media> Ftl<M> {
     /// An FTL over flash that holds no data: nothing mapped, every block free. It may have been erased before, the blocks of
     /// a superblock equally often.
@@ -155,16 +141,16 @@ impl<M: Media> Ftl<M> {
     pub fn new(media: M, config: FtlConfig) -> Result<Self, BuildError> {
         assert!(M::DETAILED || size_of::<M::Tag>() == 0, "only a detailed medium is told of every unit");
         check_page(&config)?;
-        let layout = Layout::new(*media.geometry(), config.unit, config.domain, config.units_per_page);
+        let layout = Layout::new(*media.geometry(), config.erase_group, config.domain, config.units_per_page);
         let units_per_block = layout.units_per_block();
         let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
         let scrub = scrub(&config, &layout);
-        // A block whose erases cannot be counted any further is out of service like one that came bad.
-        let unusable = |flash| media.is_bad(flash) || media.erase_count(flash).0 == u32::MAX;
+        // A block whose erase count cannot rise any further is out of service, like one that is bad from the factory.
+        let unusable = |flash| media.is_unusable(flash) || media.erase_count(flash).0 == u32::MAX;
         let retired: Vec<bool> = layout.superblocks().map(|block| layout.members(block).any(unusable)).collect();
         let retired_blocks = retired.iter().filter(|is_retired| **is_retired).count() as u32;
         check_counts(&config, &layout, retired_blocks)?;
-        let pages = (physical_units / u64::from(config.units_per_page)) as u32;
+        let pages = layout.blocks() * layout.pages_per_superblock();
         let stripes = stripes(&config, &layout, pages, media.geometry().dies())?;
         let stripes_max = stripes.as_ref().map_or(0, |_| Stripes::count_max(pages));
         let mapped = u64::from(config.logical_units) + u64::from(stripes_max) * u64::from(config.units_per_page);
@@ -182,7 +168,7 @@ impl<M: Media> Ftl<M> {
         let mut ftl = Self {
             layout,
             units_per_block,
-            block_of: Divisor::new(units_per_block),
+            locator: layout.locator(),
             map,
             reverse: Table::zeroed(physical_units as usize)?,
             erases_initial: erase_count.iter().map(|count| u64::from(*count)).sum(),
@@ -212,7 +198,7 @@ impl<M: Media> Ftl<M> {
             retired_blocks,
             dead: None,
             pressed: false,
-            // One more: the gathering loop writes before it knows whether the unit counts.
+            // One entry more than a block has units: the gathering loop writes an entry before it knows whether the unit is valid.
             scratch: vec![0; units_per_block as usize + 1],
             tags: vec![M::Tag::default(); if size_of::<M::Tag>() > 0 { physical_units as usize } else { 0 }],
             tags_written: Vec::new(),
@@ -220,14 +206,18 @@ impl<M: Media> Ftl<M> {
             media,
             capacity: config.capacity,
         };
-        if ftl.erases_initial > 0 {
-            // Policies begin with new blocks, and these are not.
-            ftl.resync_policies();
-        }
-        for domain in 0..ftl.domains.len() {
-            ftl.domains[domain].host = ftl.open_next(domain, StreamId(0));
-        }
+        ftl.begin();
         Ok(ftl)
+    }
+
+    fn begin(&mut self) {
+        if self.erases_initial > 0 {
+            // Policies begin with new blocks, and these are not.
+            self.resync_policies();
+        }
+        for domain in 0..self.domains.len() {
+            self.domains[domain].host = self.open_next(domain, StreamId(0));
+        }
     }
 
     /// Switches wear leveling on or off. It starts off, as preconditioning wants it; policies hear events either way.
@@ -333,19 +323,6 @@ impl<M: Media> Ftl<M> {
     /// The policy that answers retired blocks.
     pub fn capacity_policy(&self) -> &dyn CapacityPolicy {
         &*self.capacity
-    }
-
-    /// Where a block's units begin in the reverse map.
-    #[inline(always)]
-    pub(crate) fn base(&self, block: SuperblockId) -> u32 {
-        block.0 * self.units_per_block
-    }
-
-    /// The block that holds a unit, and the unit's number in it.
-    #[inline(always)]
-    pub(crate) fn locate(&self, unit: u32) -> (SuperblockId, u32) {
-        let (block, within) = self.block_of.split(unit);
-        (SuperblockId(block), within)
     }
 
     pub(crate) fn domain_of(&self, block: SuperblockId) -> &Domain {

@@ -1,9 +1,9 @@
 //! What the host asks: write, read, trim.
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::{Divisor, Lpn, SuperblockId};
+use wane_units::{Lpn, SuperblockId, UnitId};
 
-use crate::config::Layout;
+use crate::config::{Layout, UnitLocator};
 use crate::counters::{Cause, CountPrograms};
 use crate::domain::{Domain, Frontier};
 use crate::engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome, UNMAPPED};
@@ -74,9 +74,9 @@ impl<M: Media> Ftl<M> {
 
     /// Refuses units that are not exported: where stripes are, the map goes on beyond them with parity.
     #[inline]
-    fn check_range(&self, pages: &[u32]) -> Result<(), OutOfRange> {
+    fn check_range(&self, units: &[u32]) -> Result<(), OutOfRange> {
         // The maximum of a batch is a few vector instructions; a branch a page would not be.
-        match pages.iter().copied().max() {
+        match units.iter().copied().max() {
             Some(unit) if unit >= self.exported => Err(OutOfRange { unit: Lpn(unit), exported: self.exported }),
             _ => Ok(()),
         }
@@ -88,8 +88,8 @@ impl<M: Media> Ftl<M> {
         self.counters.host_units_read_unmapped += units;
     }
 
-    fn write_for(&mut self, pages: &[u32], cause: Cause) -> (usize, Outcome) {
-        if let Err(refused) = self.check_range(pages) {
+    fn write_for(&mut self, units: &[u32], cause: Cause) -> (usize, Outcome) {
+        if let Err(refused) = self.check_range(units) {
             return (0, Outcome::OutOfRange(refused));
         }
         let mut done = 0;
@@ -98,17 +98,17 @@ impl<M: Media> Ftl<M> {
         }
         self.begin_call();
         if self.stream_count > 1
-            && let Some(stop) = self.place_request(pages, cause)
+            && let Some(stop) = self.place_request(units, cause)
         {
             return (0, stop);
         }
-        while done < pages.len() {
+        while done < units.len() {
             if self.call_is_over() {
                 return (done, Outcome::Paused);
             }
             if !M::DETAILED && self.domains.len() > 1 {
-                done += self.write_across(pages, done, cause);
-                if done == pages.len() {
+                done += self.write_across(units, done, cause);
+                if done == units.len() {
                     break;
                 }
             }
@@ -131,10 +131,10 @@ impl<M: Media> Ftl<M> {
             };
             let room = (self.units_per_block - frontier.next) as usize;
             let run_max = if one_write { 1 } else { self.run_max(frontier) };
-            let run = room.min(pages.len() - done).min(run_max);
-            self.write_run(domain, frontier, pages, done, run, cause);
+            let run = room.min(units.len() - done).min(run_max);
+            self.write_run(domain, frontier, units, done, run, cause);
             if !self.lost.is_empty() {
-                self.forget_loss(&pages[done..done + run]);
+                self.forget_loss(&units[done..done + run]);
             }
             done += run;
             let page_is_full = (frontier.next + run as u32).is_multiple_of(self.layout.units_per_page());
@@ -142,7 +142,7 @@ impl<M: Media> Ftl<M> {
                 self.turn = domain as u32;
             }
             if run == room {
-                match self.roll_host(domain) {
+                match self.next_host_block(domain) {
                     Outcome::Done => {}
                     stop => return (done, stop),
                 }
@@ -160,15 +160,15 @@ impl<M: Media> Ftl<M> {
 
     /// Writes units to the domains in turn while that is all there is to do: no block fills up, no leveler is due, nothing is
     /// striped or lost. Returns how many; the next one may need [`Ftl::write_for`].
-    fn write_across(&mut self, pages: &[u32], done: usize, cause: Cause) -> usize {
+    fn write_across(&mut self, units: &[u32], done: usize, cause: Cause) -> usize {
         if self.stripes.is_some() || !self.lost.is_empty() {
             return 0;
         }
         let Self { map, reverse, domains, layout, media, counters, turn, .. } = self;
         let (map, reverse) = (&mut map[..], &mut reverse[..]);
-        let (units_per_block, per_page, block_of) = (self.units_per_block, layout.units_per_page(), self.block_of);
+        let (units_per_block, per_page, locator) = (self.units_per_block, layout.units_per_page(), self.locator);
         let mut position = done;
-        while position < pages.len() {
+        while position < units.len() {
             let count = domains.len() as u32;
             let domain = &mut domains[*turn as usize];
             let has_room = domain.free.len() as u32 >= self.gc_reserve || domain.index.reclaimable();
@@ -180,16 +180,16 @@ impl<M: Media> Ftl<M> {
             frontier.next += 1;
             domain.index.add_one(block, next);
             let unit = block.0 * units_per_block + next;
-            reverse[unit as usize] = pages[position];
-            let mut replaced = InDomains { domains, layout, block_of };
-            if let Some(far) = pages.get(position + AHEAD) {
+            reverse[unit as usize] = units[position];
+            let mut replaced = InDomains { domains, layout, locator };
+            if let Some(far) = units.get(position + AHEAD) {
                 prefetch(map, *far as usize);
-                announce(map, pages[position + AHEAD / 2], position, &mut replaced);
+                announce(map, units[position + AHEAD / 2], position, &mut replaced);
             }
-            replace(map, pages[position], unit, &mut replaced);
+            replace(map, units[position], unit, &mut replaced);
             position += 1;
             if per_page == 1 || (next + 1).is_multiple_of(per_page) {
-                let page = layout.page(next);
+                let page = layout.page_in_block(next);
                 let (flash, row) = layout.place_page(block, page);
                 counters.program_operations += 1;
                 // Only a detailed medium keeps tags, and none comes here.
@@ -207,9 +207,9 @@ impl<M: Media> Ftl<M> {
 
     /// What the host has written or trimmed is lost no longer.
     #[cold]
-    fn forget_loss(&mut self, pages: &[u32]) {
-        for page in pages {
-            self.lost.remove(page);
+    fn forget_loss(&mut self, units: &[u32]) {
+        for unit in units {
+            self.lost.remove(unit);
         }
     }
 
@@ -239,7 +239,7 @@ impl<M: Media> Ftl<M> {
         if self.domains.len() == 1 && self.stripes.is_none() && !M::DETAILED {
             usize::MAX
         } else {
-            ((self.layout.page(frontier.next) + 1) * self.layout.units_per_page() - frontier.next) as usize
+            ((self.layout.page_in_block(frontier.next) + 1) * self.layout.units_per_page() - frontier.next) as usize
         }
     }
 
@@ -265,21 +265,21 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Writes `run` units that fit the frontier.
-    fn write_run(&mut self, domain: usize, frontier: Frontier, pages: &[u32], done: usize, run: usize, cause: Cause) {
+    fn write_run(&mut self, domain: usize, frontier: Frontier, units: &[u32], done: usize, run: usize, cause: Cause) {
         debug_assert!(frontier.next as usize + run <= self.units_per_block as usize, "the run fits its block");
         debug_assert!(!self.retired[frontier.block.index()], "nothing is written to a retired block");
-        let base = self.base(frontier.block) + frontier.next;
+        let base = self.layout.unit(frontier.block, frontier.next).0;
         let Domain { index, host, .. } = &mut self.domains[domain];
         *host = Some(Frontier { next: frontier.next + run as u32, ..frontier });
         index.add_valid(frontier.block, frontier.next, run as u32);
-        self.reverse[base as usize..][..run].copy_from_slice(&pages[done..done + run]);
+        self.reverse[base as usize..][..run].copy_from_slice(&units[done..done + run]);
         if self.stripes.is_some() {
-            self.overwrite_striped(pages, done, run, base);
+            self.overwrite_striped(units, done, run, base);
         } else if self.domains.len() == 1 {
-            self.overwrite_in_one_domain(pages, done, run, base);
+            self.overwrite_in_one_domain(units, done, run, base);
         } else {
-            let mut replaced = InDomains { domains: &mut self.domains, layout: &self.layout, block_of: self.block_of };
-            overwrite(&mut self.map, pages, done, run, base, &mut replaced);
+            let mut replaced = InDomains { domains: &mut self.domains, layout: &self.layout, locator: self.locator };
+            overwrite(&mut self.map, units, done, run, base, &mut replaced);
         }
         self.tag_written(base, done, run);
         self.program(frontier.block, frontier.next, run as u32, Task::Host);
@@ -291,32 +291,32 @@ impl<M: Media> Ftl<M> {
 
     /// As [`overwrite`] on a drive of one domain.
     #[inline(always)]
-    fn overwrite_in_one_domain(&mut self, pages: &[u32], done: usize, run: usize, base: u32) {
-        let (index, block_of) = (&mut self.domains[0].index, self.block_of);
+    fn overwrite_in_one_domain(&mut self, units: &[u32], done: usize, run: usize, base: u32) {
+        let (index, locator) = (&mut self.domains[0].index, self.locator);
         if let Some(lists) = index.lists() {
-            let mut replaced = InLists { lists, block_of };
-            overwrite(&mut self.map, pages, done, run, base, &mut replaced);
+            let mut replaced = InLists { lists, locator };
+            overwrite(&mut self.map, units, done, run, base, &mut replaced);
             replaced.lists.finish();
         } else {
             let mut replaced = |unit| {
-                let (block, within) = block_of.split(unit);
-                index.invalidate(SuperblockId(block), within);
+                let (block, within) = locator.locate(UnitId(unit));
+                index.invalidate(block, within);
             };
-            overwrite(&mut self.map, pages, done, run, base, &mut replaced);
+            overwrite(&mut self.map, units, done, run, base, &mut replaced);
         }
     }
 
     /// As [`overwrite`], where what is replaced may leave a stripe. Out of line, so that drives without stripes do not carry it.
     #[inline(never)]
-    fn overwrite_striped(&mut self, pages: &[u32], done: usize, run: usize, base: u32) {
+    fn overwrite_striped(&mut self, units: &[u32], done: usize, run: usize, base: u32) {
         let Some(stripes) = &mut self.stripes else { return };
-        let domains = InDomains { domains: &mut self.domains, layout: &self.layout, block_of: self.block_of };
+        let domains = InDomains { domains: &mut self.domains, layout: &self.layout, locator: self.locator };
         let mut replaced = InStripes { domains, stripes };
-        overwrite(&mut self.map, pages, done, run, base, &mut replaced);
+        overwrite(&mut self.map, units, done, run, base, &mut replaced);
     }
 
     /// The host frontier is full: close it, open the next and reclaim.
-    pub(crate) fn roll_host(&mut self, domain: usize) -> Outcome {
+    pub(crate) fn next_host_block(&mut self, domain: usize) -> Outcome {
         let now = self.counters.host_units_written;
         let state = &mut self.domains[domain];
         let full = state.host.take().expect("the frontier that was just filled");
@@ -343,40 +343,41 @@ impl<M: Media> Ftl<M> {
     /// # Errors
     /// One of them is not exported; nothing is read.
     pub fn read(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
-        let pages: &[u32] = bytemuck::cast_slice(units);
+        let units: &[u32] = bytemuck::cast_slice(units);
         self.unread.clear();
-        self.check_range(pages)?;
-        self.counters.host_units_read += pages.len() as u64;
+        self.check_range(units)?;
+        self.counters.host_units_read += units.len() as u64;
         let mut position = 0;
-        while position < pages.len() {
-            if let Some(ahead) = pages.get(position + AHEAD) {
+        while position < units.len() {
+            if let Some(ahead) = units.get(position + AHEAD) {
                 prefetch(&self.map, *ahead as usize);
             }
             let first = position;
-            let unit = self.map[pages[position] as usize];
+            let unit = self.map[units[position] as usize];
             position += 1;
             if unit == UNMAPPED {
                 self.counters.host_units_read_unmapped += 1;
                 continue;
             }
-            let (block, within) = self.locate(unit);
+            let unit = UnitId(unit);
+            let (block, within) = self.locator.locate(unit);
             if self.is_buffered(block, within) {
                 let bytes = self.unit_bytes();
                 self.media.read_buffered(bytes, Task::Host);
-                self.note_unread(&pages[first..position], false);
+                self.note_unread(&units[first..position], false);
                 continue;
             }
-            let more = if M::DETAILED { self.neighbors(unit, &pages[position..]) } else { 0 };
+            let more = if M::DETAILED { self.neighbors(unit, &units[position..]) } else { 0 };
             position += more;
             let (flash, page) = self.layout.place(block, within);
             let bytes = (1 + more as u32) * self.unit_bytes();
             let (task, purpose, rereads_max) = (Task::Host, Purpose::Serve, self.rereads_max(unit));
             let outcome = self.media.read(PageRead { block: flash, page, bytes, task, purpose, rereads_max });
             // Of a page that was lost before it came here the stripe gives back what came.
-            let is_gone = !self.any_lost(&pages[first..position])
+            let is_gone = !self.any_lost(&units[first..position])
                 && outcome == ReadOutcome::Uncorrectable
                 && !self.reconstruct(&[unit], task);
-            self.note_unread(&pages[first..position], is_gone);
+            self.note_unread(&units[first..position], is_gone);
             self.touch(block);
         }
         Ok(())
@@ -384,11 +385,11 @@ impl<M: Media> Ftl<M> {
 
     /// Counts a read of units of one page if it failed: for all of them, or for those that were lost before.
     #[inline]
-    fn note_unread(&mut self, pages: &[u32], is_gone: bool) {
+    fn note_unread(&mut self, units: &[u32], is_gone: bool) {
         if is_gone {
-            self.unread.extend_from_slice(pages);
-        } else if self.any_lost(pages) {
-            let lost = pages.iter().filter(|page| self.lost.contains(page));
+            self.unread.extend_from_slice(units);
+        } else if self.any_lost(units) {
+            let lost = units.iter().filter(|unit| self.lost.contains(unit));
             self.unread.extend(lost);
         } else {
             return;
@@ -402,16 +403,16 @@ impl<M: Media> Ftl<M> {
     }
 
     #[inline]
-    fn any_lost(&self, pages: &[u32]) -> bool {
-        !self.lost.is_empty() && pages.iter().any(|page| self.lost.contains(page))
+    fn any_lost(&self, units: &[u32]) -> bool {
+        !self.lost.is_empty() && units.iter().any(|unit| self.lost.contains(unit))
     }
 
     /// How many of the next logical units lie in the same flash page as `unit`.
-    fn neighbors(&self, unit: u32, next: &[u32]) -> usize {
-        let flash_page = self.layout.page(unit);
-        let beside = |page: &&u32| {
-            let other = self.map[**page as usize];
-            other != UNMAPPED && self.layout.page(other) == flash_page
+    fn neighbors(&self, unit: UnitId, next: &[u32]) -> usize {
+        let page = self.layout.page_of(unit);
+        let beside = |logical: &&u32| {
+            let other = self.map[**logical as usize];
+            other != UNMAPPED && self.layout.page_of(UnitId(other)) == page
         };
         if self.layout.units_per_page() == 1 { 0 } else { next.iter().take_while(beside).count() }
     }
@@ -423,7 +424,7 @@ impl<M: Media> Ftl<M> {
     }
 
     fn is_in_an_open_page(&self, block: SuperblockId, within: u32) -> bool {
-        let page = |unit| self.layout.page(unit);
+        let page = |within| self.layout.page_in_block(within);
         let domain = self.domain_of(block);
         domain.open().any(|frontier| frontier.block == block && page(within) >= page(frontier.next))
     }
@@ -433,21 +434,21 @@ impl<M: Media> Ftl<M> {
     /// # Errors
     /// One of them is not exported; nothing is forgotten.
     pub fn trim(&mut self, units: &[Lpn]) -> Result<(), OutOfRange> {
-        let pages: &[u32] = bytemuck::cast_slice(units);
-        self.check_range(pages)?;
+        let units: &[u32] = bytemuck::cast_slice(units);
+        self.check_range(units)?;
         if !self.lost.is_empty() {
-            self.forget_loss(pages);
+            self.forget_loss(units);
         }
-        for (number, some) in pages.chunks(TRIMMED_AT_ONCE).enumerate() {
+        for (number, some) in units.chunks(TRIMMED_AT_ONCE).enumerate() {
             if self.is_unmapped_run(some) {
                 continue;
             }
             let start = number * TRIMMED_AT_ONCE;
-            for (position, page) in (start..).zip(some) {
-                if let Some(ahead) = pages.get(position + AHEAD) {
+            for (position, unit) in (start..).zip(some) {
+                if let Some(ahead) = units.get(position + AHEAD) {
                     prefetch(&self.map, *ahead as usize);
                 }
-                self.trim_unit(*page);
+                self.trim_unit(*unit);
             }
         }
         self.drop_emptied();
@@ -464,16 +465,16 @@ impl<M: Media> Ftl<M> {
         in_a_row && entries().iter().fold(true, |so_far, unit| so_far & (*unit == UNMAPPED))
     }
 
-    fn trim_unit(&mut self, page: u32) {
-        let unit = std::mem::replace(&mut self.map[page as usize], UNMAPPED);
+    fn trim_unit(&mut self, logical: u32) {
+        let unit = std::mem::replace(&mut self.map[logical as usize], UNMAPPED);
         if unit == UNMAPPED {
             return;
         }
         self.counters.host_units_trimmed += 1;
-        let (block, within) = self.locate(unit);
+        let (block, within) = self.locator.locate(UnitId(unit));
         self.domains[self.layout.domain(block)].index.invalidate(block, within);
         if let Some(stripes) = &mut self.stripes {
-            stripes.unit_gone(self.layout.page(unit));
+            stripes.unit_gone(self.layout.page_of(UnitId(unit)));
         }
     }
 
@@ -499,7 +500,8 @@ impl<M: Media> Ftl<M> {
     pub(crate) fn program(&mut self, block: SuperblockId, first_unit: u32, units: u32, task: Task) {
         self.program_pages(block, first_unit, units, task);
         if self.stripes.is_some() {
-            self.join_stripes(block, self.layout.page(first_unit)..self.layout.page(first_unit + units), task);
+            let page = |within| self.layout.page_in_block(within);
+            self.join_stripes(block, page(first_unit)..page(first_unit + units), task);
         }
     }
 
@@ -509,12 +511,13 @@ impl<M: Media> Ftl<M> {
         if size_of::<M::Tag>() == 0 {
             return 0..0;
         }
-        let (base, per_page) = (self.base(block), self.layout.units_per_page());
-        (base + pages.start * per_page) as usize..(base + pages.end * per_page) as usize
+        let first = |page| self.layout.first_unit(self.layout.page_id(block, page)).index();
+        first(pages.start)..first(pages.end)
     }
 
     pub(crate) fn program_pages(&mut self, block: SuperblockId, first_unit: u32, units: u32, task: Task) {
-        let (from, to) = (self.layout.page(first_unit), self.layout.page(first_unit + units));
+        let page = |within| self.layout.page_in_block(within);
+        let (from, to) = (page(first_unit), page(first_unit + units));
         self.counters.program_operations += u64::from(to - from);
         let width = self.layout.width();
         if width == 1 {
@@ -533,15 +536,15 @@ impl<M: Media> Ftl<M> {
 /// Who is told of the units that writes replace.
 trait Replaced {
     /// A unit will be replaced [`AHEAD`] / 2 writes from now. `position` counts the writes.
-    fn coming(&mut self, _position: usize, _unit: u32) {}
+    fn prefetch(&mut self, _position: usize, _unit: u32) {}
 
     /// A unit is replaced.
-    fn now(&mut self, unit: u32);
+    fn invalidate(&mut self, unit: u32);
 }
 
 impl<F: FnMut(u32)> Replaced for F {
     #[inline(always)]
-    fn now(&mut self, unit: u32) {
+    fn invalidate(&mut self, unit: u32) {
         self(unit);
     }
 }
@@ -549,20 +552,20 @@ impl<F: FnMut(u32)> Replaced for F {
 /// The replaced units of a drive that is one domain and keeps its blocks in lists.
 struct InLists<'a> {
     lists: Lists<'a>,
-    block_of: Divisor,
+    locator: UnitLocator,
 }
 
 impl Replaced for InLists<'_> {
     #[inline(always)]
-    fn coming(&mut self, _position: usize, unit: u32) {
-        let (block, within) = self.block_of.split(unit);
-        self.lists.prefetch(SuperblockId(block), within);
+    fn prefetch(&mut self, _position: usize, unit: u32) {
+        let (block, within) = self.locator.locate(UnitId(unit));
+        self.lists.prefetch(block, within);
     }
 
     #[inline(always)]
-    fn now(&mut self, unit: u32) {
-        let (block, within) = self.block_of.split(unit);
-        self.lists.invalidate(SuperblockId(block), within);
+    fn invalidate(&mut self, unit: u32) {
+        let (block, within) = self.locator.locate(UnitId(unit));
+        self.lists.invalidate(block, within);
     }
 }
 
@@ -570,21 +573,19 @@ impl Replaced for InLists<'_> {
 struct InDomains<'a> {
     domains: &'a mut [Domain],
     layout: &'a Layout,
-    block_of: Divisor,
+    locator: UnitLocator,
 }
 
 impl Replaced for InDomains<'_> {
     #[inline(always)]
-    fn coming(&mut self, _position: usize, unit: u32) {
-        let (block, within) = self.block_of.split(unit);
-        let block = SuperblockId(block);
+    fn prefetch(&mut self, _position: usize, unit: u32) {
+        let (block, within) = self.locator.locate(UnitId(unit));
         self.domains[self.layout.domain(block)].index.prefetch_unit(block, within);
     }
 
     #[inline(always)]
-    fn now(&mut self, unit: u32) {
-        let (block, within) = self.block_of.split(unit);
-        let block = SuperblockId(block);
+    fn invalidate(&mut self, unit: u32) {
+        let (block, within) = self.locator.locate(UnitId(unit));
         self.domains[self.layout.domain(block)].index.invalidate(block, within);
     }
 }
@@ -597,25 +598,25 @@ struct InStripes<'a> {
 
 impl Replaced for InStripes<'_> {
     #[inline(always)]
-    fn coming(&mut self, position: usize, unit: u32) {
-        self.domains.coming(position, unit);
-        self.stripes.unit_goes_soon(position, self.domains.layout.page(unit));
+    fn prefetch(&mut self, position: usize, unit: u32) {
+        self.domains.prefetch(position, unit);
+        self.stripes.prefetch_unit(position, self.domains.layout.page_of(UnitId(unit)));
     }
 
     #[inline(always)]
-    fn now(&mut self, unit: u32) {
-        self.domains.now(unit);
-        self.stripes.unit_gone(self.domains.layout.page(unit));
+    fn invalidate(&mut self, unit: u32) {
+        self.domains.invalidate(unit);
+        self.stripes.unit_gone(self.domains.layout.page_of(UnitId(unit)));
     }
 }
 
-/// Points `run` map entries from `pages[done]` on to `base..` and clears what they replace. Entries are asked for
+/// Points `run` map entries from `units[done]` on to `base..` and clears what they replace. Entries are asked for
 /// well ahead, over the end of the run, since the next run comes right after.
 #[inline(always)]
-fn overwrite(map: &mut [u32], pages: &[u32], done: usize, run: usize, base: u32, replaced: &mut impl Replaced) {
-    let steady = pages.len().saturating_sub(done + AHEAD).min(run);
+fn overwrite(map: &mut [u32], units: &[u32], done: usize, run: usize, base: u32, replaced: &mut impl Replaced) {
+    let steady = units.len().saturating_sub(done + AHEAD).min(run);
     if steady > 0 {
-        let windows = pages[done..done + steady + AHEAD].windows(AHEAD + 1);
+        let windows = units[done..done + steady + AHEAD].windows(AHEAD + 1);
         for ((window, unit), position) in windows.zip(base..).zip(done..) {
             prefetch(map, window[AHEAD] as usize);
             announce(map, window[AHEAD / 2], position, replaced);
@@ -624,26 +625,26 @@ fn overwrite(map: &mut [u32], pages: &[u32], done: usize, run: usize, base: u32,
     }
     // The end of the batch: nothing is asked for beyond it.
     for (position, unit) in (done + steady..done + run).zip(base + steady as u32..) {
-        if let Some(near) = pages.get(position + AHEAD / 2) {
+        if let Some(near) = units.get(position + AHEAD / 2) {
             announce(map, *near, position, replaced);
         }
-        replace(map, pages[position], unit, replaced);
+        replace(map, units[position], unit, replaced);
     }
 }
 
-/// Asks for what replacing the unit of a page will touch.
+/// Prefetches what replacing a logical unit's data will touch.
 #[inline(always)]
-fn announce(map: &[u32], page: u32, position: usize, replaced: &mut impl Replaced) {
-    let old = map[page as usize];
+fn announce(map: &[u32], logical: u32, position: usize, replaced: &mut impl Replaced) {
+    let old = map[logical as usize];
     if old != UNMAPPED {
-        replaced.coming(position, old);
+        replaced.prefetch(position, old);
     }
 }
 
 #[inline(always)]
-fn replace(map: &mut [u32], page: u32, unit: u32, replaced: &mut impl Replaced) {
-    let old = std::mem::replace(&mut map[page as usize], unit);
+fn replace(map: &mut [u32], logical: u32, unit: u32, replaced: &mut impl Replaced) {
+    let old = std::mem::replace(&mut map[logical as usize], unit);
     if old != UNMAPPED {
-        replaced.now(old);
+        replaced.invalidate(old);
     }
 }

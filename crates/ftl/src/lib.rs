@@ -28,6 +28,6 @@ mod work;
 
 pub use config::{BuildError, EraseGroup, Frontiers, FtlConfig, Layout, Pooling};
 pub use counters::Cause;
-pub use engine::{BlockState, EndOfLife, Ftl, Origin, OutOfRange, Outcome};
+pub use engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome};
 pub use saved::{PolicyStateError, PolicyStates};
-pub use wane_units::Counters;
+pub use wane_units::{BlockState, Counters};

@@ -24,7 +24,7 @@ impl<M: Media> Ftl<M> {
             failures,
             layout: self.layout,
             units_per_block: self.units_per_block,
-            block_of: self.block_of,
+            locator: self.locator,
             map: self.map,
             reverse: self.reverse,
             erase_count: self.erase_count,
@@ -68,7 +68,7 @@ impl<M: Media> Ftl<M> {
         for domain in &self.domains {
             let free = domain.free.iter().map(|block| (block, 0));
             for (block, unit) in free.chain(domain.open().map(|open| (open.block, open.next))) {
-                let page = self.layout.page(unit);
+                let page = self.layout.page_in_block(unit);
                 let rows = |member: u32| page.saturating_sub(member).div_ceil(width);
                 found.extend((0..width).map(|member| (self.layout.member(block, member), rows(member))));
             }

@@ -140,7 +140,7 @@ impl<M: Media> Ftl<M> {
         let next = index.lowest().and_then(|valid| index.first(valid))?;
         index.prefetch_open(next, 0);
         prefetch(&self.erase_count, next.index());
-        let base = self.base(next) as usize;
+        let base = self.layout.unit(next, 0).index();
         for line in (base..base + (self.units_per_block as usize).min(1024)).step_by(ENTRIES_PER_LINE) {
             prefetch(&self.reverse, line);
         }
@@ -200,8 +200,8 @@ impl<M: Media> Ftl<M> {
             self.media.erase(self.layout.member(block, member), cause.task());
         }
         if let Some(stripes) = &mut self.stripes {
-            let pages = self.units_per_block / self.layout.units_per_page();
-            (block.0 * pages..(block.0 + 1) * pages).for_each(|page| stripes.page_erased(page));
+            let layout = &self.layout;
+            (0..layout.pages_per_superblock()).for_each(|page| stripes.page_erased(layout.page_id(block, page)));
         }
         self.erase_count[block.index()] += 1;
         let state = &mut self.domains[domain];
@@ -234,7 +234,7 @@ impl<M: Media> Ftl<M> {
         let members = self.layout.members(block);
         let (mut rber, mut failures) = (0.0f64, 0);
         if M::DETAILED {
-            if members.clone().any(|member| self.media.is_bad(member)) {
+            if members.clone().any(|member| self.media.is_unusable(member)) {
                 return true;
             }
             rber = members.map(|member| self.media.health(member).fresh_rber).fold(0.0, f64::max);

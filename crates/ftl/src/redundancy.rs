@@ -1,15 +1,18 @@
-//! Redundancy inside the drive: parity is written as stripes fill, goes as they empty, and gives lost pages back.
+//! Redundancy inside the drive: parity is written once a stripe is full, dropped once the stripe holds nothing valid, and read to
+//! reconstruct pages that cannot be corrected.
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::{DieId, SuperblockId};
+use wane_units::{Lpn, SuperblockId, UnitId};
 
+use crate::config::PageId;
 use crate::counters::{Cause, CountPrograms};
 use crate::domain::Frontier;
 use crate::engine::{Ftl, Outcome, UNMAPPED};
 use crate::policies::StreamId;
-use crate::stripes::Stripes;
+use crate::stripes::{StripeId, Stripes};
 
-/// Parity that may wait for a die of its own, for each die; beyond, it goes where there is room.
+/// Stripes, for each die of the drive, that may wait until their parity finds a die without a page of theirs. Where more wait,
+/// parity goes to any die that has room.
 const WAITING_PER_DIE: usize = 2;
 
 /// The block that takes a parity page.
@@ -21,20 +24,17 @@ struct ParitySlot {
 }
 
 impl<M: Media> Ftl<M> {
-    /// Takes programmed pages into stripes. Relocated parity has none of its own: a page of nothing else joins none, and
-    /// beside data it does not count.
+    /// Takes programmed pages of a block into stripes. Relocated parity is not protected again: a page that holds only parity joins no
+    /// stripe, and in a page of data and parity only the data count.
     pub(crate) fn join_stripes(&mut self, block: SuperblockId, pages: std::ops::Range<u32>, task: Task) {
         let Some(stripes) = &mut self.stripes else { return };
-        let per_page = self.layout.units_per_page();
-        let first = block.0 * (self.units_per_block / per_page);
         let (layout, reverse) = (&self.layout, &self.reverse);
         let index = &self.domains[layout.domain(block)].index;
-        for page in pages.map(|page| first + page) {
-            let units = page * per_page..(page + 1) * per_page;
-            let valid = units.filter(|unit| index.is_valid(block, unit - block.0 * self.units_per_block));
+        let base = layout.unit(block, 0).0;
+        for page in pages.map(|page| layout.page_id(block, page)) {
             let (mut live, mut parity) = (0, 0);
-            for unit in valid {
-                *if reverse[unit as usize] < self.logical_initial { &mut live } else { &mut parity } += 1;
+            for unit in layout.units_of(page).filter(|unit| index.is_valid(block, unit.0 - base)) {
+                *if reverse[unit.index()] < self.logical_initial { &mut live } else { &mut parity } += 1;
             }
             if live == 0 && parity > 0 {
                 continue;
@@ -45,13 +45,13 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Gives up the parity of stripes without valid data, and writes that of stripes which are full.
+    /// Drops the parity of stripes without valid data, and writes that of stripes which are full.
     pub(crate) fn write_pending_parity(&mut self) -> Outcome {
         if self.stripes.is_none() {
             return Outcome::Done;
         }
         self.drop_emptied();
-        // Parity can make garbage collection work, which fills stripes: those wait for the next time, so that this ends.
+        // Writing parity can start garbage collection, which fills more stripes. Those wait for the next call, so that the loop ends.
         for _ in 0..self.stripes.as_ref().map_or(0, |stripes| stripes.full.len()) {
             let Some(stripes) = &mut self.stripes else { break };
             let Some((stripe, task)) = stripes.full.pop_front() else { break };
@@ -67,14 +67,14 @@ impl<M: Media> Ftl<M> {
         Outcome::Done
     }
 
-    /// Stripes without a valid page need no parity.
+    /// Releases the stripes that hold nothing valid, and unmaps their parity.
     pub(crate) fn drop_emptied(&mut self) {
         while let Some(stripe) = self.stripes.as_mut().and_then(Stripes::next_emptied) {
-            for page in self.parity_units(stripe) {
-                let unit = std::mem::replace(&mut self.map[page as usize], UNMAPPED);
-                self.lost.remove(&page);
+            for logical in self.parity_units(stripe) {
+                let unit = std::mem::replace(&mut self.map[logical.index()], UNMAPPED);
+                self.lost.remove(&logical.0);
                 if unit != UNMAPPED {
-                    let (block, within) = self.locate(unit);
+                    let (block, within) = self.locator.locate(UnitId(unit));
                     self.domains[self.layout.domain(block)].index.invalidate(block, within);
                 }
             }
@@ -83,15 +83,20 @@ impl<M: Media> Ftl<M> {
     }
 
     /// The logical units under which a stripe's parity is mapped.
-    fn parity_units(&self, stripe: u32) -> std::ops::Range<u32> {
+    fn parity_units(&self, stripe: StripeId) -> impl Iterator<Item = Lpn> + use<M> {
         let per_page = self.layout.units_per_page();
-        let first = self.logical_initial + stripe * per_page;
-        first..first + per_page
+        let first = self.logical_initial + stripe.0 * per_page;
+        Lpn::all(first..first + per_page)
     }
 
-    /// A block at a page boundary, on a die without a page of the stripe, in the stream that filled the stripe.
-    /// `anywhere` takes the first block with room instead.
-    fn parity_slot(&mut self, stripe: u32, task: Task, anywhere: bool) -> Option<ParitySlot> {
+    /// The stripe whose parity is mapped under a logical unit; `None` where the unit is the host's.
+    fn stripe_of_parity(&self, logical: u32) -> Option<StripeId> {
+        logical.checked_sub(self.logical_initial).map(|unit| StripeId(unit / self.layout.units_per_page()))
+    }
+
+    /// An open block at a page boundary, on a die without a page of the stripe, in the stream that the placement policy gives to
+    /// parity. With `anywhere` the first block with room will do.
+    fn parity_slot(&mut self, stripe: StripeId, task: Task, anywhere: bool) -> Option<ParitySlot> {
         let stream = self.place_parity(task);
         let count = self.domains.len();
         let first = self.stripes.as_ref().map_or(0, |stripes| stripes.turn) as usize;
@@ -106,7 +111,8 @@ impl<M: Media> Ftl<M> {
             if !frontier.next.is_multiple_of(self.layout.units_per_page()) {
                 continue;
             }
-            let die = self.die_of_unit(self.base(frontier.block) + frontier.next);
+            let unit = self.layout.unit(frontier.block, frontier.next);
+            let die = self.layout.die_of_page(self.layout.page_of(unit));
             let stripes = self.stripes.as_mut().expect("slots are sought for stripes");
             let layout = &self.layout;
             if anywhere || stripes.members(stripe).all(|page| layout.die_of_page(page) != die) {
@@ -117,18 +123,14 @@ impl<M: Media> Ftl<M> {
         None
     }
 
-    fn die_of_unit(&self, unit: u32) -> DieId {
-        self.layout.die_of_page(self.layout.page(unit))
-    }
-
-    fn write_parity(&mut self, stripe: u32, task: Task, slot: ParitySlot) -> Outcome {
+    fn write_parity(&mut self, stripe: StripeId, task: Task, slot: ParitySlot) -> Outcome {
         let ParitySlot { domain, stream, frontier } = slot;
         let per_page = self.layout.units_per_page();
-        let base = self.base(frontier.block) + frontier.next;
-        for (page, unit) in self.parity_units(stripe).zip(base..) {
-            debug_assert_eq!(self.map[page as usize], UNMAPPED, "a stripe's parity is written once");
-            self.map[page as usize] = unit;
-            self.reverse[unit as usize] = page;
+        let base = self.layout.unit(frontier.block, frontier.next);
+        for (logical, unit) in self.parity_units(stripe).zip(base.0..) {
+            debug_assert_eq!(self.map[logical.index()], UNMAPPED, "a stripe's parity is written once");
+            self.map[logical.index()] = unit;
+            self.reverse[unit as usize] = logical.0;
         }
         self.clear_tags(base, per_page);
         self.domains[domain].index.add_valid(frontier.block, frontier.next, per_page);
@@ -140,65 +142,64 @@ impl<M: Media> Ftl<M> {
         }
         let moved = Frontier { next: frontier.next + per_page, ..frontier };
         self.domains[domain].host = Some(moved);
-        if moved.next == self.units_per_block { self.roll_host(domain) } else { Outcome::Done }
+        if moved.next == self.units_per_block { self.next_host_block(domain) } else { Outcome::Done }
     }
 
-    /// Re-reads that a page is given before it is reconstructed instead.
+    /// Most re-reads of a unit's page before it is reconstructed instead; `None` where the page is in no stripe or the policy sets no
+    /// limit.
     #[inline]
-    pub(crate) fn rereads_max(&self, unit: u32) -> Option<u32> {
+    pub(crate) fn rereads_max(&self, unit: UnitId) -> Option<u32> {
         let stripes = self.stripes.as_ref()?;
-        stripes.stripe_of(unit / self.layout.units_per_page())?;
+        stripes.stripe_of(self.layout.page_of(unit))?;
         stripes.policy.rereads_max()
     }
 
-    /// The pages that give the wanted units of a failed one back: the rest of its stripe with the parity; where it is in none
-    /// and only parity is wanted, the data that this was made of.
-    fn rest_of(&self, wanted: &[u32]) -> Option<Vec<u32>> {
+    /// The pages to read to reconstruct the wanted units of a failed page. If the failed page is in a stripe: the other pages of the
+    /// stripe and its parity. If it is in none and only parity is wanted of it: the data that the parity was made of. Otherwise there
+    /// are none.
+    fn rest_of(&self, wanted: &[UnitId]) -> Option<Vec<PageId>> {
         let stripes = self.stripes.as_ref()?;
-        let per_page = self.layout.units_per_page();
-        let failed = wanted[0] / per_page;
+        let failed = self.layout.page_of(wanted[0]);
         if let Some(stripe) = stripes.stripe_of(failed) {
-            let mut pages: Vec<u32> = stripes.members(stripe).filter(|page| *page != failed).collect();
-            let parity = self.parity_units(stripe).map(|page| self.map[page as usize]).filter(|unit| *unit != UNMAPPED);
-            pages.extend(parity.map(|unit| unit / per_page));
+            let mut pages: Vec<PageId> = stripes.members(stripe).filter(|page| *page != failed).collect();
+            let mapped = self.parity_units(stripe).filter_map(|logical| self.lookup(logical));
+            pages.extend(mapped.map(|unit| self.layout.page_of(unit)));
             pages.dedup();
             return Some(pages);
         }
         let mut pages = Vec::new();
         for unit in wanted {
-            let parity = self.reverse[*unit as usize].checked_sub(self.logical_initial)?;
-            pages.extend(stripes.members(parity / per_page));
+            pages.extend(stripes.members(self.stripe_of_parity(self.reverse[unit.index()])?));
         }
         pages.sort_unstable();
         pages.dedup();
         Some(pages)
     }
 
-    /// Whether the parity that would give a failed page back was itself lost when it was relocated. Data that were lost so
-    /// do no harm: parity is made of what was programmed, whatever that is.
-    fn parity_is_lost(&self, wanted: &[u32]) -> bool {
+    /// Whether the parity of a failed page's stripe was itself lost when it was relocated. Lost data of other pages do not matter:
+    /// parity is computed from what was programmed, and that is what these pages still hold.
+    fn parity_is_lost(&self, wanted: &[UnitId]) -> bool {
         let Some(stripes) = self.stripes.as_ref().filter(|_| !self.lost.is_empty()) else { return false };
-        let failed = wanted[0] / self.layout.units_per_page();
-        let Some(stripe) = stripes.stripe_of(failed) else { return false };
-        self.parity_units(stripe).any(|page| self.lost.contains(&page))
+        let Some(stripe) = stripes.stripe_of(self.layout.page_of(wanted[0])) else { return false };
+        self.parity_units(stripe).any(|logical| self.lost.contains(&logical.0))
     }
 
-    /// Reads what gives the wanted units of a failed page back, at least one. Whether it did.
-    pub(crate) fn reconstruct(&mut self, wanted: &[u32], task: Task) -> bool {
-        let per_page = self.layout.units_per_page();
+    /// Reconstructs wanted units, at least one, of a page that could not be corrected, by reading the rest of its stripe. Returns
+    /// whether that gave them back.
+    pub(crate) fn reconstruct(&mut self, wanted: &[UnitId], task: Task) -> bool {
+        debug_assert!(!wanted.is_empty(), "a page is reconstructed for one of its units");
         let Some(pages) = self.rest_of(wanted) else { return false };
         let bytes = self.media.geometry().page_size().0 as u32;
         let mut recovered = !self.parity_is_lost(wanted);
         for page in pages {
-            let unit = page * per_page;
-            let (block, within) = self.locate(unit);
+            let (block, within) = self.locator.locate(self.layout.first_unit(page));
             if self.is_buffered(block, within) {
                 continue;
             }
             let (flash, page) = self.layout.place(block, within);
             let read = PageRead { block: flash, page, bytes, task, purpose: Purpose::Recover, rereads_max: None };
             recovered &= self.media.read(read) != ReadOutcome::Uncorrectable;
-            // These reads disturb like the host's.
+            // Recovery reads disturb the block as any read does, so the scrub policy is told.
             self.touch(block);
         }
         *if recovered { &mut self.counters.recoveries } else { &mut self.counters.recovery_failures } += 1;

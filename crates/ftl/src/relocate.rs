@@ -1,7 +1,7 @@
 //! Moving a block's valid units: they are gathered, forgotten where they were, and appended where they go.
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::SuperblockId;
+use wane_units::{SuperblockId, UnitId};
 
 use crate::counters::CountPrograms;
 use crate::domain::Mover;
@@ -81,14 +81,14 @@ impl<M: Media> Ftl<M> {
         debug_assert!((first + padding).is_multiple_of(per_page), "padding ends with its page");
         debug_assert!(padding < per_page, "a page of padding alone is never programmed");
         self.counters.programmed_padding += u64::from(padding);
-        self.clear_tags(self.base(block) + first, padding);
+        self.clear_tags(self.layout.unit(block, first), padding);
         self.program(block, first, padding, task);
     }
 
     /// Units from `base` on hold nothing of the host's.
-    pub(crate) fn clear_tags(&mut self, base: u32, units: u32) {
+    pub(crate) fn clear_tags(&mut self, base: UnitId, units: u32) {
         if size_of::<M::Tag>() > 0 {
-            self.tags[base as usize..][..units as usize].fill(M::Tag::default());
+            self.tags[base.index()..][..units as usize].fill(M::Tag::default());
         }
     }
 
@@ -97,7 +97,7 @@ impl<M: Media> Ftl<M> {
         if M::DETAILED {
             self.note_origins(block);
         }
-        let base = self.base(block) as usize;
+        let base = self.layout.unit(block, 0).index();
         let reverse = &self.reverse[base..base + self.units_per_block as usize];
         let bits = self.domains[self.layout.domain(block)].index.bits(block);
         let scratch = &mut self.scratch[..];
@@ -119,7 +119,7 @@ impl<M: Media> Ftl<M> {
         count as u32
     }
 
-    /// Where in their block the gathered units lie.
+    /// Notes where in their block the gathered units lie.
     fn note_origins(&mut self, block: SuperblockId) {
         self.origins.clear();
         self.origins.extend(self.domains[self.layout.domain(block)].index.valid_units(block));
@@ -128,20 +128,20 @@ impl<M: Media> Ftl<M> {
     /// Appends `run` units gathered from a block, from `done` on, to an open one.
     pub(crate) fn append(&mut self, domain: usize, from: SuperblockId, into: Target, done: u32, run: u32) {
         let Target { block, next, task } = into;
-        let base = self.base(block) + next;
-        let pages = &self.scratch[done as usize..(done + run) as usize];
-        self.reverse[base as usize..][..pages.len()].copy_from_slice(pages);
+        let base = self.layout.unit(block, next).0;
+        let units = &self.scratch[done as usize..(done + run) as usize];
+        self.reverse[base as usize..][..units.len()].copy_from_slice(units);
         let map = &mut self.map[..];
-        for page in pages.iter().take(AHEAD) {
-            prefetch(map, *page as usize);
+        for logical in units.iter().take(AHEAD) {
+            prefetch(map, *logical as usize);
         }
-        let steady = pages.len().saturating_sub(AHEAD);
-        for ((page, ahead), unit) in pages.iter().zip(&pages[pages.len() - steady..]).zip(base..) {
+        let steady = units.len().saturating_sub(AHEAD);
+        for ((logical, ahead), unit) in units.iter().zip(&units[units.len() - steady..]).zip(base..) {
             prefetch(map, *ahead as usize);
-            map[*page as usize] = unit;
+            map[*logical as usize] = unit;
         }
-        for (page, unit) in pages[steady..].iter().zip(base + steady as u32..) {
-            map[*page as usize] = unit;
+        for (logical, unit) in units[steady..].iter().zip(base + steady as u32..) {
+            map[*logical as usize] = unit;
         }
         self.domains[domain].index.add_valid(block, next, run);
         if M::DETAILED {
@@ -158,11 +158,12 @@ impl<M: Media> Ftl<M> {
         while position < run {
             let at = (done + position) as usize;
             let rest = &self.origins[at..(done + run) as usize];
-            let page = self.layout.page(rest[0]);
-            let together = rest.iter().take_while(|unit| self.layout.page(**unit) == page).count() as u32;
+            let page = self.layout.page_in_block(rest[0]);
+            let in_page = |within: &&u32| self.layout.page_in_block(**within) == page;
+            let together = rest.iter().take_while(in_page).count() as u32;
             let (source, page) = self.layout.place(from, rest[0]);
             let (target, _) = self.layout.place(into.block, into.next + position);
-            let unit = self.base(from) + rest[0];
+            let unit = self.layout.unit(from, rest[0]);
             let read = PageRead {
                 block: source,
                 page,
@@ -176,10 +177,10 @@ impl<M: Media> Ftl<M> {
                 self.take_tags(from, into, at, position, together);
             }
             let is_gone =
-                !self.lost.is_empty() && self.scratch[logical.clone()].iter().all(|page| self.lost.contains(page));
+                !self.lost.is_empty() && self.scratch[logical.clone()].iter().all(|unit| self.lost.contains(unit));
             if !is_gone && self.media.read(read) == ReadOutcome::Uncorrectable {
-                let base = self.base(from);
-                let wanted: Vec<u32> = self.origins[logical.clone()].iter().map(|origin| base + origin).collect();
+                let origins = self.origins[logical.clone()].iter();
+                let wanted: Vec<UnitId> = origins.map(|within| self.layout.unit(from, *within)).collect();
                 if !self.reconstruct(&wanted, into.task) {
                     self.counters.relocation_reads_uncorrectable += 1;
                     self.lost.extend(&self.scratch[logical]);
@@ -192,7 +193,7 @@ impl<M: Media> Ftl<M> {
 
     /// Takes the tags of units along that lie together in one page: those that the medium has, as their data come from there.
     fn take_tags(&mut self, from: SuperblockId, into: Target, at: usize, position: u32, together: u32) {
-        let base = (self.base(into.block) + into.next + position) as usize;
+        let base = self.layout.unit(into.block, into.next + position).index();
         for offset in 0..together as usize {
             let within = self.origins[at + offset];
             let (flash, page) = self.layout.place(from, within);
@@ -210,15 +211,15 @@ impl<M: Media> Ftl<M> {
 
     /// A drive that dies in the middle of a relocation loses nothing: what was not copied stays where it was.
     fn put_back(&mut self, domain: usize, block: SuperblockId, done: u32, count: u32) {
-        for page in &self.scratch[done as usize..count as usize] {
-            let unit = self.map[*page as usize];
-            let (holder, within) = self.locate(unit);
+        for logical in &self.scratch[done as usize..count as usize] {
+            let unit = UnitId(self.map[*logical as usize]);
+            let (holder, within) = self.locator.locate(unit);
             debug_assert_eq!(holder, block, "what was not copied is still mapped where it was");
             self.domains[domain].index.add_one(block, within);
             if let Some(stripes) = &mut self.stripes
-                && *page < self.logical_initial
+                && *logical < self.logical_initial
             {
-                stripes.unit_back(unit / self.layout.units_per_page());
+                stripes.unit_back(self.layout.page_of(unit));
             }
         }
         let now = self.counters.host_units_written;
@@ -228,15 +229,14 @@ impl<M: Media> Ftl<M> {
 
     /// Every valid unit of a block leaves its stripe; parity is in none.
     fn leave_stripes(&mut self, block: SuperblockId) {
-        let base = self.base(block);
+        let layout = &self.layout;
         let Some(stripes) = &mut self.stripes else { return };
-        let (layout, per_page) = (&self.layout, self.layout.units_per_page());
-        let pages = self.units_per_block / per_page;
-        // All of them, for the erase that comes next takes the others out of their stripes.
-        stripes.prefetch(block.0 * pages..(block.0 + 1) * pages);
-        for unit in self.domains[layout.domain(block)].index.valid_units(block).map(|within| base + within) {
-            if self.reverse[unit as usize] < self.logical_initial {
-                stripes.unit_gone(layout.page(unit));
+        // All pages of the block: the erase that comes next takes those without valid units out of their stripes too.
+        stripes.prefetch(layout.page_id(block, 0), layout.pages_per_superblock());
+        let valid = self.domains[layout.domain(block)].index.valid_units(block);
+        for unit in valid.map(|within| layout.unit(block, within)) {
+            if self.reverse[unit.index()] < self.logical_initial {
+                stripes.unit_gone(layout.page_of(unit));
             }
         }
     }

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use wane_nand::Media;
-use wane_units::SuperblockId;
+use wane_units::{BlockState, SuperblockId};
 
-use crate::engine::{BlockState, Ftl};
+use crate::engine::Ftl;
 use crate::policies::{ProjectedWear, SavedState, StateError};
 
 /// What the policies of a drive remember.

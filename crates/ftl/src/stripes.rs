@@ -1,49 +1,62 @@
 //! Stripes: which physical pages protect each other, and how much of them is still valid.
 //!
-//! A page is a flash page in the firmware's numbering, physical unit / units per page. The parity of stripe `i` is
-//! mapped like data, under the logical units above those of the host, so that garbage collection moves it without
-//! knowing what it is.
+//! Parity is mapped like data, under logical units above those of the host: with `u` units a page, stripe `i` has the `u` logical
+//! units from `logical_initial + i * u` on. So garbage collection moves parity without knowing what it is.
 
 use std::collections::VecDeque;
 
 use wane_nand::Task;
 use wane_units::DieId;
 
+use crate::config::PageId;
 use crate::policies::redundancy::RedundancyPolicy;
 use crate::table::{Table, prefetch};
 
-/// Distance of the second prefetch, in writes: the number of a page's stripe arrives within so many, and only then is it known
-/// where the stripe lies.
-const COMING: usize = 8;
+/// Distance of the second prefetch, in writes. Within so many the first one has brought the number of a page's stripe, and only with
+/// that number is it known where the stripe lies.
+const SECOND_PREFETCH: usize = 8;
 
-/// No page, no stripe.
-pub(crate) const NONE: u32 = u32::MAX;
+/// An entry of a table that names no page or no stripe.
+const NONE: u32 = u32::MAX;
 
-/// Stripes that fill at the same time, for each task. Beyond, the fullest goes without its last pages. A die that collects
-/// many nearly full blocks in a row fills as many stripes as these have pages.
+/// A stripe. Numbers are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StripeId(pub(crate) u32);
+
+impl StripeId {
+    /// The id as an index into a table.
+    #[inline(always)]
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Most stripes that fill at the same time, for each task; beyond it the fullest is closed with fewer pages. A die that collects
+/// many nearly full blocks in a row begins a stripe for each page that it programs.
 const FILLING_MAX: usize = 16_384;
 
 #[derive(Clone)]
 pub(crate) struct Stripes {
     pub(crate) policy: Box<dyn RedundancyPolicy>,
     data_pages: usize,
+    /// By [`PageId`]: the stripe that the page is in, or [`NONE`].
     stripe_of: Table<u32>,
     stripes: Vec<Stripe>,
-    /// `data_pages` for each stripe.
+    /// `data_pages` entries for each stripe: its pages, [`NONE`] where one was erased or is still to come.
     members: Vec<u32>,
-    vacant: Vec<u32>,
+    vacant: Vec<StripeId>,
     stripes_max: u32,
     /// By task.
     filling: [Filling; 4],
     /// Full, and waiting for their parity.
     pub(crate) full: Full,
-    /// Without a valid page since the last look; their parity is to go.
-    emptied: Vec<u32>,
+    /// Stripes that lost their last valid unit, whose parity is to be dropped.
+    emptied: Vec<StripeId>,
     /// The domain that is asked first for room for the next parity.
     pub(crate) turn: u32,
-    /// See [`Stripes::unit_goes_soon`].
-    /// What the last [`COMING`] prefetches named, each at its number modulo [`COMING`]. A hint: nothing depends on it but speed.
-    coming: [u32; COMING],
+    /// The pages that the last calls of [`Stripes::prefetch_unit`] named, each at its number modulo their count. Nothing depends on
+    /// them but speed.
+    prefetched: [u32; SECOND_PREFETCH],
 }
 
 /// Stripes that are full and wait for their parity, in the order in which they became full or were last passed over, each
@@ -54,7 +67,7 @@ pub(crate) struct Stripes {
 #[derive(Clone, Default)]
 pub(crate) struct Full {
     /// Ticket, stripe, task. An entry counts while its ticket is the one that its stripe holds.
-    queue: VecDeque<(u64, u32, Task)>,
+    queue: VecDeque<(u64, StripeId, Task)>,
     /// By stripe; 0: it does not wait.
     tickets: Vec<u64>,
     issued: u64,
@@ -67,51 +80,51 @@ impl Full {
         self.waiting
     }
 
-    pub(crate) fn push_back(&mut self, stripe: u32, task: Task) {
-        if self.tickets.len() <= stripe as usize {
-            self.tickets.resize(stripe as usize + 1, 0);
+    pub(crate) fn push_back(&mut self, stripe: StripeId, task: Task) {
+        if self.tickets.len() <= stripe.index() {
+            self.tickets.resize(stripe.index() + 1, 0);
         }
-        debug_assert_eq!(self.tickets[stripe as usize], 0, "a stripe waits once");
+        debug_assert_eq!(self.tickets[stripe.index()], 0, "a stripe waits once");
         self.issued += 1;
-        self.tickets[stripe as usize] = self.issued;
+        self.tickets[stripe.index()] = self.issued;
         self.queue.push_back((self.issued, stripe, task));
         self.waiting += 1;
         // Entries without a ticket are at most as many as those with one, so memory is bounded and the cost amortized.
         if self.queue.len() > 2 * self.waiting + 64 {
             let tickets = &self.tickets;
-            self.queue.retain(|(ticket, stripe, _)| tickets[*stripe as usize] == *ticket);
+            self.queue.retain(|(ticket, stripe, _)| tickets[stripe.index()] == *ticket);
         }
     }
 
-    pub(crate) fn pop_front(&mut self) -> Option<(u32, Task)> {
+    pub(crate) fn pop_front(&mut self) -> Option<(StripeId, Task)> {
         while let Some((ticket, stripe, task)) = self.queue.pop_front() {
-            if self.tickets[stripe as usize] == ticket {
-                self.tickets[stripe as usize] = 0;
+            if self.tickets[stripe.index()] == ticket {
+                self.tickets[stripe.index()] = 0;
                 self.waiting -= 1;
                 return Some((stripe, task));
             }
         }
-        debug_assert_eq!(self.waiting, 0, "whoever waits has an entry");
+        debug_assert_eq!(self.waiting, 0, "every stripe that waits has an entry");
         None
     }
 
     /// The stripe waits no longer, if it did.
-    fn remove(&mut self, stripe: u32) {
-        let Some(ticket) = self.tickets.get_mut(stripe as usize) else { return };
+    fn remove(&mut self, stripe: StripeId) {
+        let Some(ticket) = self.tickets.get_mut(stripe.index()) else { return };
         if std::mem::take(ticket) != 0 {
             self.waiting -= 1;
         }
     }
 }
 
-/// Stripes that take pages, numbered in the order in which they began. Each die fills them in that order, so a number a
-/// die says which have a page of it.
+/// Stripes that take pages, numbered in the order in which they began. Each die fills them in that order, so one number for each
+/// die says which stripes have a page of it: all below.
 #[derive(Clone)]
 struct Filling {
-    stripes: VecDeque<u32>,
+    stripes: VecDeque<StripeId>,
     /// Number of the first of them.
     first: u64,
-    /// By die: the first that has no page of it.
+    /// By die: the number of the first stripe that has no page of it.
     next: Vec<u64>,
 }
 
@@ -158,7 +171,7 @@ impl Stripes {
             full: Full::default(),
             emptied: Vec::new(),
             turn: 0,
-            coming: [0; COMING],
+            prefetched: [0; SECOND_PREFETCH],
         })
     }
 
@@ -168,19 +181,27 @@ impl Stripes {
         (pages / 2).saturating_add(2 * (FILLING_MAX * Task::ALL.len()) as u32)
     }
 
-    pub(crate) fn stripe_of(&self, page: u32) -> Option<u32> {
-        Some(self.stripe_of[page as usize]).filter(|stripe| *stripe != NONE)
+    /// The stripe that a page is in.
+    #[inline]
+    pub(crate) fn stripe_of(&self, page: PageId) -> Option<StripeId> {
+        Some(self.stripe_of[page.index()]).filter(|stripe| *stripe != NONE).map(StripeId)
+    }
+
+    /// Where a stripe's pages lie in the table of members.
+    #[inline(always)]
+    fn places(&self, stripe: StripeId) -> std::ops::Range<usize> {
+        let first = stripe.index() * self.data_pages;
+        first..first + self.data_pages
     }
 
     /// Pages of a stripe that were not erased.
-    pub(crate) fn members(&self, stripe: u32) -> impl Iterator<Item = u32> + '_ {
-        let first = stripe as usize * self.data_pages;
-        self.members[first..first + self.data_pages].iter().copied().filter(|page| *page != NONE)
+    pub(crate) fn members(&self, stripe: StripeId) -> impl Iterator<Item = PageId> + '_ {
+        self.members[self.places(stripe)].iter().copied().filter(|page| *page != NONE).map(PageId)
     }
 
     /// A page with `live` valid units was programmed: it joins the oldest filling stripe that has no page on its die.
     /// False when there is no room for another stripe, and the page stays unprotected.
-    pub(crate) fn join(&mut self, task: Task, page: u32, live: u32, die: DieId) -> bool {
+    pub(crate) fn join(&mut self, task: Task, page: PageId, live: u32, die: DieId) -> bool {
         if !self.policy.protects(task) {
             return true;
         }
@@ -194,9 +215,11 @@ impl Stripes {
         let filling = &mut self.filling[task as usize];
         filling.next[die.index()] = next + 1;
         let stripe = filling.stripes[position];
-        let state = &mut self.stripes[stripe as usize];
-        self.members[stripe as usize * self.data_pages + state.joined as usize] = page;
-        self.stripe_of[page as usize] = stripe;
+        let first = stripe.index() * self.data_pages;
+        let state = &mut self.stripes[stripe.index()];
+        debug_assert!((state.joined as usize) < self.data_pages, "a full stripe takes no page");
+        self.members[first + state.joined as usize] = page.0;
+        self.stripe_of[page.index()] = stripe.0;
         state.joined += 1;
         state.live += live;
         // The first stripe has a page of every die that any other one has, so it is the first to be full. One die that is
@@ -211,7 +234,7 @@ impl Stripes {
         let filling = &mut self.filling[task as usize];
         let Some(stripe) = filling.stripes.pop_front() else { return };
         filling.first += 1;
-        let state = &mut self.stripes[stripe as usize];
+        let state = &mut self.stripes[stripe.index()];
         state.stage = Stage::Closed;
         self.full.push_back(stripe, task);
         if state.live == 0 {
@@ -219,14 +242,15 @@ impl Stripes {
         }
     }
 
-    fn take_vacant(&mut self) -> Option<u32> {
+    fn take_vacant(&mut self) -> Option<StripeId> {
         let fresh = Stripe { joined: 0, live: 0, stage: Stage::Filling };
         if let Some(stripe) = self.vacant.pop() {
-            self.stripes[stripe as usize] = fresh;
+            debug_assert_eq!(self.stripes[stripe.index()].stage, Stage::Vacant, "a stripe in use is not taken again");
+            self.stripes[stripe.index()] = fresh;
             return Some(stripe);
         }
-        let stripe = self.stripes.len() as u32;
-        if stripe >= self.stripes_max {
+        let stripe = StripeId(self.stripes.len() as u32);
+        if stripe.0 >= self.stripes_max {
             return None;
         }
         self.stripes.push(fresh);
@@ -234,9 +258,9 @@ impl Stripes {
         Some(stripe)
     }
 
-    /// Prefetches the stripes of these pages and the members of each.
-    pub(crate) fn prefetch(&self, pages: std::ops::Range<u32>) {
-        for stripe in &self.stripe_of[pages.start as usize..pages.end as usize] {
+    /// Prefetches the stripes of `count` pages from `first` on, and the members of each.
+    pub(crate) fn prefetch(&self, first: PageId, count: u32) {
+        for stripe in &self.stripe_of[first.index()..][..count as usize] {
             if *stripe != NONE {
                 prefetch(&self.stripes, *stripe as usize);
                 prefetch(&self.members, *stripe as usize * self.data_pages);
@@ -244,23 +268,20 @@ impl Stripes {
         }
     }
 
-    /// A unit of a page will soon no longer be valid. Prefetches the number of its stripe, and the stripe of the page that was
-    /// named [`COMING`] calls ago. `position` is the number of the call.
+    /// Prefetches for a unit of a page that will soon no longer be valid: the number of the page's stripe, and the stripe of the page
+    /// that was named [`SECOND_PREFETCH`] calls ago. `position` is the number of the call.
     #[inline]
-    pub(crate) fn unit_goes_soon(&mut self, position: usize, page: u32) {
-        prefetch(&self.stripe_of, page as usize);
-        let before = std::mem::replace(&mut self.coming[position % COMING], page);
+    pub(crate) fn prefetch_unit(&mut self, position: usize, page: PageId) {
+        prefetch(&self.stripe_of, page.index());
+        let before = std::mem::replace(&mut self.prefetched[position % SECOND_PREFETCH], page.0);
         prefetch(&self.stripes, self.stripe_of[before as usize] as usize);
     }
 
     /// A unit of a page is no longer valid.
     #[inline]
-    pub(crate) fn unit_gone(&mut self, page: u32) {
-        let stripe = self.stripe_of[page as usize];
-        if stripe == NONE {
-            return;
-        }
-        let state = &mut self.stripes[stripe as usize];
+    pub(crate) fn unit_gone(&mut self, page: PageId) {
+        let Some(stripe) = self.stripe_of(page) else { return };
+        let state = &mut self.stripes[stripe.index()];
         debug_assert!(state.live > 0, "a stripe counts each valid unit of its pages");
         state.live -= 1;
         if state.live == 0 && state.stage == Stage::Closed {
@@ -269,17 +290,16 @@ impl Stripes {
     }
 
     /// A unit of a page is valid after all: its relocation failed.
-    pub(crate) fn unit_back(&mut self, page: u32) {
-        let stripe = self.stripe_of[page as usize];
-        if stripe != NONE {
-            self.stripes[stripe as usize].live += 1;
+    pub(crate) fn unit_back(&mut self, page: PageId) {
+        if let Some(stripe) = self.stripe_of(page) {
+            self.stripes[stripe.index()].live += 1;
         }
     }
 
     /// The next stripe that holds nothing valid.
-    pub(crate) fn next_emptied(&mut self) -> Option<u32> {
+    pub(crate) fn next_emptied(&mut self) -> Option<StripeId> {
         while let Some(stripe) = self.emptied.pop() {
-            let state = &self.stripes[stripe as usize];
+            let state = &self.stripes[stripe.index()];
             if state.live == 0 && state.stage == Stage::Closed {
                 return Some(stripe);
             }
@@ -288,36 +308,35 @@ impl Stripes {
     }
 
     /// A page is erased: its stripe goes on without it.
-    pub(crate) fn page_erased(&mut self, page: u32) {
-        let stripe = std::mem::replace(&mut self.stripe_of[page as usize], NONE);
+    pub(crate) fn page_erased(&mut self, page: PageId) {
+        let stripe = std::mem::replace(&mut self.stripe_of[page.index()], NONE);
         if stripe == NONE {
             return;
         }
-        let first = stripe as usize * self.data_pages;
-        let members = &mut self.members[first..first + self.data_pages];
-        if let Some(member) = members.iter_mut().find(|member| **member == page) {
-            *member = NONE;
-        }
+        let places = self.places(StripeId(stripe));
+        let member = self.members[places].iter_mut().find(|member| **member == page.0);
+        *member.expect("a page that is in a stripe is one of its members") = NONE;
     }
 
     /// Forgets a stripe that holds nothing valid. Its parity has been given up.
-    pub(crate) fn release(&mut self, stripe: u32) {
-        let first = stripe as usize * self.data_pages;
-        for member in &mut self.members[first..first + self.data_pages] {
+    pub(crate) fn release(&mut self, stripe: StripeId) {
+        let places = self.places(stripe);
+        for member in &mut self.members[places] {
             let page = std::mem::replace(member, NONE);
             if page != NONE {
                 self.stripe_of[page as usize] = NONE;
             }
         }
-        debug_assert_eq!(self.stripes[stripe as usize].live, 0, "a stripe that protects data stays");
-        self.stripes[stripe as usize].stage = Stage::Vacant;
+        debug_assert_eq!(self.stripes[stripe.index()].live, 0, "a stripe that protects data stays");
+        self.stripes[stripe.index()].stage = Stage::Vacant;
         self.full.remove(stripe);
         self.vacant.push(stripe);
     }
 
     /// Valid data units of every page that is in a stripe, for the invariants: (page, stripe), and what stripes count.
-    pub(crate) fn tally(&self) -> (Vec<(u32, u32)>, Vec<u32>) {
-        let pages = (0u32..).zip(self.stripe_of.iter().copied()).filter(|(_, stripe)| *stripe != NONE);
-        (pages.collect(), self.stripes.iter().map(|stripe| stripe.live).collect())
+    pub(crate) fn tally(&self) -> (Vec<(PageId, StripeId)>, Vec<u32>) {
+        let pages = (0..self.stripe_of.len() as u32).map(PageId);
+        let in_stripes = pages.filter_map(|page| Some((page, self.stripe_of(page)?)));
+        (in_stripes.collect(), self.stripes.iter().map(|stripe| stripe.live).collect())
     }
 }

@@ -163,7 +163,7 @@ fn drive(
         rated_blocks: device.rated_blocks,
         endurance: device.endurance,
         retire: policies.retire,
-        unit: ftl.unit,
+        erase_group: ftl.erase_group,
         domain: ftl.domain,
         placement: policies.placement,
         allocation: policies.allocation,

@@ -28,7 +28,7 @@ pub struct Flash {
     written: Vec<f64>,
     faults: Option<Faults>,
     /// Blocks whose erase failed.
-    bad: Vec<BlockId>,
+    erase_failed: Vec<BlockId>,
     /// Blocks whose program failed, until the firmware hears of it.
     failed: Vec<BlockId>,
     relocations: Relocations,
@@ -46,7 +46,7 @@ impl Flash {
             now_days: 0.0,
             written,
             faults: None,
-            bad: Vec::new(),
+            erase_failed: Vec::new(),
             failed: Vec::new(),
             relocations: Relocations::Checked,
             recording: false,
@@ -286,7 +286,7 @@ impl Media for Flash {
             cells.erase(block, erases.0);
         }
         if self.faults.as_mut().is_some_and(|faults| faults.erase_fails(block)) {
-            self.bad.push(block);
+            self.erase_failed.push(block);
         }
         self.note(OpKind::Erase, task, block, 0, 0, 0);
         erases
@@ -300,8 +300,8 @@ impl Media for Flash {
         self.failed.pop()
     }
 
-    fn is_bad(&self, block: BlockId) -> bool {
-        self.faults.as_ref().is_some_and(|faults| faults.is_factory_bad(block) || self.bad.contains(&block))
+    fn is_unusable(&self, block: BlockId) -> bool {
+        self.faults.as_ref().is_some_and(|faults| faults.is_factory_bad(block) || self.erase_failed.contains(&block))
     }
 
     fn now_days(&self) -> f64 {

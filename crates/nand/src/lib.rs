@@ -64,8 +64,8 @@ pub trait Media {
         None
     }
 
-    /// Whether a block cannot be used: it came bad, or its erase failed.
-    fn is_bad(&self, _block: BlockId) -> bool {
+    /// Whether a block cannot be used: it was bad from the factory, or its erase failed.
+    fn is_unusable(&self, _block: BlockId) -> bool {
         false
     }
 

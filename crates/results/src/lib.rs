@@ -29,7 +29,8 @@ pub use summary::{
 };
 pub use tables::panic_is_caught;
 pub use timeline::{Row, TIMELINE_ROWS_MAX, Timeline, windows};
-pub use wear::{BlockRow, BlockState, EraseCounts, WearSnapshot};
+pub use wane_units::BlockState;
+pub use wear::{BlockRow, EraseCounts, WearSnapshot};
 
 #[cfg(any(test, feature = "test-runs"))]
 pub mod test_runs;

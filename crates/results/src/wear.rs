@@ -1,37 +1,7 @@
 //! The wear of a drive's blocks at one moment: erase counts, their quantiles and how even they are.
 
 use serde::{Deserialize, Serialize};
-use wane_units::{BlockId, Geometry};
-
-/// What a block is used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BlockState {
-    /// Erased and waiting.
-    Free,
-    /// Being written.
-    Open,
-    /// Full.
-    Closed,
-    /// Out of service.
-    Retired,
-}
-
-impl BlockState {
-    /// The name in `blocks.parquet`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Free => "free",
-            Self::Open => "open",
-            Self::Closed => "closed",
-            Self::Retired => "retired",
-        }
-    }
-
-    /// The inverse of [`BlockState::name`].
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Free, Self::Open, Self::Closed, Self::Retired].into_iter().find(|state| state.name() == name)
-    }
-}
+use wane_units::{BlockId, BlockState, Geometry};
 
 /// A frozen copy of what the drive knows of its physical blocks, in order of block id.
 ///

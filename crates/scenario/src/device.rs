@@ -35,7 +35,7 @@ pub(super) type Refusal = (&'static str, String);
 /// How the firmware groups blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Grouping {
-    pub(super) unit: EraseGroup,
+    pub(super) erase_group: EraseGroup,
     pub(super) domain: Pooling,
     /// Blocks being written in each domain.
     pub(super) streams: u32,
@@ -174,7 +174,7 @@ impl Shape {
             unit,
             planes,
             units_per_flash_block,
-            width: if grouping.unit == EraseGroup::Superblock { planes / domains } else { 1 },
+            width: if grouping.erase_group == EraseGroup::Superblock { planes / domains } else { 1 },
             reserve: u128::from(grouping.gc_reserve) * domains,
             domains,
             grouping,
@@ -304,7 +304,7 @@ impl Shape {
         let geometry = Geometry::new(channels, dies, planes, per_plane as u32, self.pages_per_block, Bytes(self.page))
             .map_err(|error: GeometryError| ("drive", error.to_string()))?;
         let units_per_page = (self.page / self.unit) as u32;
-        let blocks = Layout::new(geometry, self.grouping.unit, self.grouping.domain, units_per_page).blocks();
+        let blocks = Layout::new(geometry, self.grouping.erase_group, self.grouping.domain, units_per_page).blocks();
         let usable = u128::from(blocks).saturating_sub(self.reserve) * self.units_per_block();
         // Writing needs a block that is open beside those in reserve.
         let open = u128::from(self.grouping.streams) * self.domains;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use wane_nand::rber::{self, CHIPS, Ranges, RberModel};
-use wane_nand::{CellKind, Detail, Sensing};
+use wane_nand::{CellKind, Detail, Ecc, Sensing};
 use wane_units::{Bytes, Nanos, Rate, Ratio};
 
 use super::error::Refusal;
@@ -265,14 +265,22 @@ impl Default for TimingSpec {
 
 impl Default for EccSpec {
     fn default() -> Self {
+        let ecc = Ecc::default();
+        let draws = match ecc.draws {
+            wane_nand::Draws::Independent => Draws::Independent,
+            wane_nand::Draws::Sticky => Draws::Sticky,
+            wane_nand::Draws::Expected => Draws::Expected,
+            wane_nand::Draws::Table { .. } => Draws::Table,
+        };
         Self {
-            codeword: Bytes(512),
+            codeword: Bytes(u64::from(ecc.codeword_bytes)),
+            // Errors are corrected whatever their number until a scenario says how many bits are.
             strength: None,
-            rereads_max: None,
-            scale: 2.0,
-            sensing: Sensing::Hard,
-            draws: Draws::Independent,
-            detail: Detail::Codewords,
+            rereads_max: ecc.rereads_max,
+            scale: ecc.scale,
+            sensing: ecc.sensing,
+            draws,
+            detail: Detail::default(),
         }
     }
 }

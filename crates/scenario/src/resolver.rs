@@ -75,7 +75,8 @@ impl Resolver<'_> {
         let empty = Table::new();
         let ftl = self.ftl(Self::section(self.merged, "ftl").unwrap_or(&empty))?;
         let streams = ftl.streams();
-        let grouping = Grouping { unit: ftl.unit, domain: ftl.domain, streams, gc_reserve: ftl.gc_reserve };
+        let grouping =
+            Grouping { erase_group: ftl.erase_group, domain: ftl.domain, streams, gc_reserve: ftl.gc_reserve };
         let set = Self::section(self.set, "drive").unwrap_or(&empty);
         let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);
         let mut drive = Self::section(self.merged, "drive").cloned().unwrap_or_default();

@@ -214,7 +214,8 @@ pub struct FtlSettings {
     #[schemars(schema_with = "policies::retire")]
     pub retire: Table,
     /// Unit of reclaim: a block, or a block of every plane of the domain together.
-    pub unit: EraseGroup,
+    #[serde(rename = "unit")]
+    pub erase_group: EraseGroup,
     /// How far one free list, its frontiers and its victim index reach. With `die`, host pages go to the dies in turn, channel first.
     pub domain: Pooling,
     /// Whether relocated pages fill the host's block or blocks of their own, one for garbage collection and one for scrubbing, which
@@ -243,7 +244,7 @@ impl Default for FtlSettings {
             scrub: chosen("none"),
             gc_reserve: 7,
             retire: chosen("at-endurance"),
-            unit: EraseGroup::Block,
+            erase_group: EraseGroup::Block,
             domain: Pooling::Drive,
             frontiers: Frontiers::One,
             placement: chosen("one"),

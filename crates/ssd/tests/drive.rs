@@ -431,8 +431,8 @@ fn requests_near_the_end_of_time_end_or_are_refused() {
             |index: usize| out.iter().find(|completion| completion.id == statuses[index].0).expect("each completes");
         assert!(of(0).at < SimTime(u64::MAX - 5_000) && of(0).status.is_done(), "case {number}: {:?}", of(0));
         assert_eq!((of(1).at, &of(1).status), (SimTime::MAX, &Status::Done), "case {number}");
-        for index in 2..5 {
-            assert_eq!((of(index).at.0, &of(index).status), (statuses[index].1, &refused), "case {number}");
+        for (index, (_, at)) in statuses.iter().enumerate().skip(2) {
+            assert_eq!((of(index).at.0, &of(index).status), (*at, &refused), "case {number}");
         }
         assert_eq!(drive.idle(Nanos(u64::MAX)), 0, "case {number}: nothing is scrubbed after the end");
         drive.check().expect("every invariant holds");

@@ -23,9 +23,9 @@ pub struct FailingMedia {
     pub programs: u64,
     /// Blocks whose program failed, until the firmware asks.
     pub failed: Vec<BlockId>,
-    /// Blocks that came bad or whose erase failed.
-    pub bad: BTreeSet<BlockId>,
-    /// Blocks whose next erase makes them bad.
+    /// Blocks that were bad from the factory or whose erase failed.
+    pub unusable: BTreeSet<BlockId>,
+    /// Blocks whose next erase fails.
     pub erase_fails: BTreeSet<BlockId>,
     /// Pages read to reconstruct others, in order.
     pub recovery_reads: Vec<Ppn>,
@@ -43,7 +43,7 @@ impl FailingMedia {
             program_fails_every: 0,
             programs: 0,
             failed: Vec::new(),
-            bad: BTreeSet::new(),
+            unusable: BTreeSet::new(),
             erase_fails: BTreeSet::new(),
             recovery_reads: Vec::new(),
             health: Health::default(),
@@ -84,7 +84,7 @@ impl Media for FailingMedia {
 
     fn erase(&mut self, block: BlockId, task: Task) -> PeCycles {
         if self.erase_fails.contains(&block) {
-            self.bad.insert(block);
+            self.unusable.insert(block);
         }
         self.media.erase(block, task)
     }
@@ -97,8 +97,8 @@ impl Media for FailingMedia {
         self.failed.pop()
     }
 
-    fn is_bad(&self, block: BlockId) -> bool {
-        self.bad.contains(&block)
+    fn is_unusable(&self, block: BlockId) -> bool {
+        self.unusable.contains(&block)
     }
 
     fn health(&self, _block: BlockId) -> Health {
@@ -135,6 +135,6 @@ mod tests {
         assert_eq!(media.recovery_reads, [Ppn(1)]);
         media.erase_fails.insert(BlockId(0));
         media.erase(BlockId(0), Task::Host);
-        assert!(media.is_bad(BlockId(0)) && !media.is_bad(BlockId(1)));
+        assert!(media.is_unusable(BlockId(0)) && !media.is_unusable(BlockId(1)));
     }
 }

@@ -3,8 +3,10 @@
 //! Ids carry no arithmetic; [`Geometry`] alone converts between them. Quantities know how they are written in a
 //! scenario (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers stop at file formats. Beside them stand the small functions
 //! that several crates would otherwise each have: the hash, Jain's index, how messages quote input, what a misspelt
-//! name was meant to be, and why a file could not be written; and the one list of what a drive counts.
+//! name was meant to be, and why a file could not be written; the one list of what a drive counts, and the states of its
+//! blocks.
 
+mod block_state;
 mod counters;
 mod divisor;
 mod evenness;
@@ -19,6 +21,7 @@ mod time;
 mod unwritten;
 mod written;
 
+pub use block_state::BlockState;
 pub use counters::Counters;
 pub use divisor::{AnyDivisor, Divisor};
 pub use evenness::{jain_index, jain_index_of_sums};

@@ -3,9 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wane_registry::Builtin;
-use wane_units::SuperblockId;
-
-use crate::engine::BlockState;
+use wane_units::{BlockState, SuperblockId};
 
 /// What a policy remembers, as plain data that any format of serde can write.
 pub type SavedState = serde_json::Value;

@@ -30,7 +30,7 @@ fn config(logical_units: u32, rated_blocks: u32, gc_reserve: u32) -> FtlConfig {
         rated_blocks,
         endurance: None,
         retire: find(RETIRE_POLICIES, "never").expect("built in").parse(table()).expect("valid"),
-        unit: EraseGroup::Block,
+        erase_group: EraseGroup::Block,
         domain: Pooling::Drive,
         placement: placement("one"),
         allocation: find(ALLOCATION_POLICIES, "fifo").unwrap().parse(table()).unwrap(),
@@ -97,7 +97,7 @@ fn a_trim_of_many_units_is_many_trims() {
         at_once.check().unwrap();
         let state = |ftl: &Ftl<Array>| {
             let mapped: Vec<_> = Lpn::all(0..300).map(|unit| ftl.lookup(unit)).collect();
-            (mapped, ftl.counters().clone(), (0..16).map(|block| ftl.valid(SuperblockId(block))).collect::<Vec<_>>())
+            (mapped, *ftl.counters(), (0..16).map(|block| ftl.valid(SuperblockId(block))).collect::<Vec<_>>())
         };
         assert_eq!(state(&at_once), state(&one_by_one), "{written:?}, {trimmed:?}");
         assert!(trimmed.iter().all(|unit| at_once.lookup(Lpn(*unit)).is_none()), "{written:?}, {trimmed:?}");

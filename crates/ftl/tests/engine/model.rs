@@ -166,7 +166,7 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
         rated_blocks,
         endurance: Some(drive.endurance),
         retire: policy(find(RETIRE_POLICIES, ["at-endurance", "at-gc-erase", "never"][drive.retire]).unwrap(), ""),
-        unit,
+        erase_group: unit,
         domain,
         placement: placement(drive),
         allocation: policy(&ALLOCATION_POLICIES[drive.allocation], ""),

@@ -24,7 +24,7 @@ fn drive(redundancy: &str, data_pages: u32, unit: EraseGroup) -> Ftl<FailingMedi
     let domain = if unit == EraseGroup::Block { Pooling::Die } else { Pooling::Drive };
     let config = FtlConfig {
         units_per_page: 2,
-        unit,
+        erase_group: unit,
         domain,
         placement: super::placement("separate"),
         redundancy: find(REDUNDANCY_POLICIES, redundancy).unwrap().parse(parameters.parse().unwrap()).unwrap(),
@@ -38,7 +38,7 @@ fn drive_with(retire: &str, unit: EraseGroup) -> Ftl<FailingMedia> {
     let domain = if unit == EraseGroup::Block { Pooling::Die } else { Pooling::Drive };
     let config = FtlConfig {
         units_per_page: 2,
-        unit,
+        erase_group: unit,
         domain,
         retire: find(RETIRE_POLICIES, retire).unwrap().parse(toml::Table::new()).unwrap(),
         ..super::config(UNITS, if unit == EraseGroup::Block { 56 } else { 14 }, 2)
@@ -83,7 +83,7 @@ fn a_die_that_collects_many_victims_in_a_row_leaves_no_stripe_unfinished() {
     let geometry = Geometry::new(4, 2, 1, 64, 128, Bytes(8192)).unwrap();
     let config = FtlConfig {
         units_per_page: 2,
-        unit: EraseGroup::Block,
+        erase_group: EraseGroup::Block,
         domain: Pooling::Die,
         placement: super::placement("separate"),
         redundancy: find(REDUNDANCY_POLICIES, "stripes").unwrap().parse("data-pages = 7".parse().unwrap()).unwrap(),
@@ -348,7 +348,7 @@ fn stripes_that_the_dies_cannot_hold_are_refused() {
         let parameters = format!("data-pages = {data_pages}");
         let config = FtlConfig {
             domain,
-            unit,
+            erase_group: unit,
             redundancy: find(REDUNDANCY_POLICIES, "stripes").unwrap().parse(parameters.parse().unwrap()).unwrap(),
             ..super::config(100, 56, 2)
         };
@@ -459,7 +459,7 @@ fn a_block_whose_erase_fails_leaves_service_whatever_the_policy() {
 fn blocks_that_came_bad_are_never_used() {
     let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(8192)).unwrap();
     let mut media = FailingMedia::new(geometry);
-    media.bad = [BlockId(0), BlockId(17), BlockId(40)].into();
+    media.unusable = [BlockId(0), BlockId(17), BlockId(40)].into();
     let config = FtlConfig { units_per_page: 2, domain: Pooling::Die, ..super::config(UNITS, 56, 2) };
     let mut ftl = Ftl::new(media, config).unwrap();
     assert_eq!(ftl.retired_blocks(), 3);
@@ -468,7 +468,7 @@ fn blocks_that_came_bad_are_never_used() {
         assert_eq!((ftl.state(SuperblockId(block)), ftl.erase_counts()[block as usize]), (BlockState::Retired, 0));
     }
     let mut media = FailingMedia::new(geometry);
-    media.bad = (0..40).map(BlockId).collect();
+    media.unusable = (0..40).map(BlockId).collect();
     let config = FtlConfig { units_per_page: 2, domain: Pooling::Die, ..super::config(UNITS, 56, 2) };
     let error = Ftl::new(media, config).err().unwrap().to_string();
     assert!(error.contains("or that are bad"), "{error}");

@@ -55,7 +55,7 @@ pub(super) fn first_erases(scenario: &Scenario, streams: Streams) -> Vec<u32> {
     let mut counts = vec![0; device.geometry.blocks() as usize];
     // The firmware counts a superblock's erases once, so its members start alike.
     let ftl = &scenario.ftl;
-    let layout = wane_ftl::Layout::new(device.geometry, ftl.unit, ftl.domain, device.units_per_page);
+    let layout = wane_ftl::Layout::new(device.geometry, ftl.erase_group, ftl.domain, device.units_per_page);
     for block in layout.superblocks() {
         let drawn = libm::round(mean * (1.0 + spread * stream.normal()));
         let erases = drawn.clamp(0.0, 2.0 * f64::from(scenario::ERASES_INITIAL_MAX)) as u32;

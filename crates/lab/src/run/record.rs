@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wane_results::{BlockState, Counters, EndCause, EndReason, Row, WearSnapshot};
+use wane_results::{Counters, EndCause, EndReason, Row, WearSnapshot};
 use wane_units::{BlockId, SuperblockId};
 use wane_workload::SourceError;
 
@@ -91,12 +91,7 @@ impl Run {
         let geometry = *self.drive.geometry();
         let layout = self.drive.layout();
         let holders: Vec<SuperblockId> = BlockId::all(0..geometry.blocks()).map(|block| layout.holder(block)).collect();
-        let state = |holder: &SuperblockId| match self.drive.state(*holder) {
-            wane_ftl::BlockState::Free => BlockState::Free,
-            wane_ftl::BlockState::Open => BlockState::Open,
-            wane_ftl::BlockState::Closed => BlockState::Closed,
-            wane_ftl::BlockState::Retired => BlockState::Retired,
-        };
+        let state = |holder: &SuperblockId| self.drive.state(*holder);
         // A superblock's valid units lie spread over its members, so each shows its share.
         let valid = |holder: &SuperblockId| self.drive.valid(*holder) / layout.width();
         WearSnapshot::new(

@@ -1,5 +1,7 @@
 //! Formats of lines. Parsing works on bytes and allocates nothing.
 
+use wane_units::Fnv;
+
 use super::{Arrival, Assume, Format, SECTOR, has_place};
 use crate::{Op, Request};
 
@@ -71,9 +73,9 @@ fn flush(at: Option<u64>, device: u64) -> Line {
     Line::Request(Arrival { at, device, request: Request { at: 0, op: Op::Flush, offset: 0, length: 0 } })
 }
 
-/// Any bytes as a device number.
+/// The number that stands for a device name. Numbers are only compared, to tell whether two requests go to one device.
 fn device(name: &[u8]) -> u64 {
-    name.iter().fold(0, |hash: u64, byte| hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(*byte))
+    Fnv::of(name).get()
 }
 
 fn is_header(line: &[u8]) -> bool {

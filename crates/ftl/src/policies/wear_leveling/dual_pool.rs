@@ -2,11 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wane_units::SuperblockId;
+use wane_units::{BlockState, SuperblockId};
 
 use super::order::CountOrder;
 use super::{Action, WearLevelPolicy, WearView};
-use crate::engine::BlockState;
 use crate::policies::state::remembered_by_serde;
 use crate::policies::{BlockEvent, Builtin, EraseCause, Needs, ProjectedWear, Setting};
 

@@ -2,12 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wane_units::{Ratio, SuperblockId, jain_index_of_sums};
+use wane_units::{BlockState, Ratio, SuperblockId, jain_index_of_sums};
 
 use super::hot_cold_swap::{heard_closed, resync_closed};
 use super::order::CountOrder;
 use super::{Action, WearLevelPolicy, WearView};
-use crate::engine::BlockState;
 use crate::policies::state::remembered_by_serde;
 use crate::policies::{BlockEvent, Builtin, ProjectedWear, Setting};
 
