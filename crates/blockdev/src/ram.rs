@@ -141,7 +141,7 @@ impl Ram {
     }
 
     /// Carries out a request that passed the check.
-    fn carry_out(&mut self, request: &mut Request) -> Option<Vec<u8>> {
+    fn execute(&mut self, request: &mut Request) -> Option<Vec<u8>> {
         let range = request.range;
         match request.kind {
             Kind::Read if self.config.keeps_bytes => {
@@ -218,7 +218,7 @@ impl BlockDevice for Ram {
         let id = RequestId(self.next_id);
         self.next_id += 1;
         let (status, bytes) = match request.check(&self.features(), self.capacity) {
-            Ok(()) => (Status::Done, self.carry_out(&mut request)),
+            Ok(()) => (Status::Done, self.execute(&mut request)),
             Err(status) => (status, None),
         };
         self.outstanding.push_back(Completion {

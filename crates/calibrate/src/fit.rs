@@ -205,7 +205,7 @@ type Reasons = [Option<&'static str>; PARAMETERS];
 fn shape_of(data: &Data) -> (Shape, Reasons) {
     let mut shape = Shape { free: [true; PARAMETERS], held: [0.0; PARAMETERS] };
     let mut reasons: Reasons = [None; PARAMETERS];
-    // What is known as a product only is held in part and unknown in all of its parts.
+    // If the data determine only a product of parameters, one factor is fixed and all its factors are reported as undetermined.
     let mut hold = |index: usize, value: Option<f64>, reason: &'static str| {
         if let Some(value) = value {
             shape.free[index] = false;

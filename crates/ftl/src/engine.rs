@@ -73,7 +73,7 @@ pub struct Ftl<M: Media> {
     pub(crate) touched: Vec<SuperblockId>,
     pub(crate) retired_blocks: u32,
     pub(crate) dead: Option<EndOfLife>,
-    /// The capacity policy was asked for room since a reclaimed block last gained some.
+    /// The capacity policy was already asked for space; cleared when a reclaimed block gains units.
     pub(crate) pressed: bool,
     /// Reverse-map entries of the valid units of the block being relocated.
     pub(crate) scratch: Vec<u32>,

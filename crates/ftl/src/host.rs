@@ -373,7 +373,8 @@ impl<M: Media> Ftl<M> {
             let bytes = (1 + more as u32) * self.unit_bytes();
             let (task, purpose, rereads_max) = (Task::Host, Purpose::Serve, self.rereads_max(unit));
             let outcome = self.media.read(PageRead { block: flash, page, bytes, task, purpose, rereads_max });
-            // Of a page that was lost before it came here the stripe gives back what came.
+            // A unit whose relocated data were lost cannot be rebuilt: parity protects the data as programmed. Any other page
+            // that cannot be corrected is rebuilt from its stripe.
             let is_gone = !self.any_lost(&units[first..position])
                 && outcome == ReadOutcome::Uncorrectable
                 && !self.reconstruct(&[unit], task);

@@ -72,7 +72,7 @@ pub struct VictimIndex {
     blocks: u32,
     units_per_block: u32,
     rows: Rows,
-    /// The ends of the list of each bucket. In links a bucket is the block beyond the last by so many.
+    /// Head and tail of each bucket's list. In links, the sentinel of bucket `b` has the number `blocks + b`.
     sentinels: Vec<Links>,
     closing: Option<ClosingOrder>,
     heaps: Vec<BinaryHeap<Key>>,
@@ -150,7 +150,7 @@ impl VictimIndex {
 
     /// Whether the block is closed.
     pub fn is_closed(&self, block: SuperblockId) -> bool {
-        self.rows.state(self.local(block)).place != Place::Outside
+        self.rows.state(self.local(block)).place != Place::NotClosed
     }
 
     /// Counts `count` units of a block that is being written as valid, from `first` on.
@@ -158,7 +158,7 @@ impl VictimIndex {
     pub fn add_valid(&mut self, block: SuperblockId, first: u32, count: u32) {
         let local = self.local(block);
         let State { valid, place } = self.rows.state(local);
-        debug_assert_eq!(place, Place::Outside, "only an open block gains units");
+        debug_assert_eq!(place, Place::NotClosed, "only an open block gains units");
         set_range(self.rows.bits_mut(local), first, count);
         self.rows.edit().set_state(local, State { valid: valid + count, place });
     }
@@ -167,7 +167,7 @@ impl VictimIndex {
     #[inline(always)]
     pub fn add_one(&mut self, block: SuperblockId, unit: u32) {
         let local = self.local(block);
-        debug_assert_eq!(self.rows.state(local).place, Place::Outside, "only an open block gains units");
+        debug_assert_eq!(self.rows.state(local).place, Place::NotClosed, "only an open block gains units");
         self.rows.edit().gain(local, unit);
     }
 
@@ -239,7 +239,7 @@ impl VictimIndex {
     pub fn clear(&mut self, block: SuperblockId) {
         let local = self.local(block);
         let State { place, .. } = self.rows.state(local);
-        debug_assert_eq!(place, Place::Outside, "a closed block is opened before it is cleared");
+        debug_assert_eq!(place, Place::NotClosed, "a closed block is opened before it is cleared");
         self.rows.bits_mut(local).fill(0);
         self.rows.edit().set_state(local, State { valid: 0, place });
     }
@@ -257,7 +257,7 @@ impl VictimIndex {
     /// Takes a block that will not be written further into the index.
     pub fn close(&mut self, block: SuperblockId, now: u64, erase_count: u32) {
         let local = self.local(block);
-        assert_eq!(self.rows.state(local).place, Place::Outside, "block {block} closes once");
+        assert_eq!(self.rows.state(local).place, Place::NotClosed, "block {block} closes once");
         self.sequence += 1;
         let position = self.closed.len() as u32;
         self.closings[local as usize] = ClosedBlock { sequence: self.sequence, at: now, position };
@@ -280,8 +280,8 @@ impl VictimIndex {
     pub fn open(&mut self, block: SuperblockId) {
         let local = self.local(block);
         let State { valid, place } = self.rows.state(local);
-        assert_ne!(place, Place::Outside, "block {block} is closed");
-        self.rows.edit().set_place(local, Place::Outside);
+        assert_ne!(place, Place::NotClosed, "block {block} is closed");
+        self.rows.edit().set_place(local, Place::NotClosed);
         if place == Place::Unlisted {
             self.bucketed -= 1;
             self.bucketed_valid -= u64::from(valid);

@@ -111,7 +111,7 @@ impl<M: Media> Ftl<M> {
                 return stop;
             }
         }
-        // Once after all victims: a page filled up for each could take what a nearly full one gained.
+        // Pad once after all victims, not after each: padding each could use up the space that a nearly full victim freed.
         self.fill_page(domain, Mover::GarbageCollection);
         Outcome::Done
     }

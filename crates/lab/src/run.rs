@@ -726,8 +726,8 @@ impl Run {
     }
 }
 
-/// In the middle of much work: hands over what the drive did so far, so that it does not pile up, and looks whether the run is
-/// to stop.
+/// Called whenever the drive pauses in long work: commits what it did so far, so that operations do not pile up, and checks whether
+/// the run is to stop.
 fn pause(drive: &mut Drive, stop: &AtomicBool) -> Result<(), Ended> {
     drive.commit_background();
     if stop.load(Ordering::Relaxed) { Err(Ended::Interrupted) } else { Ok(()) }

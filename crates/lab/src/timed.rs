@@ -195,21 +195,21 @@ fn figures(histogram: &Histogram, breakdown: &BreakdownSum) -> Option<LatencyFig
 }
 
 fn means(sums: &BreakdownSum, count: u64) -> BreakdownMeans {
-    let sums_ns = sums.sums_ns();
-    let mean = |part: usize| sums_ns[part] as f64 / count as f64;
+    let totals = sums.totals();
+    let mean = |sum_ns: u128| sum_ns as f64 / count as f64;
     BreakdownMeans {
-        behind_host: mean(0),
-        behind_gc: mean(1),
-        behind_scrub: mean(2),
-        behind_wear_leveling: mean(3),
-        sensing: mean(4),
-        rereads: mean(5),
-        recovery: mean(6),
-        transfer: mean(7),
-        thinking: mean(8),
-        programming: mean(9),
-        cache: mean(10),
-        dependencies: mean(11),
+        behind_host: mean(totals.host_ns),
+        behind_gc: mean(totals.gc_ns),
+        behind_scrub: mean(totals.scrub_ns),
+        behind_wear_leveling: mean(totals.wear_leveling_ns),
+        sensing: mean(totals.sensing_ns),
+        rereads: mean(totals.rereads_ns),
+        recovery: mean(totals.recovery_ns),
+        transfer: mean(totals.transfer_ns),
+        thinking: mean(totals.think_ns),
+        programming: mean(totals.program_ns),
+        cache: mean(totals.cache_ns),
+        dependencies: mean(totals.dependency_ns),
     }
 }
 

@@ -81,8 +81,8 @@ pub struct Faults {
     factory_bad: Vec<BlockId>,
     /// Losses that came true, sorted.
     lost: Vec<Loss>,
-    /// Losses at an erase, until [`Faults::due`] has told of them.
-    untold: Vec<Loss>,
+    /// Losses caused by erases that [`Faults::due`] has not returned yet.
+    unreported: Vec<Loss>,
     /// Scheduled losses still to come.
     pending: Vec<Fault>,
     drive_writes_next: f64,
@@ -179,7 +179,7 @@ impl Faults {
             geometry: *geometry,
             factory_bad,
             lost: Vec::new(),
-            untold: Vec::new(),
+            unreported: Vec::new(),
             pending,
             drive_writes_next: 0.0,
             erases_next: 0,
@@ -231,7 +231,7 @@ impl Faults {
             let wordlines = u64::from(self.config.wordlines(&self.geometry));
             let loss = Loss::Wordline { block, wordline: self.stream.below(wordlines) as u32 };
             if self.lose(loss) {
-                self.untold.push(loss);
+                self.unreported.push(loss);
             }
         }
         let dead = self.is_lost(Loss::Die(self.geometry.die_of(block)));
@@ -251,7 +251,8 @@ impl Faults {
     /// The next loss that came true by `drive_writes`, which never falls; none once all were told. Cheap while nothing is due.
     #[inline]
     pub fn due(&mut self, drive_writes: f64) -> Option<Loss> {
-        let quiet = drive_writes < self.drive_writes_next && self.erases < self.erases_next && self.untold.is_empty();
+        let quiet =
+            drive_writes < self.drive_writes_next && self.erases < self.erases_next && self.unreported.is_empty();
         if quiet { None } else { self.next_loss(drive_writes) }
     }
 
@@ -261,7 +262,7 @@ impl Faults {
     }
 
     fn next_loss(&mut self, drive_writes: f64) -> Option<Loss> {
-        if let Some(loss) = self.untold.pop() {
+        if let Some(loss) = self.unreported.pop() {
             return Some(loss);
         }
         let erases = self.erases;

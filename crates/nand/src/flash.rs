@@ -10,11 +10,11 @@ use crate::{Array, Media};
 /// Whether the errors of relocation reads are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Relocations {
-    /// As those of any read.
+    /// They are drawn as for any read.
     #[default]
     Checked,
-    /// They are not, and count as corrected: aging is several times faster. The block is erased next, so that what a
-    /// relocation read disturbs is gone with it.
+    /// They are not drawn, and every relocation read counts as corrected, which makes aging several times faster. The block is
+    /// erased next, so that the disturb of these reads is gone with it.
     Trusted,
 }
 
@@ -60,20 +60,20 @@ impl Flash {
         Self { array, ..Self::new(geometry) }
     }
 
-    /// Parts the array, to age by itself, from all else that the flash knows. `unprogrammed` are the blocks that have pages to
-    /// be programmed, each with the first of them.
+    /// Splits off the array, which then ages alone. `unprogrammed`: each block that is not fully programmed, with its first erased
+    /// page.
     ///
     /// # Panics
-    /// The flash may fail: what fails must not pass unseen.
+    /// Faults are configured: their failures would go unseen.
     pub fn rest(mut self, unprogrammed: Vec<(BlockId, u32)>) -> (Array, Resting) {
         assert!(self.faults.is_none(), "flash that may fail does not rest");
         let geometry = *self.array.geometry();
-        let array = std::mem::replace(&mut self.array, Array::hollow(geometry));
+        let array = std::mem::replace(&mut self.array, Array::placeholder(geometry));
         let erase_counts = array.erase_counts().to_vec();
         (array, Resting { flash: self, erase_counts, unprogrammed })
     }
 
-    /// From now on it errs as `cells` say, which are told the wear so far; all data count as written now.
+    /// Gives the flash errors. `cells` are told the wear so far; all data count as written now.
     pub fn set_cells(&mut self, mut cells: Cells) {
         let pages = self.array.geometry().pages_per_block();
         self.written.fill(self.now_days);
@@ -84,7 +84,7 @@ impl Flash {
         self.cells = Some(cells);
     }
 
-    /// From now on it fails as `faults` say.
+    /// Gives the flash faults.
     pub fn set_faults(&mut self, mut faults: Faults) {
         for (block, erases) in (0..).map(BlockId).zip(self.array.erase_counts()) {
             faults.age(block, *erases);
@@ -97,7 +97,7 @@ impl Flash {
         self.faults.is_some()
     }
 
-    /// Lets what is lost by now be lost; the host has written the drive so often.
+    /// Applies all scheduled losses that are due once the host has written `drive_writes` drive capacities.
     pub fn set_drive_writes(&mut self, drive_writes: f64) {
         if let Some(faults) = &mut self.faults {
             while faults.due(drive_writes).is_some() {}

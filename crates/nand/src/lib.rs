@@ -96,8 +96,8 @@ impl Array {
         Self { geometry, erase_counts: vec![0; geometry.blocks() as usize], reads: Vec::new(), pages_programmed: 0 }
     }
 
-    /// No array, in the place of one that is elsewhere.
-    pub(crate) fn hollow(geometry: Geometry) -> Self {
+    /// An array without tables, left behind where the real one was moved out.
+    pub(crate) fn placeholder(geometry: Geometry) -> Self {
         Self { geometry, erase_counts: Vec::new(), reads: Vec::new(), pages_programmed: 0 }
     }
 

@@ -158,7 +158,7 @@ fn caption(drawn: &[Codewords<'_>]) -> String {
             none if none <= 0.0 => "none had".to_owned(),
             some => format!("one in {} had", counted((1.0 / some).round())),
         };
-        caption.push_str(&format!(" Correction mends {} bits; {told} more.", counted(strength)));
+        caption.push_str(&format!(" Error correction corrects {} bits a codeword; {told} more.", counted(strength)));
     }
     caption
 }

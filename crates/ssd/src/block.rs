@@ -46,12 +46,12 @@ impl Drive {
     pub fn idle(&mut self, budget: Nanos) -> u64 {
         let end = self.front.now.saturating_add(budget);
         let blocks = u64::from(self.layout().blocks());
-        let (mut steps, mut vain) = (0, 0);
-        // A policy may look at a few blocks a step: only after as many vain steps as there are blocks is nothing to do.
-        while self.scrubs() && vain < blocks && (self.clock.is_some() || steps < blocks) && !self.clock_has_ended() {
+        let (mut steps, mut idle) = (0, 0);
+        // A policy inspects a few blocks a step: stop after as many idle steps in a row as there are blocks.
+        while self.scrubs() && idle < blocks && (self.clock.is_some() || steps < blocks) && !self.clock_has_ended() {
             if self.clock.as_ref().is_none_or(Clock::scrub_is_through) {
                 let acted = self.scrub_once();
-                (steps, vain) = if acted { (steps + 1, 0) } else { (steps, vain + 1) };
+                (steps, idle) = if acted { (steps + 1, 0) } else { (steps, idle + 1) };
                 continue;
             }
             let next = self.clock.as_ref().and_then(|clock| clock.scheduler().next_work_at()).map(SimTime);
@@ -99,7 +99,7 @@ impl Drive {
     }
 
     /// Starts what requests need.
-    fn attend(&mut self) {
+    fn prepare(&mut self) {
         match (&self.clock, self.clock_spec().cloned()) {
             (None, Some(spec)) => self.start_clock(&spec).expect("the clock was checked when the drive was built"),
             (Some(_), _) => self.wake(),
@@ -109,7 +109,7 @@ impl Drive {
     }
 
     /// Does what a request asks, at once.
-    fn carry_out(&mut self, request: &Request) -> Status {
+    fn execute(&mut self, request: &Request) -> Status {
         let range = request.range;
         match request.kind {
             Kind::Read => self.read(range),
@@ -336,10 +336,10 @@ impl BlockDevice for Drive {
             self.front.done.push(answer(id, status));
             return id;
         }
-        self.attend();
+        self.prepare();
         // What ran before the clock started took no time.
         self.run_to(at);
-        let status = self.carry_out(&request);
+        let status = self.execute(&request);
         let kind = match request.kind {
             Kind::Read => CommandKind::Read,
             Kind::Write | Kind::Remap => CommandKind::Write,

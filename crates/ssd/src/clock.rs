@@ -54,7 +54,7 @@ pub struct Clock {
     scheduler: Scheduler,
     /// A bound of what one flash operation adds to the time until everything is done.
     operation_ns: u64,
-    /// Whether what came next would not be done by the end of the clock.
+    /// The clock has reached its end: the next request could complete after [`CLOCK_MAX_NS`].
     is_over: bool,
     /// When the last request was submitted.
     at: u64,
@@ -136,7 +136,7 @@ impl Clock {
         while self.scheduler.outstanding() >= depth {
             match self.complete(until, stop, each) {
                 Some(at) => self.at = at.max(self.at),
-                // An idle drive that is full all the same waits for nothing.
+                // Nothing is outstanding, but the queue counts as full (depth 0): nothing will make room, so the request comes.
                 None => return stop.load(Ordering::Relaxed) || self.scheduler.next_at().is_none(),
             }
         }

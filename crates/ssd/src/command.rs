@@ -26,57 +26,87 @@ pub struct Command {
     pub bytes: u64,
 }
 
-/// Where the time of a command went, by the page that finished last, in nanoseconds. The parts add up to the latency.
-///
-/// Waiting is told by who held the die or the channel meanwhile.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Breakdown {
+/// Declares the parts of a command's time once: as nanoseconds of one command, as sums over many, and by name.
+macro_rules! breakdown {
+    ($($(#[$doc:meta])* $field:ident = $name:literal,)*) => {
+        /// Where the time of a command went, by the page that finished last, in nanoseconds. The parts add up to the latency.
+        ///
+        /// Waiting is told by who held the die or the channel meanwhile.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Breakdown {
+            $($(#[$doc])* pub $field: u64,)*
+        }
+
+        impl Breakdown {
+            /// How many parts there are.
+            pub const PARTS: usize = [$($name),*].len();
+
+            /// The parts with their names.
+            pub fn parts(&self) -> [(&'static str, u64); Self::PARTS] {
+                [$(($name, self.$field)),*]
+            }
+
+            /// Adds the parts of another one.
+            #[inline]
+            pub(crate) fn add(&mut self, other: &Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+
+        /// Breakdowns of many commands added up, in nanoseconds.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct BreakdownTotals {
+            $($(#[$doc])* pub $field: u128,)*
+        }
+
+        impl BreakdownTotals {
+            /// The parts with their names.
+            pub fn parts(&self) -> [(&'static str, u128); Breakdown::PARTS] {
+                [$(($name, self.$field)),*]
+            }
+
+            /// Adds a breakdown.
+            pub(crate) fn add(&mut self, other: &Breakdown) {
+                $(self.$field += u128::from(other.$field);)*
+            }
+
+            /// Adds the parts of another one.
+            pub(crate) fn merge(&mut self, other: &Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    };
+}
+
+breakdown! {
     /// Waiting behind the host.
-    pub host_ns: u64,
+    host_ns = "host",
     /// Waiting behind garbage collection.
-    pub gc_ns: u64,
+    gc_ns = "gc",
     /// Waiting behind scrubbing.
-    pub scrub_ns: u64,
+    scrub_ns = "scrub",
     /// Waiting behind wear leveling.
-    pub wear_leveling_ns: u64,
+    wear_leveling_ns = "wear-leveling",
     /// Sensing the page the first time.
-    pub sensing_ns: u64,
+    sensing_ns = "sensing",
     /// Sensing it again.
-    pub rereads_ns: u64,
+    rereads_ns = "rereads",
     /// From the failed read to the last read of its recovery.
-    pub recovery_ns: u64,
+    recovery_ns = "recovery",
     /// On the channel.
-    pub transfer_ns: u64,
+    transfer_ns = "transfer",
     /// At the processors, queueing there included.
-    pub think_ns: u64,
+    think_ns = "think",
     /// Programming or erasing.
-    pub program_ns: u64,
+    program_ns = "program",
     /// In the write cache: waiting for room, and its latency.
-    pub cache_ns: u64,
+    cache_ns = "cache",
     /// Of writes and flushes: waiting for operations that had to come before, and being suspended, where no collection held
     /// them back.
-    pub dependency_ns: u64,
+    dependency_ns = "dependency",
 }
 
 impl Breakdown {
-    /// The parts with their names.
-    pub fn parts(&self) -> [(&'static str, u64); 12] {
-        [
-            ("host", self.host_ns),
-            ("gc", self.gc_ns),
-            ("scrub", self.scrub_ns),
-            ("wear-leveling", self.wear_leveling_ns),
-            ("sensing", self.sensing_ns),
-            ("rereads", self.rereads_ns),
-            ("recovery", self.recovery_ns),
-            ("transfer", self.transfer_ns),
-            ("think", self.think_ns),
-            ("program", self.program_ns),
-            ("cache", self.cache_ns),
-            ("dependency", self.dependency_ns),
-        ]
-    }
-
     /// Adds waiting behind a task.
     #[inline]
     pub(crate) fn add_waiting(&mut self, task: Task, waited_ns: u64) {

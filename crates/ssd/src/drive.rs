@@ -398,7 +398,7 @@ impl Drive {
     #[must_use = "a batch may end before all of it is written"]
     pub fn write_batch_from(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
         if !self.keeps_detail && self.is_awake() && !self.rest() {
-            return self.unheard(|drive| drive.write_from(origin, None, units));
+            return self.without_time(|drive| drive.write_from(origin, None, units));
         }
         self.write_from(origin, None, units)
     }
@@ -408,8 +408,8 @@ impl Drive {
         over_either!(&mut self.firmware, ftl => ftl.write_from(origin, hint, units))
     }
 
-    /// What a drive that is awake does without the clock hearing of it.
-    fn unheard<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+    /// Runs `act` without charging its flash operations to the clock.
+    fn without_time<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
         if let Some(flash) = self.flash_mut() {
             flash.record(false);
         }
@@ -465,7 +465,7 @@ impl Drive {
         over_either!(&mut self.firmware, ftl => ftl.reclaim())
     }
 
-    /// Goes on after the host gave space up, with a drive too that had none left.
+    /// Resumes writing after the host gave space up, also when no free block was left.
     pub fn look_for_space(&mut self) -> Outcome {
         over_either!(&mut self.firmware, ftl => ftl.look_for_space())
     }
@@ -773,7 +773,8 @@ impl Drive {
         over_either!(&self.firmware, ftl => ftl.check())
     }
 
-    /// The capacity that a demand asks for. It never rises; that all that is unused be given up means what holds data.
+    /// The capacity that a demand asks for, in sectors; never above the present one. [`Demand::DropUnused`] becomes the number of
+    /// mapped units.
     pub(crate) fn sectors_wanted(&self, demand: Demand) -> Option<Sectors> {
         let units = match demand {
             Demand::Keep | Demand::EndOfLife => return None,

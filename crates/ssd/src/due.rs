@@ -5,8 +5,8 @@ use std::collections::BinaryHeap;
 
 use crate::slab::Slab;
 
-/// Records kept in order at most. Putting one among them moves those after it: up to here that is cheaper than a heap,
-/// whose comparisons nobody foresees.
+/// Records kept in order at most. Sorted insertion shifts the later ones; up to this length that beats a heap, whose comparisons
+/// mispredict.
 const NEXT: usize = 64;
 
 /// Records, each with a time; the earliest comes out first, and of those of one time the one that went in first.

@@ -2,7 +2,7 @@
 
 use hdrhistogram::Histogram as Buckets;
 
-use crate::command::{Breakdown, CommandKind, Completion};
+use crate::command::{Breakdown, BreakdownTotals, CommandKind, Completion};
 
 /// Percentiles that reports give.
 pub const PERCENTILES: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
@@ -92,11 +92,10 @@ impl Histogram {
 /// Breakdowns added up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BreakdownSum {
-    /// By [`Breakdown::parts`].
-    sums_ns: [u128; 12],
-    /// The latest of them, which are added in narrow words.
-    recent_ns: [u64; 12],
-    /// Bound on each of those.
+    earlier: BreakdownTotals,
+    /// The latest, which are added in narrow words.
+    recent: Breakdown,
+    /// Bound on each part of those.
     recent_total_ns: u64,
 }
 
@@ -107,31 +106,23 @@ impl BreakdownSum {
         self.recent_total_ns = match self.recent_total_ns.checked_add(total_ns) {
             Some(total) => total,
             None => {
-                (self.sums_ns, self.recent_ns) = (self.sums_ns(), [0; 12]);
+                (self.earlier, self.recent) = (self.totals(), Breakdown::default());
                 total_ns
             }
         };
-        for (sum, (_, part)) in self.recent_ns.iter_mut().zip(breakdown.parts()) {
-            *sum += part;
-        }
+        self.recent.add(breakdown);
     }
 
     /// Adds another sum.
     pub fn merge(&mut self, other: &Self) {
-        for (sum, more) in self.sums_ns.iter_mut().zip(other.sums_ns()) {
-            *sum += more;
-        }
+        self.earlier.merge(&other.totals());
     }
 
-    /// Sums of [`Breakdown::parts`], in that order, ns.
-    pub fn sums_ns(&self) -> [u128; 12] {
-        std::array::from_fn(|part| self.sums_ns[part] + u128::from(self.recent_ns[part]))
-    }
-
-    /// The sums with their names.
-    pub fn parts(&self) -> [(&'static str, u128); 12] {
-        let (names, sums_ns) = (Breakdown::default().parts(), self.sums_ns());
-        std::array::from_fn(|part| (names[part].0, sums_ns[part]))
+    /// The sums.
+    pub fn totals(&self) -> BreakdownTotals {
+        let mut totals = self.earlier;
+        totals.add(&self.recent);
+        totals
     }
 }
 
@@ -235,7 +226,7 @@ mod tests {
         }
         let mut twice = sum;
         twice.merge(&sum);
-        let parts = twice.parts();
+        let parts = twice.totals().parts();
         assert_eq!((parts[1], parts[4]), (("gc", 20 * u128::from(u64::MAX / 3)), ("sensing", 140)));
     }
 

@@ -38,7 +38,7 @@ mod smart;
 mod timeline;
 
 pub use clock::{Clock, ClockSpec};
-pub use command::{Breakdown, Command, CommandKind, Completion};
+pub use command::{Breakdown, BreakdownTotals, Command, CommandKind, Completion};
 pub use config::{
     CLOCK_MAX_NS, Collection, ConfigError, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend,
     TIME_MAX_NS, Timing, WriteCache, operation_ns_bound,

@@ -53,7 +53,7 @@ impl Scheduler {
     /// everything submitted before. `operation_ns` is from [`crate::operation_ns_bound`].
     #[inline]
     pub fn fits(&self, at: u64, ops: usize, operation_ns: u64) -> bool {
-        // One operation more, for a command without any may take the time of the write cache.
+        // Plus one: a command without flash operations may still take the latency of the write cache.
         let (from, ahead) = match self {
             // What is not done counts as if it ran one after the other.
             Self::Event(scheduler) => (at, scheduler.operations_pending() + scheduler.outstanding()),

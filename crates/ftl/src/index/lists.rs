@@ -10,7 +10,7 @@ use wane_units::SuperblockId;
 use super::rows::{Links, Place, RowsMut, State};
 use super::{IndexSpec, Order, VictimIndex};
 
-/// Blocks that are listed anew, at least: one in so many.
+/// Listing buckets anew lists at least one block in so many.
 const LISTED_SHARE: u32 = 128;
 
 /// Which buckets are lists.
@@ -108,7 +108,7 @@ impl Lists<'_> {
     #[inline(always)]
     fn moved(&mut self, local: u32, State { valid, place }: State) {
         match place {
-            Place::Outside | Place::Waiting => return,
+            Place::NotClosed | Place::Waiting => return,
             Place::Unlisted => {
                 self.left += 1;
                 self.chains.rows.set_state(local, State { valid, place: Place::Bucket });

@@ -16,7 +16,7 @@ const LINE_WORDS: usize = 8;
 #[repr(u32)]
 pub(super) enum Place {
     /// Free, being written, or retired.
-    Outside,
+    NotClosed,
     /// Closed, but not yet in the window.
     Waiting,
     /// Closed and in the bucket of its valid count.
@@ -36,7 +36,7 @@ impl State {
     #[inline(always)]
     fn unpack(word: u64) -> Self {
         let place = match word >> 32 {
-            0 => Place::Outside,
+            0 => Place::NotClosed,
             1 => Place::Waiting,
             2 => Place::Bucket,
             _ => Place::Unlisted,
@@ -243,6 +243,6 @@ mod tests {
         assert_eq!(rows.links(1), Links { previous: 7, next: u32::MAX });
         assert_eq!(rows.bits(1)[6], u64::MAX >> 1);
         let others = [0, 2].map(|block| (rows.state(block), rows.bits(block).iter().sum::<u64>()));
-        assert_eq!(others, [(State { valid: 0, place: Place::Outside }, 0); 2]);
+        assert_eq!(others, [(State { valid: 0, place: Place::NotClosed }, 0); 2]);
     }
 }

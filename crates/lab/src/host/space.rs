@@ -117,8 +117,8 @@ impl HostSpace {
         Some(slot)
     }
 
-    /// Settles a write of `pages`, addresses as the workload has them, of which the drive took the first `written`: these are
-    /// in use. The others are not, lest what a drive gives up depend on how many requests it is handed at once.
+    /// Marks the first `written` of `pages`, the workload's addresses, as in use: the drive took these. The others stay unmarked, so
+    /// that what a drive gives up does not depend on how many requests it is handed at once.
     pub(crate) fn written(&mut self, pages: &[u32], written: usize) {
         if !self.shrank() {
             for page in &pages[..written] {

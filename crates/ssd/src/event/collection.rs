@@ -1,7 +1,7 @@
-//! Collections that the rest waits for.
+//! Garbage-collection jobs that hold other operations back.
 //!
-//! A job is the part of one list from the first relocation after an erase to the erases, or to the end of the list. It
-//! can hold back only what is submitted after its last operation, so that nothing it waits for ever waits for it.
+//! A job is the part of one command's list from the first relocation after an erase to the next erases, or to the end of the list.
+//! It holds back only operations that are submitted after its last one, so that a job never waits for what waits for it.
 
 use wane_nand::{FlashOp, OpKind, Task};
 

@@ -119,7 +119,7 @@ impl EventScheduler {
         }
     }
 
-    /// A recovery read waits for the read that failed, and whoever waits for that one waits for it too.
+    /// A recovery read waits for the read that failed. What waits for the failed read waits for its recovery reads too.
     fn add_recovery(&mut self, id: u32) {
         let failed = self.last_read;
         if failed == NONE {

@@ -362,18 +362,18 @@ impl Touched {
 
     fn ranks(self) -> Ranks {
         let mut total = 0;
-        let mut stretches = Vec::with_capacity(self.0.len());
+        let mut runs = Vec::with_capacity(self.0.len());
         for (first, words, bits) in self.0.iter() {
-            stretches.push(Stretch { first, words, bits: *bits, before: total });
+            runs.push(WordRun { first, words, bits: *bits, before: total });
             total += words * u64::from(bits.count_ones());
         }
-        Ranks { stretches, total }
+        Ranks { runs, total }
     }
 }
 
 /// Words in a row whose pages are touched alike.
 #[derive(Debug)]
-struct Stretch {
+struct WordRun {
     first: u64,
     words: u64,
     bits: u64,
@@ -384,20 +384,20 @@ struct Stretch {
 /// How many touched pages lie below any page.
 #[derive(Debug)]
 struct Ranks {
-    stretches: Vec<Stretch>,
+    runs: Vec<WordRun>,
     total: u64,
 }
 
 impl Ranks {
     fn below(&self, page: u64) -> u64 {
         let word = page / 64;
-        let at = self.stretches.partition_point(|stretch| stretch.first + stretch.words <= word);
-        match self.stretches.get(at) {
-            Some(Stretch { first, bits, before, .. }) if *first <= word => {
+        let at = self.runs.partition_point(|stretch| stretch.first + stretch.words <= word);
+        match self.runs.get(at) {
+            Some(WordRun { first, bits, before, .. }) if *first <= word => {
                 let below = bits & ((1 << (page % 64)) - 1);
                 before + (word - first) * u64::from(bits.count_ones()) + u64::from(below.count_ones())
             }
-            Some(Stretch { before, .. }) => *before,
+            Some(WordRun { before, .. }) => *before,
             None => self.total,
         }
     }
@@ -447,7 +447,7 @@ mod tests {
         for number in 0..100u64 {
             touched.add(number * (1 << 24) + 5, number * (1 << 24) + 5 + (1 << 23));
         }
-        assert!(touched.0.len() <= 300, "{} stretches", touched.0.len());
+        assert!(touched.0.len() <= 300, "{} runs", touched.0.len());
         assert_eq!(touched.ranks().total, 100 << 23);
     }
 }
