@@ -7,10 +7,10 @@ pub use one::{OneStream, OneStreamParams};
 pub use separate::{Separate, SeparateParams};
 
 use dyn_clone::DynClone;
-use wane_nand::Task;
 use wane_units::{Lpn, SuperblockId};
 
 pub use crate::engine::Origin;
+pub use wane_nand::Task;
 
 use super::{Builtin, Entry, Needs, Setting, StreamId};
 use crate::policies::state::remembers;
