@@ -28,8 +28,8 @@ const AGES_MAX: usize = 10_000;
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>)]
 pub struct Time {
-    /// `event` places each flash operation on its die and channel by the keys below; `timeline` only adds up how long each is busy,
-    /// first come, first served; `none` is the untimed run.
+    /// `event` places each flash operation on its die and channel by the keys below; `timeline` says the same where they are left at
+    /// their defaults, and is faster; `none` is the untimed run.
     pub scheduler: Scheduler,
     /// The calendar of untimed aging: drive writes in a day. `"none"`: no time passes.
     #[serde(with = "or_none")]

@@ -32,6 +32,12 @@ impl Calendar {
         self.put(slot, (time - self.origin) << self.bits | slot as u64);
     }
 
+    /// Sets when a slot is due, or that it is not.
+    #[inline]
+    pub(crate) fn put_or_clear(&mut self, slot: usize, now: u64, time: u64) {
+        if time == NEVER { self.clear(slot) } else { self.set(slot, now, time) }
+    }
+
     /// A slot is due no more.
     #[inline]
     pub(crate) fn clear(&mut self, slot: usize) {
@@ -59,6 +65,12 @@ impl Calendar {
         for key in self.keys.iter_mut().filter(|key| **key != NEVER) {
             *key -= shift;
         }
+    }
+
+    /// Whether a slot is due at `time`.
+    #[inline]
+    pub(crate) fn is_due(&self, slot: usize, time: u64) -> bool {
+        self.keys[self.leaves + slot] == (time - self.origin) << self.bits | slot as u64
     }
 
     /// The earliest time.

@@ -1,7 +1,5 @@
 //! What the host asks, when it is done, and what the time went to.
 
-use wane_nand::Task;
-
 /// What the host wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandKind {
@@ -107,17 +105,6 @@ breakdown! {
 }
 
 impl Breakdown {
-    /// Adds waiting behind a task.
-    #[inline]
-    pub(crate) fn add_waiting(&mut self, task: Task, waited_ns: u64) {
-        *match task {
-            Task::Host => &mut self.host_ns,
-            Task::GarbageCollection => &mut self.gc_ns,
-            Task::Scrub => &mut self.scrub_ns,
-            Task::WearLeveling => &mut self.wear_leveling_ns,
-        } += waited_ns;
-    }
-
     /// The sum of the parts: the latency.
     pub fn total_ns(&self) -> u64 {
         self.parts().iter().map(|(_, time)| time).sum()

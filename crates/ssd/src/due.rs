@@ -1,70 +1,74 @@
-//! Records by time: the next ones in order, the others in a heap.
+//! Commands by the time of their end: the next ones in order, the others in a heap.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::slab::Slab;
-
-/// Records kept in order at most. Sorted insertion shifts the later ones; up to this length that beats a heap, whose comparisons
-/// mispredict.
+/// Commands kept in order at most. Sorted insertion shifts the later ones; up to here that is cheaper than a heap, whose
+/// comparisons mispredict.
 const NEXT: usize = 64;
 
-/// Records, each with a time; the earliest comes out first, and of those of one time the one that went in first.
-///
-/// Memory follows what is in it, not what has passed.
+/// Numbers of commands, each with a time and a rank; the earliest comes out first, and of those of one time the one with the
+/// lowest rank. Ranks may wrap around; those in it at once lie within 2^31 of each other.
 #[derive(Clone, Debug)]
-pub(crate) struct Due<T> {
-    /// Each with how many went in before it.
-    records: Slab<(u64, T)>,
-    inserted: u64,
-    /// The earliest in order, from `first` up to `end`. None of them is later than one of the heap.
+pub(crate) struct Due {
+    /// The earliest in order, from `first` up to `end`. None of them comes after one of the heap.
     next: [Entry; 2 * NEXT],
     first: usize,
     end: usize,
-    /// The others, by time and by how many went in before.
-    later: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    later: BinaryHeap<Reverse<Entry>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     at: u64,
-    slot: u32,
+    rank: u32,
+    id: u32,
 }
 
-impl<T> Due<T> {
+impl Entry {
+    #[inline(always)]
+    fn comes_before(self, other: Self) -> bool {
+        self.at < other.at || self.at == other.at && (self.rank.wrapping_sub(other.rank) as i32) < 0
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.at.cmp(&other.at).then((self.rank.wrapping_sub(other.rank) as i32).cmp(&0))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Due {
     pub(crate) fn new() -> Self {
-        let next = [Entry { at: 0, slot: 0 }; 2 * NEXT];
-        Self { records: Slab::new(), inserted: 0, next, first: 0, end: 0, later: BinaryHeap::new() }
+        let next = [Entry { at: 0, rank: 0, id: 0 }; 2 * NEXT];
+        Self { next, first: 0, end: 0, later: BinaryHeap::new() }
     }
 
-    /// Records in it.
+    /// The earliest time.
     #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.end - self.first + self.later.len()
-    }
-
-    /// The time of the earliest record.
     pub(crate) fn earliest(&self) -> Option<u64> {
-        let next = self.next[self.first..self.end].first().map(|entry| entry.at);
-        next.or_else(|| self.later.peek().map(|Reverse((at, ..))| *at))
-    }
-
-    /// Records that were ever in it at once.
-    pub(crate) fn slots(&self) -> usize {
-        self.records.slots()
+        if self.first < self.end {
+            return Some(self.next[self.first].at);
+        }
+        self.later.peek().map(|Reverse(entry)| entry.at)
     }
 
     #[inline]
-    pub(crate) fn insert(&mut self, at: u64, record: T) {
-        let slot = self.records.insert((self.inserted, record));
-        self.inserted += 1;
-        if !self.later.is_empty() && (self.first == self.end || at >= self.next[self.end - 1].at) {
-            return self.defer(Entry { at, slot });
+    pub(crate) fn insert(&mut self, at: u64, rank: u32, id: u32) {
+        let entry = Entry { at, rank, id };
+        if !self.later.is_empty() && (self.first == self.end || !entry.comes_before(self.next[self.end - 1])) {
+            return self.defer(entry);
         }
         if self.end - self.first == NEXT {
             let last = self.next[self.end - 1];
-            if at >= last.at {
-                return self.defer(Entry { at, slot });
+            if !entry.comes_before(last) {
+                return self.defer(entry);
             }
             self.defer(last);
             self.end -= 1;
@@ -76,43 +80,41 @@ impl<T> Due<T> {
         let next = &mut self.next[self.first..=self.end];
         self.end += 1;
         for before in (0..next.len() - 1).rev() {
-            if next[before].at <= at {
-                next[before + 1] = Entry { at, slot };
+            if !entry.comes_before(next[before]) {
+                next[before + 1] = entry;
                 return;
             }
             next[before + 1] = next[before];
         }
-        next[0] = Entry { at, slot };
+        next[0] = entry;
     }
 
-    /// The earliest record, if its time is at most `until`: its time and itself, which stays readable until the next
-    /// insertion.
+    /// The earliest, if its time is at most `until`: its time and its number.
     #[inline]
-    pub(crate) fn remove(&mut self, until: u64) -> Option<(u64, &T)> {
+    pub(crate) fn remove(&mut self, until: u64) -> Option<(u64, u32)> {
         if self.first == self.end && !self.later.is_empty() {
             self.refill();
         }
-        let Entry { at, slot } = *self.next[..self.end].get(self.first)?;
+        let Entry { at, id, .. } = *self.next[..self.end].get(self.first)?;
         if at > until {
             return None;
         }
         self.first += 1;
-        self.records.release(slot);
-        Some((at, &self.records[slot].1))
+        Some((at, id))
     }
 
     #[cold]
     fn defer(&mut self, entry: Entry) {
-        self.later.push(Reverse((entry.at, self.records[entry.slot].0, entry.slot)));
+        self.later.push(Reverse(entry));
     }
 
     #[cold]
     fn refill(&mut self) {
         (self.first, self.end) = (0, 0);
         while self.end < NEXT / 2
-            && let Some(Reverse((at, _, slot))) = self.later.pop()
+            && let Some(Reverse(entry)) = self.later.pop()
         {
-            self.next[self.end] = Entry { at, slot };
+            self.next[self.end] = entry;
             self.end += 1;
         }
     }
@@ -125,32 +127,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_earliest_comes_out_first_and_slots_are_used_again() {
+    fn the_earliest_comes_out_first() {
         // Room for far more than are kept in order, and for fewer; few different times, so that many are the same.
         for room in [3, 60, 64, 65, 1000] {
             let mut stream = wane_sim::Streams::new(3).stream("due");
             let (mut due, mut plain) = (Due::new(), BTreeSet::new());
-            let (mut number, mut most, mut early) = (0u64, 0, 0);
-            for step in 0..60_000 {
+            let (mut most, mut early) = (0, 0);
+            for step in 0..60_000u32 {
                 let rising = step % 6000 < 3000;
                 if plain.len() < room && (plain.is_empty() || stream.below(10) < if rising { 6 } else { 4 }) {
-                    let at = number / 20 + stream.below(50);
-                    due.insert(at, number);
-                    plain.insert((at, number));
-                    number += 1;
+                    // Ranks that do not rise with the steps: ties are not told by who went in first.
+                    let (at, rank) = (u64::from(step / 20) + stream.below(50), step * 7919 % 60_013);
+                    due.insert(at, rank.wrapping_sub(30_000), rank);
+                    plain.insert((at, rank));
                 } else {
-                    let until = number / 20 + stream.below(50);
+                    let until = u64::from(step / 20) + stream.below(50);
                     let expected = plain.first().copied().filter(|(at, _)| *at <= until);
-                    assert_eq!(due.remove(until).map(|(at, record)| (at, *record)), expected);
+                    assert_eq!(due.earliest(), plain.first().map(|(at, _)| *at));
+                    assert_eq!(due.remove(until), expected);
                     match expected {
                         Some(entry) => assert!(plain.remove(&entry)),
                         None => early += 1,
                     }
                 }
-                assert_eq!(due.len(), plain.len());
                 most = most.max(plain.len());
             }
-            assert_eq!(due.slots(), most);
             assert!(most > room / 2 && early > 100, "{room}: {most} at once, {early} times none was due");
         }
     }
@@ -159,10 +160,9 @@ mod tests {
     fn an_empty_one_has_none() {
         let mut due = Due::new();
         assert_eq!(due.remove(u64::MAX), None);
-        due.insert(u64::MAX, 7);
+        due.insert(u64::MAX, 0, 7);
         assert_eq!(due.remove(u64::MAX - 1), None);
-        assert_eq!(due.remove(u64::MAX), Some((u64::MAX, &7)));
-        assert_eq!(due.remove(u64::MAX), None);
-        assert_eq!(due.len(), 0);
+        assert_eq!(due.remove(u64::MAX), Some((u64::MAX, 7)));
+        assert_eq!((due.remove(u64::MAX), due.earliest()), (None, None));
     }
 }

@@ -3,7 +3,8 @@
 //! [`Drive`] owns the firmware, the medium and the calendar, and if it has one, a clock; it is a
 //! [`BlockDevice`](wane_blockdev::BlockDevice). State comes first and knows no time: what a request does to the flash leaves a
 //! list of [`wane_nand::FlashOp`]. A scheduler places these on dies and channels and says when the request is done and where its
-//! time went. It never sees a map or a page's contents. [`EventScheduler`] does what drives do; [`Timeline`] is the cheap one.
+//! time went. It never sees a map or a page's contents. [`EventScheduler`] does what drives do; [`Timeline`] says
+//! the same of plain ones, faster.
 //! [`Clock`] runs either, [`Meter`] keeps what requests took. Times are nanoseconds from the start.
 //!
 //! ```

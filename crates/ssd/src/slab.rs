@@ -49,6 +49,42 @@ impl<T> Slab<T> {
     }
 }
 
+/// Records beside those of a slab, under the same numbers. Only what was put may be looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Beside<T>(Vec<T>);
+
+impl<T: Clone> Beside<T> {
+    pub(crate) const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, id: u32, item: T) {
+        let place = id as usize;
+        if place < self.0.len() {
+            self.0[place] = item;
+        } else {
+            self.0.resize(place + 1, item);
+        }
+    }
+}
+
+impl<T> Index<u32> for Beside<T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn index(&self, id: u32) -> &T {
+        &self.0[id as usize]
+    }
+}
+
+impl<T> IndexMut<u32> for Beside<T> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: u32) -> &mut T {
+        &mut self.0[id as usize]
+    }
+}
+
 impl<T> Index<u32> for Slab<T> {
     type Output = T;
 

@@ -1,95 +1,123 @@
-//! The plain scheduler: every die and channel knows until when it is busy, and an operation gets its time when it is
-//! submitted.
+//! The plain scheduler: operations of a die run in the order in which they could, whoever they work for, and a channel
+//! moves data in the order in which they are ready.
 //!
-//! Operations of a die run in the order they were made, whoever they work for; a program starts when the relocation reads
-//! into it have ended, an erase when the relocations before it have. A channel remembers a few of the gaps that waiting
-//! dies leave in its time and fills them, so that a program that starts late does not shut a channel that is free now.
-//! Waiting for a die is told by class exactly; waiting for a channel counts for the class of its latest transfer.
+//! It says the same as the event scheduler where both apply ([`crate::Order::FirstCome`],
+//! [`crate::Collection::Foreground`], nothing suspended, one plane at a time), with one event an operation instead of four.
+//! That event is the moment at which an operation asks for its channel: channels are granted in the order of these moments,
+//! so the end of the operation is known then, ahead of time, and with it the start of the next one on the die. What
+//! depends on the operation is told its end at once and enters its own queue at that later time.
+//!
+//! Nothing may be booked earlier than that. A transfer that is booked when the command comes, for a time far ahead, leaves
+//! gaps in the channel's time that no other transfer fits into: channels then stay below Rényi's parking constant, 0.748.
 
-mod place;
+mod cache;
+mod collection;
+mod die;
+mod entry;
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 
-use wane_nand::{FlashOp, OpKind, Purpose, Task};
+use wane_nand::{FlashOp, Task};
 use wane_units::{DieId, Geometry};
 
+use crate::calendar::{Calendar, NEVER};
 use crate::command::{Breakdown, Command, CommandKind, Completion};
 use crate::config::{
-    Collection, ConfigError, MultiPlane, Order, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache, check,
+    Collection, ConfigError, MultiPlane, Order, ReadPriority, SchedulerConfig, Suspend, Timing, check,
 };
 use crate::due::Due;
 use crate::node::{CLASSES, Utilization};
-use place::{Channel, Die};
+use crate::slab::{Beside, NONE, Slab};
+use cache::{Cache, Flushes};
+use collection::Job;
+use die::{Channel, Die};
+use entry::{Block, Entry, Epoch, Group, Links, Op, Parts, Recovery};
 
-/// Places operations when they are submitted. See the head of this file.
+/// Events that [`Timeline::work`] runs in one call: a few milliseconds.
+const STEPS_AT_ONCE: usize = 1 << 15;
+
+/// Places operations on dies and channels. See the head of this file.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     timing: Timing,
+    /// Whether there are channels to ask for: a read does once it has sensed.
+    asks_after_sensing: bool,
+    geometry: Geometry,
     now: u64,
+    sequence: u64,
+    submitted: u32,
     operations: u64,
     buffered_reads: u64,
     /// Latencies of the commands handed out, ns.
     latencies: u128,
     /// Submission times of the others, summed.
     submissions: u128,
+    /// Commands that were not handed out.
+    outstanding: u64,
+    ops: Slab<Op>,
+    links: Beside<Links>,
+    commands: Slab<Entry>,
+    parts: Beside<Parts>,
+    groups: Slab<Group>,
+    epochs: Slab<Epoch>,
+    recoveries: Slab<Recovery>,
+    jobs: Slab<Job>,
     blocks: Vec<Block>,
-    geometry: Geometry,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// Ends of each task's relocations up to the erases that they allow.
-    relocated: [u64; CLASSES],
-    erasing: [bool; CLASSES],
-    /// End of the last program that was placed, of all.
-    programmed: u64,
-    /// End of the last read that was not for recovery, and, where it was the host's and needed recovery, what it cost.
-    last_read: u64,
-    failed_read: Breakdown,
-    /// When each processor is free, and the next one's number: with a fixed time each, the one used longest ago.
-    processors: Vec<u64>,
-    processor: usize,
-    think_ns: u64,
+    /// Next moment of each die: its operation asks for the channel, or it chooses an operation.
+    calendar: Calendar,
+    /// What happens outside dies and channels, by time.
+    later: BinaryHeap<Reverse<(u64, Later)>>,
+    foretold: u64,
+    processors: Option<Processors>,
     cache: Option<Cache>,
-    /// Commands that were not handed out, by when they are done; of those done together, the one submitted first.
-    done: Due<Completion>,
-    transfer: (u32, u64),
-    /// Transfers of the present command's pages from the controller's buffer.
-    handed_ns: u64,
-    /// When the last operation of each task ends.
+    flushes: Flushes,
+    scratch: Vec<u32>,
+    idle_dies: Vec<u32>,
+    /// Commands whose end is known; of those that end together, the one submitted first.
+    done: Due,
+    /// The last read that was not for recovery, while it is not placed.
+    last_read: u32,
+    /// Operations of each task whose end is not known, and the latest end of the others.
+    unplaced: [u64; CLASSES],
     busy_until: [u64; CLASSES],
-    /// No read takes the short way.
+    /// Epoch of each task that is still filling.
+    filling: [u32; CLASSES],
+    /// Collection that the present list is in.
+    open_job: u32,
+    /// The last transfer time, for most transfers are alike.
+    transfer: (u32, u64),
+    /// Sequence number and end of each operation.
     #[cfg(test)]
-    long_way: bool,
+    pub(crate) log: Vec<(u64, u64)>,
 }
 
+/// Processors in front of the dies, each with when it is free.
 #[derive(Clone, Debug)]
-struct Block {
-    /// Pages programmed in the world of state, and how many of them are not done.
-    issued: u32,
-    pending: u32,
-    /// End of the relocation reads that the next program waits for.
-    gathered: u64,
+struct Processors {
+    free: BinaryHeap<Reverse<u64>>,
+    think_ns: u64,
 }
 
-#[derive(Clone, Debug)]
-struct Cache {
-    config: WriteCache,
-    used: u64,
-    loose: u64,
-    /// The last admission.
-    admitted: u64,
-    /// When bytes leave.
-    leaving: BinaryHeap<Reverse<(u64, u64)>>,
+/// What happens at some time outside dies and channels, in the order in which it happens at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Later {
+    /// The next that was foretold: something ends.
+    End { number: u64, end: End },
+    /// An operation comes to the processors.
+    Think { sequence: u64, id: u32 },
 }
 
-/// The host operation of a command that ends last.
-#[derive(Clone, Copy)]
-struct Last {
-    at: u64,
-    operations: u32,
-    breakdown: Breakdown,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum End {
+    /// A program that makes room in the write cache.
+    Leave { command: u32, bytes: u32 },
+    /// The transfer of a page from the controller's buffer.
+    Buffered(u32),
 }
 
 impl Timeline {
@@ -100,40 +128,54 @@ impl Timeline {
     pub fn new(geometry: &Geometry, timing: Timing, config: SchedulerConfig) -> Result<Self, ConfigError> {
         check(&timing, &config)?;
         refuse(&config)?;
-        let blocks = geometry.blocks();
-        let processors = config.processors.map_or(0, |processors| processors.count as usize);
+        let dies: Vec<Die> = (0..geometry.dies()).map(|die| Die::new(geometry.channel_of(DieId(die)).0)).collect();
+        let channel = |channel: u32| {
+            let of_it = (0..geometry.dies()).filter(|die| geometry.channel_of(DieId(*die)).0 == channel);
+            Channel::new(of_it.collect())
+        };
         Ok(Self {
-            busy_until: [0; CLASSES],
-            timing,
             now: 0,
+            sequence: 0,
+            submitted: 0,
             operations: 0,
             buffered_reads: 0,
             latencies: 0,
             submissions: 0,
-            blocks: vec![Block { issued: 0, pending: 0, gathered: 0 }; blocks as usize],
+            outstanding: 0,
+            ops: Slab::new(),
+            links: Beside::new(),
+            commands: Slab::new(),
+            parts: Beside::new(),
+            asks_after_sensing: timing.channel_bytes_per_second.is_some(),
             geometry: *geometry,
-            dies: (0..geometry.dies()).map(|die| Die::new(geometry.channel_of(DieId(die)).0)).collect(),
-            channels: vec![Channel::new(); geometry.channels() as usize],
-            relocated: [0; CLASSES],
-            erasing: [false; CLASSES],
-            programmed: 0,
-            last_read: 0,
-            failed_read: Breakdown::default(),
-            processors: vec![0; processors],
-            processor: 0,
-            think_ns: config.processors.map_or(0, |processors| processors.think_ns),
-            cache: config.write_cache.map(|config| Cache {
-                config,
-                used: 0,
-                loose: 0,
-                admitted: 0,
-                leaving: BinaryHeap::new(),
+            groups: Slab::new(),
+            epochs: Slab::new(),
+            recoveries: Slab::new(),
+            jobs: Slab::new(),
+            blocks: vec![Block::new(); geometry.blocks() as usize],
+            channels: (0..geometry.channels()).map(channel).collect(),
+            calendar: Calendar::new(dies.len()),
+            dies,
+            later: BinaryHeap::new(),
+            foretold: 0,
+            processors: config.processors.map(|processors| Processors {
+                free: (0..processors.count).map(|_| Reverse(0)).collect(),
+                think_ns: processors.think_ns,
             }),
+            cache: config.write_cache.map(Cache::new),
+            flushes: Flushes::new(),
+            scratch: Vec::new(),
+            idle_dies: Vec::new(),
             done: Due::new(),
+            last_read: NONE,
+            unplaced: [0; CLASSES],
+            busy_until: [0; CLASSES],
+            filling: [NONE; CLASSES],
+            open_job: NONE,
             transfer: (0, 0),
-            handed_ns: 0,
             #[cfg(test)]
-            long_way: false,
+            log: Vec::new(),
+            timing,
         })
     }
 
@@ -141,100 +183,123 @@ impl Timeline {
     #[inline]
     pub fn submit(&mut self, at: u64, command: Command, ops: &[FlashOp]) {
         assert!(at >= self.now, "a command is submitted at {at} ns, before {} ns", self.now);
+        self.run(at);
         self.now = at;
         self.submissions += u128::from(at);
-        if let [op] = ops
-            && command.kind == CommandKind::Read
-            && self.is_among_reads(at, op)
-        {
-            // Most of the commands, where little is written.
-            let (done, breakdown) = self.place_among_reads(at, op);
-            self.busy_until[Task::Host as usize] = self.busy_until[Task::Host as usize].max(done);
-            self.expect(at, command, done, breakdown);
-        } else {
-            self.submit_any(at, command, ops);
-        }
-    }
-
-    /// When dies, processors and the write cache will be done with everything placed so far, ns.
-    #[inline]
-    pub fn busy_until(&self) -> u64 {
-        let admitted = self.cache.as_ref().map_or(0, |cache| cache.admitted);
-        let busy = self.busy_until.iter().chain(&self.processors);
-        busy.fold(admitted, |latest, end| latest.max(*end))
-    }
-
-    fn submit_any(&mut self, at: u64, command: Command, ops: &[FlashOp]) {
-        let cached = self.cache.is_some() && command.kind == CommandKind::Write;
-        let admitted = if cached { self.admit(at, command.bytes) } else { at };
-        self.handed_ns = 0;
-        let mut last = Last { at, operations: 0, breakdown: Breakdown::default() };
-        let mut programs = (0, 0);
-        for (number, op) in ops.iter().enumerate() {
-            // Where the time went is told of the host's operations only.
-            if op.task != Task::Host {
-                let end = self.place::<false>(at, at, op, &mut Breakdown::default());
-                self.busy_until[op.task as usize] = self.busy_until[op.task as usize].max(end);
-                continue;
-            }
-            let ready = if op.kind == OpKind::Program { admitted } else { at };
-            let mut breakdown = Breakdown::default();
-            let end = self.place::<true>(at, ready, op, &mut breakdown);
-            if op.kind == OpKind::Program {
-                programs = (end.max(programs.0), programs.1 + 1);
-            }
-            if ops.get(number + 1).is_some_and(|next| next.kind == OpKind::Read(Purpose::Recover))
-                && op.kind != OpKind::Read(Purpose::Recover)
-            {
-                self.failed_read = breakdown;
-            }
-            if end >= last.at {
-                (last.at, last.breakdown) = (end, breakdown);
-            }
-            last.operations += 1;
-        }
-        self.busy_until[Task::Host as usize] = self.busy_until[Task::Host as usize].max(last.at);
-        if let Some(cache) = &mut self.cache
-            && programs.1 > 0
-        {
-            cache.leaving.push(Reverse((programs.0, std::mem::take(&mut cache.loose))));
-        }
-        let (done, breakdown) = self.conclude(at, admitted, command.kind, last);
-        self.expect(at, command, done, breakdown);
-    }
-
-    /// A command will be done.
-    #[inline]
-    fn expect(&mut self, at: u64, command: Command, done: u64, breakdown: Breakdown) {
+        self.outstanding += 1;
         let Command { token, kind, bytes } = command;
-        let completion = Completion { token, kind, bytes, submitted_at: at, at: done, breakdown };
+        let entry = self.commands.insert(Entry {
+            completion: Completion { token, kind, bytes, submitted_at: at, at, breakdown: Breakdown::default() },
+            number: self.submitted,
+            is_over: false,
+            is_handed: false,
+        });
+        self.submitted = self.submitted.wrapping_add(1);
+        // Most of the commands, where little is written.
+        let is_alone = match ops {
+            [op] if command.kind == CommandKind::Read => self.add_alone(entry, op),
+            _ => false,
+        };
+        if !is_alone {
+            self.submit_any(entry, at, command.kind, ops);
+        }
+        self.wake_dies();
+    }
+
+    fn submit_any(&mut self, entry: u32, at: u64, kind: CommandKind, ops: &[FlashOp]) {
+        self.parts.put(entry, Parts::new(at));
+        for op in ops {
+            self.add(entry, op);
+        }
+        self.close_job();
+        self.parts[entry].left -= 1;
+        match kind {
+            CommandKind::Trim => self.finish_parts(entry, at, Breakdown::default()),
+            CommandKind::Flush => self.submit_flush(entry),
+            CommandKind::Read | CommandKind::Write => self.submit_data(entry),
+        }
+    }
+
+    /// A command of several operations will be done at `end`.
+    fn finish_parts(&mut self, command: u32, end: u64, breakdown: Breakdown) {
+        let parts = &mut self.parts[command];
+        debug_assert!(!parts.is_done, "a command is done once");
+        parts.is_done = true;
+        self.commands[command].is_over = parts.left == 0;
+        self.finish(command, end, breakdown);
+    }
+
+    /// A command will be done at `end`.
+    #[inline]
+    fn finish(&mut self, command: u32, end: u64, breakdown: Breakdown) {
+        let Entry { completion, number, .. } = &mut self.commands[command];
+        (completion.at, completion.breakdown) = (end, breakdown);
         debug_assert_eq!(breakdown.total_ns(), completion.latency_ns(), "the parts add up");
-        self.done.insert(done, completion);
+        self.done.insert(end, *number, command);
+    }
+
+    /// No operation of a command is left to place: its slot is free once it was handed out.
+    #[inline]
+    fn leave_command(&mut self, command: u32) {
+        let entry = &mut self.commands[command];
+        entry.is_over = true;
+        if entry.is_handed {
+            self.commands.release(command);
+        }
     }
 
     /// As [`crate::EventScheduler::next_completion`].
     #[inline]
     pub fn next_completion(&mut self, until: u64) -> Option<&Completion> {
-        let (at, completion) = self.done.remove(until)?;
+        loop {
+            let (next, done) = (self.next_event(), self.done.earliest().unwrap_or(NEVER));
+            // What is still to be placed at that instant may be done at it.
+            if next > done.min(until) || next == NEVER {
+                break;
+            }
+            self.step(next);
+        }
+        let (at, command) = self.done.remove(until)?;
         self.now = self.now.max(at);
+        self.outstanding -= 1;
+        let entry = &mut self.commands[command];
+        entry.is_handed = true;
+        if entry.is_over {
+            self.commands.release(command);
+        }
+        let completion = &self.commands[command].completion;
         self.latencies += u128::from(completion.latency_ns());
         self.submissions -= u128::from(completion.submitted_at);
         Some(completion)
     }
 
-    /// As [`crate::Scheduler::next_at`]: exact.
+    /// As [`crate::Scheduler::next_at`].
     pub fn next_at(&self) -> Option<u64> {
-        self.done.earliest()
+        (self.outstanding > 0).then(|| self.done.earliest().unwrap_or(NEVER).min(self.next_event()))
+    }
+
+    /// As [`crate::Scheduler::work`].
+    pub fn work(&mut self, until: u64) -> bool {
+        for _ in 0..STEPS_AT_ONCE {
+            let (next, done) = (self.next_event(), self.done.earliest().unwrap_or(NEVER));
+            if next > done.min(until) || next == NEVER {
+                return false;
+            }
+            self.step(next);
+        }
+        true
     }
 
     /// As [`crate::Scheduler::pass_to`].
     pub fn pass_to(&mut self, at: u64) {
+        self.run(at);
         self.now = self.now.max(at);
     }
 
     /// As [`crate::Scheduler::next_work_at`].
     pub fn next_work_at(&self) -> Option<u64> {
-        self.busy_until.iter().copied().filter(|until| *until > self.now).min()
+        let ends = self.busy_until.iter().copied().filter(|until| *until > self.now);
+        ends.chain(Some(self.next_event())).min().filter(|next| *next != NEVER)
     }
 
     /// Time of the last completion handed out or submission, ns.
@@ -242,24 +307,35 @@ impl Timeline {
         self.now
     }
 
-    /// 1 while operations of a task are not done, else 0: the timeline does not count them.
+    /// Operations of a task whose end is not known, and one more while one is known to end later.
     pub fn outstanding_of(&self, task: Task) -> u64 {
-        u64::from(self.busy_until[task as usize] > self.now)
+        self.unplaced[task as usize] + u64::from(self.busy_until[task as usize] > self.now)
     }
 
     /// Commands that were not handed out.
     pub fn outstanding(&self) -> u64 {
-        self.done.len() as u64
+        self.outstanding
     }
 
     /// As [`crate::EventScheduler::outstanding_time_ns`].
     pub fn outstanding_time_ns(&self) -> u128 {
-        self.latencies + u128::from(self.now) * self.done.len() as u128 - self.submissions
+        self.latencies + u128::from(self.now) * u128::from(self.outstanding) - self.submissions
     }
 
     /// Flash operations placed.
     pub fn operations(&self) -> u64 {
         self.operations
+    }
+
+    /// Flash operations whose end is not known.
+    pub fn operations_pending(&self) -> u64 {
+        self.ops.live() as u64
+    }
+
+    /// When everything will be done whose end is known, ns.
+    #[inline]
+    pub fn busy_until(&self) -> u64 {
+        self.busy_until.iter().fold(0, |latest, end| latest.max(*end))
     }
 
     /// Reads served from the controller's buffer.
@@ -269,58 +345,83 @@ impl Timeline {
 
     /// For how long dies and channels are held by everything placed so far.
     pub fn utilization(&self) -> Utilization {
-        let ends = self.dies.iter().map(|die| die.busy_until).max().unwrap_or(0).max(self.now);
+        let ends = self.dies.iter().map(|die| die.free_at).max().unwrap_or(0).max(self.now);
         Utilization::of(
             ends,
-            self.dies.iter().map(|die| &die.usage),
-            self.channels.iter().map(|channel| &channel.usage),
+            self.dies.iter().map(|die| &die.history.usage),
+            self.channels.iter().map(|channel| &channel.history.usage),
         )
     }
 
     /// Records that were ever alive at once: what memory grows with.
     pub fn slots(&self) -> usize {
-        self.done.slots() + self.dies.iter().map(|die| die.pending.capacity()).sum::<usize>()
+        self.ops.slots()
+            + self.commands.slots()
+            + self.groups.slots()
+            + self.epochs.slots()
+            + self.recoveries.slots()
+            + self.jobs.slots()
+            + self.dies.iter().map(Die::records).sum::<usize>()
+            + self.channels.iter().map(|channel| channel.history.records()).sum::<usize>()
     }
 
-    /// When a command is done, and where its time went.
-    fn conclude(&self, at: u64, admitted: u64, kind: CommandKind, last: Last) -> (u64, Breakdown) {
-        let cached = |done: u64| (done, Breakdown { cache_ns: done - at, ..Breakdown::default() });
-        match (kind, &self.cache) {
-            (CommandKind::Trim, _) => (at, Breakdown::default()),
-            (CommandKind::Flush, _) => {
-                let done = last.at.max(self.programmed).max(at);
-                (done, Breakdown { dependency_ns: done - at, ..Breakdown::default() })
+    #[inline]
+    fn next_event(&self) -> u64 {
+        let later = self.later.peek().map_or(NEVER, |Reverse((time, ..))| *time);
+        self.calendar.earliest().min(later)
+    }
+
+    #[inline]
+    fn run(&mut self, until: u64) {
+        loop {
+            let next = self.next_event();
+            if next > until || next == NEVER {
+                return;
             }
-            (CommandKind::Write, Some(cache)) => cached(admitted + cache.config.latency_ns),
-            (CommandKind::Read, Some(cache)) if last.operations == 0 => cached(at + cache.config.latency_ns),
-            _ => {
-                let mut breakdown = last.breakdown;
-                let rest = last.at - at - breakdown.total_ns();
-                if kind == CommandKind::Read {
-                    breakdown.gc_ns += rest;
-                } else {
-                    breakdown.dependency_ns = rest;
-                }
-                (last.at, breakdown)
-            }
+            self.step(next);
         }
     }
 
-    /// When a write is admitted to the cache: in turn, when its bytes fit or nothing is left that could leave.
-    fn admit(&mut self, at: u64, bytes: u64) -> u64 {
-        let Some(cache) = &mut self.cache else { return at };
-        let mut admitted = at.max(cache.admitted);
-        while let Some(Reverse((end, leaving))) = cache.leaving.peek().copied()
-            && (end <= admitted || cache.used + bytes > cache.config.bytes)
+    /// The next moment of a die, or what happens beside dies at that time, which goes first.
+    #[inline]
+    fn step(&mut self, at: u64) {
+        debug_assert!(at >= self.now, "events happen in the order of time");
+        self.now = at;
+        if let Some(Reverse((time, ..))) = self.later.peek()
+            && *time == at
         {
-            cache.leaving.pop();
-            cache.used -= leaving;
-            admitted = admitted.max(end);
+            self.step_later();
+        } else {
+            self.step_die(self.calendar.first());
         }
-        cache.used += bytes;
-        cache.loose += bytes;
-        cache.admitted = admitted;
-        admitted
+    }
+
+    #[cold]
+    fn step_later(&mut self) {
+        let Some(Reverse((_, event))) = self.later.pop() else { return };
+        match event {
+            Later::End { end: End::Leave { command, bytes }, .. } => self.make_room(command, bytes),
+            Later::End { end: End::Buffered(id), .. } => self.ended(id, self.now, &[0; CLASSES]),
+            Later::Think { id, .. } => self.think(id),
+        }
+        self.wake_dies();
+    }
+
+    fn at_later(&mut self, time: u64, end: End) {
+        self.later.push(Reverse((time, Later::End { number: self.foretold, end })));
+        self.foretold += 1;
+    }
+
+    /// The first processor that is free takes an operation.
+    fn think(&mut self, id: u32) {
+        let Some(processors) = &mut self.processors else { return };
+        let Reverse(free) = processors.free.pop().expect("at least one processor was asked for");
+        let op = &mut self.ops[id];
+        let decided = free.max(op.entered) + processors.think_ns;
+        self.links[id].think_ns = decided - op.entered;
+        op.entered = decided;
+        processors.free.push(Reverse(decided));
+        self.queue_at_die(id);
     }
 }
 

@@ -17,7 +17,7 @@ mod completion;
 mod entry;
 mod grant;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

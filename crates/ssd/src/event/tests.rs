@@ -13,13 +13,13 @@ use crate::node::Kind;
 /// An operation that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Logged {
-    sequence: u64,
-    kind: Kind,
-    die: u32,
+    pub(crate) sequence: u64,
+    pub(crate) kind: Kind,
+    pub(crate) die: u32,
     plane: u32,
     /// Meaningless for what is served from the buffer.
-    start: u64,
-    end: u64,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
 }
 
 impl EventScheduler {
@@ -39,19 +39,19 @@ impl EventScheduler {
 
 const PAGES: u32 = 4;
 
-fn geometry() -> Geometry {
+pub(crate) fn geometry() -> Geometry {
     Geometry::new(2, 2, 2, 3, PAGES, Bytes(4096)).unwrap()
 }
 
 /// Firmware that obeys the rules of flash and no others.
-struct Firmware {
+pub(crate) struct Firmware {
     stream: Stream,
     fill: Vec<u32>,
-    ops: Vec<FlashOp>,
+    pub(crate) ops: Vec<FlashOp>,
 }
 
 impl Firmware {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             stream: Streams::new(seed).stream("firmware"),
             fill: vec![0; geometry().blocks() as usize],
@@ -115,7 +115,7 @@ impl Firmware {
         }
     }
 
-    fn command(&mut self, token: u64) -> Command {
+    pub(crate) fn command(&mut self, token: u64) -> Command {
         self.ops.clear();
         let kind = match self.below(10) {
             0..4 => CommandKind::Read,
@@ -148,7 +148,7 @@ impl Firmware {
 /// What was submitted: the operation, when, and in which list.
 type History = Vec<(FlashOp, u64, usize)>;
 
-fn timing(stream: &mut Stream) -> Timing {
+pub(crate) fn timing(stream: &mut Stream) -> Timing {
     let mut times = |bound: u64| (0..1 + stream.below(3)).map(|_| stream.below(bound)).collect::<Vec<_>>();
     let (read_ns, program_ns) = (times(60), times(400));
     let erase_ns = stream.below(2000);

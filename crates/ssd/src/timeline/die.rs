@@ -1,0 +1,309 @@
+//! Dies and channels: who is next, and when it ends.
+
+use std::collections::VecDeque;
+use std::hint::select_unpredictable;
+
+use wane_nand::Task;
+
+use super::Timeline;
+use crate::calendar::NEVER;
+use crate::node::{CLASSES, Kind, Usage};
+use crate::slab::{NONE, Slab};
+use crate::timeline::entry::{Op, settle};
+
+#[derive(Clone, Debug)]
+pub(super) struct Die {
+    pub(super) channel: u32,
+    /// The operation that is chosen but not placed, when it starts, and whom it waited for.
+    pub(super) current: u32,
+    start: u64,
+    waited: [u64; CLASSES],
+    /// When everything placed so far ends.
+    pub(super) free_at: u64,
+    /// First and last of the operations that wait, by when they entered and then by sequence number.
+    pub(super) head: u32,
+    tail: u32,
+    pub(super) history: History,
+    /// Ends and blocks of programs that are placed, in order, as far as they were not looked at since they ended.
+    pub(super) programs: VecDeque<(u64, u32)>,
+    /// These, and the programs that are not placed.
+    pub(super) programs_pending: u32,
+    /// Block and end of the last read that was placed alone.
+    pub(super) last_read: (u32, u64),
+    /// Foreground collections that later operations wait for, in order; how many have been placed whole, and when the last
+    /// of these ends.
+    pub(super) jobs: VecDeque<u32>,
+    pub(super) jobs_placed: u64,
+    pub(super) jobs_end: u64,
+    /// Operations that a collection holds back, in order.
+    pub(super) held: VecDeque<u32>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Channel {
+    dies: Vec<u32>,
+    free_at: u64,
+    pub(super) history: History,
+}
+
+/// Who held a die or channel, as far back as anyone waits.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    /// Start, end and class of the last time without a pause or another class.
+    last: (u64, u64, usize),
+    /// Those right before it, in order, back to the last pause: during a pause nobody waits.
+    earlier: VecDeque<(u64, u64, usize)>,
+    pub(super) usage: Usage,
+}
+
+impl History {
+    fn new() -> Self {
+        Self { last: (0, 0, 0), earlier: VecDeque::new(), usage: Usage::new() }
+    }
+
+    /// Nobody will ask about the time before `time`.
+    #[inline]
+    fn forget(&mut self, time: u64) {
+        while let Some((_, end, _)) = self.earlier.front()
+            && *end <= time
+        {
+            self.earlier.pop_front();
+        }
+    }
+
+    #[inline]
+    fn hold(&mut self, start: u64, end: u64, task: Task) {
+        let task = task as usize;
+        self.usage.busy[task] += end - start;
+        let (last_start, last_end, class) = self.last;
+        if class != task || !self.earlier.is_empty() {
+            self.change(start, task);
+        }
+        // Whether there was a pause is not to be foreseen: no branch.
+        let goes_on = last_end == start && class == task;
+        self.last = (select_unpredictable(goes_on, last_start, start), end, task);
+    }
+
+    fn change(&mut self, start: u64, task: usize) {
+        let (_, last_end, class) = self.last;
+        if last_end != start {
+            self.earlier.clear();
+        } else if class != task {
+            self.earlier.push_back(self.last);
+        }
+    }
+
+    /// Adds for how long each class held it from `from` to `to`.
+    #[inline]
+    fn add_held(&self, from: u64, to: u64, held: &mut [u64; CLASSES]) {
+        let (start, end, class) = self.last;
+        held[class] += end.min(to).saturating_sub(start.max(from));
+        if !self.earlier.is_empty() {
+            self.add_earlier(from, to, held);
+        }
+    }
+
+    fn add_earlier(&self, from: u64, to: u64, held: &mut [u64; CLASSES]) {
+        for (start, end, class) in self.earlier.iter().rev() {
+            if *end <= from {
+                break;
+            }
+            held[*class] += (*end).min(to).saturating_sub((*start).max(from));
+        }
+    }
+
+    pub(super) fn records(&self) -> usize {
+        self.earlier.len()
+    }
+}
+
+impl Channel {
+    pub(super) fn new(dies: Vec<u32>) -> Self {
+        Self { dies, free_at: 0, history: History::new() }
+    }
+}
+
+impl Die {
+    pub(super) fn new(channel: u32) -> Self {
+        Self {
+            channel,
+            current: NONE,
+            start: 0,
+            waited: [0; CLASSES],
+            free_at: 0,
+            head: NONE,
+            tail: NONE,
+            history: History::new(),
+            programs: VecDeque::new(),
+            programs_pending: 0,
+            last_read: (NONE, 0),
+            jobs: VecDeque::new(),
+            jobs_placed: 0,
+            jobs_end: 0,
+            held: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn records(&self) -> usize {
+        self.history.records() + self.programs.len()
+    }
+
+    #[inline]
+    fn push(&mut self, ops: &mut Slab<Op>, id: u32) {
+        ops[id].next = NONE;
+        if self.head == NONE {
+            (self.head, self.tail) = (id, id);
+        } else if came_before(&ops[self.tail], &ops[id]) {
+            ops[self.tail].next = id;
+            self.tail = id;
+        } else {
+            self.insert(ops, id);
+        }
+    }
+
+    /// A die without a chosen operation chooses the first one, if nothing can come before it any more. Its next moment: of the
+    /// operation that it chose, or when it looks again; never where none waits.
+    #[inline]
+    fn look_for_next(&mut self, ops: &Slab<Op>, now: u64, asks_after_sensing: bool) -> u64 {
+        if self.head == NONE {
+            return NEVER;
+        }
+        let entered = ops[self.head].entered;
+        if entered <= now { self.choose(ops, asks_after_sensing) } else { entered.max(self.free_at) }
+    }
+
+    /// Chooses the first operation that waits; returns when it asks for the channel.
+    #[inline]
+    fn choose(&mut self, ops: &Slab<Op>, asks_after_sensing: bool) -> u64 {
+        let op = &ops[self.head];
+        self.current = std::mem::replace(&mut self.head, op.next);
+        self.start = self.free_at.max(op.entered);
+        self.history.forget(op.entered);
+        if op.task == Task::Host {
+            self.waited = [0; CLASSES];
+            self.history.add_held(op.entered, self.start, &mut self.waited);
+        }
+        // A program loads its data first; without a channel nothing is moved, and the end is as good as known.
+        self.start + if op.kind == Kind::Read && asks_after_sensing { op.array_ns } else { 0 }
+    }
+
+    /// Into the middle: what enters later, because it waits for something that is still to end, may already be there.
+    fn insert(&mut self, ops: &mut Slab<Op>, id: u32) {
+        let (mut before, mut after) = (NONE, self.head);
+        while came_before(&ops[after], &ops[id]) {
+            (before, after) = (after, ops[after].next);
+        }
+        ops[id].next = after;
+        match before {
+            NONE => self.head = id,
+            before => ops[before].next = id,
+        }
+    }
+}
+
+#[inline(always)]
+fn came_before(one: &Op, other: &Op) -> bool {
+    (one.entered, one.sequence) < (other.entered, other.sequence)
+}
+
+impl Timeline {
+    /// Puts an operation into the queue of its die.
+    #[inline]
+    pub(super) fn queue_at_die(&mut self, id: u32) {
+        let number = self.ops[id].die as usize;
+        let die = &mut self.dies[number];
+        die.push(&mut self.ops, id);
+        if die.current == NONE && die.head == id {
+            self.idle_dies.push(number as u32);
+        }
+    }
+
+    /// Dies that were idle when something entered their queues look at these. Only now: what enters at the same instant goes by
+    /// sequence number.
+    #[inline]
+    pub(super) fn wake_dies(&mut self) {
+        while let Some(number) = self.idle_dies.pop() {
+            let die = &mut self.dies[number as usize];
+            if die.current == NONE && die.head != NONE {
+                let time = die.look_for_next(&self.ops, self.now, self.asks_after_sensing);
+                self.calendar.set(number as usize, self.now, time);
+            }
+        }
+    }
+
+    /// The moment of a die has come.
+    #[inline]
+    pub(super) fn step_die(&mut self, number: usize) {
+        let first = self.first_to_ask(number);
+        let die = &mut self.dies[first];
+        if die.current == NONE {
+            let time = die.choose(&self.ops, self.asks_after_sensing);
+            return self.calendar.set(first, self.now, time);
+        }
+        self.place(first);
+    }
+
+    /// Of the dies of a channel whose moment is now, one that still has to choose, else the one whose operation has the
+    /// lowest sequence number.
+    #[inline]
+    fn first_to_ask(&self, number: usize) -> usize {
+        let dies = &self.channels[self.dies[number].channel as usize].dies;
+        if dies.iter().filter(|die| self.calendar.is_due(**die as usize, self.now)).count() == 1 {
+            return number;
+        }
+        self.first_of_several(dies)
+    }
+
+    fn first_of_several(&self, dies: &[u32]) -> usize {
+        let due = dies.iter().map(|die| *die as usize).filter(|die| self.calendar.is_due(*die, self.now));
+        let sequence = |die: &usize| match self.dies[*die].current {
+            NONE => None,
+            id => Some(self.ops[id].sequence),
+        };
+        due.min_by_key(sequence).expect("the first die of the calendar is due")
+    }
+
+    /// The operation of a die asks for its channel now: its end is known.
+    #[inline]
+    fn place(&mut self, number: usize) {
+        let die = &mut self.dies[number];
+        let (id, now) = (die.current, self.now);
+        let op = &self.ops[id];
+        let end = if op.kind == Kind::Erase || !self.asks_after_sensing {
+            now + op.array_ns
+        } else {
+            let channel = &mut self.channels[die.channel as usize];
+            let begin = channel.free_at.max(now);
+            channel.history.forget(now);
+            if op.task == Task::Host {
+                channel.history.add_held(now, begin, &mut die.waited);
+            }
+            channel.free_at = begin + op.transfer_ns;
+            channel.history.hold(begin, channel.free_at, op.task);
+            channel.free_at + if op.kind == Kind::Program { op.array_ns } else { 0 }
+        };
+        die.history.hold(die.start, end, op.task);
+        die.free_at = end;
+        self.operations += 1;
+        if op.is_alone {
+            die.last_read = (op.block, end);
+            let (command, breakdown) = (op.command, op.breakdown(&die.waited));
+            die.current = NONE;
+            let time = die.look_for_next(&self.ops, now, self.asks_after_sensing);
+            self.calendar.put_or_clear(number, now, time);
+            return self.ended_alone(id, command, end, breakdown);
+        }
+        if op.kind == Kind::Program {
+            settle(die, &mut self.blocks, now);
+            die.programs.push_back((end, op.block));
+        }
+        // The die counts as taken until everyone has heard of the end.
+        let waited = die.waited;
+        self.ended(id, end, &waited);
+        let die = &mut self.dies[number];
+        die.current = NONE;
+        let time = die.look_for_next(&self.ops, now, self.asks_after_sensing);
+        self.calendar.put_or_clear(number, now, time);
+        self.wake_dies();
+    }
+}

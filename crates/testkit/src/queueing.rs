@@ -1,0 +1,109 @@
+//! A plain queueing simulator of reads, written from what a drive is and not from any scheduler: each die senses one page at a
+//! time, first come first served, and is held until its channel has moved the page; a channel moves one page at a time, in
+//! the order in which they were sensed.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// A drive that only reads, with constant times.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadModel {
+    /// Channels; die `d` is on channel `d % channels`.
+    pub channels: usize,
+    /// Sensing a page, ns.
+    pub sense_ns: u64,
+    /// Moving a page, ns.
+    pub transfer_ns: u64,
+}
+
+/// When reads come.
+#[derive(Clone, Debug)]
+pub enum Load {
+    /// So many are outstanding at any time.
+    Closed(usize),
+    /// At these times, ascending, ns.
+    Open(Vec<u64>),
+}
+
+/// What happens at a time. Of what happens at once, ends come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Moved { read: usize },
+    Sensed { read: usize },
+    Comes { read: usize },
+}
+
+impl ReadModel {
+    /// Reads a page of each of these dies in turn; returns when each read came and when it was done.
+    pub fn run(&self, load: &Load, dies: &[usize]) -> Vec<(u64, u64)> {
+        let mut events = BinaryHeap::new();
+        match load {
+            Load::Closed(depth) => {
+                events.extend((0..(*depth).min(dies.len())).map(|read| Reverse((0, Event::Comes { read }))));
+            }
+            Load::Open(times) => {
+                events.extend(times.iter().zip(0..dies.len()).map(|(at, read)| Reverse((*at, Event::Comes { read }))));
+            }
+        }
+        let mut next = match load {
+            Load::Closed(depth) => *depth,
+            Load::Open(_) => dies.len(),
+        };
+        // The first of each queue is being served.
+        let mut at_die: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();
+        let mut at_channel: BTreeMap<usize, VecDeque<usize>> = BTreeMap::new();
+        let mut times = vec![(0, 0); dies.len()];
+        while let Some(Reverse((now, event))) = events.pop() {
+            match event {
+                Event::Comes { read } => {
+                    times[read].0 = now;
+                    let queue = at_die.entry(dies[read]).or_default();
+                    queue.push_back(read);
+                    if queue.len() == 1 {
+                        events.push(Reverse((now + self.sense_ns, Event::Sensed { read })));
+                    }
+                }
+                Event::Sensed { read } => {
+                    let queue = at_channel.entry(dies[read] % self.channels).or_default();
+                    queue.push_back(read);
+                    if queue.len() == 1 {
+                        events.push(Reverse((now + self.transfer_ns, Event::Moved { read })));
+                    }
+                }
+                Event::Moved { read } => {
+                    times[read].1 = now;
+                    let channel = at_channel.get_mut(&(dies[read] % self.channels)).expect("it moved a page");
+                    channel.pop_front();
+                    if let Some(read) = channel.front() {
+                        events.push(Reverse((now + self.transfer_ns, Event::Moved { read: *read })));
+                    }
+                    let die = at_die.get_mut(&dies[read]).expect("it sensed a page");
+                    die.pop_front();
+                    if let Some(read) = die.front() {
+                        events.push(Reverse((now + self.sense_ns, Event::Sensed { read: *read })));
+                    }
+                    if next < dies.len() {
+                        events.push(Reverse((now, Event::Comes { read: next })));
+                        next += 1;
+                    }
+                }
+            }
+        }
+        times
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_worked_out_by_hand() {
+        let model = ReadModel { channels: 1, sense_ns: 100, transfer_ns: 10 };
+        let open = |times: &[u64], dies: &[usize]| model.run(&Load::Open(times.to_vec()), dies);
+        assert_eq!(open(&[0, 0], &[0, 0]), [(0, 110), (0, 220)], "one die");
+        assert_eq!(open(&[0, 5], &[0, 1]), [(0, 110), (5, 120)], "the channel is busy from 100 to 110");
+        assert_eq!(open(&[0, 5, 6], &[0, 1, 1]), [(0, 110), (5, 120), (6, 230)], "a die is held while its page waits");
+        assert_eq!(model.run(&Load::Closed(1), &[0, 1]), [(0, 110), (110, 220)]);
+    }
+}
