@@ -137,6 +137,30 @@ fn a_dry_run_prints_a_scenario_that_runs_as_it_is() {
 }
 
 #[test]
+fn a_dry_run_says_what_parity_takes_and_leaves() {
+    let folder = folder_with("s.toml", "[drive]\npreset = \"mlc-8g\"\n[until]\ndrive-writes = 1\n");
+    // 80 % of the flash with 16 pages for each 15.
+    let table = [
+        ("none", None),
+        (
+            "stripes",
+            Some(
+                "# parity: 1 page for 15 of data takes 6.25 % of what is programmed; full and freshly written, the drive has 14.67 %",
+            ),
+        ),
+        ("selective", Some("# parity: 1 page for 15 of relocated data takes at most 6.25 %")),
+    ];
+    for (policy, want) in table {
+        let set = format!("ftl.redundancy={policy}");
+        let (code, plan, stderr) = run(&["run", "s.toml", "--dry-run", "--set", &set], folder.path());
+        assert_eq!((code, stderr.as_str()), (0, ""), "{policy}");
+        let told = plan.lines().find(|line| line.starts_with("# parity"));
+        assert_eq!(told.is_some(), want.is_some(), "{policy}: {plan}");
+        assert!(want.is_none_or(|want| told.is_some_and(|told| told.contains(want))), "{policy}: {told:?}");
+    }
+}
+
+#[test]
 fn a_drive_that_does_not_fit_in_memory_is_refused() {
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));

@@ -14,6 +14,7 @@ use crate::policies::placement::{PlacementPolicy, STREAMS_MAX};
 use crate::policies::retirement::RetirePolicy;
 use crate::policies::scrub::ScrubPolicy;
 use crate::policies::{BlockEvent, Setting, StreamId};
+use crate::room::Room;
 use crate::stripes::Stripes;
 use crate::table::Table;
 use crate::work::Work;
@@ -378,16 +379,40 @@ fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32) -> Res
         let reason = format!("found {open} open streams; 1 to {STREAMS_MAX} are allowed");
         return Err(BuildError::Contradiction { setting: "ftl.placement", reason });
     }
-    let kept =
-        (u64::from(config.gc_reserve) + u64::from(open)) * u64::from(layout.domains()) + u64::from(retired_blocks);
-    let usable = u64::from(layout.blocks()).saturating_sub(kept) * u64::from(layout.units_per_block());
-    if config.gc_reserve == 0 || u64::from(config.logical_units) > usable {
-        let reason = format!(
-            "{} logical pages leave no room for the {kept} blocks that writing and garbage collection need or that are bad: \
-             at most {usable} fit, and gc-reserve is at least 1",
-            config.logical_units
-        );
-        let setting = if retired_blocks > 0 { "drive.faults.factory-bad" } else { "drive.spare-factor" };
+    if config.gc_reserve == 0 {
+        let reason = "found 0; garbage collection needs at least 1 free block".to_owned();
+        return Err(BuildError::Contradiction { setting: "ftl.gc-reserve", reason });
+    }
+    let setting = if retired_blocks > 0 { "drive.faults.factory-bad" } else { "drive.spare-factor" };
+    check_room(config, layout, setting, Room { bad: u64::from(retired_blocks), ..room(config, layout, open) })
+}
+
+/// The room of a drive without stripes that has so many open streams in each domain.
+fn room(config: &FtlConfig, layout: &Layout, open: u32) -> Room {
+    let domains = u64::from(layout.domains());
+    Room {
+        blocks: u64::from(layout.blocks()),
+        units_per_block: u64::from(layout.units_per_block()),
+        reserve: u64::from(config.gc_reserve) * domains,
+        open: u64::from(open) * domains,
+        bad: 0,
+        data_pages: None,
+    }
+}
+
+/// The room of a drive whose host data are striped; `None` where they are not.
+fn striped_room(config: &FtlConfig, layout: &Layout) -> Option<Room> {
+    let policy = Some(&config.redundancy).filter(|policy| policy.acts() && policy.protects(Task::Host))?;
+    let open = config.placement.streams(&[Task::Host, Task::GarbageCollection]);
+    Some(Room { data_pages: Some(u64::from(policy.data_pages())), ..room(config, layout, open) })
+}
+
+/// Refuses more logical units than there is room for. What is told to fit does so with parity, too.
+fn check_room(config: &FtlConfig, layout: &Layout, setting: &'static str, room: Room) -> Result<(), BuildError> {
+    if u64::from(config.logical_units) > room.units_max() {
+        let told = striped_room(config, layout).map_or(room, |striped| room.tighter(striped));
+        let (found, max) = (config.logical_units, told.units_max());
+        let reason = format!("no room for {found} logical units on {told}; at most {max} fit");
         return Err(BuildError::Contradiction { setting, reason });
     }
     Ok(())
@@ -490,19 +515,8 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
         );
         return Err(BuildError::Contradiction { setting: "ftl.redundancy.data-pages", reason });
     }
-    if policy.protects(Task::Host) {
-        let open = config.placement.streams(&[Task::Host, Task::GarbageCollection]);
-        let kept = (config.gc_reserve + open) * layout.domains();
-        let usable = u64::from(layout.blocks().saturating_sub(kept)) * u64::from(layout.units_per_block());
-        let room = usable * u64::from(data_pages) / u64::from(data_pages + 1);
-        if u64::from(config.logical_units) > room {
-            let reason = format!(
-                "{} logical pages and their parity do not fit: with one page of parity for {data_pages} of data there is room \
-                 for {room}",
-                config.logical_units
-            );
-            return Err(BuildError::Contradiction { setting: "drive.spare-factor", reason });
-        }
+    if let Some(room) = striped_room(config, layout) {
+        check_room(config, layout, "drive.spare-factor", room)?;
     }
     if !rotates {
         let advice = "redundancy needs writing to go from die to die: use domain = \"die\" or unit = \"superblock\"";

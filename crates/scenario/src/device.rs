@@ -1,10 +1,11 @@
 //! The drive of a scenario: two of capacity, spare factor and geometry give the third.
 
 use toml::Table;
-use wane_ftl::{EraseGroup, Layout, Pooling};
+use wane_ftl::{EraseGroup, Layout, Pooling, Room};
 use wane_units::{Bytes, Geometry, GeometryError, Ratio, floor_exact};
 
 use super::settings::DriveSettings;
+use super::written::value_of;
 
 /// A drive, worked out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +40,18 @@ pub(super) struct Grouping {
     pub(super) domain: Pooling,
     /// Blocks being written in each domain.
     pub(super) streams: u32,
+    /// Stripes, where all that the host writes joins one.
+    pub(super) stripes: Option<Stripes>,
     pub(super) gc_reserve: u32,
+}
+
+/// Stripes over what the host writes.
+#[derive(Clone, Copy)]
+pub(super) struct Stripes {
+    /// Data pages of a stripe, beside one of parity.
+    pub(super) data_pages: u32,
+    /// Blocks of each domain that host and garbage collection write.
+    pub(super) streams: u32,
 }
 
 /// Most units that 32-bit maps can name.
@@ -121,7 +133,7 @@ pub(super) fn device(drive: &Written<'_>, grouping: Grouping) -> Result<Device, 
         }
     };
     shape.fits(blocks_per_plane, logical)?;
-    shape.finish(drive, blocks_per_plane, logical, (given != Given::CapacityAndGeometry).then_some(spare))
+    shape.finish(drive, blocks_per_plane, logical, given)
 }
 
 /// Everything but the size. Counts are wide, so that no product of allowed values overflows.
@@ -293,22 +305,14 @@ impl Shape {
     }
 
     /// The drive, its numbers of units known to fit 32 bits.
-    fn finish(
-        &self,
-        drive: &Written<'_>,
-        per_plane: u128,
-        logical: u128,
-        spare: Option<f64>,
-    ) -> Result<Device, Refusal> {
+    fn finish(&self, drive: &Written<'_>, per_plane: u128, logical: u128, given: Given) -> Result<Device, Refusal> {
         let (channels, dies, planes) = (self.channels, self.dies_per_channel, self.planes_per_die);
         let geometry = Geometry::new(channels, dies, planes, per_plane as u32, self.pages_per_block, Bytes(self.page))
             .map_err(|error: GeometryError| ("drive", error.to_string()))?;
         let units_per_page = (self.page / self.unit) as u32;
         let blocks = Layout::new(geometry, self.grouping.erase_group, self.grouping.domain, units_per_page).blocks();
-        let usable = u128::from(blocks).saturating_sub(self.reserve) * self.units_per_block();
-        // Writing needs a block that is open beside those in reserve.
-        let open = u128::from(self.grouping.streams) * self.domains;
-        let writable = u128::from(blocks).saturating_sub(self.reserve + open) * self.units_per_block();
+        let spare = drive.settings.spare_factor.map_or(0.0, Ratio::get);
+        let spare = (given != Given::CapacityAndGeometry).then_some(spare);
         let key = if drive.set.contains_key("logical-capacity") || spare.is_none() {
             "drive.logical-capacity"
         } else {
@@ -317,15 +321,9 @@ impl Shape {
         if logical == 0 {
             return Err((key, format!("leaves no logical capacity: less than one mapping unit, {}", Bytes(self.unit))));
         }
-        if logical >= usable || logical > writable {
-            let message = format!(
-                "leaves no spare space: {} of logical capacity against {} of flash beside the {} blocks that garbage \
-                 collection keeps free",
-                self.shown(logical),
-                self.shown(usable),
-                self.reserve
-            );
-            return Err((key, message));
+        let rooms = self.rooms(blocks);
+        if rooms.iter().any(|room| logical > u128::from(room.units_max())) {
+            return Err((key, self.no_room(&rooms, logical as u64, given)));
         }
         Ok(Device {
             geometry,
@@ -338,6 +336,57 @@ impl Shape {
             spare_factor: spare.unwrap_or(1.0 - logical as f64 / self.units(per_plane) as f64),
             endurance: drive.settings.endurance,
         })
+    }
+
+    /// Where data can lie among so many firmware blocks. All that a drive is asked to hold must fit each room: every block that
+    /// is written is open, and stripes need room for their parity. The firmware refuses stripes wider than the drive.
+    fn rooms(&self, blocks: u32) -> Vec<Room> {
+        let open = |streams: u32| u64::from(streams) * self.domains as u64;
+        let plain = Room {
+            blocks: u64::from(blocks),
+            units_per_block: self.units_per_block() as u64,
+            reserve: self.reserve as u64,
+            open: open(self.grouping.streams),
+            bad: 0,
+            data_pages: None,
+        };
+        let fits = |stripes: &Stripes| stripes.data_pages < self.channels * self.dies_per_channel;
+        let striped = self.grouping.stripes.filter(fits).map(|Stripes { data_pages, streams }| Room {
+            open: open(streams),
+            data_pages: Some(u64::from(data_pages)),
+            ..plain
+        });
+        [plain].into_iter().chain(striped).collect()
+    }
+
+    /// What takes the blocks of a drive that is too small for its capacity, and what would be possible.
+    fn no_room(&self, rooms: &[Room], logical: u64, given: Given) -> String {
+        let room = rooms.iter().copied().reduce(Room::tighter).expect("a drive has a room, striped or not");
+        let max = room.units_max();
+        let needed = |units: u64| rooms.iter().map(|room| room.blocks_needed(units)).max().unwrap_or_default();
+        // As a scenario writes it, to the last byte.
+        let exact = |units: u64| value_of(&Bytes(units * self.unit)).as_str().unwrap_or_default().to_owned();
+        // Rounded up to as few digits as leave any capacity, so that it is allowed as it stands.
+        let least = |logical: u64, blocks: u64| {
+            let share = 1.0 - logical as f64 / (blocks * room.units_per_block) as f64;
+            let rounded = [1e4, 1e6, 1e8, 1e10].map(|digits| (share * digits).ceil() / digits);
+            rounded.into_iter().find(|share| *share < 1.0).and_then(Ratio::new).unwrap_or(Ratio::ONE)
+        };
+        let advice = match given {
+            // The flash is made to measure: more spare space makes more blocks.
+            Given::CapacityAndSpare => {
+                let rated = needed(logical) - room.reserve;
+                format!("the smallest spare-factor for {} is {}", exact(logical), least(logical, rated))
+            }
+            _ if max == 0 => format!("at least {} blocks are needed", needed(1)),
+            Given::GeometryAndSpare => format!("the smallest spare-factor is {}", least(max, room.blocks)),
+            Given::CapacityAndGeometry => format!("the largest logical-capacity is {}", exact(max)),
+            Given::All => {
+                format!("the largest logical-capacity is {}, spare-factor {}", exact(max), least(max, room.blocks))
+            }
+        };
+        let (capacity, block) = (Bytes(logical * self.unit), Bytes(room.units_per_block * self.unit));
+        format!("leaves no spare space: {capacity} of logical capacity on {room}, each of {block}; {advice}")
     }
 }
 

@@ -18,6 +18,7 @@ use wane_ftl::policies::{Entry, Needs, find, names};
 use wane_nand::Task;
 use wane_units::{did_you_mean, excerpt};
 
+use super::device::Stripes;
 use super::values::number;
 use super::{Device, FtlSettings, Medium, Scenario, Time};
 
@@ -294,6 +295,13 @@ impl FtlSettings {
         let tasks = [Task::Host, Task::GarbageCollection].into_iter();
         let tasks: Vec<Task> = tasks.chain(self.scrub_policy().acts().then_some(Task::Scrub)).collect();
         self.placement_policy().streams(&tasks)
+    }
+
+    /// Stripes, where all that the host writes joins one.
+    pub(super) fn stripes(&self) -> Option<Stripes> {
+        let policy = Some(self.redundancy_policy()).filter(|policy| policy.acts() && policy.protects(Task::Host))?;
+        let streams = self.placement_policy().streams(&[Task::Host, Task::GarbageCollection]);
+        Some(Stripes { data_pages: policy.data_pages(), streams })
     }
 
     /// What each policy needs to have any effect, with its family and its name.

@@ -74,9 +74,13 @@ impl Resolver<'_> {
     pub(super) fn resolve(&self, preset: String) -> Result<Scenario, ScenarioError> {
         let empty = Table::new();
         let ftl = self.ftl(Self::section(self.merged, "ftl").unwrap_or(&empty))?;
-        let streams = ftl.streams();
-        let grouping =
-            Grouping { erase_group: ftl.erase_group, domain: ftl.domain, streams, gc_reserve: ftl.gc_reserve };
+        let grouping = Grouping {
+            erase_group: ftl.erase_group,
+            domain: ftl.domain,
+            streams: ftl.streams(),
+            stripes: ftl.stripes(),
+            gc_reserve: ftl.gc_reserve,
+        };
         let set = Self::section(self.set, "drive").unwrap_or(&empty);
         let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);
         let mut drive = Self::section(self.merged, "drive").cloned().unwrap_or_default();

@@ -336,6 +336,70 @@ fn a_drive_that_cannot_be_is_refused_in_one_sentence() {
     ]);
 }
 
+/// The values that the sentence allows are taken, and a unit more or a hundredth of a percent less is not.
+#[test]
+fn a_drive_without_room_is_told_what_takes_its_blocks_and_what_fits() {
+    let stripes = "[ftl]\ndomain = 'die'\ngc-reserve = 2\nredundancy = { policy = 'stripes', data-pages = 3 }";
+    // (drive, ftl, part of the sentence, a drive that it allows, one just beyond)
+    let table = [
+        (
+            "spare-factor = 0",
+            "",
+            "drive.spare-factor: leaves no spare space: 8 GiB of logical capacity on 8199 blocks, of which garbage collection \
+             keeps 7 free and 1 is open for writing, each of 1 MiB; the smallest spare-factor for 8 GiB is 0.02 %",
+            "spare-factor = '0.02 %'",
+            "spare-factor = '0.01 %'",
+        ),
+        (
+            "blocks = 100\nlogical-capacity = '100 MiB'",
+            "[ftl]\nfrontiers = 'separate'",
+            "100 blocks, of which garbage collection keeps 7 free and 2 are open for writing, each of 1 MiB; the largest \
+             logical-capacity is 91 MiB",
+            "blocks = 100\nlogical-capacity = '91 MiB'",
+            "blocks = 100\nlogical-capacity = '93188 KiB'",
+        ),
+        (
+            "blocks = 100\nspare-factor = '5 %'",
+            "",
+            "keeps 7 free and 1 is open for writing, each of 1 MiB; the smallest spare-factor is 8 %",
+            "blocks = 100\nspare-factor = '8 %'",
+            "blocks = 100\nspare-factor = '7.99 %'",
+        ),
+        (
+            "channels = 4\nblocks-per-plane = 64\nspare-factor = 0.28",
+            stripes,
+            "256 blocks, of which garbage collection keeps 8 free, 4 are open for writing and parity takes 61 (1 page for 3 of data), \
+             each of 1 MiB; the smallest spare-factor is 28.52 %",
+            "channels = 4\nblocks-per-plane = 64\nspare-factor = '28.52 %'",
+            "channels = 4\nblocks-per-plane = 64\nspare-factor = '28.51 %'",
+        ),
+        (
+            "channels = 4\nlogical-capacity = '1 GiB'\nspare-factor = 0.2",
+            stripes,
+            "the smallest spare-factor for 1 GiB is 25.26 %",
+            "channels = 4\nlogical-capacity = '1 GiB'\nspare-factor = '25.26 %'",
+            "channels = 4\nlogical-capacity = '1 GiB'\nspare-factor = '25 %'",
+        ),
+        (
+            "blocks = 8\nlogical-capacity = '1 MiB'",
+            "",
+            "; at least 9 blocks are needed",
+            "blocks = 9\nlogical-capacity = '1 MiB'",
+            "",
+        ),
+    ];
+    for (drive, ftl, want, allowed, beyond) in table {
+        let drive_of = |drive: &str| format!("[drive]\n{drive}\n{ftl}\n[until]\ndrive-writes = 1");
+        let error = resolve(&drive_of(drive), &[]).expect_err(drive).to_string();
+        assert!(error.contains(want), "{drive}\n  said: {error}\n  want: {want}");
+        resolve(&drive_of(allowed), &[]).unwrap_or_else(|error| panic!("{error}"));
+        if !beyond.is_empty() {
+            let error = resolve(&drive_of(beyond), &[]).expect_err(beyond).to_string();
+            assert!(error.contains("leaves no spare space"), "{beyond}: {error}");
+        }
+    }
+}
+
 #[test]
 fn streams_and_free_blocks_are_chosen_and_their_defaults_count_for_nothing() {
     let hash = |ftl: &str| {

@@ -365,7 +365,7 @@ fn what_cannot_be_built_is_refused_with_a_sentence() {
     let table: [(Spoil, &str); 5] = [
         (|config| config.ftl.units_per_page = 0, "drive.mapping-unit: found 0 mapping units in a page"),
         (|config| config.ftl.units_per_page = 3, "a multiple of 512 bytes"),
-        (|config| config.ftl.gc_reserve = u32::MAX, "leave no room"),
+        (|config| config.ftl.gc_reserve = u32::MAX, "no room for"),
         (|config| config.erase_counts = vec![1; 7], "7 erase counts for 48 flash blocks"),
         (|config| config.ftl.units_per_page = 32, "a multiple of 512 bytes"),
     ];

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use wane_lab::build::{self, PolicyOverrides};
 use wane_lab::run::Watch;
 use wane_lab::session::{self, Members};
+use wane_nand::Task;
 use wane_report as report;
 use wane_results::{
     EndReason, Folder, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
@@ -138,6 +139,7 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
         device.rated_blocks
     );
     let _ = writeln!(text, "# logical pages: {} of {}", device.logical_units, device.unit);
+    text.push_str(&parity(scenario));
     let _ = writeln!(text, "# memory: about {}", build::memory_estimate(scenario));
     match build::programs_estimate(scenario).zip(seconds_estimate(scenario)) {
         Some((pages, seconds)) => {
@@ -175,6 +177,28 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
     }
     print(&text)?;
     Ok(DONE)
+}
+
+/// What parity takes of the drive, and the spare space that it leaves; empty without redundancy.
+fn parity(scenario: &Scenario) -> String {
+    let policy = scenario.ftl.redundancy_policy();
+    if !policy.acts() {
+        return String::new();
+    }
+    let device = &scenario.device;
+    let data = f64::from(policy.data_pages());
+    let share = 100.0 / (data + 1.0);
+    let logical = f64::from(device.logical_units);
+    let spare = 100.0 * (1.0 - logical * (1.0 + 1.0 / data) / device.physical_units() as f64);
+    let (of, takes, when) = if policy.protects(Task::Host) {
+        ("data", "takes", "full and freshly written")
+    } else {
+        ("relocated data", "takes at most", "full, with all data relocated")
+    };
+    format!(
+        "# parity: 1 page for {data} of {of} {takes} {share:.2} % of what is programmed; {when}, the drive has {spare:.2} % of its flash left \
+         to spare\n"
+    )
 }
 
 /// Whether a trace is stdin or a pipe: opening it may wait, and what is read of it is gone.

@@ -1,0 +1,104 @@
+//! Room for data: which of a drive's blocks can hold what the host writes, and what takes the others.
+//!
+//! The firmware refuses a drive by it, and so does a scenario, so that both say the same.
+
+use std::fmt;
+
+/// A drive's firmware blocks by their use when it is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// All of them.
+    pub blocks: u64,
+    /// Mapping units of one.
+    pub units_per_block: u64,
+    /// Blocks that garbage collection keeps free, of all domains.
+    pub reserve: u64,
+    /// Blocks that are open for writing, of all domains.
+    pub open: u64,
+    /// Blocks that are bad from the start.
+    pub bad: u64,
+    /// Data pages for each page of parity, where all that the host writes is striped.
+    pub data_pages: Option<u64>,
+}
+
+impl Room {
+    /// Blocks that hold neither data nor parity.
+    pub fn blocks_kept(&self) -> u64 {
+        self.reserve + self.open + self.bad
+    }
+
+    /// The largest number of logical units that fit.
+    pub fn units_max(&self) -> u64 {
+        let usable = self.blocks.saturating_sub(self.blocks_kept()) * self.units_per_block;
+        self.data_pages.map_or(usable, |data| usable * data / (data + 1))
+    }
+
+    /// The smallest number of blocks in which so many logical units fit, with the same reserve, open blocks and bad blocks.
+    pub fn blocks_needed(&self, logical_units: u64) -> u64 {
+        let written = self.data_pages.map_or(logical_units, |data| (logical_units * (data + 1)).div_ceil(data));
+        written.div_ceil(self.units_per_block) + self.blocks_kept()
+    }
+
+    /// The one of two in which less fits.
+    pub fn tighter(self, other: Self) -> Self {
+        if other.units_max() < self.units_max() { other } else { self }
+    }
+
+    /// Blocks that parity fills, rounded up.
+    fn parity(&self) -> u64 {
+        let usable = self.blocks.saturating_sub(self.blocks_kept()) * self.units_per_block;
+        (usable - self.units_max()).div_ceil(self.units_per_block)
+    }
+}
+
+/// Such as "1024 blocks, of which garbage collection keeps 7 free and 2 are open for writing".
+impl fmt::Display for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is = |count: u64| if count == 1 { "is" } else { "are" };
+        let mut uses = vec![format!("garbage collection keeps {} free", self.reserve)];
+        uses.push(format!("{} {} open for writing", self.open, is(self.open)));
+        if self.bad > 0 {
+            uses.push(format!("{} {} bad", self.bad, is(self.bad)));
+        }
+        if let Some(data) = self.data_pages {
+            uses.push(format!("parity takes {} (1 page for {data} of data)", self.parity()));
+        }
+        let last = uses.pop().unwrap_or_default();
+        write!(f, "{} blocks, of which {} and {last}", self.blocks, uses.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: Room = Room { blocks: 100, units_per_block: 64, reserve: 7, open: 2, bad: 0, data_pages: None };
+
+    #[test]
+    fn what_fits_needs_the_blocks_that_there_are_and_a_unit_more_does_not() {
+        let table = [
+            (ROOM, 91 * 64),
+            (Room { bad: 1, ..ROOM }, 90 * 64),
+            // 91 * 64 * 15 / 16 is 5460 units.
+            (Room { data_pages: Some(15), ..ROOM }, 5460),
+            (Room { data_pages: Some(2), ..ROOM }, 3882),
+        ];
+        for (room, fits) in table {
+            assert_eq!(room.units_max(), fits, "{room}");
+            assert_eq!(room.blocks_needed(fits), room.blocks, "{room}");
+            assert!(room.blocks_needed(fits + 1) > room.blocks, "{room}");
+        }
+        assert_eq!(Room { blocks: 5, ..ROOM }.units_max(), 0, "less than is kept");
+    }
+
+    #[test]
+    fn a_room_says_what_takes_its_blocks() {
+        let striped = Room { bad: 1, data_pages: Some(15), open: 1, ..ROOM };
+        assert_eq!(
+            striped.to_string(),
+            "100 blocks, of which garbage collection keeps 7 free, 1 is open for writing, 1 is bad and parity takes 6 (1 page for 15 of \
+             data)"
+        );
+        assert_eq!(ROOM.to_string(), "100 blocks, of which garbage collection keeps 7 free and 2 are open for writing");
+    }
+}
