@@ -105,15 +105,20 @@ impl Family {
     }
 
     /// Undoes [`Self::complete`]: takes away what a resolved scenario says to be left to defaults, where it still is. What somebody has
-    /// changed since, and what is no longer the default, stays.
-    pub(super) fn forget_defaults(self, policy: &mut Table) {
-        let Some(Value::Array(names)) = policy.remove(DEFAULTS) else { return };
-        let Some(built_in) = self.of_table(policy) else { return };
+    /// changed since, and what is no longer the default, stays. The table names its policy.
+    ///
+    /// # Errors
+    /// A name in the list is no parameter of the policy; one sentence.
+    pub(super) fn forget_defaults(self, policy: &mut Table) -> Result<(), String> {
+        let Some(built_in) = self.of_table(policy) else { return Ok(()) };
+        let Some(Value::Array(names)) = policy.remove(DEFAULTS) else { return Ok(()) };
         for name in names.iter().filter_map(Value::as_str) {
+            built_in.check_is_parameter(name)?;
             if policy.get(name).zip(built_in.defaults.get(name)).is_some_and(|(own, default)| same(own, default)) {
                 policy.remove(name);
             }
         }
+        Ok(())
     }
 
     /// The built-in that a table names.
@@ -149,6 +154,20 @@ impl BuiltIn {
             parameters: entry.schema(),
         };
         entries.iter().map(built_in).collect()
+    }
+
+    /// Refuses what is no parameter of this policy, with one sentence.
+    fn check_is_parameter(&self, name: &str) -> Result<(), String> {
+        let keys = self.parameters.get("properties").and_then(Json::as_object);
+        let known: Vec<&str> = keys.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        if known.contains(&name) {
+            return Ok(());
+        }
+        let allowed = match &known[..] {
+            [] => "it takes none".to_owned(),
+            known => format!("allowed are {}{}", known.join(", "), did_you_mean(name, known)),
+        };
+        Err(format!("found \"{}\", which is no parameter of policy \"{}\"; {allowed}", excerpt(name), self.name))
     }
 
     /// The schema of a table that chooses this policy. The family's default need not be named.

@@ -19,7 +19,7 @@ use super::device::{self, Grouping};
 use super::error::Refusal;
 use super::layer::Layer;
 use super::medium::{self, Medium};
-use super::policies::{self, parse_policy};
+use super::policies::{self, DEFAULTS, Family, parse_policy};
 use super::settings::{DriveSettings, FtlSettings, PreconditionSettings, Settings};
 use super::time::{self, ProbeSettings};
 use super::workload::{self, Space};
@@ -117,15 +117,14 @@ impl Resolver<'_> {
     fn ftl(&self, table: &Table) -> Result<FtlSettings, ScenarioError> {
         let mut ftl: FtlSettings = self.settings(table, "ftl")?;
         let default = FtlSettings::default();
-        ftl.policies_mut().into_iter().for_each(|(family, policy)| family.forget_defaults(policy));
-        self.policy(&mut ftl.gc, &default.gc, "gc", VICTIM_POLICIES)?;
-        self.policy(&mut ftl.wear_leveling, &default.wear_leveling, "wear-leveling", WEAR_LEVEL_POLICIES)?;
-        self.policy(&mut ftl.capacity, &default.capacity, "capacity", CAPACITY_POLICIES)?;
-        self.policy(&mut ftl.redundancy, &default.redundancy, "redundancy", REDUNDANCY_POLICIES)?;
-        self.policy(&mut ftl.scrub, &default.scrub, "scrub", SCRUB_POLICIES)?;
-        self.policy(&mut ftl.retire, &default.retire, "retire", RETIRE_POLICIES)?;
-        self.policy(&mut ftl.placement, &default.placement, "placement", PLACEMENT_POLICIES)?;
-        self.policy(&mut ftl.allocation, &default.allocation, "allocation", ALLOCATION_POLICIES)?;
+        self.policy(&mut ftl.gc, &default.gc, Family::Victim, VICTIM_POLICIES)?;
+        self.policy(&mut ftl.wear_leveling, &default.wear_leveling, Family::WearLeveling, WEAR_LEVEL_POLICIES)?;
+        self.policy(&mut ftl.capacity, &default.capacity, Family::Capacity, CAPACITY_POLICIES)?;
+        self.policy(&mut ftl.redundancy, &default.redundancy, Family::Redundancy, REDUNDANCY_POLICIES)?;
+        self.policy(&mut ftl.scrub, &default.scrub, Family::Scrub, SCRUB_POLICIES)?;
+        self.policy(&mut ftl.retire, &default.retire, Family::Retirement, RETIRE_POLICIES)?;
+        self.policy(&mut ftl.placement, &default.placement, Family::Placement, PLACEMENT_POLICIES)?;
+        self.policy(&mut ftl.allocation, &default.allocation, Family::Allocation, ALLOCATION_POLICIES)?;
         self.agree_on_streams(&mut ftl)?;
         Ok(ftl)
     }
@@ -155,19 +154,21 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// Gives a policy's table the name that it lacks, and refuses one whose parameters are not accepted.
+    /// Gives a policy's table the name that it lacks, takes marked defaults away, and refuses one whose parameters are not accepted.
     fn policy<T>(
         &self,
         table: &mut Table,
         default: &Table,
-        key: &str,
-        family: &[Entry<T>],
+        family: Family,
+        entries: &[Entry<T>],
     ) -> Result<(), ScenarioError> {
-        let path = format!("ftl.{key}");
+        let path = format!("ftl.{}", family.key());
         for (name, value) in default {
             table.entry(name).or_insert_with(|| value.clone());
         }
-        parse_policy(table, family).map(drop).map_err(|refused| {
+        let refuse = |message: String| self.error(&format!("{path}.{DEFAULTS}"), message);
+        family.forget_defaults(table).map_err(refuse)?;
+        parse_policy(table, entries).map(drop).map_err(|refused| {
             let place = refused.key.as_ref().map_or(path.clone(), |name| format!("{path}.{name}"));
             self.error(&place, refused.message)
         })

@@ -109,7 +109,7 @@ fn untimed_scenarios_resolve_and_hash_as_they_always_did() {
         let ftl = top["ftl"].as_table_mut().unwrap();
         for family in Family::ALL {
             if let Some(Value::Table(policy)) = ftl.get_mut(family.key()) {
-                family.forget_defaults(policy);
+                family.forget_defaults(policy).unwrap();
             }
         }
         wane_units::Fnv::of(toml::to_string(&top).unwrap().as_bytes()).get()
