@@ -132,6 +132,9 @@ impl Family {
 /// resolved scenario, which shows them, has the hash of the one that it came from.
 pub(super) const DEFAULTS: &str = "defaults";
 
+/// The member of a JSON schema that says what a key needs beside it, such as a bound on relocation a graceful drive.
+const DEPENDENT: &str = "dependentSchemas";
+
 /// Whether two values mean the same.
 fn same(one: &Value, other: &Value) -> bool {
     one == other || number(one).zip(number(other)).is_some_and(|(one, other)| one == other)
@@ -183,10 +186,14 @@ impl BuiltIn {
         }
         keys.insert("policy".to_owned(), json!({ "const": self.name, "description": self.summary }));
         let required: &[&str] = if is_default { &[] } else { &["policy"] };
-        json!({
+        let mut schema = json!({
             "type": "object", "description": self.summary, "properties": keys, "required": required,
             "additionalProperties": false
-        })
+        });
+        if let Some(needs) = self.parameters.get(DEPENDENT) {
+            schema[DEPENDENT] = needs.clone();
+        }
+        schema
     }
 }
 

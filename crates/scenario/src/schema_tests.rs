@@ -8,6 +8,7 @@ use super::layer::Layer;
 use super::schema::{Section, sections};
 use super::tests::{EXAMPLE, PHASES, VALUES, scenarios_of_the_book};
 use super::timed_tests::ALL;
+use super::written::ORDERED;
 use super::*;
 
 static VALIDATOR: LazyLock<Validator> =
@@ -35,6 +36,8 @@ fn an_editor_finds_nothing_wrong_with_a_good_scenario() {
     texts.extend([EXAMPLE, PHASES, ALL].map(str::to_owned));
     let short = "[ftl]\ngc = 'greedy'\nretire = { policy = 'failures' }\n[until]\nrequests = 1\n";
     texts.push(short.to_owned());
+    let bound = "[ftl]\ncapacity = { policy = 'variant', shrink = 'graceful', relocation-bound = '1 GiB' }\n[until]\nrequests = 1\n";
+    texts.push(bound.to_owned());
     let end = "[until]\ndrive-writes = 2.5\n";
     let book = scenarios_of_the_book();
     texts.extend(book.iter().cloned().chain(book.iter().map(|text| format!("{text}\n{end}"))));
@@ -87,6 +90,12 @@ fn an_editor_underlines_what_wane_refuses() {
         ("[workload]\narrival = { queue-depth = 0 }", "/workload/arrival"),
         ("[workload]\narrival = { queue-depth = 1, poisson = '1 ms' }", "/workload/arrival"),
         ("[workload]\nmix = [{ share = 1, mix = [] }]", "mix"),
+        ("[workload]\nmix = [{}]", "/workload/mix/0"),
+        ("[workload]\nmix = [{ share = 1 }, { pattern = 'uniform' }]", "/workload/mix/1"),
+        ("[[phase]]\nworkload = { mix = [{ pattern = 'zipf' }] }\nuntil = { requests = 1 }", "/phase/0/workload/mix/0"),
+        ("[ftl]\ncapacity = { policy = 'variant', relocation-bound = '1 GiB' }", "/ftl/capacity"),
+        ("[ftl]\ncapacity = { policy = 'variant', shrink = 'lazy', relocation-bound = '1 GiB' }", "/ftl/capacity"),
+        ("[ftl]\ngc = { policy = 'd-choices', defaults = ['e'] }", "/ftl/gc"),
         ("[workload]\ntrace = ''", "/workload/trace"),
         ("[[phase]]\nuntil = { requests = 0 }", "/phase/0/until/requests"),
         ("[[phase]]\n[workload]", "phase"),
@@ -98,6 +107,32 @@ fn an_editor_underlines_what_wane_refuses() {
         let found = complaints(text);
         assert!(found.iter().any(|complaint| complaint.contains(place)), "{text}: {found:?}");
     }
+}
+
+/// A JSON schema has no word for the order of a list's items: each such list says so where an editor shows it.
+#[test]
+fn what_an_editor_cannot_see_the_description_says() {
+    let table = [
+        "[probe]\nat-drive-writes = [10, 0]",
+        "[probe]\nat-drive-writes = [1, 1]",
+        "[drive.initial]\nretention = ['9 days', '1 day']",
+    ];
+    for text in table {
+        assert!(Layer::parse("test.toml", text).is_err(), "{text}");
+        assert_eq!(complaints(text), [""; 0], "an editor sees it after all: {text}");
+    }
+    let mut ordered = 0;
+    let mut left = vec![json_schema()];
+    while let Some(node) = left.pop() {
+        if node.get("x-order").is_some() {
+            let description = node["description"].as_str().unwrap_or_default();
+            assert!(description.contains(ORDERED), "{node}");
+            ordered += 1;
+        }
+        left.extend(node.as_object().into_iter().flat_map(|members| members.values()));
+        left.extend(node.as_array().into_iter().flatten());
+    }
+    assert!(ordered > 2, "only {ordered} lists have an order");
 }
 
 /// A value for each key alone: whatever wane takes an editor takes.

@@ -170,7 +170,8 @@ impl Default for ProbeUntil {
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(transform = in_field_order::<Self>, extend("required" = ["at-drive-writes"]))]
 pub(super) struct ProbeSettings {
-    /// When a window opens, in drive writes since preconditioning; ascending, such as `[0, 10, 100]`.
+    /// When a window opens, in drive writes since preconditioning; each later than the one before, such as `[0, 10, 100]`;
+    /// an editor does not see a wrong order.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<f64>", length(min = 1, max = AGES_MAX), inner(range(min = 0.0, max = 1e9)))]
     #[schemars(extend("x-order" = "strictly ascending", "x-default" = "required"))]

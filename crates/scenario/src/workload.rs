@@ -363,7 +363,9 @@ impl JsonSchema for PartSettings {
         kinds.insert(0, keys_of::<ShareSettings>(generator));
         let about =
             "A part of a mixture: a pattern, a trace or a stand-in, with its keys as in `[workload]`, and its share.";
-        side_by_side(about, &kinds)
+        let mut part = side_by_side(about, &kinds);
+        part.insert("required".to_owned(), json!(["share"]));
+        part
     }
 }
 

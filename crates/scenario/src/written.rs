@@ -20,6 +20,9 @@ const PAGE_TYPES_MAX: usize = 4;
 /// The keys of `data` in a chip's table, in the order of `wane_nand::rber::Ranges`.
 pub(super) const CHIP_INPUTS: [&str; 3] = ["cycles", "days", "reads"];
 
+/// What the description says of a list whose items have an order, which a JSON schema has no word for.
+pub(super) const ORDERED: &str = "an editor does not see a wrong order";
+
 /// A value, or `"none"`.
 pub(super) struct OrNone<T>(PhantomData<T>);
 
@@ -73,6 +76,7 @@ inline_schema!(() Spans, "Spans", |generator| {
         one,
         {
             "type": "array", "items": one, "minItems": 2, "maxItems": 2, "x-order": "ascending",
+            "description": format!("The least and the most; {ORDERED}."),
             "x-allowed": "a list of the least and the most"
         },
     ] })
@@ -81,7 +85,7 @@ inline_schema!(() Chip, "Chip", |_generator| {
     let names: Vec<&str> = CHIPS.iter().map(|chip| chip.name).collect();
     let range = json_schema!({
         "type": "array", "items": { "type": "number", "minimum": 0 }, "minItems": 2, "maxItems": 2,
-        "x-order": "ascending", "x-allowed": "[least, most]"
+        "x-order": "ascending", "description": format!("The least and the most; {ORDERED}."), "x-allowed": "[least, most]"
     });
     let data: serde_json::Map<String, serde_json::Value> =
         CHIP_INPUTS.iter().map(|input| ((*input).to_owned(), range.clone().to_value())).collect();

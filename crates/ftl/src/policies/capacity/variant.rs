@@ -49,6 +49,9 @@ pub enum Keep {
 /// Source: dissertation (000) ch. 4 and §4.5.3; the released FTLSim for `lazy`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[schemars(extend("dependentSchemas" = {
+    "relocation-bound": { "required": ["shrink"], "properties": { "shrink": { "const": Shrink::Graceful } } }
+}))]
 pub struct VariantParams {
     /// When logical space is given up.
     pub shrink: Shrink,
