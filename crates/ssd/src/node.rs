@@ -33,14 +33,14 @@ pub(crate) enum Follow {
 pub(crate) struct Node {
     /// Place in the history of the drive.
     pub(crate) sequence: u64,
-    /// When it entered its queue; while a collection holds it back, how many collections it waits for.
+    /// When it entered its queue.
     pub(crate) entered: u64,
     /// Time of the array: sensing with re-reads, programming or erasing.
     pub(crate) array_ns: u64,
     /// Of it, sensing again.
     pub(crate) rereads_ns: u64,
     pub(crate) transfer_ns: u64,
-    /// Time at the processors; its start while it is there.
+    /// Time at the processors, queueing there included.
     pub(crate) think_ns: u64,
     /// Waiting by who held the resource.
     pub(crate) waited: [u64; CLASSES],
@@ -50,8 +50,10 @@ pub(crate) struct Node {
     pub(crate) command: u32,
     /// Next in its queue.
     pub(crate) next: u32,
-    /// Next of the same array operation; before that, of those who wait for the same event.
-    pub(crate) mate: u32,
+    /// Next of the operations that run as one on several planes.
+    pub(crate) next_in_batch: u32,
+    /// Next of those that wait for the same event.
+    pub(crate) next_waiter: u32,
     /// Events that it still waits for before it enters a queue.
     pub(crate) waits: u32,
     /// Next program or erase of its block.

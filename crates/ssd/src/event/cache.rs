@@ -63,7 +63,7 @@ impl EventScheduler {
         if self.is_cached(command) {
             let node = &mut self.nodes[id];
             node.waits += 1;
-            node.mate = std::mem::replace(&mut self.commands[command].admission, id);
+            node.next_waiter = std::mem::replace(&mut self.commands[command].admission, id);
         }
     }
 
@@ -116,9 +116,9 @@ impl EventScheduler {
             let mut id = std::mem::replace(&mut self.commands[command].admission, NONE);
             // The chain is last in, first out; queues and followers put programs back into order.
             while id != NONE {
-                let mate = self.nodes[id].mate;
+                let next = self.nodes[id].next_waiter;
                 self.satisfy(id);
-                id = mate;
+                id = next;
             }
         }
     }

@@ -93,10 +93,9 @@ impl EventScheduler {
         let node = &mut self.nodes[id];
         let die = &mut self.dies[node.die as usize];
         if !die.jobs.is_empty() {
-            node.entered = die.jobs_gone + die.jobs.len() as u64;
             node.waits += 1;
             node.held = true;
-            die.held.push_back(id);
+            die.behind.push_back((die.jobs_gone + die.jobs.len() as u64, id));
         }
     }
 
@@ -113,7 +112,7 @@ impl EventScheduler {
                 self.dies[index].begun.push(job);
                 self.close_gate(index);
             }
-            id = self.nodes[id].mate;
+            id = self.nodes[id].next_in_batch;
         }
     }
 
@@ -192,10 +191,10 @@ impl EventScheduler {
                     self.jobs.release(front);
                 }
             }
-            while let Some(id) = self.dies[index].held.front().copied()
-                && self.nodes[id].entered <= self.dies[index].jobs_gone
+            while let Some((jobs, id)) = self.dies[index].behind.front().copied()
+                && jobs <= self.dies[index].jobs_gone
             {
-                self.dies[index].held.pop_front();
+                self.dies[index].behind.pop_front();
                 self.satisfy(id);
             }
         }

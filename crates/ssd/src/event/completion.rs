@@ -73,9 +73,9 @@ impl EventScheduler {
         recovery.failed = breakdown;
         recovery.at = self.now;
         while waiting != NONE {
-            let mate = self.nodes[waiting].mate;
+            let next = self.nodes[waiting].next_waiter;
             self.satisfy(waiting);
-            waiting = mate;
+            waiting = next;
         }
     }
 
@@ -126,9 +126,9 @@ impl EventScheduler {
             self.epochs.release(epoch);
         }
         while waiter != NONE {
-            let mate = self.nodes[waiter].mate;
+            let next = self.nodes[waiter].next_waiter;
             self.satisfy(waiter);
-            waiter = mate;
+            waiter = next;
         }
     }
 

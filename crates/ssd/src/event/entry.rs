@@ -75,7 +75,8 @@ impl EventScheduler {
             die,
             command,
             next: NONE,
-            mate: NONE,
+            next_in_batch: NONE,
+            next_waiter: NONE,
             waits: 0,
             follower: NONE,
             group: NONE,
@@ -134,7 +135,7 @@ impl EventScheduler {
         self.recoveries[recovery].left += 1;
         self.nodes[failed].recoveries = id;
         let node = &mut self.nodes[id];
-        node.mate = recoveries;
+        node.next_waiter = recoveries;
         node.recovery = recovery;
         node.waits += 1;
         if group != NONE && self.groups[group].program == NONE {
@@ -180,7 +181,7 @@ impl EventScheduler {
             if epoch.pending > 0 {
                 let node = &mut self.nodes[id];
                 node.waits += 1;
-                node.mate = std::mem::replace(&mut epoch.waiters, id);
+                node.next_waiter = std::mem::replace(&mut epoch.waiters, id);
             }
         }
         self.hold(id);
@@ -260,7 +261,7 @@ impl EventScheduler {
             let time = self.now + node.transfer_ns;
             self.at_later(time, Later::Buffered(id));
         } else if let Some(firmware) = &mut self.firmware {
-            (node.entered, node.think_ns) = (self.now, self.now);
+            node.entered = self.now;
             firmware.queues.push(&mut self.nodes, id);
         } else {
             self.queue_at_die(id);

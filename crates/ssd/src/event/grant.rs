@@ -43,7 +43,7 @@ impl EventScheduler {
             firmware.free += 1;
         }
         let node = &mut self.nodes[id];
-        node.think_ns = self.now - node.think_ns;
+        node.think_ns = self.now - node.entered;
         self.queue_at_die(id);
     }
 
@@ -90,7 +90,7 @@ impl EventScheduler {
         debug_assert_eq!(self.dies[index].phase, Phase::Idle, "a die runs one batch at a time");
         let now = self.now;
         self.dies[index].queues.pop(&self.nodes, first);
-        self.nodes[first].mate = NONE;
+        self.nodes[first].next_in_batch = NONE;
         if self.config.multi_plane == MultiPlane::On {
             self.join_planes(index, first);
         }
@@ -111,7 +111,7 @@ impl EventScheduler {
             {
                 node.started = now;
             }
-            id = node.mate;
+            id = node.next_in_batch;
         }
         if kind == Kind::Program && self.timing.channel_bytes_per_second.is_some() {
             self.transfer_batch(index, Phase::Loading);
@@ -135,8 +135,8 @@ impl EventScheduler {
             }
             self.dies[index].queues.pop(&self.nodes, next);
             planes |= plane(self, next);
-            self.nodes[next].mate = NONE;
-            self.nodes[last].mate = next;
+            self.nodes[next].next_in_batch = NONE;
+            self.nodes[last].next_in_batch = next;
             last = next;
         }
     }
@@ -146,7 +146,7 @@ impl EventScheduler {
         let (mut id, mut longest) = (first, 0);
         while id != NONE {
             longest = longest.max(self.nodes[id].array_ns);
-            id = self.nodes[id].mate;
+            id = self.nodes[id].next_in_batch;
         }
         longest
     }
@@ -164,9 +164,9 @@ impl EventScheduler {
             if node.task == Task::Host {
                 channel.usage.start(self.now, &mut node.waited);
             }
-            let mate = node.mate;
+            let next = node.next_in_batch;
             channel.queues.push(&mut self.nodes, id);
-            id = mate;
+            id = next;
         }
         let channel = die.channel;
         self.mark_channel(channel);
@@ -237,9 +237,9 @@ impl EventScheduler {
         }
         self.free_die(index);
         while id != NONE {
-            let mate = self.nodes[id].mate;
+            let next = self.nodes[id].next_in_batch;
             self.complete(id);
-            id = mate;
+            id = next;
         }
     }
 

@@ -169,7 +169,7 @@ struct Die {
     channel: u32,
     phase: Phase,
     dirty: bool,
-    /// First operation that runs; those that run with it follow by [`Node::mate`].
+    /// First operation that runs; those that run with it follow by [`Node::next_in_batch`].
     batch: u32,
     /// Transfers of it to come.
     left: u32,
@@ -186,8 +186,10 @@ struct Die {
     /// Foreground collections that later operations wait for, in order, and how many have ended.
     jobs: VecDeque<u32>,
     jobs_gone: u64,
-    /// Operations that a collection holds back, in order.
+    /// Operations that a collection of the background holds back, in order.
     held: VecDeque<u32>,
+    /// Operations that collections of the foreground hold back, in order, each with how many of the die's must be gone.
+    behind: VecDeque<(u64, u32)>,
 }
 
 #[derive(Clone, Debug)]
@@ -483,6 +485,7 @@ impl Die {
             jobs: VecDeque::new(),
             jobs_gone: 0,
             held: VecDeque::new(),
+            behind: VecDeque::new(),
         }
     }
 }

@@ -76,8 +76,9 @@ impl Timeline {
     #[inline]
     pub(super) fn wait_for_admission(&mut self, id: u32, command: u32) {
         if self.is_cached(command) {
-            self.links[id].waits += 1;
-            self.ops[id].next = std::mem::replace(&mut self.parts[command].admission, id);
+            let links = &mut self.links[id];
+            links.waits += 1;
+            links.next_waiter = std::mem::replace(&mut self.parts[command].admission, id);
         }
     }
 
@@ -135,7 +136,7 @@ impl Timeline {
             // The chain is last in, first out.
             while id != NONE {
                 self.scratch.push(id);
-                id = self.ops[id].next;
+                id = self.links[id].next_waiter;
             }
             while let Some(id) = self.scratch.pop() {
                 self.satisfy(id, self.now);

@@ -20,7 +20,7 @@ pub(super) struct Op {
     /// Of it, sensing again.
     rereads_ns: u64,
     pub(super) transfer_ns: u64,
-    /// Next in the queue of its die; before that, of those who wait for the same event.
+    /// Next in the queue of its die.
     pub(super) next: u32,
     pub(super) die: u32,
     pub(super) block: u32,
@@ -38,6 +38,8 @@ pub(super) struct Op {
 pub(super) struct Links {
     /// Events that it still waits for.
     pub(super) waits: u32,
+    /// Next of those that wait for the same event.
+    pub(super) next_waiter: u32,
     /// Next program or erase of its block.
     follower: u32,
     follow: Follow,
@@ -67,6 +69,7 @@ pub(super) struct Links {
 impl Links {
     const NEW: Self = Self {
         waits: 0,
+        next_waiter: NONE,
         follower: NONE,
         follow: Follow::Done,
         group: NONE,
@@ -426,8 +429,8 @@ impl Timeline {
         let recovery = self.links[failed].recovery;
         self.recoveries[recovery].left += 1;
         self.links[failed].recoveries = id;
-        self.ops[id].next = recoveries;
         let links = &mut self.links[id];
+        links.next_waiter = recoveries;
         links.recovery = recovery;
         links.waits += 1;
         if group != NONE && self.groups[group].program == NONE {
@@ -476,8 +479,9 @@ impl Timeline {
             let epoch = &mut self.epochs[epoch];
             epoch.is_erasing = true;
             if epoch.pending > 0 {
-                self.links[id].waits += 1;
-                self.ops[id].next = std::mem::replace(&mut epoch.waiters, id);
+                let links = &mut self.links[id];
+                links.waits += 1;
+                links.next_waiter = std::mem::replace(&mut epoch.waiters, id);
             }
             let end = epoch.end;
             self.wait_until(id, end);
@@ -664,7 +668,7 @@ impl Timeline {
         let recovery = &mut self.recoveries[self.links[id].recovery];
         (recovery.failed, recovery.at) = (breakdown, end);
         while waiting != NONE {
-            let next = self.ops[waiting].next;
+            let next = self.links[waiting].next_waiter;
             self.satisfy(waiting, end);
             waiting = next;
         }
@@ -722,7 +726,7 @@ impl Timeline {
             self.epochs.release(epoch);
         }
         while waiter != NONE {
-            let next = self.ops[waiter].next;
+            let next = self.links[waiter].next_waiter;
             self.satisfy(waiter, end);
             waiter = next;
         }
