@@ -471,5 +471,5 @@ fn blocks_that_came_bad_are_never_used() {
     media.unusable = (0..40).map(BlockId).collect();
     let config = FtlConfig { units_per_page: 2, domain: Pooling::Die, ..super::config(UNITS, 56, 2) };
     let error = Ftl::new(media, config).err().unwrap().to_string();
-    assert!(error.contains("or that are bad"), "{error}");
+    assert!(error.contains("40 are bad"), "{error}");
 }
