@@ -136,12 +136,48 @@ impl FtlConfig {
     }
 }
 
+/// A setting that the firmware refuses. It is written as the field of Rust's configuration; scenarios have keys of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedSetting {
+    /// [`FtlConfig::units_per_page`].
+    UnitsPerPage,
+    /// Pages of a block, of the geometry.
+    PagesPerBlock,
+    /// [`FtlConfig::logical_units`].
+    LogicalUnits,
+    /// The share of blocks that are bad from the factory, of the flash's faults.
+    FactoryBad,
+    /// [`FtlConfig::gc_reserve`].
+    GcReserve,
+    /// [`FtlConfig::placement`].
+    Placement,
+    /// [`FtlConfig::redundancy`].
+    Redundancy,
+    /// [`FtlConfig::domain`].
+    Domain,
+}
+
+impl std::fmt::Display for RefusedSetting {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(match self {
+            Self::UnitsPerPage => "units_per_page",
+            Self::PagesPerBlock => "pages_per_block",
+            Self::LogicalUnits => "logical_units",
+            Self::FactoryBad => "factory_bad",
+            Self::GcReserve => "gc_reserve",
+            Self::Placement => "placement",
+            Self::Redundancy => "redundancy",
+            Self::Domain => "domain",
+        })
+    }
+}
+
 /// A firmware that cannot be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// Too many mapping units for 32-bit maps.
-    #[error("{units} mapping units do not fit 32-bit maps, which hold {max}: use a larger mapping-unit", max = u32::MAX - 1)]
+    #[error("{units} mapping units do not fit 32-bit maps, which hold {max}: use larger mapping units", max = u32::MAX - 1)]
     TooManyUnits {
         /// Units asked for.
         units: u64,
@@ -149,8 +185,8 @@ pub enum BuildError {
     /// The counts contradict each other.
     #[error("{setting}: {reason}")]
     Contradiction {
-        /// The setting at fault, as a scenario names it.
-        setting: &'static str,
+        /// The setting at fault.
+        setting: RefusedSetting,
         /// What was found and what is allowed.
         reason: String,
     },

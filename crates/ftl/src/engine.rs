@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wane_nand::{Media, Task};
 use wane_units::{BlockState, Counters, Lpn, SuperblockId, UnitId};
 
-use crate::config::{BuildError, FtlConfig, Layout, UnitLocator};
+use crate::config::{BuildError, FtlConfig, Layout, RefusedSetting as Refused, UnitLocator};
 use crate::domain::{Domain, Parked};
 use crate::free::FreeList;
 use crate::index::VictimIndex;
@@ -360,7 +360,7 @@ fn check_page(config: &FtlConfig) -> Result<(), BuildError> {
         return Ok(());
     }
     let reason = "found 0 mapping units in a page; at least 1 is needed".to_owned();
-    Err(BuildError::Contradiction { setting: "drive.mapping-unit", reason })
+    Err(BuildError::Contradiction { setting: Refused::UnitsPerPage, reason })
 }
 
 fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32) -> Result<(), BuildError> {
@@ -372,18 +372,18 @@ fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32) -> Res
     }
     if layout.units_per_block() < 2 {
         let reason = "a block has 1 page; at least 2 are needed".to_owned();
-        return Err(BuildError::Contradiction { setting: "drive.pages-per-block", reason });
+        return Err(BuildError::Contradiction { setting: Refused::PagesPerBlock, reason });
     }
     let open = config.placement.streams(&writers(config));
     if !(1..=STREAMS_MAX).contains(&open) {
         let reason = format!("found {open} open streams; 1 to {STREAMS_MAX} are allowed");
-        return Err(BuildError::Contradiction { setting: "ftl.placement", reason });
+        return Err(BuildError::Contradiction { setting: Refused::Placement, reason });
     }
     if config.gc_reserve == 0 {
         let reason = "found 0; garbage collection needs at least 1 free block".to_owned();
-        return Err(BuildError::Contradiction { setting: "ftl.gc-reserve", reason });
+        return Err(BuildError::Contradiction { setting: Refused::GcReserve, reason });
     }
-    let setting = if retired_blocks > 0 { "drive.faults.factory-bad" } else { "drive.spare-factor" };
+    let setting = if retired_blocks > 0 { Refused::FactoryBad } else { Refused::LogicalUnits };
     check_room(config, layout, setting, Room { bad: u64::from(retired_blocks), ..room(config, layout, open) })
 }
 
@@ -408,7 +408,7 @@ fn striped_room(config: &FtlConfig, layout: &Layout) -> Option<Room> {
 }
 
 /// Refuses more logical units than there is room for. What is told to fit does so with parity, too.
-fn check_room(config: &FtlConfig, layout: &Layout, setting: &'static str, room: Room) -> Result<(), BuildError> {
+fn check_room(config: &FtlConfig, layout: &Layout, setting: Refused, room: Room) -> Result<(), BuildError> {
     if u64::from(config.logical_units) > room.units_max() {
         let told = striped_room(config, layout).map_or(room, |striped| room.tighter(striped));
         let (found, max) = (config.logical_units, told.units_max());
@@ -513,14 +513,14 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
             "stripes of {data_pages} data pages and one of parity need {} dies; the drive has {dies}",
             data_pages + 1
         );
-        return Err(BuildError::Contradiction { setting: "ftl.redundancy.data-pages", reason });
+        return Err(BuildError::Contradiction { setting: Refused::Redundancy, reason });
     }
     if let Some(room) = striped_room(config, layout) {
-        check_room(config, layout, "drive.spare-factor", room)?;
+        check_room(config, layout, Refused::LogicalUnits, room)?;
     }
     if !rotates {
-        let advice = "redundancy needs writing to go from die to die: use domain = \"die\" or unit = \"superblock\"";
-        return Err(BuildError::Contradiction { setting: "ftl.domain", reason: advice.to_owned() });
+        let advice = "redundancy needs writing to go from die to die: pool blocks by die, or erase superblocks";
+        return Err(BuildError::Contradiction { setting: Refused::Domain, reason: advice.to_owned() });
     }
     Ok(Some(Stripes::new(policy, pages, dies)?))
 }

@@ -27,7 +27,7 @@ mod stripes;
 mod table;
 mod work;
 
-pub use config::{BuildError, EraseGroup, Frontiers, FtlConfig, Layout, Pooling};
+pub use config::{BuildError, EraseGroup, Frontiers, FtlConfig, Layout, Pooling, RefusedSetting};
 pub use counters::Cause;
 pub use engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome};
 pub use room::Room;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use wane_ftl::FtlConfig;
+use wane_ftl::{BuildError, RefusedSetting};
 use wane_sim::Streams;
 use wane_ssd::{Drive, DriveConfig, DriveError};
 use wane_units::Bytes;
@@ -27,6 +28,9 @@ pub enum PlanError {
     /// The firmware refuses its counts, or the drive's parts do not fit each other.
     #[error(transparent)]
     Drive(DriveError),
+    /// The firmware refuses a setting, which is named as the scenario names it.
+    #[error("{0}: {1}")]
+    Setting(String, String),
     /// Times or schedule contradict each other.
     #[error("[drive.timing] and [time]: {0}")]
     Clock(wane_ssd::ConfigError),
@@ -52,8 +56,25 @@ impl From<DriveError> for PlanError {
         match error {
             DriveError::Clock(error) => Self::Clock(error),
             DriveError::Nand(error) => Self::Nand(error),
+            DriveError::Firmware(BuildError::Contradiction { setting, reason }) => {
+                Self::Setting(key_of(setting).to_owned(), reason)
+            }
             other => Self::Drive(other),
         }
+    }
+}
+
+/// What a scenario calls a setting of the firmware.
+fn key_of(setting: RefusedSetting) -> &'static str {
+    match setting {
+        RefusedSetting::UnitsPerPage => "drive.mapping-unit",
+        RefusedSetting::PagesPerBlock => "drive.pages-per-block",
+        RefusedSetting::LogicalUnits => "drive.spare-factor",
+        RefusedSetting::FactoryBad => "drive.faults.factory-bad",
+        RefusedSetting::GcReserve => "ftl.gc-reserve",
+        RefusedSetting::Placement => "ftl.placement",
+        RefusedSetting::Redundancy => "ftl.redundancy.data-pages",
+        RefusedSetting::Domain => "ftl.domain",
     }
 }
 

@@ -363,9 +363,9 @@ fn a_stream_hint_reaches_the_placement_policy() {
 fn what_cannot_be_built_is_refused_with_a_sentence() {
     type Spoil = fn(&mut DriveConfig);
     let table: [(Spoil, &str); 5] = [
-        (|config| config.ftl.units_per_page = 0, "drive.mapping-unit: found 0 mapping units in a page"),
+        (|config| config.ftl.units_per_page = 0, "units_per_page: found 0 mapping units in a page"),
         (|config| config.ftl.units_per_page = 3, "a multiple of 512 bytes"),
-        (|config| config.ftl.gc_reserve = u32::MAX, "no room for"),
+        (|config| config.ftl.gc_reserve = u32::MAX, "logical_units: no room for"),
         (|config| config.erase_counts = vec![1; 7], "7 erase counts for 48 flash blocks"),
         (|config| config.ftl.units_per_page = 32, "a multiple of 512 bytes"),
     ];
