@@ -238,13 +238,63 @@ pub fn page(rows: &[(&Claim, Finding)]) -> String {
     text
 }
 
-/// The verdicts of a page of claims.
-pub fn verdicts(page: &str) -> BTreeMap<String, String> {
-    let cells = |line: &str| line.split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
-    let rows = page.lines().filter(|line| line.starts_with("| ")).map(cells);
-    rows.filter(|cells| cells.len() == 8 && cells[1] != "id")
-        .map(|cells| (cells[1].clone(), cells[6].clone()))
-        .collect()
+/// Where a page of claims and a run part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The claim.
+    pub id: &'static str,
+    /// What the page says, from the word on that differs, or that it says nothing.
+    pub page: String,
+    /// What the run says there.
+    pub run: String,
+    /// Lines that differ beside this one.
+    pub more: usize,
+}
+
+/// What a page says of these claims that a run does not, one for each claim. Every word counts: the seed fixes all figures.
+pub fn differences(text: &str, rows: &[(&Claim, Finding)]) -> Vec<Difference> {
+    let made = page(rows);
+    let (wanted, found) = (entries(text), entries(&made));
+    let of = |(claim, _): &(&Claim, Finding)| {
+        let lines = |entries: &BTreeMap<&str, Vec<String>>| entries.get(claim.id).cloned().unwrap_or_default();
+        let (wanted, found) = (lines(&wanted), lines(&found));
+        let line = |lines: &[String], number: usize| lines.get(number).cloned().unwrap_or_default();
+        let pairs = (0..wanted.len().max(found.len())).map(|number| (line(&wanted, number), line(&found, number)));
+        let mut differing = pairs.filter(|(wanted, found)| wanted != found);
+        let (wanted, found) = differing.next()?;
+        let (page, run) = (from_difference(&wanted, &found), from_difference(&found, &wanted));
+        Some(Difference { id: claim.id, page, run, more: differing.count() })
+    };
+    rows.iter().filter_map(of).collect()
+}
+
+/// What a page says of each claim: its row, then the lines of its section.
+fn entries(page: &str) -> BTreeMap<&str, Vec<String>> {
+    let mut entries: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut section = None;
+    for line in page.lines().filter(|line| !line.is_empty()) {
+        if let Some(id) = line.strip_prefix("## ") {
+            section = Some(id);
+            continue;
+        }
+        let row = || line.strip_prefix("| ").and_then(|rest| rest.split(" |").next());
+        if let Some(id) = section.or_else(row).filter(|id| *id != "id") {
+            entries.entry(id).or_default().push(line.to_owned());
+        }
+    }
+    entries
+}
+
+/// A line from the word on in which it differs from another.
+fn from_difference(line: &str, other: &str) -> String {
+    if line.is_empty() {
+        return "nothing".to_owned();
+    }
+    let same = line.char_indices().zip(other.chars()).find(|((_, one), other)| one != other);
+    let at = same.map_or(line.len().min(other.len()), |((at, _), _)| at);
+    let word = line[..at].rfind(' ').map_or(0, |space| space + 1);
+    let rest = &line[word..];
+    if rest.is_empty() { "nothing more".to_owned() } else { rest.to_owned() }
 }
 
 #[cfg(test)]
@@ -263,12 +313,32 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_are_read_back_from_the_page() {
+    fn a_page_is_held_to_every_figure() {
         let claims = claims();
-        let finding = |verdict| Finding { ours: "1".into(), verdict, note: "why".into(), table: String::new() };
-        let rows = [(&claims[0], finding(Verdict::Agrees)), (&claims[1], finding(Verdict::Differs))];
-        let read = verdicts(&page(&rows));
-        let want = [("WL1".to_owned(), "agrees".to_owned()), ("WL2".to_owned(), "differs".to_owned())];
-        assert_eq!(read, BTreeMap::from(want));
+        let finding = |ours: &str, verdict, table: &str| Finding {
+            ours: ours.into(),
+            verdict,
+            note: "why: 3 of 7".into(),
+            table: table.into(),
+        };
+        let rows = |ours: &str, table: &str| {
+            let table = format!("| a | b |\n|---|---|\n{table}");
+            [(&claims[0], finding(ours, Verdict::Agrees, &table)), (&claims[1], finding("1", Verdict::Differs, ""))]
+        };
+        let written = page(&rows("5.42 of 6", "| 1 | 2 |\n"));
+        assert_eq!(differences(&written, &rows("5.42 of 6", "| 1 | 2 |\n")), []);
+        let told = |page: &str, run: &str, more| Difference { id: "WL1", page: page.into(), run: run.into(), more };
+        // (ours, last row of the table, what is told)
+        for (ours, table, want) in [
+            ("5.43 of 6", "| 1 | 2 |\n", told("5.42 of 6 | agrees |", "5.43 of 6 | agrees |", 0)),
+            ("5.42 of 6", "| 1 | 3 |\n", told("2 |", "3 |", 0)),
+            ("5.42 of 6", "", told("| 1 | 2 |", "nothing", 0)),
+            ("5.4 of 6", "| 1 | 2 |\n| 4 | 5 |\n", told("5.42 of 6 | agrees |", "5.4 of 6 | agrees |", 1)),
+        ] {
+            assert_eq!(differences(&written, &rows(ours, table)), [want]);
+        }
+        let unknown = differences("# Claims\n", &rows("5.42 of 6", ""));
+        assert_eq!(unknown.len(), 2);
+        assert_eq!(unknown[0].page, "nothing");
     }
 }

@@ -109,16 +109,13 @@ fn progressive() -> Vec<Claim> {
         },
         Claim {
             id: "WL3",
-            class: Class::Arithmetic,
+            class: Class::Mechanism,
             source: "000 §4.3.2",
-            configuration: "arithmetic on WL1's number",
+            configuration: "as WL1, whose measured number is scaled to 256 GiB of user data",
             paper: "256 GiB of user data cause 1.35 TiB of wear-leveling writes",
-            tolerance: "5.4 x 256 / 1024 = 1.35",
-            scenarios: Vec::new,
-            evaluate: |_| {
-                let tib = 5.4 * 256.0 / 1024.0;
-                finding(format!("{tib:.2} TiB"), (tib - 1.35f64).abs() < 1e-9, "")
-            },
+            tolerance: "1.30 to 1.40 TiB: WL1's 5.2 to 5.6 pages a host page, x 256 / 1024",
+            scenarios: || vec![hot(PWL)],
+            evaluate: wl3,
         },
         Claim {
             id: "WL4",
@@ -199,16 +196,26 @@ fn skew() -> Vec<Claim> {
             source: "000 Fig. 21",
             configuration: "5 % footprint, 60 drive writes, r/h 0.9/0.1, else as WL1: none, OBP(4, 8), DP(5), PWL(50 %)",
             paper: "none is bimodal, wear levelers nearly vertical, at the cost of amplification",
-            tolerance: "none: p1 below a tenth of the median; sd of OBP and DP below a tenth of none's; their amplification above 0.5",
+            tolerance: "none: p5 below a tenth of the median; sd of OBP and DP below a tenth of none's; their amplification above 0.5",
             scenarios: || vec![small(NONE), small(OBP_TIGHT), small(DP_TIGHT), small(PWL)],
             evaluate: wl10,
         },
     ]
 }
 
+/// Pages that wear leveling moves a host page in the drive write in which it moves most, as WL1 and WL3 mean it.
+fn most_leveling(runs: &Runs) -> f64 {
+    leveling_by_drive_write(runs.get(&hot(PWL))).into_iter().fold(0.0, f64::max)
+}
+
 fn wl1(runs: &Runs) -> Finding {
-    let most = leveling_by_drive_write(runs.get(&hot(PWL))).into_iter().fold(0.0, f64::max);
+    let most = most_leveling(runs);
     finding(format!("{most:.2}"), (5.2..=5.6).contains(&most), "")
+}
+
+fn wl3(runs: &Runs) -> Finding {
+    let tib = most_leveling(runs) * 256.0 / 1024.0;
+    finding(format!("{tib:.2} TiB"), (1.3..=1.4).contains(&tib), "")
 }
 
 fn wl2(runs: &Runs) -> Finding {
@@ -302,12 +309,15 @@ fn wl10(runs: &Runs) -> Finding {
     let of = |leveler| runs.get(&small(leveler));
     let none = of(NONE).summary.wear.erase_count;
     let (obp, dp, pwl) = (of(OBP_TIGHT), of(DP_TIGHT), of(PWL));
-    let bimodal = none.p1 * 10 < none.p50;
+    let mut counts: Vec<u32> = of(NONE).blocks.iter().map(|block| block.erase_count).collect();
+    counts.sort_unstable();
+    let p5 = counts[(counts.len() - 1) / 20];
+    let bimodal = p5 * 10 < none.p50;
     let tight = [obp, dp].iter().all(|run| run.summary.wear.erase_count.sd * 10.0 < none.sd && leveling(run) > 0.5);
     let sd = |run: &RunResult| run.summary.wear.erase_count.sd;
     let ours = format!(
-        "none p1 {}, median {}, sd {:.0}; OBP sd {:.1}, amplification {:.2}; DP {:.1}, {:.2}; PWL {:.1}, {:.2}",
-        none.p1,
+        "none p5 {}, median {}, sd {:.0}; OBP sd {:.1}, amplification {:.2}; DP {:.1}, {:.2}; PWL {:.1}, {:.2}",
+        p5,
         none.p50,
         none.sd,
         sd(obp),

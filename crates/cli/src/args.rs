@@ -20,7 +20,7 @@ Examples:
   wane trace info trace.gz
   wane rber --chip tlc-72l-2018 --cycles 5000
 
-Exit codes: 0 done; 1 a verdict differs (reproduce --check); 2 usage, scenario, trace, data or folder is wrong; 3 internal; \
+Exit codes: 0 done; 1 a claim differs from its page (reproduce --check); 2 usage, scenario, trace, data or folder is wrong; 3 internal; \
 130 interrupted, with the results so far written and marked."
 )]
 pub(crate) struct Arguments {
@@ -104,7 +104,8 @@ pub(crate) struct ReproduceArguments {
     /// List the claims: id, class and source
     #[arg(long)]
     pub(crate) list: bool,
-    /// Compare the verdicts with a page, docs/claims.md unless told otherwise, and exit with 1 where one differs
+    /// Compare every verdict, figure and note with a page, docs/claims.md unless told otherwise, and exit
+    /// with 1 where one differs
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = CLAIMS_PAGE)]
     pub(crate) check: Option<PathBuf>,
     /// Write the page of claims

@@ -503,19 +503,22 @@ fn a_run_that_waits_for_its_trace_is_interrupted_as_any_other() {
 }
 
 #[test]
-fn a_verdict_that_differs_from_the_page_is_told_by_the_exit_code() {
+fn a_claim_that_differs_from_the_page_is_told_by_the_exit_code() {
     let folder = folder_with("s.toml", TINY);
     std::fs::create_dir(folder.path().join("docs")).unwrap();
-    let (code, _, stderr) = run(&["reproduce", "WL3", "--write", "docs/claims.md"], folder.path());
+    let (code, _, stderr) = run(&["reproduce", "RE10", "--write", "docs/claims.md"], folder.path());
     assert_eq!((code, stderr.as_str()), (0, ""));
     let page = std::fs::read_to_string(folder.path().join("docs/claims.md")).unwrap();
-    for arguments in [&["reproduce", "WL3", "--check"][..], &["reproduce", "--check", "WL3"]] {
+    for arguments in [&["reproduce", "RE10", "--check"][..], &["reproduce", "--check", "RE10"]] {
         assert_eq!(run(arguments, folder.path()).0, 0, "{arguments:?}");
     }
     std::fs::write(folder.path().join("other.md"), page.replace("| agrees |", "| differs |")).unwrap();
-    let (code, _, stderr) = run(&["reproduce", "WL3", "--check", "other.md"], folder.path());
-    assert_eq!((code, stderr.as_str()), (1, "wane: WL3: the page says differs, this run agrees\n"));
-    let (code, _, stderr) = run(&["reproduce", "WL3", "--check", "nowhere.md"], folder.path());
+    let (code, _, stderr) = run(&["reproduce", "RE10", "--check", "other.md"], folder.path());
+    assert_eq!((code, stderr.as_str()), (1, "wane: RE10: the page says \"differs |\", this run \"agrees |\"\n"));
+    std::fs::write(folder.path().join("stale.md"), page.replace("0.602 after", "0.603 after")).unwrap();
+    let (code, _, stderr) = run(&["reproduce", "RE10", "--check", "stale.md"], folder.path());
+    assert!(code == 1 && stderr.starts_with("wane: RE10: the page says \"0.603 after"), "{stderr}");
+    let (code, _, stderr) = run(&["reproduce", "RE10", "--check", "nowhere.md"], folder.path());
     assert!(code == 2 && stderr.starts_with("wane: nowhere.md: cannot be read"), "{stderr}");
 }
 

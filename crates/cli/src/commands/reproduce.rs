@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use wane_claims::{Claim, Finding, Runs, claims, page, verdicts};
+use wane_claims::{Claim, Finding, Runs, claims, differences, page};
 use wane_units::excerpt;
 
 use crate::args::{CLAIMS_PAGE, ReproduceArguments};
@@ -138,16 +138,17 @@ fn json(rows: &[(&Claim, Finding)]) -> Result<String, Failure> {
     pretty(&list)
 }
 
-/// How many verdicts differ from the page's; each is told.
+/// Tells where claims differ from the page; how many do.
 fn differing(rows: &[(&Claim, Finding)], expected: &str) -> usize {
-    let expected = verdicts(expected);
-    let mut count = 0;
-    for (claim, finding) in rows {
-        let wanted = expected.get(claim.id).map_or("nothing", String::as_str);
-        if wanted != finding.verdict.word() {
-            tell(&format!("wane: {}: the page says {wanted}, this run {}", claim.id, finding.verdict.word()));
-            count += 1;
-        }
+    let differences = differences(expected, rows);
+    for difference in &differences {
+        let (page, run) = (excerpt(&difference.page), excerpt(&difference.run));
+        let more = match difference.more {
+            0 => String::new(),
+            1 => "; one more line differs".to_owned(),
+            more => format!("; {more} more lines differ"),
+        };
+        tell(&format!("wane: {}: the page says \"{page}\", this run \"{run}\"{more}", difference.id));
     }
-    count
+    differences.len()
 }
