@@ -2,7 +2,7 @@
 
 use wane_workload::standin::STANDINS;
 
-use super::{Claim, Class, Finding, Runs, Verdict, gain, mean, scenario};
+use super::{Claim, Class, Finding, Others, Runs, Verdict, gain, mean, scenario};
 use wane_results::RunResult;
 use wane_scenario::Scenario;
 
@@ -169,7 +169,20 @@ fn claim(
     scenarios: fn() -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
 ) -> Claim {
-    Claim { id, class: Class::Order, source, configuration: CONFIGURATION, paper, tolerance, scenarios, evaluate }
+    Claim {
+        id,
+        class: Class::Order,
+        source,
+        configuration: CONFIGURATION,
+        paper,
+        published: "",
+        reading: "",
+        tolerance,
+        hangs_on_seed: false,
+        scenarios,
+        evaluate,
+        others: Others::NONE,
+    }
 }
 
 fn lifetimes() -> Vec<Claim> {

@@ -1,6 +1,6 @@
 //! DC4: what garbage collection in the foreground leaves of a drive's random writes (dissertation 002, section 5.2.2).
 
-use super::{Claim, Class, Finding, Runs, Verdict, scenario};
+use super::{Claim, Class, Finding, Others, Runs, Verdict, scenario};
 use wane_results::{RunResult, Window};
 use wane_scenario::Scenario;
 
@@ -25,9 +25,14 @@ pub(super) fn claims() -> Vec<Claim> {
         configuration: "a QLC drive of 8 x 4 x 2 planes of 32 blocks, 7 % spare, garbage collection in the foreground, 32 writes outstanding, three \
                         drive writes at random onto an empty drive; throughput of the first half drive write against that of the last",
         paper: "random writes lose 90 % (drive C) and 76 % (drive D) when garbage collection sets in",
+        published: "drives filled with random data, then bursts of random writes, with and without garbage collection; the mean over sizes of writes, the \
+                    drives' insides unknown",
+        reading: "a drive that collects only when it must, empty at first; the first half drive write against the last",
         tolerance: "at least 60 % at every size",
+        hangs_on_seed: false,
         scenarios: || SIZES.map(burst).into(),
         evaluate: dc4,
+        others: Others::NONE,
     }]
 }
 

@@ -3,7 +3,7 @@
 use wane_workload::standin::{self, TRAFFIC_STANDINS, TrafficStandin};
 
 use super::reliability::{CHIPS, Chip, programmed, reads};
-use super::{Claim, Class, Finding, Runs, Verdict, mean, scenario};
+use super::{Claim, Class, Finding, Others, Runs, Verdict, mean, scenario};
 use wane_scenario::Scenario;
 
 /// Blocks of a plane; the paper has 1024.
@@ -128,9 +128,13 @@ pub(super) fn claims() -> Vec<Claim> {
         source,
         configuration: CONFIGURATION,
         paper,
+        published: "",
+        reading: "",
         tolerance,
+        hangs_on_seed: false,
         scenarios,
         evaluate,
+        others: Others::NONE,
     };
     vec![
         claim(

@@ -6,18 +6,18 @@ mod capacity;
 mod datacenter;
 mod holistic;
 mod observe;
+mod page;
 mod pictures;
 mod reliability;
+mod runs;
 mod wear;
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::collections::BTreeSet;
 
-use wane_lab::session::{self, SessionError};
-use wane_results::RunResult;
 use wane_scenario::{Scenario, Sources};
+
+pub use page::{Difference, details, differences, page};
+pub use runs::{Each, Runs, SEEDS, reproduce};
 
 /// How far a claim can be held against a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,41 @@ pub struct Finding {
     pub table: String,
 }
 
+/// What another reading of a claim, or another scale, comes to.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// How it differs from ours.
+    pub what: String,
+    /// What kind of thing it changes.
+    pub matter: Matter,
+    /// Our number under it.
+    pub ours: String,
+    /// Whether that agrees.
+    pub verdict: Verdict,
+}
+
+/// What a verdict can hang on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Matter {
+    /// A choice that the paper does not publish, or publishes twice.
+    Choice,
+    /// The scale of the runs.
+    Scale,
+    /// The seed of the random streams.
+    Seed,
+}
+
+impl Matter {
+    /// The word in tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Choice => "choice",
+            Self::Scale => "scale",
+            Self::Seed => "seed",
+        }
+    }
+}
+
 /// One published claim.
 pub struct Claim {
     /// Its name.
@@ -89,16 +124,72 @@ pub struct Claim {
     pub configuration: &'static str,
     /// The paper's number.
     pub paper: &'static str,
+    /// What the paper says of how its number comes about, and what it leaves open.
+    pub published: &'static str,
+    /// How it is read here.
+    pub reading: &'static str,
     /// What counts as agreement.
     pub tolerance: &'static str,
+    /// The verdict changes with the seed, so that it is always looked at with [`SEEDS`] of them.
+    hangs_on_seed: bool,
     scenarios: fn() -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
+    others: Others,
+}
+
+/// Other readings of a claim: what they run beside the claim's own scenarios, and what they come to.
+#[derive(Clone, Copy)]
+struct Others {
+    scenarios: fn() -> Vec<Scenario>,
+    evaluate: fn(&Runs) -> Vec<Reading>,
+}
+
+impl Others {
+    const NONE: Self = Self { scenarios: Vec::new, evaluate: |_| Vec::new() };
 }
 
 impl Claim {
-    /// What it runs.
+    /// What it runs, with other readings.
     pub fn scenarios(&self) -> Vec<Scenario> {
-        (self.scenarios)()
+        let mut scenarios = (self.scenarios)();
+        scenarios.extend((self.others.scenarios)());
+        scenarios
+    }
+}
+
+/// A claim and what came out.
+pub struct Reproduced<'a> {
+    /// The claim.
+    pub claim: &'a Claim,
+    /// What came out as it is read here.
+    pub finding: Finding,
+    /// What came out under other readings.
+    pub others: Vec<Reading>,
+    /// What came out with each seed, the first one's with it; nothing where it was not asked.
+    pub seeds: Vec<(u64, Finding)>,
+}
+
+impl Reproduced<'_> {
+    /// On what the verdict hangs: seeds, scales or choices that were tried and changed it.
+    pub fn fragile(&self) -> Vec<Matter> {
+        let others = self.others.iter().map(|reading| (reading.matter, reading.verdict));
+        let seeds = self.seeds.iter().map(|(_, finding)| (Matter::Seed, finding.verdict));
+        let differing = others.chain(seeds).filter(|(_, verdict)| *verdict != self.finding.verdict);
+        differing.map(|(matter, _)| matter).collect::<BTreeSet<Matter>>().into_iter().collect()
+    }
+
+    /// The verdict with what is to be known of it in a table's cell.
+    pub fn standing(&self) -> String {
+        let word = self.finding.verdict.word();
+        let fragile = self.fragile();
+        if self.claim.class == Class::Arithmetic {
+            format!("{word}, arithmetic")
+        } else if fragile.is_empty() {
+            word.to_owned()
+        } else {
+            let matters: Vec<&str> = fragile.into_iter().map(Matter::word).collect();
+            format!("{word}, fragile ({})", matters.join(", "))
+        }
     }
 }
 
@@ -117,64 +208,6 @@ pub fn claims() -> Vec<Claim> {
         "two claims have one id: the page's verdict of one would be checked against the other"
     );
     claims
-}
-
-/// The runs behind claims, each made once.
-#[derive(Debug, Default)]
-pub struct Runs(BTreeMap<String, RunResult>);
-
-impl Runs {
-    /// Runs what the claims need, in parallel.
-    ///
-    /// `each` hears of every finished run: how many are done, how many there are, and its name.
-    ///
-    /// # Errors
-    /// A run gave no result, or the user stopped.
-    pub fn of(
-        claims: &[Claim],
-        stop: &Arc<AtomicBool>,
-        each: &(dyn Fn(usize, usize, &str) + Sync),
-    ) -> Result<Option<Self>, SessionError> {
-        let mut wanted = BTreeMap::new();
-        for scenario in claims.iter().flat_map(Claim::scenarios) {
-            wanted.insert(scenario.hash(), scenario);
-        }
-        // The largest first, so that no core is left alone with one at the end.
-        let mut wanted: Vec<Scenario> = wanted.into_values().collect();
-        wanted.sort_by_key(|scenario| std::cmp::Reverse(scenario.device.logical_units));
-        let done = std::sync::atomic::AtomicUsize::new(0);
-        let outcomes = session::execute_all(&wanted, None, stop, &|number, _, _| {
-            let done = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
-            each(done, wanted.len(), &wanted[number].name);
-        });
-        let mut runs = BTreeMap::new();
-        for (scenario, outcome) in wanted.iter().zip(outcomes) {
-            match outcome {
-                Some(Ok(result)) if !session::interrupted(&result) => runs.insert(scenario.hash(), result),
-                Some(Err(error)) => return Err(error),
-                Some(Ok(_)) | None => return Ok(None),
-            };
-        }
-        Ok(Some(Self(runs)))
-    }
-
-    fn get(&self, scenario: &Scenario) -> &RunResult {
-        self.0.get(&scenario.hash()).expect("a claim names the scenarios that it evaluates")
-    }
-
-    /// What a claim came to.
-    pub fn evaluate(&self, claim: &Claim) -> Finding {
-        (claim.evaluate)(self)
-    }
-
-    /// A page with the pictures of a claim's runs, if it has any.
-    pub fn figure(&self, claim: &Claim) -> Option<String> {
-        if let Some(page) = pictures::of(claim.id, self) {
-            return Some(page);
-        }
-        let results: Vec<RunResult> = claim.scenarios().iter().map(|scenario| self.get(scenario).clone()).collect();
-        (!results.is_empty()).then(|| wane_report::render(&results))
-    }
 }
 
 /// A scenario of an experiment, from its TOML.
@@ -201,102 +234,6 @@ fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
     sum / count
 }
 
-/// The page of claims, in Markdown.
-pub fn page(rows: &[(&Claim, Finding)]) -> String {
-    let mut text = "# Claims\n\nGenerated by `wane reproduce --write docs/claims.md`. Class A is arithmetic, B must come out of the \
-                    mechanism alone, C depends on traces that are not public, so that sign and order count. \"N x\" in the papers' \
-                    prose is mostly a gain, new / base - 1. Sources are numbered (the book's page of sources lists all). `wane \
-                    reproduce ID --figures DIR` draws a claim's runs.\n\n| id | class | source | paper | ours | verdict |\n|---|---|---|---|---|---|\n"
-        .to_owned();
-    for (claim, finding) in rows {
-        let cells = [claim.id, claim.source, claim.paper, &finding.ours];
-        let id = claim.id;
-        assert!(
-            !cells.iter().any(|cell| cell.contains(['|', '\n'])),
-            "{id}: verdicts could not be read back from its row"
-        );
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | {} |",
-            claim.id,
-            claim.class.letter(),
-            claim.source,
-            claim.paper,
-            finding.ours,
-            finding.verdict.word()
-        );
-    }
-    for (claim, finding) in rows {
-        let _ = write!(text, "\n## {}\n\n- run: {}\n- agreement: {}\n", claim.id, claim.configuration, claim.tolerance);
-        if !finding.note.is_empty() {
-            let _ = writeln!(text, "- note: {}", finding.note);
-        }
-        if !finding.table.is_empty() {
-            let _ = write!(text, "\n{}", finding.table);
-        }
-    }
-    text
-}
-
-/// Where a page of claims and a run part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// The claim.
-    pub id: &'static str,
-    /// What the page says, from the word on that differs, or that it says nothing.
-    pub page: String,
-    /// What the run says there.
-    pub run: String,
-    /// Lines that differ beside this one.
-    pub more: usize,
-}
-
-/// What a page says of these claims that a run does not, one for each claim. Every word counts: the seed fixes all figures.
-pub fn differences(text: &str, rows: &[(&Claim, Finding)]) -> Vec<Difference> {
-    let made = page(rows);
-    let (wanted, found) = (entries(text), entries(&made));
-    let of = |(claim, _): &(&Claim, Finding)| {
-        let lines = |entries: &BTreeMap<&str, Vec<String>>| entries.get(claim.id).cloned().unwrap_or_default();
-        let (wanted, found) = (lines(&wanted), lines(&found));
-        let line = |lines: &[String], number: usize| lines.get(number).cloned().unwrap_or_default();
-        let pairs = (0..wanted.len().max(found.len())).map(|number| (line(&wanted, number), line(&found, number)));
-        let mut differing = pairs.filter(|(wanted, found)| wanted != found);
-        let (wanted, found) = differing.next()?;
-        let (page, run) = (from_difference(&wanted, &found), from_difference(&found, &wanted));
-        Some(Difference { id: claim.id, page, run, more: differing.count() })
-    };
-    rows.iter().filter_map(of).collect()
-}
-
-/// What a page says of each claim: its row, then the lines of its section.
-fn entries(page: &str) -> BTreeMap<&str, Vec<String>> {
-    let mut entries: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let mut section = None;
-    for line in page.lines().filter(|line| !line.is_empty()) {
-        if let Some(id) = line.strip_prefix("## ") {
-            section = Some(id);
-            continue;
-        }
-        let row = || line.strip_prefix("| ").and_then(|rest| rest.split(" |").next());
-        if let Some(id) = section.or_else(row).filter(|id| *id != "id") {
-            entries.entry(id).or_default().push(line.to_owned());
-        }
-    }
-    entries
-}
-
-/// A line from the word on in which it differs from another.
-fn from_difference(line: &str, other: &str) -> String {
-    if line.is_empty() {
-        return "nothing".to_owned();
-    }
-    let same = line.char_indices().zip(other.chars()).find(|((_, one), other)| one != other);
-    let at = same.map_or(line.len().min(other.len()), |((at, _), _)| at);
-    let word = line[..at].rfind(' ').map_or(0, |space| space + 1);
-    let rest = &line[word..];
-    if rest.is_empty() { "nothing more".to_owned() } else { rest.to_owned() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -312,18 +249,60 @@ mod tests {
         assert!(claims.iter().map(|claim| claim.scenarios().len()).sum::<usize>() > 100);
     }
 
+    fn finding(ours: &str, verdict: Verdict, table: &str) -> Finding {
+        Finding { ours: ours.into(), verdict, note: "why: 3 of 7".into(), table: table.into() }
+    }
+
+    #[test]
+    fn a_verdict_that_a_reading_or_a_seed_changes_is_fragile() {
+        let claims = claims();
+        let find = |id| claims.iter().find(|claim| claim.id == id).unwrap();
+        let other = |matter, verdict| Reading { what: "else".into(), matter, ours: "2".into(), verdict };
+        let seeds =
+            |verdicts: &[Verdict]| (1..).zip(verdicts.iter().map(|verdict| finding("1", *verdict, ""))).collect();
+        let row = |id, others, seeds| Reproduced {
+            claim: find(id),
+            finding: finding("1", Verdict::Agrees, ""),
+            others,
+            seeds,
+        };
+        let (agrees, differs) = (Verdict::Agrees, Verdict::Differs);
+        let table = [
+            (row("WL1", Vec::new(), Vec::new()), "agrees"),
+            (row("WL1", vec![other(Matter::Scale, agrees)], seeds(&[agrees; 5])), "agrees"),
+            (
+                row("WL1", vec![other(Matter::Scale, differs), other(Matter::Choice, agrees)], Vec::new()),
+                "agrees, fragile (scale)",
+            ),
+            (
+                row(
+                    "WL1",
+                    vec![other(Matter::Scale, differs), other(Matter::Choice, differs)],
+                    seeds(&[agrees, differs]),
+                ),
+                "agrees, fragile (choice, scale, seed)",
+            ),
+            (row("RE10", Vec::new(), Vec::new()), "agrees, arithmetic"),
+        ];
+        for (row, standing) in table {
+            assert_eq!(row.standing(), standing);
+            let page = page(&[row]);
+            assert_eq!(page.contains("| seed | ours | verdict |"), standing.contains("seed"), "{page}");
+        }
+    }
+
     #[test]
     fn a_page_is_held_to_every_figure() {
         let claims = claims();
-        let finding = |ours: &str, verdict, table: &str| Finding {
-            ours: ours.into(),
-            verdict,
-            note: "why: 3 of 7".into(),
-            table: table.into(),
+        let row = |claim, ours: &str, verdict, table: &str| Reproduced {
+            claim,
+            finding: finding(ours, verdict, table),
+            others: Vec::new(),
+            seeds: Vec::new(),
         };
         let rows = |ours: &str, table: &str| {
             let table = format!("| a | b |\n|---|---|\n{table}");
-            [(&claims[0], finding(ours, Verdict::Agrees, &table)), (&claims[1], finding("1", Verdict::Differs, ""))]
+            [row(&claims[0], ours, Verdict::Agrees, &table), row(&claims[1], "1", Verdict::Differs, "")]
         };
         let written = page(&rows("5.42 of 6", "| 1 | 2 |\n"));
         assert_eq!(differences(&written, &rows("5.42 of 6", "| 1 | 2 |\n")), []);

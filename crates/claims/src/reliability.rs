@@ -2,7 +2,7 @@
 
 use wane_nand::rber;
 
-use super::{Claim, Class, Finding, Runs, Verdict, scenario};
+use super::{Claim, Class, Finding, Others, Runs, Verdict, scenario};
 use wane_results::{LatencyFigures, RunResult};
 use wane_scenario::Scenario;
 
@@ -293,7 +293,20 @@ const fn claim(
     scenarios: fn() -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
 ) -> Claim {
-    Claim { id, class: Class::Mechanism, source, configuration: CONFIGURATION, paper, tolerance, scenarios, evaluate }
+    Claim {
+        id,
+        class: Class::Mechanism,
+        source,
+        configuration: CONFIGURATION,
+        paper,
+        published: "",
+        reading: "",
+        tolerance,
+        hangs_on_seed: false,
+        scenarios,
+        evaluate,
+        others: Others::NONE,
+    }
 }
 
 pub(super) fn claims() -> Vec<Claim> {

@@ -123,6 +123,16 @@ impl EraseCounts {
         Self { min, p1, p10, p50, p90, p95, p99, max, mean, sd: variance.sqrt() }
     }
 
+    /// A nearest-rank percentile of `counts`, of which there are some.
+    ///
+    /// # Panics
+    /// `percent` is above 100.
+    pub fn percentile(counts: &[u32], percent: u64) -> u32 {
+        assert!(percent <= 100, "no value is the {percent}th percentile");
+        let range = counts.iter().min().zip(counts.iter().max());
+        range.map_or(0, |(&min, &max)| Ranked::new(counts, min, max).percentile(percent))
+    }
+
     /// The inverse of [`EraseCounts::named`], with the figures that are no counts.
     pub(crate) const fn from_values(values: [u32; 8], mean: f64, sd: f64) -> Self {
         let [min, p1, p10, p50, p90, p95, p99, max] = values;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use wane_claims::{Claim, Finding, Runs, claims, differences, page};
+use wane_claims::{Claim, Reproduced, Runs, claims, details, differences, page, reproduce as run};
 use wane_units::excerpt;
 
 use crate::args::{CLAIMS_PAGE, ReproduceArguments};
@@ -33,15 +33,14 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     let each = |done: usize, all: usize, name: &str| {
         progress.lock().expect("no holder panics").say(done, all, name);
     };
-    let runs = Runs::of(&chosen, &stop, &each);
+    let reproduced = run(&chosen, arguments.every_seed, &stop, &each);
     progress.lock().expect("no holder panics").finish();
-    let Some(runs) = runs.map_err(Failure::wrong)? else { return Ok(INTERRUPTED) };
+    let Some((runs, rows)) = reproduced.map_err(Failure::wrong)? else { return Ok(INTERRUPTED) };
     // Claims are written when all are evaluated: until then there is nothing to keep.
     end_at_once();
     if stop.load(Ordering::Relaxed) {
         return Ok(INTERRUPTED);
     }
-    let rows: Vec<(&Claim, Finding)> = chosen.iter().map(|claim| (claim, runs.evaluate(claim))).collect();
     let mut figures = Vec::new();
     if let Some(folder) = &arguments.figures {
         for claim in &chosen {
@@ -103,35 +102,58 @@ fn figure(runs: &Runs, claim: &Claim, folder: &Path) -> Result<Option<String>, F
     Ok(Some(path.display().to_string()))
 }
 
-fn words(rows: &[(&Claim, Finding)], figures: &[Option<String>]) -> String {
+fn words(rows: &[Reproduced<'_>], figures: &[Option<String>]) -> String {
     let mut text = String::new();
-    for (number, (claim, finding)) in rows.iter().enumerate() {
-        let _ = writeln!(text, "{} ({}, {}): {}", claim.id, claim.class.letter(), claim.source, finding.verdict.word());
-        let _ = writeln!(text, "  paper   {}", claim.paper);
-        let _ = writeln!(text, "  ours    {}", finding.ours);
-        let _ = writeln!(text, "  agrees  {}", claim.tolerance);
-        if !finding.note.is_empty() {
-            let _ = writeln!(text, "  note    {}", finding.note);
+    for (number, row) in rows.iter().enumerate() {
+        let Claim { id, class, source, paper, .. } = row.claim;
+        let _ = writeln!(text, "{id} ({}, {source}): {}", class.letter(), row.standing());
+        let _ = writeln!(text, "  {:<9}  {paper}", "paper");
+        let _ = writeln!(text, "  {:<9}  {}", "ours", row.finding.ours);
+        for (title, line) in details(row) {
+            let _ = writeln!(text, "  {title:<9}  {line}");
+        }
+        for other in &row.others {
+            let (what, verdict) = (&other.what, other.verdict.word());
+            let _ = writeln!(text, "  {:<9}  {what} ({}): {}, {verdict}", "other", other.matter.word(), other.ours);
+        }
+        for (seed, finding) in &row.seeds {
+            let _ = writeln!(text, "  {:<9}  {}, {}", format!("seed {seed}"), finding.ours, finding.verdict.word());
         }
         if let Some(Some(path)) = figures.get(number) {
-            let _ = writeln!(text, "  figure  {path}");
+            let _ = writeln!(text, "  {:<9}  {path}", "figure");
         }
     }
     text
 }
 
-fn json(rows: &[(&Claim, Finding)]) -> Result<String, Failure> {
-    let row = |(claim, finding): &(&Claim, Finding)| {
+fn json(rows: &[Reproduced<'_>]) -> Result<String, Failure> {
+    let row = |row: &Reproduced<'_>| {
+        let (claim, finding) = (row.claim, &row.finding);
+        let fragile: Vec<&str> = row.fragile().into_iter().map(wane_claims::Matter::word).collect();
+        let other = |other: &wane_claims::Reading| {
+            serde_json::json!({
+                "what": other.what,
+                "changes": other.matter.word(),
+                "ours": other.ours,
+                "verdict": other.verdict.word(),
+            })
+        };
+        let seed = |(seed, finding): &(u64, wane_claims::Finding)| serde_json::json!({ "seed": seed, "ours": finding.ours, "verdict": finding.verdict.word() });
         serde_json::json!({
             "id": claim.id,
             "class": claim.class.letter().to_string(),
             "source": claim.source,
             "configuration": claim.configuration,
             "paper": claim.paper,
+            "published": claim.published,
+            "reading": claim.reading,
             "ours": finding.ours,
             "tolerance": claim.tolerance,
             "verdict": finding.verdict.word(),
+            "fragile": fragile,
             "note": finding.note,
+            "others": row.others.iter().map(other).collect::<Vec<_>>(),
+            "seeds": row.seeds.iter().map(seed).collect::<Vec<_>>(),
         })
     };
     let list: Vec<serde_json::Value> = rows.iter().map(row).collect();
@@ -139,7 +161,7 @@ fn json(rows: &[(&Claim, Finding)]) -> Result<String, Failure> {
 }
 
 /// Tells where claims differ from the page; how many do.
-fn differing(rows: &[(&Claim, Finding)], expected: &str) -> usize {
+fn differing(rows: &[Reproduced<'_>], expected: &str) -> usize {
     let differences = differences(expected, rows);
     for difference in &differences {
         let (page, run) = (excerpt(&difference.page), excerpt(&difference.run));

@@ -1,0 +1,136 @@
+//! The runs behind claims, and what claims come to on them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use wane_lab::session::{self, SessionError};
+use wane_results::RunResult;
+use wane_scenario::Scenario;
+
+use super::{Claim, Class, Finding, Reproduced, pictures};
+
+/// Seeds that a fragile claim is run with: that of its scenarios and those that follow.
+pub const SEEDS: u64 = 5;
+
+/// Hears of every finished run: how many are done, how many are known to be needed, and its name.
+pub type Each<'a> = &'a (dyn Fn(usize, usize, &str) + Sync);
+
+/// The runs behind claims, each made once, as seen with one seed.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    results: Arc<BTreeMap<String, RunResult>>,
+    /// How far the seed is from that of the claims' scenarios.
+    shift: u64,
+}
+
+/// Runs the claims in parallel and says what they come to.
+///
+/// Claims that are fragile come with [`SEEDS`] seeds, and with `every_seed` all that run anything. Without a result where the
+/// user stopped.
+///
+/// # Errors
+/// A run gave no result.
+pub fn reproduce<'a>(
+    claims: &'a [Claim],
+    every_seed: bool,
+    stop: &Arc<AtomicBool>,
+    each: Each<'_>,
+) -> Result<Option<(Runs, Vec<Reproduced<'a>>)>, SessionError> {
+    let asks_seeds = |claim: &Claim| claim.class != Class::Arithmetic && (every_seed || claim.hangs_on_seed);
+    let mut runs = Runs::default();
+    let firsts = claims.iter().flat_map(Claim::scenarios);
+    let others = claims.iter().filter(|claim| asks_seeds(claim)).flat_map(other_seeds);
+    if !runs.add(firsts.chain(others), stop, each)? {
+        return Ok(None);
+    }
+    let mut rows: Vec<Reproduced<'a>> = claims.iter().map(|claim| runs.reproduced(claim)).collect();
+    let fragile = |row: &Reproduced<'_>| row.claim.class != Class::Arithmetic && !row.fragile().is_empty();
+    let late = rows.iter().filter(|row| fragile(row)).flat_map(|row| other_seeds(row.claim));
+    if !runs.add(late, stop, each)? {
+        return Ok(None);
+    }
+    for row in &mut rows {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        if asks_seeds(row.claim) || fragile(row) {
+            row.seeds = runs.by_seed(row);
+        }
+    }
+    Ok(Some((runs, rows)))
+}
+
+/// What a claim runs with the seeds that follow the first.
+fn other_seeds(claim: &Claim) -> Vec<Scenario> {
+    let scenarios = (claim.scenarios)();
+    (1..SEEDS).flat_map(|shift| scenarios.iter().map(move |scenario| shifted(scenario, shift))).collect()
+}
+
+fn shifted(scenario: &Scenario, shift: u64) -> Scenario {
+    Scenario { seed: scenario.seed + shift, ..scenario.clone() }
+}
+
+impl Runs {
+    /// Runs what it does not have yet; false where the user stopped.
+    fn add(
+        &mut self,
+        scenarios: impl Iterator<Item = Scenario>,
+        stop: &Arc<AtomicBool>,
+        each: Each<'_>,
+    ) -> Result<bool, SessionError> {
+        let results = Arc::make_mut(&mut self.results);
+        let wanted: BTreeMap<String, Scenario> = scenarios.map(|scenario| (scenario.hash(), scenario)).collect();
+        let mut wanted: Vec<Scenario> =
+            wanted.into_iter().filter(|(hash, _)| !results.contains_key(hash)).map(|(_, scenario)| scenario).collect();
+        // The largest first, so that no core is left alone with one at the end.
+        wanted.sort_by_key(|scenario| std::cmp::Reverse(scenario.device.logical_units));
+        let (done, all) = (AtomicUsize::new(results.len()), results.len() + wanted.len());
+        let outcomes = session::execute_all(&wanted, None, stop, &|number, _, _| {
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            each(done, all, &wanted[number].name);
+        });
+        for (scenario, outcome) in wanted.iter().zip(outcomes) {
+            match outcome {
+                Some(Ok(result)) if !session::interrupted(&result) => results.insert(scenario.hash(), result),
+                Some(Err(error)) => return Err(error),
+                Some(Ok(_)) | None => return Ok(false),
+            };
+        }
+        Ok(true)
+    }
+
+    /// A scenario with the seed that these runs are seen with, for what a claim runs by itself.
+    pub(super) fn seeded(&self, scenario: &Scenario) -> Scenario {
+        shifted(scenario, self.shift)
+    }
+
+    pub(super) fn get(&self, scenario: &Scenario) -> &RunResult {
+        self.results.get(&self.seeded(scenario).hash()).expect("a claim names the scenarios that it evaluates")
+    }
+
+    fn reproduced<'a>(&self, claim: &'a Claim) -> Reproduced<'a> {
+        Reproduced { claim, finding: (claim.evaluate)(self), others: (claim.others.evaluate)(self), seeds: Vec::new() }
+    }
+
+    /// What a claim comes to with each seed.
+    fn by_seed(&self, row: &Reproduced<'_>) -> Vec<(u64, Finding)> {
+        let seed = (row.claim.scenarios)().first().map_or(1, |scenario| scenario.seed);
+        let with = |shift: u64| {
+            if shift == 0 {
+                return row.finding.clone();
+            }
+            (row.claim.evaluate)(&Self { results: Arc::clone(&self.results), shift })
+        };
+        (0..SEEDS).map(|shift| (seed + shift, with(shift))).collect()
+    }
+
+    /// A page with the pictures of a claim's runs, if it has any.
+    pub fn figure(&self, claim: &Claim) -> Option<String> {
+        if let Some(page) = pictures::of(claim.id, self) {
+            return Some(page);
+        }
+        let results: Vec<RunResult> = (claim.scenarios)().iter().map(|scenario| self.get(scenario).clone()).collect();
+        (!results.is_empty()).then(|| wane_report::render(&results))
+    }
+}
