@@ -10,8 +10,26 @@ use crate::policies::{BlockEvent, EraseCause};
 use crate::relocate::Target;
 
 impl<M: Media> Ftl<M> {
-    /// Asks the leveler once and does what it says. `Some` when a block retired and that stops the caller.
+    /// Asks the leveler and does what it says: once, or until it plans nothing where it tests again after each move. `Some`
+    /// when a block retired and that stops the caller.
     pub(crate) fn level(&mut self, domain: usize, erased: Option<SuperblockId>) -> Option<Outcome> {
+        // A policy from outside may never have enough: the rest waits for the next host write.
+        let moves_max = if self.domains[domain].leveler.tests_again() { self.domains[domain].blocks } else { 1 };
+        for number in 0..moves_max {
+            let action = self.planned(domain, if number == 0 { erased } else { None })?;
+            let stop = match action {
+                Action::Refill { from, into } => self.refill(domain, from, into),
+                Action::Exchange { hot, cold } => self.exchange(domain, hot, cold),
+            };
+            if stop.is_some() {
+                return stop;
+            }
+        }
+        None
+    }
+
+    /// What the leveler wants to be done now, if it may.
+    fn planned(&mut self, domain: usize, erased: Option<SuperblockId>) -> Option<Action> {
         let state = &mut self.domains[domain];
         if state.free.is_empty() {
             // Every action needs a free block.
@@ -37,10 +55,7 @@ impl<M: Media> Ftl<M> {
             self.domains[domain].leveling_due = false;
             return None;
         }
-        match action {
-            Action::Refill { from, into } => self.refill(domain, from, into),
-            Action::Exchange { hot, cold } => self.exchange(domain, hot, cold),
-        }
+        Some(action)
     }
 
     fn allowed(&self, domain: usize, action: Action) -> bool {

@@ -268,3 +268,28 @@ fn a_restored_state_keeps_its_parameters() {
     greedy.restore(&newest.save().unwrap()).unwrap();
     assert_eq!(greedy.save(), newest.save());
 }
+
+#[test]
+fn a_variance_leveler_moves_until_it_is_content() {
+    let mut array = Array::new(Geometry::new(1, 1, 1, 64, 8, Bytes(4096)).unwrap());
+    (0..64).for_each(|block| array.set_erase_count(BlockId(block), if block < 32 { 0 } else { 90 }));
+    let parameters = toml::from_str("threshold = 0.8").unwrap();
+    let wear_leveling = wane_ftl::policies::find(WEAR_LEVEL_POLICIES, "variance").unwrap().parse(parameters).unwrap();
+    let mut ftl = Ftl::new(array, FtlConfig { wear_leveling, ..super::config(320, 60, 8) }).unwrap();
+    let mut stream = Streams::new(14).stream("writes");
+    (0..320).for_each(|unit| assert_eq!(ftl.write(&[Lpn(unit)]), (1, Outcome::Done)));
+    ftl.set_leveling(true);
+    let mut most = 0;
+    for _ in 0..2000 {
+        let before = *ftl.counters();
+        assert_eq!(ftl.write(&[Lpn(stream.below(320) as u32)]), (1, Outcome::Done));
+        let erased = *ftl.counters() - before;
+        assert!(
+            erased.erases_gc > 0 || erased.erases_wear_leveling == 0,
+            "a write that erases nothing is no reason to move"
+        );
+        most = most.max(erased.erases_wear_leveling);
+    }
+    assert!(most > 1, "after a move it tests again at once, and so moves more than once for one erase");
+    ftl.check().unwrap();
+}

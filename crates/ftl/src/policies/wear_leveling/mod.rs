@@ -38,6 +38,12 @@ pub trait WearLevelPolicy: Send + DynClone {
     /// Hears of a block. Its erase count is the one after the event.
     fn heard(&mut self, _event: BlockEvent, _block: SuperblockId, _erase_count: u32) {}
 
+    /// Whether it is asked again as soon as a move of its own is done, until it plans none. Otherwise the next host write comes
+    /// between its moves.
+    fn tests_again(&self) -> bool {
+        false
+    }
+
     /// What it needs to have any effect.
     fn needs(&self) -> Needs {
         Needs::default()

@@ -75,12 +75,16 @@ impl WearLevelPolicy for Variance {
     }
 
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
-        // Asked again after a move: the evenness it brought decides whether another one follows.
         if self.evenness() > self.threshold {
             return None;
         }
         let ((from, least), (into, most)) = (self.closed.least()?, self.free.most()?);
         (least < most && view.valid(from) > 0).then_some(Action::Refill { from, into })
+    }
+
+    /// The evenness that a move brought decides whether another one follows.
+    fn tests_again(&self) -> bool {
+        true
     }
 
     fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
