@@ -33,6 +33,10 @@ impl EventScheduler {
             return;
         }
         let (kind, sequence) = (node.kind, node.sequence);
+        // Parity empties no victim.
+        if kind == Kind::Program && node.epoch == NONE {
+            return;
+        }
         if self.open_job == NONE {
             self.open_job = self.new_job();
         }

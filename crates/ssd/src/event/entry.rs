@@ -150,12 +150,14 @@ impl EventScheduler {
         let block = &mut self.blocks[op.block.index()];
         block.issued = op.page + 1;
         block.pending += 1;
-        let group = std::mem::replace(&mut block.group, NONE);
+        let (group, relocates) =
+            (std::mem::replace(&mut block.group, NONE), std::mem::take(&mut block.relocates));
         if group != NONE {
             self.groups[group].program = id;
             self.nodes[id].waits += 1;
         }
-        if group != NONE || op.task != Task::Host {
+        // Parity holds no data of the block that is to be erased, so no erase waits for it.
+        if relocates {
             self.join_epoch(id);
         }
         self.nodes[id].flush = self.flush.add();
@@ -210,6 +212,7 @@ impl EventScheduler {
             group = self.groups.insert(Group { pending: 0, program: NONE, block: target });
             self.blocks[target as usize].group = group;
         }
+        self.blocks[target as usize].relocates = true;
         self.groups[group].pending += 1;
         self.nodes[id].group = group;
     }

@@ -125,6 +125,8 @@ struct Block {
     eraser: u32,
     /// Relocation reads that the next program waits for.
     group: u32,
+    /// Whether the next program holds relocated data.
+    relocates: bool,
 }
 
 /// Relocation reads into one page.
@@ -501,6 +503,7 @@ impl Block {
             reads: 0,
             eraser: NONE,
             group: NONE,
+            relocates: false,
         }
     }
 }

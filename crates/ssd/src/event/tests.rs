@@ -115,6 +115,13 @@ impl Firmware {
         }
     }
 
+    /// A page of parity, whose data lie in pages that were programmed before.
+    fn protect(&mut self, task: Task) {
+        if let Some(block) = self.block(|fill| fill < PAGES) {
+            self.program(task, block);
+        }
+    }
+
     pub(crate) fn command(&mut self, token: u64) -> Command {
         self.ops.clear();
         let kind = match self.below(10) {
@@ -136,6 +143,9 @@ impl Firmware {
             if self.stream.chance(0.3) {
                 let task = Task::ALL[1 + self.below(3) as usize];
                 self.collect(task);
+                if self.stream.chance(0.2) {
+                    self.protect(task);
+                }
             }
             if self.stream.chance(0.05) {
                 self.push(OpKind::Buffered, Task::Host, u32::MAX, 0);
@@ -209,6 +219,17 @@ fn by_sequence(scheduler: &EventScheduler, history: &History) -> Vec<Logged> {
     log
 }
 
+/// Whether relocated data lie in a page: they were read into its block since the program before it.
+fn takes_relocated(history: &History, program: usize) -> bool {
+    let block = history[program].0.block;
+    let mut before = history[..program].iter().rev().map(|(op, _, _)| op);
+    let last = before.find(|op| match op.kind {
+        OpKind::Program => op.block == block,
+        kind => kind == OpKind::Read(Purpose::Relocate(block)),
+    });
+    last.is_some_and(|op| op.kind != OpKind::Program)
+}
+
 /// Operations that `index` has to wait for, by the rules of [`FlashOp`].
 fn waits_for(history: &History, log: &[Logged], index: usize) -> Vec<usize> {
     let op = history[index].0;
@@ -225,7 +246,10 @@ fn waits_for(history: &History, log: &[Logged], index: usize) -> Vec<usize> {
         }
         OpKind::Erase => {
             let own = |other: &usize| of(*other).task == op.task;
-            let moves = |other: &usize| matches!(of(*other).kind, OpKind::Program | OpKind::Read(Purpose::Relocate(_)));
+            let moves = |other: &usize| match of(*other).kind {
+                OpKind::Program => takes_relocated(history, *other),
+                kind => matches!(kind, OpKind::Read(Purpose::Relocate(_))),
+            };
             // The erases of one victim, however many, wait for the same relocations.
             let job = before()
                 .filter(own)
@@ -293,11 +317,12 @@ fn check_dies(config: &SchedulerConfig, history: &History, log: &[Logged]) {
     }
 }
 
-/// Jobs of garbage collection: the operations of one list up to the erases.
+/// Jobs of garbage collection: the operations of one list up to the erases, without parity.
 fn jobs(history: &History) -> Vec<Vec<usize>> {
     let mut jobs: Vec<Vec<usize>> = Vec::new();
     for (index, (op, _, list)) in history.iter().enumerate() {
-        if op.task != Task::GarbageCollection {
+        let is_parity = op.kind == OpKind::Program && !takes_relocated(history, index);
+        if op.task != Task::GarbageCollection || is_parity {
             continue;
         }
         let continues = jobs.last().and_then(|job| job.last()).is_some_and(|last| {

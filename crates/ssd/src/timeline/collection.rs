@@ -29,6 +29,10 @@ impl Timeline {
             return;
         }
         let (kind, die) = (op.kind, op.die);
+        // Parity empties no victim.
+        if kind == Kind::Program && self.links[id].epoch == NONE {
+            return;
+        }
         if self.open_job == NONE {
             self.open_job = self.new_job();
         }

@@ -46,7 +46,7 @@ pub(super) struct Links {
     /// Relocation reads that one program waits for.
     group: u32,
     /// Relocations that one erase waits for.
-    epoch: u32,
+    pub(super) epoch: u32,
     /// Collection that it belongs to.
     pub(super) job: u32,
     /// Recovery reads that wait for it.
@@ -162,6 +162,8 @@ pub(super) struct Block {
     group: u32,
     /// Latest end of those that are placed, where none is left to place.
     gathered: u64,
+    /// Whether the next program holds relocated data.
+    relocates: bool,
 }
 
 impl Block {
@@ -176,6 +178,7 @@ impl Block {
             eraser: NONE,
             group: NONE,
             gathered: 0,
+            relocates: false,
         }
     }
 }
@@ -447,12 +450,14 @@ impl Timeline {
         block.pending += 1;
         self.dies[self.ops[id].die as usize].programs_pending += 1;
         let (group, gathered) = (std::mem::replace(&mut block.group, NONE), std::mem::take(&mut block.gathered));
+        let relocates = std::mem::take(&mut block.relocates);
         if group != NONE {
             self.groups[group].program = id;
             self.links[id].waits += 1;
         }
         self.wait_until(id, gathered);
-        if group != NONE || gathered > self.now || op.task != Task::Host {
+        // Parity holds no data of the block that is to be erased, so no erase waits for it.
+        if relocates {
             self.join_epoch(id);
         }
         self.links[id].flush = self.flushes.add();
@@ -525,6 +530,7 @@ impl Timeline {
             group = self.groups.insert(Group { pending: 0, program: NONE, block: target, end: 0 });
             self.blocks[target as usize].group = group;
         }
+        self.blocks[target as usize].relocates = true;
         self.groups[group].pending += 1;
         self.links[id].group = group;
     }
