@@ -83,7 +83,7 @@ fn started(trace: &TrafficStandin, chip: &Chip, scheme: Scheme, start: Start) ->
     let gap_ns = trace.hours * 3600e9 / trace.requests();
     let strength = if scheme == Scheme::Infinite { String::new() } else { format!("strength = {}\n", chip.strength) };
     let age = if start == Start::InOrderAged { "retention = ['0 days', '30 days']\n" } else { "" };
-    let detail = if start == Start::InOrderOnce { "detail = 'one-codeword'\n" } else { "" };
+    let detail = if start == Start::InOrderOnce { "checks-per-read = 'one-codeword'\n" } else { "" };
     let policies = match scheme {
         Scheme::Infinite | Scheme::Reread => String::new(),
         Scheme::Oracle => format!("scrub = {{ policy = 'oracle', threshold = {} }}\n", chip.strength),

@@ -154,7 +154,7 @@ impl Drive {
         }
         text += "[drive.ecc]\n";
         if self.read == Read::Codeword {
-            text += "detail = 'one-codeword'\n";
+            text += "checks-per-read = 'one-codeword'\n";
         }
         if let Some(strength) = self.strength {
             text += &format!("strength = {strength}\n");

@@ -33,8 +33,22 @@ pub struct ErrorConfig {
     pub page_time: PageTime,
     /// Whether reads are counted though the model does not need them.
     pub read_counts: ReadCounts,
-    /// Whether every codeword's errors are drawn, or only what becomes of the page.
+    /// Which codewords of a read error correction checks.
+    pub checks: ChecksPerRead,
+    /// Whether the errors of each of these are drawn, or only what becomes of the page.
     pub detail: Detail,
+}
+
+/// Which codewords of a read error correction checks. Kim et al. (FAST 2019) do not say it; on worn flash it decides what a read costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChecksPerRead {
+    /// All that hold data of it, as controllers do: the worst of them decides how often the page is sensed.
+    #[default]
+    EveryCodeword,
+    /// One, which decides for the whole read, as in simulators that draw once a read. Reads then fail less often than their codewords
+    /// together would.
+    OneCodeword,
 }
 
 /// How closely errors are drawn.
@@ -48,9 +62,6 @@ pub enum Detail {
     /// uncorrectable pages are distributed as with [`Detail::Codewords`], but a page with many wrong bits does not fail more often for it, and the histogram stays empty. About two and a half times as fast. Only
     /// [`Draws::Independent`] knows the difference.
     Pages,
-    /// One codeword stands for all that a read needs, as in simulators that draw once a read: pages fail less often than their
-    /// codewords together would. Re-reads and uncorrectable pages are *not* distributed as with the other two.
-    OneCodeword,
 }
 
 /// What the age of data is kept for.
@@ -192,6 +203,7 @@ impl ErrorConfig {
             layers: 1,
             page_time: PageTime::PerPage,
             read_counts: ReadCounts::AsNeeded,
+            checks: ChecksPerRead::default(),
             detail: Detail::default(),
         }
     }
@@ -344,12 +356,12 @@ impl Cells {
         outcome
     }
 
-    /// Reads `bytes` of a page at `now_days`: every codeword is checked, and the page is sensed again until each was corrected
-    /// once or the limit is reached. A sense finds the disturb of those before it.
+    /// Reads `bytes` of a page at `now_days`: the codewords that [`ChecksPerRead`] names are checked, and the page is sensed again
+    /// until each was corrected once or the limit is reached. A sense finds the disturb of those before it.
     pub fn read(&mut self, block: BlockId, page: u32, bytes: u32, now_days: f64) -> PageOutcome {
-        let codewords = match self.config.detail {
-            Detail::OneCodeword => 1,
-            Detail::Codewords | Detail::Pages => self.config.ecc.codewords(bytes),
+        let codewords = match self.config.checks {
+            ChecksPerRead::EveryCodeword => self.config.ecc.codewords(bytes),
+            ChecksPerRead::OneCodeword => 1,
         };
         let outcome = match self.config.ecc.draws {
             Draws::Expected => self.read_expected(block, page, codewords, now_days, None),

@@ -17,7 +17,9 @@ mod tail;
 use wane_units::{BlockId, Geometry, PeCycles};
 
 pub use cell::{CellKind, PageType};
-pub use cells::{Cells, Detail, ErrorConfig, ErrorCounters, ErrorHistogram, PageOutcome, PageTime, ReadCounts};
+pub use cells::{
+    Cells, ChecksPerRead, Detail, ErrorConfig, ErrorCounters, ErrorHistogram, PageOutcome, PageTime, ReadCounts,
+};
 pub use config::NandConfigError;
 pub use ecc::{Draws, Ecc, REREADS_BOUND, SOFT_STEPS, Sensing, SoftStep};
 pub use faults::{FailureRate, Fault, FaultConfig, Faults, Loss, When};

@@ -59,7 +59,8 @@ fn check_value(node: Node, value: &Value, path: &str) -> Result<(), Refusal> {
         (Form::List, _) if node.lists_tables() => check_tables(node, value, path),
         (Form::Either(branches), _) => check_either(node, &branches, value, path),
         (Form::Words(words), Value::String(word)) if !words.contains(&word.as_str()) => {
-            let hint = did_you_mean(word, &words);
+            let moved = node.get("x-moved").and_then(|moved| moved.get(word)?.as_str());
+            let hint = moved.map_or_else(|| did_you_mean(word, &words), |key| format!("; write {key} instead"));
             Err(refuse(format!("found {}, allowed are {}{hint}", shown(value), words.join(", "))))
         }
         _ => match fits(node, value) {

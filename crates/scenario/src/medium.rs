@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use wane_nand::rber::{self, CHIPS, Ranges, RberModel};
-use wane_nand::{CellKind, Detail, Ecc, Sensing};
+use wane_nand::{CellKind, ChecksPerRead, Detail, Ecc, Sensing};
 use wane_units::{Bytes, Nanos, Rate, Ratio};
 
 use super::error::Refusal;
@@ -97,9 +97,13 @@ pub struct EccSpec {
     /// How a re-read's errors come about: drawn anew; thinned from those before; as many as expected; or re-reads by a table of P/E
     /// cycles, as the released code of 001 has it.
     pub draws: Draws,
-    /// How closely errors are drawn: for every codeword of a read; for the page as a whole, which is two to three times as fast, gives
-    /// the same re-reads and leaves the histogram of errors empty; or for one codeword that stands for all of its read, as simulators do
-    /// that draw once a read.
+    /// Which codewords of a read are checked: all that hold data of it, so that the worst decides how often the page is sensed (eight for
+    /// 4 KiB); or one that decides for the whole read, as in simulators that draw once a read.
+    #[schemars(extend("x-unwritten" = "default"))]
+    pub checks_per_read: ChecksPerRead,
+    /// How closely errors are drawn: for each codeword that is checked; or for the page as a whole, which is two to three times as fast,
+    /// gives the same re-reads and leaves the histogram of errors empty.
+    #[schemars(extend("x-moved" = { "one-codeword": "drive.ecc.checks-per-read = \"one-codeword\"" }))]
     pub detail: Detail,
 }
 
@@ -280,6 +284,7 @@ impl Default for EccSpec {
             scale: ecc.scale,
             sensing: ecc.sensing,
             draws,
+            checks_per_read: ChecksPerRead::default(),
             detail: Detail::default(),
         }
     }

@@ -7,7 +7,8 @@
 //!
 //! What a field says beside its type, with `#[schemars(extend(...))]`:
 //! `x-least` and `x-most` are the range of a quantity, `x-default` is a default that is no value, `x-allowed` what is allowed where the
-//! type does not tell it, and `x-needs` what a key needs to mean anything. `x-unwritten = "default"` leaves a key at its default out of
+//! type does not tell it, and `x-needs` what a key needs to mean anything. `x-moved` maps words that a key once took to what
+//! is written in their place. `x-unwritten = "default"` leaves a key at its default out of
 //! resolved scenarios and their hash, so that scenarios keep the hash that they had before the key came.
 
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! Scenarios with time and errors: what they resolve to and what they refuse.
 
-use wane_nand::{CellKind, Detail};
+use wane_nand::{CellKind, ChecksPerRead};
 use wane_units::{Nanos, Rate};
 use wane_workload::Arrival;
 
@@ -48,7 +48,7 @@ strength = 75
 rereads-max = 3
 scale = 1.5
 draws = "sticky"
-detail = "one-codeword"
+checks-per-read = "one-codeword"
 [drive.variation]
 blocks = 0.1
 layers = 0.2
@@ -175,7 +175,7 @@ fn every_key_arrives_where_it_belongs() {
         rereads_max: Some(3),
         scale: 1.5,
         draws: Draws::Sticky,
-        detail: Detail::OneCodeword,
+        checks_per_read: ChecksPerRead::OneCodeword,
         ..EccSpec::default()
     };
     assert_eq!(medium.ecc, ecc);
@@ -400,6 +400,10 @@ fn flash_that_cannot_be_is_refused_in_one_sentence() {
         (
             "[drive]\nchip = 'tlc-72l-2018'\necc = { detail = 'pages', draws = 'sticky' }",
             "drive.ecc.detail: found \"pages\", which draws re-reads independently",
+        ),
+        (
+            "[drive]\nchip = 'tlc-72l-2018'\necc = { detail = 'one-codeword' }",
+            "allowed are codewords, pages; write drive.ecc.checks-per-read = \"one-codeword\" instead",
         ),
         ("[drive.chip]\nk = 20.05", "drive.chip.k: found 20.05, expected a number from 0 to 10"),
         ("[drive.chip]\nepsilon = 7", "drive.chip.epsilon: found 7, expected a number from 0 to 0.5"),

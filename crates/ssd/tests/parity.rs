@@ -3,9 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use wane_nand::{FlashOp, OpKind, Purpose, Task};
-use wane_ssd::{
-    Collection, Command, CommandKind, EventScheduler, Scheduler, SchedulerConfig, Timeline, Timing,
-};
+use wane_ssd::{Collection, Command, CommandKind, EventScheduler, Scheduler, SchedulerConfig, Timeline, Timing};
 use wane_units::{BlockId, Bytes, Geometry};
 
 /// Blocks that are collected, the one that takes their data, one of the host and the one of parity: the first three on the
@@ -26,11 +24,7 @@ fn op(kind: OpKind, task: Task, block: u32, page: u32) -> FlashOp {
 fn collection(number: u32) -> Vec<FlashOp> {
     let (task, victim) = (Task::GarbageCollection, VICTIMS[number as usize]);
     let read = OpKind::Read(Purpose::Relocate(BlockId(TARGET)));
-    vec![
-        op(read, task, victim, 0),
-        op(OpKind::Program, task, TARGET, number),
-        op(OpKind::Erase, task, victim, 0),
-    ]
+    vec![op(read, task, victim, 0), op(OpKind::Program, task, TARGET, number), op(OpKind::Erase, task, victim, 0)]
 }
 
 /// How collections lie in lists: each in its own, or both in one.

@@ -85,7 +85,7 @@ pub(super) fn spec(
 /// Raw bit errors and their correction.
 pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorConfig> {
     let chip = scenario.medium.chip.as_ref()?;
-    let detail = scenario.medium.ecc.detail;
+    let (checks, detail) = (scenario.medium.ecc.checks_per_read, scenario.medium.ecc.detail);
     let (ecc, variation) = (&scenario.medium.ecc, &scenario.medium.variation);
     let draws = match ecc.draws {
         scenario::Draws::Independent => Draws::Independent,
@@ -108,6 +108,7 @@ pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorCo
         page_time: PageTime::PerPage,
         // Scrubbers count reads and re-reads even where these do not disturb.
         read_counts: if policies.scrub.acts() { ReadCounts::Always } else { ReadCounts::AsNeeded },
+        checks,
         detail,
         ..ErrorConfig::new(chip.model, ecc)
     })

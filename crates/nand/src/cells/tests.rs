@@ -379,21 +379,24 @@ fn pages_drawn_as_a_whole_fare_like_pages_drawn_by_codeword() {
 #[test]
 fn one_codeword_stands_for_a_whole_read() {
     let ecc = Ecc { strength: Some(75), rereads_max: Some(0), ..Ecc::default() };
-    let share = |detail, bytes| {
-        let mut cells = cells(ErrorConfig { detail, ..ErrorConfig::new(model("tlc-72l-2018"), ecc) });
+    let share = |checks, detail, bytes| {
+        let mut cells = cells(ErrorConfig { checks, detail, ..ErrorConfig::new(model("tlc-72l-2018"), ecc) });
         let failed = (0..20_000).filter(|_| {
             cells.erase(BLOCK, 5_000);
             !cells.read(BLOCK, 0, bytes, 0.0).correctable
         });
         let failed = failed.count() as f64 / 20_000.0;
-        assert_eq!(cells.histogram().counts().iter().sum::<u64>(), cells.counters().codewords_read);
+        let counted = if detail == Detail::Pages { 0 } else { cells.counters().codewords_read };
+        assert_eq!(cells.histogram().counts().iter().sum::<u64>(), counted);
         failed
     };
-    let one = share(Detail::Codewords, 512);
-    // Two shares of 20,000 around 0.15 differ by a deviation of 0.0036.
-    assert!((share(Detail::OneCodeword, 4096) - one).abs() < 0.016, "{one}");
+    let one = share(ChecksPerRead::EveryCodeword, Detail::Codewords, 512);
     let eight = 1.0 - libm::pow(1.0 - one, 8.0);
-    assert!((share(Detail::Codewords, 4096) - eight).abs() < 0.04, "{one}");
+    for detail in [Detail::Codewords, Detail::Pages] {
+        // Two shares of 20,000 around 0.15 differ by a deviation of 0.0036.
+        assert!((share(ChecksPerRead::OneCodeword, detail, 4096) - one).abs() < 0.016, "{detail:?} {one}");
+        assert!((share(ChecksPerRead::EveryCodeword, detail, 4096) - eight).abs() < 0.04, "{detail:?} {one}");
+    }
 }
 
 #[test]

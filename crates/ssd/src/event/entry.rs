@@ -150,8 +150,7 @@ impl EventScheduler {
         let block = &mut self.blocks[op.block.index()];
         block.issued = op.page + 1;
         block.pending += 1;
-        let (group, relocates) =
-            (std::mem::replace(&mut block.group, NONE), std::mem::take(&mut block.relocates));
+        let (group, relocates) = (std::mem::replace(&mut block.group, NONE), std::mem::take(&mut block.relocates));
         if group != NONE {
             self.groups[group].program = id;
             self.nodes[id].waits += 1;
