@@ -383,6 +383,12 @@ fn flash_that_cannot_be_is_refused_in_one_sentence() {
         ("[drive]\ntimings = {}", "did you mean \"timing\"?"),
         ("[drive]\ntiming = '1 us'", "drive.timing: found \"1 us\", expected a table [drive.timing]"),
         ("[timing]\nread = '1 us'", "timing: unknown key"),
+    ]);
+}
+
+#[test]
+fn errors_that_cannot_be_are_refused_in_one_sentence() {
+    check_refusals(&[
         ("[drive]\nstrength = 75", "unknown key here; it belongs to [drive.ecc]"),
         ("[drive.ecc]\nstrength = 75", "drive.ecc: means nothing without raw bit errors; name a chip in drive.chip"),
         ("[drive]\nchip = 'none'\n[drive.ecc]\nstrength = 75", "drive.ecc: means nothing"),
