@@ -512,9 +512,12 @@ fn a_claim_that_differs_from_the_page_is_told_by_the_exit_code() {
     for arguments in [&["reproduce", "RE10", "--check"][..], &["reproduce", "--check", "RE10"]] {
         assert_eq!(run(arguments, folder.path()).0, 0, "{arguments:?}");
     }
-    std::fs::write(folder.path().join("other.md"), page.replace("| agrees |", "| differs |")).unwrap();
+    std::fs::write(folder.path().join("other.md"), page.replace("| agrees, arithmetic |", "| differs |")).unwrap();
     let (code, _, stderr) = run(&["reproduce", "RE10", "--check", "other.md"], folder.path());
-    assert_eq!((code, stderr.as_str()), (1, "wane: RE10: the page says \"differs |\", this run \"agrees |\"\n"));
+    assert_eq!(
+        (code, stderr.as_str()),
+        (1, "wane: RE10: the page says \"differs |\", this run \"agrees, arithmetic |\"\n")
+    );
     std::fs::write(folder.path().join("stale.md"), page.replace("0.602 after", "0.603 after")).unwrap();
     let (code, _, stderr) = run(&["reproduce", "RE10", "--check", "stale.md"], folder.path());
     assert!(code == 1 && stderr.starts_with("wane: RE10: the page says \"0.603 after"), "{stderr}");

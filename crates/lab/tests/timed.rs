@@ -162,6 +162,22 @@ fn a_worn_drive_reads_again_and_a_strong_code_never_does() {
     assert!(mean(&weak).mean_ns > mean(&strong).mean_ns);
 }
 
+#[test]
+fn re_reads_are_counted_beside_the_reads_of_their_origin() {
+    let collecting = ["drive.ecc.strength=20", "drive.ecc.rereads-max=2", "workload.read-share=\"2 %\""];
+    let summary = run(&SMALL, &collecting).summary;
+    let errors = summary.errors.unwrap();
+    let reads = summary.latency.unwrap().read.unwrap().count;
+    assert!(
+        errors.background_retries > 2 * reads,
+        "one rate over the host's reads would be above the limit: {errors:?}"
+    );
+    for rate in [errors.host_retry_rate(), errors.background_retry_rate()] {
+        assert!(rate.is_some_and(|rate| rate > 0.1 && rate <= 2.0), "{errors:?}");
+    }
+    assert_eq!(errors.host_retries + errors.background_retries, errors.retries);
+}
+
 /// An untimed life of the small drive, with or without windows.
 const PROBE: &str = r#"
 [probe]

@@ -102,10 +102,16 @@ pub struct ErrorCounters {
     pub codewords_checked: u64,
     /// Wrong bits at the first sense.
     pub raw_bit_errors: u64,
+    /// Page reads.
+    pub page_reads: u64,
     /// Page reads with at least one re-read.
     pub reads_retried: u64,
     /// Senses beyond the first.
     pub retries: u64,
+    /// Page reads for the host, of which [`Cells::served_host`] told.
+    pub host_page_reads: u64,
+    /// Senses beyond the first for the host.
+    pub host_retries: u64,
     /// Page reads that ended uncorrectable.
     pub uncorrectable_reads: u64,
 }
@@ -356,6 +362,12 @@ impl Cells {
         outcome
     }
 
+    /// Counts a read, which had this outcome, as the host's.
+    pub fn served_host(&mut self, outcome: &PageOutcome) {
+        self.counters.host_page_reads += 1;
+        self.counters.host_retries += u64::from(outcome.rereads);
+    }
+
     /// Reads `bytes` of a page at `now_days`: the codewords that [`ChecksPerRead`] names are checked, and the page is sensed again
     /// until each was corrected once or the limit is reached. A sense finds the disturb of those before it.
     pub fn read(&mut self, block: BlockId, page: u32, bytes: u32, now_days: f64) -> PageOutcome {
@@ -375,6 +387,7 @@ impl Cells {
         let counters = &mut self.counters;
         counters.codewords_read += u64::from(codewords);
         counters.raw_bit_errors += outcome.raw_bit_errors;
+        counters.page_reads += 1;
         counters.reads_retried += u64::from(outcome.rereads > 0);
         counters.retries += u64::from(outcome.rereads);
         counters.uncorrectable_reads += u64::from(!outcome.correctable);

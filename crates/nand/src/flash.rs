@@ -168,6 +168,9 @@ impl Flash {
         let outcome = match &mut self.cells {
             Some(cells) if !trusted => {
                 let read = cells.read_within(block, within, bytes, self.now_days, rereads_max);
+                if task == Task::Host {
+                    cells.served_host(&read);
+                }
                 self.note(OpKind::Read(purpose), task, block, within, bytes, read.rereads);
                 if !read.correctable {
                     return ReadOutcome::Uncorrectable;

@@ -6,13 +6,12 @@ use super::chart::{Chart, Curve, Layer, Names, Shape, Size};
 use super::figures::columns;
 use super::groups::Group;
 use super::html::{Figure, Table, key};
-use super::numbers::{count, counted, short};
+use super::numbers::{count, counted, short, short_or_dash};
 use wane_results::Window;
 
-/// Re-reads for each read of the host.
-pub(super) fn rereads(window: &Window) -> Option<f64> {
-    let reads = window.latency.read.as_ref().map_or(0, |read| read.count);
-    window.errors.filter(|_| reads > 0).map(|errors| errors.retries as f64 / reads as f64)
+/// Re-reads for each page read for the host.
+fn rereads(window: &Window) -> Option<f64> {
+    window.errors.and_then(|errors| errors.host_retry_rate())
 }
 
 fn lost(window: &Window) -> Option<f64> {
@@ -44,10 +43,17 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
     let mut picture = if groups.len() > 1 { key(groups, Names::InKey) } else { String::new() };
     picture.push_str(&format!(
         "<div class=\"pair\">{}{}</div>",
-        draw("rereads", "re-reads for each read", rereads),
+        draw("rereads", "re-reads for each page read for the host", rereads),
         draw("lost", "pages lost in a window", lost)
     ));
-    let headers = ["reads", "re-reads", "re-reads for each", "given back by redundancy", "uncorrectable"];
+    let headers = [
+        "page reads for the host",
+        "re-reads for each",
+        "page reads in the background",
+        "re-reads for each",
+        "given back by redundancy",
+        "uncorrectable",
+    ];
     let mut headers: Vec<String> = headers.map(str::to_owned).into();
     headers.insert(0, along.label());
     let rows = groups.iter().flat_map(|group| {
@@ -61,16 +67,17 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
             let place = short(places[index]);
             Some(vec![
                 if alone { place } else { format!("{}, {place}", group.label) },
-                count(window.latency.read.as_ref().map_or(0, |read| read.count)),
-                count(errors.retries),
-                rereads(window).map_or_else(|| "\u{2013}".to_owned(), short),
+                count(errors.host_page_reads),
+                short_or_dash(errors.host_retry_rate()),
+                count(errors.background_page_reads),
+                short_or_dash(errors.background_retry_rate()),
                 count(errors.recoveries),
                 count(errors.uncorrectable),
             ])
         })
     });
     let table = Table { headers, rows: rows.collect() };
-    let caption = "Re-reads count those of pages that were relocated as well; lost are pages that the host asked for and that neither \
+    let caption = "Reads in the background are those of relocation and scrubbing; lost are pages that the host asked for and that neither \
                    correction nor redundancy gave back.";
     Some(Figure { heading: "Re-reads and lost pages", caption: caption.to_owned(), picture, table })
 }

@@ -1,6 +1,5 @@
 //! The answer of a timed run: its figures, large, in a table and in words.
 
-use super::errors::rereads;
 use super::groups::Group;
 use super::html::{escape, swatch};
 use super::latency::{Kind, told};
@@ -42,16 +41,9 @@ fn errors(group: &Group<'_>) -> Option<Errors> {
     }
 }
 
-/// Re-reads for each read of the host, over what the latencies are of.
+/// Re-reads for each page read for the host, over what the latencies are of.
 fn rereads_per_read(group: &Group<'_>) -> Option<f64> {
-    let run = group.first();
-    match run.windows.last() {
-        Some(window) if window.kind == WindowKind::Probe => rereads(window),
-        _ => {
-            let reads = figures(&run.summary, Kind::Read)?.count;
-            run.summary.errors.map(|errors| errors.retries as f64 / reads as f64)
-        }
-    }
+    errors(group)?.host_retry_rate()
 }
 
 /// Name, value and note of each figure that is told large: four, or none of an untimed run.
@@ -88,7 +80,7 @@ pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
             (Kind::Read, Some(errors)) => tiles.push((
                 "lost pages",
                 count(errors.uncorrectable),
-                format!("{} re-reads for each read", short_or_dash(rereads_per_read(group))),
+                format!("{} re-reads for each page read", short_or_dash(rereads_per_read(group))),
             )),
             (Kind::Read, None) => tiles.push((
                 "p99.99 of reads",
@@ -274,14 +266,14 @@ fn beyond_sensing(group: &Group<'_>, latency: f64) -> String {
 
 fn rereads_in_words(group: &Group<'_>) -> Option<String> {
     let errors = errors(group)?;
-    let rereads = rereads_per_read(group)?;
+    let rereads = errors.host_retry_rate().unwrap_or(0.0);
     let lost = match errors.uncorrectable {
         0 => "no page was lost".to_owned(),
         1 => "one page was lost".to_owned(),
         lost => format!("{} pages were lost", count(lost)),
     };
     Some(if rereads > 0.0 {
-        format!("There were {} re-reads for each read, and {lost}.", short(rereads))
+        format!("There were {} re-reads for each page read for the host, and {lost}.", short(rereads))
     } else {
         format!("No page was read again, and {lost}.")
     })

@@ -120,6 +120,18 @@ pub struct Errors {
     pub reads_retried: u64,
     /// Re-reads.
     pub retries: u64,
+    /// Page reads for the host whose errors were corrected, those that reconstruct included.
+    #[serde(default)]
+    pub host_page_reads: u64,
+    /// Re-reads for the host.
+    #[serde(default)]
+    pub host_retries: u64,
+    /// Page reads for relocation and scrubbing whose errors were corrected.
+    #[serde(default)]
+    pub background_page_reads: u64,
+    /// Re-reads for relocation and scrubbing.
+    #[serde(default)]
+    pub background_retries: u64,
     /// Pages that redundancy gave back.
     pub recoveries: u64,
     /// Pages that redundancy could not give back.
@@ -131,12 +143,26 @@ pub struct Errors {
 }
 
 impl Errors {
-    const fn values(self) -> [u64; 8] {
+    /// Re-reads for each page read for the host; without such reads, none.
+    pub fn host_retry_rate(&self) -> Option<f64> {
+        (self.host_page_reads > 0).then(|| self.host_retries as f64 / self.host_page_reads as f64)
+    }
+
+    /// Re-reads for each page read for relocation and scrubbing; without such reads, none.
+    pub fn background_retry_rate(&self) -> Option<f64> {
+        (self.background_page_reads > 0).then(|| self.background_retries as f64 / self.background_page_reads as f64)
+    }
+
+    const fn values(self) -> [u64; 12] {
         [
             self.codewords_checked,
             self.raw_bit_errors,
             self.reads_retried,
             self.retries,
+            self.host_page_reads,
+            self.host_retries,
+            self.background_page_reads,
+            self.background_retries,
             self.recoveries,
             self.recovery_failures,
             self.uncorrectable,
@@ -151,15 +177,31 @@ impl Sub for Errors {
     /// What was counted between `earlier` and `self`.
     fn sub(self, earlier: Self) -> Self {
         let (now, before) = (self.values(), earlier.values());
-        let [codewords_checked, raw_bit_errors, reads_retried, retries, recoveries, recovery_failures, lost, moved] =
-            std::array::from_fn(|index| now[index] - before[index]);
-        Self {
-            codewords_checked,
-            raw_bit_errors,
-            reads_retried,
+        let [
+            checked,
+            bits,
+            reads,
             retries,
-            recoveries,
-            recovery_failures,
+            host_reads,
+            host,
+            background_reads,
+            background,
+            given_back,
+            failures,
+            lost,
+            moved,
+        ] = std::array::from_fn(|index| now[index] - before[index]);
+        Self {
+            codewords_checked: checked,
+            raw_bit_errors: bits,
+            reads_retried: reads,
+            retries,
+            host_page_reads: host_reads,
+            host_retries: host,
+            background_page_reads: background_reads,
+            background_retries: background,
+            recoveries: given_back,
+            recovery_failures: failures,
             uncorrectable: lost,
             uncorrectable_relocated: moved,
         }

@@ -119,7 +119,13 @@ pub fn timed(mut run: RunResult, windows: usize) -> RunResult {
                 },
                 write: OpThroughput { iops: write.count as f64 / 1.5, bytes_per_second: 1e6 },
             },
-            errors: Some(Errors { retries: 40 * index as u64, uncorrectable: index as u64 / 2, ..Errors::default() }),
+            errors: Some(Errors {
+                retries: 40 * index as u64,
+                host_retries: 30 * index as u64,
+                host_page_reads: read.count,
+                uncorrectable: index as u64 / 2,
+                ..Errors::default()
+            }),
             read_cdf: reads,
             write_cdf: writes,
         }

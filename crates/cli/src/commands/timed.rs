@@ -59,7 +59,15 @@ fn parts(figures: &LatencyFigures) -> String {
 }
 
 fn of_errors(errors: &Errors) -> String {
-    let mut text = format!("{} pages read again, {} re-reads", errors.reads_retried, errors.retries);
+    let rate = |origin: &str, reads: u64, rate: Option<f64>| {
+        rate.map(|rate| format!("{rate:.3} re-reads for each of {reads} page reads {origin}"))
+    };
+    let host = rate("for the host", errors.host_page_reads, errors.host_retry_rate());
+    let background = rate("in the background", errors.background_page_reads, errors.background_retry_rate());
+    let mut text = host.into_iter().chain(background).collect::<Vec<_>>().join(", ");
+    if text.is_empty() {
+        text.push_str("no page was read");
+    }
     if errors.recoveries + errors.recovery_failures > 0 {
         let _ = write!(text, ", {} given back by redundancy", errors.recoveries);
     }
