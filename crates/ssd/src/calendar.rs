@@ -34,7 +34,7 @@ impl Calendar {
 
     /// Sets when a slot is due, or that it is not.
     #[inline]
-    pub(crate) fn put_or_clear(&mut self, slot: usize, now: u64, time: u64) {
+    pub(crate) fn set_or_clear(&mut self, slot: usize, now: u64, time: u64) {
         if time == NEVER { self.clear(slot) } else { self.set(slot, now, time) }
     }
 

@@ -91,9 +91,6 @@ pub struct Timeline {
     open_job: u32,
     /// The last transfer time, for most transfers are alike.
     transfer: (u32, u64),
-    /// Sequence number and end of each operation.
-    #[cfg(test)]
-    pub(crate) log: Vec<(u64, u64)>,
 }
 
 /// Processors in front of the dies, each with when it is free.
@@ -173,8 +170,6 @@ impl Timeline {
             filling: [NONE; CLASSES],
             open_job: NONE,
             transfer: (0, 0),
-            #[cfg(test)]
-            log: Vec::new(),
             timing,
         })
     }
@@ -251,12 +246,7 @@ impl Timeline {
     /// As [`crate::EventScheduler::next_completion`].
     #[inline]
     pub fn next_completion(&mut self, until: u64) -> Option<&Completion> {
-        loop {
-            let (next, done) = (self.next_event(), self.done.earliest().unwrap_or(NEVER));
-            // What is still to be placed at that instant may be done at it.
-            if next > done.min(until) || next == NEVER {
-                break;
-            }
+        while let Some(next) = self.next_before_done(until) {
             self.step(next);
         }
         let (at, command) = self.done.remove(until)?;
@@ -281,11 +271,10 @@ impl Timeline {
     /// As [`crate::Scheduler::work`].
     pub fn work(&mut self, until: u64) -> bool {
         for _ in 0..STEPS_AT_ONCE {
-            let (next, done) = (self.next_event(), self.done.earliest().unwrap_or(NEVER));
-            if next > done.min(until) || next == NEVER {
-                return false;
+            match self.next_before_done(until) {
+                Some(next) => self.step(next),
+                None => return false,
             }
-            self.step(next);
         }
         true
     }
@@ -369,6 +358,14 @@ impl Timeline {
     fn next_event(&self) -> u64 {
         let later = self.later.peek().map_or(NEVER, |Reverse((time, ..))| *time);
         self.calendar.earliest().min(later)
+    }
+
+    /// The next event up to `until` that may come before the first command that is done. What is still to be placed at the
+    /// instant at which that one ends may end at it too.
+    #[inline]
+    fn next_before_done(&self, until: u64) -> Option<u64> {
+        let (next, done) = (self.next_event(), self.done.earliest().unwrap_or(NEVER));
+        (next <= done.min(until) && next != NEVER).then_some(next)
     }
 
     #[inline]

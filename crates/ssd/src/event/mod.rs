@@ -86,7 +86,7 @@ pub struct EventScheduler {
     /// The last transfer time, for most transfers are alike.
     transfer: (u32, u64),
     #[cfg(test)]
-    pub(crate) log: Vec<tests::Logged>,
+    log: Vec<tests::Logged>,
 }
 
 /// A host command that is not done, or whose operations are not.

@@ -12,14 +12,14 @@ use crate::node::Kind;
 
 /// An operation that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Logged {
-    pub(crate) sequence: u64,
-    pub(crate) kind: Kind,
-    pub(crate) die: u32,
+pub(super) struct Logged {
+    sequence: u64,
+    kind: Kind,
+    die: u32,
     plane: u32,
     /// Meaningless for what is served from the buffer.
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+    start: u64,
+    end: u64,
 }
 
 impl EventScheduler {
@@ -158,7 +158,7 @@ impl Firmware {
 /// What was submitted: the operation, when, and in which list.
 type History = Vec<(FlashOp, u64, usize)>;
 
-pub(crate) fn timing(stream: &mut Stream) -> Timing {
+fn timing(stream: &mut Stream) -> Timing {
     let mut times = |bound: u64| (0..1 + stream.below(3)).map(|_| stream.below(bound)).collect::<Vec<_>>();
     let (read_ns, program_ns) = (times(60), times(400));
     let erase_ns = stream.below(2000);

@@ -290,7 +290,7 @@ impl Timeline {
             let (command, breakdown) = (op.command, op.breakdown(&die.waited));
             die.current = NONE;
             let time = die.look_for_next(&self.ops, now, self.asks_after_sensing);
-            self.calendar.put_or_clear(number, now, time);
+            self.calendar.set_or_clear(number, now, time);
             return self.ended_alone(id, command, end, breakdown);
         }
         if op.kind == Kind::Program {
@@ -303,7 +303,7 @@ impl Timeline {
         let die = &mut self.dies[number];
         die.current = NONE;
         let time = die.look_for_next(&self.ops, now, self.asks_after_sensing);
-        self.calendar.put_or_clear(number, now, time);
+        self.calendar.set_or_clear(number, now, time);
         self.wake_dies();
     }
 }

@@ -261,8 +261,6 @@ impl Timeline {
     /// Such a read ends at `end`.
     #[inline]
     pub(super) fn ended_alone(&mut self, id: u32, command: u32, end: u64, breakdown: Breakdown) {
-        #[cfg(test)]
-        self.log.push((self.ops[id].sequence, end));
         let host = Task::Host as usize;
         self.unplaced[host] -= 1;
         self.busy_until[host] = self.busy_until[host].max(end);
@@ -606,8 +604,6 @@ impl Timeline {
     /// The end of an operation is known.
     #[inline]
     pub(super) fn ended(&mut self, id: u32, end: u64, waited: &[u64; CLASSES]) {
-        #[cfg(test)]
-        self.log.push((self.ops[id].sequence, end));
         let (op, links) = (&self.ops[id], &self.links[id]);
         debug_assert_eq!(links.waits, 0, "an operation ends after what it waits for");
         let (kind, task, command, epoch, job) = (op.kind, op.task, op.command, links.epoch, links.job);
