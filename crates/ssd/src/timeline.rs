@@ -76,7 +76,6 @@ pub struct Timeline {
     processors: Option<Processors>,
     cache: Option<Cache>,
     flushes: Flushes,
-    scratch: Vec<u32>,
     idle_dies: Vec<u32>,
     /// Commands whose end is known; of those that end together, the one submitted first.
     done: Due,
@@ -161,7 +160,6 @@ impl Timeline {
             }),
             cache: config.write_cache.map(Cache::new),
             flushes: Flushes::new(),
-            scratch: Vec::new(),
             idle_dies: Vec::new(),
             done: Due::new(),
             last_read: NONE,

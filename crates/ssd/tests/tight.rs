@@ -160,6 +160,12 @@ fn operations_wait_for_what_they_depend_on() {
         &[(0, Write, vec![relocate(Host, 0, 4)]), (5, Write, vec![program(Host, 4, 0)])],
         &[(0, 110), (1, 1120)],
     );
+    check(
+        "a page whose data are on the channel, so that a later read goes first",
+        plain(),
+        &[(0, Write, vec![relocate(Host, 0, 4)]), (105, Write, vec![program(Host, 4, 0)]), reads(106, 5)],
+        &[(0, 110), (2, 216), (1, 1226)],
+    );
     let mut all = moved;
     all.push(erase(Host, 0));
     check("an erase after the relocations", plain(), &[(0, Write, all)], &[(0, 6120)]);
@@ -190,6 +196,29 @@ fn operations_wait_for_what_they_depend_on() {
     );
     let failed = vec![read(Host, 0), recover(4), recover(5)];
     check("recovery after the failed read", plain(), &[(0, Read, failed)], &[(0, 330)]);
+}
+
+#[test]
+fn an_erase_waits_for_lone_reads_of_its_block() {
+    let erases = |at| (at, Trim, vec![erase(WearLeveling, 0)]);
+    check(
+        "an erase after a read of its block that waits, so that a later read goes first",
+        plain(),
+        &[reads(0, 2), reads(0, 0), erases(1), reads(2, 2)],
+        &[(2, 1), (0, 110), (1, 220), (3, 330)],
+    );
+    check(
+        "an erase after a read of its block that senses",
+        plain(),
+        &[reads(0, 0), erases(50), reads(60, 2)],
+        &[(1, 50), (0, 110), (2, 220)],
+    );
+    check(
+        "an erase after a read of its block that is on the channel",
+        plain(),
+        &[reads(0, 0), erases(105), reads(106, 2)],
+        &[(1, 105), (0, 110), (2, 220)],
+    );
 }
 
 #[test]

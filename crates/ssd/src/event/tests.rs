@@ -43,10 +43,20 @@ pub(crate) fn geometry() -> Geometry {
     Geometry::new(2, 2, 2, 3, PAGES, Bytes(4096)).unwrap()
 }
 
+#[derive(Clone, Copy)]
+enum Began {
+    /// A read of one page of this block and nothing else: an erase of the block.
+    Read(u32),
+    /// Relocation reads into a page of this block: its program, for the same task.
+    Page(Task, u32),
+}
+
 /// Firmware that obeys the rules of flash and no others.
 pub(crate) struct Firmware {
     stream: Stream,
     fill: Vec<u32>,
+    /// What a command began and a later one goes on with.
+    began: Option<Began>,
     pub(crate) ops: Vec<FlashOp>,
 }
 
@@ -55,6 +65,7 @@ impl Firmware {
         Self {
             stream: Streams::new(seed).stream("firmware"),
             fill: vec![0; geometry().blocks() as usize],
+            began: None,
             ops: Vec::new(),
         }
     }
@@ -122,6 +133,28 @@ impl Firmware {
         }
     }
 
+    /// Reads that a later command's program waits for.
+    fn gather(&mut self) {
+        let Some(target) = self.block(|fill| fill < PAGES) else { return };
+        let task = Task::ALL[1 + self.below(3) as usize];
+        for _ in 0..1 + self.below(2) {
+            self.read(task, Purpose::Relocate(BlockId(target)));
+        }
+        self.began = Some(Began::Page(task, target));
+    }
+
+    fn go_on(&mut self, began: Began) {
+        match began {
+            Began::Read(block) => {
+                let task = Task::ALL[1 + self.below(3) as usize];
+                self.push(OpKind::Erase, task, block, 0);
+                self.fill[block as usize] = 0;
+            }
+            Began::Page(task, target) if self.fill[target as usize] < PAGES => self.program(task, target),
+            Began::Page(..) => {}
+        }
+    }
+
     pub(crate) fn command(&mut self, token: u64) -> Command {
         self.ops.clear();
         let kind = match self.below(10) {
@@ -130,6 +163,9 @@ impl Firmware {
             8 => CommandKind::Trim,
             _ => CommandKind::Flush,
         };
+        if let Some(began) = self.began.take() {
+            self.go_on(began);
+        }
         for _ in 0..self.below(4) {
             match kind {
                 CommandKind::Read => self.read(Task::Host, Purpose::Serve),
@@ -150,6 +186,11 @@ impl Firmware {
             if self.stream.chance(0.05) {
                 self.push(OpKind::Buffered, Task::Host, u32::MAX, 0);
             }
+        }
+        if let [FlashOp { kind: OpKind::Read(Purpose::Serve), block, .. }] = self.ops[..] {
+            self.began = self.stream.chance(0.5).then_some(Began::Read(block.0));
+        } else if self.stream.chance(0.2) {
+            self.gather();
         }
         Command { token, kind, bytes: 1024 * u64::from(self.below(8)) }
     }

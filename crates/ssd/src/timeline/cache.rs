@@ -133,13 +133,11 @@ impl Timeline {
             let mut id = std::mem::replace(&mut self.parts[command].admission, NONE);
             let cache_ns = end - self.commands[command].completion.submitted_at;
             self.finish_parts(command, end, Breakdown { cache_ns, ..Breakdown::default() });
-            // The chain is last in, first out.
+            // The chain is last in, first out; queues and followers put programs back into order.
             while id != NONE {
-                self.scratch.push(id);
-                id = self.links[id].next_waiter;
-            }
-            while let Some(id) = self.scratch.pop() {
+                let next = self.links[id].next_waiter;
                 self.satisfy(id, self.now);
+                id = next;
             }
         }
     }

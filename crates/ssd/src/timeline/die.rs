@@ -61,7 +61,7 @@ impl History {
         Self { last: (0, 0, 0), earlier: VecDeque::new(), usage: Usage::new() }
     }
 
-    /// Nobody will ask about the time before `time`.
+    /// Nobody will ask about the time before `time`, at which who holds it next enters.
     #[inline]
     fn forget(&mut self, time: u64) {
         while let Some((_, end, _)) = self.earlier.front()
@@ -76,19 +76,18 @@ impl History {
         let task = task as usize;
         self.usage.busy[task] += end - start;
         let (last_start, last_end, class) = self.last;
-        if class != task || !self.earlier.is_empty() {
-            self.change(start, task);
+        debug_assert!(last_end == start || self.earlier.is_empty(), "who starts after a pause entered during it");
+        if class != task {
+            self.change(start);
         }
         // Whether there was a pause is not to be foreseen: no branch.
         let goes_on = last_end == start && class == task;
         self.last = (select_unpredictable(goes_on, last_start, start), end, task);
     }
 
-    fn change(&mut self, start: u64, task: usize) {
-        let (_, last_end, class) = self.last;
-        if last_end != start {
-            self.earlier.clear();
-        } else if class != task {
+    fn change(&mut self, start: u64) {
+        let (_, last_end, _) = self.last;
+        if last_end == start {
             self.earlier.push_back(self.last);
         }
     }

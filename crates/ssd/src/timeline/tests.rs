@@ -1,6 +1,8 @@
 //! The timeline says what the event scheduler says, whatever firmware does.
 
+use wane_nand::{OpKind, Purpose};
 use wane_sim::Streams;
+use wane_units::BlockId;
 
 use super::*;
 use crate::EventScheduler;
@@ -21,7 +23,7 @@ fn completions(seed: u64, config: SchedulerConfig) -> [Vec<Completion>; 2] {
     let mut timeline = Timeline::new(&geometry(), timing, config).unwrap();
     let (mut firmware, mut done, mut at) = (Firmware::new(seed), [Vec::new(), Vec::new()], 0);
     for token in 0..COMMANDS {
-        at += if stream.chance(0.3) { 0 } else { stream.below(600_000) };
+        at += if stream.chance(0.3) { 0 } else { stream.below(600_000 >> (4 * (seed % 3))) };
         let command = firmware.command(token);
         event.submit(at, command, &firmware.ops);
         timeline.submit(at, command, &firmware.ops);
@@ -62,4 +64,50 @@ fn every_command_ends_as_by_events() {
         // Of two pages of a command that end in the same nanosecond either may be the last.
         assert!(apart <= 10 && waits > 500, "{config:?}: {apart} told apart, {waits} behind collections");
     }
+}
+
+#[test]
+fn what_the_drive_does_for_itself_goes_on_while_time_passes() {
+    let timing = Timing {
+        read_ns: vec![100],
+        program_ns: vec![1000],
+        erase_ns: 5000,
+        channel_bytes_per_second: Some(1_000_000_000),
+    };
+    let mut timeline = Timeline::new(&geometry(), timing, SchedulerConfig::default()).unwrap();
+    let gc = |kind, block| FlashOp {
+        kind,
+        task: Task::GarbageCollection,
+        block: BlockId(block),
+        page: 0,
+        bytes: 10,
+        rereads: 0,
+    };
+    let job = [gc(OpKind::Read(Purpose::Relocate(BlockId(1))), 0), gc(OpKind::Program, 1), gc(OpKind::Erase, 0)];
+    let trim = Command { token: 0, kind: CommandKind::Trim, bytes: 0 };
+    timeline.submit(0, trim, &job);
+    // Read to 110, programmed to 1,120, erased to 6,120; the channel is asked for at 100 and 110.
+    for (at, placed, next) in [
+        (0, 0, Some(100)),
+        (99, 0, Some(100)),
+        (100, 1, Some(110)),
+        (109, 1, Some(110)),
+        (110, 2, Some(1120)),
+        (1119, 2, Some(1120)),
+        (1120, 3, Some(6120)),
+        (6119, 3, Some(6120)),
+        (6120, 3, None),
+    ] {
+        timeline.pass_to(at);
+        assert_eq!((timeline.now(), timeline.operations(), timeline.next_work_at()), (at, placed, next));
+        assert_eq!(timeline.outstanding_of(Task::GarbageCollection) > 0, next.is_some(), "at {at} ns");
+    }
+    timeline.submit(
+        6120,
+        Command { token: 1, kind: CommandKind::Read, bytes: 10 },
+        &[FlashOp { task: Task::Host, ..gc(OpKind::Read(Purpose::Serve), 1) }],
+    );
+    let ends: Vec<_> =
+        std::iter::from_fn(|| timeline.next_completion(u64::MAX).map(|done| (done.token, done.at))).collect();
+    assert_eq!(ends, [(0, 0), (1, 6230)]);
 }
