@@ -27,6 +27,7 @@ mod calendar;
 mod clock;
 mod command;
 mod config;
+mod depend;
 mod drive;
 mod due;
 mod event;
@@ -37,6 +38,7 @@ mod scheduler;
 mod slab;
 mod smart;
 mod timeline;
+mod times;
 
 pub use clock::{Clock, ClockSpec};
 pub use command::{Breakdown, BreakdownTotals, Command, CommandKind, Completion};

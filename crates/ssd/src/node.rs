@@ -3,6 +3,7 @@
 use wane_nand::Task;
 
 use crate::slab::{NONE, Slab};
+use crate::times::Times;
 
 /// Classes that waiting is told by: [`Task`]'s.
 pub(crate) const CLASSES: usize = 4;
@@ -19,66 +20,28 @@ pub(crate) enum Kind {
     Buffered,
 }
 
-/// When the next program or erase of the same block may go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Follow {
-    /// As soon as this one is in its queue, which keeps the order.
-    Entered,
-    /// When this one is done.
-    Done,
-}
-
-/// A flash operation that is not done.
+/// A flash operation that is not done. What it waits for before it may queue is told by [`crate::depend::Graph`].
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     /// Place in the history of the drive.
     pub(crate) sequence: u64,
     /// When it entered its queue.
     pub(crate) entered: u64,
-    /// Time of the array: sensing with re-reads, programming or erasing.
-    pub(crate) array_ns: u64,
-    /// Of it, sensing again.
-    pub(crate) rereads_ns: u64,
-    pub(crate) transfer_ns: u64,
+    pub(crate) times: Times,
     /// Time at the processors, queueing there included.
     pub(crate) think_ns: u64,
     /// Waiting by who held the resource.
     pub(crate) waited: [u64; CLASSES],
     pub(crate) block: u32,
-    pub(crate) bytes: u32,
     pub(crate) die: u32,
-    pub(crate) command: u32,
     /// Next in its queue.
     pub(crate) next: u32,
     /// Next of the operations that run as one on several planes.
     pub(crate) next_in_batch: u32,
-    /// Next of those that wait for the same event.
-    pub(crate) next_waiter: u32,
-    /// Events that it still waits for before it enters a queue.
-    pub(crate) waits: u32,
-    /// Next program or erase of its block.
-    pub(crate) follower: u32,
-    /// Relocation reads that one program waits for.
-    pub(crate) group: u32,
-    /// Relocations that one erase waits for.
-    pub(crate) epoch: u32,
-    /// Collection that it belongs to.
-    pub(crate) job: u32,
-    /// Recovery reads that wait for it.
-    pub(crate) recoveries: u32,
-    /// What its recovery has cost so far.
-    pub(crate) recovery: u32,
-    /// Programs are counted by the flush that waits for them.
-    pub(crate) flush: u32,
-    /// A collection held it back: what it waited for outside the queues counts as garbage collection's.
-    pub(crate) held: bool,
     pub(crate) kind: Kind,
     pub(crate) task: Task,
     /// Queue of its class.
     pub(crate) rank: u8,
-    pub(crate) follow: Follow,
-    /// Whether the block counts it among the reads that its erase waits for.
-    pub(crate) counted: bool,
     #[cfg(test)]
     pub(crate) started: u64,
 }

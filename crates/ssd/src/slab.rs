@@ -64,8 +64,13 @@ impl<T: Clone> Beside<T> {
         if place < self.0.len() {
             self.0[place] = item;
         } else {
-            self.0.resize(place + 1, item);
+            self.grow(place, item);
         }
+    }
+
+    #[cold]
+    fn grow(&mut self, place: usize, item: T) {
+        self.0.resize(place + 1, item);
     }
 }
 

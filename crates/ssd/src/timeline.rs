@@ -10,8 +10,6 @@
 //! Nothing may be booked earlier than that. A transfer that is booked when the command comes, for a time far ahead, leaves
 //! gaps in the channel's time that no other transfer fits into: channels then stay below Rényi's parking constant, 0.748.
 
-mod cache;
-mod collection;
 mod die;
 mod entry;
 #[cfg(test)]
@@ -28,13 +26,13 @@ use crate::command::{Breakdown, Command, CommandKind, Completion};
 use crate::config::{
     Collection, ConfigError, MultiPlane, Order, ReadPriority, SchedulerConfig, Suspend, Timing, check,
 };
+use crate::depend::Graph;
 use crate::due::Due;
 use crate::node::{CLASSES, Utilization};
-use crate::slab::{Beside, NONE, Slab};
-use cache::{Cache, Flushes};
-use collection::Job;
+use crate::slab::Slab;
+use crate::times::TimeTable;
 use die::{Channel, Die};
-use entry::{Block, Entry, Epoch, Group, Links, Op, Parts, Recovery};
+use entry::{Entry, Op};
 
 /// Events that [`Timeline::work`] runs in one call: a few milliseconds.
 const STEPS_AT_ONCE: usize = 1 << 15;
@@ -42,7 +40,7 @@ const STEPS_AT_ONCE: usize = 1 << 15;
 /// Places operations on dies and channels. See the head of this file.
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    timing: Timing,
+    times: TimeTable,
     /// Whether there are channels to ask for: a read does once it has sensed.
     asks_after_sensing: bool,
     geometry: Geometry,
@@ -58,14 +56,8 @@ pub struct Timeline {
     /// Commands that were not handed out.
     outstanding: u64,
     ops: Slab<Op>,
-    links: Beside<Links>,
     commands: Slab<Entry>,
-    parts: Beside<Parts>,
-    groups: Slab<Group>,
-    epochs: Slab<Epoch>,
-    recoveries: Slab<Recovery>,
-    jobs: Slab<Job>,
-    blocks: Vec<Block>,
+    graph: Graph,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     /// Next moment of each die: its operation asks for the channel, or it chooses an operation.
@@ -74,22 +66,12 @@ pub struct Timeline {
     later: BinaryHeap<Reverse<(u64, Later)>>,
     foretold: u64,
     processors: Option<Processors>,
-    cache: Option<Cache>,
-    flushes: Flushes,
     idle_dies: Vec<u32>,
     /// Commands whose end is known; of those that end together, the one submitted first.
     done: Due,
-    /// The last read that was not for recovery, while it is not placed.
-    last_read: u32,
     /// Operations of each task whose end is not known, and the latest end of the others.
     unplaced: [u64; CLASSES],
     busy_until: [u64; CLASSES],
-    /// Epoch of each task that is still filling.
-    filling: [u32; CLASSES],
-    /// Collection that the present list is in.
-    open_job: u32,
-    /// The last transfer time, for most transfers are alike.
-    transfer: (u32, u64),
 }
 
 /// Processors in front of the dies, each with when it is free.
@@ -139,16 +121,11 @@ impl Timeline {
             submissions: 0,
             outstanding: 0,
             ops: Slab::new(),
-            links: Beside::new(),
             commands: Slab::new(),
-            parts: Beside::new(),
+            // Everything that is not a host read stands in one queue.
+            graph: Graph::new(geometry, &config, [0; CLASSES]),
             asks_after_sensing: timing.channel_bytes_per_second.is_some(),
             geometry: *geometry,
-            groups: Slab::new(),
-            epochs: Slab::new(),
-            recoveries: Slab::new(),
-            jobs: Slab::new(),
-            blocks: vec![Block::new(); geometry.blocks() as usize],
             channels: (0..geometry.channels()).map(channel).collect(),
             calendar: Calendar::new(dies.len()),
             dies,
@@ -158,17 +135,11 @@ impl Timeline {
                 free: (0..processors.count).map(|_| Reverse(0)).collect(),
                 think_ns: processors.think_ns,
             }),
-            cache: config.write_cache.map(Cache::new),
-            flushes: Flushes::new(),
             idle_dies: Vec::new(),
             done: Due::new(),
-            last_read: NONE,
             unplaced: [0; CLASSES],
             busy_until: [0; CLASSES],
-            filling: [NONE; CLASSES],
-            open_job: NONE,
-            transfer: (0, 0),
-            timing,
+            times: TimeTable::new(timing),
         })
     }
 
@@ -194,32 +165,18 @@ impl Timeline {
             _ => false,
         };
         if !is_alone {
-            self.submit_any(entry, at, command.kind, ops);
+            self.submit_any(entry, &command, ops);
         }
         self.wake_dies();
     }
 
-    fn submit_any(&mut self, entry: u32, at: u64, kind: CommandKind, ops: &[FlashOp]) {
-        self.parts.put(entry, Parts::new(at));
+    fn submit_any(&mut self, entry: u32, command: &Command, ops: &[FlashOp]) {
+        self.graph.begin(self.now, entry, command);
         for op in ops {
             self.add(entry, op);
         }
-        self.close_job();
-        self.parts[entry].left -= 1;
-        match kind {
-            CommandKind::Trim => self.finish_parts(entry, at, Breakdown::default()),
-            CommandKind::Flush => self.submit_flush(entry),
-            CommandKind::Read | CommandKind::Write => self.submit_data(entry),
-        }
-    }
-
-    /// A command of several operations will be done at `end`.
-    fn finish_parts(&mut self, command: u32, end: u64, breakdown: Breakdown) {
-        let parts = &mut self.parts[command];
-        debug_assert!(!parts.is_done, "a command is done once");
-        parts.is_done = true;
-        self.commands[command].is_over = parts.left == 0;
-        self.finish(command, end, breakdown);
+        self.graph.close(self.now, entry);
+        self.take_news();
     }
 
     /// A command will be done at `end`.
@@ -344,11 +301,8 @@ impl Timeline {
     pub fn slots(&self) -> usize {
         self.ops.slots()
             + self.commands.slots()
-            + self.groups.slots()
-            + self.epochs.slots()
-            + self.recoveries.slots()
-            + self.jobs.slots()
-            + self.dies.iter().map(Die::records).sum::<usize>()
+            + self.graph.slots()
+            + self.dies.iter().map(|die| die.history.records()).sum::<usize>()
             + self.channels.iter().map(|channel| channel.history.records()).sum::<usize>()
     }
 
@@ -395,7 +349,10 @@ impl Timeline {
     fn step_later(&mut self) {
         let Some(Reverse((_, event))) = self.later.pop() else { return };
         match event {
-            Later::End { end: End::Leave { command, bytes }, .. } => self.make_room(command, bytes),
+            Later::End { end: End::Leave { command, bytes }, .. } => {
+                self.graph.make_room(self.now, command, bytes);
+                self.take_news();
+            }
             Later::End { end: End::Buffered(id), .. } => self.ended(id, self.now, &[0; CLASSES]),
             Later::Think { id, .. } => self.think(id),
         }
@@ -413,7 +370,6 @@ impl Timeline {
         let Reverse(free) = processors.free.pop().expect("at least one processor was asked for");
         let op = &mut self.ops[id];
         let decided = free.max(op.entered) + processors.think_ns;
-        self.links[id].think_ns = decided - op.entered;
         op.entered = decided;
         processors.free.push(Reverse(decided));
         self.queue_at_die(id);

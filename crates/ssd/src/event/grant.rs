@@ -1,6 +1,7 @@
 //! Who gets processors, dies and channels, and what happens when their work ends.
 
 use wane_nand::Task;
+use wane_units::BlockId;
 
 use super::{EventScheduler, Later, Phase};
 use crate::config::{MultiPlane, Suspend};
@@ -105,7 +106,7 @@ impl EventScheduler {
             if node.task == Task::Host {
                 die.usage.stop(&mut node.waited);
                 // The die senses until the slowest of the batch is done: the difference counts as waiting.
-                node.waited[holder] += if kind == Kind::Read { array_ns - node.array_ns } else { 0 };
+                node.waited[holder] += if kind == Kind::Read { array_ns - node.times.array_ns } else { 0 };
             }
             #[cfg(test)]
             {
@@ -113,7 +114,7 @@ impl EventScheduler {
             }
             id = node.next_in_batch;
         }
-        if kind == Kind::Program && self.timing.channel_bytes_per_second.is_some() {
+        if kind == Kind::Program && self.times.has_channels() {
             self.transfer_batch(index, Phase::Loading);
         } else {
             die.phase = Phase::Array;
@@ -125,7 +126,7 @@ impl EventScheduler {
 
     /// Adds the next operations of the queue while they are of the same kind and on other planes.
     fn join_planes(&mut self, index: usize, first: u32) {
-        let plane = |this: &Self, id: u32| 1u64 << (this.blocks[this.nodes[id].block as usize].plane % 64);
+        let plane = |this: &Self, id: u32| 1u64 << (this.geometry.plane_of(BlockId(this.nodes[id].block)).0 % 64);
         let mut planes = plane(self, first);
         let mut last = first;
         loop {
@@ -145,7 +146,7 @@ impl EventScheduler {
     fn array_of(&self, first: u32) -> u64 {
         let (mut id, mut longest) = (first, 0);
         while id != NONE {
-            longest = longest.max(self.nodes[id].array_ns);
+            longest = longest.max(self.nodes[id].times.array_ns);
             id = self.nodes[id].next_in_batch;
         }
         longest
@@ -188,7 +189,7 @@ impl EventScheduler {
         if node.task == Task::Host {
             channel.usage.stop(&mut node.waited);
         }
-        self.calendar.set(self.dies.len() + index, self.now, self.now + node.transfer_ns);
+        self.calendar.set(self.dies.len() + index, self.now, self.now + node.times.transfer_ns);
     }
 
     pub(super) fn transfer_ends(&mut self, index: usize) {
@@ -232,7 +233,7 @@ impl EventScheduler {
             return self.free_die(index);
         }
         let mut id = die.batch;
-        if self.nodes[id].kind == Kind::Read && self.timing.channel_bytes_per_second.is_some() {
+        if self.nodes[id].kind == Kind::Read && self.times.has_channels() {
             return self.transfer_batch(index, Phase::Unloading);
         }
         self.free_die(index);

@@ -11,7 +11,6 @@
 //! for the programs of earlier writes. So the unfinished operation with the lowest number waits only in a queue, queues
 //! are finite, and every operation that runs ends.
 
-mod cache;
 mod collection;
 mod completion;
 mod entry;
@@ -23,15 +22,15 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use wane_nand::{FlashOp, Task};
-use wane_units::{BlockId, DieId, Geometry};
+use wane_units::{DieId, Geometry};
 
 use crate::calendar::{Calendar, NEVER};
-use crate::command::{Breakdown, Command, CommandKind, Completion};
+use crate::command::{Command, Completion};
 use crate::config::{Collection, ConfigError, Order, ReadPriority, SchedulerConfig, Timing, check};
+use crate::depend::Graph;
 use crate::node::{CLASSES, ClassQueues, Node, Usage, Utilization};
 use crate::slab::{NONE, Slab};
-use cache::{Cache, Flush};
-use collection::Job;
+use crate::times::TimeTable;
 
 /// Events that [`EventScheduler::work`] runs in one call: a few milliseconds.
 const STEPS_AT_ONCE: usize = 1 << 14;
@@ -39,7 +38,8 @@ const STEPS_AT_ONCE: usize = 1 << 14;
 /// Places operations on dies and channels by events. See the head of this file.
 #[derive(Clone, Debug)]
 pub struct EventScheduler {
-    timing: Timing,
+    times: TimeTable,
+    geometry: Geometry,
     config: SchedulerConfig,
     /// Number of the class queue of each task: that of its reads, then that of its programs and erases.
     ranks: [[u8; 2]; CLASSES],
@@ -53,11 +53,7 @@ pub struct EventScheduler {
     outstanding_since: u64,
     nodes: Slab<Node>,
     commands: Slab<Entry>,
-    groups: Slab<Group>,
-    epochs: Slab<Epoch>,
-    recoveries: Slab<Recovery>,
-    jobs: Slab<Job>,
-    blocks: Vec<Block>,
+    graph: Graph,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     /// Ends of the dies' array operations, then of the channels' transfers.
@@ -66,8 +62,6 @@ pub struct EventScheduler {
     later: BinaryHeap<Reverse<(u64, u64, Later)>>,
     later_made: u64,
     firmware: Option<FirmwareQueue>,
-    cache: Option<Cache>,
-    flush: Flush,
     dirty_dies: Vec<u32>,
     dirty_channels: Vec<u32>,
     scratch: Vec<u32>,
@@ -75,16 +69,8 @@ pub struct EventScheduler {
     done: VecDeque<(u64, Completion)>,
     /// The last one that was handed out.
     handed: Option<Completion>,
-    /// The last read that was not for recovery, if it is not done.
-    last_read: u32,
     /// Operations of each task that are not done.
     alive: [u64; CLASSES],
-    /// Epoch of each task that is still filling.
-    filling: [u32; CLASSES],
-    /// Collection that the present list is in.
-    open_job: u32,
-    /// The last transfer time, for most transfers are alike.
-    transfer: (u32, u64),
     #[cfg(test)]
     log: Vec<tests::Logged>,
 }
@@ -95,62 +81,9 @@ struct Entry {
     command: Command,
     submitted_at: u64,
     number: u64,
-    /// Host operations to come, and the flush it waits for.
-    left: u32,
-    /// Host programs to come.
-    programs: u32,
-    /// Bytes that its programs will free in the cache.
-    cached: u64,
-    /// Programs that wait for admission to the cache.
-    admission: u32,
-    /// Transfers of its pages from the controller's buffer.
-    handed_ns: u64,
-    done: bool,
-}
-
-/// What time needs to know of a block.
-#[derive(Clone, Debug)]
-struct Block {
-    die: u32,
-    plane: u32,
-    /// Last program or erase that is not done.
-    last: u32,
-    /// Pages programmed in the world of state.
-    issued: u32,
-    /// Programs that are not done: the block's programs end in order, so these are its last ones.
-    pending: u32,
-    /// Reads that an erase must wait for.
-    reads: u32,
-    /// Erase that waits for them.
-    eraser: u32,
-    /// Relocation reads that the next program waits for.
-    group: u32,
-    /// Whether the next program holds relocated data.
-    relocates: bool,
-}
-
-/// Relocation reads into one page.
-#[derive(Clone, Debug)]
-struct Group {
-    pending: u32,
-    program: u32,
-    block: u32,
-}
-
-/// Relocations up to the erases that they allow.
-#[derive(Clone, Debug)]
-struct Epoch {
-    pending: u32,
-    erasing: bool,
-    waiters: u32,
-}
-
-/// A read that failed and what it had cost when it did.
-#[derive(Clone, Debug)]
-struct Recovery {
-    failed: Breakdown,
-    at: u64,
-    left: u32,
+    is_done: bool,
+    /// None of its operations is left.
+    is_over: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,13 +118,8 @@ struct Die {
     /// Operations with a higher sequence number wait for a collection that has begun.
     gate: u64,
     begun: Vec<u32>,
-    /// Foreground collections that later operations wait for, in order, and how many have ended.
-    jobs: VecDeque<u32>,
-    jobs_gone: u64,
-    /// Operations that a collection of the background holds back, in order.
+    /// Operations that it holds back, in order.
     held: VecDeque<u32>,
-    /// Operations that collections of the foreground hold back, in order, each with how many of the die's must be gone.
-    behind: VecDeque<(u64, u32)>,
 }
 
 #[derive(Clone, Debug)]
@@ -226,11 +154,14 @@ impl EventScheduler {
     pub fn new(geometry: &Geometry, timing: Timing, config: SchedulerConfig) -> Result<Self, ConfigError> {
         check(&timing, &config)?;
         let dies = (0..geometry.dies()).map(|die| Die::new(geometry.channel_of(DieId(die)).0)).collect::<Vec<_>>();
-        let blocks = (0..geometry.blocks()).map(|block| Block::new(geometry, BlockId(block))).collect();
         let slots = dies.len() + geometry.channels() as usize;
         let channel = Channel { current: NONE, dirty: false, usage: Usage::new(), queues: ClassQueues::new() };
+        let ranks = ranks(&config);
         Ok(Self {
-            ranks: ranks(&config),
+            times: TimeTable::new(timing),
+            geometry: *geometry,
+            graph: Graph::new(geometry, &config, ranks.map(|[_, others]| others)),
+            ranks,
             now: 0,
             sequence: 0,
             submitted: 0,
@@ -241,11 +172,6 @@ impl EventScheduler {
             outstanding_since: 0,
             nodes: Slab::new(),
             commands: Slab::new(),
-            groups: Slab::new(),
-            epochs: Slab::new(),
-            recoveries: Slab::new(),
-            jobs: Slab::new(),
-            blocks,
             dies,
             channels: vec![channel; geometry.channels() as usize],
             calendar: Calendar::new(slots),
@@ -256,19 +182,12 @@ impl EventScheduler {
                 think_ns: processors.think_ns,
                 queues: ClassQueues::new(),
             }),
-            cache: config.write_cache.map(Cache::new),
-            flush: Flush::new(),
             dirty_dies: Vec::new(),
             dirty_channels: Vec::new(),
             scratch: Vec::new(),
             done: VecDeque::new(),
             handed: None,
-            last_read: NONE,
             alive: [0; CLASSES],
-            filling: [NONE; CLASSES],
-            open_job: NONE,
-            transfer: (0, 0),
-            timing,
             config,
             #[cfg(test)]
             log: Vec::new(),
@@ -285,26 +204,14 @@ impl EventScheduler {
         self.outstanding += 1;
         let number = self.submitted;
         self.submitted += 1;
-        let entry = self.commands.insert(Entry {
-            command,
-            submitted_at: at,
-            number,
-            left: 0,
-            programs: 0,
-            cached: 0,
-            admission: NONE,
-            handed_ns: 0,
-            done: false,
-        });
+        let entry = Entry { command, submitted_at: at, number, is_done: false, is_over: false };
+        let entry = self.commands.insert(entry);
+        self.graph.begin(at, entry, &command);
         for op in ops {
             self.add(entry, op);
         }
-        self.close_job();
-        match command.kind {
-            CommandKind::Trim => self.finish(entry, Breakdown::default()),
-            CommandKind::Flush => self.submit_flush(entry),
-            CommandKind::Read | CommandKind::Write => self.submit_data(entry),
-        }
+        self.graph.close(at, entry);
+        self.take_news();
         self.grant();
     }
 
@@ -405,12 +312,7 @@ impl EventScheduler {
 
     /// Records that were ever alive at once: what memory grows with.
     pub fn slots(&self) -> usize {
-        self.nodes.slots()
-            + self.commands.slots()
-            + self.groups.slots()
-            + self.epochs.slots()
-            + self.recoveries.slots()
-            + self.jobs.slots()
+        self.nodes.slots() + self.commands.slots() + self.graph.slots()
     }
 
     #[inline]
@@ -457,7 +359,7 @@ impl EventScheduler {
             match event {
                 Later::ProcessorDone(id) => self.processor_done(id),
                 Later::Buffered(id) => self.complete(id),
-                Later::Acknowledged(command) => self.acknowledge(command),
+                Later::Acknowledged(command) => self.finish_known(command),
             }
         }
         self.grant();
@@ -484,26 +386,7 @@ impl Die {
             queues: ClassQueues::new(),
             gate: u64::MAX,
             begun: Vec::new(),
-            jobs: VecDeque::new(),
-            jobs_gone: 0,
             held: VecDeque::new(),
-            behind: VecDeque::new(),
-        }
-    }
-}
-
-impl Block {
-    fn new(geometry: &Geometry, block: BlockId) -> Self {
-        Self {
-            die: geometry.die_of(block).0,
-            plane: geometry.plane_of(block).0,
-            last: NONE,
-            issued: 0,
-            pending: 0,
-            reads: 0,
-            eraser: NONE,
-            group: NONE,
-            relocates: false,
         }
     }
 }

@@ -4,9 +4,10 @@
 use proptest::prelude::*;
 use wane_nand::{OpKind, Purpose};
 use wane_sim::{Stream, Streams};
-use wane_units::Bytes;
+use wane_units::{BlockId, Bytes};
 
 use super::*;
+use crate::command::CommandKind;
 use crate::config::{MultiPlane, Processors, Suspend, WriteCache};
 use crate::node::Kind;
 
@@ -25,7 +26,8 @@ pub(super) struct Logged {
 impl EventScheduler {
     pub(super) fn log_operation(&mut self, id: u32) {
         let node = &self.nodes[id];
-        let plane = self.blocks.get(node.block as usize).map_or(0, |block| block.plane);
+        let on_flash = node.block < self.geometry.blocks();
+        let plane = if on_flash { self.geometry.plane_of(BlockId(node.block)).0 } else { 0 };
         self.log.push(Logged {
             sequence: node.sequence,
             kind: node.kind,
@@ -450,10 +452,9 @@ fn check(seed: u64, config: SchedulerConfig) {
     check_collections(&config, &history, &log);
     let latencies: u128 = done.iter().map(|completion| u128::from(completion.latency_ns())).sum();
     assert_eq!(scheduler.outstanding_time_ns(), latencies, "Little's law");
-    let alive =
-        [scheduler.nodes.live(), scheduler.commands.live(), scheduler.groups.live(), scheduler.recoveries.live()];
-    assert_eq!((alive, scheduler.jobs.live()), ([0; 4], 0), "nothing is left behind");
-    assert!(scheduler.epochs.live() <= CLASSES);
+    let alive = [scheduler.nodes.live(), scheduler.commands.live()];
+    assert_eq!((alive, scheduler.graph.live()), ([0; 2], [0; 3]), "nothing is left behind");
+    assert!(scheduler.graph.epochs_live() <= CLASSES);
     let (again, _, done_again) = run(seed, config, COMMANDS);
     assert!(again.log == scheduler.log && done_again == done, "the same input gives the same output");
 }

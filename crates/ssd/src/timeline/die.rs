@@ -9,7 +9,7 @@ use super::Timeline;
 use crate::calendar::NEVER;
 use crate::node::{CLASSES, Kind, Usage};
 use crate::slab::{NONE, Slab};
-use crate::timeline::entry::{Op, settle};
+use crate::timeline::entry::Op;
 
 #[derive(Clone, Debug)]
 pub(super) struct Die {
@@ -24,19 +24,8 @@ pub(super) struct Die {
     pub(super) head: u32,
     tail: u32,
     pub(super) history: History,
-    /// Ends and blocks of programs that are placed, in order, as far as they were not looked at since they ended.
-    pub(super) programs: VecDeque<(u64, u32)>,
-    /// These, and the programs that are not placed.
-    pub(super) programs_pending: u32,
     /// Block and end of the last read that was placed alone.
     pub(super) last_read: (u32, u64),
-    /// Foreground collections that later operations wait for, in order; how many have been placed whole, and when the last
-    /// of these ends.
-    pub(super) jobs: VecDeque<u32>,
-    pub(super) jobs_placed: u64,
-    pub(super) jobs_end: u64,
-    /// Operations that a collection holds back, in order.
-    pub(super) held: VecDeque<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -133,18 +122,8 @@ impl Die {
             head: NONE,
             tail: NONE,
             history: History::new(),
-            programs: VecDeque::new(),
-            programs_pending: 0,
             last_read: (NONE, 0),
-            jobs: VecDeque::new(),
-            jobs_placed: 0,
-            jobs_end: 0,
-            held: VecDeque::new(),
         }
-    }
-
-    pub(super) fn records(&self) -> usize {
-        self.history.records() + self.programs.len()
     }
 
     #[inline]
@@ -183,7 +162,7 @@ impl Die {
             self.history.add_held(op.entered, self.start, &mut self.waited);
         }
         // A program loads its data first; without a channel nothing is moved, and the end is as good as known.
-        self.start + if op.kind == Kind::Read && asks_after_sensing { op.array_ns } else { 0 }
+        self.start + if op.kind == Kind::Read && asks_after_sensing { op.times.array_ns } else { 0 }
     }
 
     /// Into the middle: what enters later, because it waits for something that is still to end, may already be there.
@@ -269,7 +248,7 @@ impl Timeline {
         let (id, now) = (die.current, self.now);
         let op = &self.ops[id];
         let end = if op.kind == Kind::Erase || !self.asks_after_sensing {
-            now + op.array_ns
+            now + op.times.array_ns
         } else {
             let channel = &mut self.channels[die.channel as usize];
             let begin = channel.free_at.max(now);
@@ -277,24 +256,20 @@ impl Timeline {
             if op.task == Task::Host {
                 channel.history.add_held(now, begin, &mut die.waited);
             }
-            channel.free_at = begin + op.transfer_ns;
+            channel.free_at = begin + op.times.transfer_ns;
             channel.history.hold(begin, channel.free_at, op.task);
-            channel.free_at + if op.kind == Kind::Program { op.array_ns } else { 0 }
+            channel.free_at + if op.kind == Kind::Program { op.times.array_ns } else { 0 }
         };
         die.history.hold(die.start, end, op.task);
         die.free_at = end;
         self.operations += 1;
         if op.is_alone {
             die.last_read = (op.block, end);
-            let (command, breakdown) = (op.command, op.breakdown(&die.waited));
+            let (command, breakdown) = (op.command, op.times.breakdown(op.kind, &die.waited, 0));
             die.current = NONE;
             let time = die.look_for_next(&self.ops, now, self.asks_after_sensing);
             self.calendar.set_or_clear(number, now, time);
             return self.ended_alone(id, command, end, breakdown);
-        }
-        if op.kind == Kind::Program {
-            settle(die, &mut self.blocks, now);
-            die.programs.push_back((end, op.block));
         }
         // The die counts as taken until everyone has heard of the end.
         let waited = die.waited;

@@ -1,8 +1,13 @@
-//! Writes acknowledged by the controller's memory, and flushes.
+//! The write cache, and flushes.
+//!
+//! A write is acknowledged a fixed time after it is admitted; it is admitted, in turn, when its bytes fit. Programs that
+//! end make room: those of a command free what it brought, together with what earlier writes left behind that filled no
+//! page and made no program.
 
 use std::collections::VecDeque;
 
-use super::{Breakdown, CommandKind, End, Timeline};
+use super::{Graph, Links, News};
+use crate::command::Breakdown;
 use crate::config::WriteCache;
 use crate::slab::NONE;
 
@@ -31,15 +36,16 @@ pub(super) struct Flushes {
     spans: VecDeque<Span>,
     /// Spans that have gone.
     gone: u32,
+    /// Programs whose end is not known.
     pending: u64,
-    /// Latest end of a program of these.
+    /// Latest end of a program of the spans that have gone.
     end: u64,
 }
 
 /// Programs between two flushes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Span {
-    /// Those to place, and the latest end of the others.
+    /// Those whose end is not known, and the latest end of the others.
     left: u32,
     end: u64,
     /// The flush behind them.
@@ -65,18 +71,18 @@ impl Flushes {
     }
 }
 
-impl Timeline {
+impl Graph {
     /// Whether the cache acknowledges this command.
     #[inline]
     pub(super) fn is_cached(&self, command: u32) -> bool {
-        self.cache.is_some() && self.commands[command].completion.kind == CommandKind::Write
+        self.cache.is_some() && self.parts[command].is_write()
     }
 
     /// A host program of a write needs data that are not here before the write is admitted.
     #[inline]
-    pub(super) fn wait_for_admission(&mut self, id: u32, command: u32) {
+    pub(super) fn wait_for_admission(&mut self, id: u32, links: &mut Links) {
+        let command = links.command;
         if self.is_cached(command) {
-            let links = &mut self.links[id];
             links.waits += 1;
             links.next_waiter = std::mem::replace(&mut self.parts[command].admission, id);
         }
@@ -84,25 +90,23 @@ impl Timeline {
 
     /// A read or a write has all its operations.
     #[inline]
-    pub(super) fn submit_data(&mut self, command: u32) {
+    pub(super) fn submit_data(&mut self, now: u64, command: u32) {
         if self.is_cached(command) {
             if let Some(cache) = &mut self.cache {
                 cache.waiting.push_back(command);
             }
-            return self.admit();
+            return self.admit(now);
         }
         self.take_loose(command);
-        let parts = &self.parts[command];
-        if parts.left > 0 {
+        if self.parts[command].left > 0 {
             return;
         }
         match &self.cache {
-            _ if parts.has_operations => self.host_operations_ended(command),
             Some(cache) => {
-                let cache_ns = cache.config.latency_ns;
-                self.finish_parts(command, self.now + cache_ns, Breakdown { cache_ns, ..Breakdown::default() });
+                let end = now + cache.config.latency_ns;
+                self.acknowledge(command, end);
             }
-            None => self.finish_parts(command, self.now, Breakdown::default()),
+            None => self.finish(command, now, Breakdown::default()),
         }
     }
 
@@ -117,26 +121,25 @@ impl Timeline {
     }
 
     /// Admits writes in turn. One that does not fit is admitted all the same when no program is left that could make room.
-    fn admit(&mut self) {
+    fn admit(&mut self, now: u64) {
         while let Some(cache) = &mut self.cache
             && let Some(command) = cache.waiting.front().copied()
         {
-            let bytes = self.commands[command].completion.bytes;
+            let bytes = self.parts[command].bytes;
             if cache.used + bytes > cache.config.bytes && cache.leaving > 0 {
                 return;
             }
             cache.waiting.pop_front();
             cache.used += bytes;
             cache.loose += bytes;
-            let end = self.now + cache.config.latency_ns;
+            let end = now + cache.config.latency_ns;
             self.take_loose(command);
+            self.acknowledge(command, end);
             let mut id = std::mem::replace(&mut self.parts[command].admission, NONE);
-            let cache_ns = end - self.commands[command].completion.submitted_at;
-            self.finish_parts(command, end, Breakdown { cache_ns, ..Breakdown::default() });
             // The chain is last in, first out; queues and followers put programs back into order.
             while id != NONE {
                 let next = self.links[id].next_waiter;
-                self.satisfy(id, self.now);
+                self.satisfy(id, now);
                 id = next;
             }
         }
@@ -144,47 +147,71 @@ impl Timeline {
 
     /// A program of a command ends at `end` and makes room then; until then the command keeps its slot.
     #[inline]
-    pub(super) fn leave_cache(&mut self, command: u32, bytes: u32, end: u64) {
-        if self.cache.is_some() {
+    pub(super) fn leave_cache(&mut self, now: u64, command: u32, bytes: u32, end: u64) {
+        if self.cache.is_none() {
+            return;
+        }
+        if end > now {
             self.parts[command].left += 1;
-            self.at_later(end, End::Leave { command, bytes });
+            self.news.push(News::Room { command, bytes, end });
+        } else {
+            self.free(now, command, bytes);
         }
     }
 
-    /// That time has come.
-    pub(super) fn make_room(&mut self, command: u32, bytes: u32) {
+    /// A program has ended and makes room, as [`News::Room`] announced.
+    pub(crate) fn make_room(&mut self, now: u64, command: u32, bytes: u32) {
+        let parts = &mut self.parts[command];
+        parts.left -= 1;
+        if parts.left == 0 {
+            self.none_left(command);
+        }
+        self.free(now, command, bytes);
+    }
+
+    fn free(&mut self, now: u64, command: u32, bytes: u32) {
         let Some(cache) = &mut self.cache else { return };
         let parts = &mut self.parts[command];
         parts.programs -= 1;
-        parts.left -= 1;
         let freed = if parts.programs == 0 { parts.cached } else { parts.cached.min(u64::from(bytes)) };
         parts.cached -= freed;
         cache.used -= freed;
         cache.leaving -= u32::from(parts.programs == 0);
-        if parts.left == 0 {
-            self.host_operations_ended(command);
-        }
-        self.admit();
+        self.admit(now);
     }
 
     /// A flush waits for every program so far.
     pub(super) fn submit_flush(&mut self, command: u32) {
         self.take_loose(command);
-        if self.flushes.pending > 0 {
+        let flushes = &mut self.flushes;
+        if flushes.pending > 0 {
             self.parts[command].left += 1;
-            let last = self.flushes.spans.len() - 1;
-            self.flushes.spans[last].flush = command;
-            self.flushes.spans.push_back(Span::NEW);
+            let last = flushes.spans.len() - 1;
+            flushes.spans[last].flush = command;
+            flushes.spans.push_back(Span::NEW);
             return;
         }
-        let latest = self.flushes.spans.iter().fold(self.flushes.end, |latest, span| latest.max(span.end));
-        self.parts[command].end_at_least(latest, self.now);
+        let latest = flushes
+            .spans
+            .iter()
+            .fold(self.parts[command].submitted_at.max(flushes.end), |latest, span| latest.max(span.end));
+        self.flushed(command, latest);
         if self.parts[command].left == 0 {
-            self.host_operations_ended(command);
+            self.none_left(command);
         }
     }
 
-    /// A program is placed and ends at `end`; flushes end in order.
+    /// The programs that a flush waits for end at `end`.
+    fn flushed(&mut self, command: u32, end: u64) {
+        let parts = &mut self.parts[command];
+        if end >= parts.end {
+            let dependency_ns = end - parts.submitted_at;
+            parts.end = end;
+            self.breakdowns.put(command, Breakdown { dependency_ns, ..Breakdown::default() });
+        }
+    }
+
+    /// The end of a program is known; flushes end in order.
     #[inline]
     pub(super) fn leave_flush(&mut self, span: u32, end: u64) {
         let flushes = &mut self.flushes;
@@ -193,19 +220,18 @@ impl Timeline {
         let span = &mut flushes.spans[place];
         span.left -= 1;
         span.end = span.end.max(end);
-        while let Some(Span { left: 0, end, flush }) = self.flushes.spans.front().cloned()
+        while let Some(Span { left: 0, end, flush }) = self.flushes.spans.front().copied()
             && flush != NONE
         {
             let flushes = &mut self.flushes;
             flushes.spans.pop_front();
             flushes.gone = flushes.gone.wrapping_add(1);
             flushes.end = flushes.end.max(end);
-            let (latest, submitted_at) = (flushes.end, self.commands[flush].completion.submitted_at);
-            let parts = &mut self.parts[flush];
-            parts.end_at_least(latest, submitted_at);
-            parts.left -= 1;
-            if parts.left == 0 {
-                self.host_operations_ended(flush);
+            let latest = flushes.end;
+            self.flushed(flush, latest);
+            self.parts[flush].left -= 1;
+            if self.parts[flush].left == 0 {
+                self.none_left(flush);
             }
         }
     }

@@ -1,0 +1,185 @@
+//! Garbage-collection jobs that hold other operations back.
+//!
+//! A job is the part of one command's list from the first relocation after an erase to the next erases, or to the end of the list.
+//! It holds back only operations that are submitted after its last one, so that a job never waits for what waits for it. In the
+//! foreground what comes after it waits for the whole of it, on the dies that it reads or erases. In the background the
+//! scheduler holds back what waits in its queues once a job has begun on a die; here it is only counted what it still does there.
+
+use wane_nand::{FlashOp, OpKind, Task};
+
+use super::{Graph, Links, News};
+use crate::config::Collection;
+use crate::node::Kind;
+use crate::slab::NONE;
+
+/// One victim's operations.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    /// Those whose end is not known, and the latest end of the others.
+    left: u32,
+    end: u64,
+    /// Sequence number of the last one.
+    last: u64,
+    is_erasing: bool,
+    /// Dies that it holds, each with the operations there whose end is not known as long as it is in the background.
+    dies: Vec<(u32, u32)>,
+    /// Dies that still list it.
+    listed: u32,
+}
+
+impl Graph {
+    /// Counts an operation to the present job.
+    #[inline]
+    pub(super) fn join_job(&mut self, links: &mut Links, sequence: u64) {
+        if links.task != Task::GarbageCollection || self.collection == Collection::Preemptible {
+            return;
+        }
+        let (kind, die) = (links.kind, links.die);
+        // Parity empties no victim.
+        if kind == Kind::Program && links.epoch == NONE {
+            return;
+        }
+        if self.open_job == NONE {
+            self.open_job = self.new_job();
+        }
+        let job = &mut self.jobs[self.open_job];
+        job.left += 1;
+        job.last = sequence;
+        job.is_erasing = kind == Kind::Erase;
+        let holds = match self.collection {
+            Collection::Foreground => matches!(kind, Kind::Read | Kind::Erase),
+            _ => kind != Kind::Buffered,
+        };
+        if holds {
+            match job.dies.iter_mut().find(|(known, _)| *known == die) {
+                Some((_, left)) => *left += 1,
+                None => job.dies.push((die, 1)),
+            }
+        }
+        links.job = self.open_job;
+    }
+
+    /// A job is complete when something else follows its erases.
+    #[inline]
+    pub(super) fn end_job(&mut self, op: &FlashOp) {
+        let continues = op.task == Task::GarbageCollection && op.kind == OpKind::Erase;
+        if self.open_job != NONE && self.jobs[self.open_job].is_erasing && !continues {
+            self.close_job();
+        }
+    }
+
+    fn new_job(&mut self) -> u32 {
+        let Some(id) = self.jobs.reuse() else {
+            let new = Job { left: 0, end: 0, last: 0, is_erasing: false, dies: Vec::new(), listed: 0 };
+            return self.jobs.insert(new);
+        };
+        let job = &mut self.jobs[id];
+        job.dies.clear();
+        (job.left, job.end, job.listed) = (0, 0, 0);
+        id
+    }
+
+    /// The present job is complete: from now on it holds others back.
+    #[inline]
+    pub(super) fn close_job(&mut self) {
+        let id = std::mem::replace(&mut self.open_job, NONE);
+        if id == NONE || self.collection != Collection::Foreground {
+            return;
+        }
+        let job = &mut self.jobs[id];
+        debug_assert!(job.left > 0, "nothing ends while its list comes in");
+        job.listed = job.dies.len() as u32;
+        for (die, _) in &job.dies {
+            self.dies[*die as usize].jobs.push_back(id);
+        }
+    }
+
+    /// An operation that comes after foreground collections on its die waits for them, one of a later collection too: it
+    /// must not go before those that wait since earlier.
+    #[inline]
+    pub(super) fn hold(&mut self, now: u64, id: u32, links: &mut Links) {
+        let die = &mut self.dies[links.die as usize];
+        if !die.jobs.is_empty() {
+            links.jobs_before = die.jobs_gone + die.jobs.len() as u64;
+            links.waits += 1;
+            links.is_held = true;
+            die.held.push_back(id);
+        } else if die.jobs_end > now {
+            links.wait_until(die.jobs_end);
+            links.is_held = true;
+        }
+    }
+
+    /// An operation of a job ends at `end`.
+    #[inline(always)]
+    pub(super) fn leave_job(&mut self, links: &Links, end: u64) {
+        let (number, die, kind) = (links.job, links.die, links.kind);
+        let job = &mut self.jobs[number];
+        job.left -= 1;
+        job.end = job.end.max(end);
+        let is_over = job.left == 0;
+        if self.collection == Collection::Foreground {
+            if is_over {
+                self.leave_dies(number);
+            }
+            return;
+        }
+        if kind != Kind::Buffered {
+            let work = job.dies.iter_mut().find(|(known, _)| *known == die).expect("the job works here");
+            work.1 -= 1;
+            if work.1 == 0 {
+                self.news.push(News::Left { die, job: number });
+            }
+        }
+        if is_over {
+            self.jobs.release(number);
+        }
+    }
+
+    /// All ends of a foreground job are known: each die forgets it as soon as those of the jobs before it are, too.
+    #[inline(always)]
+    fn leave_dies(&mut self, id: u32) {
+        if self.jobs[id].listed == 0 {
+            return self.jobs.release(id);
+        }
+        for place in 0..self.jobs[id].dies.len() {
+            let number = self.jobs[id].dies[place].0 as usize;
+            let die = &mut self.dies[number];
+            while let Some(front) = die.jobs.front().copied()
+                && self.jobs[front].left == 0
+            {
+                die.jobs.pop_front();
+                die.jobs_gone += 1;
+                let job = &mut self.jobs[front];
+                die.jobs_end = die.jobs_end.max(job.end);
+                job.listed -= 1;
+                if job.listed == 0 {
+                    self.jobs.release(front);
+                }
+            }
+            let (gone, end) = (die.jobs_gone, die.jobs_end);
+            while let Some(held) = self.dies[number].held.front().copied()
+                && self.links[held].jobs_before <= gone
+            {
+                self.dies[number].held.pop_front();
+                self.satisfy(held, end);
+            }
+        }
+    }
+
+    /// The job of an operation; none where it belongs to none.
+    #[inline]
+    pub(crate) fn job_of(&self, id: u32) -> u32 {
+        self.links[id].job
+    }
+
+    /// Sequence number of a job's last operation.
+    pub(crate) fn job_last(&self, job: u32) -> u64 {
+        self.jobs[job].last
+    }
+
+    /// A collection of the background holds back an operation that had queued.
+    pub(crate) fn mark_held(&mut self, id: u32) {
+        self.links[id].is_held = true;
+    }
+}

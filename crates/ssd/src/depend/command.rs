@@ -1,0 +1,119 @@
+//! Host commands: what they still wait for, and when they are done.
+
+use super::{Graph, News};
+use crate::command::{Breakdown, Command, CommandKind};
+use crate::slab::NONE;
+
+/// What a command has come to.
+#[derive(Clone, Debug)]
+pub(super) struct Parts {
+    kind: CommandKind,
+    pub(super) bytes: u64,
+    pub(super) submitted_at: u64,
+    /// Host operations whose end is not known, the flush it waits for, and its programs that have not made room in the cache.
+    pub(super) left: u32,
+    /// Host programs that are not done.
+    pub(super) programs: u32,
+    /// Bytes that its programs will free in the cache.
+    pub(super) cached: u64,
+    /// Programs that wait for admission to the cache.
+    pub(super) admission: u32,
+    /// Transfers of its pages from the controller's buffer.
+    handed_ns: u64,
+    /// Its end if that is known, else the latest known end of what it waits for.
+    pub(super) end: u64,
+    /// Whether its own end is known.
+    pub(super) is_done: bool,
+}
+
+impl Parts {
+    pub(super) fn is_read(&self) -> bool {
+        self.kind == CommandKind::Read
+    }
+
+    pub(super) fn is_write(&self) -> bool {
+        self.kind == CommandKind::Write
+    }
+}
+
+impl Graph {
+    /// A command comes; its operations follow.
+    #[inline]
+    pub(crate) fn begin(&mut self, now: u64, number: u32, command: &Command) {
+        self.parts.put(
+            number,
+            Parts {
+                kind: command.kind,
+                bytes: command.bytes,
+                submitted_at: now,
+                left: 0,
+                programs: 0,
+                cached: 0,
+                admission: NONE,
+                handed_ns: 0,
+                end: now,
+                is_done: false,
+            },
+        );
+    }
+
+    /// When a page that comes from the controller's buffer has come: those of one command come one after the other.
+    pub(crate) fn hand_out(&mut self, command: u32, transfer_ns: u64) -> u64 {
+        if command == NONE {
+            return transfer_ns;
+        }
+        let parts = &mut self.parts[command];
+        parts.handed_ns += transfer_ns;
+        parts.handed_ns
+    }
+
+    /// All operations of a command were added.
+    #[inline]
+    pub(crate) fn close(&mut self, now: u64, command: u32) {
+        self.close_job();
+        match self.parts[command].kind {
+            CommandKind::Trim => self.finish(command, now, Breakdown::default()),
+            CommandKind::Flush => self.submit_flush(command),
+            CommandKind::Read | CommandKind::Write => self.submit_data(now, command),
+        }
+    }
+
+    /// The end of a command that [`News`] told of, and where its time went.
+    #[inline]
+    pub(crate) fn end_of(&self, command: u32) -> (u64, Breakdown) {
+        (self.parts[command].end, self.breakdowns[command])
+    }
+
+    /// A command waits for nothing any more.
+    #[inline]
+    pub(super) fn none_left(&mut self, command: u32) {
+        if self.parts[command].is_done {
+            self.news.push(News::Over(command));
+        } else if !self.is_cached(command) {
+            self.parts[command].is_done = true;
+            self.news.push(News::Done { command, is_over: true });
+        }
+    }
+
+    pub(super) fn finish(&mut self, command: u32, end: u64, breakdown: Breakdown) {
+        let is_over = self.set_end(command, end, breakdown);
+        self.news.push(News::Done { command, is_over });
+    }
+
+    /// The cache acknowledges a command at `end`.
+    pub(super) fn acknowledge(&mut self, command: u32, end: u64) {
+        let cache_ns = end - self.parts[command].submitted_at;
+        let is_over = self.set_end(command, end, Breakdown { cache_ns, ..Breakdown::default() });
+        self.news.push(News::Acknowledged { command, is_over });
+    }
+
+    /// Whether none of its operations is left.
+    fn set_end(&mut self, command: u32, end: u64, breakdown: Breakdown) -> bool {
+        let parts = &mut self.parts[command];
+        debug_assert!(!parts.is_done, "a command is done once");
+        (parts.is_done, parts.end) = (true, end);
+        let is_over = parts.left == 0;
+        self.breakdowns.put(command, breakdown);
+        is_over
+    }
+}

@@ -1,0 +1,637 @@
+//! What flash operations wait for before they may queue, and who waits for them: the one account that both schedulers keep.
+//!
+//! A scheduler tells of each operation when its list is submitted ([`Graph::add`]), and of its end as soon as that is known
+//! ([`Graph::ended`]): the timeline ahead of time, the event scheduler when it comes. It then takes up what follows: operations
+//! that may queue ([`Graph::next_ready`]) and other [`News`]. When an operation gets a processor, its die and
+//! its channel is the scheduler's own affair, and so is which operations a collection of the background keeps from its dies.
+//!
+//! Because ends may lie ahead, an operation waits for a number of ends that are not known, and until the latest of those that
+//! are.
+
+mod cache;
+mod collection;
+mod command;
+mod relocation;
+
+use std::collections::VecDeque;
+
+use wane_nand::{FlashOp, OpKind, Purpose, Task};
+use wane_units::Geometry;
+
+use crate::command::Breakdown;
+use crate::config::{Collection, SchedulerConfig};
+use crate::node::{CLASSES, Kind};
+use crate::slab::{Beside, NONE, Slab};
+use cache::{Cache, Flushes};
+use collection::Job;
+use command::Parts;
+use relocation::{Epoch, Group, Recovery};
+
+/// What waits for what. Operations and commands have the numbers that their scheduler gave them.
+#[derive(Clone, Debug)]
+pub(crate) struct Graph {
+    links: Beside<Links>,
+    parts: Beside<Parts>,
+    /// Where the time of commands went until their ends in `parts`, if anything that they waited for ends ahead.
+    breakdowns: Beside<Breakdown>,
+    groups: Slab<Group>,
+    epochs: Slab<Epoch>,
+    recoveries: Slab<Recovery>,
+    jobs: Slab<Job>,
+    blocks: Vec<Block>,
+    dies: Vec<Die>,
+    cache: Option<Cache>,
+    flushes: Flushes,
+    collection: Collection,
+    /// The queue of each task's programs. One of a lower number may overtake.
+    ranks: [u8; CLASSES],
+    /// The last read that was not for recovery, while its end is not known.
+    last_read: u32,
+    /// Epoch of each task that is still filling.
+    filling: [u32; CLASSES],
+    /// Collection that the present list is in.
+    open_job: u32,
+    /// First and last of the operations that wait for nothing any more and were not taken up.
+    ready: (u32, u32),
+    /// What else followed from the last calls, in order. Whoever takes it up clears it.
+    pub(crate) news: Vec<News>,
+}
+
+/// What a scheduler has to take up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// The end of a command is known, as [`Graph::end_of`] says. `is_over`: none of its operations is left.
+    Done { command: u32, is_over: bool },
+    /// The same of one that the write cache acknowledges.
+    Acknowledged { command: u32, is_over: bool },
+    /// None of its operations is left of a command whose end was known before.
+    Over(u32),
+    /// A program that ends at `end`, which is still to come, makes room in the write cache then: the time for
+    /// [`Graph::make_room`].
+    Room { command: u32, bytes: u32, end: u64 },
+    /// A collection of the background has nothing left to do on a die.
+    Left { die: u32, job: u32 },
+}
+
+/// An operation as it comes in.
+pub(crate) struct New<'a> {
+    pub(crate) op: &'a FlashOp,
+    /// As [`Graph::kind_of`] says.
+    pub(crate) kind: Kind,
+    /// The host's command; none where the operation is not the host's.
+    pub(crate) command: u32,
+    pub(crate) die: u32,
+    /// Place in the history of the drive.
+    pub(crate) sequence: u64,
+}
+
+/// Who waits for an operation and what it waits for.
+#[derive(Clone, Copy, Debug)]
+struct Links {
+    /// When it may queue, once it waits for nothing: the latest end of what it waited for, and no earlier than it came.
+    until: u64,
+    /// Collections on its die that it waits for: how many, counted from the first one there.
+    jobs_before: u64,
+    /// Events that it still waits for.
+    waits: u32,
+    /// Next of those that wait for the same event, or that wait for nothing any more.
+    next_waiter: u32,
+    /// Next program or erase of its block.
+    follower: u32,
+    /// Relocation reads that one program waits for.
+    group: u32,
+    /// Relocations that one erase waits for.
+    epoch: u32,
+    /// Collection that it belongs to.
+    job: u32,
+    /// Recovery reads that wait for it.
+    recoveries: u32,
+    /// What its recovery has cost so far.
+    recovery: u32,
+    /// Programs are counted by the flush that waits for them.
+    flush: u32,
+    bytes: u32,
+    block: u32,
+    die: u32,
+    command: u32,
+    kind: Kind,
+    task: Task,
+    follow: Follow,
+    /// A collection held it back: what it waited for outside the queues counts as garbage collection's.
+    is_held: bool,
+    /// Whether the block counts it among the reads that its erase waits for.
+    is_counted: bool,
+}
+
+/// When the next program or erase of the same block may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follow {
+    /// As soon as this one is in its queue, which keeps the order.
+    Entered,
+    /// When this one is done.
+    Done,
+}
+
+/// What time needs to know of a block.
+#[derive(Clone, Debug)]
+struct Block {
+    /// Last program or erase whose end is not known, and the end of the last one before.
+    last: u32,
+    last_end: u64,
+    /// Pages programmed in the world of state.
+    issued: u32,
+    /// Programs that are not done: the block's programs end in order, so these are its last ones.
+    pending: u32,
+    /// Reads that an erase must wait for and whose end is not known, and the latest end of the others.
+    reads: u32,
+    reads_end: u64,
+    /// Erase that waits for them.
+    eraser: u32,
+    /// Relocation reads that the next program waits for.
+    group: u32,
+    /// Their latest end, where that is known of all of them.
+    gathered: u64,
+    /// Whether the next program holds relocated data.
+    relocates: bool,
+}
+
+/// What operations of a die wait for.
+#[derive(Clone, Debug)]
+struct Die {
+    /// Programs that are not done.
+    programs_pending: u32,
+    /// Ends and blocks of those whose end is known ahead, in order, as far as they were not looked at since they ended.
+    programs: VecDeque<(u64, u32)>,
+    /// Foreground collections that later operations wait for, in order; how many have gone, and when the last of these ends.
+    jobs: VecDeque<u32>,
+    jobs_gone: u64,
+    jobs_end: u64,
+    /// Operations that these hold back, in order.
+    held: VecDeque<u32>,
+}
+
+impl Graph {
+    /// For flash of this shape, where programs of each task queue in the order of `ranks`.
+    pub(crate) fn new(geometry: &Geometry, config: &SchedulerConfig, ranks: [u8; CLASSES]) -> Self {
+        Self {
+            links: Beside::new(),
+            parts: Beside::new(),
+            breakdowns: Beside::new(),
+            groups: Slab::new(),
+            epochs: Slab::new(),
+            recoveries: Slab::new(),
+            jobs: Slab::new(),
+            blocks: vec![Block::NEW; geometry.blocks() as usize],
+            dies: vec![Die::NEW; geometry.dies() as usize],
+            cache: config.write_cache.map(Cache::new),
+            flushes: Flushes::new(),
+            collection: config.collection,
+            ranks,
+            last_read: NONE,
+            filling: [NONE; CLASSES],
+            open_job: NONE,
+            ready: (NONE, NONE),
+            news: Vec::new(),
+        }
+    }
+
+    /// What an operation of a list is: a page whose program is not done is read from the controller's buffer.
+    #[inline]
+    pub(crate) fn kind_of(&mut self, now: u64, op: &FlashOp, die: u32) -> Kind {
+        match op.kind {
+            OpKind::Read(_) => {
+                if self.is_in_flight(now, op, die) {
+                    Kind::Buffered
+                } else {
+                    Kind::Read
+                }
+            }
+            OpKind::Program => Kind::Program,
+            OpKind::Erase => Kind::Erase,
+            OpKind::Buffered => Kind::Buffered,
+        }
+    }
+
+    /// Whether a read that comes now waits for nothing: its page is in flash and no collection holds its die.
+    #[inline]
+    pub(crate) fn is_free(&mut self, now: u64, op: &FlashOp, die: u32) -> bool {
+        let state = &self.dies[die as usize];
+        let is_held = !state.jobs.is_empty() || state.jobs_end > now;
+        !is_held && (state.programs_pending == 0 || !self.is_in_flight(now, op, die))
+    }
+
+    /// Whether a page's program is not done.
+    #[inline]
+    fn is_in_flight(&mut self, now: u64, op: &FlashOp, die: u32) -> bool {
+        if self.blocks[op.block.index()].pending == 0 {
+            return false;
+        }
+        self.settle(now, die);
+        let block = &self.blocks[op.block.index()];
+        block.pending > 0 && op.page + block.pending >= block.issued
+    }
+
+    /// Forgets the programs of a die that are done.
+    #[inline]
+    fn settle(&mut self, now: u64, die: u32) {
+        let die = &mut self.dies[die as usize];
+        while let Some((end, block)) = die.programs.front()
+            && *end <= now
+        {
+            self.blocks[*block as usize].pending -= 1;
+            die.programs_pending -= 1;
+            die.programs.pop_front();
+        }
+    }
+
+    /// Takes one operation of a command's list. Whether it waits for nothing and may queue now, or from [`Self::until`] on.
+    #[inline]
+    pub(crate) fn add(&mut self, now: u64, id: u32, new: &New<'_>) -> bool {
+        let New { op, kind, command, die, sequence } = *new;
+        self.end_job(op);
+        let (block, bytes, task) = (op.block.0, op.bytes, op.task);
+        let mut links = Links { until: now, bytes, block, die, command, kind, task, ..Links::NEW };
+        if command != NONE {
+            self.parts[command].left += 1;
+        }
+        match op.kind {
+            OpKind::Read(purpose) => self.add_read(now, id, &mut links, purpose),
+            OpKind::Program => self.add_program(now, id, &mut links, op.page),
+            OpKind::Erase => self.add_erase(now, id, &mut links),
+            OpKind::Buffered => {}
+        }
+        self.join_job(&mut links, sequence);
+        let waits = links.waits;
+        self.links.put(id, links);
+        waits == 0
+    }
+
+    #[inline]
+    fn add_read(&mut self, now: u64, id: u32, links: &mut Links, purpose: Purpose) {
+        if links.kind == Kind::Read {
+            // A block that is about to be erased holds nothing; who reads it all the same is not waited for.
+            let block = &mut self.blocks[links.block as usize];
+            links.is_counted = block.eraser == NONE;
+            block.reads += u32::from(block.eraser == NONE);
+            self.hold(now, id, links);
+        }
+        match purpose {
+            Purpose::Serve => self.last_read = id,
+            Purpose::Relocate(target) => {
+                self.last_read = id;
+                self.join_group(links, target.0);
+                self.join_epoch(links);
+            }
+            Purpose::Recover => self.add_recovery(id, links),
+        }
+    }
+
+    #[inline]
+    fn add_program(&mut self, now: u64, id: u32, links: &mut Links, page: u32) {
+        self.follow_last(id, links);
+        let block = &mut self.blocks[links.block as usize];
+        block.issued = page + 1;
+        block.pending += 1;
+        self.dies[links.die as usize].programs_pending += 1;
+        let (group, gathered) = (std::mem::replace(&mut block.group, NONE), std::mem::take(&mut block.gathered));
+        let relocates = std::mem::take(&mut block.relocates);
+        links.wait_until(gathered);
+        if group != NONE {
+            self.groups[group].program = id;
+            links.waits += 1;
+        }
+        // Parity holds no data of the block that is to be erased, so no erase waits for it.
+        if relocates {
+            self.join_epoch(links);
+        }
+        links.flush = self.flushes.add();
+        if links.command != NONE {
+            self.parts[links.command].programs += 1;
+            self.wait_for_admission(id, links);
+        }
+        self.hold(now, id, links);
+    }
+
+    fn add_erase(&mut self, now: u64, id: u32, links: &mut Links) {
+        self.follow_last(id, links);
+        let block = &mut self.blocks[links.block as usize];
+        block.issued = 0;
+        if block.reads > 0 && block.eraser == NONE {
+            block.eraser = id;
+            links.waits += 1;
+        }
+        links.wait_until(block.reads_end);
+        self.wait_for_epoch(id, links);
+        self.hold(now, id, links);
+    }
+
+    /// Programs and erases of a block keep their order. Where the queue keeps it, a program may queue as soon as the one before
+    /// it does.
+    #[inline]
+    fn follow_last(&mut self, id: u32, links: &mut Links) {
+        let block = &mut self.blocks[links.block as usize];
+        let last = std::mem::replace(&mut block.last, id);
+        if last == NONE {
+            // Behind a program whose end is known the die's queue keeps the order, too.
+            if links.kind == Kind::Erase || block.issued == 0 {
+                links.wait_until(block.last_end);
+            }
+            return;
+        }
+        let before = &mut self.links[last];
+        let programs = before.kind == Kind::Program && links.kind == Kind::Program;
+        let in_queue = programs && self.ranks[before.task as usize] <= self.ranks[links.task as usize];
+        if in_queue && before.waits == 0 {
+            return links.wait_until(before.until);
+        }
+        before.follow = if in_queue { Follow::Entered } else { Follow::Done };
+        before.follower = id;
+        links.waits += 1;
+    }
+
+    /// One thing less to wait for: it ends at `end`.
+    #[inline(always)]
+    fn satisfy(&mut self, id: u32, end: u64) {
+        let links = &mut self.links[id];
+        debug_assert!(links.waits > 0, "an operation waits for what it is told of");
+        links.wait_until(end);
+        links.waits -= 1;
+        if links.waits == 0 {
+            self.enter(id);
+        }
+    }
+
+    /// An operation may queue, and behind it the next programs of its block.
+    fn enter(&mut self, mut id: u32) {
+        loop {
+            match std::mem::replace(&mut self.ready.1, id) {
+                NONE => self.ready.0 = id,
+                last => self.links[last].next_waiter = id,
+            }
+            let links = &mut self.links[id];
+            links.next_waiter = NONE;
+            if links.follower == NONE || links.follow == Follow::Done {
+                return;
+            }
+            let entered = links.until;
+            id = std::mem::replace(&mut links.follower, NONE);
+            let links = &mut self.links[id];
+            links.wait_until(entered);
+            links.waits -= 1;
+            if links.waits > 0 {
+                return;
+            }
+        }
+    }
+
+    /// Whether anything followed from the last calls.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.ready.0 != NONE || !self.news.is_empty()
+    }
+
+    /// The next operation, in order, that waits for nothing any more: it may queue from [`Self::until`] on.
+    #[inline]
+    pub(crate) fn next_ready(&mut self) -> Option<u32> {
+        let first = self.ready.0;
+        if first == NONE {
+            return None;
+        }
+        self.ready.0 = self.links[first].next_waiter;
+        if self.ready.0 == NONE {
+            self.ready.1 = NONE;
+        }
+        Some(first)
+    }
+
+    /// When an operation that waits for nothing may queue, or could. Before anyone gets a processor: what it spends there is not
+    /// in it.
+    #[inline]
+    pub(crate) fn until(&self, id: u32) -> u64 {
+        self.links[id].until
+    }
+
+    /// A read that went without being added is in some queue, and an erase of its block is to wait for it. Its command was told
+    /// of by [`Self::begin`].
+    pub(crate) fn take_up(&mut self, entered: u64, id: u32, command: u32, block: u32, die: u32) {
+        let (kind, task, until) = (Kind::Read, Task::Host, entered);
+        self.links.put(id, Links { until, block, die, command, kind, task, is_counted: true, ..Links::NEW });
+        self.parts[command].left += 1;
+        self.blocks[block as usize].reads += 1;
+    }
+
+    /// A read that went without being added ends at `end`: an erase of its block is to wait for it.
+    pub(crate) fn read_until(&mut self, block: u32, end: u64) {
+        let block = &mut self.blocks[block as usize];
+        block.reads_end = block.reads_end.max(end);
+    }
+
+    /// An operation ends at `end`, now or later. `known` is what it spent in queues, on its die, on its channel and, since the time
+    /// that it is called with, at the processors. Returns the command that is done with it and of which nothing is left; none
+    /// else.
+    #[inline]
+    #[must_use]
+    pub(crate) fn ended(&mut self, now: u64, id: u32, end: u64, known: impl Fn(u64) -> Breakdown) -> u32 {
+        let links = self.links[id];
+        debug_assert_eq!(links.waits, 0, "an operation ends after what it waits for");
+        if links.recovery != NONE {
+            self.recovery_ended(id, end, &known);
+        }
+        match links.kind {
+            Kind::Read | Kind::Buffered => self.read_ended(id, &links, end),
+            Kind::Program | Kind::Erase => self.change_ended(now, id, &links, end),
+        }
+        if links.epoch != NONE {
+            self.leave_epoch(links.epoch, links.task, end);
+        }
+        if links.job != NONE {
+            self.leave_job(&links, end);
+        }
+        if links.command == NONE { NONE } else { self.part_ended(now, id, links.command, end, known) }
+    }
+
+    /// An operation of a command ends at `end`.
+    #[inline(always)]
+    fn part_ended(&mut self, now: u64, id: u32, command: u32, end: u64, known: impl Fn(u64) -> Breakdown) -> u32 {
+        let parts = &mut self.parts[command];
+        parts.left -= 1;
+        if parts.is_done {
+            if parts.left == 0 {
+                self.news.push(News::Over(command));
+            }
+            return NONE;
+        }
+        if parts.left > 0 {
+            // An end that has come is not the latest one while another is to come.
+            if end > now && end >= parts.end {
+                parts.end = end;
+                let breakdown = self.breakdown(id, end, known);
+                self.breakdowns.put(command, breakdown);
+            }
+            return NONE;
+        }
+        if self.cache.is_some() && parts.is_write() {
+            return NONE;
+        }
+        parts.is_done = true;
+        command
+    }
+
+    /// The end of a command that [`Self::ended`] returned for this operation, and where its time went. Where ends have come when
+    /// they are told, it is this one and [`Self::breakdown`] says the rest.
+    #[inline]
+    pub(crate) fn end_with(
+        &self,
+        command: u32,
+        id: u32,
+        end: u64,
+        known: impl Fn(u64) -> Breakdown,
+    ) -> (u64, Breakdown) {
+        let latest = self.parts[command].end;
+        if end >= latest { (end, self.breakdown(id, end, known)) } else { (latest, self.breakdowns[command]) }
+    }
+
+    #[inline(always)]
+    fn read_ended(&mut self, id: u32, links: &Links, end: u64) {
+        if links.is_counted {
+            let block = &mut self.blocks[links.block as usize];
+            block.reads -= 1;
+            block.reads_end = block.reads_end.max(end);
+            if block.reads == 0 && block.eraser != NONE {
+                let (eraser, end) = (std::mem::replace(&mut block.eraser, NONE), block.reads_end);
+                self.satisfy(eraser, end);
+            }
+        }
+        if self.last_read == id {
+            self.last_read = NONE;
+        }
+        if links.group != NONE {
+            self.leave_group(links.group, end);
+        }
+    }
+
+    /// A program or an erase.
+    #[inline(always)]
+    fn change_ended(&mut self, now: u64, id: u32, links: &Links, end: u64) {
+        let Links { kind, die, block: number, follower, .. } = *links;
+        debug_assert!(follower == NONE || links.follow == Follow::Done, "who may queue behind it does");
+        let block = &mut self.blocks[number as usize];
+        block.last_end = end;
+        if block.last == id {
+            block.last = NONE;
+        }
+        if kind == Kind::Program {
+            if end > now {
+                self.settle(now, die);
+                self.dies[die as usize].programs.push_back((end, number));
+            } else {
+                block.pending -= 1;
+                self.dies[die as usize].programs_pending -= 1;
+            }
+        }
+        if follower != NONE {
+            self.satisfy(follower, end);
+        }
+        if kind == Kind::Program {
+            if links.command != NONE {
+                self.leave_cache(now, links.command, links.bytes, end);
+            }
+            self.leave_flush(links.flush, end);
+        }
+    }
+
+    /// Where the time of a host operation went from the submission of its command until its end.
+    #[inline]
+    pub(crate) fn breakdown(&self, id: u32, end: u64, known: impl Fn(u64) -> Breakdown) -> Breakdown {
+        let links = &self.links[id];
+        if links.recovery != NONE && links.recoveries == NONE {
+            return self.recovered(links.recovery, end);
+        }
+        let mut breakdown = known(links.until);
+        let parts = &self.parts[links.command];
+        let rest = end - parts.submitted_at - breakdown.total_ns();
+        // A host read depends on nothing; outside the queues only a collection holds it back.
+        if links.is_held || parts.is_read() {
+            breakdown.gc_ns += rest;
+        } else {
+            breakdown.dependency_ns = rest;
+        }
+        breakdown
+    }
+
+    /// Records that were ever alive at once.
+    pub(crate) fn slots(&self) -> usize {
+        self.groups.slots()
+            + self.epochs.slots()
+            + self.recoveries.slots()
+            + self.jobs.slots()
+            + self.dies.iter().map(|die| die.programs.len()).sum::<usize>()
+    }
+
+    /// Records that are alive, of each kind but the epochs, of which each task keeps one.
+    #[cfg(test)]
+    pub(crate) fn live(&self) -> [usize; 3] {
+        [self.groups.live(), self.recoveries.live(), self.jobs.live()]
+    }
+
+    #[cfg(test)]
+    pub(crate) fn epochs_live(&self) -> usize {
+        self.epochs.live()
+    }
+}
+
+impl Links {
+    const NEW: Self = Self {
+        until: 0,
+        jobs_before: 0,
+        waits: 0,
+        next_waiter: NONE,
+        follower: NONE,
+        group: NONE,
+        epoch: NONE,
+        job: NONE,
+        recoveries: NONE,
+        recovery: NONE,
+        flush: 0,
+        bytes: 0,
+        block: NONE,
+        die: NONE,
+        command: NONE,
+        kind: Kind::Buffered,
+        task: Task::Host,
+        follow: Follow::Done,
+        is_held: false,
+        is_counted: false,
+    };
+
+    #[inline]
+    fn wait_until(&mut self, time: u64) {
+        self.until = self.until.max(time);
+    }
+}
+
+impl Block {
+    const NEW: Self = Self {
+        last: NONE,
+        last_end: 0,
+        issued: 0,
+        pending: 0,
+        reads: 0,
+        reads_end: 0,
+        eraser: NONE,
+        group: NONE,
+        gathered: 0,
+        relocates: false,
+    };
+}
+
+impl Die {
+    const NEW: Self = Self {
+        programs_pending: 0,
+        programs: VecDeque::new(),
+        jobs: VecDeque::new(),
+        jobs_gone: 0,
+        jobs_end: 0,
+        held: VecDeque::new(),
+    };
+}

@@ -1,0 +1,176 @@
+//! Relocations, and recoveries of reads that failed.
+//!
+//! A program waits for the relocation reads into its page, an erase for the relocations of its task since the erases before.
+
+use wane_nand::Task;
+
+use super::{Graph, Links};
+use crate::command::Breakdown;
+use crate::slab::NONE;
+
+/// Relocation reads into one page: those whose end is not known, and the latest end of the others.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pending: u32,
+    pub(super) program: u32,
+    block: u32,
+    end: u64,
+}
+
+/// Relocations up to the erases that they allow: those whose end is not known, and the latest end of the others.
+#[derive(Clone, Debug)]
+pub(super) struct Epoch {
+    pending: u32,
+    is_erasing: bool,
+    waiters: u32,
+    end: u64,
+}
+
+/// A read that failed and what it had cost when it did.
+#[derive(Clone, Debug)]
+pub(super) struct Recovery {
+    failed: Breakdown,
+    at: u64,
+    left: u32,
+}
+
+impl Graph {
+    /// The next program of `target` waits for a relocation read.
+    pub(super) fn join_group(&mut self, links: &mut Links, target: u32) {
+        let mut group = self.blocks[target as usize].group;
+        if group == NONE {
+            group = self.groups.insert(Group { pending: 0, program: NONE, block: target, end: 0 });
+            self.blocks[target as usize].group = group;
+        }
+        self.blocks[target as usize].relocates = true;
+        self.groups[group].pending += 1;
+        links.group = group;
+    }
+
+    #[inline(always)]
+    pub(super) fn leave_group(&mut self, number: u32, end: u64) {
+        let group = &mut self.groups[number];
+        group.pending -= 1;
+        group.end = group.end.max(end);
+        if group.pending > 0 {
+            return;
+        }
+        let Group { program, block, end, .. } = *group;
+        self.groups.release(number);
+        if program == NONE {
+            let block = &mut self.blocks[block as usize];
+            block.group = NONE;
+            block.gathered = block.gathered.max(end);
+        } else {
+            self.satisfy(program, end);
+        }
+    }
+
+    /// The next erases of its task wait for a relocation.
+    pub(super) fn join_epoch(&mut self, links: &mut Links) {
+        let filling = &mut self.filling[links.task as usize];
+        if *filling != NONE && self.epochs[*filling].is_erasing {
+            let epoch = &mut self.epochs[*filling];
+            if epoch.pending > 0 {
+                *filling = NONE;
+            } else {
+                // Its erases know when it ends.
+                (epoch.is_erasing, epoch.end) = (false, 0);
+            }
+        }
+        if *filling == NONE {
+            *filling = self.epochs.insert(Epoch { pending: 0, is_erasing: false, waiters: NONE, end: 0 });
+        }
+        self.epochs[*filling].pending += 1;
+        links.epoch = *filling;
+    }
+
+    /// An erase waits for the relocations of its task so far.
+    pub(super) fn wait_for_epoch(&mut self, id: u32, links: &mut Links) {
+        let epoch = self.filling[links.task as usize];
+        if epoch == NONE {
+            return;
+        }
+        let epoch = &mut self.epochs[epoch];
+        epoch.is_erasing = true;
+        links.wait_until(epoch.end);
+        if epoch.pending > 0 {
+            links.waits += 1;
+            links.next_waiter = std::mem::replace(&mut epoch.waiters, id);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn leave_epoch(&mut self, number: u32, task: Task, end: u64) {
+        let epoch = &mut self.epochs[number];
+        epoch.pending -= 1;
+        epoch.end = epoch.end.max(end);
+        if epoch.pending > 0 {
+            return;
+        }
+        let (mut waiter, end) = (std::mem::replace(&mut epoch.waiters, NONE), epoch.end);
+        if self.filling[task as usize] != number {
+            self.epochs.release(number);
+        }
+        while waiter != NONE {
+            let next = self.links[waiter].next_waiter;
+            self.satisfy(waiter, end);
+            waiter = next;
+        }
+    }
+
+    /// A recovery read waits for the read that failed. What waits for the failed read waits for its recovery reads too.
+    pub(super) fn add_recovery(&mut self, id: u32, links: &mut Links) {
+        let failed = self.last_read;
+        if failed == NONE {
+            return;
+        }
+        let (recoveries, group) = (self.links[failed].recoveries, self.links[failed].group);
+        if recoveries == NONE {
+            let recovery = Recovery { failed: Breakdown::default(), at: 0, left: 0 };
+            self.links[failed].recovery = self.recoveries.insert(recovery);
+        }
+        let recovery = self.links[failed].recovery;
+        self.recoveries[recovery].left += 1;
+        self.links[failed].recoveries = id;
+        links.next_waiter = recoveries;
+        links.recovery = recovery;
+        links.waits += 1;
+        if group != NONE && self.groups[group].program == NONE {
+            links.group = group;
+            self.groups[group].pending += 1;
+            self.join_epoch(links);
+        }
+    }
+
+    /// A read that fails, so that its recovery reads may go, or one of these ends at `end`.
+    #[cold]
+    pub(super) fn recovery_ended(&mut self, id: u32, end: u64, known: impl Fn(u64) -> Breakdown) {
+        let links = &self.links[id];
+        let (number, mut waiting) = (links.recovery, links.recoveries);
+        if waiting == NONE {
+            let recovery = &mut self.recoveries[number];
+            recovery.left -= 1;
+            if recovery.left == 0 {
+                // What it says stays until the next one comes: the end of the command may still be told by it.
+                self.recoveries.release(number);
+            }
+            return;
+        }
+        let failed = if links.command == NONE { Breakdown::default() } else { self.breakdown(id, end, known) };
+        let recovery = &mut self.recoveries[number];
+        (recovery.failed, recovery.at) = (failed, end);
+        while waiting != NONE {
+            let next = self.links[waiting].next_waiter;
+            self.satisfy(waiting, end);
+            waiting = next;
+        }
+    }
+
+    /// Where the time went until the end of a recovery read.
+    #[cold]
+    pub(super) fn recovered(&self, recovery: u32, end: u64) -> Breakdown {
+        let recovery = &self.recoveries[recovery];
+        Breakdown { recovery_ns: end - recovery.at, ..recovery.failed }
+    }
+}
