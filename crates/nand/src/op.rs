@@ -98,7 +98,8 @@ pub enum OpKind {
 /// - a program, for the relocation reads into its block since that block's last program, for the erase of its block, and
 ///   for the earlier programs of its block;
 /// - an erase, for its task's relocation reads since the erase before it and for the programs of what they read, for these
-///   empty its block. It does not wait for a page of parity: none of the data of its block lies there alone;
+///   empty its block. It waits neither for a page of parity nor for one that is filled up with padding after an earlier erase:
+///   none of the data of its block lies there;
 /// - a recovery read, for the last read of another purpose before it;
 /// - a read of a page whose program has not ended is served from the controller's buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

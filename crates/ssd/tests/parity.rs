@@ -1,4 +1,5 @@
-//! Parity of relocated pages is programmed behind the collection that filled its stripe, and holds back no later one.
+//! Behind a collection that filled a stripe, firmware fills up the page in which it ended and programs parity. Neither holds back
+//! a later collection.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -6,21 +7,30 @@ use wane_nand::{FlashOp, OpKind, Purpose, Task};
 use wane_ssd::{Collection, Command, CommandKind, EventScheduler, Scheduler, SchedulerConfig, Timeline, Timing};
 use wane_units::{BlockId, Bytes, Geometry};
 
-/// Blocks that are collected, the one that takes their data, one of the host and the one of parity: the first three on the
-/// first die, the others on the second.
+/// Blocks that are collected, the one that takes their data, one of the host and one for what comes behind a collection: the
+/// first three on the first die, the others on the second.
 const VICTIMS: [u32; 2] = [0, 1];
 const TARGET: u32 = 2;
 const HOST: u32 = 4;
-const PARITY: u32 = 5;
+const BEHIND: u32 = 5;
 
-/// Pages that the host programs on the die of the parity before it: 20 ms.
+/// Pages that the host programs on the second die before what comes behind the collection: 20 ms.
 const AHEAD: u32 = 40;
 
 fn op(kind: OpKind, task: Task, block: u32, page: u32) -> FlashOp {
     FlashOp { kind, task, block: BlockId(block), page, bytes: 4096, rereads: 0 }
 }
 
-/// What comes of one victim with one valid page.
+/// What firmware programs behind the erase of the first victim.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Behind {
+    /// The parity of a stripe that the collection filled.
+    Parity,
+    /// The page in which the collection ended, filled up with padding.
+    Padding,
+}
+
+/// What comes of one victim with one valid page, which goes to a page of its own.
 fn collection(number: u32) -> Vec<FlashOp> {
     let (task, victim) = (Task::GarbageCollection, VICTIMS[number as usize]);
     let read = OpKind::Read(Purpose::Relocate(BlockId(TARGET)));
@@ -34,8 +44,9 @@ enum Lists {
     Together,
 }
 
-/// When the host's write to the second victim has ended, behind two collections, the first of which may fill a stripe.
-fn written_at(mut scheduler: Scheduler, lists: Lists, parity: bool) -> u64 {
+/// When the host's write to the second victim has ended, behind two collections. With `programmed`, what comes behind the first
+/// is programmed.
+fn written_at(mut scheduler: Scheduler, lists: Lists, behind: Behind, programmed: bool) -> u64 {
     let mut token = 0;
     let mut submit = |scheduler: &mut Scheduler, at, ops: &[FlashOp]| {
         token += 1;
@@ -49,8 +60,12 @@ fn written_at(mut scheduler: Scheduler, lists: Lists, parity: bool) -> u64 {
     let ahead: Vec<FlashOp> = (0..AHEAD).map(|page| op(OpKind::Program, Task::Host, HOST, page)).collect();
     submit(&mut scheduler, at, &ahead);
     let mut first = collection(0);
-    if parity {
-        first.push(op(OpKind::Program, Task::GarbageCollection, PARITY, 0));
+    if behind == Behind::Padding {
+        first[0].kind = OpKind::Read(Purpose::Relocate(BlockId(BEHIND)));
+        first.remove(1);
+    }
+    if programmed {
+        first.push(op(OpKind::Program, Task::GarbageCollection, BEHIND, 0));
     }
     match lists {
         Lists::Apart => {
@@ -72,7 +87,7 @@ fn written_at(mut scheduler: Scheduler, lists: Lists, parity: bool) -> u64 {
 }
 
 #[test]
-fn parity_of_relocated_pages_delays_no_later_collection() {
+fn what_is_programmed_behind_a_collection_delays_no_later_one() {
     let geometry = Geometry::new(1, 2, 1, 4, 64, Bytes(4096)).unwrap();
     let timing = || Timing {
         read_ns: vec![50_000],
@@ -90,10 +105,14 @@ fn parity_of_relocated_pages_delays_no_later_collection() {
         let timeline = Timeline::new(&geometry, timing(), SchedulerConfig::default()).unwrap();
         event.into_iter().chain([("timeline".to_owned(), Scheduler::Timeline(Box::new(timeline)))])
     };
-    for lists in [Lists::Apart, Lists::Together] {
+    for (lists, behind) in [Lists::Apart, Lists::Together]
+        .into_iter()
+        .flat_map(|lists| [Behind::Parity, Behind::Padding].map(|behind| (lists, behind)))
+    {
         for ((name, with), (_, without)) in schedulers().zip(schedulers()) {
-            let (with, without) = (written_at(with, lists, true), written_at(without, lists, false));
-            assert_eq!(with, without, "{name}, {lists:?}");
+            let with = written_at(with, lists, behind, true);
+            let without = written_at(without, lists, behind, false);
+            assert_eq!(with, without, "{name}, {lists:?}, {behind:?}");
             // Two reads, two programs, two erases and the write.
             assert!(without <= 2 * (50_000 + 500_000 + 5_000_000) + 500_000, "{name}, {lists:?}: {without}");
         }

@@ -49,6 +49,8 @@ pub(crate) struct Graph {
     last_read: u32,
     /// Epoch of each task that is still filling.
     filling: [u32; CLASSES],
+    /// Number of each task's present collection, which ends with an erase. No two are alike.
+    collections: [u64; CLASSES],
     /// Collection that the present list is in.
     open_job: u32,
     /// First and last of the operations that wait for nothing any more and were not taken up.
@@ -151,8 +153,8 @@ struct Block {
     group: u32,
     /// Their latest end, where that is known of all of them.
     gathered: u64,
-    /// Whether the next program holds relocated data.
-    relocates: bool,
+    /// Collection that last read data for the next program, by the number that `collections` had; 0: none did.
+    relocates: u64,
 }
 
 /// What operations of a die wait for.
@@ -189,6 +191,7 @@ impl Graph {
             ranks,
             last_read: NONE,
             filling: [NONE; CLASSES],
+            collections: std::array::from_fn(|task| 1 + task as u64),
             open_job: NONE,
             ready: (NONE, NONE),
             news: Vec::new(),
@@ -300,8 +303,8 @@ impl Graph {
             self.groups[group].program = id;
             links.waits += 1;
         }
-        // Parity holds no data of the block that is to be erased, so no erase waits for it.
-        if relocates {
+        // Parity holds no data of a block that is to be erased, and a page that is filled up holds data of one that was.
+        if relocates == self.collections[links.task as usize] {
             self.join_epoch(links);
         }
         links.flush = self.flushes.add();
@@ -321,6 +324,7 @@ impl Graph {
             links.waits += 1;
         }
         links.wait_until(block.reads_end);
+        self.collections[links.task as usize] += CLASSES as u64;
         self.wait_for_epoch(id, links);
         self.hold(now, id, links);
     }
@@ -621,7 +625,7 @@ impl Block {
         eraser: NONE,
         group: NONE,
         gathered: 0,
-        relocates: false,
+        relocates: 0,
     };
 }
 

@@ -42,7 +42,7 @@ impl Graph {
             group = self.groups.insert(Group { pending: 0, program: NONE, block: target, end: 0 });
             self.blocks[target as usize].group = group;
         }
-        self.blocks[target as usize].relocates = true;
+        self.blocks[target as usize].relocates = self.collections[links.task as usize];
         self.groups[group].pending += 1;
         links.group = group;
     }

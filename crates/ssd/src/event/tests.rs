@@ -262,15 +262,17 @@ fn by_sequence(scheduler: &EventScheduler, history: &History) -> Vec<Logged> {
     log
 }
 
-/// Whether relocated data lie in a page: they were read into its block since the program before it.
+/// Whether a page takes data of the block that its task empties: the last relocation read into its block since the program
+/// before it is the task's, and comes after the task's last erase.
 fn takes_relocated(history: &History, program: usize) -> bool {
-    let block = history[program].0.block;
+    let FlashOp { block, task, .. } = history[program].0;
     let mut before = history[..program].iter().rev().map(|(op, _, _)| op);
     let last = before.find(|op| match op.kind {
         OpKind::Program => op.block == block,
+        OpKind::Erase => op.task == task,
         kind => kind == OpKind::Read(Purpose::Relocate(block)),
     });
-    last.is_some_and(|op| op.kind != OpKind::Program)
+    last.is_some_and(|op| matches!(op.kind, OpKind::Read(_)) && op.task == task)
 }
 
 /// Operations that `index` has to wait for, by the rules of [`FlashOp`].
