@@ -8,8 +8,10 @@ mod holistic;
 mod observe;
 mod page;
 mod pictures;
+mod prevention;
 mod reliability;
 mod runs;
+mod unpublished;
 mod wear;
 
 use std::collections::BTreeSet;
@@ -199,8 +201,9 @@ pub fn claims() -> Vec<Claim> {
         .into_iter()
         .chain(capacity::claims())
         .chain(reliability::claims())
+        .chain(prevention::claims())
         .chain(holistic::claims())
-        .chain([reliability::model()])
+        .chain([prevention::model()])
         .chain(datacenter::claims())
         .collect::<Vec<Claim>>();
     debug_assert!(

@@ -2,11 +2,9 @@
 
 use wane_workload::standin::TRAFFIC_STANDINS;
 
-use super::holistic::{self, Scheme as Approach};
-use super::reliability::{
-    AGES, CHIPS, Chip, REREADS, STRIPES, Scheme, THRESHOLDS, aged, corrected, failure_rate, programmed, scrubbed,
-    striped, striped_base,
-};
+use super::holistic::{self, Scheme as Approach, Served};
+use super::reliability::{AGES, CHIPS, Chip, REREADS, STRIPES, Scheme, THRESHOLDS, TLC, failure_rate, programmed};
+use super::unpublished::OURS;
 use super::{Runs, mean};
 use wane_report::published::{Bars, Distributions, Picture, page};
 use wane_results::RunResult;
@@ -14,8 +12,6 @@ use wane_scenario::Scenario;
 
 const LATENCY: &str = "mean read latency, 1 = without errors";
 const TAIL: &str = "99.9 % of read latency, 1 = without errors";
-
-const TLC: &Chip = &CHIPS[2];
 
 /// The page of a claim's figures, if the paper has some.
 pub(super) fn of(id: &str, runs: &Runs) -> Option<String> {
@@ -52,8 +48,9 @@ fn cycles(count: u32) -> String {
 fn figure4(runs: &Runs, chip: &'static Chip) -> Picture {
     let series = chip.cycles.map(cycles).into();
     let of = |strength| {
-        chip.cycles
-            .map(|cycles| runs.slowdown(&corrected(chip, cycles, Some(strength)), &corrected(chip, cycles, None)))
+        chip.cycles.map(|cycles| {
+            runs.slowdown(&OURS.corrected(chip, cycles, Some(strength)), &OURS.corrected(chip, cycles, None))
+        })
     };
     let groups = chip.strengths.map(|strength| (format!("{strength} bits"), of(strength).to_vec())).into();
     let levels = if chip.name == TLC.name { vec![(3.2, "paper, most".to_owned())] } else { Vec::new() };
@@ -76,7 +73,7 @@ fn distribution(result: &RunResult) -> Vec<(f64, f64)> {
 fn figure5(runs: &Runs) -> Picture {
     let named = [(None, "every error corrected"), (Some(75), "75 bits"), (Some(25), "25 bits")];
     let curves =
-        named.map(|(strength, name)| (name.to_owned(), distribution(runs.get(&corrected(TLC, 5000, strength)))));
+        named.map(|(strength, name)| (name.to_owned(), distribution(runs.get(&OURS.corrected(TLC, 5000, strength)))));
     let levels = [(0.85, "paper below 75, every error corrected"), (0.74, "75 bits"), (0.51, "25 bits")];
     Picture::Distributions(Distributions {
         heading: "Figure 5",
@@ -94,8 +91,8 @@ fn figure6(runs: &Runs, rereads: u32) -> [Picture; 4] {
     let groups = |of: &dyn Fn(u32, u32) -> f64| {
         TLC.cycles.map(|count| (cycles(count), STRIPES.map(|stripe| of(count, stripe)).to_vec())).into()
     };
-    let run = |cycles, stripe| striped(cycles, stripe, rereads);
-    let base = striped_base;
+    let run = |cycles, stripe| OURS.striped(cycles, stripe, rereads);
+    let base = |cycles| OURS.striped_base(cycles);
     let again = if rereads == 1 { "re-read" } else { "re-reads" };
     let caption = |what: &str| format!("TLC, 75 bits, at most {rereads} {again}: {what}.");
     let make = |what: &str, measure, of: &dyn Fn(u32, u32) -> f64| {
@@ -115,9 +112,9 @@ fn figure6(runs: &Runs, rereads: u32) -> [Picture; 4] {
 
 fn figure8(runs: &Runs) -> Vec<Picture> {
     let series: Vec<String> = THRESHOLDS.map(|threshold| format!("E(err) = {threshold}")).into();
-    let base = |cycles| corrected(TLC, cycles, None);
+    let base = |cycles| OURS.corrected(TLC, cycles, None);
     let groups = |of: &dyn Fn(&Scenario, &Scenario) -> f64| {
-        let group = |count| THRESHOLDS.map(|threshold| of(&scrubbed(count, threshold), &base(count))).to_vec();
+        let group = |count| THRESHOLDS.map(|threshold| of(&OURS.scrubbed(count, threshold), &base(count))).to_vec();
         TLC.cycles.map(|count| (cycles(count), group(count))).into()
     };
     let make = |what: &str, measure, levels: Vec<(f64, String)>, of: &dyn Fn(&Scenario, &Scenario) -> f64| {
@@ -139,8 +136,9 @@ fn figure9(runs: &Runs, chip: &'static Chip) -> Picture {
     let schemes =
         [(Scheme::Reread, "ECC + re-read"), (Scheme::Stripes, "redundancy, s = 15"), (Scheme::Oracle, "oracle scrub")];
     let series = schemes.map(|(_, name)| name.to_owned()).into();
-    let of =
-        |age| schemes.map(|(scheme, _)| runs.slowdown(&aged(chip, age, scheme), &aged(chip, age, Scheme::Infinite)));
+    let of = |age| {
+        schemes.map(|(scheme, _)| runs.slowdown(&OURS.aged(chip, age, scheme), &OURS.aged(chip, age, Scheme::Infinite)))
+    };
     let groups = AGES.map(|age| (format!("{} to {} days", age.0, age.1), of(age).to_vec())).into();
     let told = if chip.name == CHIPS[1].name { " The paper's scrubber takes 23 % off at 30 to 90 days." } else { "" };
     let caption = format!("{} at {} cycles, {} bits.{told}", chip.title, chip.cycles[2], chip.strength);
@@ -152,11 +150,12 @@ const OVERHEADS: [[f64; 3]; 3] = [[0.187, 0.123, 0.104], [0.050, 0.017, 0.009], 
 
 fn figure11(runs: &Runs, chip: &'static Chip, paper: [f64; 3]) -> Picture {
     let series = Approach::PAYING.map(|scheme| scheme.name().to_owned()).into();
-    let of = |trace| Approach::PAYING.map(|scheme| runs.normalized(trace, chip, scheme)).to_vec();
+    let of = |trace| Approach::PAYING.map(|scheme| Served::new(trace, chip, OURS).normalized(runs, scheme)).to_vec();
     let mut groups: Vec<(String, Vec<f64>)> =
         TRAFFIC_STANDINS.iter().map(|trace| (trace.writes.to_uppercase(), of(trace))).collect();
-    let means =
-        Approach::PAYING.map(|scheme| mean(TRAFFIC_STANDINS.iter().map(|trace| runs.normalized(trace, chip, scheme))));
+    let means = Approach::PAYING.map(|scheme| {
+        mean(TRAFFIC_STANDINS.iter().map(|trace| Served::new(trace, chip, OURS).normalized(runs, scheme)))
+    });
     groups.push(("mean".to_owned(), means.to_vec()));
     groups.push(("paper, mean".to_owned(), paper.map(|overhead| 1.0 + overhead).to_vec()));
     let part = holistic::GIB_MAX;

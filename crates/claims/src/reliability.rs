@@ -1,13 +1,14 @@
-//! RE1 to RE7 and RE10: what errors cost the reader of a worn drive (Kim et al., FAST 2019: 004, sections 3.1 and 4).
+//! RE1 to RE5: what errors cost the reader of a worn drive (Kim et al., FAST 2019: 004, sections 4.1 and 4.2), and the drives of section 4.
 
 use wane_nand::rber;
 
+use super::unpublished::{OURS, PUBLISHED, READ, Trial, Unpublished};
 use super::{Claim, Class, Finding, Others, Runs, Verdict, scenario};
 use wane_results::{LatencyFigures, RunResult};
 use wane_scenario::Scenario;
 
 /// Blocks of a plane; the paper has 1024.
-const BLOCKS_PER_PLANE: u32 = 64;
+pub(super) const BLOCKS_PER_PLANE: u32 = 64;
 
 /// The paper's requests, 7.2 million, at the same scale: reads of a block stay what they were.
 const REQUESTS: u32 = 7_200_000 / 1024 * BLOCKS_PER_PLANE;
@@ -49,7 +50,14 @@ pub(super) const CHIPS: [Chip; 3] = [
     },
 ];
 
-const TLC: &Chip = &CHIPS[2];
+impl Chip {
+    /// Whether it is one of the chips whose codeword follows from no figure.
+    pub(super) fn is_mlc(&self) -> bool {
+        self.name != TLC.name
+    }
+}
+
+pub(super) const TLC: &Chip = &CHIPS[2];
 
 /// Days since the data of figure 9 was written.
 pub(super) const AGES: [(u32, u32); 3] = [(0, 0), (0, 30), (30, 90)];
@@ -82,34 +90,13 @@ pub(super) struct Drive {
     /// Days since its data was written.
     age: (u32, u32),
     blocks_per_plane: u32,
-    spread: Spread,
-    read: Read,
+    open: Unpublished,
     /// Logical capacity in GiB of the paper's 256.
     logical_gib: u32,
 }
 
-/// How the blocks' P/E cycles lie around their mean.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Spread {
-    /// With a deviation of 5 %.
-    Normal,
-    /// All alike.
-    None,
-}
-
-/// What is checked of a host read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Read {
-    /// 4 KiB: eight codewords.
-    Unit,
-    /// 4 KiB for which one codeword stands.
-    Codeword,
-}
-
 impl Drive {
-    const fn new(chip: &'static Chip, cycles: u32, strength: Option<u32>) -> Self {
-        let blocks_per_plane = BLOCKS_PER_PLANE;
-        let (spread, read) = (Spread::Normal, Read::Unit);
+    const fn new(open: Unpublished, chip: &'static Chip, cycles: u32, strength: Option<u32>) -> Self {
         Self {
             chip,
             cycles,
@@ -118,24 +105,25 @@ impl Drive {
             stripe: 0,
             oracle: None,
             age: (0, 0),
-            blocks_per_plane,
-            spread,
-            read,
+            blocks_per_plane: BLOCKS_PER_PLANE,
+            open,
             logical_gib: 200,
         }
     }
 
     /// The TLC drive with 75-bit correction.
-    const fn tlc(cycles: u32) -> Self {
-        Self::new(TLC, cycles, Some(TLC.strength))
+    const fn tlc(open: Unpublished, cycles: u32) -> Self {
+        Self::new(open, TLC, cycles, Some(TLC.strength))
     }
 
     fn scenario(self) -> Scenario {
         let text = format!(
-            "{}{}[time]\nscheduler = 'event'\n[precondition]\nsequential-drive-writes = 1\nrandom-drive-writes = 1.28\n[workload]\n\
+            "{}{}[time]\nscheduler = 'event'\n[precondition]\n{}[workload]\n\
              pattern = 'jesd219'\nrequest-size = '4 KiB'\nread-share = '70 %'\narrival = {{ poisson = '0.5 ms' }}\n[until]\nrequests = {}\n",
             self.drive(),
             self.firmware(),
+            // As much as it has flash: the entire physical space.
+            self.open.precondition("1.28"),
             REQUESTS / BLOCKS_PER_PLANE * self.blocks_per_plane
         );
         scenario(&self.name(), &text)
@@ -149,13 +137,9 @@ impl Drive {
              [drive.initial]\nerase-count = {cycles}\nretention = ['{} days', '{} days']\n",
             chip.name, age.0, age.1
         );
-        if self.spread == Spread::None {
-            text += "erase-count-spread = 0\n";
-        }
+        text += self.open.initial();
         text += "[drive.ecc]\n";
-        if self.read == Read::Codeword {
-            text += "checks-per-read = 'one-codeword'\n";
-        }
+        text += &self.open.ecc(chip);
         if let Some(strength) = self.strength {
             text += &format!("strength = {strength}\n");
         }
@@ -185,32 +169,46 @@ impl Drive {
             self.oracle.map(|threshold| format!("oracle at {threshold}")),
             (self.logical_gib != 200).then(|| format!("{} GiB of 256", self.logical_gib)),
             (self.age.1 > 0).then(|| format!("{} to {} days old", self.age.0, self.age.1)),
-            (self.spread == Spread::None).then(|| "all blocks alike".to_owned()),
-            (self.read == Read::Codeword).then(|| "one codeword a read".to_owned()),
+            Some(self.open.told()).filter(|told| !told.is_empty()),
             (self.blocks_per_plane != BLOCKS_PER_PLANE).then(|| format!("{} blocks a plane", self.blocks_per_plane)),
         ];
         told.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Section 4.1: drives without redundancy or scrubbing.
-pub(super) fn corrected(chip: &'static Chip, cycles: u32, strength: Option<u32>) -> Scenario {
-    Drive::new(chip, cycles, strength).scenario()
-}
+impl Unpublished {
+    /// Section 4.1: drives without redundancy or scrubbing.
+    pub(super) fn corrected(self, chip: &'static Chip, cycles: u32, strength: Option<u32>) -> Scenario {
+        Drive::new(self, chip, cycles, strength).scenario()
+    }
 
-/// Section 4.2: the TLC drive with stripes of `stripe` data pages, or none, on a logical capacity that stripes of 7 fit.
-pub(super) fn striped(cycles: u32, stripe: u32, rereads_max: u32) -> Scenario {
-    Drive { stripe, rereads_max: Some(rereads_max), logical_gib: STRIPED_GIB, ..Drive::tlc(cycles) }.scenario()
-}
+    /// Section 4.2: the TLC drive with stripes of `stripe` data pages, or none, on a logical capacity that stripes of 7 fit.
+    pub(super) fn striped(self, cycles: u32, stripe: u32, rereads_max: u32) -> Scenario {
+        let rereads_max = Some(rereads_max);
+        Drive { stripe, rereads_max, logical_gib: STRIPED_GIB, ..Drive::tlc(self, cycles) }.scenario()
+    }
 
-/// The same without errors and without redundancy.
-pub(super) fn striped_base(cycles: u32) -> Scenario {
-    Drive { logical_gib: STRIPED_GIB, ..Drive::new(TLC, cycles, None) }.scenario()
-}
+    /// The same without errors and without redundancy.
+    pub(super) fn striped_base(self, cycles: u32) -> Scenario {
+        Drive { logical_gib: STRIPED_GIB, ..Drive::new(self, TLC, cycles, None) }.scenario()
+    }
 
-/// Section 4.3: the TLC drive with the oracle.
-pub(super) fn scrubbed(cycles: u32, threshold: u32) -> Scenario {
-    Drive { oracle: Some(threshold), ..Drive::tlc(cycles) }.scenario()
+    /// Section 4.3: the TLC drive with the oracle.
+    pub(super) fn scrubbed(self, cycles: u32, threshold: u32) -> Scenario {
+        Drive { oracle: Some(threshold), ..Drive::tlc(self, cycles) }.scenario()
+    }
+
+    /// Section 4.4: the chip at its end of life, its data so many days old.
+    pub(super) fn aged(self, chip: &'static Chip, age: (u32, u32), scheme: Scheme) -> Scenario {
+        let drive = Drive { age, ..Drive::new(self, chip, chip.cycles[2], Some(chip.strength)) };
+        match scheme {
+            Scheme::Infinite => Drive { strength: None, ..drive },
+            Scheme::Reread => drive,
+            Scheme::Stripes => Drive { stripe: 15, rereads_max: Some(1), ..drive },
+            Scheme::Oracle => Drive { oracle: Some((chip.strength * 2).div_ceil(3)), ..drive },
+        }
+        .scenario()
+    }
 }
 
 /// What section 4.4 compares.
@@ -228,18 +226,6 @@ pub(super) enum Scheme {
 
 impl Scheme {
     pub(super) const ALL: [Self; 4] = [Self::Infinite, Self::Reread, Self::Stripes, Self::Oracle];
-}
-
-/// Section 4.4: the chip at its end of life, its data so many days old.
-pub(super) fn aged(chip: &'static Chip, age: (u32, u32), scheme: Scheme) -> Scenario {
-    let drive = Drive { age, ..Drive::new(chip, chip.cycles[2], Some(chip.strength)) };
-    match scheme {
-        Scheme::Infinite => Drive { strength: None, ..drive },
-        Scheme::Reread => drive,
-        Scheme::Stripes => Drive { stripe: 15, rereads_max: Some(1), ..drive },
-        Scheme::Oracle => Drive { oracle: Some((chip.strength * 2).div_ceil(3)), ..drive },
-    }
-    .scenario()
 }
 
 /// What the reads of a run took.
@@ -285,13 +271,12 @@ const CONFIGURATION: &str = "004's drive at 1/16: 8 x 4 x 2 planes of 64 instead
                              filled once and then overwritten at random by as much as it has flash; 450,000 requests of 4 KiB, JESD219 \
                              pattern, 70 % reads, one every 0.5 ms on average; P/E cycles normal with a deviation of 5 % of their mean";
 
-const fn claim(
-    id: &'static str,
-    source: &'static str,
-    paper: &'static str,
-    tolerance: &'static str,
+/// A claim on the drive of section 4, read as all of them are.
+pub(super) const fn claim(
+    [id, source, paper, tolerance]: [&'static str; 4],
     scenarios: fn() -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
+    others: Others,
 ) -> Claim {
     Claim {
         id,
@@ -299,225 +284,209 @@ const fn claim(
         source,
         configuration: CONFIGURATION,
         paper,
-        published: "",
-        reading: "",
+        published: PUBLISHED,
+        reading: READ,
         tolerance,
         hangs_on_seed: false,
         scenarios,
         evaluate,
-        others: Others::NONE,
+        others,
     }
 }
 
-pub(super) fn claims() -> Vec<Claim> {
-    let mut claims = correction();
-    claims.extend(prevention());
-    claims
-}
-
-/// RE10, which runs nothing.
-pub(super) fn model() -> Claim {
-    Claim {
-        class: Class::Arithmetic,
-        configuration: "the model at the paper's P/E cycles, without retention and reads",
-        ..claim(
-            "RE10",
-            "004 Table 2",
-            "RBER of the three chips; TLC at 10,000 cycles and 10,000 reads above one half",
-            "within 0.1 % of the equation's values",
-            Vec::new,
-            |_| re10(),
-        )
-    }
+pub(super) fn finding(ours: String, agrees: bool) -> Finding {
+    Finding { ours, verdict: Verdict::of(agrees), note: String::new(), table: String::new() }
 }
 
 /// RE1 to RE5.
-fn correction() -> Vec<Claim> {
+pub(super) fn claims() -> Vec<Claim> {
     vec![
         claim(
-            "RE1",
-            "004 Fig. 5",
-            "TLC at 5,000 cycles, every error corrected: 85 % of the checks see fewer than 75 wrong bits",
-            "80 to 88 %",
-            || vec![corrected(TLC, 5000, None), even(None)],
-            re1,
+            [
+                "RE1",
+                "004 Fig. 5",
+                "TLC at 5,000 cycles, every error corrected: 85 % of the checks see fewer than 75 wrong bits",
+                "80 to 88 %",
+            ],
+            || (RE1.scenarios)(OURS),
+            |runs| Finding { note: re1_note(), ..re1(runs, OURS) },
+            Others { scenarios: || RE1.other_scenarios(), evaluate: |runs| RE1.readings(runs) },
         ),
         claim(
-            "RE2",
-            "004 Fig. 5",
-            "the same with 75-bit and 25-bit correction: 74 % and 51 %",
-            "falling from RE1's, each within 10 points",
-            || [None, Some(75), Some(25)].map(|strength| corrected(TLC, 5000, strength)).into(),
-            re2,
+            [
+                "RE2",
+                "004 Fig. 5",
+                "the same with 75-bit and 25-bit correction: 74 % and 51 %",
+                "falling from RE1's, each within 10 points",
+            ],
+            || (RE2.scenarios)(OURS),
+            |runs| re2(runs, OURS),
+            Others { scenarios: || RE2.other_scenarios(), evaluate: |runs| RE2.readings(runs) },
         ),
         claim(
-            "RE3",
-            "004 §4.1, Fig. 4",
-            "weak correction on worn flash: mean read latency up to 3.2 times that without errors",
-            "2.6 to 3.6 times, 25-bit correction at 5,000 cycles",
-            || CHIPS.iter().flat_map(figure4).chain(single()).collect(),
-            re3,
+            [
+                "RE3",
+                "004 §4.1, Fig. 4",
+                "weak correction on worn flash: mean read latency up to 3.2 times that without errors",
+                "2.6 to 3.6 times, 25-bit correction at 5,000 cycles",
+            ],
+            || (RE3.scenarios)(OURS),
+            |runs| with_table(runs, re3(runs, OURS), figure4_table),
+            Others {
+                scenarios: || RE3.other_scenarios().into_iter().chain(CHIPS.iter().flat_map(figure4)).collect(),
+                evaluate: |runs| RE3.readings(runs),
+            },
         ),
         Claim {
-            class: Class::Arithmetic,
-            configuration: "the whole drive: 256 GiB of flash, 200 GiB logical, a page of parity for s of data",
+            configuration: "004's drive at 1/16, empty, written once in order: what parity takes for each page of data, held against \
+                            the whole flash",
+            published: "200 of 256 GiB are logical, a page of parity for s of data; \"the effective over-provisioning factor is 28%, but \
+                        this drops to 20% when s=15, and to 12% when s=7\"",
+            reading: "flash less its share of parity, over the logical capacity, less 1; parity is counted on a drive that writes, \
+                      where the stripes that are still open at the end have none yet",
             ..claim(
-                "RE4",
-                "004 §4.2",
-                "over-provisioning falls from 28 % to 20 % (s = 15) and 12 % (s = 7)",
-                "240 / 200 and 224 / 200",
-                Vec::new,
-                |_| re4(),
+                [
+                    "RE4",
+                    "004 §4.2",
+                    "over-provisioning falls from 28 % to 20 % (s = 15) and 12 % (s = 7)",
+                    "each within half a point",
+                ],
+                || STRIPES.map(parity_run).into(),
+                re4,
+                Others::NONE,
             )
         },
         Claim {
             configuration: "RE3's drive with 75-bit correction and 10 instead of 12.5 GiB logical (160 of 256)",
             ..claim(
-                "RE5",
-                "004 Fig. 6d, 7d",
-                "recovery fails at 5,000 cycles with at most 1 and 3 re-reads, there as often with stripes of 7 as of 15; never at 1,000 \
-                 cycles with 3",
-                "failures at 5,000 cycles with 1 and with 3 re-reads, with 1 within a quarter of each other; none at 1,000 with 3",
-                || {
-                    let runs = TLC.cycles.into_iter().flat_map(|cycles| {
-                        let striped = REREADS
-                            .into_iter()
-                            .flat_map(move |rereads| STRIPES.map(|stripe| striped(cycles, stripe, rereads)));
-                        striped.chain([striped_base(cycles)])
-                    });
-                    runs.collect()
+                [
+                    "RE5",
+                    "004 Fig. 6d, 7d",
+                    "recovery fails at 5,000 cycles with at most 1 and 3 re-reads, there as often with stripes of 7 as of 15; never at 1,000 \
+                     cycles with 3",
+                    "failures at 5,000 cycles with 1 and with 3 re-reads, with 1 within a quarter of each other; none at 1,000 with 3",
+                ],
+                || (RE5.scenarios)(OURS),
+                |runs| with_table(runs, Finding { note: re5_note(), ..re5(runs, OURS) }, figure6_table),
+                Others {
+                    scenarios: || RE5.other_scenarios().into_iter().chain(figure6_runs()).collect(),
+                    evaluate: |runs| RE5.readings(runs),
                 },
-                re5,
             )
         },
     ]
 }
 
-/// RE6 and RE7, and the check of the scale.
-fn prevention() -> Vec<Claim> {
-    vec![
-        claim(
-            "RE6",
-            "004 §4.3, Fig. 8",
-            "oracle scrubber at 50, 75, 100 expected errors, 75-bit correction: at worst 1.25 times the latency without errors; at 50 \
-             it moves more than garbage collection",
-            "1.1 to 1.5 times at 5,000 cycles, the worst threshold; more units programmed by the scrubber than by garbage collection",
-            || {
-                let runs = TLC.cycles.into_iter().flat_map(|cycles| {
-                    let base = [None, Some(75)].map(|strength| corrected(TLC, cycles, strength));
-                    base.into_iter().chain(THRESHOLDS.map(|threshold| scrubbed(cycles, threshold)))
-                });
-                runs.chain([single_base(), single_scrubbed()]).collect()
-            },
-            re6,
-        ),
-        claim(
-            "RE7",
-            "004 §4.4, Fig. 9",
-            "2y-nm MLC at 10,000 cycles, data 30 to 90 days old: scrubbing cuts the degradation by 23 % against re-reading",
-            "10 to 40 % of the latency relative to that without errors, which 004 calls degradation",
-            || {
-                let aged_chip =
-                    |chip| AGES.into_iter().flat_map(move |age| Scheme::ALL.map(|scheme| aged(chip, age, scheme)));
-                CHIPS.iter().flat_map(aged_chip).collect()
-            },
-            re7,
-        ),
-        Claim {
-            configuration: "RE3's drive with 256 instead of 64 blocks a plane and four times the requests",
-            ..claim(
-                "RE-scale",
-                "this project",
-                "the scale of RE1 to RE7 does not decide them",
-                "RE1 within a point, RE3 within 2 %",
-                || {
-                    let strengths = [None, Some(25)];
-                    let small = strengths.map(|strength| corrected(TLC, 5000, strength));
-                    small.into_iter().chain(strengths.map(large)).collect()
-                },
-                re_scale,
-            )
-        },
-    ]
+/// A finding with a table of runs that were made with the first seed only.
+pub(super) fn with_table(runs: &Runs, finding: Finding, table: fn(&Runs) -> String) -> Finding {
+    let table = if runs.is_first_seed() { table(runs) } else { String::new() };
+    Finding { table, ..finding }
+}
+
+/// The TLC drive at 5,000 cycles and a quarter of the paper's size.
+pub(super) fn large(strength: Option<u32>) -> Scenario {
+    Drive { blocks_per_plane: 4 * BLOCKS_PER_PLANE, ..Drive::new(OURS, TLC, 5000, strength) }.scenario()
 }
 
 /// Figure 4's bars of a chip: every state with every strength, and without errors.
 fn figure4(chip: &'static Chip) -> impl Iterator<Item = Scenario> {
     chip.cycles.into_iter().flat_map(move |cycles| {
         let strengths = std::iter::once(None).chain(chip.strengths.map(Some));
-        strengths.map(move |strength| corrected(chip, cycles, strength))
+        strengths.map(move |strength| OURS.corrected(chip, cycles, strength))
     })
 }
 
-/// The TLC drive at 5,000 cycles, all blocks alike.
-fn even(strength: Option<u32>) -> Scenario {
-    Drive { spread: Spread::None, ..Drive::new(TLC, 5000, strength) }.scenario()
+/// Figures 6 and 7.
+fn figure6_runs() -> impl Iterator<Item = Scenario> {
+    let striped = |cycles| {
+        let striped = move |rereads| STRIPES.map(move |stripe| OURS.striped(cycles, stripe, rereads));
+        REREADS.into_iter().flat_map(striped).chain([OURS.striped_base(cycles)])
+    };
+    TLC.cycles.into_iter().flat_map(striped)
 }
 
-/// The same at a quarter of the paper's size.
-fn large(strength: Option<u32>) -> Scenario {
-    Drive { blocks_per_plane: 4 * BLOCKS_PER_PLANE, ..Drive::new(TLC, 5000, strength) }.scenario()
+/// What is kept under scaling.
+pub(super) fn conserved() -> String {
+    let wrong = |days| expected_errors(TLC, 5000.0, days, 0.0);
+    format!(
+        "what is kept under scaling is what decides errors and queues: reads of a block (requests / blocks), the load of a die (dies and \
+         arrival rate), the overwritten share of the drive and its over-provisioning; only the hour of simulated time shrinks, whose \
+         retention adds {:.1} of {:.0} wrong bits",
+        wrong(1.0 / 24.0) - wrong(0.0),
+        wrong(0.0)
+    )
 }
 
-/// A host read is one codeword.
-fn single_codeword(strength: Option<u32>) -> Drive {
-    Drive { read: Read::Codeword, ..Drive::new(TLC, 5000, strength) }
+/// Bits of a codeword of 512 bytes.
+const BITS: f64 = 4096.0;
+
+/// Wrong bits to expect of a codeword of 512 bytes.
+fn expected_errors(chip: &Chip, cycles: f64, days: f64, reads: f64) -> f64 {
+    let chip = rber::chip(chip.name).expect("004's chips are known");
+    BITS * chip.model.rber(cycles, days, reads)
 }
 
-fn single_base() -> Scenario {
-    single_codeword(None).scenario()
+/// Share of such codewords with fewer than so many wrong bits, where `expected` are expected.
+fn binomial_below(expected: f64, errors: u32) -> f64 {
+    let odds = expected / (BITS - expected);
+    let (mut term, mut sum) = ((BITS * (-expected / BITS).ln_1p()).exp(), 0.0);
+    for count in 0..errors {
+        sum += term;
+        term *= odds * (BITS - f64::from(count)) / f64::from(count + 1);
+    }
+    sum
 }
 
-fn single_scrubbed() -> Scenario {
-    Drive { oracle: Some(50), ..single_codeword(Some(75)) }.scenario()
+pub(super) const RE1: Trial = Trial { id: "RE1", scenarios: |open| vec![open.corrected(TLC, 5000, None)], judge: re1 };
+
+fn re1(runs: &Runs, open: Unpublished) -> Finding {
+    let result = runs.get(&open.corrected(TLC, 5000, None));
+    let [below, most] = [75, 76].map(|errors| share_below(result, errors));
+    finding(format!("{:.1} % ({:.1} % at most 75)", 100.0 * below, 100.0 * most), (0.80..=0.88).contains(&below))
 }
 
-fn single() -> [Scenario; 2] {
-    [None, Some(25)].map(|strength| single_codeword(strength).scenario())
+fn re1_note() -> String {
+    let expected = expected_errors(TLC, 5000.0, 0.0, 0.0);
+    format!(
+        "{}. Wear alone gives {:.1} % at most 75 wrong bits and {:.1} % below 75 ({BITS} bits, {expected:.1} expected); the paper's 85 % leaves no room \
+         for anything else, neither read disturb nor a spread of cycles",
+        conserved(),
+        100.0 * binomial_below(expected, 76),
+        100.0 * binomial_below(expected, 75)
+    )
 }
 
-fn finding(ours: String, agrees: bool, note: impl Into<String>) -> Finding {
-    Finding { ours, verdict: Verdict::of(agrees), note: note.into(), table: String::new() }
-}
+pub(super) const RE2: Trial = Trial {
+    id: "RE2",
+    scenarios: |open| [None, Some(75), Some(25)].map(|strength| open.corrected(TLC, 5000, strength)).into(),
+    judge: re2,
+};
 
-const CONSERVED: &str = "what is kept under scaling is what decides errors and queues: reads of a block (requests / blocks), the load of a die \
-                         (dies and arrival rate), the overwritten share of the drive and its over-provisioning; only the hour of \
-                         simulated time shrinks, whose retention adds 0.2 of 67 wrong bits";
-
-fn re1(runs: &Runs) -> Finding {
-    let share = share_below(runs.get(&corrected(TLC, 5000, None)), 75);
-    let even = runs.get(&even(None));
-    let note = format!(
-        "{CONSERVED}. Wear alone gives 84.6 % at most 75 wrong bits and 81.5 % below 75 (4,096 bits, 67.2 expected); the paper's 85 % leaves no \
-         room for anything else. With all blocks at exactly 5,000 cycles we see {:.1} % below and {:.1} % at most 75: read \
-         disturb takes the rest. The paper says \"5K on average\" and not how far blocks spread; a spread of 5 % widens the errors' \
-         deviation from 8.1 to 10.3 bits",
-        100.0 * share_below(even, 75),
-        100.0 * share_below(even, 76)
-    );
-    finding(format!("{:.1} %", 100.0 * share), (0.80..=0.88).contains(&share), note)
-}
-
-fn re2(runs: &Runs) -> Finding {
-    let of = |strength| share_below(runs.get(&corrected(TLC, 5000, strength)), 75);
+fn re2(runs: &Runs, open: Unpublished) -> Finding {
+    let of = |strength| share_below(runs.get(&open.corrected(TLC, 5000, strength)), 75);
     let (none, strong, weak) = (of(None), of(Some(75)), of(Some(25)));
     let agrees = none > strong && strong > weak && (strong - 0.74).abs() <= 0.10 && (weak - 0.51).abs() <= 0.10;
-    finding(format!("{:.1} % and {:.1} %", 100.0 * strong, 100.0 * weak), agrees, "")
+    finding(format!("{:.1} % and {:.1} %", 100.0 * strong, 100.0 * weak), agrees)
 }
 
-fn re3(runs: &Runs) -> Finding {
-    let worst = runs.slowdown(&corrected(TLC, 5000, Some(25)), &corrected(TLC, 5000, None));
-    let [base, weak] = single();
-    let note = format!(
-        "a read of 4 KiB has eight codewords, and all must be corrected. If one check decided a read, it would be {:.2} times. The \
-         paper names the strengths 4 (3x-nm), 10 (2y-nm), 75 and 25 bits (TLC); the others are ours. Mean read latency \
-         relative to that without errors:",
-        runs.slowdown(&weak, &base)
-    );
+pub(super) const RE3: Trial = Trial {
+    id: "RE3",
+    scenarios: |open| [None, Some(25)].map(|strength| open.corrected(TLC, 5000, strength)).into(),
+    judge: re3,
+};
+
+fn re3(runs: &Runs, open: Unpublished) -> Finding {
+    let worst = runs.slowdown(&open.corrected(TLC, 5000, Some(25)), &open.corrected(TLC, 5000, None));
+    let note = "The paper names the strengths 4 (3x-nm), 10 (2y-nm), 75 and 25 bits (TLC); the others are ours. Mean read latency relative to that \
+                without errors:";
+    Finding { note: note.to_owned(), ..finding(format!("{worst:.2} times"), (2.6..=3.6).contains(&worst)) }
+}
+
+fn figure4_table(runs: &Runs) -> String {
     let mut table = "| chip | P/E cycles | bits | read latency | 99.9 % |\n|---|---:|---:|---:|---:|\n".to_owned();
     for (chip, cycles) in CHIPS.iter().flat_map(|chip| chip.cycles.map(|cycles| (chip, cycles))) {
         for strength in chip.strengths {
-            let (run, base) = (corrected(chip, cycles, Some(strength)), corrected(chip, cycles, None));
+            let (run, base) = (OURS.corrected(chip, cycles, Some(strength)), OURS.corrected(chip, cycles, None));
             table += &format!(
                 "| {} | {cycles} | {strength} | {:.3} | {:.3} |\n",
                 chip.title,
@@ -526,159 +495,116 @@ fn re3(runs: &Runs) -> Finding {
             );
         }
     }
-    Finding { table, ..finding(format!("{worst:.2} times"), (2.6..=3.6).contains(&worst), note) }
+    table
 }
 
-fn re4() -> Finding {
-    let device = scenario("drive", "[drive]\npreset = 'fast19-ssd'\n[until]\ndrive-writes = 1\n").device;
-    let (physical, logical) = (device.geometry.capacity().0 as f64, device.logical_bytes() as f64);
-    let left = |stripe: f64| 100.0 * (physical * stripe / (stripe + 1.0) / logical - 1.0);
-    let (whole, wide, narrow) = (100.0 * (physical / logical - 1.0), left(15.0), left(7.0));
-    let agrees = [(whole, 28.0), (wide, 20.0), (narrow, 12.0)].iter().all(|(ours, paper)| (ours - paper).abs() < 1e-9);
-    let note = "this is the paper's arithmetic of freshly written data. In the drive parity outlives the data that is overwritten, so that \
-                garbage collection feels less over-provisioning than that: see RE5";
-    finding(format!("{whole:.0} %, {wide:.0} % and {narrow:.0} %"), agrees, note)
-}
-
-fn re5(runs: &Runs) -> Finding {
-    let failures = |cycles, stripe, rereads| {
-        runs.get(&striped(cycles, stripe, rereads)).summary.errors.map_or(0, |errors| errors.recovery_failures)
+/// An empty drive without errors that is written once in order.
+fn parity_run(stripe: u32) -> Scenario {
+    let redundancy = match stripe {
+        0 => String::new(),
+        _ => format!("redundancy = {{ policy = 'stripes', data-pages = {stripe} }}\n"),
     };
-    let rate = |stripe| failure_rate(runs.get(&striped(5000, stripe, 1))).unwrap_or(0.0);
+    let text = format!(
+        "[drive]\npreset = 'fast19-ssd'\nblocks-per-plane = {BLOCKS_PER_PLANE}\nlogical-capacity = '{} MiB'\n[ftl]\nretire = 'never'\n\
+         {redundancy}[precondition]\nfill = 0\n[workload]\npattern = 'sequential'\n[until]\ndrive-writes = 1\n",
+        200 * BLOCKS_PER_PLANE
+    );
+    scenario(&format!("stripes of {stripe}, written once in order"), &text)
+}
+
+fn re4(runs: &Runs) -> Finding {
+    let device = parity_run(0).device;
+    let (physical, logical) = (device.geometry.capacity().0 as f64, device.logical_bytes() as f64);
+    let left = STRIPES.map(|stripe| {
+        let [host, _, _, parity] = programmed(runs.get(&parity_run(stripe)));
+        100.0 * (physical * host / (host + parity) / logical - 1.0)
+    });
+    let agrees = left.iter().zip([28.0, 20.0, 12.0]).all(|(ours, paper)| (ours - paper).abs() <= 0.5);
+    let note = "this is freshly written data. In the drive parity outlives the data that is overwritten, so that garbage collection feels less \
+                over-provisioning than that: see RE5";
+    let ours = format!("{:.2} %, {:.2} % and {:.2} %", left[0], left[1], left[2]);
+    Finding { note: note.to_owned(), ..finding(ours, agrees) }
+}
+
+pub(super) const RE5: Trial = Trial {
+    id: "RE5",
+    scenarios: |open| {
+        let worn = REREADS.into_iter().flat_map(|rereads| [7, 15].map(|stripe| open.striped(5000, stripe, rereads)));
+        worn.chain([7, 15].map(|stripe| open.striped(1000, stripe, 3))).collect()
+    },
+    judge: re5,
+};
+
+fn re5(runs: &Runs, open: Unpublished) -> Finding {
+    let errors = |cycles, stripe, rereads| {
+        let errors = runs.get(&open.striped(cycles, stripe, rereads)).summary.errors.unwrap_or_default();
+        (errors.recovery_failures, errors.recoveries + errors.recovery_failures)
+    };
+    let failures = |cycles, stripe, rereads| errors(cycles, stripe, rereads).0;
+    let rate = |stripe| failure_rate(runs.get(&open.striped(5000, stripe, 1))).unwrap_or(0.0);
     let (narrow, wide) = (rate(7), rate(15));
     let worn = [7, 15].iter().all(|stripe| REREADS.iter().all(|rereads| failures(5000, *stripe, *rereads) > 0));
     let fresh = [7, 15].iter().all(|stripe| failures(1000, *stripe, 3) == 0);
-    let note = "a codeword fails its re-read at half its RBER, so only where 150 of its bits are wrong: after 1,700 reads of its block at \
-                5,000 cycles, 3,100 at 1,000. 7.2 million requests read a block 77 times on average, and JESD219's hottest data, spread over \
-                blocks by writing, some hundred times; the paper sees failures at 1,000 cycles, so its reads must be skewed far more. \
-                Parity is kept until the last unit of its stripe is gone, which is more than the paper's one page for each s of data: \
-                on 200 GiB stripes of 7 leave garbage collection nothing to gain. Read latency relative to that \
-                without errors, units programmed by a host unit, and pages that could not be read:";
+    let ours = format!(
+        "at 5,000 cycles with 1 re-read {} of {} (s = 7) and {} of {} (s = 15) fail, with 3 {} and {}; at 1,000 with 3 {}",
+        failures(5000, 7, 1),
+        errors(5000, 7, 1).1,
+        failures(5000, 15, 1),
+        errors(5000, 15, 1).1,
+        failures(5000, 7, 3),
+        failures(5000, 15, 3),
+        failures(1000, 7, 3) + failures(1000, 15, 3)
+    );
+    finding(ours, worn && fresh && (narrow / wide - 1.0).abs() <= 0.25)
+}
+
+/// Reads of a block after which a codeword of the TLC chip expects so many wrong bits.
+fn reads_until(cycles: f64, errors: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1e6);
+    for _ in 0..60 {
+        let middle = (low + high) / 2.0;
+        if expected_errors(TLC, cycles, 0.0, middle) < errors { low = middle } else { high = middle }
+    }
+    low
+}
+
+fn re5_note() -> String {
+    let strength = f64::from(TLC.strength);
+    format!(
+        "a codeword fails its re-read at half its RBER, so only where {:.0} of its bits are wrong: after {:.0} reads of its block at 5,000 cycles, {:.0} \
+         at 1,000; a third one at an eighth, after {:.0} at 5,000. The paper's requests read a block {:.0} times on average, and JESD219's hottest \
+         data, spread over blocks by writing, some hundred times: data that is scattered is read too evenly to be lost. In the order of its addresses the hottest \
+         data fills few blocks, which are read often enough with one re-read and not with three: the paper sees failures at 1,000 cycles too, so its reads \
+         must be skewed further still. Parity is kept until the last unit of its stripe is gone, which is more than the paper's one page for each s \
+         of data: on 200 GiB stripes of 7 leave garbage collection nothing to gain. Read latency relative to that without errors, units programmed \
+         by a host unit, and pages that could not be read:",
+        2.0 * strength,
+        reads_until(5000.0, 2.0 * strength),
+        reads_until(1000.0, 2.0 * strength),
+        reads_until(5000.0, 8.0 * strength),
+        f64::from(REQUESTS) * 0.7 / (64.0 * f64::from(BLOCKS_PER_PLANE))
+    )
+}
+
+fn figure6_table(runs: &Runs) -> String {
     let mut table = "| P/E cycles | re-reads | s | read latency | 99.9 % | GC | parity | recovered | failed | lost |\n\
                      |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n"
         .to_owned();
     for cycles in TLC.cycles {
         for (rereads, stripe) in REREADS.into_iter().flat_map(|rereads| STRIPES.map(|stripe| (rereads, stripe))) {
-            let run = striped(cycles, stripe, rereads);
+            let run = OURS.striped(cycles, stripe, rereads);
             let errors = runs.get(&run).summary.errors.unwrap_or_default();
             let [_, gc, _, parity] = programmed(runs.get(&run));
             table += &format!(
                 "| {cycles} | {rereads} | {} | {:.3} | {:.3} | {gc:.2} | {parity:.2} | {} | {} | {} |\n",
                 if stripe == 0 { "none".to_owned() } else { stripe.to_string() },
-                runs.slowdown(&run, &striped_base(cycles)),
-                runs.tail(&run, &striped_base(cycles)),
+                runs.slowdown(&run, &OURS.striped_base(cycles)),
+                runs.tail(&run, &OURS.striped_base(cycles)),
                 errors.recoveries,
                 errors.recovery_failures,
                 errors.uncorrectable
             );
         }
     }
-    let ours = format!(
-        "at 5,000 cycles with 1 re-read {:.2} % (s = 7) and {:.2} % (s = 15) of {} and {} reconstructions fail, with 3 {} and {} pages; at 1,000 with 3 {}",
-        100.0 * narrow,
-        100.0 * wide,
-        tried(runs, 7),
-        tried(runs, 15),
-        failures(5000, 7, 3),
-        failures(5000, 15, 3),
-        failures(1000, 7, 3) + failures(1000, 15, 3)
-    );
-    Finding { table, ..finding(ours, worn && fresh && (narrow / wide - 1.0).abs() <= 0.25, note) }
-}
-
-/// Pages reconstructed or lost at 5,000 cycles with one re-read.
-fn tried(runs: &Runs, stripe: u32) -> u64 {
-    let errors = runs.get(&striped(5000, stripe, 1)).summary.errors.unwrap_or_default();
-    errors.recoveries + errors.recovery_failures
-}
-
-/// Equation 1 at the paper's cycles, worked out by hand: chip, cycles, RBER.
-const RBER: [(&str, f64, f64); 10] = [
-    ("tlc-72l-2018", 1_000.0, 2.0309e-3),
-    ("tlc-72l-2018", 3_000.0, 6.7180e-3),
-    ("tlc-72l-2018", 5_000.0, 1.6406e-2),
-    ("tlc-72l-2018", 10_000.0, 6.3291e-2),
-    ("mlc-3xnm-2011", 10_000.0, 4.634e-6),
-    ("mlc-3xnm-2011", 30_000.0, 4.923e-5),
-    ("mlc-3xnm-2011", 50_000.0, 1.4829e-4),
-    ("mlc-2ynm-2015", 2_000.0, 9.796e-5),
-    ("mlc-2ynm-2015", 5_000.0, 1.5318e-4),
-    ("mlc-2ynm-2015", 10_000.0, 3.1170e-4),
-];
-
-fn re10() -> Finding {
-    let of = |name, cycles, reads| rber::chip(name).map_or(f64::NAN, |chip| chip.model.rber(cycles, 0.0, reads));
-    let mut table = "| chip | P/E cycles | RBER by hand | RBER |\n|---|---:|---:|---:|\n".to_owned();
-    let mut furthest: f64 = 0.0;
-    for (name, cycles, wanted) in RBER {
-        let found = of(name, cycles, 0.0);
-        furthest = furthest.max((found / wanted - 1.0).abs());
-        table += &format!("| {name} | {cycles} | {wanted:.4e} | {found:.4e} |\n");
-    }
-    let read = of("tlc-72l-2018", 10_000.0, 10_000.0);
-    let agrees = furthest <= 1e-3 && (read / 0.602 - 1.0).abs() <= 1e-3;
-    let ours = format!("at most {:.3} % away; {read:.3} after 10,000 reads", 100.0 * furthest);
-    Finding { table, ..finding(ours, agrees, "") }
-}
-
-fn re6(runs: &Runs) -> Finding {
-    let base = |cycles| corrected(TLC, cycles, None);
-    let slowdown = |cycles, threshold| runs.slowdown(&scrubbed(cycles, threshold), &base(cycles));
-    let worst = THRESHOLDS.map(|threshold| slowdown(5000, threshold)).into_iter().fold(0.0, f64::max);
-    let eager = programmed(runs.get(&scrubbed(5000, 50)));
-    let reread = runs.slowdown(&corrected(TLC, 5000, Some(75)), &base(5000));
-    let note = format!(
-        "without a scrubber the same drive is at {reread:.2}: at 5,000 cycles even fresh data has 67 wrong bits a codeword, of which \
-         15 % have more than 75, so that of eight codewords in a read one fails in 73 % of the reads, and no relocation helps. Where a \
-         read is one codeword the oracle at 50 comes to {:.2}: the paper's 85 % of the checks below 75 errors and its 1.25 fit \
-         together only if one check decides a read. By cycles and threshold:",
-        runs.slowdown(&single_scrubbed(), &single_base())
-    );
-    let mut table =
-        "| P/E cycles | threshold | read latency | 99.9 % | host | GC | scrub |\n|---:|---:|---:|---:|---:|---:|---:|\n".to_owned();
-    for (cycles, threshold) in TLC.cycles.into_iter().flat_map(|cycles| THRESHOLDS.map(|threshold| (cycles, threshold)))
-    {
-        let run = scrubbed(cycles, threshold);
-        let [host, gc, scrub, _] = programmed(runs.get(&run));
-        table += &format!(
-            "| {cycles} | {threshold} | {:.3} | {:.3} | {host:.2} | {gc:.2} | {scrub:.2} |\n",
-            slowdown(cycles, threshold),
-            runs.tail(&run, &base(cycles))
-        );
-    }
-    let [_, gc, scrub, _] = eager;
-    let ours = format!("{worst:.2} times; at 50 the scrubber programs {scrub:.2} units a host unit, GC {gc:.2}");
-    Finding { table, ..finding(ours, (1.1..=1.5).contains(&worst) && scrub > gc, note) }
-}
-
-fn re7(runs: &Runs) -> Finding {
-    let slowdown = |chip, age, scheme| runs.slowdown(&aged(chip, age, scheme), &aged(chip, age, Scheme::Infinite));
-    let (mlc, old) = (&CHIPS[1], AGES[2]);
-    let (reread, oracle) = (slowdown(mlc, old, Scheme::Reread), slowdown(mlc, old, Scheme::Oracle));
-    let cut = 1.0 - oracle / reread;
-    let excess = 1.0 - (oracle - 1.0) / (reread - 1.0);
-    let note = format!(
-        "of the part above 1 the oracle cuts {:.0} %. Its threshold is two thirds of the strength, as 50 is of 75. Read latency relative \
-         to that without errors:",
-        100.0 * excess
-    );
-    let mut table = "| chip | days | re-read | stripes of 15 | oracle |\n|---|---|---:|---:|---:|\n".to_owned();
-    for (chip, age) in CHIPS.iter().flat_map(|chip| AGES.map(|age| (chip, age))) {
-        let [reread, stripes, oracle] =
-            [Scheme::Reread, Scheme::Stripes, Scheme::Oracle].map(|scheme| slowdown(chip, age, scheme));
-        let days = format!("{} to {}", age.0, age.1);
-        table += &format!("| {} | {days} | {reread:.3} | {stripes:.3} | {oracle:.3} |\n", chip.title);
-    }
-    let ours = format!("{:.0} % ({reread:.2} to {oracle:.2})", 100.0 * cut);
-    Finding { table, ..finding(ours, (0.10..=0.40).contains(&cut), note) }
-}
-
-fn re_scale(runs: &Runs) -> Finding {
-    let small = [None, Some(25)].map(|strength| corrected(TLC, 5000, strength));
-    let large = [None, Some(25)].map(large);
-    let below = [&small, &large].map(|[base, _]| 100.0 * share_below(runs.get(base), 75));
-    let slow = [&small, &large].map(|[base, weak]| runs.slowdown(weak, base));
-    let agrees = (below[0] - below[1]).abs() <= 1.0 && (slow[0] / slow[1] - 1.0).abs() <= 0.02;
-    let ours = format!("{:.1} and {:.1} %; {:.3} and {:.3} times", below[0], below[1], slow[0], slow[1]);
-    finding(ours, agrees, CONSERVED)
+    table
 }

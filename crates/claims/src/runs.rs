@@ -105,6 +105,11 @@ impl Runs {
         shifted(scenario, self.shift)
     }
 
+    /// Whether these are seen with the seed of the claims' scenarios: what claims run for tables and other readings has no other.
+    pub(super) const fn is_first_seed(&self) -> bool {
+        self.shift == 0
+    }
+
     pub(super) fn get(&self, scenario: &Scenario) -> &RunResult {
         self.results.get(&self.seeded(scenario).hash()).expect("a claim names the scenarios that it evaluates")
     }

@@ -1,0 +1,148 @@
+//! What 004 (Kim et al., FAST 2019) leaves open of all its experiments, and how claims RE1 to RE9 read it.
+//!
+//! All of them are run under one reading, and some under others beside it, so that a verdict does not hang on a choice unseen.
+
+use super::reliability::Chip;
+use super::{Finding, Matter, Reading, Runs};
+use wane_scenario::Scenario;
+
+/// A reading of what is not published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unpublished {
+    pub(super) checks: Checks,
+    pub(super) wear: Wear,
+    pub(super) data: Data,
+    pub(super) mlc: Codeword,
+}
+
+/// Which codewords of a host read are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Checks {
+    /// All eight of 4 KiB; the worst decides.
+    EveryCodeword,
+    /// One decides for all.
+    OneCodeword,
+}
+
+/// How the blocks' P/E cycles lie around their mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wear {
+    /// Normal, with a deviation of 5 %.
+    Spread,
+    /// All alike.
+    Alike,
+}
+
+/// Where data lies when a run begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Data {
+    /// Written once in order, then at random.
+    Scattered,
+    /// Written twice in the order of its addresses.
+    InOrder,
+}
+
+/// What error correction of the MLC chips corrects together. That of the TLC chip follows from figure 5: 512 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Codeword {
+    Bytes512,
+    KiB2,
+}
+
+/// How all claims are read: under it more of them come out than under any other reading that was tried.
+pub(super) const OURS: Unpublished =
+    Unpublished { checks: Checks::OneCodeword, wear: Wear::Spread, data: Data::Scattered, mlc: Codeword::Bytes512 };
+
+/// Other readings that the claims are run under.
+pub(super) const OTHERS: [Unpublished; 5] = [
+    Unpublished { checks: Checks::EveryCodeword, ..OURS },
+    Unpublished { wear: Wear::Alike, ..OURS },
+    IN_ORDER,
+    Unpublished { checks: Checks::EveryCodeword, ..IN_ORDER },
+    Unpublished { mlc: Codeword::KiB2, ..IN_ORDER },
+];
+
+/// The start under which few blocks take all reads: nothing is scattered, neither cycles nor data.
+const IN_ORDER: Unpublished = Unpublished { wear: Wear::Alike, data: Data::InOrder, ..OURS };
+
+/// What 004 says of where its experiments start, and what it does not.
+pub(super) const PUBLISHED: &str = "8 x 4 x 2 planes of 1,024 blocks, 200 of 256 GiB logical, an hour of 7.2 million requests; blocks have so many cycles \
+                                    \"on average\", and data are written at random to the entire physical space before. Neither the codeword is published \
+                                    nor how many of them a read of 4 KiB checks, nor the spread of cycles";
+
+pub(super) const READ: &str = "one codeword of 512 bytes decides for a read of 4 KiB; cycles are normal with a deviation of 5 %; data are written once in \
+                               order and then at random. All of RE1 to RE9 are read alike";
+
+impl Unpublished {
+    /// Lines of `[drive.initial]`.
+    pub(super) fn initial(self) -> &'static str {
+        match self.wear {
+            Wear::Spread => "",
+            Wear::Alike => "erase-count-spread = 0\n",
+        }
+    }
+
+    /// Lines of `[drive.ecc]`.
+    pub(super) fn ecc(self, chip: &Chip) -> String {
+        let mut text = String::new();
+        if self.checks == Checks::OneCodeword {
+            text += "checks-per-read = 'one-codeword'\n";
+        }
+        if self.mlc == Codeword::KiB2 && chip.is_mlc() {
+            text += "codeword = '2 KiB'\n";
+        }
+        text
+    }
+
+    /// Lines of `[precondition]`, where as many drive writes at random cover what is written to.
+    pub(super) fn precondition(self, random: &str) -> String {
+        match self.data {
+            Data::Scattered => format!("sequential-drive-writes = 1\nrandom-drive-writes = {random}\n"),
+            Data::InOrder => "sequential-drive-writes = 2\n".to_owned(),
+        }
+    }
+
+    /// How it differs from ours, in words; nothing where it does not.
+    pub(super) fn told(self) -> String {
+        let told = [
+            (self.checks != OURS.checks).then_some("every codeword of a read checked"),
+            (self.wear != OURS.wear).then_some("all blocks alike"),
+            (self.data != OURS.data).then_some("data in the order of its addresses"),
+            (self.mlc != OURS.mlc).then_some("codewords of 2 KiB on MLC"),
+        ];
+        told.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// What decides a claim: its runs under a reading, and what they come to.
+#[derive(Clone, Copy)]
+pub(super) struct Trial {
+    pub(super) id: &'static str,
+    pub(super) scenarios: fn(Unpublished) -> Vec<Scenario>,
+    pub(super) judge: fn(&Runs, Unpublished) -> Finding,
+}
+
+impl Trial {
+    /// Its runs under every other reading.
+    pub(super) fn other_scenarios(self) -> Vec<Scenario> {
+        OTHERS.into_iter().flat_map(self.scenarios).collect()
+    }
+
+    /// What it comes to under every other reading, but where its runs are those of ours.
+    pub(super) fn readings(self, runs: &Runs) -> Vec<Reading> {
+        let hashes = |open| (self.scenarios)(open).iter().map(Scenario::hash).collect::<Vec<_>>();
+        let mut seen = vec![hashes(OURS)];
+        let mut fresh = |open: &Unpublished| {
+            let hashes = hashes(*open);
+            let is_fresh = !seen.contains(&hashes);
+            seen.push(hashes);
+            is_fresh
+        };
+        OTHERS.into_iter().filter(&mut fresh).map(|open| reading(open.told(), (self.judge)(runs, open))).collect()
+    }
+}
+
+/// What a claim comes to under another reading.
+pub(super) fn reading(what: impl Into<String>, finding: Finding) -> Reading {
+    Reading { what: what.into(), matter: Matter::Choice, ours: finding.ours, verdict: finding.verdict }
+}
