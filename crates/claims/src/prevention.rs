@@ -236,7 +236,7 @@ fn re_scale(runs: &Runs) -> Finding {
 }
 
 /// Claims that are judged under every reading.
-const TRIALS: [Trial; 7] =
+pub(super) const TRIALS: [Trial; 7] =
     [reliability::RE1, reliability::RE2, reliability::RE3, reliability::RE5, RE6, RE7, holistic::RE9];
 
 fn every_reading() -> impl Iterator<Item = Unpublished> {

@@ -608,3 +608,25 @@ fn figure6_table(runs: &Runs) -> String {
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wear_alone_gives_the_shares_that_were_worked_out_by_hand() {
+        let expected = expected_errors(TLC, 5000.0, 0.0, 0.0);
+        for (errors, want) in [(75, 0.815), (76, 0.846), (4097, 1.0)] {
+            let found = binomial_below(expected, errors);
+            assert!((found - want).abs() < 5e-4, "{errors}: {found}");
+        }
+    }
+
+    #[test]
+    fn reads_until_errors_are_expected_bring_so_many() {
+        for (cycles, errors) in [(1000.0, 150.0), (5000.0, 150.0), (5000.0, 600.0)] {
+            let found = expected_errors(TLC, cycles, 0.0, reads_until(cycles, errors));
+            assert!((found - errors).abs() < 1e-6, "{cycles} {errors}: {found}");
+        }
+    }
+}

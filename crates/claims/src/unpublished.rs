@@ -146,3 +146,25 @@ impl Trial {
 pub(super) fn reading(what: impl Into<String>, finding: Finding) -> Reading {
     Reading { what: what.into(), matter: Matter::Choice, ours: finding.ours, verdict: finding.verdict }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prevention::TRIALS;
+
+    #[test]
+    fn every_reading_has_words_of_its_own_and_changes_a_run() {
+        assert_eq!(OURS.told(), "");
+        let runs = |open| {
+            let scenarios = TRIALS.into_iter().flat_map(|trial| (trial.scenarios)(open));
+            scenarios.map(|scenario| scenario.hash()).collect::<Vec<_>>()
+        };
+        let readings: Vec<Unpublished> = [OURS].into_iter().chain(OTHERS).collect();
+        for (number, open) in readings.iter().enumerate() {
+            for other in &readings[..number] {
+                assert_ne!(open.told(), other.told());
+                assert_ne!(runs(*open), runs(*other), "{}", open.told());
+            }
+        }
+    }
+}
