@@ -300,7 +300,12 @@ pub(super) fn finding(ours: String, agrees: bool) -> Finding {
 
 /// RE1 to RE5.
 pub(super) fn claims() -> Vec<Claim> {
-    vec![
+    correction().into_iter().chain(redundancy()).collect()
+}
+
+/// RE1 to RE3.
+fn correction() -> [Claim; 3] {
+    [
         claim(
             [
                 "RE1",
@@ -337,6 +342,12 @@ pub(super) fn claims() -> Vec<Claim> {
                 evaluate: |runs| RE3.readings(runs),
             },
         ),
+    ]
+}
+
+/// RE4 and RE5.
+fn redundancy() -> [Claim; 2] {
+    [
         Claim {
             configuration: "004's drive at 1/16, empty, written once in order: what parity takes for each page of data, held against \
                             the whole flash",
