@@ -246,8 +246,9 @@ fn re8_note(runs: &Runs) -> String {
     });
     format!(
         "the traces are not public: where reads and writes lie to each other, the reads' sizes and bursts are assumed. The order of the schemes comes out under no reading. On the MLC \
-         chips hardly a codeword exceeds 4 or 10 bits, so that all that HRM does there is to write parity and the oracle does nothing; the paper's 18.7 and 5.0 % need data of some age: where \
-         it is {} to {} days old when a trace begins, as in the middle of figure 9, re-reading, the oracle and HRM cost {} ({}). On TLC they cost {} %: a tenth of the blocks \
+         chips hardly a codeword exceeds 4 or 10 bits, so that all that HRM does there is to write parity and the oracle does nothing; where data is {} to {} days old when a trace begins, as in the middle of figure 9, \
+         re-reading, the oracle and HRM cost {} ({}), which is not the paper's 18.7 and 5.0 % either. The last reading below comes nearest to figure 11's levels, with HRM \
+         behind the oracle. On TLC they cost {} %: a tenth of the blocks \
          expects more than 75 errors when fresh, so that the oracle never rests. With data in the order of its addresses, all blocks alike and every codeword checked, \
          few blocks take all reads, and they cost {} % on the same three traces: figure 11 has DAP-DS suffer most, whose reads, 3.5 of 200 GiB, spread over all \
          blocks where data is scattered as the paper says that it is. Read latency relative to that without errors, and units that scrubbing and \
