@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use wane_scenario::{Device, Pattern, TraceSpec, Workload};
+use wane_scenario::{Device, Pattern, StandinSpec, TraceSpec, Workload};
 use wane_sim::Streams;
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
 use wane_workload::standin::{self, StandinSource};
@@ -145,14 +145,14 @@ fn shape(pattern: &Pattern, footprint: u32) -> Shape {
     }
 }
 
-fn standin_source(standin: &str, device: &Device, streams: Streams, name: &str) -> Box<dyn Source> {
+fn standin_source(spec: &StandinSpec, device: &Device, streams: Streams, name: &str) -> Box<dyn Source> {
     let (logical, unit) = (device.logical_units, device.unit.0);
-    if let Some(traffic) = standin::find_traffic(standin) {
+    if let Some(traffic) = standin::find_traffic(&spec.name) {
         let streams = standin::traffic_streams(streams, name);
         return Box::new(standin::traffic_source(traffic, logical, unit, streams));
     }
-    let standin = standin::find(standin).expect("resolved scenarios name known stand-ins");
-    Box::new(StandinSource::new(standin, logical, unit, streams.stream(name)))
+    let standin = standin::find(&spec.name).expect("resolved scenarios name known stand-ins");
+    Box::new(StandinSource::laid_out(standin, spec.layout, logical, unit, streams.stream(name)))
 }
 
 /// How a scenario's trace is read.

@@ -142,6 +142,8 @@ fn tries(text: &str) -> bool {
 #[test]
 fn no_workload_panics_on_a_drive_of_few_pages() {
     let mut workloads: Vec<String> = standin::names().map(|name| format!("standin = '{name}'")).collect();
+    let scattered = |standin: &standin::Standin| format!("standin = '{}', layout = 'scattered'", standin.name);
+    workloads.extend(standin::STANDINS.iter().map(scattered));
     for pattern in [
         "'uniform'",
         "'hot-cold', r = 1, h = 0.5",

@@ -38,7 +38,7 @@ pub use presets::{PRESETS, Preset};
 pub use schema::json_schema;
 pub use settings::{FtlSettings, SEED_MAX};
 pub use time::{Collection, Order, Probe, Scheduler, Suspend, Time};
-pub use workload::{Pattern, PatternSpec, TraceSpec, Workload};
+pub use workload::{Pattern, PatternSpec, StandinSpec, TraceSpec, Workload};
 
 use layer::{Layer, merge};
 use resolver::{Resolver, at};

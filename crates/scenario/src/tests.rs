@@ -233,7 +233,13 @@ fn another_workload_keeps_what_still_means_something() {
     let trace = "[workload]\ntrace = 'a.csv'\nloop = false\nremap = 'compact'";
     let Workload::Trace(other) = workload(trace, &["workload.trace=b.csv"]) else { panic!("a trace") };
     assert_eq!((other.written.as_str(), other.looped, other.compact), ("b.csv", false, true));
-    assert_eq!(workload(hot_cold, &["workload.standin=rad-be"]), Workload::Standin("rad-be".into()));
+    let standin = |name: &str, layout| Workload::Standin(crate::StandinSpec { name: name.into(), layout });
+    assert_eq!(
+        workload(hot_cold, &["workload.standin=rad-be"]),
+        standin("rad-be", wane_workload::standin::Layout::Packed)
+    );
+    let scattered = ["workload.standin=rad-be", "workload.layout=scattered"];
+    assert_eq!(workload(hot_cold, &scattered), standin("rad-be", wane_workload::standin::Layout::Scattered));
 }
 
 #[test]
@@ -501,6 +507,11 @@ fn a_run_that_cannot_be_is_refused_in_one_sentence() {
         ("[workload]\npattern = 'hot-cold'\nh = 0", "leaves no hot page"),
         ("[workload]\npattern = 'hot-cold'\nh = 1", "leaves no cold page"),
         ("[workload]\nstandin = 'rad-be'\nfootprint = 0.5", "does not belong to a stand-in"),
+        (
+            "[workload]\nstandin = 'rad-be-traffic'\nlayout = 'scattered'",
+            "layout: stands with rad-be-traffic, which reads too; such a stand-in is always packed",
+        ),
+        ("[workload]\nstandin = 'rad-be'\nlayout = 'x'", "allowed are packed, scattered"),
         ("[workload]\ntrace = ''", "found \"\", expected text"),
         ("[workload]\ntrace = 'x'\nassume-block = '0 B'", "found \"0 B\""),
         ("[workload]\nshare = 0.5", "unknown key here; it belongs to [[workload.mix]]"),

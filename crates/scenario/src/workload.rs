@@ -27,9 +27,18 @@ pub enum Workload {
     /// A trace file.
     Trace(TraceSpec),
     /// A stand-in for a published trace.
-    Standin(String),
+    Standin(StandinSpec),
     /// Workloads drawn per request, with their shares.
     Mix(Vec<(Ratio, Workload)>),
+}
+
+/// A stand-in for a published trace.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StandinSpec {
+    /// Its name.
+    pub name: String,
+    /// Where its footprint lies.
+    pub layout: standin::Layout,
 }
 
 /// A synthetic pattern and what it is asked for.
@@ -233,6 +242,26 @@ struct StandinSettings {
     /// A stand-in for a published trace, by name: `rad-be` and others have its writes, `rad-be-traffic` and others its reads too.
     #[schemars(extend("x-default" = "none", "enum" = standin::names().collect::<Vec<_>>()))]
     standin: String,
+    /// Where the pages that it writes lie in the address space; nothing but `packed` for one with reads.
+    #[serde(skip_serializing_if = "is_packed")]
+    layout: Layout,
+}
+
+/// Where a stand-in's footprint lies. The addresses of the published traces are not known.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Layout {
+    /// From address 0 on, with a tail at the top: 0.5 GiB of 256, 17.5 GiB for `dap-ps`.
+    #[default]
+    Packed,
+    /// In extents as long as a mean sequential run, evenly over the whole address space.
+    Scattered,
+}
+
+// serde hands over a reference.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_packed(layout: &Layout) -> bool {
+    *layout == Layout::Packed
 }
 
 /// What is said of a mixture.
@@ -419,7 +448,7 @@ pub(super) fn workload(table: &Table, space: Space) -> Result<Workload, Refusal>
                     format!("a stand-in needs a drive of at least {least} logical pages; this one has {found}");
                 return Err(("standin".to_owned(), message));
             }
-            part(table).map(|settings: StandinSettings| Workload::Standin(settings.standin))
+            standin_spec(part(table)?).map(Workload::Standin)
         }
         "mix" => {
             only(table, fields::<MixSettings>(), "a mixture")?;
@@ -543,6 +572,29 @@ fn mix(parts: &[Table], space: Space) -> Result<Workload, Refusal> {
     }
     Ok(Workload::Mix(built))
 }
+fn standin_spec(settings: StandinSettings) -> Result<StandinSpec, (String, String)> {
+    let StandinSettings { standin: name, layout } = settings;
+    if layout == Layout::Scattered && standin::find_traffic(&name).is_some() {
+        let message = format!("stands with {name}, which reads too; such a stand-in is always packed");
+        return Err(("layout".to_owned(), message));
+    }
+    let layout = match layout {
+        Layout::Packed => standin::Layout::Packed,
+        Layout::Scattered => standin::Layout::Scattered,
+    };
+    Ok(StandinSpec { name, layout })
+}
+
+impl StandinSpec {
+    fn settings(&self) -> StandinSettings {
+        let layout = match self.layout {
+            standin::Layout::Packed => Layout::Packed,
+            standin::Layout::Scattered => Layout::Scattered,
+        };
+        StandinSettings { standin: self.name.clone(), layout }
+    }
+}
+
 impl Workload {
     /// Whether the workload ends by itself.
     pub fn ends(&self) -> bool {
@@ -565,7 +617,7 @@ impl Workload {
     /// The resolved table. The space turns the footprint back into a ratio.
     pub(super) fn to_table(&self, space: Space, paths: Paths) -> Table {
         match self {
-            Workload::Standin(name) => table_of(&StandinSettings { standin: name.clone() }),
+            Workload::Standin(standin) => table_of(&standin.settings()),
             Workload::Trace(trace) => table_of(&trace.settings(paths)),
             Workload::Mix(parts) => {
                 let part = |(share, workload): &(Ratio, Workload)| {

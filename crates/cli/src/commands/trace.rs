@@ -5,7 +5,9 @@ use std::io::Write;
 use std::path::Path;
 
 use wane_units::{Bytes, excerpt};
-use wane_workload::standin::{self, STANDINS, StandinSource, TRAFFIC_STANDINS, Traffic, TrafficStandin};
+use wane_workload::standin::{
+    self, MIXTURES, STANDINS, Spread, StandinSource, TRAFFIC_STANDINS, Traffic, TrafficStandin,
+};
 use wane_workload::trace::{self, Assume, Converted, Format, Info, Options, Reader, TraceError};
 use wane_workload::{Op, Request};
 
@@ -149,8 +151,12 @@ fn words(info: &Info) -> String {
 
 fn list() -> Result<i32, Failure> {
     let line = |standin: &standin::Standin| {
+        let spread = match standin.spread {
+            Spread::Mixture => "hot and cold part".to_owned(),
+            Spread::Looped { writes_per_page } => format!("loop of {writes_per_page:.2} writes a page"),
+        };
         format!(
-            "{:<10} {:>7.2} GiB of 256 written, {:>6.2} KiB a write, r {:.4}, {:>2.0} % sequential\n",
+            "{:<14} {:>7.2} GiB of 256 written, {:>6.2} KiB a write, r {:.4}, {:>2.0} % sequential, {spread}\n",
             standin.name,
             standin.footprint_gib,
             standin.write_kib,
@@ -169,7 +175,7 @@ fn list() -> Result<i32, Failure> {
         };
         format!("{:<16} writes {}; reads {}\n", standin.name, part(&standin.write), part(&standin.read))
     };
-    let lines = STANDINS.iter().map(line).chain(TRAFFIC_STANDINS.iter().map(with_reads));
+    let lines = STANDINS.iter().chain(&MIXTURES).map(line).chain(TRAFFIC_STANDINS.iter().map(with_reads));
     print(&lines.collect::<String>())?;
     Ok(DONE)
 }
