@@ -12,7 +12,7 @@ not public, so that sign and order count. \"N x\" in the papers' prose is mostly
 sources lists all). `wane reproduce ID --figures DIR` draws a claim's runs.
 
 A verdict is *fragile* where a choice that the paper leaves open, the scale or the seed was tried and changed it; the claim's section then has \
-its numbers under the other readings and with five seeds. *Arithmetic* follows from the claim's own figures: it can only fail where we \
+its numbers under the other readings and, where it has few runs, with five seeds. *Arithmetic* follows from the claim's own figures: it can only fail where we \
 compute wrongly.
 
 ";

@@ -13,6 +13,10 @@ use super::{Claim, Class, Finding, Reproduced, pictures};
 /// Seeds that a fragile claim is run with: that of its scenarios and those that follow.
 pub const SEEDS: u64 = 5;
 
+/// Claims of more runs than this are looked at with one seed unless every seed is asked for: with all of them the page would
+/// take hours instead of minutes.
+const SEEDED_RUNS_MAX: usize = 24;
+
 /// Hears of every finished run: how many are done, how many are known to be needed, and its name.
 pub type Each<'a> = &'a (dyn Fn(usize, usize, &str) + Sync);
 
@@ -26,7 +30,7 @@ pub struct Runs {
 
 /// Runs the claims in parallel and says what they come to.
 ///
-/// Claims that are fragile come with [`SEEDS`] seeds, and with `every_seed` all that run anything. Without a result where the
+/// Claims that are fragile come with [`SEEDS`] seeds, unless they are long, and with `every_seed` all that run anything. Without a result where the
 /// user stopped.
 ///
 /// # Errors
@@ -45,7 +49,10 @@ pub fn reproduce<'a>(
         return Ok(None);
     }
     let mut rows: Vec<Reproduced<'a>> = claims.iter().map(|claim| runs.reproduced(claim)).collect();
-    let fragile = |row: &Reproduced<'_>| row.claim.class != Class::Arithmetic && !row.fragile().is_empty();
+    let affordable = |claim: &Claim| (claim.scenarios)().len() <= SEEDED_RUNS_MAX;
+    let fragile = |row: &Reproduced<'_>| {
+        row.claim.class != Class::Arithmetic && affordable(row.claim) && !row.fragile().is_empty()
+    };
     let late = rows.iter().filter(|row| fragile(row)).flat_map(|row| other_seeds(row.claim));
     if !runs.add(late, stop, each)? {
         return Ok(None);
