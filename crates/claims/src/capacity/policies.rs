@@ -15,7 +15,7 @@ const COST_BENEFIT: &str = "{ policy = 'cost-benefit' }";
 const LARGE_SCALE: [&str; 3] = ["rad-be", "msn-befs", "vdi"];
 
 /// Cells of CV9 that are run with other seeds: those above 5 % with the first.
-const CV9_CELLS: [(&str, &str); 2] = [("dap-ps", "OBP"), ("wbs", "OBP")];
+const CV9_CELLS: [(&str, &str); 2] = [("wbs", "OBP"), ("dtrs", "OBP")];
 
 /// Bounds on relocation in GiB of a 256 GiB drive.
 const BOUNDS: [u32; 3] = [1, 5, 10];
