@@ -49,11 +49,7 @@ pub fn reproduce<'a>(
         return Ok(None);
     }
     let mut rows: Vec<Reproduced<'a>> = claims.iter().map(|claim| runs.reproduced(claim)).collect();
-    let affordable = |claim: &Claim| (claim.scenarios)().len() <= SEEDED_RUNS_MAX;
-    let fragile = |row: &Reproduced<'_>| {
-        row.claim.class != Class::Arithmetic && affordable(row.claim) && !row.fragile().is_empty()
-    };
-    let late = rows.iter().filter(|row| fragile(row)).flat_map(|row| other_seeds(row.claim));
+    let late = rows.iter().filter(|row| wants_seeds(row)).flat_map(|row| other_seeds(row.claim));
     if !runs.add(late, stop, each)? {
         return Ok(None);
     }
@@ -61,11 +57,17 @@ pub fn reproduce<'a>(
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        if asks_seeds(row.claim) || fragile(row) {
+        if asks_seeds(row.claim) || wants_seeds(row) {
             row.seeds = runs.by_seed(row);
         }
     }
     Ok(Some((runs, rows)))
+}
+
+/// Whether a verdict hangs on something and few enough runs are behind it to look at other seeds.
+fn wants_seeds(row: &Reproduced<'_>) -> bool {
+    let few = || (row.claim.scenarios)().len() <= SEEDED_RUNS_MAX;
+    row.claim.class != Class::Arithmetic && !row.fragile().is_empty() && few()
 }
 
 /// What a claim runs with the seeds that follow the first.
@@ -144,5 +146,52 @@ impl Runs {
         }
         let results: Vec<RunResult> = (claim.scenarios)().iter().map(|scenario| self.get(scenario).clone()).collect();
         (!results.is_empty()).then(|| wane_report::render(&results))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Matter, Reading, Verdict, claims, scenario};
+    use wane_lab::build::PolicyOverrides;
+    use wane_lab::run::Watch;
+
+    /// One short run in the place of every scenario.
+    fn stood_in(scenarios: impl IntoIterator<Item = Scenario>, result: &RunResult, shift: u64) -> Runs {
+        let results = scenarios.into_iter().map(|scenario| (scenario.hash(), result.clone())).collect();
+        Runs { results: Arc::new(results), shift }
+    }
+
+    #[test]
+    fn claims_of_lives_run_what_they_look_at() {
+        let text = "drive = { preset = 'tiny' }\nworkload.pattern = 'uniform'\nuntil.drive-writes = 1";
+        let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+        let result = session::execute(&scenario("short", text), &PolicyOverrides::default(), &mut watch).unwrap();
+        for claim in claims().iter().filter(|claim| claim.id.starts_with("CV")) {
+            let row = stood_in(claim.scenarios(), &result, 0).reproduced(claim);
+            assert!(!row.finding.ours.is_empty(), "{}", claim.id);
+            let with_another_seed = (claim.scenarios)().into_iter().map(|scenario| shifted(&scenario, 1));
+            (claim.evaluate)(&stood_in(with_another_seed, &result, 1));
+        }
+    }
+
+    #[test]
+    fn fragile_claims_of_few_runs_want_seeds() {
+        let claims = claims();
+        let finding = Finding { ours: "1".into(), verdict: Verdict::Agrees, note: String::new(), table: String::new() };
+        let row = |id: &str, verdict| Reproduced {
+            claim: claims.iter().find(|claim| claim.id == id).unwrap(),
+            finding: finding.clone(),
+            others: vec![Reading { what: "else".into(), matter: Matter::Choice, ours: "2".into(), verdict }],
+            seeds: Vec::new(),
+        };
+        for (id, verdict, want) in [
+            ("WL1", Verdict::Differs, true),
+            ("WL1", Verdict::Agrees, false),
+            ("CV1", Verdict::Differs, false),
+            ("RE10", Verdict::Differs, false),
+        ] {
+            assert_eq!(wants_seeds(&row(id, verdict)), want, "{id} {verdict:?}");
+        }
     }
 }

@@ -108,7 +108,7 @@ pub(crate) struct ReproduceArguments {
     /// with 1 where one differs
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = CLAIMS_PAGE)]
     pub(crate) check: Option<PathBuf>,
-    /// Run every claim with five seeds, not only the fragile ones
+    /// Run every claim with five seeds, not only fragile ones of few runs
     #[arg(long)]
     pub(crate) every_seed: bool,
     /// Write the page of claims
