@@ -6,6 +6,7 @@
 mod by_hint;
 pub mod conformance;
 mod failing;
+pub mod plain;
 pub mod queueing;
 
 pub use by_hint::ByHint;
