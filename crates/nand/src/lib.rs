@@ -25,6 +25,7 @@ pub use ecc::{Draws, Ecc, REREADS_BOUND, SOFT_STEPS, Sensing, SoftStep};
 pub use faults::{FailureRate, Fault, FaultConfig, Faults, Loss, When};
 pub use flash::{Flash, Relocations, Resting};
 pub use op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
+pub use tail::TailTable;
 
 /// What flash does. Every call changes state at once and takes no time.
 pub trait Media {

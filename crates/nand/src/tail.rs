@@ -6,9 +6,10 @@
 /// Below this a codeword never fails: one in 10^18.
 const NEVER: f64 = 1e-18;
 
-/// P(binomial(n, p) > s) for fixed n and s, to a relative error of [`TailTable::ERROR_MAX`].
+/// P(binomial(n, p) > s) for fixed n and s, to a relative error of 10^-7: the probability that a codeword of n bits, each wrong
+/// with probability p, is not corrected by a code that corrects s. Below 10^-18 it is taken for 0.
 #[derive(Clone, Debug)]
-pub(crate) struct TailTable {
+pub struct TailTable {
     /// Bits of a probability below those that choose its piece.
     shift: u32,
     first: u64,
@@ -27,11 +28,10 @@ struct Piece {
 impl TailTable {
     /// Pieces are so narrow that |d ln T| stays below 1/6 at their ends: the first term cut off is 6^-5 / 5! = 1.1e-6 there,
     /// less than a tenth of that wherever T is not close to 1, and T as a whole is far larger there.
-    #[cfg(test)]
-    pub(crate) const ERROR_MAX: f64 = 1e-7;
+    pub const ERROR_MAX: f64 = 1e-7;
 
     /// The table for `n` bits of which `s` are corrected.
-    pub(crate) fn new(n: u32, s: u32) -> Self {
+    pub fn new(n: u32, s: u32) -> Self {
         let corrected = f64::from(s) + 1.0;
         // From the lower end, where T goes with p^(s + 1), to the upper, some eight deviations above s.
         let slope = corrected + 8.0 * libm::sqrt(corrected) + 16.0;
@@ -58,7 +58,7 @@ impl TailTable {
 
     /// The probability that more are wrong than are corrected, if each bit is with probability `p`.
     #[inline]
-    pub(crate) fn at(&self, p: f64) -> f64 {
+    pub fn at(&self, p: f64) -> f64 {
         let key = p.to_bits() >> self.shift;
         let Some(place) = key.checked_sub(self.first) else { return 0.0 };
         let Some(piece) = self.pieces.get(place as usize) else {

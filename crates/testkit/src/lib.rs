@@ -8,6 +8,7 @@ pub mod conformance;
 mod failing;
 pub mod plain;
 pub mod queueing;
+pub mod tails;
 
 pub use by_hint::ByHint;
 pub use failing::FailingMedia;

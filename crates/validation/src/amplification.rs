@@ -1,0 +1,103 @@
+//! Write amplification of every victim policy over workloads, spare factors and sizes of drives, against the plain drive.
+
+use wane_testkit::plain::{Leveler, Tie, Victim};
+
+use super::drives::{HOT, SMALL_HOT, Spec, Traffic, UNIFORM, WARM, sampled, victim_name};
+use super::{Extent, Job, Part};
+
+/// The part.
+pub(crate) fn part() -> Part {
+    Part {
+        id: "amplification",
+        title: "Write amplification",
+        compared: "(host + garbage collection) / host over 6 drive writes after 1 sequential and 3 uniform ones: every victim \
+                   policy under four workloads at spare factors of 7 and 20 %, then sizes of drives and blocks",
+        reference: "the plain drive of `testkit`, which scans all blocks for each victim and draws its own traffic",
+        seeds: "engine and plain drive each run with seeds 1 to 4, in the quick part 1 to 3; they share no random numbers",
+        tolerance: "1 % of the reference",
+        note: "",
+        takes: "2 minutes",
+        jobs,
+    }
+}
+
+const VICTIMS: [Victim; 9] = [
+    Victim::Greedy(Tie::Oldest),
+    Victim::Greedy(Tie::Newest),
+    Victim::Lfs,
+    Victim::Kawaguchi,
+    Victim::Windowed(200),
+    Victim::Choices(2.0),
+    Victim::Choices(5.5),
+    Victim::Fifo,
+    Victim::Random,
+];
+
+/// Spare factors in percent, logical blocks and pages of a block: what the grid spans at least. Reports say where a run leaves
+/// it.
+const SPARES: [usize; 2] = [7, 20];
+const TRAFFICS: [Traffic; 4] = [UNIFORM, WARM, HOT, SMALL_HOT];
+
+/// The least and the most logical blocks, pages of a block and spare factors in percent of the full grid.
+pub fn grid_ranges() -> [(usize, usize); 3] {
+    let specs = specs(Extent::Full);
+    let range = |of: fn(&Spec) -> usize| {
+        let found = || specs.iter().map(of);
+        (found().min().expect("the grid has cells"), found().max().expect("the grid has cells"))
+    };
+    [range(|spec| spec.setup.logical_blocks), range(|spec| spec.setup.pages), range(|spec| spec.spare_percent)]
+}
+
+fn specs(extent: Extent) -> Vec<Spec> {
+    let greedy = |blocks, pages, spare, traffic| {
+        Spec::new(blocks, pages, spare, traffic).with(Victim::Greedy(Tie::Oldest), Leveler::None)
+    };
+    if extent == Extent::Quick {
+        let of = |victim| Spec::new(512, 32, 10, HOT).with(victim, Leveler::None);
+        return VICTIMS.into_iter().map(of).collect();
+    }
+    let mut specs = Vec::new();
+    for victim in VICTIMS {
+        for traffic in TRAFFICS {
+            for spare in SPARES {
+                specs.push(Spec::new(1024, 64, spare, traffic).with(victim, Leveler::None));
+            }
+        }
+    }
+    for traffic in [UNIFORM, HOT] {
+        specs.push(greedy(1024, 16, 10, traffic));
+        specs.push(greedy(1024, 256, 10, traffic));
+        specs.push(greedy(2048, 64, 10, traffic));
+        specs.push(greedy(4096, 32, 10, traffic));
+        specs.push(greedy(1024, 64, 28, traffic));
+        specs.push(greedy(1024, 64, 50, traffic));
+    }
+    specs
+}
+
+fn jobs(extent: Extent) -> Vec<Job> {
+    let seeds = if extent == Extent::Quick { 3 } else { 4 };
+    let drive_writes = if extent == Extent::Quick { 3 } else { 6 };
+    specs(extent)
+        .into_iter()
+        .map(|spec| -> Job {
+            Box::new(move || {
+                let cell = format!("{}; {}; {}", victim_name(spec.setup.victim), spec.traffic.name(), spec.size());
+                let ours: Vec<f64> = (1..=seeds)
+                    .map(|seed| {
+                        let summary = spec.engine(seed, &format!("drive-writes = {drive_writes}")).summary;
+                        summary.write_amplification.gc.expect("the host wrote")
+                    })
+                    .collect();
+                let reference: Vec<f64> = (1..=seeds)
+                    .map(|seed| {
+                        let (drive, death) = spec.plain(seed, drive_writes);
+                        assert_eq!(death, None, "no block of it retires");
+                        drive.counts().amplification()
+                    })
+                    .collect();
+                vec![sampled(cell, "write amplification", &ours, &reference, (0.01, 0.0))]
+            })
+        })
+        .collect()
+}

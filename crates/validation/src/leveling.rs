@@ -1,0 +1,80 @@
+//! What wear levelers move and how evenly they wear, against the plain drive.
+
+use wane_testkit::plain::{Leveler, Tie, Victim};
+
+use super::drives::{HOT, SMALL_HOT, Spec, Traffic, WARM, leveler_name, mean, sampled, spread};
+use super::{Extent, Job, Part};
+
+/// The part.
+pub(crate) fn part() -> Part {
+    Part {
+        id: "leveling",
+        title: "Wear leveling",
+        compared: "pages that garbage collection and wear leveling move a host page, mean and standard deviation of the erase \
+                   counts, after 30 drive writes on blocks that never retire",
+        reference: "the plain drive of `testkit`, which looks for the coldest block among all",
+        seeds: "engine and plain drive each run with seeds 1 to 6, in the quick part 1 to 4; they share no random numbers",
+        tolerance: "1 % of write amplification and of the mean erase count, 3 % (at least 0.005) of what leveling moves, 5 % (at least 0.1) of the standard deviation",
+        note: "",
+        takes: "1 minute",
+        jobs,
+    }
+}
+
+const LEVELERS: [Leveler; 8] = [
+    Leveler::None,
+    Leveler::Obp { threshold: 4, protection: 8 },
+    Leveler::Obp { threshold: 8, protection: 64 },
+    Leveler::DualPool(5),
+    Leveler::DualPool(10),
+    Leveler::Progressive { percent: 25 },
+    Leveler::Progressive { percent: 50 },
+    Leveler::Swap(5),
+];
+
+fn jobs(extent: Extent) -> Vec<Job> {
+    let (seeds, drive_writes, traffics): (u64, u64, &[Traffic]) = match extent {
+        Extent::Quick => (4, 12, &[HOT]),
+        Extent::Full => (6, 30, &[HOT, WARM, SMALL_HOT]),
+    };
+    let mut jobs: Vec<Job> = Vec::new();
+    for traffic in traffics {
+        for leveler in LEVELERS {
+            // An endurance in the midst of the run, so that progressive leveling passes through all of its threshold.
+            let mut spec = Spec::new(512, 32, 10, *traffic).with(Victim::Greedy(Tie::Oldest), leveler);
+            spec.setup.endurance = if extent == Extent::Quick { 60 } else { 100 };
+            jobs.push(Box::new(move || rows(&spec, seeds, drive_writes)));
+        }
+    }
+    jobs
+}
+
+fn rows(spec: &Spec, seeds: u64, drive_writes: u64) -> Vec<super::Row> {
+    let cell = format!("{}; {}; {}", leveler_name(spec.setup.leveler), spec.traffic.name(), spec.size());
+    let figures: [(&str, (f64, f64)); 4] = [
+        ("write amplification", (0.01, 0.0)),
+        ("pages leveled a host page", (0.03, 0.005)),
+        ("mean erase count", (0.01, 0.0)),
+        ("sd of the erase counts", (0.05, 0.1)),
+    ];
+    let mut ours = [const { Vec::new() }; 4];
+    let mut reference = [const { Vec::new() }; 4];
+    for seed in 1..=seeds {
+        let run = spec.engine(seed, &format!("drive-writes = {drive_writes}"));
+        let wear = &run.summary.wear.erase_count;
+        let amplification = &run.summary.write_amplification;
+        let of = |figure: Option<f64>| figure.expect("the host wrote");
+        let found = [of(amplification.gc), of(amplification.wear_leveling), wear.mean, wear.sd];
+        ours.iter_mut().zip(found).for_each(|(values, value)| values.push(value));
+        let (drive, death) = spec.plain(seed, drive_writes);
+        assert_eq!(death, None, "no block of it retires");
+        let (counts, erases) = (drive.counts(), drive.erases());
+        let found = [counts.amplification(), counts.leveling(), mean(&erases), spread(&erases)];
+        reference.iter_mut().zip(found).for_each(|(values, value)| values.push(value));
+    }
+    figures
+        .into_iter()
+        .zip(ours.iter().zip(&reference))
+        .map(|((figure, tolerance), (ours, reference))| sampled(cell.clone(), figure, ours, reference, tolerance))
+        .collect()
+}

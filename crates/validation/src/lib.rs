@@ -1,0 +1,162 @@
+//! The engine held against code that shares nothing with it, against closed forms and against golden values: for development
+//! only, as `testkit`.
+//!
+//! A [`Part`] names what is compared, the independent reference, and how far the two may differ; it makes jobs, each a cell of
+//! its grid. `make validate` runs all of them and writes `docs/validation.md`; a test runs the quick ones. Everything follows
+//! from seeds, so that the page is the same byte for byte each time. A new part is one file and one line in [`parts`].
+
+mod amplification;
+mod drives;
+mod errors;
+mod forms;
+mod latency;
+mod leveling;
+mod lives;
+mod page;
+mod replay;
+mod run;
+
+pub use amplification::grid_ranges;
+pub use page::{page, table};
+pub use run::run;
+
+/// How much is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// A few cells of each part, within a minute without optimization.
+    Quick,
+    /// Every cell.
+    Full,
+}
+
+/// A comparison of the engine with one reference.
+pub struct Part {
+    /// Its name on the command line.
+    pub id: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// What is compared.
+    pub compared: &'static str,
+    /// With what.
+    pub reference: &'static str,
+    /// Which seeds, and what of a run depends on them.
+    pub seeds: &'static str,
+    /// How far the two may differ, in words. Each row carries the number.
+    pub tolerance: &'static str,
+    /// What one should know of the result.
+    pub note: &'static str,
+    /// About how long all of it takes on one core of a present machine.
+    pub takes: &'static str,
+    /// Its cells, in the order of the page.
+    pub jobs: fn(Extent) -> Vec<Job>,
+}
+
+/// One cell of a part: some rows, or the same rows each time it is called.
+pub type Job = Box<dyn Fn() -> Vec<Row> + Send + Sync>;
+
+/// One figure of a cell, by the engine and by the reference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// The cell, such as a policy on a drive under a workload.
+    pub cell: String,
+    /// What is compared, with its unit.
+    pub figure: &'static str,
+    /// The engine's, a mean over the seeds.
+    pub ours: f64,
+    /// The reference's.
+    pub reference: f64,
+    /// Standard error of the difference; none where chance has no part in it.
+    pub error: Option<f64>,
+    /// The most by which the two may differ.
+    pub allowed: f64,
+}
+
+impl Row {
+    /// A row in which chance has no part.
+    pub fn exact(cell: impl Into<String>, figure: &'static str, ours: f64, reference: f64, allowed: f64) -> Self {
+        Self { cell: cell.into(), figure, ours, reference, error: None, allowed }
+    }
+
+    /// The engine's figure less the reference's.
+    pub fn difference(&self) -> f64 {
+        self.ours - self.reference
+    }
+
+    /// The difference in percent of the reference; none where that is zero and the engine's is not.
+    pub fn percent(&self) -> Option<f64> {
+        if self.difference() == 0.0 {
+            return Some(0.0);
+        }
+        (self.reference != 0.0).then(|| 100.0 * self.difference() / self.reference)
+    }
+
+    /// The difference in standard errors; none where chance has no part.
+    pub fn standard_errors(&self) -> Option<f64> {
+        let error = self.error?;
+        if self.difference() == 0.0 { Some(0.0) } else { Some(self.difference() / error) }
+    }
+
+    /// Whether the two differ by no more than is allowed, or by less than four standard errors; and whether the standard
+    /// error is small enough for that to mean something.
+    pub fn agrees(&self) -> bool {
+        let chance = self.error.unwrap_or(0.0);
+        self.difference().abs() <= self.allowed.max(4.0 * chance) && chance <= self.allowed
+    }
+}
+
+/// Every part, in the order of the page.
+pub fn parts() -> Vec<Part> {
+    vec![
+        replay::part(),
+        lives::part(),
+        amplification::part(),
+        leveling::part(),
+        forms::part(),
+        latency::part(),
+        latency::queues(),
+        errors::reference_values(),
+        errors::tails(),
+        errors::draws(),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(ours: f64, reference: f64, error: Option<f64>, allowed: f64) -> Row {
+        Row { cell: String::new(), figure: "", ours, reference, error, allowed }
+    }
+
+    #[test]
+    fn rows_agree_within_the_tolerance_or_within_chance_but_not_by_coarseness() {
+        let cases = [
+            (row(1.01, 1.0, None, 0.011), true),
+            (row(1.02, 1.0, None, 0.011), false),
+            (row(1.02, 1.0, Some(0.006), 0.011), true),
+            (row(1.03, 1.0, Some(0.006), 0.011), false),
+            (row(1.02, 1.0, Some(0.02), 0.011), false),
+            (row(0.0, 0.0, None, 0.0), true),
+            (row(f64::NAN, 1.0, None, 1.0), false),
+        ];
+        for (row, want) in cases {
+            assert_eq!(row.agrees(), want, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn differences_are_told_in_percent_and_in_standard_errors() {
+        let found = row(1.02, 1.0, Some(0.01), 0.1);
+        assert!((found.percent().expect("a reference") - 2.0).abs() < 1e-9);
+        assert!((found.standard_errors().expect("an error") - 2.0).abs() < 1e-9);
+        assert_eq!(row(1.0, 0.0, None, 0.1).percent(), None);
+        assert_eq!((row(0.0, 0.0, Some(0.0), 0.1).percent(), row(0.0, 0.0, Some(0.0), 0.1).standard_errors()), (Some(0.0), Some(0.0)));
+    }
+
+    #[test]
+    fn parts_have_names_of_their_own() {
+        let parts = parts();
+        let names: std::collections::BTreeSet<&str> = parts.iter().map(|part| part.id).collect();
+        assert_eq!(names.len(), parts.len());
+    }
+}
