@@ -131,6 +131,8 @@ struct Block {
     entered: u64,
     /// The moment it closed.
     closed: u64,
+    /// Whether windowed greedy looks at it.
+    in_window: bool,
     /// The count of host writes when a page of it was last programmed.
     written_at: u64,
     /// Erases of the drive when wear leveling last moved data into it.
@@ -177,6 +179,7 @@ impl Drive {
             written: 0,
             entered: 0,
             closed: 0,
+            in_window: false,
             written_at: 0,
             leveled_at: 0,
             effective: 0,
@@ -318,6 +321,7 @@ impl Drive {
         let moment = self.next_moment();
         let block = &mut self.blocks[id];
         (block.used, block.entered, block.closed) = (Use::Closed, moment, moment);
+        block.in_window = false;
         self.unsettled = true;
     }
 

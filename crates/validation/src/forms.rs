@@ -88,7 +88,8 @@ fn amplification(spec: &Spec, against: &str, reference: f64, share: f64) -> Row 
         run.summary.write_amplification.gc.expect("the host wrote")
     };
     let found: Vec<f64> = (1..=3).map(of).collect();
-    let cell = format!("{} against its {against}; {}; {}", victim_name(spec.setup.victim), spec.traffic.name(), spec.size());
+    let cell =
+        format!("{} against its {against}; {}; {}", victim_name(spec.setup.victim), spec.traffic.name(), spec.size());
     super::drives::sampled(cell, "write amplification", &found, &[reference, reference], (share, 0.0))
 }
 

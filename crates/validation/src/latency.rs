@@ -64,8 +64,7 @@ const CHANNEL_BOUND: Reader =
 const DIE_BOUND: Reader =
     Reader { name: "die-bound", channels: 4, dies: 2, sense_ns: 60_000, rate: Some(1_200_000_000) };
 const ONE_DIE: Reader = Reader { name: "one die", channels: 1, dies: 1, sense_ns: 75_000, rate: None };
-const ONE_CHANNEL: Reader =
-    Reader { name: "one channel", channels: 1, dies: 16, sense_ns: 0, rate: Some(204_800_000) };
+const ONE_CHANNEL: Reader = Reader { name: "one channel", channels: 1, dies: 16, sense_ns: 0, rate: Some(204_800_000) };
 
 impl Reader {
     fn geometry(&self) -> Geometry {
@@ -196,9 +195,7 @@ fn paired(cell: String, figure: &'static str, pairs: &[(f64, f64)], share: f64) 
 fn jobs(extent: Extent) -> Vec<Job> {
     let arrivals: Vec<Arrival> = match extent {
         Extent::Quick => vec![Arrival::Depth(1), Arrival::Depth(16), Arrival::Percent(70), Arrival::Percent(85)],
-        Extent::Full => {
-            DEPTHS.into_iter().map(Arrival::Depth).chain(LOADS.into_iter().map(Arrival::Percent)).collect()
-        }
+        Extent::Full => DEPTHS.into_iter().map(Arrival::Depth).chain(LOADS.into_iter().map(Arrival::Percent)).collect(),
     };
     let reads = if extent == Extent::Quick { 10_000 } else { 30_000 };
     let mut jobs: Vec<Job> = Vec::new();

@@ -150,7 +150,10 @@ mod tests {
         assert!((found.percent().expect("a reference") - 2.0).abs() < 1e-9);
         assert!((found.standard_errors().expect("an error") - 2.0).abs() < 1e-9);
         assert_eq!(row(1.0, 0.0, None, 0.1).percent(), None);
-        assert_eq!((row(0.0, 0.0, Some(0.0), 0.1).percent(), row(0.0, 0.0, Some(0.0), 0.1).standard_errors()), (Some(0.0), Some(0.0)));
+        assert_eq!(
+            (row(0.0, 0.0, Some(0.0), 0.1).percent(), row(0.0, 0.0, Some(0.0), 0.1).standard_errors()),
+            (Some(0.0), Some(0.0))
+        );
     }
 
     #[test]

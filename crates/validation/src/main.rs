@@ -57,7 +57,8 @@ fn validate(arguments: &Arguments) -> Result<bool, String> {
         return Ok(agrees);
     }
     if let Some(file) = &arguments.check {
-        let text = std::fs::read_to_string(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
+        let text =
+            std::fs::read_to_string(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))?;
         return Ok(is_current(&file.display().to_string(), &text, &page(&found)));
     }
     for (part, rows) in &found {
@@ -72,7 +73,11 @@ fn is_current(name: &str, text: &str, made: &str) -> bool {
     if let Some(((found, made), number)) = lines.find(|((found, made), _)| found != made) {
         eprintln!("validate: {name}, line {number}, is stale: the page says\n  {found}\nand this run\n  {made}");
     } else if text != made {
-        eprintln!("validate: {name} is stale: it has {} lines, this run {}", text.lines().count(), made.lines().count());
+        eprintln!(
+            "validate: {name} is stale: it has {} lines, this run {}",
+            text.lines().count(),
+            made.lines().count()
+        );
     }
     text == made
 }

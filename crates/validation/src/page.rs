@@ -44,7 +44,15 @@ fn section(part: &Part, rows: &[Row]) -> String {
     let mut text = format!(
         "\n## {}\n\n- compared: {}\n- reference: {}\n- seeds: {}\n- tolerance: {}\n- takes: about {} on one core\n- found: {verdict}; \
          worst difference {}, mean difference {}, furthest in standard errors {}\n",
-        part.title, part.compared, part.reference, part.seeds, part.tolerance, part.takes, found.worst, found.mean, found.furthest
+        part.title,
+        part.compared,
+        part.reference,
+        part.seeds,
+        part.tolerance,
+        part.takes,
+        found.worst,
+        found.mean,
+        found.furthest
     );
     if !part.note.is_empty() {
         let _ = writeln!(text, "- note: {}", part.note);
@@ -83,11 +91,23 @@ impl Found {
 
 /// A difference with its sign.
 fn signed(value: f64) -> String {
-    if value == 0.0 { "0".to_owned() } else if value.abs() < 0.005 { format!("{value:+.1e}") } else { format!("{value:+.2}") }
+    if value == 0.0 {
+        "0".to_owned()
+    } else if value.abs() < 0.005 {
+        format!("{value:+.1e}")
+    } else {
+        format!("{value:+.2}")
+    }
 }
 
 fn plain(value: f64) -> String {
-    if value == 0.0 { "0".to_owned() } else if value < 0.005 { format!("{value:.1e}") } else { format!("{value:.2}") }
+    if value == 0.0 {
+        "0".to_owned()
+    } else if value < 0.005 {
+        format!("{value:.1e}")
+    } else {
+        format!("{value:.2}")
+    }
 }
 
 /// Five digits, however large or small.
@@ -98,8 +118,8 @@ fn number(value: f64) -> String {
     } else if !(1e-3..1e6).contains(&size) {
         format!("{value:.4e}")
     } else {
-        let whole = (1.0 + libm::floor(libm::log10(size)).max(0.0)) as usize;
-        format!("{value:.*}", 5usize.saturating_sub(whole).max(1))
+        let decimals = 4.0 - libm::floor(libm::log10(size));
+        format!("{value:.*}", decimals.max(1.0) as usize)
     }
 }
 
@@ -113,7 +133,8 @@ fn anchor(title: &str) -> String {
 pub fn table(rows: &[Row]) -> String {
     let mut text = "| cell | figure | ours | reference | difference | standard errors | verdict |\n|---|---|---|---|---|---|---|\n".to_owned();
     for row in rows {
-        let percent = row.percent().map_or_else(|| signed(row.difference()), |percent| format!("{} %", signed(percent)));
+        let percent =
+            row.percent().map_or_else(|| signed(row.difference()), |percent| format!("{} %", signed(percent)));
         let errors = match row.standard_errors() {
             Some(errors) if errors.is_finite() => format!("{errors:+.1}"),
             _ => "\u{2013}".to_owned(),
@@ -154,7 +175,7 @@ mod tests {
         let found = Found::of(&rows);
         assert_eq!((found.agreeing, found.worst.as_str()), (1, "-5.00 %"));
         assert_eq!((found.mean.as_str(), found.furthest.as_str()), ("-2.00 \u{b1} 3.00 %", "-5.0"));
-        assert!(table(&rows).contains("| b | f | 0.9500 | 1 | -5.00 % | -5.0 | differs |"), "{}", table(&rows));
+        assert!(table(&rows).contains("| b | f | 0.95000 | 1 | -5.00 % | -5.0 | differs |"), "{}", table(&rows));
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub(crate) fn part() -> Part {
 fn jobs(extent: Extent) -> Vec<Job> {
     let drives = if extent == Extent::Quick { 4 } else { 12 };
     let greedy = Victim::Greedy(Tie::Oldest);
-    let victims = [greedy, Victim::Greedy(Tie::Newest), Victim::Fifo, Victim::Windowed(20), Victim::Lfs, Victim::Kawaguchi];
+    let victims =
+        [greedy, Victim::Greedy(Tie::Newest), Victim::Fifo, Victim::Windowed(20), Victim::Lfs, Victim::Kawaguchi];
     let levelers = [
         Leveler::Obp { threshold: 2, protection: 8 },
         Leveler::Obp { threshold: 4, protection: 64 },
@@ -34,7 +35,8 @@ fn jobs(extent: Extent) -> Vec<Job> {
         Leveler::Swap(4),
         Leveler::Variance(0.9),
     ];
-    let combinations = victims.map(|victim| (victim, Leveler::None)).into_iter().chain(levelers.map(|one| (greedy, one)));
+    let combinations =
+        victims.map(|victim| (victim, Leveler::None)).into_iter().chain(levelers.map(|one| (greedy, one)));
     let job = |(victim, leveler)| -> Job {
         Box::new(move || {
             let same = (1..=drives).filter(|number| is_identical(victim, leveler, *number)).count();

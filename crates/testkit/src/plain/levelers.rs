@@ -69,12 +69,16 @@ impl Drive {
         mean * (endurance - start) / endurance + start
     }
 
-    /// Moves a closed block's data into a free one and takes the free one's place in the queue by the emptied block.
+    fn erase_leveling(&mut self, id: usize) -> Result<bool, Death> {
+        self.counts.erases_leveling += 1;
+        self.erase(id)
+    }
+
+    /// Moves a closed block's data into a free one; the emptied block is the last of the free queue.
     fn move_into(&mut self, from: usize, to: usize) -> Result<(), Death> {
         self.free.retain(|id| *id != to);
         self.counts.leveled += self.move_data(from, to);
-        self.counts.erases_leveling += 1;
-        self.erase(from).map(|_| ())
+        self.erase_leveling(from).map(|_| ())
     }
 
     /// Hot-cold swap: the old block's data go to a spare block, the young block's into the old one.
@@ -92,15 +96,13 @@ impl Drive {
     fn exchange(&mut self, old: usize, young: usize) -> Result<(), Death> {
         let spare = self.take_free().expect("the caller looked for two free blocks");
         self.counts.leveled += self.move_data(old, spare);
-        self.counts.erases_leveling += 2;
-        if !self.erase(old)? {
+        if !self.erase_leveling(old)? {
             // Worn out by this very erase: the young block keeps its data.
-            self.counts.erases_leveling -= 1;
             return Ok(());
         }
         self.free.retain(|id| *id != old);
         self.counts.leveled += self.move_data(young, old);
-        self.erase(young).map(|_| ())
+        self.erase_leveling(young).map(|_| ())
     }
 
     /// Moves the least worn block's data into the most worn free block until the erase counts are even enough.
@@ -118,6 +120,10 @@ impl Drive {
             let Some(cold) = self.coldest() else { break };
             let worn = self.free.iter().copied().max_by_key(|id| (self.blocks[*id].erases, usize::MAX - id));
             let Some(worn) = worn.filter(|_| self.free.len() > 1) else { break };
+            // The specification is silent here: a move that brings no data, or none into a more worn block, evens nothing out.
+            if self.blocks[cold].valid == 0 || self.blocks[cold].erases >= self.blocks[worn].erases {
+                break;
+            }
             self.move_into(cold, worn)?;
         }
         Ok(())
@@ -256,7 +262,12 @@ mod tests {
     fn evening_out_goes_on_until_it_is_even() {
         let mut drive = drive(Leveler::Variance(0.12), 0, 40);
         drive.blocks.iter_mut().skip(2).for_each(|block| block.erases = 1);
-        drive.blocks.iter_mut().skip(2).take(8).for_each(|block| (block.used, block.written) = (Use::Closed, 4));
+        drive
+            .blocks
+            .iter_mut()
+            .skip(2)
+            .take(8)
+            .for_each(|block| (block.used, block.written, block.valid) = (Use::Closed, 4, 1));
         drive.free.retain(|id| drive.blocks[*id].used == Use::Free);
         let jain = |drive: &Drive| {
             let erases = drive.erases();

@@ -45,8 +45,9 @@ impl Drive {
             }
             Victim::Fifo => self.closed().min_by_key(|id| self.blocks[*id].closed),
             Victim::Windowed(size) => self.in_window(size),
-            Victim::Lfs => self.best(|u, age| (1.0 - u) * age / (1.0 + u)),
-            Victim::Kawaguchi => self.best(|u, age| if u == 0.0 { f64::INFINITY } else { (1.0 - u) * age / u }),
+            // Utilization as valid pages of all pages, so that both are ratios of whole numbers.
+            Victim::Lfs => self.best(|valid, age| ((pages - valid) as u128 * age, (pages + valid) as u128)),
+            Victim::Kawaguchi => self.best(|valid, age| ((pages - valid) as u128 * age, valid as u128)),
             Victim::Random => self.drawn(1),
             Victim::Choices(choices) => {
                 let whole = choices.floor();
@@ -56,26 +57,38 @@ impl Drive {
         }
     }
 
-    fn in_window(&self, size: usize) -> Option<usize> {
-        let mut window: Vec<usize> = self.closed().collect();
-        window.sort_by_key(|id| self.blocks[*id].closed);
-        let outside = window.split_off(size.min(window.len()));
-        let invalid: usize = window.iter().map(|id| self.setup.pages - self.blocks[*id].valid).sum();
+    /// Blocks that closed first join the window until it is full, and come to their valid count among its blocks by that.
+    fn in_window(&mut self, size: usize) -> Option<usize> {
+        let mut waiting: Vec<usize> = self.closed().filter(|id| !self.blocks[*id].in_window).collect();
+        waiting.sort_by_key(|id| self.blocks[*id].closed);
+        let room = size - self.closed().filter(|id| self.blocks[*id].in_window).count();
+        let outside = waiting.split_off(room.min(waiting.len()));
+        for id in waiting {
+            self.blocks[id].in_window = true;
+            self.blocks[id].entered = self.next_moment();
+        }
+        let window = || self.closed().filter(|id| self.blocks[*id].in_window);
+        let invalid: usize = window().map(|id| self.setup.pages - self.blocks[id].valid).sum();
         if invalid <= 1 && !outside.is_empty() {
             return outside.first().copied();
         }
-        window.into_iter().min_by_key(|id| (self.blocks[*id].valid, self.blocks[*id].entered))
+        window().min_by_key(|id| (self.blocks[*id].valid, self.blocks[*id].entered))
     }
 
-    /// The closed block with the most of what a rule makes of utilization and age; the lower id of equals. A full block is
-    /// never chosen.
-    fn best(&self, rule: impl Fn(f64, f64) -> f64) -> Option<usize> {
-        let mut best = (f64::NEG_INFINITY, NONE);
+    /// The closed block with the largest ratio that a rule makes of valid pages and age; the lower id of equals. An empty block
+    /// goes first, of several the oldest; a full one is never chosen.
+    fn best(&self, rule: impl Fn(usize, u128) -> (u128, u128)) -> Option<usize> {
+        let empty = self.closed().filter(|id| self.blocks[*id].valid == 0);
+        if let Some(id) = empty.min_by_key(|id| (self.blocks[*id].written_at, *id)) {
+            return Some(id);
+        }
+        let mut best = ((0, 1), NONE);
         for id in self.closed().filter(|id| self.blocks[*id].valid < self.setup.pages) {
             let block = &self.blocks[id];
-            let age = (self.clock - block.written_at).max(1) as f64;
-            let score = rule(block.valid as f64 / self.setup.pages as f64, age);
-            if score > best.0 {
+            let age = (self.clock - block.written_at).max(1);
+            let score = rule(block.valid, u128::from(age));
+            // score > best, as fractions.
+            if score.0 * best.0.1 > best.0.0 * score.1 {
                 best = (score, id);
             }
         }
