@@ -260,14 +260,11 @@ mod tests {
 
     #[test]
     fn evening_out_goes_on_until_it_is_even() {
-        let mut drive = drive(Leveler::Variance(0.12), 0, 40);
-        drive.blocks.iter_mut().skip(2).for_each(|block| block.erases = 1);
-        drive
-            .blocks
-            .iter_mut()
-            .skip(2)
-            .take(8)
-            .for_each(|block| (block.used, block.written, block.valid) = (Use::Closed, 4, 1));
+        let mut drive = drive(Leveler::Variance(0.44), 0, 40);
+        drive.blocks.iter_mut().skip(2).for_each(|block| block.erases = 3);
+        drive.blocks.iter_mut().skip(2).take(8).for_each(|block| {
+            (block.used, block.written, block.valid, block.erases) = (Use::Closed, 4, 1, 1);
+        });
         drive.free.retain(|id| drive.blocks[*id].used == Use::Free);
         let jain = |drive: &Drive| {
             let erases = drive.erases();
@@ -275,8 +272,8 @@ mod tests {
             let squares: f64 = erases.iter().map(|count| f64::from(*count) * f64::from(*count)).sum();
             sum * sum / (erases.len() as f64 * squares)
         };
-        assert!(jain(&drive) < 0.116);
+        assert!(jain(&drive) < 0.434);
         drive.level_after_erase(1).expect("it lives");
-        assert!(jain(&drive) > 0.12 && drive.counts().erases_leveling > 1, "{:?}", drive.counts());
+        assert!(jain(&drive) > 0.44 && drive.counts().erases_leveling > 1, "{:?}", drive.counts());
     }
 }
