@@ -9,7 +9,7 @@ WANE_UNOPTIMIZED := $(CARGO) run --locked -q -p wane-cli --bin wane --
 MDBOOK_ROOT := target/tools
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz bench claims doc book api install toolchain python
+.PHONY: help demo test lint fuzz bench claims validate doc book api install toolchain python
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1@/' | awk -F@ '{ printf "%-16s%s\n", $$1, $$2 }'
@@ -50,6 +50,10 @@ bench: toolchain ## Measure aging against the machine's own ceiling, then schedu
 claims: toolchain ## Run every published claim, about ten minutes, and write docs/claims.md
 	$(WANE) reproduce --write docs/claims.md --figures out/claims
 
+# The build of the tests, whose hot crates are optimized: it is there already, and the page is the same by any.
+validate: toolchain ## Hold the engine against independent code and write docs/validation.md, about five minutes; CHECK=1 says whether it is current
+	$(CARGO) run --locked -q -p wane-validation --bin validate -- $(if $(CHECK),--check,--write) docs/validation.md
+
 fuzz: toolchain ## Compile the fuzz targets, on stable Rust; their files say how to run them
 	cd fuzz && $(CARGO) check --locked --no-default-features --target-dir ../target
 
@@ -58,11 +62,13 @@ doc: book api ## Build the book into book/ and the API documentation into target
 book: toolchain ## Build the book alone; installs mdbook into target/tools where it is missing
 	@command -v mdbook >/dev/null || [ -x $(MDBOOK_ROOT)/bin/mdbook ] || $(CARGO) install mdbook --locked --root $(MDBOOK_ROOT)
 	@[ -f docs/claims.md ] || { echo "make: docs/claims.md is missing; make claims writes it" >&2; exit 2; }
+	@[ -f docs/validation.md ] || { echo "make: docs/validation.md is missing; make validate writes it" >&2; exit 2; }
 	@mkdir -p docs/src/generated
 	$(WANE_UNOPTIMIZED) manual > docs/src/generated/manual.md
 	$(WANE_UNOPTIMIZED) manual --schema > docs/src/generated/scenario.schema.json
 	$(WANE_UNOPTIMIZED) policies --pages > docs/src/generated/policies.md
 	cp docs/claims.md docs/src/generated/claims.md
+	cp docs/validation.md docs/src/generated/validation.md
 	PATH="$$PATH:$(MDBOOK_ROOT)/bin" mdbook build docs
 
 api: toolchain ## Build the API documentation alone; warnings are errors

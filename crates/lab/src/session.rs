@@ -10,8 +10,9 @@ use crate::os;
 use crate::progress::Stopwatch;
 use crate::run::{Finished, Step, Watch, run};
 use wane_results::{
-    BlocksErased, Capacity, Counters, End, EndReason, Fingerprints, Flash, Folder, Gc, Host, Inputs, Member, Origin,
-    PagesProgrammed, ResultError, Run, RunResult, Summary, SummaryWriteAmplification, Wear, write_amplification,
+    BlocksErased, Capacity, Counters, EXTRAPOLATED, End, EndReason, Fingerprints, Flash, Folder, Gc, Host, Inputs,
+    Member, Origin, PagesProgrammed, ResultError, Run, RunResult, Summary, SummaryWriteAmplification, Wear,
+    write_amplification,
 };
 use wane_scenario::{ChipSpec, Scenario};
 
@@ -272,7 +273,7 @@ fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
         .map(|(name, _, most, range)| format!("{name} (up to {most:.0}; measured from {} to {})", range.0, range.1))
         .collect();
     let name = if chip.name == ChipSpec::OWN { "the scenario's own chip" } else { &chip.name };
-    (!told.is_empty()).then(|| format!("the errors of {name} are extrapolated in {}", told.join(", ")))
+    (!told.is_empty()).then(|| format!("the errors of {name} {EXTRAPOLATED} {}", told.join(", ")))
 }
 
 /// What became of one of several runs.

@@ -77,6 +77,14 @@ pub(super) fn warning_box(told: &[String]) -> String {
     format!("<aside class=\"warnings\" aria-label=\"Warnings\"><p>To keep in mind</p><ul>\n{items}</ul></aside>\n")
 }
 
+/// What of the runs lies outside of what was validated, and where more is told; nothing where all lies inside.
+pub(super) fn beyond_box(told: &[String], more: &str) -> String {
+    if told.is_empty() {
+        return String::new();
+    }
+    format!("<p class=\"caption\">Beyond what was validated: {}; {}.</p>\n", escape(&told.join("; ")), escape(more))
+}
+
 /// A picture with its caption, and its numbers to unfold.
 pub(super) fn figure(figure: &Figure) -> String {
     format!(

@@ -21,6 +21,7 @@ mod page;
 pub mod published;
 pub mod rber;
 mod timed;
+pub mod validated;
 mod words;
 
 pub use differences::differences;

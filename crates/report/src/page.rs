@@ -6,11 +6,12 @@ use super::distribution::distribution;
 use super::errors::errors;
 use super::figures::figures;
 use super::groups::{Group, Keys, differing, groups};
-use super::html::{Table, document, escape, figure, swatch, table, warning_box};
+use super::html::{Table, beyond_box, document, escape, figure, swatch, table, warning_box};
 use super::latency::latencies;
 use super::map::maps;
 use super::numbers::{capacity, counted, percent, short_or_dash, traffic};
 use super::timed;
+use super::validated;
 use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval};
 use wane_results::{RunResult, Summary};
 
@@ -54,6 +55,7 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
         page.push_str(&side_by_side(groups));
     }
     page.push_str(&what_was_run(groups));
+    page.push_str(&beyond_what_was_validated(groups));
     let timed = latencies(groups, coarseness).into_iter().chain(errors(groups, coarseness));
     let pictures = timed
         .chain(figures(groups, coarseness))
@@ -110,6 +112,17 @@ fn warnings(groups: &[Group<'_>]) -> String {
         }
     }
     warning_box(&told)
+}
+
+/// A note of what lies outside of what was validated; of several groups each phrase once.
+fn beyond_what_was_validated(groups: &[Group<'_>]) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for phrase in groups.iter().flat_map(validated::beyond) {
+        if !told.contains(&phrase) {
+            told.push(phrase);
+        }
+    }
+    beyond_box(&told, validated::WHERE)
 }
 
 /// The figures of one group, large.

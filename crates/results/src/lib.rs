@@ -24,8 +24,8 @@ pub use grid::{GRID_LEAVES, GridCell, grid_csv};
 pub use latency::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};
 pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975};
 pub use summary::{
-    BlocksErased, Capacity, End, EndCause, EndReason, Flash, Gc, Host, PagesProgrammed, Run, Scenario, Summary,
-    SummaryWriteAmplification, Wear,
+    BlocksErased, Capacity, EXTRAPOLATED, End, EndCause, EndReason, Flash, Gc, Host, PagesProgrammed, Run, Scenario,
+    Summary, SummaryWriteAmplification, Wear,
 };
 pub use tables::panic_is_caught;
 pub use timeline::{Row, TIMELINE_ROWS_MAX, Timeline, windows};

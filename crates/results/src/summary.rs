@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{EraseCounts, Errors, Latency, Throughput, WriteAmplification};
 
+/// What the warning says of errors beyond the data of their model, by which others know it.
+pub const EXTRAPOLATED: &str = "are extrapolated in";
+
 /// A run in numbers. Pages are mapping units; counts start after preconditioning, `wear` includes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {

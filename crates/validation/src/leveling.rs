@@ -13,7 +13,7 @@ pub(crate) fn part() -> Part {
         compared: "pages that garbage collection and wear leveling move a host page, mean and standard deviation of the erase \
                    counts, after 30 drive writes on blocks that never retire",
         reference: "the plain drive of `testkit`, which looks for the coldest block among all",
-        seeds: "engine and plain drive each run with seeds 1 to 6, in the quick part 1 to 4; they share no random numbers",
+        seeds: "engine and plain drive each run with seeds 1 to 16, in the quick part 1 to 10; they share no random numbers",
         tolerance: "1 % of write amplification and of the mean erase count, 3 % (at least 0.005) of what leveling moves, 5 % (at least 0.1) of the standard deviation",
         note: "",
         takes: "1 minute",
@@ -34,8 +34,8 @@ const LEVELERS: [Leveler; 8] = [
 
 fn jobs(extent: Extent) -> Vec<Job> {
     let (seeds, drive_writes, traffics): (u64, u64, &[Traffic]) = match extent {
-        Extent::Quick => (4, 12, &[HOT]),
-        Extent::Full => (6, 30, &[HOT, WARM, SMALL_HOT]),
+        Extent::Quick => (10, 12, &[HOT]),
+        Extent::Full => (16, 30, &[HOT, WARM, SMALL_HOT]),
     };
     let mut jobs: Vec<Job> = Vec::new();
     for traffic in traffics {

@@ -13,7 +13,7 @@ pub(crate) fn part() -> Part {
         compared: "drive writes after preconditioning until the drive is dead, of small drives whose blocks retire at their endurance \
                    of 60 erases",
         reference: "the plain drive of `testkit`, to its death",
-        seeds: "engine and plain drive each live with seeds 1 to 8, in the quick part 1 to 5; they share no random numbers",
+        seeds: "engine and plain drive each live with seeds 1 to 24, in the quick part 1 to 8; they share no random numbers",
         tolerance: "2 % of the reference",
         note: "",
         takes: "1 minute",
@@ -26,14 +26,14 @@ const LEVELERS: [Leveler; 6] = [
     Leveler::Obp { threshold: 4, protection: 8 },
     Leveler::DualPool(5),
     Leveler::Progressive { percent: 50 },
-    Leveler::Swap(5),
+    Leveler::Swap(30),
     Leveler::Variance(0.8),
 ];
 
 fn jobs(extent: Extent) -> Vec<Job> {
     let (seeds, traffics): (u64, &[Traffic]) = match extent {
-        Extent::Quick => (5, &[HOT]),
-        Extent::Full => (8, &[UNIFORM, HOT, SMALL_HOT]),
+        Extent::Quick => (8, &[HOT]),
+        Extent::Full => (24, &[UNIFORM, HOT, SMALL_HOT]),
     };
     let mut specs = Vec::new();
     for traffic in traffics {
