@@ -81,7 +81,7 @@ pub(crate) fn leveler_name(leveler: Leveler) -> String {
     }
 }
 
-fn victim_toml(victim: Victim) -> String {
+pub(crate) fn victim_toml(victim: Victim) -> String {
     match victim {
         Victim::Greedy(Tie::Oldest) => "{ policy = 'greedy' }".to_owned(),
         Victim::Greedy(Tie::Newest) => "{ policy = 'greedy', tie = 'newest' }".to_owned(),
@@ -94,7 +94,7 @@ fn victim_toml(victim: Victim) -> String {
     }
 }
 
-fn leveler_toml(leveler: Leveler) -> String {
+pub(crate) fn leveler_toml(leveler: Leveler) -> String {
     match leveler {
         Leveler::None => "{ policy = 'none' }".to_owned(),
         Leveler::Swap(threshold) => format!("{{ policy = 'hot-cold-swap', threshold = {threshold} }}"),

@@ -13,7 +13,7 @@ const PAGES: u32 = 64;
 const PAGE_BYTES: u32 = 4096;
 
 /// Queue depths and Poisson loads, in percent of what binds.
-const DEPTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+pub(crate) const DEPTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 const LOADS: [usize; 5] = [30, 45, 55, 70, 85];
 
 /// The grid of loads.

@@ -16,7 +16,6 @@ mod page;
 mod replay;
 mod run;
 
-pub use amplification::grid_ranges;
 pub use page::{page, table};
 pub use run::run;
 
@@ -154,6 +153,24 @@ mod tests {
             (row(0.0, 0.0, Some(0.0), 0.1).percent(), row(0.0, 0.0, Some(0.0), 0.1).standard_errors()),
             (Some(0.0), Some(0.0))
         );
+    }
+
+    /// What a report takes for validated is what the parts span.
+    #[test]
+    fn reports_speak_of_the_grid_as_it_is() {
+        use wane_report::validated;
+        let [(pages_min, pages_max), (spare_min, spare_max)] = amplification::ranges();
+        assert_eq!(validated::BLOCK_PAGES, (pages_min as u64, pages_max as u64));
+        assert_eq!(validated::SPARE_PERCENT, (spare_min as f64, spare_max as f64));
+        assert_eq!(validated::DOMAIN_BLOCKS_MIN, lives::BLOCKS as u64);
+        assert_eq!(validated::QUEUE_DEPTH_MAX, latency::DEPTHS[latency::DEPTHS.len() - 1] as u64);
+        let named = |tables: Vec<String>, names: &[&str]| {
+            let is_named = |name: &&str| tables.iter().any(|table| table.contains(&format!("policy = '{name}'")));
+            names.iter().all(|name| is_named(&name))
+                && tables.iter().all(|table| names.iter().any(|name| table.contains(&format!("'{name}'"))))
+        };
+        assert!(named(amplification::VICTIMS.map(drives::victim_toml).to_vec(), validated::VICTIMS));
+        assert!(named(leveling::LEVELERS.map(drives::leveler_toml).to_vec(), validated::LEVELERS));
     }
 
     #[test]

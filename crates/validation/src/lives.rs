@@ -21,6 +21,9 @@ pub(crate) fn part() -> Part {
     }
 }
 
+/// Logical blocks of the drives, the fewest of any part whose traffic is drawn.
+pub(crate) const BLOCKS: usize = 256;
+
 const LEVELERS: [Leveler; 6] = [
     Leveler::None,
     Leveler::Obp { threshold: 4, protection: 8 },
@@ -38,11 +41,11 @@ fn jobs(extent: Extent) -> Vec<Job> {
     let mut specs = Vec::new();
     for traffic in traffics {
         for leveler in LEVELERS {
-            specs.push(Spec::new(256, 32, 10, *traffic).with(Victim::Greedy(Tie::Oldest), leveler));
+            specs.push(Spec::new(BLOCKS, 32, 10, *traffic).with(Victim::Greedy(Tie::Oldest), leveler));
         }
         if extent == Extent::Full {
             for victim in [Victim::Lfs, Victim::Choices(2.0), Victim::Fifo, Victim::Random] {
-                specs.push(Spec::new(256, 32, 10, *traffic).with(victim, Leveler::None));
+                specs.push(Spec::new(BLOCKS, 32, 10, *traffic).with(victim, Leveler::None));
             }
         }
     }
