@@ -81,8 +81,8 @@ pub(super) fn beyond(group: &Group<'_>) -> Vec<String> {
     if keys.iter().any(|(key, _)| key.ends_with("standin")) {
         told.push("a stand-in for a trace".to_owned());
     }
-    let extrapolated = |warning: &String| warning.contains(EXTRAPOLATED);
-    if group.runs.iter().any(|run| run.summary.warnings.iter().any(|warning| extrapolated(warning))) {
+    let mut warnings = group.runs.iter().flat_map(|run| &run.summary.warnings);
+    if warnings.any(|warning| warning.contains(EXTRAPOLATED)) {
         told.push("errors beyond the data of their model".to_owned());
     }
     told

@@ -420,7 +420,8 @@ mod tests {
     /// Worked out by hand: host pages, pages programmed, erases and valid pages of the four blocks.
     #[test]
     fn traces_worked_out_by_hand() {
-        let cases: [(&[usize], u64, u64, [u32; 4], [usize; 4]); 4] = [
+        type Case = (&'static [usize], u64, u64, [u32; 4], [usize; 4]);
+        let cases: [Case; 4] = [
             (&[0, 0, 0, 0], 12, 13, [0, 0, 1, 0], [3, 4, 0, 1]),
             (&[0, 0, 0, 0, 1, 2, 3], 15, 16, [1, 0, 1, 0], [0, 4, 0, 4]),
             // Blocks 0 and 1 tie at two valid pages: the one that came to two first is taken.

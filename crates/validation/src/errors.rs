@@ -49,7 +49,7 @@ pub(crate) fn draws() -> Part {
         seeds: "1; 2,000,000 draws each, in the quick part 200,000",
         tolerance: "four standard errors, which follow from the number of draws",
         note: "",
-        takes: "half a minute",
+        takes: "5 seconds",
         jobs: draw_jobs,
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn part() -> Part {
         seeds: "1 to 3; the standard error is the engine's, the forms have none",
         tolerance: "1.5 % for FIFO and random (the forms hold for drives without end), 2 % for greedy's anchors, 0.5 % for drawn blocks",
         note: "",
-        takes: "1 minute",
+        takes: "10 seconds",
         jobs,
     }
 }

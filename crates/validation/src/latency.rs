@@ -28,7 +28,7 @@ pub(crate) fn part() -> Part {
         seeds: "1 to 3, 30,000 reads each; a row is the mean over the seeds, its error that of the difference from seed to seed",
         tolerance: "0.5 %",
         note: "",
-        takes: "half a minute",
+        takes: "5 seconds",
         jobs,
     }
 }
@@ -44,7 +44,7 @@ pub(crate) fn queues() -> Part {
         seeds: "1 to 8, 60,000 reads each, in the quick part 20,000; the standard error is over the seeds",
         tolerance: "2 %",
         note: "",
-        takes: "half a minute",
+        takes: "5 seconds",
         jobs: queue_jobs,
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn part() -> Part {
         seeds: "engine and plain drive each run with seeds 1 to 20, in the quick part 1 to 12; they share no random numbers",
         tolerance: "1 % of write amplification and of the mean erase count, 3 % (at least 0.005) of what leveling moves, 5 % (at least 0.1) of the standard deviation",
         note: "",
-        takes: "1 minute",
+        takes: "2 minutes",
         jobs,
     }
 }

@@ -53,6 +53,28 @@ pub struct Part {
 /// One cell of a part: some rows, or the same rows each time it is called.
 pub type Job = Box<dyn Fn() -> Vec<Row> + Send + Sync>;
 
+/// What a row came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The two differ by no more than they may.
+    Agrees,
+    /// They differ by more.
+    Differs,
+    /// Nothing can be said: one standard error is more than they may differ by.
+    TooCoarse,
+}
+
+impl Verdict {
+    /// The word in tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::Differs => "differs",
+            Self::TooCoarse => "too coarse",
+        }
+    }
+}
+
 /// One figure of a cell, by the engine and by the reference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -95,11 +117,22 @@ impl Row {
         if self.difference() == 0.0 { Some(0.0) } else { Some(self.difference() / error) }
     }
 
-    /// Whether the two differ by no more than is allowed, or by less than four standard errors; and whether the standard
+    /// Whether the two differ by no more than is allowed, or by no more than four standard errors; and whether the standard
     /// error is small enough for that to mean something.
-    pub fn agrees(&self) -> bool {
+    pub fn verdict(&self) -> Verdict {
         let chance = self.error.unwrap_or(0.0);
-        self.difference().abs() <= self.allowed.max(4.0 * chance) && chance <= self.allowed
+        let is_near = self.difference().abs() <= self.allowed.max(4.0 * chance);
+        match (is_near, chance <= self.allowed) {
+            (true, true) => Verdict::Agrees,
+            (true, false) => Verdict::TooCoarse,
+            // A figure that is no number is not near anything.
+            (false, _) => Verdict::Differs,
+        }
+    }
+
+    /// Whether that is so.
+    pub fn agrees(&self) -> bool {
+        self.verdict() == Verdict::Agrees
     }
 }
 
@@ -130,16 +163,17 @@ mod tests {
     #[test]
     fn rows_agree_within_the_tolerance_or_within_chance_but_not_by_coarseness() {
         let cases = [
-            (row(1.01, 1.0, None, 0.011), true),
-            (row(1.02, 1.0, None, 0.011), false),
-            (row(1.02, 1.0, Some(0.006), 0.011), true),
-            (row(1.03, 1.0, Some(0.006), 0.011), false),
-            (row(1.02, 1.0, Some(0.02), 0.011), false),
-            (row(0.0, 0.0, None, 0.0), true),
-            (row(f64::NAN, 1.0, None, 1.0), false),
+            (row(1.01, 1.0, None, 0.011), Verdict::Agrees),
+            (row(1.02, 1.0, None, 0.011), Verdict::Differs),
+            (row(1.02, 1.0, Some(0.006), 0.011), Verdict::Agrees),
+            (row(1.03, 1.0, Some(0.006), 0.011), Verdict::Differs),
+            (row(1.02, 1.0, Some(0.02), 0.011), Verdict::TooCoarse),
+            (row(1.2, 1.0, Some(0.02), 0.011), Verdict::Differs),
+            (row(0.0, 0.0, None, 0.0), Verdict::Agrees),
+            (row(f64::NAN, 1.0, None, 1.0), Verdict::Differs),
         ];
         for (row, want) in cases {
-            assert_eq!(row.agrees(), want, "{row:?}");
+            assert_eq!(row.verdict(), want, "{row:?}");
         }
     }
 
@@ -166,7 +200,7 @@ mod tests {
         assert_eq!(validated::QUEUE_DEPTH_MAX, latency::DEPTHS[latency::DEPTHS.len() - 1] as u64);
         let named = |tables: Vec<String>, names: &[&str]| {
             let is_named = |name: &&str| tables.iter().any(|table| table.contains(&format!("policy = '{name}'")));
-            names.iter().all(|name| is_named(&name))
+            names.iter().all(|name| is_named(name))
                 && tables.iter().all(|table| names.iter().any(|name| table.contains(&format!("'{name}'"))))
         };
         assert!(named(amplification::VICTIMS.map(drives::victim_toml).to_vec(), validated::VICTIMS));

@@ -39,7 +39,7 @@ fn section(part: &Part, rows: &[Row]) -> String {
     let found = Found::of(rows);
     let verdict = match rows.len() - found.agreeing {
         0 => format!("all {} figures agree", rows.len()),
-        differing => format!("{differing} of {} figures differ", rows.len()),
+        differing => format!("{differing} of {} figures do not agree", rows.len()),
     };
     let mut text = format!(
         "\n## {}\n\n- compared: {}\n- reference: {}\n- seeds: {}\n- tolerance: {}\n- takes: about {} on one core\n- found: {verdict}; \
@@ -139,7 +139,7 @@ pub fn table(rows: &[Row]) -> String {
             Some(errors) if errors.is_finite() => format!("{errors:+.1}"),
             _ => "\u{2013}".to_owned(),
         };
-        let verdict = if row.agrees() { "agrees" } else { "differs" };
+        let verdict = row.verdict().word();
         let (cell, figure) = (&row.cell, row.figure);
         let (ours, reference) = (number(row.ours), number(row.reference));
         let _ = writeln!(text, "| {cell} | {figure} | {ours} | {reference} | {percent} | {errors} | {verdict} |");
