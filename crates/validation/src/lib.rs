@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(validated::QUEUE_DEPTH_MAX, latency::DEPTHS[latency::DEPTHS.len() - 1] as u64);
         let named = |tables: Vec<String>, names: &[&str]| {
             let is_named = |name: &&str| tables.iter().any(|table| table.contains(&format!("policy = '{name}'")));
-            names.iter().all(|name| is_named(name))
+            names.iter().all(is_named)
                 && tables.iter().all(|table| names.iter().any(|name| table.contains(&format!("'{name}'"))))
         };
         assert!(named(amplification::VICTIMS.map(drives::victim_toml).to_vec(), validated::VICTIMS));
