@@ -168,7 +168,7 @@ impl Flash {
         let outcome = match &mut self.cells {
             Some(cells) if !trusted => {
                 let read = cells.read_within(block, within, bytes, self.now_days, rereads_max);
-                if task == Task::Host {
+                if task == Task::Host && purpose == Purpose::Serve {
                     cells.served_host(&read);
                 }
                 self.note(OpKind::Read(purpose), task, block, within, bytes, read.rereads);

@@ -77,7 +77,7 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
         })
     });
     let table = Table { headers, rows: rows.collect() };
-    let caption = "Reads in the background are those of relocation and scrubbing; lost are pages that the host asked for and that neither \
+    let caption = "Reads in the background are those of relocation, scrubbing and reconstruction; lost are pages that the host asked for and that neither \
                    correction nor redundancy gave back.";
     Some(Figure { heading: "Re-reads and lost pages", caption: caption.to_owned(), picture, table })
 }

@@ -120,16 +120,16 @@ pub struct Errors {
     pub reads_retried: u64,
     /// Re-reads.
     pub retries: u64,
-    /// Page reads for the host whose errors were corrected, those that reconstruct included.
+    /// Page reads that serve the host, where errors are drawn.
     #[serde(default)]
     pub host_page_reads: u64,
     /// Re-reads for the host.
     #[serde(default)]
     pub host_retries: u64,
-    /// Page reads for relocation and scrubbing whose errors were corrected.
+    /// Other page reads where errors are drawn: for relocation, scrubbing and reconstruction.
     #[serde(default)]
     pub background_page_reads: u64,
-    /// Re-reads for relocation and scrubbing.
+    /// Re-reads for relocation, scrubbing and reconstruction.
     #[serde(default)]
     pub background_retries: u64,
     /// Pages that redundancy gave back.
@@ -148,7 +148,7 @@ impl Errors {
         (self.host_page_reads > 0).then(|| self.host_retries as f64 / self.host_page_reads as f64)
     }
 
-    /// Re-reads for each page read for relocation and scrubbing; without such reads, none.
+    /// Re-reads for each page read for relocation, scrubbing and reconstruction; without such reads, none.
     pub fn background_retry_rate(&self) -> Option<f64> {
         (self.background_page_reads > 0).then(|| self.background_retries as f64 / self.background_page_reads as f64)
     }
