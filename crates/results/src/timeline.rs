@@ -78,10 +78,20 @@ impl Timeline {
     }
 }
 
-/// The write amplification of each row's interval: since the row before, or since counting began for the first.
+/// The write amplification of each row's interval: since the row before, or since counting began for the first. An interval of
+/// less than half the one before it, as the last one may be, is taken together with that one: a handful of writes into one
+/// collection says nothing of the drive.
 pub fn windows(rows: &[Row]) -> Vec<WriteAmplification> {
-    let earlier = std::iter::once(Counters::default()).chain(rows.iter().map(|row| row.counters));
-    rows.iter().zip(earlier).map(|(row, before)| write_amplification(&(row.counters - before))).collect()
+    let before = |index: usize, back: usize| {
+        index.checked_sub(back).map_or_else(Counters::default, |earlier| rows[earlier].counters)
+    };
+    let written = |counters: Counters| counters.host_units_written;
+    let since = |index: usize| {
+        let (now, last) = (rows[index].counters, before(index, 1));
+        let is_short = 2 * (written(now) - written(last)) < written(last) - written(before(index, 2));
+        now - before(index, if is_short { 2 } else { 1 })
+    };
+    (0..rows.len()).map(|index| write_amplification(&since(index))).collect()
 }
 
 #[cfg(test)]
@@ -138,5 +148,17 @@ mod tests {
         second.counters.programmed_gc = 40;
         let windows = windows(&[row(0), row(10), second]);
         assert_eq!(windows.iter().map(|window| window.gc).collect::<Vec<_>>(), [None, Some(1.0), Some(3.0)]);
+    }
+
+    #[test]
+    fn a_short_last_window_is_taken_with_the_one_before() {
+        let at = |units, gc| {
+            let mut row = row(units);
+            row.counters.programmed_gc = gc;
+            row
+        };
+        let gc = |rows: &[Row]| windows(rows).last().and_then(|window| window.gc);
+        assert_eq!(gc(&[at(0, 0), at(100, 0), at(200, 100), at(204, 124)]), Some(228.0 / 104.0));
+        assert_eq!(gc(&[at(0, 0), at(100, 0), at(200, 100), at(250, 400)]), Some(7.0));
     }
 }
