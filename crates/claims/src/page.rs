@@ -115,6 +115,11 @@ pub fn differences(text: &str, rows: &[Reproduced<'_>]) -> Vec<Difference> {
     rows.iter().filter_map(of).collect()
 }
 
+/// The claims of a page.
+pub fn ids_of(page: &str) -> Vec<String> {
+    entries(page).into_keys().map(str::to_owned).collect()
+}
+
 /// What a page says of each claim: its row, then the lines of its section.
 fn entries(page: &str) -> BTreeMap<&str, Vec<String>> {
     let mut entries: BTreeMap<&str, Vec<String>> = BTreeMap::new();

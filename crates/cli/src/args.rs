@@ -102,7 +102,7 @@ pub(crate) struct ReproduceArguments {
     /// Which claims, such as `WL1` or `CV`; all of them without
     pub(crate) ids: Vec<String>,
     /// List the claims: id, class and source
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["every_seed", "check", "write", "figures", "json"])]
     pub(crate) list: bool,
     /// Compare every verdict, figure and note with a page, docs/claims.md unless told otherwise, and exit
     /// with 1 where one differs
@@ -117,6 +117,9 @@ pub(crate) struct ReproduceArguments {
     /// Draw each claim's runs as a page into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) figures: Option<PathBuf>,
+    /// Overwrite a file that wane did not write
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -185,9 +188,12 @@ pub(crate) enum TraceCommand {
         file: PathBuf,
         /// Where to write; `-` writes to stdout
         target: PathBuf,
-        /// What to write
-        #[arg(long, value_enum, default_value_t = Target::Compact)]
-        to: Target,
+        /// What to write; without it the extension chooses, `.iolog` or `.wane` for compact, which is also what a name without one gets
+        #[arg(long, value_enum)]
+        to: Option<Target>,
+        /// Overwrite a file that wane did not write
+        #[arg(long)]
+        force: bool,
         #[command(flatten)]
         reading: Reading,
     },
@@ -207,9 +213,12 @@ pub(crate) enum TraceCommand {
         /// Root of the random stream
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// What to write
-        #[arg(long, value_enum, default_value_t = Target::Iolog)]
-        to: Target,
+        /// What to write; without it the extension chooses, `.iolog` or `.wane` for compact; a name without one gets an fio iolog
+        #[arg(long, value_enum)]
+        to: Option<Target>,
+        /// Overwrite a file that wane did not write
+        #[arg(long)]
+        force: bool,
     },
 }
 
@@ -243,6 +252,9 @@ pub(crate) struct ReportArguments {
     /// Where the page goes
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
+    /// Overwrite a file that wane did not write
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 #[derive(Args, Debug)]
@@ -277,6 +289,9 @@ pub(crate) struct RberArguments {
     /// Draw the curves into this page: over the input with the most values, one for each combination of the others
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
+    /// Overwrite a file that wane did not write
+    #[arg(long)]
+    pub(crate) force: bool,
     /// List the chips, their parameters and where they come from
     #[arg(long)]
     pub(crate) list: bool,
@@ -306,6 +321,9 @@ pub(crate) struct FitArguments {
     /// Write the fitted preset into this file
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Overwrite a file that wane did not write
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Root of the random starts
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

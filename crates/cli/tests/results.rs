@@ -179,6 +179,70 @@ fn a_limit_of_file_sizes_is_a_sentence_and_leaves_what_was_there() {
 }
 
 #[test]
+fn what_wane_did_not_write_is_kept_without_force() {
+    let folder = folder_with("s.toml", TINY);
+    let path = |file: &str| folder.path().join(file);
+    assert_eq!(run(&["run", "s.toml", "--out", "o", "--quiet"], folder.path()).0, 0);
+    let rber = |cycles: u32| 1.48e-3 + 3.9e-10 * f64::from(cycles).powf(2.05);
+    let rows: Vec<String> = (1..=20).map(|step| format!("0,{},{:.4e},0\n", 500 * step, rber(500 * step))).collect();
+    std::fs::write(path("data.csv"), format!("reads,cycles,rber,days\n{}", rows.concat())).unwrap();
+    // (arguments, the file that they write)
+    let table: [(&[&str], &str); 6] = [
+        (&["report", "o"], "report.html"),
+        (&["rber", "--chip", "tlc-72l-2018", "--cycles", "0..5000:500", "--plot", "p.html"], "p.html"),
+        (&["rber", "fit", "data.csv", "--out", "mine.toml"], "mine.toml"),
+        (&["reproduce", "RE10", "--write", "page.md"], "page.md"),
+        (&["trace", "synthesize", "rad-be", "t.wane", "--requests", "200"], "t.wane"),
+        (&["trace", "convert", "t.wane", "t.iolog"], "t.iolog"),
+    ];
+    for (arguments, file) in table {
+        std::fs::write(path(file), "mine").unwrap();
+        let (code, _, stderr) = run(arguments, folder.path());
+        let want =
+            format!("wane: {file}: exists, and wane did not write it: give another name, or --force to overwrite it\n");
+        assert_eq!((code, stderr), (2, want), "{arguments:?}");
+        assert_eq!(std::fs::read(path(file)).unwrap(), b"mine");
+        assert_eq!(run(&[arguments, &["--force"]].concat(), folder.path()).0, 0, "{arguments:?}");
+        let written = std::fs::read(path(file)).unwrap();
+        assert_ne!(written, b"mine");
+        assert_eq!(run(arguments, folder.path()).0, 0, "{arguments:?}: its own file is no stranger's");
+        assert_eq!(std::fs::read(path(file)).unwrap(), written, "{arguments:?}");
+        std::fs::write(path(file), "").unwrap();
+        assert_eq!(run(arguments, folder.path()).0, 0, "{arguments:?}: an empty file holds nothing");
+    }
+}
+
+#[test]
+fn the_extension_chooses_the_form_of_a_trace() {
+    let folder = folder_with("s.toml", TINY);
+    let synthesize = |target: &str, to: &[&str]| {
+        let trace = ["trace", "synthesize", "rad-be", target, "--requests", "20"];
+        let (code, _, stderr) = run(&[&trace[..], to].concat(), folder.path());
+        (code, stderr, std::fs::read(folder.path().join(target)).unwrap_or_default())
+    };
+    for (target, to, starts) in [
+        ("a.iolog", &[][..], "fio version"),
+        ("b.wane", &[], "WANETRC1"),
+        ("c", &[], "fio version"),
+        ("d.bin", &["--to", "compact"], "WANETRC1"),
+    ] {
+        let (code, stderr, written) = synthesize(target, to);
+        assert!(code == 0 && written.starts_with(starts.as_bytes()), "{target}: {stderr}");
+    }
+    for (target, to, want) in [
+        (
+            "e.iolog",
+            &["--to", "compact"][..],
+            "e.iolog: .iolog means --to iolog, found --to compact: change one of them",
+        ),
+        ("f.csv", &[], "f.csv: .csv is no form of a trace: write .iolog or .wane, or say --to"),
+    ] {
+        let (code, stderr, written) = synthesize(target, to);
+        assert_eq!((code, stderr, written), (2, format!("wane: {want}\n"), Vec::new()));
+    }
+}
+
+#[test]
 fn what_cannot_be_kept_is_refused_before_the_work() {
     let folder = folder_with("s.toml", TINY);
     let axis = |key: &str| format!("{key}={}", vec!["1"; 100].join(","));

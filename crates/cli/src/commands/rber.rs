@@ -12,7 +12,7 @@ use wane_units::{did_you_mean, excerpt};
 use super::rber_fit::fit;
 use crate::DONE;
 use crate::args::{RberArguments, RberCommand};
-use crate::output::{Failure, pretty, print, read_text, tell, write_text};
+use crate::output::{Failure, Others, pretty, print, read_text, tell, write_text};
 
 /// Most points of one command.
 const POINTS_MAX: usize = 1_000_000;
@@ -41,7 +41,7 @@ pub(crate) fn rber(arguments: &RberArguments) -> Result<i32, Failure> {
     }
     let warnings = extrapolations(&chip.name, &chip.ranges, [&values[0], &values[1], &values[2]]);
     if let Some(path) = &arguments.plot {
-        write_text(path, &picture(&chip, &values, &warnings)?.render())?;
+        write_text(path, Others::of(arguments.force), &picture(&chip, &values, &warnings)?.render())?;
     }
     warnings.iter().for_each(|warning| tell(&format!("wane: {warning}")));
     let text = match (points, arguments.json) {

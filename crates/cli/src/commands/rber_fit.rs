@@ -11,13 +11,15 @@ use wane_units::excerpt_path;
 
 use crate::DONE;
 use crate::args::FitArguments;
-use crate::output::{Failure, pretty, print, tell, write_text};
+use crate::output::{Failure, Others, check_writable, pretty, print, tell, write_text};
 
 pub(crate) fn fit(arguments: &FitArguments) -> Result<i32, Failure> {
+    let others = Others::of(arguments.force);
+    arguments.out.as_deref().map(|path| check_writable(path, others)).transpose()?;
     let data = read(&arguments.data)?;
     let fit = fit_model(&data, arguments.seed).map_err(Failure::wrong)?;
     if let Some(path) = &arguments.out {
-        write_text(path, &preset(&data, &fit))?;
+        write_text(path, others, &preset(&data, &fit))?;
     }
     print(&if arguments.json { told_json(&data, &fit)? } else { told(&data, &fit) })?;
     if let Some(path) = &arguments.out {

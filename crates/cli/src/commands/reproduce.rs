@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use wane_claims::{Claim, Reproduced, Runs, claims, details, differences, page, reproduce as run};
+use wane_claims::{Claim, Reproduced, Runs, claims, details, differences, ids_of, page, reproduce as run};
 use wane_units::excerpt;
 
 use crate::args::{CLAIMS_PAGE, ReproduceArguments};
-use crate::output::{Failure, check_writable, pretty, print, read_text, tell, unwritable, write_text};
+use crate::output::{Failure, Others, check_writable, pretty, print, read_text, tell, unwritable, write_text};
 use crate::progress::{Progress, end_at_once, stop_flag};
 use crate::{DIFFERS, DONE, INTERRUPTED};
 
@@ -27,7 +27,13 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
         std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
     // Minutes of work should not end with the news that their page cannot be written.
-    arguments.write.as_deref().map(check_writable).transpose()?;
+    let others = Others::of(arguments.force);
+    if let Some(path) = &arguments.write {
+        check_writable(path, others)?;
+        if others == Others::Kept {
+            check_complete(path, &chosen)?;
+        }
+    }
     let stop = stop_flag();
     let progress = Mutex::new(Progress::new("reproduce", arguments.quiet));
     let each = |done: usize, all: usize, name: &str| {
@@ -44,7 +50,11 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     let mut figures = Vec::new();
     if let Some(folder) = &arguments.figures {
         for claim in &chosen {
-            figures.push(figure(&runs, claim, folder)?);
+            let page = figure(&runs, claim, folder, others)?;
+            if page.is_none() {
+                tell(&format!("wane: {} runs nothing, so that there is no figure", claim.id));
+            }
+            figures.push(page);
         }
     }
     if arguments.json {
@@ -53,7 +63,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
         print(&words(&rows, &figures))?;
     }
     if let Some(path) = &arguments.write {
-        write_text(path, &page(&rows))?;
+        write_text(path, others, &page(&rows))?;
     }
     let differing = expected.map_or(0, |expected| differing(&rows, &expected));
     Ok(if differing > 0 { DIFFERS } else { DONE })
@@ -70,6 +80,23 @@ fn checked(arguments: &ReproduceArguments) -> (Vec<String>, Option<PathBuf>) {
         }
         page => (ids, page.map(Path::to_owned)),
     }
+}
+
+/// Refuses to replace a page by one of fewer claims.
+fn check_complete(path: &Path, chosen: &[Claim]) -> Result<(), Failure> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let (name, text) = read_text(path)?;
+    let lost = |id: &&String| chosen.iter().all(|claim| claim.id != **id);
+    let ids = ids_of(&text);
+    let lost = ids.iter().filter(lost).count();
+    if lost == 0 {
+        return Ok(());
+    }
+    Err(Failure::wrong(format!(
+        "{name}: holds {lost} claims that were not asked for: give another name, or --force to overwrite them"
+    )))
 }
 
 /// The claims whose names start with one of the given ones.
@@ -95,10 +122,10 @@ fn read_page(path: &Path) -> Result<String, Failure> {
     read_text(path).map(|(_, text)| text)
 }
 
-fn figure(runs: &Runs, claim: &Claim, folder: &Path) -> Result<Option<String>, Failure> {
+fn figure(runs: &Runs, claim: &Claim, folder: &Path, others: Others) -> Result<Option<String>, Failure> {
     let Some(page) = runs.figure(claim) else { return Ok(None) };
     let path = folder.join(format!("{}.html", claim.id));
-    write_text(&path, &page)?;
+    write_text(&path, others, &page)?;
     Ok(Some(path.display().to_string()))
 }
 

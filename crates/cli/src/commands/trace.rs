@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
-use wane_units::{Bytes, excerpt};
+use wane_units::{Bytes, excerpt, excerpt_path};
 use wane_workload::standin::{
     self, MIXTURES, STANDINS, Spread, StandinSource, TRAFFIC_STANDINS, Traffic, TrafficStandin,
 };
@@ -13,7 +13,7 @@ use wane_workload::{Op, Request};
 
 use crate::DONE;
 use crate::args::{Reading, Target, TraceArguments, TraceCommand};
-use crate::output::{Failure, pretty, print, unwritable, write_file};
+use crate::output::{Failure, Others, pretty, print, unwritable, write_file};
 
 /// Page of a synthesized trace.
 const PAGE: u64 = 4096;
@@ -21,32 +21,66 @@ const PAGE: u64 = 4096;
 pub(crate) fn trace(arguments: &TraceArguments) -> Result<i32, Failure> {
     match &arguments.command {
         TraceCommand::Info { file, json, reading } => info(file, *json, reading),
-        TraceCommand::Convert { file, target, to, reading } => {
+        TraceCommand::Convert { file, target, to, force, reading } => {
+            let form = form(target, *to, Target::Compact)?;
             let reader = Reader::open(file, &options(reading)?).map_err(Failure::wrong)?;
-            let converted = write(target, |out| trace::convert(reader, out, kind(*to)))?;
+            let converted = write(target, Others::of(*force), |out| trace::convert(reader, out, form))?;
             tell(target, converted)
         }
-        TraceCommand::Synthesize { standin, target, capacity, requests, seed, to } => {
+        TraceCommand::Synthesize { standin, target, capacity, requests, seed, to, force } => {
             if standin == "list" {
                 return list();
             }
             let requests =
                 synthesize(standin, capacity, *seed)?.take(usize::try_from(*requests).unwrap_or(usize::MAX)).map(Ok);
-            let converted = write(target, |out| trace::write_requests(requests, out, kind(*to)))?;
+            let form = form(target, *to, Target::Iolog)?;
+            let converted = write(target, Others::of(*force), |out| trace::write_requests(requests, out, form))?;
             tell(target, converted)
         }
     }
 }
 
-fn kind(target: Target) -> trace::Target {
-    match target {
+/// The form of a trace: what `--to` says, else what the target's extension means, else, where it has none, `otherwise`. The
+/// two may not contradict each other, as whoever reads `x.iolog` expects one.
+fn form(target: &Path, to: Option<Target>, otherwise: Target) -> Result<trace::Target, Failure> {
+    let extension = target.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let meant = match extension.to_ascii_lowercase().as_str() {
+        "iolog" => Some(Target::Iolog),
+        "wane" => Some(Target::Compact),
+        _ => None,
+    };
+    if let (Some(meant), Some(to)) = (meant, to)
+        && meant != to
+    {
+        let (meant, to) = (word(meant), word(to));
+        return Err(Failure::wrong(format!(
+            "{}: .{extension} means --to {meant}, found --to {to}: change one of them",
+            excerpt_path(target)
+        )));
+    }
+    if to.is_none() && meant.is_none() && !extension.is_empty() {
+        let (name, extension) = (excerpt_path(target), excerpt(extension));
+        return Err(Failure::wrong(format!(
+            "{name}: .{extension} is no form of a trace: write .iolog or .wane, or say --to"
+        )));
+    }
+    Ok(match to.or(meant).unwrap_or(otherwise) {
         Target::Iolog => trace::Target::FioIolog,
         Target::Compact => trace::Target::Compact,
+    })
+}
+
+/// How `--to` calls a form.
+const fn word(target: Target) -> &'static str {
+    match target {
+        Target::Iolog => "iolog",
+        Target::Compact => "compact",
     }
 }
 
 fn write(
     target: &Path,
+    others: Others,
     write: impl FnOnce(&mut dyn Write) -> Result<Converted, TraceError>,
 ) -> Result<Converted, Failure> {
     if target == Path::new("-") {
@@ -55,7 +89,7 @@ fn write(
             error => unwritten(Path::new("stdout"), error),
         });
     }
-    write_file(target, |file| write(file).map_err(|error| unwritten(target, error)))
+    write_file(target, others, |file| write(file).map_err(|error| unwritten(target, error)))
 }
 
 /// Why a trace was not written: by the target's name, unless the trace that is read is at fault.
@@ -187,8 +221,9 @@ fn synthesize(name: &str, capacity: &str, seed: u64) -> Result<Box<dyn Iterator<
     }
     let bytes: Bytes = capacity.parse().map_err(|error| Failure::wrong(format!("--capacity: {error}")))?;
     let pages = u32::try_from(bytes.0 / PAGE).ok().filter(|pages| *pages >= 256);
-    let pages =
-        pages.ok_or_else(|| Failure::wrong(format!("--capacity {}: 1 MiB to 16 TiB is allowed", excerpt(capacity))))?;
+    let pages = pages.ok_or_else(|| {
+        Failure::wrong(format!("--capacity {}: from 1 MiB to less than 16 TiB is allowed", excerpt(capacity)))
+    })?;
     // As a run of the stand-in draws them.
     let (streams, stream) = (wane_sim::Streams::new(seed), "workload.0");
     if let Some(traffic) = standin::find_traffic(name) {

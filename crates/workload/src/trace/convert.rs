@@ -23,7 +23,7 @@ pub struct Converted {
 }
 
 /// The file that an iolog's requests go to.
-const DEVICE: &str = "device";
+const DEVICE: &str = "wane";
 
 /// Writes a trace in another form.
 ///
