@@ -30,7 +30,7 @@ pub(crate) const LEVELERS: [Leveler; 9] = [
     Leveler::Progressive { percent: 25 },
     Leveler::Progressive { percent: 50 },
     Leveler::Swap(5),
-    Leveler::Variance(0.9),
+    Leveler::Variance(0.9995),
 ];
 
 fn jobs(extent: Extent) -> Vec<Job> {
