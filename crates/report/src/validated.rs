@@ -3,6 +3,8 @@
 //! A run outside is not wrong: nothing independent was held against it there. The book's page "How far can I trust this?" says
 //! what that means. A test of the validation holds these ranges to its grid.
 
+use std::collections::BTreeSet;
+
 use super::groups::{Group, Keys};
 use wane_results::EXTRAPOLATED;
 
@@ -19,6 +21,9 @@ pub const QUEUE_DEPTH_MAX: u64 = 64;
 pub const VICTIMS: &[&str] = &["greedy", "cost-benefit", "random", "d-choices", "windowed-greedy", "fifo"];
 /// Policies that level wear.
 pub const LEVELERS: &[&str] = &["none", "hot-cold-swap", "obp", "dual-pool", "pwl", "variance"];
+
+/// Patterns of traffic.
+const PATTERNS: [&str; 2] = ["uniform", "hot-cold"];
 
 /// Keys whose other values nothing independent was held against, with what is told of them. A policy's key stands for its name.
 const CHOICES: &[(&str, &[&str])] = &[
@@ -78,12 +83,38 @@ pub(super) fn beyond(group: &Group<'_>) -> Vec<String> {
     {
         told.push("latencies beside writes (reads alone are validated)".to_owned());
     }
-    if keys.iter().any(|(key, _)| key.ends_with("standin")) {
-        told.push("a stand-in for a trace".to_owned());
+    told.extend(traffic(keys));
+    if is_timed(group) && keys.iter().any(|(key, chip)| key.starts_with("drive.chip") && chip != "none") {
+        told.push("re-reads in time (reads without errors are validated)".to_owned());
+    }
+    for (table, what) in [("drive.faults.", "faults"), ("drive.variation.", "variation between blocks")] {
+        if keys.iter().any(|(key, _)| key.starts_with(table)) {
+            told.push(what.to_owned());
+        }
     }
     let mut warnings = group.runs.iter().flat_map(|run| &run.summary.warnings);
     if warnings.any(|warning| warning.contains(EXTRAPOLATED)) {
         told.push("errors beyond the data of their model".to_owned());
+    }
+    told
+}
+
+/// Traffic that no part has: parts write uniformly or to a hot and a cold part, all of them without trims.
+fn traffic(keys: &Keys) -> Vec<String> {
+    let of = |name: &'static str| keys.iter().filter(move |(key, _)| key.rsplit('.').next() == Some(name));
+    let mut told = Vec::new();
+    let patterns: BTreeSet<&str> = of("pattern").map(|(_, pattern)| pattern.as_str()).collect();
+    told.extend(
+        patterns.into_iter().filter(|pattern| !PATTERNS.contains(pattern)).map(|pattern| format!("{pattern} traffic")),
+    );
+    if of("standin").next().is_some() {
+        told.push("a stand-in for a trace".to_owned());
+    }
+    if of("trace").next().is_some() {
+        told.push("a trace".to_owned());
+    }
+    if of("trim-share").any(|(_, share)| share.parse() != Ok(0.0)) {
+        told.push("trims".to_owned());
     }
     told
 }
@@ -159,11 +190,18 @@ mod tests {
             ("d-choices", "my-own", "ftl.gc = my-own"),
             ("\"foreground\"", "\"background\"", "time.gc = background"),
             ("[time]", "[workload]\nstandin = \"vdi\"\n[time]", "a stand-in for a trace"),
+            ("[time]", "[workload]\ntrace = \"t.iolog\"\n[time]", "a trace"),
+            ("[time]", "[workload]\npattern = \"zipf\"\n[time]", "zipf traffic"),
+            ("[time]", "[workload]\ntrim-share = 0.02\n[time]", "trims"),
+            ("[time]", "[drive.faults]\ndie-loss = 1\n[time]", "faults"),
+            ("[time]", "[drive.variation]\nblocks = 0.1\n[time]", "variation between blocks"),
         ];
         for (from, to, want) in table {
             let found = told(run(512, &INSIDE.replace(from, to)));
             assert!(found.contains(&want.to_owned()), "{to}: {found:?}");
         }
+        let plain = "[workload]\npattern = \"uniform\"\ntrim-share = 0.0\n[time]";
+        assert_eq!(told(run(512, &INSIDE.replace("[time]", plain))), [""; 0]);
         assert_eq!(told(run(248, INSIDE)).len(), 1);
     }
 
@@ -178,6 +216,9 @@ mod tests {
             found,
             ["65 requests outstanding (validated up to 64)", "latencies beside writes (reads alone are validated)"]
         );
+        let mut erring = timed(run(512, ""), 3);
+        erring.scenario_toml = INSIDE.replace("[drive]", "[drive]\nchip = \"tlc-72l-2018\"");
+        assert!(told(erring).contains(&"re-reads in time (reads without errors are validated)".to_owned()));
         let mut worn = run(512, INSIDE);
         worn.summary.warnings.push(format!("the errors of a chip {EXTRAPOLATED} P/E cycles"));
         assert_eq!(told(worn), ["errors beyond the data of their model"]);
