@@ -49,7 +49,8 @@ pub(super) enum Codeword {
     KiB2,
 }
 
-/// How all claims are read: under it more of them come out than under any other reading that was tried.
+/// How all claims are read: no other reading that was tried explains more of them (RE-reading counts), and this one has the data as the
+/// paper says, written at random.
 pub(super) const OURS: Unpublished =
     Unpublished { checks: Checks::OneCodeword, wear: Wear::Spread, data: Data::Scattered, mlc: Codeword::Bytes512 };
 
