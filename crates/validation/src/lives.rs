@@ -30,7 +30,7 @@ const LEVELERS: [Leveler; 6] = [
     Leveler::DualPool(5),
     Leveler::Progressive { percent: 50 },
     Leveler::Swap(30),
-    Leveler::Variance(0.999),
+    Leveler::Variance(0.995),
 ];
 
 fn jobs(extent: Extent) -> Vec<Job> {
