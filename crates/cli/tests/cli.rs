@@ -523,8 +523,7 @@ fn a_claim_that_differs_from_the_page_is_told_by_the_exit_code() {
     assert!(code == 1 && stderr.starts_with("wane: RE10: the page says \"0.603 after"), "{stderr}");
     std::fs::write(folder.path().join("two.md"), page.replace("## RE10", "## WL9\n\n- run: it\n\n## RE10")).unwrap();
     let (code, _, stderr) = run(&["reproduce", "RE10", "--write", "two.md"], folder.path());
-    let want =
-        "wane: two.md: holds 1 claims that were not asked for: give another name, or --force to overwrite them\n";
+    let want = "wane: two.md: holds WL9, which is not asked for: give another name, or --force to overwrite the page\n";
     assert_eq!((code, stderr.as_str()), (2, want));
     assert_eq!(run(&["reproduce", "RE10", "--write", "two.md", "--force"], folder.path()).0, 0);
     let (code, _, stderr) = run(&["reproduce", "RE10", "--check", "nowhere.md"], folder.path());

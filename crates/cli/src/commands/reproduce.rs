@@ -88,14 +88,11 @@ fn check_complete(path: &Path, chosen: &[Claim]) -> Result<(), Failure> {
         return Ok(());
     }
     let (name, text) = read_text(path)?;
-    let lost = |id: &&String| chosen.iter().all(|claim| claim.id != **id);
     let ids = ids_of(&text);
-    let lost = ids.iter().filter(lost).count();
-    if lost == 0 {
-        return Ok(());
-    }
+    let Some(lost) = ids.iter().find(|id| chosen.iter().all(|claim| claim.id != **id)) else { return Ok(()) };
     Err(Failure::wrong(format!(
-        "{name}: holds {lost} claims that were not asked for: give another name, or --force to overwrite them"
+        "{name}: holds {}, which is not asked for: give another name, or --force to overwrite the page",
+        excerpt(lost)
     )))
 }
 
