@@ -183,25 +183,12 @@ fn most(values: impl IntoIterator<Item = (&'static str, f64)>) -> (&'static str,
 
 /// A claim on these lives; what else it needs is added by the caller.
 fn claim(
-    [id, source, paper, tolerance]: [&'static str; 4],
+    texts: [&'static str; 4],
     scenarios: fn() -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
     others: Others,
 ) -> Claim {
-    Claim {
-        id,
-        class: Class::Order,
-        source,
-        configuration: CONFIGURATION,
-        paper,
-        published: PUBLISHED,
-        reading: READ,
-        tolerance,
-        hangs_on_seed: false,
-        scenarios,
-        evaluate,
-        others,
-    }
+    Claim::new(Class::Order, texts, [CONFIGURATION, PUBLISHED, READ], scenarios, evaluate, others)
 }
 
 pub(super) fn claims() -> Vec<Claim> {

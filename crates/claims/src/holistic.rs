@@ -134,25 +134,12 @@ const CONFIGURATION: &str = "004's drive at 1/32: 8 x 4 x 2 planes of 32 instead
                              with stripes of 15 over relocated data, one re-read, cost-benefit scrubbing";
 
 const fn claim(
-    [id, source, paper, tolerance]: [&'static str; 4],
+    texts: [&'static str; 4],
     scenarios: fn() -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
     others: Others,
 ) -> Claim {
-    Claim {
-        id,
-        class: Class::Order,
-        source,
-        configuration: CONFIGURATION,
-        paper,
-        published: PUBLISHED,
-        reading: READ,
-        tolerance,
-        hangs_on_seed: false,
-        scenarios,
-        evaluate,
-        others,
-    }
+    Claim::new(Class::Order, texts, [CONFIGURATION, PUBLISHED, READ], scenarios, evaluate, others)
 }
 
 pub(super) fn claims() -> Vec<Claim> {

@@ -273,25 +273,12 @@ const CONFIGURATION: &str = "004's drive at 1/16: 8 x 4 x 2 planes of 64 instead
 
 /// A claim on the drive of section 4, read as all of them are.
 pub(super) const fn claim(
-    [id, source, paper, tolerance]: [&'static str; 4],
+    texts: [&'static str; 4],
     scenarios: fn() -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
     others: Others,
 ) -> Claim {
-    Claim {
-        id,
-        class: Class::Mechanism,
-        source,
-        configuration: CONFIGURATION,
-        paper,
-        published: PUBLISHED,
-        reading: READ,
-        tolerance,
-        hangs_on_seed: false,
-        scenarios,
-        evaluate,
-        others,
-    }
+    Claim::new(Class::Mechanism, texts, [CONFIGURATION, PUBLISHED, READ], scenarios, evaluate, others)
 }
 
 pub(super) fn finding(ours: String, agrees: bool) -> Finding {

@@ -114,27 +114,13 @@ const DRIVE: Synthetic = Synthetic::of(GIB);
 
 /// A claim on synthetic workloads, run at every scale; what else it needs is added by the caller.
 const fn claim(
-    [id, source, paper, tolerance]: [&'static str; 4],
-    [configuration, published, reading]: [&'static str; 3],
+    texts: [&'static str; 4],
+    readings: [&'static str; 3],
     scenarios: fn() -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
     others: Others,
 ) -> Claim {
-    let (class, hangs_on_seed) = (Class::Mechanism, false);
-    Claim {
-        id,
-        class,
-        source,
-        configuration,
-        paper,
-        published,
-        reading,
-        tolerance,
-        hangs_on_seed,
-        scenarios,
-        evaluate,
-        others,
-    }
+    Claim::new(Class::Mechanism, texts, readings, scenarios, evaluate, others)
 }
 
 pub(super) fn claims() -> Vec<Claim> {
