@@ -15,7 +15,7 @@ pub const SEEDS: u64 = 5;
 
 /// Claims of more runs than this are looked at with one seed unless every seed is asked for: with all of them the page would
 /// take hours instead of minutes.
-const SEEDED_RUNS_MAX: usize = 24;
+const SEEDED_RUNS_MAX: usize = 48;
 
 /// Hears of every finished run: how many are done, how many are known to be needed, and its name.
 pub type Each<'a> = &'a (dyn Fn(usize, usize, &str) + Sync);
