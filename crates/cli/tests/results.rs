@@ -274,3 +274,32 @@ fn what_cannot_be_kept_is_refused_before_the_work() {
     let again = ["run", "o/seed-4611686018427387904/scenario.toml", "--dry-run"];
     assert_eq!(run(&again, folder.path()).0, 0, "what is written is read back");
 }
+
+#[test]
+fn latencies_of_cells_that_lived_differently_are_compared_at_the_last_age_that_all_have() {
+    let probed = "[drive]\npreset = \"tiny\"\nendurance = 20\n[time]\nscheduler = \"event\"\n[workload]\npattern = \"uniform\"\n\
+                  [probe]\nat-drive-writes = [1, 4, 30]\nworkload = { pattern = \"uniform\", read-share = \"50 %\" }\n\
+                  until = { requests = 2_000 }\n[until]\ndrive-writes = 40\n";
+    let folder = folder_with("s.toml", probed);
+    let sweep = ["run", "s.toml", "--sweep", "drive.endurance=20,1000", "--out", "o"];
+    let (code, _, stderr) = run(&sweep, folder.path());
+    assert_eq!(code, 0, "{stderr}");
+    let csv = std::fs::read_to_string(folder.path().join("o/grid.csv")).unwrap();
+    let told = "Latencies are compared after 4 drive writes, the last probe that all runs have; ";
+    let missing = "\u{201c}drive.endurance=20\u{201d} ended before 30.";
+    assert!(stderr.contains(told) && stderr.contains(missing), "{stderr}");
+    let column = |name: &str| -> Vec<f64> {
+        let at = csv.lines().next().unwrap().split(',').position(|found| found == name).unwrap();
+        csv.lines().skip(1).map(|line| line.split(',').nth(at).unwrap().parse().unwrap()).collect()
+    };
+    assert!(column("latency_of.from_drive_writes").iter().all(|age| (age - 4.0).abs() < 0.01), "{csv}");
+    let summary = |cell: &str| -> serde_json::Value {
+        let path = folder.path().join("o").join(cell).join("summary.json");
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    };
+    let last = summary("1")["latency"]["read"]["mean_ns"].as_f64().unwrap();
+    assert_ne!(column("latency.read.mean_ns")[1], last, "the second cell's own last probe is a later one");
+    let (code, table, stderr) = run(&["report", "o", "--out", "o/again.html"], folder.path());
+    assert_eq!(code, 0, "{stderr}");
+    assert!(table.contains(told), "{table}");
+}

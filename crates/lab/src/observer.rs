@@ -12,7 +12,7 @@ use wane_workload::{Arrival, Batch, SourceError};
 use crate::run::{Budget, Phase, Run, Watch};
 use crate::sources::SourceMaker;
 use crate::timed::{Requests, Standing, Timed, TimedSpec};
-use wane_results::{Errors, Latency, Throughput, Window, WindowKind};
+use wane_results::{Errors, Latency, LatencyByGc, Throughput, Window, WindowKind};
 
 /// The past that a drive is given when counting starts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -60,6 +60,8 @@ pub struct Measured {
     pub latency: Option<Latency>,
     /// Likewise.
     pub throughput: Option<Throughput>,
+    /// The latencies of a run in which garbage collection began, apart.
+    pub latency_by_gc: Option<LatencyByGc>,
     /// Windows, in order.
     pub windows: Vec<Window>,
     /// Errors since counting started, those of probes left out.
@@ -84,6 +86,8 @@ pub(crate) struct Observer {
     errors_at_start: Option<Errors>,
     /// Host units written when counting started.
     units_at_start: u64,
+    /// Blocks collected when counting started, until another one is.
+    victims_before: Option<u64>,
     probed: Vec<Timed>,
     next_probe: usize,
 }
@@ -97,6 +101,7 @@ impl Observer {
             kind: WindowKind::Run,
             errors_at_start: None,
             units_at_start: 0,
+            victims_before: None,
             probed: Vec::new(),
             next_probe: 0,
         }
@@ -125,6 +130,7 @@ impl Observer {
             kind: self.kind,
             errors_at_start: self.errors_at_start,
             units_at_start: self.units_at_start,
+            victims_before: self.victims_before,
             probed: self.probed.clone(),
             next_probe: self.next_probe,
         }
@@ -154,6 +160,7 @@ impl Observer {
             && let Some(spec) = &self.spec.clock
         {
             drive.start_clock(&spec.clock).expect("the clock was checked when the run was planned");
+            self.victims_before = Some(drive.counters().gc_victims);
             let arrivals = (self.spec.arrivals[0], self.stream("arrivals.0"));
             self.requests = Some(Requests::new(spec, arrivals, standing(drive, self.units_at_start)));
         }
@@ -197,6 +204,10 @@ impl Observer {
     pub(crate) fn served(&mut self, drive: &mut Drive, batch: &Batch) {
         let Some(requests) = &mut self.requests else { return };
         requests.submit(drive, batch);
+        if self.victims_before.is_some_and(|before| drive.counters().gc_victims > before) {
+            self.victims_before = None;
+            requests.begin_gc(drive, standing(drive, self.units_at_start));
+        }
         if requests.window_is_full() {
             requests.next_window(drive, standing(drive, self.units_at_start));
         }
@@ -273,6 +284,7 @@ impl Observer {
         Measured {
             latency: timed.last().map(|last| last.latency.clone()),
             throughput: timed.last().map(|last| last.throughput),
+            latency_by_gc: timed.last_mut().filter(|_| of_the_run).and_then(|run| run.by_gc.take()),
             errors: total,
             error_histogram,
             operations: timed.iter().map(|timed| timed.operations).sum(),

@@ -11,7 +11,7 @@ use crate::progress::Stopwatch;
 use crate::run::{Finished, Step, Watch, run};
 use wane_results::{
     BlocksErased, Capacity, Counters, EXTRAPOLATED, End, EndReason, Fingerprints, Flash, Folder, Gc, Host, Inputs,
-    Member, Origin, PagesProgrammed, ResultError, Run, RunResult, Summary, SummaryWriteAmplification, Wear,
+    LatencyOf, Member, Origin, PagesProgrammed, ResultError, Run, RunResult, Summary, SummaryWriteAmplification, Wear,
     write_amplification,
 };
 use wane_scenario::{ChipSpec, Scenario};
@@ -162,6 +162,8 @@ fn result(
         },
         end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
         latency: finished.measured.as_ref().and_then(|measured| measured.latency.clone()),
+        latency_of: finished.measured.as_ref().and_then(|measured| LatencyOf::of(&measured.windows, drive_writes)),
+        latency_by_gc: finished.measured.as_ref().and_then(|measured| measured.latency_by_gc.clone()),
         throughput: finished.measured.as_ref().and_then(|measured| measured.throughput),
         errors: finished.measured.as_ref().and_then(|measured| measured.errors),
         warnings: warnings(scenario, finished),

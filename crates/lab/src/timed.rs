@@ -6,11 +6,13 @@ use std::sync::atomic::AtomicBool;
 
 use wane_sim::Stream;
 use wane_ssd::{
-    BreakdownSum, Clock, ClockSpec, CommandKind, Completion, Drive, Histogram, Latencies, MeasuredWindow, Meter,
+    BreakdownSum, Clock, ClockSpec, CommandKind, Completion, Drive, Histogram, Latencies, MeasuredWindow, Meter, Parts,
 };
 use wane_workload::{Arrival, Arrivals, Batch, Next, Op};
 
-use wane_results::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};
+use wane_results::{
+    BreakdownMeans, Errors, Latency, LatencyByGc, LatencyFigures, OpThroughput, Throughput, Window, WindowKind,
+};
 
 /// Most points kept of a distribution.
 const CDF_POINTS_MAX: usize = 200;
@@ -104,6 +106,11 @@ impl Requests {
         self.meter.next_window(drive.clock().map_or(0, Clock::now_ns), standing);
     }
 
+    /// Garbage collection begins: what comes is of another part of the run.
+    pub(crate) fn begin_gc(&mut self, drive: &Drive, standing: Standing) {
+        self.meter.begin_part(drive.clock().map_or(0, Clock::now_ns), standing);
+    }
+
     /// Lets everything end and says what it took. Once `stop` is true, what has not ended is left out.
     pub(crate) fn finish(self, drive: &mut Drive, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
         let mut meter = self.meter;
@@ -114,6 +121,7 @@ impl Requests {
             latency: latency(&timed.latencies),
             throughput: throughput(&timed.latencies, seconds(timed.elapsed_ns)),
             windows: timed.windows.iter().map(|measured| window(measured, kind)).collect(),
+            by_gc: timed.parts.as_ref().map(by_gc),
             operations: timed.operations,
             elapsed_ns: timed.elapsed_ns,
             buffered_reads: timed.buffered_reads,
@@ -139,6 +147,8 @@ pub(crate) struct Timed {
     pub(crate) latency: Latency,
     /// Over the whole run.
     pub(crate) throughput: Throughput,
+    /// Where garbage collection began in the run.
+    pub(crate) by_gc: Option<LatencyByGc>,
     /// Its windows.
     pub(crate) windows: Vec<Window>,
     /// Flash operations scheduled.
@@ -167,6 +177,14 @@ fn window(measured: &MeasuredWindow<Standing>, kind: WindowKind) -> Window {
         errors: until.errors.zip(from.errors).map(|(after, before)| after - before),
         read_cdf: cdf(&measured.latencies.reads),
         write_cdf: cdf(&measured.latencies.writes),
+    }
+}
+
+fn by_gc(parts: &Parts<Standing>) -> LatencyByGc {
+    LatencyByGc {
+        began_at_drive_writes: parts.at.drive_writes,
+        before: latency(&parts.before),
+        since: latency(&parts.since),
     }
 }
 

@@ -156,6 +156,7 @@ fn work(jobs: &Receiver<Job>, results: &Sender<Option<RunResult>>) {
 fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
     let mut summary = result.summary.clone();
     (summary.latency, summary.throughput, summary.errors) = (None, None, None);
+    (summary.latency_of, summary.latency_by_gc) = (None, None);
     // What a read finds in the controller's buffer is a matter of time.
     summary.flash.reads_buffered = 0;
     (summary.run, summary.scenario) = Default::default();

@@ -5,6 +5,7 @@ use super::axis::Axis;
 use super::chart::{Curve, Layer, Names, cut};
 use super::groups::Group;
 use super::html::{Figure, Table, key_of};
+use super::latency::of_window;
 use super::numbers::{counted, duration, unit_of};
 use wane_results::{BreakdownMeans, WindowKind};
 
@@ -25,7 +26,7 @@ struct Column {
     parts: Parts,
 }
 
-/// The stack, window by window; for several runs, of the last window of each.
+/// The stack, window by window; for several runs, of the one that stands for each.
 pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
     if groups.len() > BARS_MAX {
         return None;
@@ -72,12 +73,11 @@ pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
         std::iter::once(column.name.clone()).chain(cells).chain([duration(total(column))]).collect()
     };
     let table = Table { headers, rows: rows(columns.len()).map(row).collect() };
-    let caption = if groups.len() > 1 {
-        "Parts of the mean read latency, of the page of each request that finished last; of the last window of each run."
-    } else {
-        "Parts of the mean read latency, of the page of each request that finished last."
-    };
-    Some(Figure { heading: "Where the time of a read goes", caption: caption.to_owned(), picture, table })
+    let mut caption = "Parts of the mean read latency, of the page of each request that finished last.".to_owned();
+    if groups.len() > 1 {
+        caption.push_str(&of_window(groups));
+    }
+    Some(Figure { heading: "Where the time of a read goes", caption, picture, table })
 }
 
 /// Means of a window's reads over a group's seeds.
@@ -124,11 +124,11 @@ fn columns_of(group: &Group<'_>, along: Along) -> Option<Columns> {
     Some((columns, Axis::named(0.0, width, ticks), label))
 }
 
-/// The last window of each run as a bar.
+/// The window that stands for each run as a bar.
 fn bars_of(groups: &[Group<'_>]) -> Option<Columns> {
     let column = |group: &Group<'_>| {
-        let windows = group.runs.iter().map(|run| run.windows.len()).min()?;
-        Some((group.label.clone(), parts_of(group, windows.checked_sub(1)?)?))
+        let window = group.runs.iter().filter_map(|run| group.window_of(run)).min()?;
+        Some((group.label.clone(), parts_of(group, window)?))
     };
     let bar = |(slot, (name, parts)): (usize, (String, _))| Column {
         left: slot as f64 + 0.2,

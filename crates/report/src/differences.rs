@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::ages::note;
 use super::groups::{differing, groups};
 use super::numbers::counted;
 use wane_results::RunResult;
@@ -24,7 +25,9 @@ pub fn differences(runs: &[RunResult]) -> String {
     let settings = lines.len();
     let trees: Vec<Vec<Value>> = groups
         .iter()
-        .map(|group| group.runs.iter().filter_map(|run| serde_json::to_value(&run.summary).ok()).collect())
+        .map(|group| {
+            group.runs.iter().filter_map(|run| serde_json::to_value(run.summary_at(group.common)).ok()).collect()
+        })
         .collect();
     // Timed runs have figures that others lack.
     let mut paths = Vec::new();
@@ -37,10 +40,11 @@ pub fn differences(runs: &[RunResult]) -> String {
             lines.push(std::iter::once(path).chain(cells).collect());
         }
     }
+    let note = note(&groups).map_or_else(String::new, |note| format!("\n{note}\n"));
     if lines.len() == 1 {
-        return "The runs do not differ.\n".to_owned();
+        return format!("The runs do not differ.\n{note}");
     }
-    aligned(&lines, settings)
+    aligned(&lines, settings) + &note
 }
 
 fn header(labels: &[&str]) -> Vec<String> {

@@ -60,7 +60,8 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
         let run = group.first();
         let places = along.places(run);
         let alone = groups.len() == 1;
-        let shown = rows(run.windows.len()).filter(move |index| alone || index + 1 == run.windows.len());
+        let chosen = group.window_of(run);
+        let shown = rows(run.windows.len()).filter(move |_| alone).chain(chosen.filter(|_| !alone));
         shown.filter_map(move |index| {
             let window = &run.windows[index];
             let errors = window.errors?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wane_results::{Estimate, RunResult, Summary};
+use wane_results::{Common, Estimate, RunResult, Summary};
 
 /// Runs of one scenario by one version, which differ in their seed only.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub(super) struct Group<'a> {
     pub(super) keys: Keys,
     /// Place in the list of groups, which gives the color.
     pub(super) index: usize,
+    /// What the latencies of all groups have in common.
+    pub(super) common: Common,
 }
 
 /// A scenario as dotted keys and the values as written.
@@ -30,6 +32,12 @@ impl Group<'_> {
     pub(super) fn estimate(&self, figure: impl Fn(&Summary) -> Option<f64>) -> Option<Estimate> {
         let values: Vec<f64> = self.runs.iter().filter_map(|run| figure(&run.summary)).collect();
         Estimate::of(&values)
+    }
+
+    /// Mean of a figure of latencies over the seeds, at the age that all runs have.
+    pub(super) fn mean_latency(&self, figure: impl Fn(&RunResult) -> Option<f64>) -> Option<f64> {
+        let values: Vec<f64> = self.runs.iter().filter_map(|run| figure(run)).collect();
+        Estimate::of(&values).map(|estimate| estimate.mean)
     }
 
     /// Mean of a figure over the seeds.
@@ -57,13 +65,14 @@ pub(super) fn class(index: usize) -> String {
 /// The groups, in the order of their first runs.
 pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
+    let common = Common::of(runs.iter());
     for run in runs {
         let keys = keys(&run.scenario_toml);
         let version = &run.summary.run.version;
         let same = |group: &&mut Group<'_>| group.keys == keys && group.first().summary.run.version == *version;
         match groups.iter_mut().find(same) {
             Some(group) => group.runs.push(run),
-            None => groups.push(Group { label: String::new(), runs: vec![run], keys, index: groups.len() }),
+            None => groups.push(Group { label: String::new(), runs: vec![run], keys, index: groups.len(), common }),
         }
     }
     let grouped: usize = groups.iter().map(|group| group.runs.len()).sum();

@@ -7,8 +7,8 @@ use super::chart::{Chart, Curve, Layer, Names, Point, Shape, Size};
 use super::figures::{BESIDE_MAX, columns};
 use super::groups::{Group, class};
 use super::html::{Figure, Table, key, key_of};
-use super::numbers::{duration, short};
-use wane_results::{LatencyFigures, Window, WindowKind};
+use super::numbers::{counted, duration, short};
+use wane_results::{Common, LatencyFigures, Window, WindowKind};
 
 /// Colors of the distributions of one run's windows, which lie close together.
 const APART: [&str; 6] = ["s0", "s1", "s2", "s3", "s5", "p8"];
@@ -62,6 +62,23 @@ const STATISTICS: [Statistic; 4] = [
     ("mean", |of| of.mean_ns),
     ("median", |of| of.p50_ns as f64),
 ];
+
+/// A group's name, with the age of its latencies where that is not the same for all.
+fn named(group: &Group<'_>, groups: &[Group<'_>]) -> String {
+    if group.common == Common::Nothing && groups.len() > 1 {
+        format!("{}{}", group.label, group.of_age())
+    } else {
+        group.label.clone()
+    }
+}
+
+/// Which window of each run a picture is of.
+pub(super) fn of_window(groups: &[Group<'_>]) -> String {
+    match groups.first().map(|group| group.common) {
+        Some(Common::Probe(age)) => format!(" Of the probe after {} drive writes.", counted(age)),
+        _ => " Of the last full window of each run.".to_owned(),
+    }
+}
 
 /// The percentiles of a single window, in order.
 const PROFILE: [Statistic; 8] = [
@@ -182,12 +199,13 @@ pub(super) fn told(latency: Option<f64>) -> String {
     latency.map_or_else(|| "\u{2013}".to_owned(), duration)
 }
 
-/// The percentiles of each group's last window.
+/// The percentiles of the window that stands for each group.
 fn statistics_table(groups: &[Group<'_>], kinds: &[Kind]) -> Table {
     let mut headers = vec!["latency".to_owned(), "mean".to_owned()];
     headers.extend(PROFILE.iter().map(|statistic| statistic.0.to_owned()));
     let row = |group: &Group<'_>, kind: Kind| {
-        let last = kind.of(group.first().windows.last()?)?;
+        let run = group.first();
+        let last = kind.of(&run.windows[group.window_of(run)?])?;
         let name = format!("{}, {}", group.label, kind.plural());
         let percentiles = PROFILE.iter().map(|statistic| duration(statistic.1(last)));
         Some([name, duration(last.mean_ns)].into_iter().chain(percentiles).collect())
@@ -221,7 +239,8 @@ fn profile(groups: &[Group<'_>]) -> Option<Figure> {
         picture = draw("profile", "Percentiles of the latencies", layers.collect())?.both();
     } else {
         for kind in Kind::BOTH {
-            let layers = groups.iter().flat_map(|group| through(&group.class(), &group.label, points(group, kind)));
+            let layers =
+                groups.iter().flat_map(|group| through(&group.class(), &named(group, groups), points(group, kind)));
             let title = format!("Percentiles of the latencies of {}", kind.plural());
             let Some(mut chart) = draw(&format!("{}-profile", kind.id()), &title, layers.collect()) else { continue };
             chart.names = if groups.len() <= BESIDE_MAX { Names::BesideWhenWide } else { Names::InKey };
@@ -251,13 +270,9 @@ fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
             windows.filter_map(|window| Some((kind.of(window)?.count, kind.cdf(window)))).collect();
         (counted.iter().map(|(count, _)| count).sum(), pool(&counted))
     };
-    // What is left over at the end of a run may be too short to have a tail.
     let full = |group: &Group<'_>| {
-        let least = group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
-        let counts: Vec<u64> =
-            group.first().windows.iter().take(least).map(|window| kind.of(window).map_or(0, |of| of.count)).collect();
-        let most = counts.iter().max().copied().unwrap_or(0);
-        counts.iter().rposition(|count| 2 * count >= most).map_or(0, |last| last + 1)
+        let last = group.runs.iter().map(|run| group.window_of(run).map_or(0, |last| last + 1));
+        last.min().unwrap_or(0)
     };
     if let [group] = groups {
         let windows = full(group);
@@ -284,7 +299,7 @@ fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
         .filter(|group| full(group) > 0)
         .map(|group| {
             let (count, points) = pooled(group, full(group) - 1);
-            Distribution { label: group.label.clone(), class: group.class(), count, points }
+            Distribution { label: named(group, groups), class: group.class(), count, points }
         })
         .collect()
 }
@@ -363,7 +378,7 @@ fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<F
     }
     let mut caption = "Each step up the axis leaves a tenth of the requests: the higher, the rarer.".to_owned();
     if groups.len() > 1 {
-        caption.push_str(" Of the last full window of each run.");
+        caption.push_str(&of_window(groups));
     }
     let table = distribution_table(&drawn);
     Some(Figure { heading: "Distribution of latencies", caption, picture, table })

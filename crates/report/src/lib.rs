@@ -4,6 +4,7 @@
 //! and a dark set. Every picture is drawn for a wide and for a narrow screen and has its numbers in a table behind it.
 //! Reading and writing results is left to `results`.
 
+mod ages;
 mod along;
 mod axis;
 mod breakdown;
@@ -24,6 +25,7 @@ mod timed;
 pub mod validated;
 mod words;
 
+pub use ages::ages_note;
 pub use differences::differences;
 pub use page::render;
 

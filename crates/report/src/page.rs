@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::ages::note;
 use super::distribution::distribution;
 use super::errors::errors;
 use super::figures::figures;
@@ -95,6 +96,9 @@ fn opening(groups: &[Group<'_>]) -> String {
                 );
             }
             text.push_str("</ul>\n");
+            if let Some(note) = note(several) {
+                let _ = writeln!(text, "<p class=\"caption\">{}</p>", escape(&note));
+            }
         }
     }
     text.push_str("</header>\n");

@@ -4,40 +4,47 @@ use super::groups::Group;
 use super::html::{escape, swatch};
 use super::latency::{Kind, told};
 use super::numbers::{count, counted, duration, percent, short, short_or_dash, traffic};
-use wane_results::{Errors, LatencyFigures, Summary, WindowKind};
+use wane_results::{Common, Errors, Latency, LatencyFigures, OpThroughput, RunResult, WindowKind};
 
 /// Whether a group's runs were timed, or looked at closely.
 pub(super) fn is_timed(group: &Group<'_>) -> bool {
     group.runs.iter().any(|run| run.summary.latency.is_some())
 }
 
-const fn figures(summary: &Summary, kind: Kind) -> Option<&LatencyFigures> {
-    match (&summary.latency, kind) {
-        (None, _) => None,
-        (Some(latency), Kind::Read) => latency.read.as_ref(),
-        (Some(latency), Kind::Write) => latency.write.as_ref(),
+const fn of_kind(latency: &Latency, kind: Kind) -> Option<&LatencyFigures> {
+    match kind {
+        Kind::Read => latency.read.as_ref(),
+        Kind::Write => latency.write.as_ref(),
     }
 }
 
 /// The mean over the seeds of a figure of latencies.
 fn mean(group: &Group<'_>, kind: Kind, figure: impl Fn(&LatencyFigures) -> f64) -> Option<f64> {
-    group.mean(|summary| figures(summary, kind).map(&figure))
+    group.mean_latency(|run| of_kind(group.latency(run)?, kind).map(&figure))
+}
+
+/// What was served in a second, in operations or bytes.
+fn rate(group: &Group<'_>, kind: Kind, figure: fn(&OpThroughput) -> f64) -> Option<f64> {
+    let of = |run: &RunResult| {
+        let throughput = group.throughput(run)?;
+        Some(figure(if kind == Kind::Read { &throughput.read } else { &throughput.write }))
+    };
+    group.mean_latency(of)
 }
 
 fn iops(group: &Group<'_>, kind: Kind) -> Option<f64> {
-    let of = |summary: &Summary| {
-        let throughput = summary.throughput?;
-        Some(if kind == Kind::Read { throughput.read.iops } else { throughput.write.iops })
-    };
-    group.mean(of)
+    rate(group, kind, |of| of.iops)
 }
 
-/// The errors behind the latencies: those of the last probe, where only probes are timed.
+/// The errors behind the latencies: those of the probe that they are of, where only probes are timed.
 fn errors(group: &Group<'_>) -> Option<Errors> {
     let run = group.first();
-    match run.windows.last() {
-        Some(window) if window.kind == WindowKind::Probe => window.errors,
-        _ => run.summary.errors,
+    match group.common {
+        Common::Probe(age) => run.windows[run.probe_at(age)?].errors,
+        Common::Run | Common::Nothing => match run.windows.last() {
+            Some(window) if window.kind == WindowKind::Probe => window.errors,
+            _ => run.summary.errors,
+        },
     }
 }
 
@@ -51,13 +58,8 @@ pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
     if !is_timed(group) {
         return Vec::new();
     }
-    let bytes = |kind: Kind| {
-        let of = |summary: &Summary| {
-            let throughput = summary.throughput?;
-            Some(if kind == Kind::Read { throughput.read } else { throughput.write }.bytes_per_second)
-        };
-        traffic(group.mean(of).unwrap_or(0.0))
-    };
+    let bytes = |kind: Kind| traffic(rate(group, kind, |of| of.bytes_per_second).unwrap_or(0.0));
+    let age = |note: String| if group.age().is_empty() { note } else { format!("{}; {note}", group.age()) };
     let mut tiles = Vec::new();
     for (kind, names) in [
         (Kind::Read, ["mean read", "p99.9 of reads", "reads a second"]),
@@ -68,7 +70,7 @@ pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
         tiles.push((
             names[0],
             duration(latency),
-            format!("p50 {}, p99 {}", told(of(|of| of.p50_ns as f64)), told(of(|of| of.p99_ns as f64))),
+            age(format!("p50 {}, p99 {}", told(of(|of| of.p50_ns as f64)), told(of(|of| of.p99_ns as f64)))),
         ));
         tiles.push((
             names[1],
@@ -103,6 +105,7 @@ pub(super) fn table(groups: &[Group<'_>], groups_max: usize) -> String {
         ["latency", "mean", "p50", "p99", "p99.9", "longest", "IOPS", "re-reads for each", "lost pages"];
     let erring = groups.iter().any(|group| errors(group).is_some());
     let names = &NAMES[..if erring { NAMES.len() } else { NAMES.len() - 2 }];
+    let one_age = groups.iter().all(|group| group.age() == groups[0].age());
     let mut rows = String::new();
     for group in groups.iter().take(groups_max) {
         for kind in Kind::BOTH {
@@ -121,23 +124,65 @@ pub(super) fn table(groups: &[Group<'_>], groups_max: usize) -> String {
                 short_or_dash(rereads_per_read(group).filter(|_| kind == Kind::Read)),
                 errors.map_or_else(|| "\u{2013}".to_owned(), |errors| count(errors.uncorrectable)),
             ];
-            rows.push_str(&format!(
-                "<tr><th scope=\"row\">{}{}, {}</th>",
-                swatch(group),
-                escape(&group.label),
-                kind.plural()
-            ));
-            for (name, cell) in names[1..].iter().zip(&cells) {
-                rows.push_str(&format!("<td data-name=\"{name}\">{}</td>", escape(cell)));
+            let age = if one_age { String::new() } else { group.of_age() };
+            let name = format!("{}, {}{age}", group.label, kind.plural());
+            rows.push_str(&row(group, &name, &names[1..], &cells));
+            for (part, when) in [(Part::Before, "before GC began"), (Part::Since, "since GC began")] {
+                let of = |figure: fn(&LatencyFigures) -> f64| told(mean_of_part(group, kind, part, figure));
+                if mean_of_part(group, kind, part, |figures| figures.mean_ns).is_none() {
+                    continue;
+                }
+                let dash = || "\u{2013}".to_owned();
+                let cells = [
+                    of(|figures| figures.mean_ns),
+                    of(|figures| figures.p50_ns as f64),
+                    of(|figures| figures.p99_ns as f64),
+                    of(|figures| figures.p999_ns as f64),
+                    of(|figures| figures.max_ns as f64),
+                    dash(),
+                    dash(),
+                    dash(),
+                ];
+                rows.push_str(&row(group, &format!("{}, {} {when}", group.label, kind.plural()), &names[1..], &cells));
             }
-            rows.push_str("</tr>\n");
         }
     }
     if rows.is_empty() {
         return String::new();
     }
-    let head: String = names.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
+    let first = format!("latency{}", if one_age { groups[0].of_age() } else { String::new() });
+    let names = std::iter::once(first.as_str()).chain(names[1..].iter().copied());
+    let head: String = names.map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
     format!("<table class=\"cards\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n")
+}
+
+/// A row of the table; its cells are named for narrow screens.
+fn row(group: &Group<'_>, name: &str, names: &[&str], cells: &[String]) -> String {
+    let mut row = format!("<tr><th scope=\"row\">{}{}</th>", swatch(group), escape(name));
+    for (name, cell) in names.iter().zip(cells) {
+        row.push_str(&format!("<td data-name=\"{name}\">{}</td>", escape(cell)));
+    }
+    row + "</tr>\n"
+}
+
+/// A part of a run in which garbage collection began.
+#[derive(Clone, Copy)]
+enum Part {
+    Before,
+    Since,
+}
+
+/// The mean over the seeds of a figure of latencies before or since collection began; `None` where it began with the run, or
+/// did not begin.
+fn mean_of_part(group: &Group<'_>, kind: Kind, part: Part, figure: impl Fn(&LatencyFigures) -> f64) -> Option<f64> {
+    group.mean(|summary| {
+        let parts = summary.latency_by_gc.as_ref()?;
+        let latency = match part {
+            Part::Before => &parts.before,
+            Part::Since => &parts.since,
+        };
+        of_kind(latency, kind).map(&figure)
+    })
 }
 
 /// The answer of timed runs in one line; `None` where it is another.
@@ -146,6 +191,9 @@ pub(super) fn headline(groups: &[Group<'_>]) -> Option<String> {
         return answer(group, first_kind(group)?);
     }
     let first = first_kind(groups.first()?)?;
+    if groups[0].common == Common::Nothing {
+        return Some(format!("{} runs side by side; their latencies are of different ages", groups.len()));
+    }
     let of = |group: &Group<'_>| mean(group, first, |figures| figures.mean_ns);
     let means: Vec<f64> = groups.iter().map(of).collect::<Option<_>>()?;
     let by = |left: &usize, right: &usize| means[*left].total_cmp(&means[*right]);
@@ -153,14 +201,16 @@ pub(super) fn headline(groups: &[Group<'_>]) -> Option<String> {
     let ratio = means[worst] / means[best];
     if ratio < 1.01 {
         let (runs, what) = (groups.len(), first.plural());
-        return Some(format!("In {runs} runs {what} took equally long: {} on average", duration(means[best])));
+        let age = groups[0].of_age();
+        return Some(format!("In {runs} runs {what} took equally long{age}: {} on average", duration(means[best])));
     }
     Some(format!(
-        "{} of \u{201c}{}\u{201d} took {} times as long as those of \u{201c}{}\u{201d}",
+        "{} of \u{201c}{}\u{201d} took {} times as long as those of \u{201c}{}\u{201d}{}",
         if first == Kind::Read { "Reads" } else { "Writes" },
         groups[worst].label,
         short(ratio),
-        groups[best].label
+        groups[best].label,
+        groups[0].of_age()
     ))
 }
 
@@ -169,18 +219,23 @@ fn first_kind(group: &Group<'_>) -> Option<Kind> {
     Kind::BOTH.into_iter().find(|kind| mean(group, *kind, |figures| figures.mean_ns).is_some())
 }
 
-/// "A read took 146 us on average; 1 in 1,000 took longer than 587 us".
+/// "A read took 146 us on average after 20 drive writes; 1 in 1,000 took longer than 587 us".
 fn answer(group: &Group<'_>, kind: Kind) -> Option<String> {
     let latency = mean(group, kind, |figures| figures.mean_ns)?;
     let what = if kind == Kind::Read { "A read" } else { "A write" };
     let rare = match mean(group, kind, |figures| figures.count as f64) {
         Some(requests) if requests >= 1000.0 => {
-            let slow = told(mean(group, kind, |figures| figures.p999_ns as f64));
-            format!("; 1 in 1,000 took longer than {slow}")
+            let p999 = |figures: &LatencyFigures| figures.p999_ns as f64;
+            let slow = told(mean(group, kind, p999));
+            let parts = mean_of_part(group, kind, Part::Before, p999).zip(mean_of_part(group, kind, Part::Since, p999));
+            let parts = parts.map_or_else(String::new, |(before, since)| {
+                format!(" ({} before garbage collection began, {} since)", duration(before), duration(since))
+            });
+            format!("; 1 in 1,000 took longer than {slow}{parts}")
         }
         _ => String::new(),
     };
-    Some(format!("{what} took {} on average{rare}", duration(latency)))
+    Some(format!("{what} took {} on average{}{rare}", duration(latency), group.of_age()))
 }
 
 /// What else is worth a sentence, beside the answer of the first kind; `None` for an untimed run.
@@ -218,10 +273,12 @@ pub(super) fn in_short(group: &Group<'_>) -> Option<String> {
 /// What requests took and why, in words; `None` for an untimed run. What the headline says is not said again.
 pub(super) fn in_words(group: &Group<'_>, headline: &str) -> Option<String> {
     let answer = answer(group, first_kind(group)?)?;
-    let last = group.first().windows.last();
-    let probe = last.filter(|window| window.kind == WindowKind::Probe);
-    let opening = probe.map(|window| {
-        format!("These are figures of the last probe, after {} drive writes.", counted(window.at_drive_writes))
+    let began = group.mean(|summary| Some(summary.latency_by_gc.as_ref()?.began_at_drive_writes));
+    let opening = began.map(|began| {
+        format!(
+            "Garbage collection began after {} drive writes: the figures of the whole run mix the time before and since.",
+            counted(began)
+        )
     });
     let answer = (answer != headline).then(|| answer + ".");
     let sentences: Vec<String> = opening.into_iter().chain(answer).chain(details(group)).collect();
@@ -233,7 +290,7 @@ fn beyond_sensing(group: &Group<'_>, latency: f64) -> String {
     let means: Vec<_> = group
         .runs
         .iter()
-        .filter_map(|run| figures(&run.summary, Kind::Read))
+        .filter_map(|run| group.latency(run)?.read.as_ref())
         .map(|read| read.breakdown_ns.named())
         .collect();
     let part = |index: usize| means.iter().map(|parts| parts[index].1).sum::<f64>() / means.len() as f64;

@@ -36,6 +36,8 @@ pub const GRID_LEAVES: &[&str] = &[
     "wear.blocks_retired",
     "capacity.logical_bytes_initial",
     "capacity.logical_bytes_exported",
+    "latency_of.from_drive_writes",
+    "latency_of.until_drive_writes",
     "latency.read.mean_ns",
     "latency.read.p99_ns",
     "latency.read.p999_ns",

@@ -3,6 +3,7 @@
 //! Everything here is a plain value that the run fills in. Running, and the pictures made of results, are left to
 //! others. Names of keys and columns are stable and documented in `docs/src/results.md`.
 
+mod ages;
 mod counters;
 mod fingerprint;
 mod folder;
@@ -14,6 +15,7 @@ mod tables;
 mod timeline;
 mod wear;
 
+pub use ages::{Common, LatencyByGc, LatencyOf};
 pub use counters::{Counters, WriteAmplification, write_amplification};
 pub use fingerprint::Fingerprints;
 pub use folder::{

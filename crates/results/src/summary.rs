@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EraseCounts, Errors, Latency, Throughput, WriteAmplification};
+use super::{EraseCounts, Errors, Latency, LatencyByGc, LatencyOf, Throughput, WriteAmplification};
 
 /// What the warning says of errors beyond the data of their model, by which others know it.
 pub const EXTRAPOLATED: &str = "are extrapolated in";
@@ -34,6 +34,12 @@ pub struct Summary {
     /// What requests took, in a timed run; of its last window where only windows are timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
+    /// Of which part of the drive's life that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_of: Option<LatencyOf>,
+    /// Where garbage collection began in the run, what requests took before and since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_by_gc: Option<LatencyByGc>,
     /// What was served in that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,

@@ -135,9 +135,20 @@ pub fn timed(mut run: RunResult, windows: usize) -> RunResult {
         Some((0..=256).map(|bits: u64| if bits < 90 { 1_000_000 >> (bits / 5) } else { 0 }).collect());
     run.summary.latency = run.windows.last().map(|window| window.latency.clone());
     run.summary.throughput = run.windows.last().map(|window| window.throughput);
+    run.summary.latency_of = run.latency_of();
     run.summary.errors = run.windows.last().and_then(|window| window.errors);
     run.summary.run.flash_operations_per_second = Some(4e6);
     run.scenario_toml.push_str("\n[drive.ecc]\nstrength = 75\n\n[time]\nscheduler = \"event\"\n");
+    run
+}
+
+/// The same run, looked at closely at these ages in drive writes.
+pub fn probed(run: RunResult, ages: &[f64]) -> RunResult {
+    let mut run = timed(run, ages.len());
+    for (window, age) in run.windows.iter_mut().zip(ages) {
+        (window.kind, window.at_drive_writes) = (WindowKind::Probe, *age);
+    }
+    run.summary.latency_of = run.latency_of();
     run
 }
 
@@ -240,6 +251,8 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
             at_drive_writes: last.drive_writes,
         },
         latency: None,
+        latency_of: None,
+        latency_by_gc: None,
         throughput: None,
         errors: None,
         warnings: vec![],

@@ -49,7 +49,7 @@ pub use config::{
 pub use drive::{AgeError, Drive, DriveConfig, DriveError};
 pub use event::EventScheduler;
 pub use latency::{BreakdownSum, Histogram, Latencies, PERCENTILES};
-pub use meter::{MeasuredWindow, Meter, Timed};
+pub use meter::{MeasuredWindow, Meter, Parts, Timed};
 pub use node::Utilization;
 pub use scheduler::Scheduler;
 pub use smart::Smart;

@@ -35,12 +35,25 @@ pub struct Timed<M> {
     pub latencies: Latencies,
     /// Windows in which a command was done, in order.
     pub windows: Vec<MeasuredWindow<M>>,
+    /// Where the run has two parts.
+    pub parts: Option<Parts<M>>,
     /// Flash operations scheduled.
     pub operations: u64,
     /// Simulated nanoseconds until the last command was done.
     pub elapsed_ns: u64,
     /// Reads served from the controller's buffers.
     pub buffered_reads: u64,
+}
+
+/// The two parts of a run, which [`Meter::begin_part`] set apart.
+#[derive(Clone, Debug)]
+pub struct Parts<M> {
+    /// The mark between them.
+    pub at: M,
+    /// Of commands that were done in the first.
+    pub before: Latencies,
+    /// Of the others.
+    pub since: Latencies,
 }
 
 /// Keeps what requests took, in windows.
@@ -50,12 +63,35 @@ pub struct Meter<M> {
     latency_sum_ns: u128,
     windows: Vec<MeasuredWindow<M>>,
     window_requests: u64,
+    /// Number of the window in which the second part begins.
+    second_part: Option<usize>,
+}
+
+/// Takes a window and the one after it as one.
+fn join<M>(first: &mut MeasuredWindow<M>, second: MeasuredWindow<M>) {
+    first.latencies.merge(&second.latencies);
+    first.requests += second.requests;
+    (first.until, first.until_ns) = (second.until, second.until_ns);
+}
+
+/// Windows two by two as one; an odd one at the end stays.
+fn in_pairs<M>(windows: Vec<MeasuredWindow<M>>) -> Vec<MeasuredWindow<M>> {
+    let mut pairs = windows.into_iter();
+    let mut joined = Vec::new();
+    while let Some(mut first) = pairs.next() {
+        if let Some(second) = pairs.next() {
+            join(&mut first, second);
+        }
+        joined.push(first);
+    }
+    joined
 }
 
 impl<M: Clone> Meter<M> {
     /// Nothing was measured. The first window starts at time 0 and at `mark`.
     pub fn new(mark: M) -> Self {
-        let mut meter = Self { latency_sum_ns: 0, windows: Vec::new(), window_requests: WINDOW_REQUESTS };
+        let mut meter =
+            Self { latency_sum_ns: 0, windows: Vec::new(), window_requests: WINDOW_REQUESTS, second_part: None };
         meter.begin_window(0, mark);
         meter
     }
@@ -83,19 +119,40 @@ impl<M: Clone> Meter<M> {
     /// Ends the present window and begins another at `at`, in nanoseconds.
     pub fn next_window(&mut self, at: u64, mark: M) {
         self.end_window(mark.clone());
-        if self.windows.len() == WINDOWS_MAX {
-            let mut pairs = std::mem::take(&mut self.windows).into_iter();
-            while let Some(mut first) = pairs.next() {
-                if let Some(second) = pairs.next() {
-                    first.latencies.merge(&second.latencies);
-                    first.requests += second.requests;
-                    first.until_ns = second.until_ns;
-                    first.until = second.until;
+        if self.windows.len() >= WINDOWS_MAX {
+            let windows = std::mem::take(&mut self.windows);
+            match &mut self.second_part {
+                None => self.windows = in_pairs(windows),
+                Some(second_part) => {
+                    let mut before = windows;
+                    let since = before.split_off(*second_part);
+                    self.windows = in_pairs(before);
+                    *second_part = self.windows.len();
+                    self.windows.extend(in_pairs(since));
                 }
-                self.windows.push(first);
             }
             self.window_requests *= 2;
         }
+        self.begin_window(at, mark);
+    }
+
+    /// The second part of the run begins at `at`, in nanoseconds, and with it a window: windows of the two parts never become
+    /// one. Does nothing while the first window is not full, where the whole run is of the second part, nor a second time.
+    pub fn begin_part(&mut self, at: u64, mark: M) {
+        if self.second_part.is_some() || (self.windows.len() == 1 && !self.window_is_full()) {
+            return;
+        }
+        // The end of the first part may be too short to be told alone.
+        let is_short = self.windows.last().is_some_and(|last| 2 * last.requests < self.window_requests);
+        if is_short
+            && self.windows.len() > 1
+            && let Some(last) = self.windows.pop()
+            && let Some(previous) = self.windows.last_mut()
+        {
+            join(previous, last);
+        }
+        self.end_window(mark.clone());
+        self.second_part = Some(self.windows.len());
         self.begin_window(at, mark);
     }
 
@@ -127,13 +184,22 @@ impl<M: Clone> Meter<M> {
             );
         }
         self.end_window(mark);
-        let mut latencies = Latencies::new();
-        self.windows.iter().for_each(|window| latencies.merge(&window.latencies));
+        let sum = |windows: &[MeasuredWindow<M>]| {
+            let mut latencies = Latencies::new();
+            windows.iter().for_each(|window| latencies.merge(&window.latencies));
+            latencies
+        };
+        let parts = self.second_part.map(|second_part| {
+            let (before, since) = self.windows.split_at(second_part);
+            Parts { at: since[0].from.clone(), before: sum(before), since: sum(since) }
+        });
+        let latencies = sum(&self.windows);
         let elapsed_ns = self.windows.iter().map(|window| window.until_ns).max().unwrap_or(0);
         self.windows.retain(|window| window.requests > 0);
         Timed {
             latencies,
             windows: self.windows,
+            parts,
             operations: scheduler.operations(),
             elapsed_ns,
             buffered_reads: scheduler.buffered_reads(),
@@ -222,6 +288,48 @@ mod tests {
         for pair in timed.windows.windows(2) {
             assert_eq!((pair[0].until, pair[0].until_ns), (pair[1].from, pair[1].from_ns), "one begins where one ends");
         }
+    }
+
+    /// Serves reads as `served`, the second part from read number `second` on.
+    fn in_parts(reads: u64, second: u64) -> Timed<u64> {
+        let mut bed = Bed::new();
+        for number in 0..reads {
+            bed.clock.arrive_below(1, &GO, &mut |completion| bed.meter.record(completion));
+            if number == second {
+                bed.meter.begin_part(bed.clock.now_ns(), number);
+                bed.meter.begin_part(bed.clock.now_ns(), u64::MAX);
+            }
+            bed.read(Some(1));
+            if bed.meter.window_is_full() {
+                bed.meter.next_window(bed.clock.now_ns(), number + 1);
+            }
+        }
+        bed.finish(reads)
+    }
+
+    #[test]
+    fn parts_of_a_run_never_share_a_window() {
+        let reads = 300 * WINDOW_REQUESTS;
+        for second in [WINDOW_REQUESTS, 5 * WINDOW_REQUESTS + 7, 77_777, 250_003] {
+            let timed = in_parts(reads, second);
+            let parts = timed.parts.unwrap();
+            assert_eq!((parts.before.reads.count(), parts.since.reads.count()), (second, reads - second), "{second}");
+            assert_eq!(parts.at, second);
+            assert!(timed.windows.iter().any(|window| window.from == second), "a window begins with the part");
+            assert!(timed.windows.len() <= WINDOWS_MAX, "{}", timed.windows.len());
+        }
+    }
+
+    #[test]
+    fn a_few_requests_before_a_part_are_no_window_of_their_own() {
+        let timed = in_parts(40 * WINDOW_REQUESTS, 20 * WINDOW_REQUESTS + 3);
+        let least = timed.windows.iter().map(|window| window.requests).min().unwrap();
+        assert_eq!((timed.windows.len(), least), (40, WINDOW_REQUESTS - 3), "the last one is short alone");
+    }
+
+    #[test]
+    fn a_part_that_begins_in_the_first_window_is_the_whole_run() {
+        assert!(in_parts(10 * WINDOW_REQUESTS, WINDOW_REQUESTS / 2).parts.is_none());
     }
 
     #[test]

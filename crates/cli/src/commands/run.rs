@@ -11,7 +11,7 @@ use wane_lab::session::{self, Members};
 use wane_nand::Task;
 use wane_report as report;
 use wane_results::{
-    EndReason, Folder, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
+    Common, EndReason, Folder, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
     grid_csv,
 };
 use wane_scenario::{SEED_MAX, Scenario, Sources, folder_of};
@@ -311,13 +311,16 @@ fn several_seeds(base: &Scenario, seeds: &[u64], arguments: &RunArguments) -> Re
     if let Some(failure) = failure {
         return Err(failure);
     }
+    tell_ages(&results);
     let statistics = statistics_of(&results);
     print(&if arguments.json { statistics.to_json() } else { interval_words(&statistics) })?;
     Ok(code)
 }
 
 fn statistics_of(results: &[Option<RunResult>]) -> Statistics {
-    let summaries: Vec<Summary> = results.iter().flatten().map(|result| result.summary.clone()).collect();
+    let runs = || results.iter().flatten();
+    let common = Common::of(runs());
+    let summaries: Vec<Summary> = runs().map(|result| result.summary_at(common)).collect();
     Statistics::of(&summaries)
 }
 
@@ -362,8 +365,10 @@ fn sweep(
         cells.push((number.to_string(), scenario));
     }
     let csv = |results: &[Option<RunResult>]| {
-        let summaries = results.iter().map(|result| result.as_ref().map(|result| &result.summary));
-        let table = rows.iter().zip(summaries).map(|(values, summary)| GridCell { values, summary });
+        let common = Common::of(results.iter().flatten());
+        let summaries: Vec<Option<Summary>> =
+            results.iter().map(|result| result.as_ref().map(|result| result.summary_at(common))).collect();
+        let table = rows.iter().zip(&summaries).map(|(values, summary)| GridCell { values, summary: summary.as_ref() });
         grid_csv(&keys, GRID_LEAVES, &table.collect::<Vec<_>>())
     };
     let files = |results: &[Option<RunResult>]| {
@@ -374,6 +379,7 @@ fn sweep(
     if let Some(failure) = failure {
         return Err(failure);
     }
+    tell_ages(&results);
     if arguments.json {
         let summaries: Vec<Option<&Summary>> =
             results.iter().map(|result| result.as_ref().map(|result| &result.summary)).collect();
@@ -382,6 +388,14 @@ fn sweep(
         print(&csv(&results))?;
     }
     Ok(code)
+}
+
+/// Tells which runs lack the age at which latencies are compared.
+fn tell_ages(results: &[Option<RunResult>]) {
+    let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
+    if let Some(note) = report::ages_note(&present) {
+        tell(&format!("wane: {note}"));
+    }
 }
 
 /// What several runs came to.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wane_results::{Errors, LatencyFigures, OpThroughput, RunResult, Window, WindowKind};
+use wane_results::{Errors, Latency, LatencyFigures, RunResult, Window, WindowKind};
 use wane_scenario::{Collection, Order, Scenario, Scheduler, Suspend, Time};
 use wane_units::{Bytes, Nanos};
 use wane_workload::{Arrival, normal_gap_mean};
@@ -21,13 +21,27 @@ pub(super) fn words(result: &RunResult) -> String {
         let (looks, after) = (result.windows.len(), window.at_drive_writes);
         line(&mut text, "probes", &format!("{looks}; these are figures of the last, after {after:.2} drive writes"));
     }
+    let parts = summary.latency_by_gc.as_ref();
+    if let Some(parts) = parts {
+        let began = parts.began_at_drive_writes;
+        let told =
+            format!("began after {began:.2} drive writes; figures of the whole run mix the time before and since");
+        line(&mut text, "collection", &told);
+    }
     if let Some((latency, throughput)) = summary.latency.as_ref().zip(summary.throughput) {
-        if let Some(read) = &latency.read {
-            line(&mut text, "reads", &of_kind(read, &throughput.read));
-            line(&mut text, "time of a read", &parts(read));
-        }
-        if let Some(write) = &latency.write {
-            line(&mut text, "writes", &of_kind(write, &throughput.write));
+        for (name, kind, served) in [("reads", READ, throughput.read), ("writes", WRITE, throughput.write)] {
+            let Some(figures) = kind(latency) else { continue };
+            let served = format!("; {:.0} IOPS, {}/s", served.iops, Bytes(served.bytes_per_second as u64));
+            line(&mut text, name, &(percentiles(figures) + &served));
+            for (when, part) in parts.iter().flat_map(|parts| [("  before", &parts.before), ("  since", &parts.since)])
+            {
+                if let Some(figures) = kind(part) {
+                    line(&mut text, when, &percentiles(figures));
+                }
+            }
+            if name == "reads" {
+                line(&mut text, "time of a read", &told_parts(figures));
+            }
         }
     }
     if let Some(errors) = probe.map_or(summary.errors, |window: &Window| window.errors) {
@@ -36,20 +50,24 @@ pub(super) fn words(result: &RunResult) -> String {
     text
 }
 
-fn of_kind(figures: &LatencyFigures, throughput: &OpThroughput) -> String {
+/// What requests of a kind took; none where there were none of it.
+type OfKind = fn(&Latency) -> Option<&LatencyFigures>;
+
+const READ: OfKind = |latency| latency.read.as_ref();
+const WRITE: OfKind = |latency| latency.write.as_ref();
+
+fn percentiles(figures: &LatencyFigures) -> String {
     format!(
-        "mean {}, p50 {}, p99 {}, p99.9 {}; {:.0} IOPS, {}/s",
+        "mean {}, p50 {}, p99 {}, p99.9 {}",
         duration(figures.mean_ns),
         duration(figures.p50_ns as f64),
         duration(figures.p99_ns as f64),
         duration(figures.p999_ns as f64),
-        throughput.iops,
-        Bytes(throughput.bytes_per_second as u64),
     )
 }
 
 /// The greatest parts of the mean latency.
-fn parts(figures: &LatencyFigures) -> String {
+fn told_parts(figures: &LatencyFigures) -> String {
     let mut parts = figures.breakdown_ns.named().to_vec();
     parts.retain(|part| part.1 > 0.0);
     parts.sort_by(|left, right| right.1.total_cmp(&left.1));

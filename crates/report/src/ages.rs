@@ -1,0 +1,178 @@
+//! At which age of the drives latencies are told and compared, and the words for it.
+
+use super::groups::{Group, groups};
+use super::numbers::counted;
+use wane_results::{Common, Latency, LatencyOf, RunResult, Throughput, Window, WindowKind};
+
+/// Most names in a note.
+const NAMED_MAX: usize = 6;
+
+impl Group<'_> {
+    /// The window that stands for a run where only one can be shown: its probe at the age that all runs have, or its last full
+    /// window.
+    pub(super) fn window_of(&self, run: &RunResult) -> Option<usize> {
+        match self.common {
+            Common::Probe(age) => run.probe_at(age),
+            Common::Run | Common::Nothing => {
+                // What is left over at the end of a run may be too short to have a tail.
+                let count = |window: &Window| {
+                    let latency = &window.latency;
+                    latency.read.map_or(0, |of| of.count) + latency.write.map_or(0, |of| of.count)
+                };
+                let most = run.windows.iter().map(count).max()?;
+                run.windows.iter().rposition(|window| 2 * count(window) >= most)
+            }
+        }
+    }
+
+    /// What requests of a run took at the age that all runs have.
+    pub(super) fn latency<'a>(&self, run: &'a RunResult) -> Option<&'a Latency> {
+        match self.common {
+            Common::Probe(age) => Some(&run.windows[run.probe_at(age)?].latency),
+            Common::Run | Common::Nothing => run.summary.latency.as_ref(),
+        }
+    }
+
+    /// What was served in that time.
+    pub(super) fn throughput(&self, run: &RunResult) -> Option<Throughput> {
+        match self.common {
+            Common::Probe(age) => Some(run.windows[run.probe_at(age)?].throughput),
+            Common::Run | Common::Nothing => run.summary.throughput,
+        }
+    }
+
+    /// The part of the life that its latencies are of: "after 20 drive writes", "over 12.5 drive writes". Empty where nothing
+    /// was written or nothing is known.
+    pub(super) fn age(&self) -> String {
+        let of = match self.common {
+            Common::Probe(age) => {
+                return format!("after {} drive writes", counted(age));
+            }
+            Common::Run | Common::Nothing => self.first().latency_of(),
+        };
+        of.map_or_else(String::new, |of| age(&of))
+    }
+
+    /// The age with a space before it, to end a sentence; empty where there is none.
+    pub(super) fn of_age(&self) -> String {
+        let age = self.age();
+        if age.is_empty() { age } else { format!(" {age}") }
+    }
+}
+
+fn age(of: &LatencyOf) -> String {
+    match of.kind {
+        WindowKind::Probe => format!("after {} drive writes", counted(of.from_drive_writes)),
+        WindowKind::Run if of.until_drive_writes > of.from_drive_writes => {
+            format!("over {} drive writes", counted(of.until_drive_writes - of.from_drive_writes))
+        }
+        WindowKind::Run => String::new(),
+    }
+}
+
+/// What a reader must know of the ages at which latencies of several runs are compared; `None` where all are of one.
+pub fn ages_note(runs: &[RunResult]) -> Option<String> {
+    note(&groups(runs))
+}
+
+/// See [`ages_note`].
+pub(super) fn note(groups: &[Group<'_>]) -> Option<String> {
+    let named = |of: &[&Group<'_>]| {
+        let names: Vec<String> =
+            of.iter().take(NAMED_MAX).map(|group| format!("\u{201c}{}\u{201d}", group.label)).collect();
+        let rest = of.len().saturating_sub(NAMED_MAX);
+        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        format!("{}{rest}", names.join(", "))
+    };
+    let timed: Vec<&Group<'_>> =
+        groups.iter().filter(|group| group.runs.iter().any(|run| !run.windows.is_empty())).collect();
+    let mut told = Vec::new();
+    match timed.first()?.common {
+        Common::Run => {}
+        Common::Probe(age) => {
+            let runs = || timed.iter().flat_map(|group| &group.runs);
+            let last = runs().filter_map(|run| run.latency_of()).map(|of| of.from_drive_writes).fold(age, f64::max);
+            let lacking: Vec<&Group<'_>> = timed
+                .iter()
+                .copied()
+                .filter(|group| group.runs.iter().any(|run| run.probe_at(last).is_none()))
+                .collect();
+            if !lacking.is_empty() {
+                told.push(format!(
+                    "Latencies are compared after {} drive writes, the last probe that all runs have; {} ended before {}.",
+                    counted(age),
+                    named(&lacking),
+                    counted(last)
+                ));
+            }
+        }
+        Common::Nothing => {
+            let each: Vec<String> = timed
+                .iter()
+                .take(NAMED_MAX)
+                .map(|group| format!("\u{201c}{}\u{201d}{}", group.label, group.of_age()))
+                .collect();
+            told.push(format!(
+                "Latencies are of different ages and are not compared: {}{}.",
+                each.join(", "),
+                if timed.len() > NAMED_MAX { ", and others" } else { "" }
+            ));
+        }
+    }
+    let without: Vec<&Group<'_>> =
+        groups.iter().filter(|group| group.runs.iter().all(|run| run.windows.is_empty())).collect();
+    if !without.is_empty() {
+        let have = if without.len() == 1 { "has" } else { "have" };
+        told.push(format!("{} {have} no latencies.", named(&without)));
+    }
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_results::test_runs::{probed, test_run, timed};
+
+    fn run(name: &str, ages: &[f64]) -> RunResult {
+        let mut run = probed(test_run(1), ages);
+        run.summary.scenario.name = name.to_owned();
+        run.scenario_toml.push_str(&format!("\n[a]\nb = \"{name}\"\n"));
+        run
+    }
+
+    #[test]
+    fn a_run_that_lacks_the_last_age_is_named() {
+        let runs = [run("long", &[0.0, 20.0, 60.0]), run("short", &[0.0, 20.0])];
+        let told = ages_note(&runs).unwrap();
+        let expected = "Latencies are compared after 20 drive writes, the last probe that all runs have; \
+                        \u{201c}short\u{201d} ended before 60.";
+        assert_eq!(told, expected);
+        let groups = groups(&runs);
+        for group in &groups {
+            assert_eq!(group.window_of(group.first()), Some(1));
+            assert_eq!(group.age(), "after 20 drive writes");
+            assert_eq!(group.latency(group.first()), Some(&group.first().windows[1].latency));
+        }
+        assert_eq!(ages_note(&runs[..1]), None);
+    }
+
+    #[test]
+    fn runs_without_a_common_age_are_not_compared() {
+        let runs = [run("early", &[20.0]), run("late", &[60.0])];
+        let told = ages_note(&runs).unwrap();
+        assert!(
+            told.contains("not compared: \u{201c}early\u{201d} after 20 drive writes, \u{201c}late\u{201d} after 60"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_run_without_latencies_is_named() {
+        let runs = [timed(run("a", &[1.0]), 2), {
+            let mut untimed = test_run(1);
+            untimed.summary.scenario.name = "bare".to_owned();
+            untimed
+        }];
+        assert!(ages_note(&runs).unwrap().contains("\u{201c}bare\u{201d} has no latencies."));
+    }
+}

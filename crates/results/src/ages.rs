@@ -1,0 +1,159 @@
+//! At which age of the drive latencies are: what makes those of several runs comparable.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Latency, RunResult, Summary, Window, WindowKind};
+
+/// Two ages are one if they are no further apart than this share of them: drives of different capacity round an age to
+/// different numbers of pages.
+const SAME_SHARE: f64 = 1e-3;
+/// Or than so many drive writes.
+const SAME_DRIVE_WRITES: f64 = 1e-3;
+/// Runs are of one length if their ends differ by no more than this share.
+const SAME_LENGTH_SHARE: f64 = 0.01;
+
+/// `latency_of.*`: the part of the drive's life that `latency` and `throughput` are of.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyOf {
+    /// The run itself, or a probe.
+    pub kind: WindowKind,
+    /// Drive writes at its start.
+    pub from_drive_writes: f64,
+    /// Drive writes at its end: for a probe those at its start, since it wrote to a copy.
+    pub until_drive_writes: f64,
+}
+
+/// `latency_by_gc.*`: the latencies of a run in which garbage collection began, apart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LatencyByGc {
+    /// Drive writes when the first block was collected.
+    pub began_at_drive_writes: f64,
+    /// Of requests that were done before.
+    pub before: Latency,
+    /// Of those that were done since.
+    pub since: Latency,
+}
+
+/// What the latencies of several runs have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Common {
+    /// All are of runs of one length, or there are none.
+    Run,
+    /// All have a probe at this age, in drive writes; none has a later one that all have.
+    Probe(f64),
+    /// They are of different ages and cannot be compared.
+    Nothing,
+}
+
+fn is_same_age(left: f64, right: f64) -> bool {
+    (left - right).abs() <= SAME_DRIVE_WRITES.max(SAME_SHARE * left.abs().max(right.abs()))
+}
+
+impl LatencyOf {
+    /// What the windows of a run say of its latencies; `None` where nothing was timed.
+    pub fn of(windows: &[Window], end_drive_writes: f64) -> Option<Self> {
+        let (first, last) = (windows.first()?, windows.last()?);
+        let at = last.at_drive_writes;
+        Some(match last.kind {
+            WindowKind::Run => {
+                Self { kind: last.kind, from_drive_writes: first.at_drive_writes, until_drive_writes: end_drive_writes }
+            }
+            WindowKind::Probe => Self { kind: last.kind, from_drive_writes: at, until_drive_writes: at },
+        })
+    }
+}
+
+impl RunResult {
+    /// The place of the probe at an age, in drive writes, among the windows.
+    pub fn probe_at(&self, age: f64) -> Option<usize> {
+        let is_it = |window: &Window| window.kind == WindowKind::Probe && is_same_age(window.at_drive_writes, age);
+        self.windows.iter().position(is_it)
+    }
+
+    /// What its latencies are of; `None` where it has none.
+    pub fn latency_of(&self) -> Option<LatencyOf> {
+        LatencyOf::of(&self.windows, self.summary.end.at_drive_writes)
+    }
+
+    /// The summary with the latencies that runs with `common` have in common. Without any, those of the run.
+    pub fn summary_at(&self, common: Common) -> Summary {
+        let mut summary = self.summary.clone();
+        if let Common::Probe(age) = common {
+            let window = self.probe_at(age).map(|index| &self.windows[index]);
+            summary.latency = window.map(|window| window.latency.clone());
+            summary.throughput = window.map(|window| window.throughput);
+            summary.latency_of = window.and_then(|window| LatencyOf::of(std::slice::from_ref(window), 0.0));
+        }
+        summary
+    }
+}
+
+impl Common {
+    /// What the latencies of `runs` have in common; runs without latencies do not count.
+    pub fn of<'a>(runs: impl Iterator<Item = &'a RunResult> + Clone) -> Self {
+        let timed = || runs.clone().filter(|run| !run.windows.is_empty());
+        let is_probed = |run: &RunResult| run.windows.iter().any(|window| window.kind == WindowKind::Probe);
+        let Some(first) = timed().next() else { return Self::Run };
+        match (timed().any(is_probed), timed().all(is_probed)) {
+            (true, true) => {
+                let ages = first.windows.iter().rev().map(|window| window.at_drive_writes);
+                let mut shared = ages.filter(|age| timed().all(|run| run.probe_at(*age).is_some()));
+                shared.next().map_or(Self::Nothing, Self::Probe)
+            }
+            (true, false) => Self::Nothing,
+            (false, _) => {
+                let ends = timed().map(|run| run.summary.end.at_drive_writes);
+                let (least, most) =
+                    ends.fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), end| (least.min(end), most.max(end)));
+                if most - least <= SAME_LENGTH_SHARE * most { Self::Run } else { Self::Nothing }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_runs::{probed, test_run, timed};
+
+    fn common(runs: &[RunResult]) -> Common {
+        Common::of(runs.iter())
+    }
+
+    #[test]
+    fn the_last_age_that_all_have_is_compared() {
+        let table = [
+            (vec![probed(test_run(1), &[0.0, 20.0, 60.0]), probed(test_run(2), &[0.0, 20.0])], Common::Probe(20.0)),
+            (vec![probed(test_run(1), &[20.0]), probed(test_run(2), &[20.0004, 60.0])], Common::Probe(20.0)),
+            (vec![probed(test_run(1), &[20.0]), probed(test_run(2), &[60.0])], Common::Nothing),
+            (vec![probed(test_run(1), &[20.0]), test_run(2)], Common::Probe(20.0)),
+            (vec![probed(test_run(1), &[20.0]), timed(test_run(2), 3)], Common::Nothing),
+            (vec![timed(test_run(1), 3), timed(test_run(2), 5)], Common::Run),
+            (vec![test_run(1)], Common::Run),
+            (vec![], Common::Run),
+        ];
+        for (runs, expected) in table {
+            assert_eq!(common(&runs), expected);
+        }
+    }
+
+    #[test]
+    fn timed_runs_of_different_length_have_nothing_in_common() {
+        let (short, mut long) = (timed(test_run(1), 3), timed(test_run(2), 3));
+        long.summary.end.at_drive_writes *= 1.02;
+        assert_eq!(common(&[short, long]), Common::Nothing);
+    }
+
+    #[test]
+    fn a_summary_is_of_the_age_asked_for() {
+        let run = probed(test_run(1), &[0.0, 20.0, 60.0]);
+        let last = run.latency_of().unwrap();
+        assert_eq!((last.from_drive_writes, last.until_drive_writes, last.kind), (60.0, 60.0, WindowKind::Probe));
+        let summary = run.summary_at(Common::Probe(20.0));
+        assert_eq!(summary.latency_of.unwrap().from_drive_writes, 20.0);
+        assert_eq!(summary.latency.as_ref(), Some(&run.windows[1].latency));
+        assert_ne!(summary.latency, run.summary.latency);
+        assert_eq!(run.summary_at(Common::Nothing), run.summary);
+        assert_eq!(run.summary_at(Common::Probe(30.0)).latency, None, "nothing of another age");
+    }
+}
