@@ -121,9 +121,7 @@ fn result(
     let recorded = overrides.recorded(scenario);
     let counters = &finished.counters;
     let drive_writes = counters.host_units_written as f64 / f64::from(device.logical_units);
-    let wall_seconds = stopwatch.elapsed().as_secs_f64();
-    let seconds = wall_seconds - measured.from_seconds;
-    let rate = (measured.programmed - measured.from_programmed) as f64 / seconds;
+    let observed = finished.measured.as_ref();
     let summary = Summary {
         scenario: wane_results::Scenario {
             name: scenario.name.clone(),
@@ -138,7 +136,7 @@ fn result(
             pages_read_unmapped: counters.host_units_read_unmapped,
             pages_trimmed: counters.host_units_trimmed,
         },
-        flash: flash(counters, finished.measured.as_ref().map_or(0, |measured| measured.buffered_reads)),
+        flash: flash(counters, observed.map_or(0, |observed| observed.buffered_reads)),
         write_amplification: SummaryWriteAmplification::new(
             write_amplification(counters),
             write_amplification(&finished.last_drive_write),
@@ -161,32 +159,38 @@ fn result(
                 * device.geometry.block_size().0,
         },
         end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
-        latency: finished.measured.as_ref().and_then(|measured| measured.latency.clone()),
-        latency_of: finished.measured.as_ref().and_then(|measured| LatencyOf::of(&measured.windows, drive_writes)),
-        latency_by_gc: finished.measured.as_ref().and_then(|measured| measured.latency_by_gc.clone()),
-        throughput: finished.measured.as_ref().and_then(|measured| measured.throughput),
-        errors: finished.measured.as_ref().and_then(|measured| measured.errors),
+        latency: observed.and_then(|observed| observed.latency.clone()),
+        latency_of: observed.and_then(|observed| LatencyOf::of(&observed.windows, drive_writes)),
+        latency_by_gc: observed.and_then(|observed| observed.latency_by_gc.clone()),
+        throughput: observed.and_then(|observed| observed.throughput),
+        errors: observed.and_then(|observed| observed.errors),
         warnings: warnings(scenario, finished),
-        run: Run {
-            seed: scenario.seed,
-            wall_seconds,
-            flash_pages_programmed_per_second: rate.is_finite().then_some(rate),
-            flash_operations_per_second: finished
-                .measured
-                .as_ref()
-                .filter(|measured| measured.operations > 0)
-                .map(|measured| measured.operations as f64 / seconds),
-            peak_memory_bytes: os::peak_memory(),
-            version: VERSION.to_owned(),
-        },
+        run: speed(scenario, finished, stopwatch, measured),
     };
     RunResult {
         summary,
         timeline: finished.timeline.clone(),
         blocks: finished.wear.rows(),
-        windows: finished.measured.as_ref().map(|measured| measured.windows.clone()).unwrap_or_default(),
-        error_histogram: finished.measured.as_ref().and_then(|measured| measured.error_histogram.clone()),
+        windows: observed.map(|observed| observed.windows.clone()).unwrap_or_default(),
+        error_histogram: observed.and_then(|observed| observed.error_histogram.clone()),
         scenario_toml: recorded.to_toml(),
+    }
+}
+
+/// How fast the run was, and what else may differ between two runs of the same scenario.
+fn speed(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measured: &Measured) -> Run {
+    let wall_seconds = stopwatch.elapsed().as_secs_f64();
+    let seconds = wall_seconds - measured.from_seconds;
+    let rate = (measured.programmed - measured.from_programmed) as f64 / seconds;
+    let operations =
+        finished.measured.as_ref().map(|observed| observed.operations).filter(|operations| *operations > 0);
+    Run {
+        seed: scenario.seed,
+        wall_seconds,
+        flash_pages_programmed_per_second: rate.is_finite().then_some(rate),
+        flash_operations_per_second: operations.map(|operations| operations as f64 / seconds),
+        peak_memory_bytes: os::peak_memory(),
+        version: VERSION.to_owned(),
     }
 }
 

@@ -84,10 +84,11 @@ fn a_timed_run_shows_its_latencies_and_errors() {
 fn a_read_is_told_in_words() {
     let mut run = timed(test_run(1), 3);
     run.summary.end.reason = wane_results::EndReason::Requests;
+    run.summary.end.at_drive_writes = 39.0;
     let page = render(&[run]);
     for told in [
         "<h1>A read took",
-        "on average; 1 in 1,000 took longer than",
+        "on average over 39 drive writes; 1 in 1,000 took longer than",
         "Half of the reads took at most",
         "the largest share, 50\u{a0}%, of the time beyond it went to waiting behind the host",
         "and one page was lost",

@@ -90,8 +90,11 @@ impl RunResult {
 
 impl Common {
     /// What the latencies of `runs` have in common; runs without latencies do not count.
-    pub fn of<'a>(runs: impl Iterator<Item = &'a RunResult> + Clone) -> Self {
-        let timed = || runs.clone().filter(|run| !run.windows.is_empty());
+    pub fn of<'a, R>(runs: R) -> Self
+    where
+        R: Iterator<Item = &'a RunResult> + Clone,
+    {
+        let timed = move || runs.clone().filter(|run| !run.windows.is_empty());
         let is_probed = |run: &RunResult| run.windows.iter().any(|window| window.kind == WindowKind::Probe);
         let Some(first) = timed().next() else { return Self::Run };
         match (timed().any(is_probed), timed().all(is_probed)) {
