@@ -7,12 +7,13 @@ WANE := $(CARGO) run --release --locked -q -p wane-cli --bin wane --
 # Prints pages only, so the build of the tests will do.
 WANE_UNOPTIMIZED := $(CARGO) run --locked -q -p wane-cli --bin wane --
 MDBOOK_ROOT := target/tools
+SKIPPED := $(CURDIR)/target/skipped-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint fuzz bench claims validate doc book api install toolchain python
+.PHONY: help demo test docs-check lint fuzz bench claims validate doc book api install toolchain python
 
 help: ## List the targets
-	@grep -E '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1@/' | awk -F@ '{ printf "%-16s%s\n", $$1, $$2 }'
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1@/' | awk -F@ '{ printf "%-18s%s\n", $$1, $$2 }'
 
 toolchain:
 	@command -v $(CARGO) >/dev/null || { echo "make: cargo is missing; install a stable Rust toolchain with rustup from https://rustup.rs" >&2; exit 2; }
@@ -32,7 +33,12 @@ demo: toolchain ## Build, age one drive three ways under a recorded trace, and s
 test: toolchain python ## Run all tests; WANE_TEST_DATA names a folder of real traces
 	@[ -n "$$WANE_TEST_DATA" ] || echo "make: WANE_TEST_DATA is not set: the tests on real traces are skipped, and say so"
 	$(PYTHON) -m unittest discover tools
-	$(CARGO) test --workspace --locked
+	@mkdir -p target && rm -f $(SKIPPED)
+	@WANE_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked; status=$$?; \
+	  if [ -s $(SKIPPED) ]; then echo "make: $$(wc -l < $(SKIPPED)) tests skipped:"; sort $(SKIPPED); else echo "make: 0 tests skipped"; fi; exit $$status
+
+docs-check: toolchain ## Run every command of the README and the book, slow ones too, and hold their figures to what comes out
+	WANE_DOCS=all $(CARGO) test --locked -p wane-cli --test docs
 
 lint: toolchain ## Check formatting and lints; warnings are errors
 	@$(CARGO) fmt --version >/dev/null 2>&1 || { echo "make: rustfmt is missing: rustup component add rustfmt" >&2; exit 2; }

@@ -262,5 +262,5 @@ pub(crate) fn pretty(value: &impl serde::Serialize) -> Result<String, Failure> {
 
 /// Adds a line of a summary for people.
 pub(crate) fn line(text: &mut String, name: &str, value: &str) {
-    *text += &format!("{name:<16} {value}\n");
+    *text += &format!("{name:<20} {value}\n");
 }

@@ -27,6 +27,7 @@ mod words;
 
 pub use ages::ages_note;
 pub use differences::differences;
+pub use numbers::{duration, plain, traffic};
 pub use page::render;
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// Nanoseconds as a duration: "146 \u{b5}s".
-pub(super) fn duration(ns: f64) -> String {
+pub fn duration(ns: f64) -> String {
     // Just short of a thousand would be written as a thousand.
     let unit = UNITS.iter().find(|unit| ns.abs() < 999.5 * unit.0).unwrap_or(&UNITS[3]);
     // The division may leave a whole number a rounding error beside it.
@@ -84,13 +84,18 @@ pub(super) const fn unit_of(ns_max: f64) -> (f64, &'static str) {
 }
 
 /// Traffic in decimal units, as endurance is rated: "1.23 TB".
-pub(super) fn traffic(bytes: f64) -> String {
+pub fn traffic(bytes: f64) -> String {
     scaled(bytes, 1000.0, &["B", "kB", "MB", "GB", "TB", "PB", "EB"])
 }
 
 /// A capacity in binary units: "8 GiB".
 pub(super) fn capacity(bytes: u64) -> String {
     scaled(bytes as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"])
+}
+
+/// The same for a terminal: spaces that may break, and letters of every keyboard.
+pub fn plain(told: &str) -> String {
+    told.replace('\u{a0}', " ").replace('\u{b5}', "u")
 }
 
 fn scaled(bytes: f64, base: f64, units: &[&str]) -> String {

@@ -153,8 +153,8 @@ fn tiles(group: &Group<'_>) -> String {
             ),
         ),
         (
-            "median erase count",
-            of(|summary| Some(f64::from(summary.wear.erase_count.p50))),
+            "mean erases of a block",
+            of(|summary| Some(summary.wear.erase_count.mean)),
             format!(
                 "{} to {}; Jain {}",
                 counted(mean(|summary| f64::from(summary.wear.erase_count.min))),
@@ -163,7 +163,7 @@ fn tiles(group: &Group<'_>) -> String {
             ),
         ),
         (
-            "capacity at the end",
+            "exported at the end",
             percent(group.mean(exported).unwrap_or(1.0)),
             format!("of {}", capacity(first.capacity.logical_bytes_initial)),
         ),
@@ -184,11 +184,11 @@ fn side_by_side(groups: &[Group<'_>]) -> String {
         "run",
         "ended by",
         "drive writes",
-        "host wrote",
-        "WAF",
-        "median erases",
+        "data written",
+        "write amplification",
+        "mean erases of a block",
         "Jain\u{2019}s index",
-        "capacity left",
+        "exported at the end",
     ];
     let head: String = NAMES.iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect();
     let mut rows = String::new();
@@ -202,7 +202,7 @@ fn side_by_side(groups: &[Group<'_>]) -> String {
             of(life),
             traffic(group.mean(|summary| Some(summary.host.bytes_written as f64)).unwrap_or(0.0)),
             of(|summary| summary.write_amplification.total),
-            of(|summary| Some(f64::from(summary.wear.erase_count.p50))),
+            of(|summary| Some(summary.wear.erase_count.mean)),
             group.mean(|summary| Some(summary.wear.jain_index)).map_or_else(String::new, jain_in_digits),
             percent(group.mean(left).unwrap_or(1.0)),
         ];

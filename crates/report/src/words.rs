@@ -69,7 +69,7 @@ pub(super) fn life_in_words(group: &Group<'_>) -> String {
     let life = with_interval(group.estimate(life));
     let data = traffic(group.mean(|summary| Some(summary.host.bytes_written as f64)).unwrap_or(0.0));
     let wrote = format!("The host wrote {life} drive writes ({data})");
-    let cause = group.first().summary.end.cause.map(cause_in_words);
+    let cause = group.first().summary.end.cause.map(|cause| format!("{} ({})", cause_in_words(cause), cause.name()));
     let told = match (reason(group), cause) {
         (Some(EndReason::EndOfLife), Some(cause)) => {
             format!("{wrote} until the drive reached its end of life: {cause}.")
@@ -134,15 +134,14 @@ fn wear_in_words(group: &Group<'_>) -> String {
         low if low < 0.5 => "uneven",
         _ => "very uneven",
     };
-    let (least, median) =
-        (of(|summary| f64::from(summary.wear.erase_count.min)), of(|summary| f64::from(summary.wear.erase_count.p50)));
+    let least = of(|summary| f64::from(summary.wear.erase_count.min));
     let (most, jain) = (of(|summary| f64::from(summary.wear.erase_count.max)), of(|summary| summary.wear.jain_index));
     let rated = group.endurance().map_or(String::new(), |rated| format!(" of {} rated", counted(rated)));
     format!(
-        "Wear is {evenness}: the least worn block was erased {} times, the median {} and the most worn {} times{rated}; \
-         blocks deviate by {} from the mean, and Jain\u{2019}s index is {}.",
+        "Wear is {evenness}: blocks were erased {} times on the mean, the least worn {} and the most worn {} times{rated}; \
+         they deviate by {} from the mean, and Jain\u{2019}s index is {}.",
+        counted(mean),
         counted(least),
-        counted(median),
         counted(most),
         percent(variation),
         jain_in_digits(jain),
@@ -178,8 +177,8 @@ pub(super) fn ends(group: &Group<'_>) -> String {
         .runs
         .iter()
         .map(|run| match (run.summary.end.reason, run.summary.end.cause) {
-            (EndReason::EndOfLife, Some(cause)) => cause.name().replace('-', " "),
-            (reason, _) => reason.name().replace('-', " "),
+            (EndReason::EndOfLife, Some(cause)) => cause.name().to_owned(),
+            (reason, _) => reason.name().to_owned(),
         })
         .collect();
     told.sort();

@@ -38,13 +38,18 @@ pub struct Content {
     pub version: u64,
 }
 
-/// Tells that the running test is skipped, and what it lacked. Goes past the test runner's capture, so that whoever runs the
-/// tests sees what was not tested. The caller returns.
+/// Tells that the running test is skipped, and what it lacked. Goes past the test runner's capture, and as a line to the file that
+/// `WANE_SKIPPED` names, from which `make test` counts: whoever runs the tests sees what was not tested. The caller returns.
 pub fn skipped(lacks: &str) {
     // The runner names each test's thread after it.
     let test = std::thread::current().name().unwrap_or("a test").to_owned();
     // In one piece, as tests run side by side.
     let _ = std::io::stderr().write_all(format!("skipped: {test}: {lacks}\n").as_bytes());
+    if let Some(path) = std::env::var_os("WANE_SKIPPED") {
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        let written = file.and_then(|mut file| file.write_all(format!("  {test}: {lacks}\n").as_bytes()));
+        written.expect("the file of skipped tests can be written: otherwise their count would be too low");
+    }
 }
 
 /// Flash that panics when it is used as flash must not be: pages are programmed in order, once for each erase, and only

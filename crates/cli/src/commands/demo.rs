@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use wane_lab::session::{self, Members};
-use wane_report as report;
+use wane_report::{self as report, plain, traffic};
 use wane_results::{Folder, Origin, REPORT, RunResult, TRACE_COPY};
 use wane_scenario::{Scenario, Sources, Workload};
 
@@ -93,7 +93,7 @@ fn side_by_side(results: &[RunResult]) -> String {
     let number = |value: Option<f64>| value.map_or_else(|| "none".to_owned(), |value| format!("{value:.2}"));
     row("", &|result| result.summary.scenario.name.clone());
     row("drive writes", &|result| format!("{:.1}", result.summary.end.at_drive_writes));
-    row("data written", &|result| wane_units::Bytes(result.summary.host.bytes_written).to_string());
+    row("data written", &|result| plain(&traffic(result.summary.host.bytes_written as f64)));
     row("write amplification", &|result| number(result.summary.write_amplification.total));
     row("mean erases of a block", &|result| format!("{:.0}", result.summary.wear.erase_count.mean));
     row("spread (sd)", &|result| format!("{:.1}", result.summary.wear.erase_count.sd));

@@ -9,7 +9,7 @@ use wane_lab::build::{self, PolicyOverrides};
 use wane_lab::run::Watch;
 use wane_lab::session::{self, Members};
 use wane_nand::Task;
-use wane_report as report;
+use wane_report::{self as report, plain, traffic};
 use wane_results::{
     Common, EndReason, Folder, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
     grid_csv,
@@ -252,11 +252,11 @@ fn words(summary: &Summary) -> String {
     line("scenario", format!("{} ({})", summary.scenario.name, summary.scenario.hash));
     line("end", format!("{}{cause} after {:.2} drive writes", summary.end.reason.name(), summary.end.at_drive_writes));
     line(
-        "host writes",
-        format!("{} pages, {}", summary.host.pages_written, wane_units::Bytes(summary.host.bytes_written)),
+        "data written",
+        format!("{} ({} pages)", plain(&traffic(summary.host.bytes_written as f64)), summary.host.pages_written),
     );
     line(
-        "amplification",
+        "write amplification",
         format!(
             "{} in all, {} by garbage collection, {} by wear leveling{}",
             number(amplification.total),
@@ -266,14 +266,14 @@ fn words(summary: &Summary) -> String {
         ),
     );
     line(
-        "erases a block",
+        "erases of a block",
         format!("mean {:.1}, sd {:.1}, least {}, median {}, most {}", wear.mean, wear.sd, wear.min, wear.p50, wear.max),
     );
     line("blocks retired", summary.wear.blocks_retired.to_string());
     line(
-        "capacity",
+        "exported at the end",
         format!(
-            "{} of {} exported",
+            "{} of {}",
             wane_units::Bytes(summary.capacity.logical_bytes_exported),
             wane_units::Bytes(summary.capacity.logical_bytes_initial)
         ),

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
+use wane_report::{plain, traffic};
 use wane_results::{Errors, Latency, LatencyFigures, RunResult, Window, WindowKind};
 use wane_scenario::{Collection, Order, Scenario, Scheduler, Suspend, Time};
-use wane_units::{Bytes, Nanos};
+use wane_units::Nanos;
 use wane_workload::{Arrival, normal_gap_mean};
 
 use crate::output::line;
@@ -31,7 +32,7 @@ pub(super) fn words(result: &RunResult) -> String {
     if let Some((latency, throughput)) = summary.latency.as_ref().zip(summary.throughput) {
         for (name, kind, served) in [("reads", READ, throughput.read), ("writes", WRITE, throughput.write)] {
             let Some(figures) = kind(latency) else { continue };
-            let served = format!("; {:.0} IOPS, {}/s", served.iops, Bytes(served.bytes_per_second as u64));
+            let served = format!("; {:.0} IOPS, {}/s", served.iops, plain(&traffic(served.bytes_per_second)));
             line(&mut text, name, &(percentiles(figures) + &served));
             for (when, part) in parts.iter().flat_map(|parts| [("  before", &parts.before), ("  since", &parts.since)])
             {
@@ -93,17 +94,8 @@ fn of_errors(errors: &Errors) -> String {
     text
 }
 
-/// Nanoseconds with three digits that count.
 fn duration(ns: f64) -> String {
-    let units = [(1.0, "ns"), (1e3, "us"), (1e6, "ms")];
-    let (factor, unit) = units.into_iter().find(|unit| ns < 999.5 * unit.0).unwrap_or((1e9, "s"));
-    let value = ns / factor;
-    let decimals = match value {
-        large if large >= 99.95 => 0,
-        large if large >= 9.995 => 1,
-        _ => 2,
-    };
-    format!("{value:.decimals$} {unit}")
+    plain(&wane_report::duration(ns))
 }
 
 /// The clock of a scenario, as comments; nothing of an untimed one.
@@ -193,25 +185,5 @@ fn arrival(arrival: Arrival, scale: f64) -> String {
         }
         Arrival::Trace if scale == 1.0 => "at the times of the trace".to_owned(),
         Arrival::Trace => format!("at the times of the trace, {scale} times as far apart"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_have_three_digits() {
-        let table = [
-            (0.0, "0.00 ns"),
-            (75_000.0, "75.0 us"),
-            (146_234.0, "146 us"),
-            (999_600.0, "1.00 ms"),
-            (3.8e6, "3.80 ms"),
-            (2e12, "2000 s"),
-        ];
-        for (ns, expected) in table {
-            assert_eq!(duration(ns), expected);
-        }
     }
 }
