@@ -157,6 +157,7 @@ fn result(
             logical_bytes_exported: u64::from(finished.exported_units) * device.unit.0,
             physical_bytes_usable: (u64::from(device.geometry.blocks()) - finished.wear.retired())
                 * device.geometry.block_size().0,
+            over_provisioning: Some(device.over_provisioning()),
         },
         end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
         latency: observed.and_then(|observed| observed.latency.clone()),

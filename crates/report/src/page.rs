@@ -165,7 +165,7 @@ fn tiles(group: &Group<'_>) -> String {
         (
             "exported at the end",
             percent(group.mean(exported).unwrap_or(1.0)),
-            format!("of {}", capacity(first.capacity.logical_bytes_initial)),
+            format!("of {}{}", capacity(first.capacity.logical_bytes_initial), surplus(&first.capacity)),
         ),
     ];
     let tiles: String = timed::tiles(group)
@@ -176,6 +176,12 @@ fn tiles(group: &Group<'_>) -> String {
         })
         .collect();
     format!("<dl class=\"tiles\">\n{tiles}</dl>\n")
+}
+
+/// The over-provisioning of the new drive, where a result has it.
+fn surplus(capacity: &wane_results::Capacity) -> String {
+    let surplus = capacity.over_provisioning;
+    surplus.map_or_else(String::new, |surplus| format!("; over-provisioning {}", percent(surplus)))
 }
 
 /// The figures of several groups, a row each; a card each on a narrow screen.

@@ -182,7 +182,7 @@ pub struct Wear {
 }
 
 /// `capacity.*`
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
     /// Bytes that the new drive exports.
     pub logical_bytes_initial: u64,
@@ -190,6 +190,9 @@ pub struct Capacity {
     pub logical_bytes_exported: u64,
     /// Bytes of the blocks still in service.
     pub physical_bytes_usable: u64,
+    /// Physical / logical capacity of the new drive - 1; the spare factor is 1 - 1 / (1 + this). Absent in results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_provisioning: Option<f64>,
 }
 
 /// Why a run ended.

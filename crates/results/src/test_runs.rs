@@ -244,6 +244,7 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
             logical_bytes_initial: logical * PAGE,
             logical_bytes_exported: last.exported_bytes,
             physical_bytes_usable: u64::from(like.blocks - last.blocks_retired) * UNITS_PER_BLOCK * PAGE,
+            over_provisioning: None,
         },
         end: End {
             reason: EndReason::EndOfLife,

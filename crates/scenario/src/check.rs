@@ -10,6 +10,7 @@ use wane_units::{Bytes, Nanos, Rate, did_you_mean, excerpt, nearest};
 use super::error::Refusal;
 use super::policies::{DEFAULTS, Family};
 use super::schema::{Form, Node, SPAN_MAX, home};
+use super::synonyms::{SURPLUS_MAX, surplus};
 use super::values::{number, ratio, shown};
 use super::written;
 
@@ -171,6 +172,9 @@ fn fits(node: Node, value: &Value) -> Result<bool, String> {
         (Form::Text, Value::String(text)) => Ok(!text.trim().is_empty()),
         (Form::Words(words), Value::String(word)) => Ok(words.contains(&word.as_str())),
         (Form::Quantity("ratio"), Value::String(_) | Value::Integer(_) | Value::Float(_)) => Ok(ratio(value).is_some()),
+        (Form::Quantity("surplus"), Value::String(_) | Value::Integer(_) | Value::Float(_)) => {
+            Ok(surplus(value).is_some())
+        }
         (Form::Quantity(quantity), Value::String(text)) => quantity_fits(node, quantity, text),
         (Form::List, Value::Array(list)) => list_fits(node, list),
         (Form::Either(branches), value) => {
@@ -254,6 +258,7 @@ pub(super) fn allowed(node: Node) -> String {
         Form::Quantity("rate") => range("a rate"),
         Form::Quantity("duration") => range("a duration with its unit"),
         Form::Quantity("ratio") => "0 to 1, or \"0 %\" to \"100 %\"".to_owned(),
+        Form::Quantity("surplus") => format!("0 to {SURPLUS_MAX}, or \"0 %\" to \"{} %\"", 100.0 * SURPLUS_MAX),
         Form::Quantity(_) => format!("a duration in whole seconds, \"0 s\" to \"{SPAN_MAX}\""),
         Form::Flag => "true or false".to_owned(),
         Form::Text => "text".to_owned(),

@@ -5,6 +5,7 @@ use wane_ftl::{EraseGroup, Layout, Pooling, Room};
 use wane_units::{Bytes, Geometry, GeometryError, Ratio, floor_exact};
 
 use super::settings::DriveSettings;
+use super::synonyms::{over_provisioning_of, spare_of};
 use super::written::value_of;
 
 /// A drive, worked out.
@@ -399,6 +400,29 @@ impl Device {
     /// Physical mapping units.
     pub fn physical_units(&self) -> u64 {
         u64::from(self.geometry.pages()) * u64::from(self.units_per_page)
+    }
+
+    /// Physical / logical capacity - 1, bad blocks and the reserve of garbage collection included.
+    pub fn over_provisioning(&self) -> f64 {
+        self.physical_units() as f64 / f64::from(self.logical_units) - 1.0
+    }
+
+    /// How much flash there is beyond the logical capacity, in both usual words.
+    pub fn spare_in_words(&self) -> String {
+        let percent = |share: f64| format!("{} %", (share * 1e4).round() / 1e2);
+        let surplus = self.over_provisioning();
+        let spare = spare_of(surplus);
+        let told = format!(
+            "over-provisioning (physical / logical - 1) {}, spare factor (1 - logical / physical) {}",
+            percent(surplus),
+            percent(spare)
+        );
+        // A spare factor beside a capacity leaves the reserve out, which comes on top.
+        if percent(spare) == percent(self.spare_factor) {
+            return told;
+        }
+        let (surplus, spare) = (percent(over_provisioning_of(self.spare_factor)), percent(self.spare_factor));
+        format!("{told}; {surplus} and {spare} beside the reserve of garbage collection and what rounding adds")
     }
 
     /// Memory that a run takes, in bytes: two maps, a bit a unit, and the blocks' records.

@@ -11,6 +11,7 @@ use super::check::check;
 use super::error::{Refusal, ScenarioError};
 use super::medium::{CELL_TIMES, chip_tables};
 use super::policies::Family;
+use super::synonyms::translate;
 use super::time::{event_keys, priority_keys};
 use super::workload::{kind_of, own_keys};
 
@@ -24,6 +25,8 @@ pub(super) struct Layer {
     pub(super) text: String,
     pub(super) table: Table,
     spans: BTreeMap<String, Range<usize>>,
+    /// Plain keys that stand in the table, and the synonyms that were written in their place.
+    written: BTreeMap<String, String>,
 }
 
 impl Layer {
@@ -41,17 +44,20 @@ impl Layer {
         })?;
         let mut spans = BTreeMap::new();
         note_table(document.get_ref(), "", &mut spans);
-        let mut layer = Self { name: name.to_owned(), text: text.to_owned(), table: Table::new(), spans };
+        let mut layer =
+            Self { name: name.to_owned(), text: text.to_owned(), table: Table::new(), spans, written: BTreeMap::new() };
         layer.table = toml::from_str(text).map_err(|error| layer.error("", error.message().trim().to_owned()))?;
         expand_shorthands(&mut layer.table);
         layer.check()?;
+        layer.translate()?;
         Ok(layer)
     }
 
     /// One `--set key.path=value`. The value is TOML, or text where it is none.
     pub(super) fn set(assignment: &str) -> Result<Self, ScenarioError> {
         let name = format!("--set {assignment}");
-        let mut layer = Self { name, text: String::new(), table: Table::new(), spans: BTreeMap::new() };
+        let mut layer =
+            Self { name, text: String::new(), table: Table::new(), spans: BTreeMap::new(), written: BTreeMap::new() };
         let usage = "expected KEY=VALUE, such as ftl.gc.policy=d-choices";
         let Some((path, written)) = assignment.split_once('=') else {
             return Err(layer.error("", usage.to_owned()));
@@ -78,6 +84,7 @@ impl Layer {
         }
         expand_shorthands(&mut layer.table);
         layer.check()?;
+        layer.translate()?;
         Ok(layer)
     }
 
@@ -98,6 +105,7 @@ impl Layer {
 
     /// An error at a key of this layer, or at the nearest table that is there.
     pub(super) fn error(&self, key: &str, message: String) -> ScenarioError {
+        let key = self.written.get(key).map_or(key, String::as_str);
         let mut place = key;
         let span = loop {
             if let Some(span) = self.spans.get(place) {
@@ -109,6 +117,15 @@ impl Layer {
             }
         };
         ScenarioError { source_name: self.name.clone(), key: key.to_owned(), message, span, text: self.text.clone() }
+    }
+
+    /// Puts plain keys in the place of their synonyms, once the values are checked.
+    fn translate(&mut self) -> Result<(), ScenarioError> {
+        let mut table = std::mem::take(&mut self.table);
+        let translated = translate(&mut table);
+        self.table = table;
+        self.written = translated.map_err(|(key, message)| self.error(&key, message))?;
+        Ok(())
     }
 
     fn check(&self) -> Result<(), ScenarioError> {

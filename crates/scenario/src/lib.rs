@@ -17,6 +17,7 @@ mod resolved;
 mod resolver;
 mod schema;
 mod settings;
+mod synonyms;
 mod time;
 mod values;
 mod workload;
@@ -37,6 +38,7 @@ pub use policies::{Family, PolicyInfo, RefusedPolicy, parse_policy, policies};
 pub use presets::{PRESETS, Preset};
 pub use schema::json_schema;
 pub use settings::{FtlSettings, SEED_MAX};
+pub use synonyms::{DAYS_PER_YEAR, over_provisioning_of, spare_of};
 pub use time::{Collection, Order, Probe, Scheduler, Suspend, Time};
 pub use workload::{Pattern, PatternSpec, StandinSpec, TraceSpec, Workload};
 

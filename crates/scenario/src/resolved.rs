@@ -47,11 +47,13 @@ impl Scenario {
     /// Every key of the tables of an untimed scenario with its value. Arrivals, `[time]`, `chip`, `cell` and the tables
     /// inside `[drive]` are written, each whole, only where they differ from what the preset brings, or, in timed runs,
     /// from the defaults: what a scenario does not speak of stays out of it. Policies have all their parameters; `defaults` names
-    /// those that the scenario left to their defaults, which stay out of the hash.
+    /// those that the scenario left to their defaults, which stay out of the hash. A comment at the top says what the spare factor
+    /// comes to.
     pub fn to_toml(&self) -> String {
         let mut top = self.table(Paths::Resolved);
         top.insert("name".to_owned(), Value::from(self.name.as_str()));
-        toml::to_string(&top).expect("a table of plain values is TOML")
+        let text = toml::to_string(&top).expect("a table of plain values is TOML");
+        format!("# {}\n{text}", self.device.spare_in_words())
     }
 
     /// A hash of everything that decides the results, as 16 hexadecimal digits. Names are left out, and traces count by

@@ -23,6 +23,7 @@ use super::phase::Until;
 use super::policies;
 use super::presets;
 use super::schema::{in_field_order, with_values_of_no_preset};
+use super::synonyms::Surplus;
 use super::time::{ProbeSettings, Time};
 use super::workload::WorkloadSettings;
 use super::written::{Chip, OrNone, or_none};
@@ -107,6 +108,12 @@ pub(super) struct DriveSettings {
     /// logical pages are floor((1 - spare-factor) x physical pages), and the reserve lies inside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) spare_factor: Option<Ratio>,
+    /// The spare factor in the words of data sheets: physical / logical capacity - 1, so that the spare factor is 1 - 1 / (1 +
+    /// over-provisioning). `"7 %"` are a spare factor of 6.54 %, `"28 %"` of 21.9 %. Give one of the two keys; a layer that sets either
+    /// displaces the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-default" = "that of the spare factor"))]
+    pub(super) over_provisioning: Option<Surplus>,
     /// Channels of the drive.
     #[schemars(range(min = 1, max = 4096))]
     pub(super) channels: u32,
@@ -164,6 +171,7 @@ impl Default for DriveSettings {
             preset: None,
             logical_capacity: None,
             spare_factor: None,
+            over_provisioning: None,
             channels: 1,
             dies_per_channel: 1,
             planes_per_die: 1,

@@ -326,6 +326,7 @@ fn a_drive_that_cannot_be_is_refused_in_one_sentence() {
         ("[drive]\npage-size = 4096", "expected a size with its unit"),
         ("[drive]\npage-size = '4 KB'", "'4 KB' is not a size"),
         ("[drive]\nspare-factor = 1.5", "found 1.5, expected 0 to 1"),
+        ("[drive]\nover-provisioning = 'much'", "found \"much\", expected 0 to 100, or"),
         ("[drive]\nspare-factor = '100 %'", "leaves no logical capacity"),
         ("[drive]\npreset = 'x'", "allowed are ftlsim-256g"),
         ("[drive]\nspare-factor = 0", "leaves no spare space"),
@@ -784,4 +785,36 @@ fn an_assigned_table_that_is_no_toml_is_told_as_such() {
         let refused = Scenario::resolve(&sources).unwrap_err().to_string();
         assert!(refused.contains("the value is no TOML: ") && !refused.contains("unknown policy"), "{refused}");
     }
+}
+
+/// Whoever writes one of the two has the drive, the plain data and the hash of whoever writes the other; layers displace both alike.
+#[test]
+fn over_provisioning_is_the_spare_factor_in_other_words() {
+    let table = [
+        ("over-provisioning = '7 %'", "spare-factor = 0.06542056074766356"),
+        ("over-provisioning = 0.25", "spare-factor = '20 %'"),
+        ("over-provisioning = '150 %'", "spare-factor = '60 %'"),
+        ("blocks = 4096\nover-provisioning = '25 %'", "blocks = 4096\nspare-factor = '20 %'"),
+    ];
+    for (surplus, spare) in table {
+        let of = |keys: &str| resolve(&format!("[drive]\n{keys}\n[until]\ndrive-writes = 1"), &[]).unwrap();
+        let (surplus, spare) = (of(surplus), of(spare));
+        assert_eq!((surplus.device, surplus.hash()), (spare.device, spare.hash()));
+    }
+    let both = "[drive]\nover-provisioning = '7 %'\nspare-factor = '10 %'\n[until]\ndrive-writes = 1";
+    let error = resolve(both, &[]).unwrap_err().to_string();
+    assert!(error.contains("line 2: drive.over-provisioning: stands beside spare-factor"), "{error}");
+    let layers = |below: &str, above: &str| {
+        resolve(&format!("[drive]\n{below}\n[until]\ndrive-writes = 1"), &[above]).unwrap().device.spare_factor
+    };
+    assert_eq!(layers("spare-factor = '10 %'", "drive.over-provisioning=25 %"), 0.2);
+    assert_eq!(layers("over-provisioning = '25 %'", "drive.spare-factor=10 %"), 0.1);
+}
+
+#[test]
+fn a_resolved_scenario_says_what_its_spare_factor_comes_to() {
+    let text = "[drive]\nblocks = 4096\nspare-factor = '20 %'\n[until]\ndrive-writes = 1";
+    let resolved = resolve(text, &[]).unwrap().to_toml();
+    let first = resolved.lines().next().unwrap_or_default();
+    assert_eq!(first, "# over-provisioning (physical / logical - 1) 25 %, spare factor (1 - logical / physical) 20 %");
 }

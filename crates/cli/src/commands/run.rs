@@ -139,6 +139,7 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
         device.rated_blocks
     );
     let _ = writeln!(text, "# logical pages: {} of {}", device.logical_units, device.unit);
+    let _ = writeln!(text, "# spare: {}", device.spare_in_words());
     text.push_str(&parity(scenario));
     let _ = writeln!(text, "# memory: about {}", build::memory_estimate(scenario));
     match build::programs_estimate(scenario).zip(seconds_estimate(scenario)) {
@@ -273,9 +274,14 @@ fn words(summary: &Summary) -> String {
     line(
         "exported at the end",
         format!(
-            "{} of {}",
+            "{} of {}{}",
             wane_units::Bytes(summary.capacity.logical_bytes_exported),
-            wane_units::Bytes(summary.capacity.logical_bytes_initial)
+            wane_units::Bytes(summary.capacity.logical_bytes_initial),
+            summary.capacity.over_provisioning.map_or_else(String::new, |surplus| format!(
+                "; over-provisioning {:.2} %, spare factor {:.2} %",
+                100.0 * surplus,
+                100.0 * wane_scenario::spare_of(surplus)
+            ))
         ),
     );
     let millions = |rate: Option<f64>| number(rate.map(|rate| rate / 1e6));

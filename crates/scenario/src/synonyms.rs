@@ -1,0 +1,145 @@
+//! Keys that say what another key says, in the words of another trade: over-provisioning beside the spare factor, years beside days.
+//!
+//! A layer that writes one of them is read as if it had written the plain key. So layers displace each other whichever key they write,
+//! and scenarios that mean the same have the same hash. One layer that writes both is refused.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+use wane_units::Ratio;
+
+use super::error::Refusal;
+use super::values::number;
+
+/// Days of a year, on which TBW, DWPD and years rest as well.
+pub const DAYS_PER_YEAR: f64 = 365.0;
+
+/// Most over-provisioning: a hundred times the logical capacity, far beyond any drive.
+pub(super) const SURPLUS_MAX: f64 = 100.0;
+
+/// Flash beyond the logical capacity, over that capacity: `0.07` or `"7 %"`, and more than 100 % where there is more of it.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(super) struct Surplus(Value);
+
+impl JsonSchema for Surplus {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("Surplus")
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": ["number", "string"],
+            "minimum": 0,
+            "maximum": SURPLUS_MAX,
+            "pattern": r"^\s*[0-9.]+\s*%?\s*$",
+            "x-quantity": "surplus"
+        })
+    }
+}
+
+/// The number that a text or number of a [`Surplus`] means.
+pub(super) fn surplus(value: &Value) -> Option<f64> {
+    let plain = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        digits.then(|| text.parse::<f64>().ok()).flatten()
+    };
+    let found = match value {
+        Value::String(text) => match text.trim().strip_suffix('%') {
+            Some(percent) => plain(percent.trim()).map(|percent| percent / 100.0),
+            None => plain(text.trim()),
+        },
+        value => number(value),
+    };
+    found.filter(|surplus| (0.0..=SURPLUS_MAX).contains(surplus))
+}
+
+/// The spare factor of an over-provisioning: of physical / logical - 1 it makes 1 - logical / physical.
+pub fn spare_of(over_provisioning: f64) -> f64 {
+    over_provisioning / (1.0 + over_provisioning)
+}
+
+/// The over-provisioning of a spare factor below 1: of 1 - logical / physical it makes physical / logical - 1.
+pub fn over_provisioning_of(spare_factor: f64) -> f64 {
+    spare_factor / (1.0 - spare_factor)
+}
+
+/// A key, the plain key that it stands for, and the plain value of its value.
+type Synonym = (&'static str, &'static str, fn(&Value) -> Option<Value>);
+
+/// Keys of `[drive]`.
+const DRIVE: [Synonym; 1] = [("over-provisioning", "spare-factor", |value| {
+    surplus(value).map(spare_of).and_then(Ratio::new).map(|spare| Value::Float(spare.get()))
+})];
+/// Keys of `[until]`, of the run and of each phase.
+const UNTIL: [Synonym; 1] = [("years", "days", days_of_years)];
+/// Keys of `[probe]`.
+const PROBE: [Synonym; 1] = [("at-years", "at-days", |value| {
+    value.as_array()?.iter().map(days_of_years).collect::<Option<Vec<Value>>>().map(Value::Array)
+})];
+
+fn days_of_years(years: &Value) -> Option<Value> {
+    number(years).map(|years| Value::Float(years * DAYS_PER_YEAR))
+}
+
+/// Puts plain keys in the place of their synonyms in a layer whose values are checked. Gives the paths of the plain keys with
+/// those that were written in their place.
+///
+/// # Errors
+/// A table has both.
+pub(super) fn translate(layer: &mut Table) -> Result<BTreeMap<String, String>, Refusal> {
+    let mut written = BTreeMap::new();
+    let mut each = |table: Option<&mut Value>, path: &str, synonyms: &[Synonym]| {
+        let Some(Value::Table(table)) = table else { return Ok(()) };
+        synonyms.iter().try_for_each(|synonym| one(table, path, synonym, &mut written))
+    };
+    each(layer.get_mut("drive"), "drive", &DRIVE)?;
+    each(layer.get_mut("until"), "until", &UNTIL)?;
+    each(layer.get_mut("probe"), "probe", &PROBE)?;
+    // `--set` writes a list of phases as a table with numbers for names.
+    let phases: Vec<(String, &mut Value)> = match layer.get_mut("phase") {
+        Some(Value::Array(list)) => list.iter_mut().enumerate().map(|(at, phase)| (at.to_string(), phase)).collect(),
+        Some(Value::Table(table)) => table.iter_mut().map(|(at, phase)| (at.clone(), phase)).collect(),
+        _ => Vec::new(),
+    };
+    for (number, phase) in phases {
+        each(phase.get_mut("until"), &format!("phase.{number}.until"), &UNTIL)?;
+    }
+    Ok(written)
+}
+
+fn one(
+    table: &mut Table,
+    path: &str,
+    (name, plain, meaning): &Synonym,
+    written: &mut BTreeMap<String, String>,
+) -> Result<(), Refusal> {
+    let Some(value) = table.remove(*name) else { return Ok(()) };
+    if table.contains_key(*plain) {
+        let message = format!("stands beside {plain}, which says the same in another way; give one of the two");
+        return Err((format!("{path}.{name}"), message));
+    }
+    let value = meaning(&value).expect("the value was checked");
+    table.insert((*plain).to_owned(), value);
+    written.insert(format!("{path}.{plain}"), format!("{path}.{name}"));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spare_factor_and_over_provisioning_are_two_words_for_one_ratio() {
+        for (logical, physical) in [(100.0, 107.0), (90.0, 100.0), (1.0, 3.0), (5.0, 5.0)] {
+            let (spare, surplus) = (1.0 - logical / physical, physical / logical - 1.0);
+            assert!((spare_of(surplus) - spare).abs() < 1e-12, "{logical} of {physical}");
+            assert!((over_provisioning_of(spare) - surplus).abs() < 1e-12, "{logical} of {physical}");
+        }
+    }
+}
