@@ -5,16 +5,18 @@ use std::sync::atomic::AtomicBool;
 
 use wane_ftl::FtlConfig;
 use wane_ftl::{BuildError, RefusedSetting};
+use wane_results::Calendar;
 use wane_sim::Streams;
 use wane_ssd::{Drive, DriveConfig, DriveError};
-use wane_units::Bytes;
+use wane_units::{Bytes, Nanos};
 use wane_workload::trace::{Reader, TraceError};
 use wane_workload::{Arrival, Op, SHARE_MIN};
 
+use crate::calendar;
 use crate::observer::ObserverSpec;
 pub use crate::overrides::{Override, PolicyOverrides};
 use crate::overrides::{OverrideError, Policies};
-use crate::run::{Phase, Plan, Precondition};
+use crate::run::{Phase, Plan, Precondition, Stretch};
 use crate::sources::Opener;
 pub use crate::sources::trace_options;
 use wane_scenario::{Scenario, Workload};
@@ -46,6 +48,11 @@ pub enum PlanError {
     /// Requests are to come at the times of a trace that has none.
     #[error("{0}, so arrival = \"trace\" cannot be; give arrival.queue-depth or arrival.poisson")]
     Timeless(String),
+    /// Days are counted by the pace of a trace that has none.
+    #[error(
+        "{0}: has no pace that days could be counted by: it writes nothing, has no times, or cannot be read twice; give time.drive-writes-per-day"
+    )]
+    NoPace(String),
     /// A phase loops over traces without a write and ends by writes only.
     #[error("the run would never end, because the traces of {0} hold no write; give {1}.requests, or loop = false")]
     Endless(String, String),
@@ -95,7 +102,9 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
     let Scenario { device, precondition, .. } = scenario;
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener::new(*device, streams, Arc::clone(stop));
-    let (drive, observer) = drive(scenario, overrides.policies(scenario)?, &mut opener)?;
+    let policies = overrides.policies(scenario)?;
+    let calendar = calendar::calendar(scenario, &mut opener)?;
+    let (drive, observer) = drive(scenario, policies, calendar, &mut opener)?;
     let logical = f64::from(device.logical_units);
     let filled = precondition.sequential_drive_writes > 0;
     let mut phases = Vec::new();
@@ -106,16 +115,22 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
         {
             return Err(PlanError::Timeless(reason));
         }
-        if source.never_writes() && phase.until.requests.is_none() {
+        if source.never_writes() && !ends_by_itself(scenario, phase) {
             return Err(endless(scenario, number));
         }
-        let units = phase.until.drive_writes.map(|drive_writes| (drive_writes * logical).round() as u64);
-        phases.push(Phase { source, units_max: units, requests_max: phase.until.requests });
+        let units = |drive_writes: f64| (drive_writes * logical).round() as u64;
+        let days_max = phase.until.days.map(|days| match calendar {
+            Some(calendar) if !runs_by_clock(scenario) => Stretch::Units(units(days * calendar.drive_writes_per_day)),
+            _ => Stretch::Ns((days * Nanos::DAY.0 as f64) as u64),
+        });
+        let units_max = phase.until.drive_writes.map(units);
+        phases.push(Phase { source, units_max, days_max, requests_max: phase.until.requests });
     }
     Ok(Plan {
         drive,
         observer,
         unit_bytes: device.unit.0,
+        calendar,
         precondition: Precondition {
             fill_units: if filled { 0 } else { precondition.fill.floor_of(u64::from(device.logical_units)) as u32 },
             sequential_drive_writes: precondition.sequential_drive_writes,
@@ -126,6 +141,16 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
     })
 }
 
+/// Whether the run itself is timed, and not only its probes.
+fn runs_by_clock(scenario: &Scenario) -> bool {
+    scenario.time.is_timed() && scenario.probe.is_none()
+}
+
+/// Whether a phase ends though nothing is written.
+fn ends_by_itself(scenario: &Scenario, phase: &wane_scenario::Phase) -> bool {
+    phase.until.requests.is_some() || (phase.until.days.is_some() && runs_by_clock(scenario))
+}
+
 /// Refuses a drive that cannot be built, without a look at traces.
 ///
 /// # Errors
@@ -133,7 +158,7 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
 pub fn check_drive(scenario: &Scenario) -> Result<(), PlanError> {
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener::new(scenario.device, streams, Arc::default());
-    drive(scenario, Policies::of(&scenario.ftl), &mut opener).map(drop)
+    drive(scenario, Policies::of(&scenario.ftl), None, &mut opener).map(drop)
 }
 
 /// Refuses a phase that waits for writes, where its workload loops over traces without one. Reads each such trace up to its
@@ -143,7 +168,7 @@ pub fn check_drive(scenario: &Scenario) -> Result<(), PlanError> {
 /// A phase would never end.
 pub fn check_ends(scenario: &Scenario) -> Result<(), PlanError> {
     for (number, phase) in scenario.phases.iter().enumerate() {
-        if phase.until.requests.is_none() && !phase.workload.ends() && !may_write(&phase.workload) {
+        if !ends_by_itself(scenario, phase) && !phase.workload.ends() && !may_write(&phase.workload) {
             return Err(endless(scenario, number));
         }
     }
@@ -172,6 +197,7 @@ fn endless(scenario: &Scenario, phase: usize) -> PlanError {
 fn drive(
     scenario: &Scenario,
     policies: Policies,
+    calendar: Option<Calendar>,
     opener: &mut Opener,
 ) -> Result<(Drive, Option<Box<ObserverSpec>>), PlanError> {
     let (Scenario { device, ftl, .. }, streams) = (scenario, opener.streams);
@@ -202,7 +228,8 @@ fn drive(
         clock: scenario.time.is_timed().then(|| detailed::clock(scenario, errors.as_ref()).clock),
         ..DriveConfig::new(device.geometry, config)
     })?;
-    let observer = is_observed.then(|| detailed::spec(scenario, errors.as_ref(), opener).map(Box::new)).transpose()?;
+    let observer =
+        is_observed.then(|| detailed::spec(scenario, errors.as_ref(), calendar, opener).map(Box::new)).transpose()?;
     Ok((drive, observer))
 }
 

@@ -14,5 +14,6 @@ pub mod session;
 pub mod sources;
 
 mod ahead;
+mod calendar;
 mod host;
 mod timed;

@@ -255,7 +255,7 @@ impl Observer {
                     streams: self.spec.streams,
                 })
             };
-            let phase = Phase { source, units_max: None, requests_max: Some(requests) };
+            let phase = Phase { source, units_max: None, days_max: None, requests_max: Some(requests) };
             let mut run = Run::probe(copy, observer, phase);
             run.advance(Budget::WHOLE, &mut Watch { step: &mut |_| {}, stop })?;
             self.probed.push(run.into_timed(stop));

@@ -20,7 +20,7 @@ pub use record::Finished;
 use crate::ahead::Ahead;
 use crate::host::Host;
 use crate::observer::{Observer, ObserverSpec};
-use wane_results::{Counters, EndCause, EndReason, Timeline};
+use wane_results::{Calendar, Counters, EndCause, EndReason, Timeline};
 
 /// Pages handed to the drive at once: large enough to prefetch across, small enough to stay in the first cache.
 const BATCH_PAGES: usize = 4096;
@@ -46,6 +46,8 @@ pub struct Plan {
     pub observer: Option<Box<ObserverSpec>>,
     /// Bytes of a mapping unit.
     pub unit_bytes: u64,
+    /// How fast the drive is written, where the scenario says so.
+    pub calendar: Option<Calendar>,
     /// What happens before counting starts.
     pub precondition: Precondition,
     /// What happens then, in order. At least one.
@@ -71,8 +73,31 @@ pub struct Phase {
     pub source: Box<dyn Source>,
     /// It ends after this many host units written.
     pub units_max: Option<u64>,
+    /// It ends after this much of the calendar.
+    pub days_max: Option<Stretch>,
     /// It ends after this many requests.
     pub requests_max: Option<u64>,
+}
+
+/// A stretch of the calendar, in what a run counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stretch {
+    /// In host units, of which a day has so many.
+    Units(u64),
+    /// In nanoseconds of the run's clock.
+    Ns(u64),
+}
+
+impl Phase {
+    /// Host units after which it ends, by its drive writes or by its days, and what ends it then.
+    fn units_max(&self) -> (Option<u64>, EndReason) {
+        match (self.units_max, self.days_max) {
+            (units, Some(Stretch::Units(days))) if units.is_none_or(|units| days < units) => {
+                (Some(days), EndReason::Days)
+            }
+            (units, _) => (units, EndReason::DriveWrites),
+        }
+    }
 }
 
 /// How far a run is; given to its watcher after every batch.
@@ -204,6 +229,8 @@ struct Begun {
 #[derive(Clone, Default)]
 struct InPhase {
     units_start: u64,
+    /// The time of the run's clock at which it began.
+    ns_start: u64,
     /// Host units written since counting started.
     written: u64,
     requests: u64,
@@ -217,6 +244,7 @@ pub struct Run {
     drive: Drive,
     host: Host,
     observer: Option<Box<Observer>>,
+    calendar: Option<Calendar>,
     precondition: Precondition,
     phases: Vec<Phase>,
     stage: Stage,
@@ -241,11 +269,12 @@ pub struct Run {
 impl Run {
     /// A run at its start.
     pub fn new(plan: Plan) -> Self {
-        let Plan { drive, observer, unit_bytes, precondition, phases } = plan;
+        let Plan { drive, observer, unit_bytes, calendar, precondition, phases } = plan;
         let logical = drive.logical_initial();
         Self {
             host: Host::of(&drive, unit_bytes),
             observer: observer.map(|spec| Box::new(Observer::new(*spec))),
+            calendar,
             precondition,
             phases,
             stage: Stage::Precondition { done: 0 },
@@ -272,7 +301,7 @@ impl Run {
         let stream = wane_sim::Streams::new(0).stream("nothing");
         let precondition = Precondition { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream };
         let unit_bytes = u64::from(drive.unit_bytes());
-        let plan = Plan { drive, observer: None, unit_bytes, precondition, phases: vec![phase] };
+        let plan = Plan { drive, observer: None, unit_bytes, calendar: None, precondition, phases: vec![phase] };
         let mut run = Self::new(plan);
         (run.host, run.observer) = (Host::Wrapping, Some(Box::new(observer)));
         (run.stage, run.row_due, run.window_due) = (Stage::Phase(0), u64::MAX, u64::MAX);
@@ -297,13 +326,15 @@ impl Run {
     /// A source cannot be read twice: a trace that is read straight from its file or from stdin.
     pub fn try_clone(&self) -> Result<Self, SourceError> {
         let phase = |phase: &Phase| {
-            let (units_max, requests_max) = (phase.units_max, phase.requests_max);
-            Ok(Phase { source: phase.source.try_clone()?, units_max, requests_max })
+            let Phase { source, units_max, days_max, requests_max } = phase;
+            let (units_max, days_max, requests_max) = (*units_max, *days_max, *requests_max);
+            Ok(Phase { source: source.try_clone()?, units_max, days_max, requests_max })
         };
         Ok(Self {
             drive: self.drive.clone(),
             host: self.host.clone(),
             observer: self.observer.as_ref().map(|observer| Box::new(observer.another())),
+            calendar: self.calendar,
             precondition: self.precondition.clone(),
             phases: self.phases.iter().map(phase).collect::<Result<_, SourceError>>()?,
             stage: self.stage.clone(),
@@ -367,7 +398,7 @@ impl Run {
 
     fn begin_phase(&mut self, number: usize) {
         self.stage = Stage::Phase(number);
-        self.in_phase = InPhase { units_start: self.written(), ..InPhase::default() };
+        self.in_phase = InPhase { units_start: self.written(), ns_start: self.now_ns(), ..InPhase::default() };
         if let Some(observer) = &mut self.observer {
             observer.begin_phase(&self.drive, number);
         }
@@ -490,8 +521,9 @@ impl Run {
         budget: &mut Budget,
         watch: &mut Watch<'_>,
     ) -> Result<Result<EndReason, Stop>, SourceError> {
-        let (units_max, requests_max) = (self.phases[number].units_max, self.phases[number].requests_max);
-        let units_end = units_max.map(|units| in_phase.units_start + units);
+        let Phase { days_max, requests_max, .. } = self.phases[number];
+        let (units_max, by_units) = self.phases[number].units_max();
+        let units_end = units_max.map(|units| in_phase.units_start.saturating_add(units));
         in_phase.written = self.written();
         loop {
             // At each request, for a single one may have gigabytes.
@@ -500,7 +532,12 @@ impl Run {
             }
             if in_phase.begun.is_none() {
                 if units_end.is_some_and(|end| in_phase.written >= end) {
-                    return Ok(Ok(EndReason::DriveWrites));
+                    return Ok(Ok(by_units));
+                }
+                if let Some(Stretch::Ns(most)) = days_max
+                    && self.now_ns() - in_phase.ns_start >= most
+                {
+                    return Ok(Ok(EndReason::Days));
                 }
                 if requests_max.is_some_and(|max| in_phase.requests >= max) {
                     return Ok(Ok(EndReason::Requests));
@@ -535,7 +572,11 @@ impl Run {
             let share = |max: u64, now: u64| now as f64 / max.max(1) as f64;
             let by_units = units_max.map(|max| share(max, self.written() - in_phase.units_start));
             let by_requests = requests_max.map(|max| share(max, in_phase.requests));
-            let done = [by_units, by_requests, self.drive.life_used()].into_iter().flatten().reduce(f64::max);
+            let by_clock = match days_max {
+                Some(Stretch::Ns(most)) => Some(share(most, self.now_ns() - in_phase.ns_start)),
+                _ => None,
+            };
+            let done = [by_units, by_requests, by_clock, self.drive.life_used()].into_iter().flatten().reduce(f64::max);
             if self.report(watch, done, false) {
                 return Ok(Err(Ended::Interrupted.into()));
             }
@@ -619,6 +660,11 @@ impl Run {
             served = self.scrub(stop).map_err(Stop::from);
         }
         Ok(served.map(|()| true))
+    }
+
+    /// The time of the run's clock; 0 where the run has none.
+    fn now_ns(&self) -> u64 {
+        self.drive.clock().map_or(0, wane_ssd::Clock::now_ns)
     }
 
     /// Host units written since counting started.

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 use wane_workload::SourceError;
 
 use crate::build::{self, PlanError, PolicyOverrides};
+use crate::calendar;
 use crate::os;
 use crate::progress::Stopwatch;
 use crate::run::{Finished, Step, Watch, run};
 use wane_results::{
-    BlocksErased, Capacity, Counters, EXTRAPOLATED, End, EndReason, Fingerprints, Flash, Folder, Gc, Host, Inputs,
-    LatencyOf, Member, Origin, PagesProgrammed, ResultError, Run, RunResult, Summary, SummaryWriteAmplification, Wear,
-    write_amplification,
+    BlocksErased, Calendar, Capacity, Counters, EXTRAPOLATED, End, EndReason, Fingerprints, Flash, Folder, Gc, Host,
+    Inputs, LatencyOf, Life, Member, Origin, PagesProgrammed, ResultError, Run, RunResult, Summary,
+    SummaryWriteAmplification, Wear, Window, write_amplification,
 };
 use wane_scenario::{ChipSpec, Scenario};
 
@@ -122,6 +123,7 @@ fn result(
     let counters = &finished.counters;
     let drive_writes = counters.host_units_written as f64 / f64::from(device.logical_units);
     let observed = finished.measured.as_ref();
+    let calendar = finished.calendar.or_else(|| calendar::found(scenario, finished));
     let summary = Summary {
         scenario: wane_results::Scenario {
             name: scenario.name.clone(),
@@ -160,6 +162,12 @@ fn result(
             over_provisioning: Some(device.over_provisioning()),
         },
         end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
+        life: Some(Life::of(
+            counters.host_units_written * device.unit.0,
+            device.logical_bytes(),
+            calendar,
+            finished.reason == EndReason::EndOfLife,
+        )),
         latency: observed.and_then(|observed| observed.latency.clone()),
         latency_of: observed.and_then(|observed| LatencyOf::of(&observed.windows, drive_writes)),
         latency_by_gc: observed.and_then(|observed| observed.latency_by_gc.clone()),
@@ -172,7 +180,7 @@ fn result(
         summary,
         timeline: finished.timeline.clone(),
         blocks: finished.wear.rows(),
-        windows: observed.map(|observed| observed.windows.clone()).unwrap_or_default(),
+        windows: windows(finished, calendar),
         error_histogram: observed.and_then(|observed| observed.error_histogram.clone()),
         scenario_toml: recorded.to_toml(),
     }
@@ -193,6 +201,15 @@ fn speed(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measur
         peak_memory_bytes: os::peak_memory(),
         version: VERSION.to_owned(),
     }
+}
+
+/// The windows, with their days where there is a calendar.
+fn windows(finished: &Finished, calendar: Option<Calendar>) -> Vec<Window> {
+    let mut windows = finished.measured.as_ref().map(|measured| measured.windows.clone()).unwrap_or_default();
+    for window in &mut windows {
+        window.at_days = calendar.map(|calendar| calendar.days(window.at_drive_writes));
+    }
+    windows
 }
 
 /// What the flash did.
@@ -254,11 +271,11 @@ fn gathered(scenario: &Scenario, finished: &Finished) -> Option<String> {
 
 /// A sentence where the run ended before a probe was due.
 fn unseen(scenario: &Scenario, finished: &Finished) -> Option<String> {
-    let ages = &scenario.probe.as_ref()?.at_drive_writes;
+    let ages = &scenario.probe.as_ref()?.ages;
     let seen = finished.measured.as_ref().map_or(0, |measured| measured.windows.len());
-    let next = ages.get(seen)?;
-    let (missed, of) = (ages.len() - seen, ages.len());
-    Some(format!("the run ended before {missed} of {of} probes were due, the next at {next} drive writes"))
+    let next = ages.told(seen)?;
+    let (missed, of) = (ages.count() - seen, ages.count());
+    Some(format!("the run ended before {missed} of {of} probes were due, the next at {next}"))
 }
 
 /// A sentence where the chip's errors were asked for beyond the data that they come from.

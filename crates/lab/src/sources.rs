@@ -7,8 +7,8 @@ use wane_scenario::{Device, Pattern, StandinSpec, TraceSpec, Workload};
 use wane_sim::Streams;
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
 use wane_workload::standin::{self, StandinSource};
-use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSource};
-use wane_workload::{Batch, Mix, Op, Progress, Source, SourceError};
+use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSource, pace};
+use wane_workload::{Batch, Mix, Op, Pace, Progress, Source, SourceError};
 
 use crate::build::PlanError;
 
@@ -63,23 +63,41 @@ impl Opener {
         })
     }
 
+    /// How fast a trace writes on this drive, by its own times. A trace that is not decoded is read once for it.
+    pub(crate) fn pace(&mut self, spec: &TraceSpec) -> Result<Option<Pace>, PlanError> {
+        if spec.looped || spec.compact {
+            return Ok(self.trace(spec)?.pace());
+        }
+        if !spec.path.is_file() {
+            return Ok(None);
+        }
+        let reader = Reader::open_stopped_by(&spec.path, &trace_options(spec), Arc::clone(&self.stop))?;
+        Ok(pace(reader, replay(spec, &self.device))?)
+    }
+
     fn trace(&mut self, spec: &TraceSpec) -> Result<TraceSource, PlanError> {
         let decoded = self.decoded.iter().find(|(known, _)| known == spec);
         if let Some(source) = decoded.and_then(|(_, decoded)| decoded.restarted()) {
             return Ok(source);
         }
         let reader = Reader::open_stopped_by(&spec.path, &trace_options(spec), Arc::clone(&self.stop))?;
-        let replay = Replay {
-            page_bytes: self.device.unit.0,
-            logical_pages: self.device.logical_units,
-            compact: spec.compact,
-            looped: spec.looped,
-        };
+        let replay = replay(spec, &self.device);
         let source = TraceSource::new(reader, replay)?;
         if let Some(another) = source.restarted() {
             self.decoded.push((spec.clone(), another));
         }
         Ok(source)
+    }
+}
+
+/// How a trace meets a drive.
+fn replay(spec: &TraceSpec, device: &Device) -> Replay {
+    Replay {
+        page_bytes: device.unit.0,
+        logical_pages: device.logical_units,
+        compact: spec.compact,
+        looped: spec.looped,
+        sample: spec.sample,
     }
 }
 

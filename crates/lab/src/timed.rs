@@ -170,6 +170,7 @@ fn window(measured: &MeasuredWindow<Standing>, kind: WindowKind) -> Window {
     Window {
         kind,
         at_drive_writes: from.drive_writes,
+        at_days: None,
         erase_count_mean: from.erase_count_mean,
         seconds: lasted,
         latency: latency(&measured.latencies),

@@ -79,6 +79,7 @@ pub(super) fn life_in_words(group: &Group<'_>) -> String {
             format!("{wrote} before the run was interrupted; these are the results so far.")
         }
         (Some(EndReason::DriveWrites), _) => format!("{wrote}, as many as asked for; the drive was still alive."),
+        (Some(EndReason::Days), _) => format!("{wrote} in the days asked for; the drive was still alive."),
         (Some(EndReason::Requests), _) => format!("{wrote} in the requests asked for; the drive was still alive."),
         (Some(EndReason::TraceEnd), _) => format!("{wrote} until the trace ran out; the drive was still alive."),
         (Some(EndReason::ClockEnd), _) => {

@@ -225,6 +225,9 @@ pub struct Window {
     pub kind: WindowKind,
     /// Drive writes at its start.
     pub at_drive_writes: f64,
+    /// The same in days of the calendar; null without one.
+    #[serde(default)]
+    pub at_days: Option<f64>,
     /// Mean erase count at its start.
     pub erase_count_mean: f64,
     /// Simulated seconds that it lasted.

@@ -9,6 +9,7 @@ mod fingerprint;
 mod folder;
 mod grid;
 mod latency;
+mod life;
 mod statistics;
 mod summary;
 mod tables;
@@ -24,6 +25,7 @@ pub use folder::{
 };
 pub use grid::{GRID_LEAVES, GridCell, grid_csv};
 pub use latency::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};
+pub use life::{Calendar, CalendarOrigin, Life, WARRANTY_YEARS};
 pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975};
 pub use summary::{
     BlocksErased, Capacity, EXTRAPOLATED, End, EndCause, EndReason, Flash, Gc, Host, PagesProgrammed, Run, Scenario,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EraseCounts, Errors, Latency, LatencyByGc, LatencyOf, Throughput, WriteAmplification};
+use super::{EraseCounts, Errors, Latency, LatencyByGc, LatencyOf, Life, Throughput, WriteAmplification};
 
 /// What the warning says of errors beyond the data of their model, by which others know it.
 pub const EXTRAPOLATED: &str = "are extrapolated in";
@@ -31,6 +31,9 @@ pub struct Summary {
     pub capacity: Capacity,
     /// How the run ended.
     pub end: End,
+    /// What was written in the words of data sheets; absent from results of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life: Option<Life>,
     /// What requests took, in a timed run; of its last window where only windows are timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
@@ -201,6 +204,8 @@ pub struct Capacity {
 pub enum EndReason {
     /// The drive writes asked for were made.
     DriveWrites,
+    /// The days asked for are over.
+    Days,
     /// The requests asked for were served.
     Requests,
     /// The trace ran out.
@@ -272,6 +277,7 @@ impl EndReason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::DriveWrites => "drive-writes",
+            Self::Days => "days",
             Self::Requests => "requests",
             Self::TraceEnd => "trace-end",
             Self::EndOfLife => "end-of-life",

@@ -109,6 +109,7 @@ pub fn timed(mut run: RunResult, windows: usize) -> RunResult {
         Window {
             kind: WindowKind::Run,
             at_drive_writes: end * index as f64 / windows as f64,
+            at_days: None,
             erase_count_mean: 10.0 * index as f64,
             seconds: 1.5,
             latency: Latency { read: Some(read), write: Some(write) },
@@ -210,6 +211,7 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
             drive_writes: last.drive_writes,
             ..Host::default()
         },
+        life: Some(Life::of(counters.host_units_written * PAGE, logical * PAGE, None, true)),
         flash: Flash {
             scrub_checks: counters.scrub_checks,
             stripes_unprotected: counters.stripes_unprotected,

@@ -12,7 +12,7 @@ use super::error::{Refusal, ScenarioError};
 use super::medium::{CELL_TIMES, chip_tables};
 use super::policies::Family;
 use super::synonyms::translate;
-use super::time::{event_keys, priority_keys};
+use super::time::{age_keys, event_keys, priority_keys};
 use super::workload::{kind_of, own_keys};
 
 /// Deepest key that `--set` takes: `phase.0.workload.mix.0.share` and some room.
@@ -239,6 +239,12 @@ fn displace(base: &mut Table, over: &Table, path: &str) {
             }
             if says("order", "first-come") {
                 drop_all(&priority_keys());
+            }
+        }
+        // One key says when a probe looks; a layer that writes another displaces it.
+        "probe" => {
+            if let Some(own) = age_keys().into_iter().find(|key| over.contains_key(*key)) {
+                drop_all(&age_keys().into_iter().filter(|key| *key != own).collect::<Vec<_>>());
             }
         }
         "drive" => {

@@ -38,8 +38,8 @@ pub use policies::{Family, PolicyInfo, RefusedPolicy, parse_policy, policies};
 pub use presets::{PRESETS, Preset};
 pub use schema::json_schema;
 pub use settings::{FtlSettings, SEED_MAX};
-pub use synonyms::{DAYS_PER_YEAR, over_provisioning_of, spare_of};
-pub use time::{Collection, Order, Probe, Scheduler, Suspend, Time};
+pub use synonyms::{over_provisioning_of, spare_of};
+pub use time::{Ages, Collection, Order, PaceWord, Probe, Scheduler, Suspend, Time, WritesPerDay};
 pub use workload::{Pattern, PatternSpec, StandinSpec, TraceSpec, Workload};
 
 use layer::{Layer, merge};

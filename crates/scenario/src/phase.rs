@@ -17,6 +17,15 @@ pub struct Until {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub drive_writes: Option<f64>,
+    /// Days of the calendar since preconditioning or the start of the phase: of `time.drive-writes-per-day`, or, in a timed run, of its
+    /// clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub days: Option<f64>,
+    /// The same in years of 365 days; give one of the two.
+    #[serde(skip_serializing)]
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub(super) years: Option<f64>,
     /// Requests served.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = i64::MAX))]

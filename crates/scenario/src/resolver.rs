@@ -24,7 +24,9 @@ use super::settings::{DriveSettings, FtlSettings, PreconditionSettings, Settings
 use super::time::{self, ProbeSettings};
 use super::workload::{self, Space};
 use super::written;
-use super::{Device, Phase, Precondition, Probe, Scenario, ScenarioError, Time, Until, Workload};
+use super::{
+    Ages, Device, PaceWord, Phase, Precondition, Probe, Scenario, ScenarioError, Time, Until, Workload, WritesPerDay,
+};
 
 /// Whether blocks may leave service.
 fn retires(device: &Device, ftl: &FtlSettings) -> bool {
@@ -93,11 +95,12 @@ impl Resolver<'_> {
         let refuse = |(key, message): Refusal| self.error(&key, message);
         let medium = Medium::of(&drive).map_err(refuse)?;
         medium.check(set, device.unit).map_err(refuse)?;
-        let time: Time = self.settings(Self::section(self.merged, "time").unwrap_or(&empty), "time")?;
+        let mut time: Time = self.settings(Self::section(self.merged, "time").unwrap_or(&empty), "time")?;
         time.check(Self::section(self.set, "time").unwrap_or(&empty)).map_err(refuse)?;
         self.check_needs(&device, &ftl, &medium, &time)?;
-        let phases = self.phases(space, &device, &ftl)?;
+        let phases = self.phases(space, &device, &ftl, time.is_timed())?;
         let probe = self.probe(space, &time, &phases)?;
+        self.calendar(&mut time, &phases, probe.as_ref())?;
         let top = self.merged.iter().filter(|(_, value)| !value.is_table() && !value.is_array());
         let top: Settings = self.settings(&top.map(|(key, value)| (key.clone(), value.clone())).collect(), "")?;
         Ok(Scenario {
@@ -257,7 +260,15 @@ impl Resolver<'_> {
         Ok(Precondition { fill, sequential_drive_writes: sequential, random_drive_writes })
     }
 
-    fn phases(&self, space: Space, device: &Device, ftl: &FtlSettings) -> Result<Vec<Phase>, ScenarioError> {
+    fn phases(
+        &self,
+        space: Space,
+        device: &Device,
+        ftl: &FtlSettings,
+        is_timed: bool,
+    ) -> Result<Vec<Phase>, ScenarioError> {
+        // A clock runs through the phases unless it runs in probes alone.
+        let by_clock = is_timed && !self.merged.contains_key("probe");
         let listed = self.merged.get("phase").and_then(Value::as_array);
         let tables: Vec<(String, &Table)> = match listed {
             Some(phases) => {
@@ -272,7 +283,9 @@ impl Resolver<'_> {
             let (workload, arrival) = self.workload(part("workload"), space, &format!("{prefix}workload"))?;
             let until: Until = self.settings(part("until"), &format!("{prefix}until"))?;
             let dies = until.end_of_life && retires(device, ftl);
-            self.check_end(&workload, until, dies, &format!("{prefix}until"))?;
+            if !(by_clock && until.days.is_some()) {
+                self.check_end(&workload, until, dies, &format!("{prefix}until"))?;
+            }
             phases.push(Phase { workload, arrival, until });
         }
         Ok(phases)
@@ -316,14 +329,49 @@ impl Resolver<'_> {
         Ok(Some(probe))
     }
 
+    /// Finds the calendar that days are counted by: the rate that is written, or else the pace of the workload's trace.
+    fn calendar(&self, time: &mut Time, phases: &[Phase], probe: Option<&Probe>) -> Result<(), ScenarioError> {
+        let place = |number: usize| match self.merged.get("phase") {
+            Some(_) => format!("phase.{number}.until.days"),
+            None => "until.days".to_owned(),
+        };
+        // A timed run has a clock to count its days by.
+        let ages = !time.is_timed() || probe.is_some();
+        let by_phase = || phases.iter().position(|phase| phase.until.days.is_some() && ages).map(place);
+        let by_probe = probe.filter(|probe| matches!(probe.ages, Ages::Days(_))).map(|_| "probe.at-days".to_owned());
+        let pace = || {
+            let first = &phases.first().expect("a scenario has a phase").workload;
+            let alike = phases.iter().all(|phase| phase.workload == *first);
+            time::untimed(first).or_else(|| (!alike).then(|| "the phases have different workloads".to_owned()))
+        };
+        match (time.drive_writes_per_day, by_probe.or_else(by_phase)) {
+            (Some(WritesPerDay::Rate(_)), _) | (None, None) => Ok(()),
+            (Some(WritesPerDay::Word(PaceWord::Trace)), _) => pace().map_or(Ok(()), |why| {
+                let message = format!("\"trace\" needs the times of a trace, but {why}; give a number");
+                Err(self.error("time.drive-writes-per-day", message))
+            }),
+            (None, Some(key)) => match pace() {
+                None => {
+                    time.drive_writes_per_day = Some(WritesPerDay::TRACE);
+                    Ok(())
+                }
+                Some(why) => {
+                    let message = format!("needs a calendar, and {why}; give time.drive-writes-per-day");
+                    Err(self.error(&key, message))
+                }
+            },
+        }
+    }
+
     /// Refuses a phase that would never end.
     fn check_end(&self, workload: &Workload, until: Until, dies: bool, path: &str) -> Result<(), ScenarioError> {
         if workload.ends() || until.requests.is_some() {
             return Ok(());
         }
-        let message = match (until.drive_writes, until.end_of_life) {
-            (None, false) => "the run would never end; give drive-writes, requests or end-of-life = true",
-            (None, true) if !dies => {
+        let is_bounded = until.drive_writes.is_some() || until.days.is_some();
+        let message = match (is_bounded, until.end_of_life) {
+            (false, false) => "the run would never end; give drive-writes, days, requests or end-of-life = true",
+            (false, true) if !dies => {
                 "end-of-life alone never comes: no block retires (see drive.endurance and ftl.retire)"
             }
             _ if !workload.writes() => "the run would never end, because its workload writes nothing; give requests",

@@ -100,7 +100,10 @@ fn an_editor_underlines_what_wane_refuses() {
         ("[[phase]]\nuntil = { requests = 0 }", "/phase/0/until/requests"),
         ("[[phase]]\n[workload]", "phase"),
         ("[probe]\nat-drive-writes = []", "/probe/at-drive-writes"),
-        ("[probe]\nretention = '1 day'", "at-drive-writes"),
+        ("[probe]\nretention = '1 day'", "/probe"),
+        ("[probe]\nat-days = [1]\nat-drive-writes = [1]", "/probe"),
+        ("[until]\nyears = -1", "/until/years"),
+        ("[time]\ndrive-writes-per-day = 'rate'", "/time/drive-writes-per-day"),
     ];
     for (text, place) in table {
         assert!(resolve(text).is_err(), "{text}");

@@ -9,13 +9,10 @@ use std::collections::BTreeMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
-use wane_units::Ratio;
+use wane_units::{DAYS_PER_YEAR, Ratio};
 
 use super::error::Refusal;
 use super::values::number;
-
-/// Days of a year, on which TBW, DWPD and years rest as well.
-pub const DAYS_PER_YEAR: f64 = 365.0;
 
 /// Most over-provisioning: a hundred times the logical capacity, far beyond any drive.
 pub(super) const SURPLUS_MAX: f64 = 100.0;

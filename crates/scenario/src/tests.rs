@@ -55,7 +55,7 @@ fn the_example_resolves_as_written() {
     assert_eq!(scenario.precondition.random_drive_writes, 3.0);
     let Workload::Pattern(spec) = &scenario.phases[0].workload else { panic!("a pattern") };
     assert!(matches!(spec.pattern, Pattern::HotCold { .. }) && spec.footprint_units == 2_097_152);
-    assert_eq!(scenario.phases[0].until, Until { drive_writes: Some(100.0), requests: None, end_of_life: true });
+    assert_eq!(scenario.phases[0].until, Until { drive_writes: Some(100.0), end_of_life: true, ..Until::default() });
     assert_eq!(scenario.name, "test");
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
-use wane_units::{Bytes, Nanos};
+use wane_units::{Bytes, DAYS_PER_YEAR, Nanos};
 use wane_workload::Arrival;
 use wane_workload::trace::Format;
 
@@ -31,10 +31,12 @@ pub struct Time {
     /// `event` places each flash operation on its die and channel by the keys below; `timeline` says the same where they are left at
     /// their defaults, and is faster; `none` is the untimed run.
     pub scheduler: Scheduler,
-    /// The calendar of untimed aging: drive writes in a day. `"none"`: no time passes.
+    /// The calendar of untimed aging: drive writes in a day; or `"trace"`, as many as the workload's trace makes in a day of its own
+    /// times. `"none"`: no time passes. Days and years in `until` and `probe` need a calendar; where nothing is written here and the
+    /// workload is a trace with times, that trace's pace is meant.
     #[serde(with = "or_none")]
-    #[schemars(with = "OrNone<f64>", extend("exclusiveMinimum" = 0, "maximum" = 1e6))]
-    pub drive_writes_per_day: Option<f64>,
+    #[schemars(with = "OrNone<WritesPerDay>", extend("exclusiveMinimum" = 0, "maximum" = 1e6))]
+    pub drive_writes_per_day: Option<WritesPerDay>,
     /// Times between a trace's arrivals are multiplied by this.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1e9))]
     pub scale: f64,
@@ -86,6 +88,31 @@ pub(super) fn priority_keys() -> Vec<&'static str> {
     keys_that_need("time", PRIORITY)
 }
 
+/// How many drive writes a day has.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub enum WritesPerDay {
+    /// So many.
+    Rate(f64),
+    /// By a word.
+    Word(PaceWord),
+}
+
+impl WritesPerDay {
+    /// As many as the workload's trace makes in a day of its own times.
+    pub const TRACE: Self = Self::Word(PaceWord::Trace);
+}
+
+/// Whose pace is the calendar's.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub enum PaceWord {
+    /// That of the workload's trace.
+    Trace,
+}
+
 /// Who places operations in time.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -134,11 +161,62 @@ pub enum Collection {
     Preemptible,
 }
 
+/// Ages of a drive, counted since preconditioning; ascending.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ages {
+    /// In drive writes.
+    DriveWrites(Vec<f64>),
+    /// In days of the calendar.
+    Days(Vec<f64>),
+}
+
+impl Ages {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        let (Self::DriveWrites(ages) | Self::Days(ages)) = self;
+        ages.len()
+    }
+
+    /// All of them in words.
+    pub fn in_words(&self) -> String {
+        let listed = |ages: &[f64]| ages.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::DriveWrites(ages) => format!("{} drive writes", listed(ages)),
+            Self::Days(ages) if ages.iter().all(|days| is_round_in_years(*days)) => {
+                format!("{} years", listed(&ages.iter().map(|days| days / DAYS_PER_YEAR).collect::<Vec<_>>()))
+            }
+            Self::Days(ages) => format!("{} days", listed(ages)),
+        }
+    }
+
+    /// An age in words.
+    pub fn told(&self, number: usize) -> Option<String> {
+        match self {
+            Self::DriveWrites(ages) => ages.get(number).map(|age| format!("{age} drive writes")),
+            Self::Days(ages) => ages.get(number).map(|age| days_in_words(*age)),
+        }
+    }
+}
+
+/// Whether days are told better in years: in quarters of them.
+fn is_round_in_years(days: f64) -> bool {
+    (days / DAYS_PER_YEAR * 4.0).fract() == 0.0
+}
+
+fn days_in_words(days: f64) -> String {
+    let years = days / DAYS_PER_YEAR;
+    match is_round_in_years(days) && days > 0.0 {
+        true if years == 1.0 => "1 year".to_owned(),
+        true => format!("{years} years"),
+        false => format!("{days} days"),
+    }
+}
+
 /// Timed windows of an untimed life.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// When a window opens, in drive writes since preconditioning; ascending.
-    pub at_drive_writes: Vec<f64>,
+    /// When a window opens.
+    pub ages: Ages,
     /// What is served.
     pub workload: Workload,
     /// When its requests come.
@@ -164,19 +242,40 @@ impl Default for ProbeUntil {
     }
 }
 
+/// The keys that say when a probe's windows open: one of them.
+pub(super) const fn age_keys() -> [&'static str; 3] {
+    ["at-drive-writes", "at-days", "at-years"]
+}
+
+fn ages_allowed() -> String {
+    format!("a list of 1 to {AGES_MAX} ascending numbers from 0 to 1e9")
+}
+
 /// Timed windows in an untimed life: the run ages without the clock, and at each age a copy of the drive serves a workload with it. A
 /// probe changes no other number.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[schemars(transform = in_field_order::<Self>, extend("required" = ["at-drive-writes"]))]
+#[schemars(transform = in_field_order::<Self>, extend("oneOf" = age_keys().map(|key| serde_json::json!({ "required": [key] }))))]
 pub(super) struct ProbeSettings {
     /// When a window opens, in drive writes since preconditioning; each later than the one before, such as `[0, 10, 100]`;
     /// an editor does not see a wrong order.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<f64>", length(min = 1, max = AGES_MAX), inner(range(min = 0.0, max = 1e9)))]
-    #[schemars(extend("x-order" = "strictly ascending", "x-default" = "required"))]
-    #[schemars(extend("x-allowed" = format!("a list of 1 to {AGES_MAX} ascending numbers from 0 to 1e9")))]
+    #[schemars(extend("x-order" = "strictly ascending", "x-default" = "this, `at-days` or `at-years` is required"))]
+    #[schemars(extend("x-allowed" = ages_allowed()))]
     pub(super) at_drive_writes: Option<Vec<f64>>,
+    /// When a window opens, in days of the calendar since preconditioning (see `time.drive-writes-per-day`), in place of
+    /// `at-drive-writes`; an editor does not see a wrong order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<f64>", length(min = 1, max = AGES_MAX), inner(range(min = 0.0, max = 1e9)))]
+    #[schemars(extend("x-order" = "strictly ascending", "x-default" = "none", "x-allowed" = ages_allowed()))]
+    pub(super) at_days: Option<Vec<f64>>,
+    /// The same in years of 365 days, such as `[1, 3, 5]`; an editor does not see a wrong order.
+    #[serde(skip_serializing)]
+    #[schemars(with = "Vec<f64>", length(min = 1, max = AGES_MAX), inner(range(min = 0.0, max = 1e6)))]
+    #[schemars(extend("x-order" = "strictly ascending", "x-default" = "none"))]
+    #[schemars(extend("x-allowed" = format!("a list of 1 to {AGES_MAX} ascending numbers from 0 to 1e6")))]
+    pub(super) at_years: Option<Vec<f64>>,
     /// What is served, as `[workload]`. A table with `arrival` alone keeps the last phase's requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "WorkloadSettings", extend("x-default" = "that of the last phase"))]
@@ -336,7 +435,7 @@ pub(super) fn arrival_value(arrival: Arrival) -> Value {
 }
 
 /// Why a workload has no times of its own; `None` where it may have.
-fn untimed(workload: &Workload) -> Option<String> {
+pub(super) fn untimed(workload: &Workload) -> Option<String> {
     match workload {
         Workload::Pattern(_) => Some("the workload is a pattern".to_owned()),
         Workload::Standin(_) => Some("the workload is a stand-in".to_owned()),
@@ -352,24 +451,33 @@ fn untimed(workload: &Workload) -> Option<String> {
 impl Probe {
     /// The probe of `[probe]`, whose workload is read already.
     pub(super) fn of(settings: &ProbeSettings, workload: Workload, arrival: Arrival) -> Result<Self, Refusal> {
-        let Some(ages) = &settings.at_drive_writes else {
-            let message = "is missing; say when to look, such as at-drive-writes = [0, 10, 100]";
-            return Err(("probe.at-drive-writes".to_owned(), message.to_owned()));
+        let ages = match (&settings.at_drive_writes, &settings.at_days) {
+            (Some(ages), None) => Ages::DriveWrites(ages.clone()),
+            (None, Some(ages)) => Ages::Days(ages.clone()),
+            (None, None) => {
+                let message =
+                    "is missing; say when to look, such as at-drive-writes = [0, 10, 100] or at-years = [1, 3, 5]";
+                return Err(("probe.at-drive-writes".to_owned(), message.to_owned()));
+            }
+            (Some(_), Some(_)) => {
+                let message = "stands beside at-drive-writes; give one of the two";
+                return Err(("probe.at-days".to_owned(), message.to_owned()));
+            }
         };
-        Ok(Self {
-            at_drive_writes: ages.clone(),
-            workload,
-            arrival,
-            requests: settings.until.requests,
-            retention_days: settings.retention,
-        })
+        Ok(Self { ages, workload, arrival, requests: settings.until.requests, retention_days: settings.retention })
     }
 
     pub(super) fn settings(&self, space: Space, paths: Paths) -> ProbeSettings {
         let mut workload = self.workload.to_table(space, paths);
         workload.insert("arrival".to_owned(), arrival_value(self.arrival));
+        let (at_drive_writes, at_days) = match self.ages.clone() {
+            Ages::DriveWrites(ages) => (Some(ages), None),
+            Ages::Days(ages) => (None, Some(ages)),
+        };
         ProbeSettings {
-            at_drive_writes: Some(self.at_drive_writes.clone()),
+            at_drive_writes,
+            at_days,
+            at_years: None,
             workload: Some(workload),
             retention: self.retention_days,
             until: ProbeUntil { requests: self.requests },

@@ -191,7 +191,7 @@ fn every_key_arrives_where_it_belongs() {
     );
     let time = Time {
         scheduler: Scheduler::Event,
-        drive_writes_per_day: Some(1.5),
+        drive_writes_per_day: Some(WritesPerDay::Rate(1.5)),
         scale: 0.5,
         order: Order::Priority,
         read_priority: true,
@@ -206,7 +206,8 @@ fn every_key_arrives_where_it_belongs() {
     assert_eq!(scenario.time, time);
     assert_eq!(scenario.phases[0].arrival, Arrival::Normal { mean_ns: 100_000_000, sd_ns: 10_000_000 });
     let probe = scenario.probe.unwrap();
-    assert_eq!((probe.at_drive_writes, probe.requests, probe.retention_days), (vec![0.0, 0.5, 10.0], 7, 90.0));
+    let ages = Ages::DriveWrites(vec![0.0, 0.5, 10.0]);
+    assert_eq!((probe.ages, probe.requests, probe.retention_days), (ages, 7, 90.0));
     assert!(matches!(&probe.workload, Workload::Trace(trace) if trace.written == "a.csv"));
     assert_eq!(probe.arrival, Arrival::Trace);
 }
@@ -260,7 +261,10 @@ fn a_layer_displaces_what_it_makes_meaningless() {
     assert_eq!(good(OWN_CHIP, &["drive.chip.k=3"]).medium.chip.unwrap().model.k, 3.0);
 
     let plain = good(ALL, &["time.scheduler=timeline"]).time;
-    assert_eq!((plain.order, plain.processors, plain.drive_writes_per_day), (Order::FirstCome, None, Some(1.5)));
+    assert_eq!(
+        (plain.order, plain.processors, plain.drive_writes_per_day),
+        (Order::FirstCome, None, Some(WritesPerDay::Rate(1.5)))
+    );
     let timeline = good("[drive]\npreset = 'fast19-ssd'\n[time]\nscheduler = 'timeline'", &[]).time;
     assert_eq!((timeline.processors, timeline.order), (None, Order::FirstCome));
     let first = good(ALL, &["time.order=first-come"]).time;
@@ -448,7 +452,7 @@ fn a_clock_that_contradicts_itself_is_refused_in_one_sentence() {
         ("[time]\nscale = 0.5".into(), "time.scale: has no effect"),
         (event("scale = 0"), "time.scale: found 0, expected a number above 0"),
         (event("scale = -1.5"), "found -1.5, expected a number above 0"),
-        (event("drive-writes-per-day = 0"), "expected a number above 0, up to 1000000, or `\"none\"`"),
+        (event("drive-writes-per-day = 0"), "expected none, trace, or a number above 0, up to 1000000"),
         (event("drive-writes-per-day = 'much'"), "found \"much\""),
         (event("write-cache = '16'"), "'16' is not a size"),
         (event("write-cache = '1 B'"), "expected a size with its unit, \"512 B\" to \"1 TiB\", or `\"none\"`"),
@@ -633,4 +637,45 @@ fn the_times_of_a_cell_are_those_of_its_table() {
         assert_eq!((mean(&timing.read), mean(&timing.program)), ((types, read), (types, program)), "{}", cell.name());
         assert!(timing.read.is_sorted() && timing.program.is_sorted());
     }
+}
+
+/// Days need a calendar: a rate, the pace of the workload's trace, or the clock of a timed run.
+#[test]
+fn days_are_counted_by_a_rate_a_trace_or_the_clock() {
+    let looked = "[drive]\npreset = 'mlc-8g'\n[time]\nscheduler = 'event'\n[probe]\nat-years = [1, 2.5]\n";
+    let aged = "[drive]\npreset = 'mlc-8g'\n[until]\nyears = 2\n";
+    let trace = "[workload]\ntrace = 'a.csv'\n";
+    let rate = "time.drive-writes-per-day=0.5";
+    let calendar = |text: &str, set: &[&str]| good(text, set).time.drive_writes_per_day;
+    let ended = format!("{looked}[until]\ndrive-writes = 1\n");
+    assert_eq!(calendar(&ended, &[rate]), Some(WritesPerDay::Rate(0.5)));
+    assert_eq!(calendar(&format!("{ended}{trace}"), &[]), Some(WritesPerDay::TRACE));
+    assert_eq!(calendar(&format!("{aged}{trace}"), &[]), Some(WritesPerDay::TRACE));
+    assert_eq!(calendar(&format!("{aged}[time]\nscheduler = 'event'"), &[]), None, "it has a clock");
+    let ages = good(&ended, &[rate]).probe.unwrap().ages;
+    assert_eq!(ages, Ages::Days(vec![365.0, 912.5]));
+    assert_eq!((ages.told(0), ages.told(1)), (Some("1 year".to_owned()), Some("2.5 years".to_owned())));
+    assert_eq!(good(aged, &[rate]).phases[0].until.days, Some(730.0));
+    assert_eq!(good(aged, &[rate, "until.days=3"]).phases[0].until.days, Some(3.0));
+    assert_eq!(good(&ended, &[rate, "probe.at-drive-writes=[1]"]).probe.unwrap().ages, Ages::DriveWrites(vec![1.0]));
+    let nothing_writes = "[workload]\nread-share = 1\n[time]\nscheduler = 'event'";
+    assert_eq!(good(&format!("{aged}{nothing_writes}"), &[]).phases[0].until.days, Some(730.0));
+    check_refusals(&[
+        (
+            &ended,
+            "line 6: probe.at-years: needs a calendar, and the workload is a pattern; give time.drive-writes-per-day",
+        ),
+        (aged, "line 4: until.years: needs a calendar, and the workload is a pattern"),
+        (
+            &format!("{aged}[workload]\ntrace = 'a.lis'\nformat = 'lis'"),
+            "needs a calendar, and format = \"lis\" has none",
+        ),
+        ("[until]\nyears = 1\ndays = 1", "until.years: stands beside days"),
+        ("[time]\ndrive-writes-per-day = 'trace'", "needs the times of a trace, but the workload is a pattern"),
+        (
+            "[time]\nscheduler = 'event'\ndrive-writes-per-day = 1\n[probe]\nat-days = [1]\nat-drive-writes = [1]",
+            "probe.at-days: stands beside at-drive-writes",
+        ),
+        (&format!("{aged}[workload]\nread-share = 1\n[time]\ndrive-writes-per-day = 1"), "its workload writes nothing"),
+    ]);
 }

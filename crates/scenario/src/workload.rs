@@ -163,6 +163,8 @@ pub struct TraceSpec {
     pub compact: bool,
     /// Start over at the end.
     pub looped: bool,
+    /// Of the addresses, one chunk in so many is kept.
+    pub sample: u32,
 }
 
 /// What is said of a trace.
@@ -191,7 +193,14 @@ struct TraceSettings {
     remap: Remap,
     /// Start a trace over at its end.
     r#loop: bool,
+    /// Of the trace's addresses keep one chunk of 64 KiB in so many, and move what is left together: the trace of a drive so many times
+    /// smaller. A write to what is left out is left out, so that drive writes a day stay what they were.
+    #[schemars(range(min = 1, max = SAMPLE_MAX), extend("x-unwritten" = "default"))]
+    sample: u32,
 }
+
+/// Most chunks of a trace's addresses of which one is kept.
+pub(super) const SAMPLE_MAX: u32 = 1 << 20;
 
 impl Default for TraceSettings {
     fn default() -> Self {
@@ -204,6 +213,7 @@ impl Default for TraceSettings {
             skip_bad_lines: false,
             remap: Remap::Modulo,
             r#loop: true,
+            sample: 1,
         }
     }
 }
@@ -530,6 +540,7 @@ impl From<TraceSettings> for TraceSpec {
             skip_bad_lines: trace.skip_bad_lines,
             compact: trace.remap == Remap::Compact,
             looped: trace.r#loop,
+            sample: trace.sample,
         }
     }
 }
@@ -551,6 +562,7 @@ impl TraceSpec {
             skip_bad_lines: self.skip_bad_lines,
             remap: if self.compact { Remap::Compact } else { Remap::Modulo },
             r#loop: self.looped,
+            sample: self.sample,
         }
     }
 }

@@ -43,6 +43,9 @@ pub(crate) const BYTE_UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
+/// Days of a year, wherever one is counted.
+pub const DAYS_PER_YEAR: f64 = 365.0;
+
 const DAY: u64 = 86_400 * SECOND;
 const SECOND: u64 = 1_000_000_000;
 

@@ -13,4 +13,4 @@ pub mod trace;
 pub use arrivals::{Arrival, Arrivals, Next, normal_gap_mean};
 pub use mix::Mix;
 pub use request::{Op, Request};
-pub use source::{Batch, Progress, SHARE_MIN, Source, SourceError};
+pub use source::{Batch, Pace, Progress, SHARE_MIN, Source, SourceError};

@@ -48,6 +48,15 @@ impl SourceError {
     }
 }
 
+/// How fast a trace writes, by its own times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Pages that it writes; of a trace of which addresses are sampled, its share of all.
+    pub pages_written: f64,
+    /// Nanoseconds from its first request to its last; more than 0.
+    pub over_ns: u64,
+}
+
 /// Gives a drive its work.
 pub trait Source: Send {
     /// Replaces `batch` by the next accesses: at most `pages_max` pages (at least one), at most `requests_max`
@@ -71,6 +80,12 @@ pub trait Source: Send {
 
     /// What it is called and that its requests have no time of arrival, in a sentence; `None` where they have.
     fn timeless(&self) -> Option<String> {
+        None
+    }
+
+    /// How fast it writes by its own times: once over, or, where it is read once, as far as it was read. `None` where it has no
+    /// times, or where all it has come at the same one.
+    fn pace(&self) -> Option<Pace> {
         None
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use wane_report::{plain, traffic};
 use wane_results::{Errors, Latency, LatencyFigures, RunResult, Window, WindowKind};
-use wane_scenario::{Collection, Order, Scenario, Scheduler, Suspend, Time};
+use wane_scenario::{Collection, Order, PaceWord, Scenario, Scheduler, Suspend, Time, WritesPerDay};
 use wane_units::Nanos;
 use wane_workload::{Arrival, normal_gap_mean};
 
@@ -102,9 +102,12 @@ fn duration(ns: f64) -> String {
 pub(super) fn clock(scenario: &Scenario) -> String {
     let (time, timing) = (&scenario.time, &scenario.medium.timing);
     let mut text = String::new();
-    if let Some(writes) = time.drive_writes_per_day {
-        let _ = writeln!(text, "# calendar: {writes} drive writes a day");
-    }
+    let calendar = match time.drive_writes_per_day {
+        Some(WritesPerDay::Rate(writes)) => format!("# calendar: {writes} drive writes a day\n"),
+        Some(WritesPerDay::Word(PaceWord::Trace)) => "# calendar: that of the trace\n".to_owned(),
+        None => String::new(),
+    };
+    text.push_str(&calendar);
     if time.scheduler == Scheduler::None {
         return text;
     }
@@ -126,9 +129,7 @@ pub(super) fn clock(scenario: &Scenario) -> String {
             }
         }
         Some(probe) => {
-            let ages: Vec<String> = probe.at_drive_writes.iter().map(f64::to_string).collect();
-            let _ =
-                writeln!(text, "# probes: after {} drive writes, {} requests each", ages.join(", "), probe.requests);
+            let _ = writeln!(text, "# probes: after {}, {} requests each", probe.ages.in_words(), probe.requests);
             let _ = writeln!(text, "# requests of probes: {}", arrival(probe.arrival, time.scale));
         }
     }

@@ -13,7 +13,8 @@ use super::{PlanError, Policies};
 use crate::observer::{ObserverSpec, Past, ProbeSpec};
 use crate::sources::{Opener, SourceMaker};
 use crate::timed::TimedSpec;
-use wane_scenario::{self as scenario, Scenario, Time};
+use wane_results::Calendar;
+use wane_scenario::{self as scenario, Ages, Scenario, Time};
 
 /// Cycles above which the released code of CVSS reads once more (000, 001): the retirement threshold there.
 const TABLE_RETIRE: u32 = 290;
@@ -68,16 +69,17 @@ pub(super) fn first_erases(scenario: &Scenario, streams: Streams) -> Vec<u32> {
 pub(super) fn spec(
     scenario: &Scenario,
     errors: Option<&ErrorConfig>,
+    calendar: Option<Calendar>,
     opener: &mut Opener,
 ) -> Result<ObserverSpec, PlanError> {
     let (device, initial) = (&scenario.device, &scenario.medium.initial);
-    let days_per_write = scenario.time.drive_writes_per_day.map_or(0.0, |rate| 1.0 / rate);
+    let days_per_write = calendar.map_or(0.0, |calendar| 1.0 / calendar.drive_writes_per_day);
     Ok(ObserverSpec {
         past: Past { retention_days: initial.retention_days, reads: initial.reads },
         days_per_unit: days_per_write / f64::from(device.logical_units),
         clock: scenario.time.is_timed().then(|| clock(scenario, errors)),
         arrivals: scenario.phases.iter().map(|phase| phase.arrival).collect(),
-        probe: probe(scenario, opener)?,
+        probe: probe(scenario, calendar, opener)?,
         streams: opener.streams,
     })
 }
@@ -160,16 +162,26 @@ fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
 
 /// Every probe has requests of its own; all see the same ones. A source is made when its probe is due, so that ages cost
 /// nothing before.
-fn probe(scenario: &Scenario, opener: &mut Opener) -> Result<Option<ProbeSpec>, PlanError> {
+fn probe(scenario: &Scenario, calendar: Option<Calendar>, opener: &mut Opener) -> Result<Option<ProbeSpec>, PlanError> {
     let Some(probe) = &scenario.probe else { return Ok(None) };
     let logical = f64::from(scenario.device.logical_units);
     Ok(Some(ProbeSpec {
-        due: probe.at_drive_writes.iter().map(|writes| libm::round(writes * logical) as u64).collect(),
+        due: drive_writes(&probe.ages, calendar).map(|writes| libm::round(writes * logical) as u64).collect(),
         sources: SourceMaker::new(opener, &probe.workload, "probe.workload")?,
         arrival: probe.arrival,
         requests: probe.requests,
         retention_days: probe.retention_days,
     }))
+}
+
+/// Ages in drive writes. Without a calendar days are never reached, which only a drive that is looked over before its run lacks.
+fn drive_writes(ages: &Ages, calendar: Option<Calendar>) -> impl Iterator<Item = f64> {
+    let (Ages::DriveWrites(listed) | Ages::Days(listed)) = ages;
+    let each = match (ages, calendar) {
+        (Ages::DriveWrites(_), _) => Some(1.0),
+        (Ages::Days(_), calendar) => calendar.map(|calendar| calendar.drive_writes_per_day),
+    };
+    listed.iter().filter_map(move |age| each.map(|each| age * each))
 }
 
 /// Bytes that cells and a copy for probes hold, roughly.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wane_results::{Counters, EndCause, EndReason, Row, WearSnapshot};
+use wane_results::{Calendar, Counters, EndCause, EndReason, Row, WearSnapshot};
 use wane_units::{BlockId, SuperblockId};
-use wane_workload::SourceError;
+use wane_workload::{Pace, SourceError};
 
 use super::{Ended, Run, Stage, WINDOW_STEPS};
 use crate::observer::Measured;
@@ -37,6 +37,10 @@ pub struct Finished {
     pub policy_refusals: u64,
     /// What the workload has to say of itself: what a trace assumed or skipped.
     pub notes: Vec<String>,
+    /// The calendar of the run, where its scenario has one.
+    pub calendar: Option<Calendar>,
+    /// How fast the trace of the only phase writes, where that is one with times.
+    pub pace: Option<Pace>,
     /// What an observed run measured.
     pub measured: Option<Measured>,
 }
@@ -141,6 +145,8 @@ impl Run {
             None => (self.reason, None),
         };
         Ok(Finished {
+            calendar: self.calendar,
+            pace: if let [phase] = &self.phases[..] { phase.source.pace() } else { None },
             measured,
             counters,
             last_drive_write: counters - before.copied().unwrap_or_default(),

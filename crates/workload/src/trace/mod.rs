@@ -25,7 +25,7 @@ use crate::{Op, Request};
 pub use convert::{Converted, Target, convert, write_requests};
 pub use info::{Figures, Hotness, Info, Measure, info};
 pub use reader::Reader;
-pub use replay::{Replay, TraceSource};
+pub use replay::{CHUNK_BYTES, Replay, TraceSource, pace};
 
 /// Bytes of a sector.
 pub(crate) const SECTOR: u64 = 512;

@@ -8,7 +8,7 @@ use tempfile::SpooledTempFile;
 use super::compact::{Encoder, Next, State, read_record};
 use super::spans::Spans;
 use super::{Format, Reader, TraceError};
-use crate::{Batch, Op, Progress, Request, Source, SourceError};
+use crate::{Batch, Op, Pace, Progress, Request, Source, SourceError};
 
 /// A decoded trace stays in memory up to here and goes to a temporary file beyond.
 const SPOOL_BYTES: usize = 64 << 20;
@@ -24,6 +24,72 @@ pub struct Replay {
     pub compact: bool,
     /// Start over at the end.
     pub looped: bool,
+    /// Of the addresses, one chunk of [`CHUNK_BYTES`] in so many is kept, at least 1; what is left moves together.
+    pub sample: u32,
+}
+
+/// A stretch of addresses that sampling keeps or leaves out as one: long enough for the requests of most traces, short enough
+/// that even a small footprint has many.
+pub const CHUNK_BYTES: u64 = 64 << 10;
+
+impl Replay {
+    /// How many pages of those below `page` are kept.
+    fn kept_below(&self, page: u64) -> u64 {
+        if self.sample <= 1 {
+            return page;
+        }
+        let chunk = (CHUNK_BYTES / self.page_bytes).max(1);
+        let round = chunk * u64::from(self.sample);
+        page / round * chunk + (page % round).min(chunk)
+    }
+
+    /// The pages of a request: all that reads and writes touch, all that trims cover whole; of those, what is kept.
+    fn pages(&self, request: &Request) -> (u64, u64) {
+        let (first, end) = pages(request, self.page_bytes);
+        (self.kept_below(first), self.kept_below(end))
+    }
+
+    /// Whether a request is left out whole.
+    fn leaves_out(&self, request: &Request) -> bool {
+        let (first, end) = self.pages(request);
+        self.sample > 1 && first == end && request.op != Op::Flush
+    }
+}
+
+/// Adds up how fast a trace writes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    pages: u64,
+    last_at: u64,
+}
+
+impl Tally {
+    /// Counts a request, whether it is kept or not.
+    fn add(&mut self, request: &Request, page_bytes: u64) {
+        self.last_at = self.last_at.max(request.at);
+        if request.op == Op::Write {
+            let (first, end) = pages(request, page_bytes);
+            self.pages += end - first;
+        }
+    }
+
+    fn pace(self, sample: u32) -> Option<Pace> {
+        (self.last_at > 0)
+            .then(|| Pace { pages_written: self.pages as f64 / f64::from(sample.max(1)), over_ns: self.last_at })
+    }
+}
+
+/// How fast a trace writes on a drive, by its own times; `None` where it has none, or all of it comes at once.
+///
+/// # Errors
+/// The trace does not parse.
+pub fn pace(reader: Reader, replay: Replay) -> Result<Option<Pace>, TraceError> {
+    let mut tally = Tally::default();
+    let timeless = reader.format().is_timeless();
+    for request in reader {
+        tally.add(&request?, replay.page_bytes);
+    }
+    Ok(tally.pace(replay.sample).filter(|_| !timeless))
 }
 
 /// A trace as a [`Source`].
@@ -45,6 +111,8 @@ pub struct TraceSource {
     timeless: Option<Format>,
     /// What the reader noted of a trace that is decoded whole.
     notes: Vec<String>,
+    /// Of the whole trace where it is decoded, else of what was read so far.
+    tally: Tally,
 }
 
 enum Requests {
@@ -113,6 +181,7 @@ impl TraceSource {
                 writeless: false,
                 timeless,
                 notes: Vec::new(),
+                tally: Tally::default(),
             });
         }
         let uncopied = |source| TraceError::Uncopied { name: name.clone(), source };
@@ -120,18 +189,25 @@ impl TraceSource {
         let mut encoder = Encoder::new();
         let mut touched = Touched::default();
         let (mut moved, mut writeless) = (0u64, true);
-        let mut reader = reader;
+        let (mut reader, mut tally) = (reader, Tally::default());
         for request in reader.by_ref() {
             let request = request?;
+            tally.add(&request, replay.page_bytes);
+            if replay.leaves_out(&request) {
+                continue;
+            }
             writeless &= request.op != Op::Write;
             encoder.request(&request, &mut spool).map_err(uncopied)?;
             if matches!(request.op, Op::Read | Op::Write) {
                 moved += 1;
                 if replay.compact {
-                    let (first, end) = pages(&request, replay.page_bytes);
+                    let (first, end) = replay.pages(&request);
                     touched.add(first, end);
                 }
             }
+        }
+        if moved == 0 && replay.sample > 1 && tally.last_at > 0 {
+            return Err(unusable(format!("of its addresses no read or write is left, one chunk in {}", replay.sample)));
         }
         if moved == 0 {
             return Err(unusable(NOTHING.to_owned()));
@@ -158,6 +234,7 @@ impl TraceSource {
             writeless,
             timeless,
             notes: reader.notes(),
+            tally,
         })
     }
 
@@ -178,6 +255,7 @@ impl TraceSource {
             writeless: self.writeless,
             timeless: self.timeless,
             notes: self.notes.clone(),
+            tally: self.tally,
         })
     }
 
@@ -202,7 +280,9 @@ impl TraceSource {
                         Next::Nothing | Next::End => {
                             bytes.seek(SeekFrom::Start(0)).map_err(failed)?;
                             *state = State::START;
-                            self.round_at = self.last_at;
+                            // What is left out still takes its time.
+                            let whole = self.round_at.saturating_add(self.tally.last_at);
+                            self.round_at = if self.replay.sample > 1 { whole } else { self.last_at };
                         }
                         Next::Bad(reason) => {
                             return Err(SourceError(format!("{}: its decoded copy is damaged: {reason}", self.name)));
@@ -218,8 +298,16 @@ impl TraceSource {
         if let Some(rest) = self.rest.take() {
             return Ok(Some(rest));
         }
-        let Some(request) = self.next_request()? else { return Ok(None) };
-        let (first, end) = pages(&request, self.replay.page_bytes);
+        let request = loop {
+            let Some(request) = self.next_request()? else { return Ok(None) };
+            if let Requests::Once(_) = self.requests {
+                self.tally.add(&request, self.replay.page_bytes);
+            }
+            if !self.replay.leaves_out(&request) {
+                break request;
+            }
+        };
+        let (first, end) = self.replay.pages(&request);
         // An odd timestamp that goes back counts as the one before it.
         let at = self.round_at.saturating_add(request.at).max(self.last_at);
         self.last_at = at;
@@ -300,6 +388,10 @@ impl Source for TraceSource {
         self.timeless.map(|format| format!("{}: requests of format {format} have no time of arrival", self.name))
     }
 
+    fn pace(&self) -> Option<Pace> {
+        self.tally.pace(self.replay.sample).filter(|_| self.timeless.is_none())
+    }
+
     fn never_writes(&self) -> bool {
         self.writeless && self.replay.looped
     }
@@ -331,6 +423,7 @@ impl Source for TraceSource {
             writeless: self.writeless,
             timeless: self.timeless,
             notes: self.notes.clone(),
+            tally: self.tally,
         }))
     }
 }

@@ -254,7 +254,7 @@ const TRIMMING: &str =
 #[test]
 fn pages_follow_the_remap() {
     use crate::{Batch, Progress, Source};
-    let modulo = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: false };
+    let modulo = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: false, sample: 1 };
     for (replay, want) in [
         (modulo, [vec![0, 1, 10, 11, 12], vec![1, 2], vec![], vec![0]]),
         (Replay { compact: true, ..modulo }, [vec![0, 1, 2, 3, 4], vec![1], vec![], vec![5]]),
@@ -272,7 +272,7 @@ fn pages_follow_the_remap() {
 #[test]
 fn a_loop_repeats_itself_whatever_the_batches() {
     use crate::{Batch, Source};
-    let replay = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: true };
+    let replay = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: true, sample: 1 };
     let mut source = source(TRIMMING, replay).unwrap();
     let (mut batch, mut writes, mut requests) = (Batch::default(), Vec::new(), 0);
     while requests < 15 {
@@ -287,7 +287,7 @@ fn a_loop_repeats_itself_whatever_the_batches() {
 
 #[test]
 fn a_trace_that_does_not_fit_is_refused() {
-    let replay = Replay { page_bytes: 4096, logical_pages: 3, compact: true, looped: true };
+    let replay = Replay { page_bytes: 4096, logical_pages: 3, compact: true, looped: true, sample: 1 };
     assert!(source(TRIMMING, replay).err().unwrap().to_string().contains("touches 6 pages, but the drive has 3"));
     let nothing = source("fio version 2 iolog\nf sync\n", replay).err().unwrap().to_string();
     assert!(nothing.contains("holds no read or write"), "{nothing}");
@@ -389,7 +389,7 @@ fn the_times_of_a_trace_decide_its_iolog_version() {
 fn a_trim_of_everything_ends() {
     use crate::{Batch, Progress, Source};
     let text = "fio version 2 iolog\nf write 4096 4096\nf write 81920 4096\nf trim 0 18446744073709551615\n";
-    let modulo = Replay { page_bytes: 4096, logical_pages: 100, compact: false, looped: false };
+    let modulo = Replay { page_bytes: 4096, logical_pages: 100, compact: false, looped: false, sample: 1 };
     for (replay, want) in [(modulo, (0..100).collect::<Vec<u32>>()), (Replay { compact: true, ..modulo }, vec![0, 1])] {
         let mut source = source(text, replay).unwrap();
         let mut batch = Batch::default();
@@ -404,7 +404,7 @@ fn a_trim_of_everything_ends() {
 #[test]
 fn a_trace_read_once_says_at_its_end_that_it_moved_nothing() {
     use crate::{Batch, Progress, Source};
-    let replay = Replay { page_bytes: 4096, logical_pages: 3, compact: false, looped: false };
+    let replay = Replay { page_bytes: 4096, logical_pages: 3, compact: false, looped: false, sample: 1 };
     let mut source = source("fio version 2 iolog\nf sync\n", replay).unwrap();
     let mut batch = Batch::default();
     assert_eq!(source.next(&mut batch, 9, 9).unwrap(), Progress::More);
@@ -415,7 +415,7 @@ fn a_trace_read_once_says_at_its_end_that_it_moved_nothing() {
 fn replay_some(bytes: &[u8]) {
     use crate::{Batch, Progress, Source};
     for (compact, looped) in [(false, false), (false, true), (true, false), (true, true)] {
-        let replay = Replay { page_bytes: 4096, logical_pages: 1 << 30, compact, looped };
+        let replay = Replay { page_bytes: 4096, logical_pages: 1 << 30, compact, looped, sample: 1 };
         let Ok(reader) = reader(bytes, &Options::default()) else { return };
         let Ok(mut source) = TraceSource::new(reader, replay) else { continue };
         let mut batch = Batch::default();
@@ -492,7 +492,7 @@ fn a_reader_hears_its_flag_between_lines_that_hold_nothing() {
 fn sources_of_one_decoded_trace_do_not_move_each_other() {
     use crate::{Batch, Progress, Source};
     let text: String = (0..9000).map(|n| format!("{n} 0 {} 8 0\n", n * 8)).collect();
-    let replay = Replay { page_bytes: 4096, logical_pages: 1 << 20, compact: false, looped: true };
+    let replay = Replay { page_bytes: 4096, logical_pages: 1 << 20, compact: false, looped: true, sample: 1 };
     let mut first = TraceSource::new(reader(text.as_bytes(), &Options::default()).unwrap(), replay).unwrap();
     let mut second = first.restarted().unwrap();
     let mut batch = Batch::default();
@@ -508,4 +508,49 @@ fn sources_of_one_decoded_trace_do_not_move_each_other() {
             }
         }
     }
+}
+
+#[test]
+fn a_sample_keeps_whole_chunks_and_moves_them_together() {
+    use crate::{Batch, Source};
+    // Chunks have 16 pages of 4 KiB; of three, one is kept.
+    let whole = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: true, sample: 1 };
+    let sampled = Replay { sample: 3, ..whole };
+    let text: String =
+        [0u64, 15, 16, 47, 48, 63, 64, 96].iter().map(|page| format!("{page} 0 {} 8 0\n", page * 8)).collect();
+    let mut source = source(&text, sampled).unwrap();
+    let mut batch = Batch::default();
+    let mut seen = Vec::new();
+    for _ in 0..10 {
+        source.next(&mut batch, 1, 1).unwrap();
+        seen.push((batch.at, batch.pages[0]));
+    }
+    // The second round begins where the whole trace ended, at 96 ns, not where what is kept of it did.
+    let round = [(0, 0), (15, 15), (48, 16), (63, 31), (96, 32)];
+    let expected: Vec<(u64, u32)> = (0..2).flat_map(|n| round.map(|(at, page)| (at + 96 * n, page))).collect();
+    assert_eq!(seen, expected);
+    let pace = source.pace().unwrap();
+    assert!((pace.pages_written - 8.0 / 3.0).abs() < 1e-12 && pace.over_ns == 96, "{pace:?}");
+    // A request over many chunks keeps its share, in one piece.
+    let mut large =
+        self::source(&format!("1 0 {} {} 0\n", 8 * 8, 8 * 96), Replay { looped: false, ..sampled }).unwrap();
+    large.next(&mut batch, 1000, 1).unwrap();
+    assert_eq!(batch.pages, (8..40).collect::<Vec<u32>>());
+    let nothing = self::source("1 0 128 8 0\n2 0 128 8 0\n", sampled).err().unwrap().to_string();
+    assert!(nothing.contains("one chunk in 3"), "{nothing}");
+}
+
+#[test]
+fn the_pace_of_a_trace_is_the_same_however_it_is_read() {
+    use crate::{Batch, Pace, Progress, Source};
+    // 3 writes of a page, one of 5 bytes over two pages, and a read, in 50 ns.
+    let text = "0 0 0 8 0\n10 0 8 8 0\n20 0 80 8 0\n30 0 7 2 0\n50 0 0 8 1\n";
+    let once = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: false, sample: 1 };
+    let expected = Some(Pace { pages_written: 5.0, over_ns: 50 });
+    assert_eq!(source(text, Replay { looped: true, ..once }).unwrap().pace(), expected);
+    assert_eq!(super::pace(reader(text.as_bytes(), &Options::default()).unwrap(), once).unwrap(), expected);
+    let (mut read, mut batch) = (source(text, once).unwrap(), Batch::default());
+    while read.next(&mut batch, 100, 100).unwrap() == Progress::More {}
+    assert_eq!(read.pace(), expected);
+    assert_eq!(source(TRIMMING, Replay { looped: true, ..once }).unwrap().pace(), None, "all of it comes at once");
 }

@@ -1,0 +1,103 @@
+//! A life in the words of data sheets: TBW, DWPD and years.
+//!
+//! As JESD218 has it, what a drive endures is told by what its host may write. The units are those of data sheets: a terabyte is 10^12
+//! bytes and a year has 365 days.
+
+use serde::{Deserialize, Serialize};
+use wane_units::DAYS_PER_YEAR;
+
+/// Years over which DWPD is told: the usual warranty.
+pub const WARRANTY_YEARS: f64 = 5.0;
+
+/// Bytes of a terabyte.
+const TERABYTE: f64 = 1e12;
+
+/// Where the calendar of a run comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CalendarOrigin {
+    /// `time.drive-writes-per-day`.
+    Scenario,
+    /// The workload's trace, by its own times.
+    Trace,
+    /// The clock of a timed run that ends after so many days.
+    Clock,
+}
+
+/// How fast a drive is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calendar {
+    /// Drive writes in a day; more than 0.
+    pub drive_writes_per_day: f64,
+    /// Where that comes from.
+    pub origin: CalendarOrigin,
+}
+
+impl Calendar {
+    /// The days in which so many drive writes are made.
+    pub fn days(&self, drive_writes: f64) -> f64 {
+        drive_writes / self.drive_writes_per_day
+    }
+}
+
+/// `life.*`: what the host wrote from the end of preconditioning to the end of the run. Years are null without a calendar, and DWPD
+/// where the drive did not come to its end of life besides.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Life {
+    /// Terabytes that the host wrote, 10^12 bytes each: TBW where the drive came to its end of life.
+    pub terabytes_written: f64,
+    /// Drive writes in a day.
+    pub drive_writes_per_day: Option<f64>,
+    /// Where that comes from.
+    pub calendar: Option<CalendarOrigin>,
+    /// Drive writes / drive writes in a day.
+    pub days: Option<f64>,
+    /// Days / 365.
+    pub years: Option<f64>,
+    /// TBW / (capacity in TB x 365 x warranty years): the drive writes in a day that would use the drive up in just the warranty.
+    pub dwpd: Option<f64>,
+    /// The warranty for which DWPD is told.
+    pub warranty_years: f64,
+}
+
+impl Life {
+    /// What so many bytes on a drive of `capacity_bytes` come to. `is_over` where the drive came to its end of life.
+    pub fn of(bytes_written: u64, capacity_bytes: u64, calendar: Option<Calendar>, is_over: bool) -> Self {
+        let drive_writes = bytes_written as f64 / capacity_bytes as f64;
+        let days = calendar.map(|calendar| calendar.days(drive_writes));
+        Self {
+            terabytes_written: bytes_written as f64 / TERABYTE,
+            drive_writes_per_day: calendar.map(|calendar| calendar.drive_writes_per_day),
+            calendar: calendar.map(|calendar| calendar.origin),
+            days,
+            years: days.map(|days| days / DAYS_PER_YEAR),
+            dwpd: days.filter(|_| is_over).map(|_| drive_writes / (DAYS_PER_YEAR * WARRANTY_YEARS)),
+            warranty_years: WARRANTY_YEARS,
+        }
+    }
+
+    /// The calendar of the run.
+    pub fn calendar(&self) -> Option<Calendar> {
+        let (drive_writes_per_day, origin) = self.drive_writes_per_day.zip(self.calendar)?;
+        Some(Calendar { drive_writes_per_day, origin })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A drive of 3.84 TB with 7,008 TBW is one of 1 DWPD over five years; written at twice that it lasts half as long.
+    #[test]
+    fn tbw_dwpd_and_years_are_those_of_data_sheets() {
+        let capacity = 3_840_000_000_000;
+        let calendar = Some(Calendar { drive_writes_per_day: 2.0, origin: CalendarOrigin::Scenario });
+        let life = Life::of(1825 * capacity, capacity, calendar, true);
+        assert_eq!((life.terabytes_written, life.dwpd, life.years), (7008.0, Some(1.0), Some(2.5)));
+        assert_eq!((life.days, life.warranty_years, life.calendar()), (Some(912.5), 5.0, calendar));
+        let alive = Life::of(1825 * capacity, capacity, calendar, false);
+        assert_eq!((alive.dwpd, alive.years), (None, Some(2.5)));
+        let timeless = Life::of(1825 * capacity, capacity, None, true);
+        assert_eq!((timeless.terabytes_written, timeless.dwpd, timeless.years), (7008.0, None, None));
+    }
+}
