@@ -80,5 +80,7 @@ book: toolchain ## Build the book alone; installs mdbook into target/tools where
 api: toolchain ## Build the API documentation alone; warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
 
-install: toolchain ## Install the wane command with cargo
+install: toolchain ## Install the wane command with cargo; tells how man pages and completion are had
 	$(CARGO) install --locked --path crates/cli
+	@echo "man pages:  wane man --out ~/.local/share/man/man1"
+	@echo "completion: echo 'source <(wane completions bash)' >> ~/.bashrc; wane completions --help has other shells"

@@ -1,13 +1,20 @@
 //! What can be asked on the command line.
+//!
+//! Text behind the options has headings that end with a colon. Lines below them are indented and at most 60 columns wide, so that no
+//! terminal breaks a command; man pages make sections of them. Prose has no line breaks of its own.
 
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap_complete::{ArgValueCandidates, ArgValueCompleter};
+use wane_workload::trace::Format;
+
+use crate::complete;
 
 /// The page that `wane reproduce --check` reads unless told otherwise.
 pub(crate) const CLAIMS_PAGE: &str = "docs/claims.md";
 
-/// wane runs a flash store's whole life: how it wears, amplifies writes and shrinks under a workload, with the policy you choose.
+/// Run a flash store's whole life: how it wears, amplifies writes and shrinks under a workload, with the policy you choose.
 #[derive(Debug, Parser)]
 #[command(
     name = "wane",
@@ -15,13 +22,17 @@ pub(crate) const CLAIMS_PAGE: &str = "docs/claims.md";
     after_help = "\
 Examples:
   wane run scenario.toml --out out/first
-  wane run scenario.toml --set ftl.gc.policy=d-choices --sweep ftl.gc.d=1,2,4,8 --out out/d
-  wane report out/first out/d/0
+  wane run scenario.toml --sweep ftl.gc.d=1,2,4,8
+  wane report out/first
   wane trace info trace.gz
   wane rber --chip tlc-72l-2018 --cycles 5000
 
-Exit codes: 0 done; 1 a claim differs from its page (reproduce --check); 2 usage, scenario, trace, data or folder is wrong; 3 internal; \
-130 interrupted, with the results so far written and marked."
+Exit codes:
+  0    done
+  1    a claim differs from its page (reproduce --check)
+  2    usage, scenario, trace, data or folder is wrong
+  3    internal
+  130  interrupted; results so far are written and marked"
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -48,34 +59,49 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Print the manual of the scenario file, in Markdown or as a JSON schema for editors
     Manual(ManualArguments),
-    /// Print completions for a shell
+    /// Print what a shell needs to complete commands, keys and names
+    #[command(after_help = "\
+Examples:
+  In ~/.bashrc:
+    source <(wane completions bash)
+  In ~/.zshrc, behind compinit:
+    source <(wane completions zsh)
+  In ~/.config/fish/config.fish:
+    wane completions fish | source
+
+The shell asks the command that it finds as `wane`, so what it offers is what that command takes.")]
     Completions {
         /// Which shell
         shell: clap_complete::Shell,
     },
-    /// Print the man page
-    Man,
+    /// Print a man page, or write those of all commands
+    Man(ManArguments),
 }
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wane run scenario.toml                        run it and print the summary
-  wane run scenario.toml --dry-run              print what would be run, its memory and time
-  wane run --preset tiny --set until.drive-writes=20
-  wane run scenario.toml --seeds 5 --out out/s  five seeds: means and 95 % intervals
-  wane run scenario.toml --sweep ftl.gc.d=1,2,4,8 --out out/d")]
+  Run it and print the summary:
+    wane run scenario.toml
+  Print what would be run, its memory and time:
+    wane run scenario.toml --dry-run
+  Run a drive without a file:
+    wane run --preset tiny --set until.drive-writes=20
+  Run five seeds, with means and 95 % intervals:
+    wane run scenario.toml --seeds 5 --out out/s
+  Run once for each value of a key:
+    wane run scenario.toml --sweep ftl.gc.d=1,2,4,8")]
 pub(crate) struct RunArguments {
     /// The scenario file; `-` reads it from stdin
     pub(crate) scenario: Option<PathBuf>,
     /// Start from this preset instead of the file's
-    #[arg(long)]
+    #[arg(long, add = ArgValueCandidates::new(complete::presets))]
     pub(crate) preset: Option<String>,
     /// Override a key, such as `ftl.gc.policy=d-choices`
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
     pub(crate) set: Vec<String>,
     /// Run once for each value, such as `ftl.gc.d=1,2,4,8`; several make a grid
-    #[arg(long, value_name = "KEY=V1,V2,...")]
+    #[arg(long, value_name = "KEY=V1,V2,...", add = ArgValueCompleter::new(complete::sweep))]
     pub(crate) sweep: Vec<String>,
     /// Root of all random streams, instead of the scenario's
     #[arg(long, value_name = "N")]
@@ -100,6 +126,7 @@ pub(crate) struct RunArguments {
 #[derive(Args, Debug)]
 pub(crate) struct ReproduceArguments {
     /// Which claims, such as `WL1` or `CV`; all of them without
+    #[arg(add = ArgValueCandidates::new(complete::claim_ids))]
     pub(crate) ids: Vec<String>,
     /// List the claims: id, class and source
     #[arg(long, conflicts_with_all = ["every_seed", "check", "write", "figures", "json"])]
@@ -141,14 +168,17 @@ pub(crate) struct DemoArguments {
 #[derive(Args, Debug)]
 pub(crate) struct PresetsArguments {
     /// Print this preset's TOML
+    #[arg(add = ArgValueCandidates::new(complete::presets))]
     pub(crate) name: Option<String>,
 }
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wane manual --schema > scenario.schema.json   for editors that complete TOML, such as those with taplo; the scenario's first
-                                                line then reads #:schema ./scenario.schema.json")]
+  wane manual --schema > scenario.schema.json
+
+Editors that know TOML by a schema, such as those with taplo, complete a scenario whose first line is \
+`#:schema ./scenario.schema.json`.")]
 pub(crate) struct ManualArguments {
     /// Print the JSON schema of the scenario file, by which editors complete and check it
     #[arg(long)]
@@ -156,8 +186,26 @@ pub(crate) struct ManualArguments {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wane man run | man -l -
+  wane man --out ~/.local/share/man/man1")]
+pub(crate) struct ManArguments {
+    /// Of which command, such as `trace info`; of `wane` itself without
+    #[arg(value_name = "COMMAND", add = ArgValueCandidates::new(complete::commands))]
+    pub(crate) of: Vec<String>,
+    /// Write a page for every command into this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "of")]
+    pub(crate) out: Option<PathBuf>,
+    /// Overwrite a file that wane did not write
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+}
+
+#[derive(Args, Debug)]
 pub(crate) struct PoliciesArguments {
     /// Print this policy's page and a minimal scenario
+    #[arg(add = ArgValueCandidates::new(complete::policies))]
     pub(crate) name: Option<String>,
     /// Print all pages as one Markdown document
     #[arg(long)]
@@ -197,9 +245,12 @@ pub(crate) enum TraceCommand {
         #[command(flatten)]
         reading: Reading,
     },
+    /// List the formats of traces, with what a line of each holds
+    Formats,
     /// Write a stand-in for a published trace
     Synthesize {
         /// The stand-in, such as `rad-be`; `list` lists them
+        #[arg(add = ArgValueCandidates::new(complete::standins))]
         standin: String,
         /// Where to write; `-` writes to stdout
         #[arg(default_value = "-")]
@@ -222,11 +273,15 @@ pub(crate) enum TraceCommand {
     },
 }
 
+fn format_help() -> String {
+    let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+    format!("Its format, instead of a look at its content: {}", names.join(", "))
+}
+
 /// How a trace is read.
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
-    /// Its format, instead of a look at its content
-    #[arg(long)]
+    #[arg(long, help = format_help(), add = ArgValueCandidates::new(complete::formats))]
     pub(crate) format: Option<String>,
     /// Direction and unit of a trace without them, such as `read,4KiB`
     #[arg(long, value_name = "OP,SIZE")]
@@ -262,17 +317,22 @@ pub(crate) struct ReportArguments {
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  wane rber --list                              the chips and their parameters
-  wane rber --chip tlc-72l-2018 --cycles 5000   one number
-  wane rber --chip tlc-72l-2018 --cycles 0..10000:500 --days 0,30,365 --plot rber.html
-  wane rber fit data.csv --out mine.toml        fit the model to measurements
-  wane rber --params mine.toml --cycles 3000 --json"
+  List the chips and their parameters:
+    wane rber --list
+  One number:
+    wane rber --chip tlc-72l-2018 --cycles 5000
+  Curves as a page:
+    wane rber --chip tlc-72l-2018 --cycles 0..10000:500 \\
+      --days 0,30,365 --plot rber.html
+  Fit the model to measurements, and use it:
+    wane rber fit data.csv --out mine.toml
+    wane rber --params mine.toml --cycles 3000 --json"
 )]
 pub(crate) struct RberArguments {
     #[command(subcommand)]
     pub(crate) command: Option<RberCommand>,
     /// A published chip, such as `tlc-72l-2018`; `--list` lists them
-    #[arg(long, value_name = "NAME", conflicts_with = "params")]
+    #[arg(long, value_name = "NAME", conflicts_with = "params", add = ArgValueCandidates::new(complete::chips))]
     pub(crate) chip: Option<String>,
     /// A preset that `wane rber fit` wrote, instead of a chip
     #[arg(long, value_name = "FILE")]
@@ -304,13 +364,13 @@ pub(crate) struct RberArguments {
 pub(crate) enum RberCommand {
     /// Fit the model to measurements: CSV with the columns cycles, days, reads and rber
     #[command(after_help = "\
-A header names the columns, in any order; others are skipped, lines with # are comments. A row is one measurement: the
-share of bits that read wrong after so many P/E cycles, days since programming and reads of the block.
+A header names the columns, in any order; others are skipped, lines with # are comments. A row is one measurement: the share \
+of bits that read wrong after so many P/E cycles, days since programming and reads of the block.
 
-Residuals of ln RBER count under a soft L1 loss, so that rows far off hardly matter. Scales are not negative, exponents lie
-between 0 and 6. A term that does not lower the Bayesian information criterion is left out. A parameter is not
-identifiable where its input does not vary, where its term is left out, or where its 95 % interval spans more than a
-factor of 10,000 (a scale) or more than 2 (an exponent).")]
+Residuals of ln RBER count under a soft L1 loss, so that rows far off hardly matter. Scales are not negative, exponents lie \
+between 0 and 6. A term that does not lower the Bayesian information criterion is left out. A parameter is not identifiable \
+where its input does not vary, where its term is left out, or where its 95 % interval spans more than a factor of 10,000 (a \
+scale) or more than 2 (an exponent).")]
     Fit(FitArguments),
 }
 
@@ -332,7 +392,7 @@ pub(crate) struct FitArguments {
     pub(crate) json: bool,
 }
 
-/// The command with everything it takes: what completions and the man page are made from.
+/// The command with everything it takes: what completions and man pages are made from.
 pub fn command() -> clap::Command {
     Arguments::command()
 }

@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod complete;
 mod output;
 mod progress;
 
@@ -38,6 +39,15 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         let what = output::panic_text(panic);
         output::tell(&format!("wane: internal error{place}: {what}; please report it with the command you ran"));
     }));
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    match complete::answer(&arguments) {
+        Ok(false) => {}
+        Ok(true) => return DONE,
+        Err(error) => {
+            let _ = error.print();
+            return WRONG;
+        }
+    }
     progress::survive_large_files();
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
@@ -73,6 +83,6 @@ fn dispatch(command: Command) -> Result<i32, Failure> {
         Command::Report(arguments) => commands::report::report(&arguments),
         Command::Manual(arguments) => commands::lists::manual(&arguments),
         Command::Completions { shell } => commands::lists::completions(shell),
-        Command::Man => commands::lists::man(),
+        Command::Man(arguments) => commands::man::man(&arguments),
     }
 }

@@ -7,6 +7,7 @@ mod check;
 mod device;
 mod effect;
 mod error;
+mod keys;
 mod layer;
 mod manual;
 mod medium;
@@ -30,6 +31,7 @@ use wane_units::{Ratio, did_you_mean, excerpt};
 
 pub use device::Device;
 pub use error::ScenarioError;
+pub use keys::{Key, keys};
 pub use manual::manual;
 pub use medium::ERASES_INITIAL_MAX;
 pub use medium::{ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};

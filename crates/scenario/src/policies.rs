@@ -87,6 +87,15 @@ impl Family {
         self.built_ins().iter().map(|policy| policy.name).collect()
     }
 
+    /// Parameters of its policies: the policy, the parameter and its schema.
+    pub(super) fn parameters(self) -> Vec<(&'static str, &'static str, &'static Json)> {
+        let of = |policy: &'static BuiltIn| {
+            let keys = policy.parameters.get("properties").and_then(Json::as_object);
+            keys.into_iter().flatten().map(|(name, schema)| (policy.name, name.as_str(), schema))
+        };
+        self.built_ins().iter().flat_map(of).collect()
+    }
+
     fn built_ins(self) -> &'static [BuiltIn] {
         let of_family = BUILT_INS.iter().find(|(family, _)| *family == self);
         &of_family.expect("BUILT_INS is made of Family::ALL, which names every family").1

@@ -1,24 +1,21 @@
-//! `wane presets`, `policies`, `manual`, `completions` and `man`.
+//! `wane presets`, `policies`, `manual` and `completions`.
 
 use std::fmt::Write as _;
 
 use wane_scenario::{PRESETS, PolicyInfo, json_schema, manual as key_manual, policies as all_policies};
-use wane_units::excerpt;
 
 use crate::DONE;
 use crate::args::{ManualArguments, PoliciesArguments, PresetsArguments};
-use crate::output::{Failure, pretty, print};
+use crate::complete;
+use crate::output::{Failure, pretty, print, unknown};
 
 pub(crate) fn presets(arguments: &PresetsArguments) -> Result<i32, Failure> {
     let text = match &arguments.name {
         None => PRESETS.iter().map(|preset| format!("{:<14} {}\n", preset.name, preset.summary())).collect(),
         Some(name) => {
-            let known = || PRESETS.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
+            let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let preset = PRESETS.iter().find(|preset| preset.name == name);
-            preset
-                .ok_or_else(|| Failure::wrong(format!("no preset \"{}\"; there are {}", excerpt(name), known())))?
-                .text
-                .to_owned()
+            preset.ok_or_else(|| unknown("preset", name, &known))?.text.to_owned()
         }
     };
     print(&text)?;
@@ -37,7 +34,7 @@ pub(crate) fn policies(arguments: &PoliciesArguments) -> Result<i32, Failure> {
             let found: Vec<&PolicyInfo> = all.iter().filter(|policy| policy.name == name).collect();
             if found.is_empty() {
                 let names: Vec<&str> = all.iter().map(|policy| policy.name).collect();
-                return Err(Failure::wrong(format!("no policy \"{}\"; there are {}", excerpt(name), names.join(", "))));
+                return Err(unknown("policy", name, &names));
             }
             found.into_iter().map(page).collect::<Vec<_>>().join("\n")
         }
@@ -72,16 +69,7 @@ pub(crate) fn manual(arguments: &ManualArguments) -> Result<i32, Failure> {
 }
 
 pub(crate) fn completions(shell: clap_complete::Shell) -> Result<i32, Failure> {
-    let mut text = Vec::new();
-    clap_complete::generate(shell, &mut crate::command(), "wane", &mut text);
-    print(&String::from_utf8_lossy(&text))?;
-    Ok(DONE)
-}
-
-pub(crate) fn man() -> Result<i32, Failure> {
-    let mut text = Vec::new();
-    clap_mangen::Man::new(crate::command()).render(&mut text).map_err(Failure::wrong)?;
-    print(&String::from_utf8_lossy(&text))?;
+    print(&complete::script(shell).map_err(Failure::wrong)?)?;
     Ok(DONE)
 }
 

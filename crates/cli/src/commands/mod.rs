@@ -3,6 +3,7 @@
 pub(crate) mod demo;
 mod grid;
 pub(crate) mod lists;
+pub(crate) mod man;
 pub(crate) mod rber;
 pub(crate) mod rber_fit;
 pub(crate) mod report;

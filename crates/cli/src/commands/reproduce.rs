@@ -9,7 +9,7 @@ use wane_claims::{Claim, Reproduced, Runs, claims, details, differences, ids_of,
 use wane_units::excerpt;
 
 use crate::args::{CLAIMS_PAGE, ReproduceArguments};
-use crate::output::{Failure, Others, check_writable, pretty, print, read_text, tell, unwritable, write_text};
+use crate::output::{Failure, Others, check_writable, pretty, print, read_text, tell, unknown, unwritable, write_text};
 use crate::progress::{Progress, end_at_once, stop_flag};
 use crate::{DIFFERS, DONE, INTERRUPTED};
 
@@ -99,10 +99,10 @@ fn check_complete(path: &Path, chosen: &[Claim]) -> Result<(), Failure> {
 /// The claims whose names start with one of the given ones.
 fn choose(ids: &[String]) -> Result<Vec<Claim>, Failure> {
     let all = claims();
-    let known = || claims().iter().map(|claim| claim.id).collect::<Vec<_>>().join(", ");
+    let known: Vec<&str> = all.iter().map(|claim| claim.id).collect();
     for id in ids {
         if !all.iter().any(|claim| matches(claim.id, id)) {
-            return Err(Failure::wrong(format!("no claim \"{}\"; there are {}", excerpt(id), known())));
+            return Err(unknown("claim", id, &known));
         }
     }
     Ok(all.into_iter().filter(|claim| ids.is_empty() || ids.iter().any(|id| matches(claim.id, id))).collect())

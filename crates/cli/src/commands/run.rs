@@ -29,7 +29,18 @@ const PAGES_PER_SECOND: f64 = 6e7;
 /// The same where operations are placed in time or flash errs.
 const DETAILED_PAGES_PER_SECOND: f64 = 1e6;
 
+/// What `wane run` says that is asked for nothing.
+const NOTHING_TO_RUN: &str = "run needs a scenario, such as `wane run scenario.toml`, or keys that say all of one, such as \
+    `wane run --preset tiny --set until.drive-writes=20`; `wane manual` lists the keys";
+
 pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
+    if arguments.scenario.is_none()
+        && arguments.preset.is_none()
+        && arguments.set.is_empty()
+        && arguments.sweep.is_empty()
+    {
+        return Err(Failure::wrong(NOTHING_TO_RUN));
+    }
     let file = read_scenario(arguments.scenario.as_deref())?;
     let resolve = |more: &[String]| resolve(arguments, file.as_ref(), more);
     let mut grid = Grid::parse(&arguments.sweep)?;

@@ -13,7 +13,7 @@ use wane_workload::{Op, Request};
 
 use crate::DONE;
 use crate::args::{Reading, Target, TraceArguments, TraceCommand};
-use crate::output::{Failure, Others, pretty, print, unwritable, write_file};
+use crate::output::{Failure, Others, pretty, print, unknown, unwritable, write_file};
 
 /// Page of a synthesized trace.
 const PAGE: u64 = 4096;
@@ -27,6 +27,7 @@ pub(crate) fn trace(arguments: &TraceArguments) -> Result<i32, Failure> {
             let converted = write(target, Others::of(*force), |out| trace::convert(reader, out, form))?;
             tell(target, converted)
         }
+        TraceCommand::Formats => formats(),
         TraceCommand::Synthesize { standin, target, capacity, requests, seed, to, force } => {
             if standin == "list" {
                 return list();
@@ -38,6 +39,12 @@ pub(crate) fn trace(arguments: &TraceArguments) -> Result<i32, Failure> {
             tell(target, converted)
         }
     }
+}
+
+fn formats() -> Result<i32, Failure> {
+    let line = |format: &Format| format!("{:<16} {}\n", format.name(), format.summary());
+    print(&Format::ALL.iter().map(line).collect::<String>())?;
+    Ok(DONE)
 }
 
 /// The form of a trace: what `--to` says, else what the target's extension means, else, where it has none, `otherwise`. The
@@ -109,8 +116,8 @@ fn tell(target: &Path, converted: Converted) -> Result<i32, Failure> {
 
 fn options(reading: &Reading) -> Result<Options, Failure> {
     let format = reading.format.as_ref().map(|name| {
-        let known = || Format::ALL.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        name.parse::<Format>().map_err(|error| Failure::wrong(format!("--format: {error}; there are {}", known())))
+        let known: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+        name.parse::<Format>().map_err(|_| unknown("trace format", name, &known))
     });
     let assume = reading.assume.as_ref().map(|text| assume(text)).transpose()?.unwrap_or_default();
     Ok(Options { format: format.transpose()?, assume, skip_bad_lines: reading.skip_bad_lines })
@@ -215,9 +222,8 @@ fn list() -> Result<i32, Failure> {
 }
 
 fn synthesize(name: &str, capacity: &str, seed: u64) -> Result<Box<dyn Iterator<Item = Request>>, Failure> {
-    let names = || standin::names().collect::<Vec<_>>().join(", ");
     if standin::names().all(|known| known != name) {
-        return Err(Failure::wrong(format!("no stand-in \"{}\"; there are {}", excerpt(name), names())));
+        return Err(unknown("stand-in", name, &standin::names().collect::<Vec<_>>()));
     }
     let bytes: Bytes = capacity.parse().map_err(|error| Failure::wrong(format!("--capacity: {error}")))?;
     let pages = u32::try_from(bytes.0 / PAGE).ok().filter(|pages| *pages >= 256);
