@@ -252,7 +252,7 @@ fn what_cannot_be_kept_is_refused_before_the_work() {
     let table: [(&[&str], &str); 9] = [
         (&["reproduce", "--write", &long], "xxx...: cannot be written: File name too long"),
         (&["rber", "--chip", "tlc-72l-2018", "--cycles", &format!("1..999999:0.1{long}")], "xxx..."),
-        (&["trace", "info", "s.toml", "--format", &long], "there is no trace format \"xxx"),
+        (&["trace", "info", "s.toml", "--format", &long], "no trace format \"xxx"),
         (&["run", "s.toml", "--sweep", &a, "--sweep", &b, "--sweep", &c], "100 x 100 x 100 = 1000000 cells; 10000 are"),
         (&["run", "s.toml", "--seed", "4611686018427387904", "--seeds", "2"], "4611686018427387904, the largest"),
         (&["run", "s.toml", "--seed", "9223372036854775808"], "expected a whole number from 0 to 4611686018427387904"),
