@@ -220,10 +220,13 @@ pub(crate) struct TraceArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Measure a trace: requests, bytes, footprint, hotness, sequentiality
+    /// Measure a trace: requests, bytes, footprint, hotness, sequentiality, duration
     Info {
         /// The trace; `-` reads stdin
         file: PathBuf,
+        /// The drive that it would be written to, such as `3.84 TB`: prints the drive writes in a day
+        #[arg(long, value_name = "SIZE")]
+        capacity: Option<String>,
         /// Print as JSON
         #[arg(long)]
         json: bool,

@@ -1,7 +1,8 @@
 //! At which age of the drives latencies are told and compared, and the words for it.
 
+use super::along::Along;
 use super::groups::{Group, groups};
-use super::numbers::counted;
+use super::numbers::{counted, short};
 use wane_results::{Common, Latency, LatencyOf, RunResult, Throughput, Window, WindowKind};
 
 /// Most names in a note.
@@ -45,12 +46,25 @@ impl Group<'_> {
     /// was written or nothing is known.
     pub(super) fn age(&self) -> String {
         let of = match self.common {
-            Common::Probe(age) => {
-                return format!("after {} drive writes", counted(age));
-            }
+            Common::Probe(age) => return self.after(age),
             Common::Run | Common::Nothing => self.first().latency_of(),
         };
-        of.map_or_else(String::new, |of| age(&of))
+        of.map_or_else(String::new, |of| match of.kind {
+            WindowKind::Probe => self.after(of.from_drive_writes),
+            WindowKind::Run => over(&of),
+        })
+    }
+
+    /// "after 20 drive writes", and the same in the calendar of the report, if it has one: "after 20 drive writes (3.1 years)".
+    fn after(&self, drive_writes: f64) -> String {
+        let told = format!("after {} drive writes", counted(drive_writes));
+        match self.life {
+            Along::Days | Along::Years if drive_writes > 0.0 => {
+                let place = self.life.place(self.first(), drive_writes);
+                format!("{told} ({} {})", short(place), self.life.label())
+            }
+            _ => told,
+        }
     }
 
     /// The age with a space before it, to end a sentence; empty where there is none.
@@ -60,13 +74,11 @@ impl Group<'_> {
     }
 }
 
-fn age(of: &LatencyOf) -> String {
-    match of.kind {
-        WindowKind::Probe => format!("after {} drive writes", counted(of.from_drive_writes)),
-        WindowKind::Run if of.until_drive_writes > of.from_drive_writes => {
-            format!("over {} drive writes", counted(of.until_drive_writes - of.from_drive_writes))
-        }
-        WindowKind::Run => String::new(),
+/// "over 12.5 drive writes"; empty where nothing was written.
+fn over(of: &LatencyOf) -> String {
+    match of.until_drive_writes - of.from_drive_writes {
+        written if written > 0.0 => format!("over {} drive writes", counted(written)),
+        _ => String::new(),
     }
 }
 

@@ -4,17 +4,24 @@ use super::axis::{Axis, nines};
 use super::chart::{Chart, Curve, Layer, Names, Point};
 use super::groups::Group;
 use super::numbers::{counted, unit_of};
-use wane_results::{RunResult, Window};
+use wane_results::DAYS_PER_YEAR;
+use wane_results::{Life, RunResult, Window};
 
 /// Most windows whose points are marked.
 pub(super) const MARKED_MAX: usize = 16;
+/// A life that is shorter, in years, is laid out in days.
+const YEARS_MIN: f64 = 2.0;
 /// Most rows of a table of windows.
 const ROWS_MAX: usize = 16;
 
-/// What windows are laid out along: drive writes, or simulated time where nothing was written.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a life and its windows are laid out along: the calendar where it is known, else drive writes, or simulated time where
+/// nothing was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) enum Along {
+    #[default]
     DriveWrites,
+    Days,
+    Years,
     /// Seconds, in units of so many.
     Time(f64, &'static str),
 }
@@ -25,19 +32,41 @@ impl Along {
         let written = runs().any(|run| span(run) > 0.0);
         let longest = runs().map(|run| run.windows.iter().map(|window| window.seconds).sum()).fold(0.0, f64::max);
         if written || runs().all(|run| run.windows.len() < 2) {
-            return Self::DriveWrites;
+            return groups.first().map_or(Self::DriveWrites, |group| group.life);
         }
         let (nanoseconds, sign) = unit_of(longest * 1e9);
         Self::Time(nanoseconds / 1e9, sign)
+    }
+
+    /// What the lives of runs are laid out along: the calendar if all have one.
+    pub(super) fn of_lives(runs: &[RunResult]) -> Self {
+        let days = |run: &RunResult| run.summary.life.as_ref().and_then(|life| life.days);
+        let all: Option<Vec<f64>> = runs.iter().map(days).collect();
+        match all.map(|days| days.into_iter().fold(0.0, f64::max)) {
+            Some(longest) if longest >= YEARS_MIN * DAYS_PER_YEAR => Self::Years,
+            Some(longest) if longest > 0.0 => Self::Days,
+            _ => Self::DriveWrites,
+        }
+    }
+
+    /// The place of so many drive writes of a run.
+    pub(super) fn place(self, run: &RunResult, drive_writes: f64) -> f64 {
+        let calendar = run.summary.life.as_ref().and_then(Life::calendar);
+        let days = calendar.map_or(f64::NAN, |calendar| calendar.days(drive_writes));
+        match self {
+            Self::Days => days,
+            Self::Years => days / DAYS_PER_YEAR,
+            Self::DriveWrites | Self::Time(..) => drive_writes,
+        }
     }
 
     /// Where the windows of a run begin, and where the last one ends.
     pub(super) fn places(self, run: &RunResult) -> Vec<f64> {
         let mut places = Vec::new();
         match self {
-            Self::DriveWrites => {
-                places.extend(run.windows.iter().map(|window| window.at_drive_writes));
-                places.push(run.summary.end.at_drive_writes);
+            Self::DriveWrites | Self::Days | Self::Years => {
+                places.extend(run.windows.iter().map(|window| self.place(run, window.at_drive_writes)));
+                places.push(self.place(run, run.summary.end.at_drive_writes));
             }
             Self::Time(unit, _) => {
                 let mut at = 0.0;
@@ -54,6 +83,8 @@ impl Along {
     pub(super) fn label(self) -> String {
         match self {
             Self::DriveWrites => "drive writes".to_owned(),
+            Self::Days => "days".to_owned(),
+            Self::Years => "years".to_owned(),
             Self::Time(_, sign) => format!("simulated time ({})", sign.trim_start()),
         }
     }
@@ -61,7 +92,7 @@ impl Along {
     /// A place in words.
     pub(super) fn told(self, place: f64) -> String {
         match self {
-            Self::DriveWrites => format!("{} drive writes", counted(place)),
+            Self::DriveWrites | Self::Days | Self::Years => format!("{} {}", counted(place), self.label()),
             Self::Time(_, sign) => format!("{}{sign}", counted(place)),
         }
     }

@@ -16,7 +16,6 @@ pub(super) const BESIDE_MAX: usize = 12;
 const BANDS_MAX: usize = 4;
 /// Most groups that a caption tells of.
 const TOLD_MAX: usize = 6;
-const DRIVE_WRITES: &str = "drive writes";
 
 /// A figure of each row, `None` where it has no value.
 type Measure = dyn Fn(&[Row]) -> Vec<Option<f64>>;
@@ -29,8 +28,9 @@ pub(super) fn columns(groups: &[Group<'_>], coarseness: usize) -> usize {
 
 /// The figures that the timelines allow; none where nothing was sampled.
 pub(super) fn figures(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
-    let last = groups.iter().flat_map(|group| &group.runs).filter_map(|run| run.timeline.last());
-    let end = last.map(|row| row.drive_writes).fold(0.0, f64::max);
+    let runs = groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));
+    let last = runs.filter_map(|(group, run)| Some(group.life.place(run, run.timeline.last()?.drive_writes)));
+    let end = last.fold(0.0, f64::max);
     if end <= 0.0 {
         return Vec::new();
     }
@@ -64,7 +64,7 @@ fn chart(id: &str, life: &Life<'_>, y: Axis, layers: Vec<Layer>) -> Chart {
         title: String::new(),
         description: String::new(),
         x: life.x.clone(),
-        x_label: DRIVE_WRITES.to_owned(),
+        x_label: life.groups.first().map_or_else(String::new, |group| group.life.label()),
         y,
         y_label: String::new(),
         y_unit: "",
@@ -93,7 +93,7 @@ fn capacity(life: &Life<'_>) -> Figure {
         layers.extend(layers_of(group, "s1", "blocks retired", Shape::Steps, &retired));
     }
     let caption = captioned(capacity_caption(groups), groups);
-    let table = table_of(&layers, life.x, "%");
+    let table = table_of(&layers, life, "%");
     let mut chart = chart("capacity", life, Axis::rounded(0.0, 100.0, 5), layers);
     chart.title = "Capacity over the life".to_owned();
     chart.description = caption.clone();
@@ -134,7 +134,7 @@ fn amplification(life: &Life<'_>) -> Figure {
         caption.push_str(&format!(" The highest, {}, lies beyond the frame.", short(most)));
     }
     let caption = captioned(caption, groups);
-    let table = table_of(&layers, life.x, "");
+    let table = table_of(&layers, life, "");
     let mut chart = chart("amplification", life, Axis::rounded(0.0, top, 5), layers);
     chart.title = "Write amplification over the life".to_owned();
     chart.description = caption.clone();
@@ -212,7 +212,7 @@ fn wear(life: &Life<'_>) -> Figure {
     let most = curves(&layers).flat_map(|curve| &curve.points).map(|point| point.1).fold(1.0, f64::max);
     let rated: Vec<f64> = groups.iter().filter_map(Group::endurance).collect();
     let rated = rated.first().copied().filter(|first| rated.iter().all(|other| other == first));
-    let table = table_of(&layers, life.x, "");
+    let table = table_of(&layers, life, "");
     let shown = rated.filter(|rated| *rated < 1.6 * most);
     layers.extend(shown.map(|y| Layer::Level { y, label: format!("rated: {} P/E cycles", counted(y)) }));
     let mut caption = if alone {
@@ -238,8 +238,11 @@ fn wear(life: &Life<'_>) -> Figure {
 fn layers_of(group: &Group<'_>, class: &str, label: &str, shape: Shape, measure: &Measure) -> Vec<Layer> {
     let points = |run: &RunResult| -> Vec<Point> {
         let values = measure(&run.timeline);
-        run.timeline.iter().zip(values).filter_map(|(row, value)| Some((row.drive_writes, value?))).collect()
+        let place = |row: &Row| group.life.place(run, row.drive_writes);
+        run.timeline.iter().zip(values).filter_map(|(row, value)| Some((place(row), value?))).collect()
     };
+    // Seeds of one scenario have one calendar.
+    let place = |drive_writes: f64| group.life.place(group.first(), drive_writes);
     let curve = |points, class: String, label: &str, end| {
         Layer::Curve(Curve { class, points, label: label.to_owned(), shape, end })
     };
@@ -248,10 +251,10 @@ fn layers_of(group: &Group<'_>, class: &str, label: &str, shape: Shape, measure:
     }
     let timelines: Vec<&[Row]> = group.runs.iter().map(|run| run.timeline.as_slice()).collect();
     let moments = band(&timelines, measure, BAND_POINTS);
-    let area = moments.iter().map(|at| (at.drive_writes, at.estimate.low(), at.estimate.high())).collect();
+    let area = moments.iter().map(|at| (place(at.drive_writes), at.estimate.low(), at.estimate.high())).collect();
     let mut layers = vec![Layer::Area { class: format!("{class} band"), points: area }];
     layers.extend(group.runs.iter().map(|run| curve(points(run), format!("{class} faint"), "", End::Open)));
-    let mean = moments.iter().map(|at| (at.drive_writes, at.estimate.mean)).collect();
+    let mean = moments.iter().map(|at| (place(at.drive_writes), at.estimate.mean)).collect();
     layers.push(Layer::Curve(Curve {
         class: class.to_owned(),
         points: mean,
@@ -263,12 +266,13 @@ fn layers_of(group: &Group<'_>, class: &str, label: &str, shape: Shape, measure:
 
 /// A percentile over the life; for several seeds the mean of theirs.
 fn quantile(group: &Group<'_>, of: fn(&EraseCounts) -> u32) -> Vec<Point> {
+    let place = |drive_writes: f64| group.life.place(group.first(), drive_writes);
     if let [run] = group.runs[..] {
-        return run.timeline.iter().map(|row| (row.drive_writes, f64::from(of(&row.erase_count)))).collect();
+        return run.timeline.iter().map(|row| (place(row.drive_writes), f64::from(of(&row.erase_count)))).collect();
     }
     let timelines: Vec<&[Row]> = group.runs.iter().map(|run| run.timeline.as_slice()).collect();
     let measure = |rows: &[Row]| rows.iter().map(|row| Some(f64::from(of(&row.erase_count)))).collect();
-    band(&timelines, measure, BAND_POINTS).iter().map(|at| (at.drive_writes, at.estimate.mean)).collect()
+    band(&timelines, measure, BAND_POINTS).iter().map(|at| (place(at.drive_writes), at.estimate.mean)).collect()
 }
 
 fn between(class: &str, low: &[Point], high: &[Point]) -> Layer {
@@ -302,13 +306,13 @@ fn captioned(mut caption: String, groups: &[Group<'_>]) -> String {
 }
 
 /// The labeled curves at a few moments.
-fn table_of(layers: &[Layer], x: &Axis, unit: &str) -> Table {
+fn table_of(layers: &[Layer], life: &Life<'_>, unit: &str) -> Table {
     let labeled: Vec<&Curve> = curves(layers).filter(|curve| !curve.label.is_empty()).collect();
     let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-    let mut headers = vec![DRIVE_WRITES.to_owned()];
+    let mut headers: Vec<String> = life.groups.iter().take(1).map(|group| group.life.label()).collect();
     headers.extend(labeled.iter().map(|curve| format!("{}{unit}", curve.label)));
     let row = |index: usize| {
-        let at = x.max * index as f64 / (TABLE_POINTS - 1) as f64;
+        let at = life.x.max * index as f64 / (TABLE_POINTS - 1) as f64;
         let values = labeled.iter().map(|curve| short_or_dash(value_at(curve, at)));
         std::iter::once(short(at)).chain(values).collect()
     };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::along::Along;
 use wane_results::{Common, Estimate, RunResult, Summary};
 
 /// Runs of one scenario by one version, which differ in their seed only.
@@ -17,6 +18,8 @@ pub(super) struct Group<'a> {
     pub(super) index: usize,
     /// What the latencies of all groups have in common.
     pub(super) common: Common,
+    /// What the lives of all groups are laid out along.
+    pub(super) life: Along,
 }
 
 /// A scenario as dotted keys and the values as written.
@@ -65,14 +68,16 @@ pub(super) fn class(index: usize) -> String {
 /// The groups, in the order of their first runs.
 pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    let common = Common::of(runs.iter());
+    let (common, life) = (Common::of(runs.iter()), Along::of_lives(runs));
     for run in runs {
         let keys = keys(&run.scenario_toml);
         let version = &run.summary.run.version;
         let same = |group: &&mut Group<'_>| group.keys == keys && group.first().summary.run.version == *version;
         match groups.iter_mut().find(same) {
             Some(group) => group.runs.push(run),
-            None => groups.push(Group { label: String::new(), runs: vec![run], keys, index: groups.len(), common }),
+            None => {
+                groups.push(Group { label: String::new(), runs: vec![run], keys, index: groups.len(), common, life });
+            }
         }
     }
     let grouped: usize = groups.iter().map(|group| group.runs.len()).sum();

@@ -13,7 +13,7 @@ use super::map::maps;
 use super::numbers::{capacity, counted, percent, short_or_dash, traffic};
 use super::timed;
 use super::validated;
-use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval};
+use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval, years};
 use wane_results::{RunResult, Summary};
 
 /// What a page may weigh.
@@ -138,11 +138,7 @@ fn tiles(group: &Group<'_>) -> String {
         Some(summary.capacity.logical_bytes_exported as f64 / summary.capacity.logical_bytes_initial.max(1) as f64)
     };
     let tiles = [
-        (
-            "drive writes",
-            of(life),
-            traffic(group.mean(|summary| Some(summary.host.bytes_written as f64)).unwrap_or(0.0)),
-        ),
+        ("drive writes", of(life), traffic_and_time(group)),
         (
             "write amplification",
             of(|summary| summary.write_amplification.total),
@@ -176,6 +172,12 @@ fn tiles(group: &Group<'_>) -> String {
         })
         .collect();
     format!("<dl class=\"tiles\">\n{tiles}</dl>\n")
+}
+
+/// What the host wrote, and how long that took where the calendar is known.
+fn traffic_and_time(group: &Group<'_>) -> String {
+    let written = traffic(group.mean(|summary| Some(summary.host.bytes_written as f64)).unwrap_or(0.0));
+    years(group).map_or_else(|| written.clone(), |years| format!("{written} in {years}"))
 }
 
 /// The over-provisioning of the new drive, where a result has it.

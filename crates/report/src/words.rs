@@ -3,7 +3,8 @@
 use super::groups::Group;
 use super::numbers::{count, counted, percent, short, traffic};
 use super::timed;
-use wane_results::{EndCause, EndReason, Estimate, Summary};
+use wane_results::DAYS_PER_YEAR;
+use wane_results::{CalendarOrigin, EndCause, EndReason, Estimate, Summary};
 
 /// The answer in one line.
 pub(super) fn headline(groups: &[Group<'_>]) -> String {
@@ -22,7 +23,10 @@ pub(super) fn headline(groups: &[Group<'_>]) -> String {
 fn alone(group: &Group<'_>) -> String {
     let life = counted(group.mean(life).unwrap_or(0.0));
     match reason(group) {
-        Some(EndReason::EndOfLife) => format!("The drive lived for {life} drive writes"),
+        Some(EndReason::EndOfLife) => match years(group) {
+            Some(years) => format!("The drive lived for {years}: {life} drive writes"),
+            None => format!("The drive lived for {life} drive writes"),
+        },
         Some(EndReason::Interrupted) => format!("Interrupted after {life} drive writes"),
         _ => format!("After {life} drive writes the run was over"),
     }
@@ -87,10 +91,37 @@ pub(super) fn life_in_words(group: &Group<'_>) -> String {
         }
         (None, _) => format!("{wrote} on the mean; the seeds ended differently ({}).", ends(group)),
     };
+    let told = match calendar_in_words(group) {
+        Some(calendar) => format!("{told} {calendar}"),
+        None => told,
+    };
     match group.runs.len() {
         1 => told,
         seeds => format!("{told} These are means of {seeds} seeds with 95 % intervals."),
     }
+}
+
+/// The time of a life: "3.1 years" or "40 days"; `None` without a calendar.
+pub(super) fn years(group: &Group<'_>) -> Option<String> {
+    let days = group.mean(|summary| summary.life.as_ref()?.days)?;
+    let years = days / DAYS_PER_YEAR;
+    Some(if years >= 1.0 { format!("{} years", short(years)) } else { format!("{} days", short(days)) })
+}
+
+/// A life in the words of data sheets; `None` without a calendar.
+fn calendar_in_words(group: &Group<'_>) -> Option<String> {
+    let life = group.first().summary.life.as_ref()?;
+    let rate = short(life.drive_writes_per_day?);
+    let pace = match life.calendar? {
+        CalendarOrigin::Scenario => format!("At {rate} drive writes a day"),
+        CalendarOrigin::Trace => format!("At the trace\u{2019}s own pace, {rate} drive writes a day,"),
+        CalendarOrigin::Clock => format!("By its clock, at {rate} drive writes a day,"),
+    };
+    let rated = group.mean(|summary| summary.life.as_ref()?.dwpd).map(|dwpd| {
+        let written = group.mean(|summary| Some(summary.life.as_ref()?.terabytes_written)).unwrap_or(0.0);
+        format!(": {} TBW, or {} DWPD over a warranty of {} years", short(written), short(dwpd), life.warranty_years)
+    });
+    Some(format!("{pace} that took {}{}.", years(group)?, rated.unwrap_or_default()))
 }
 
 fn amplification_in_words(group: &Group<'_>) -> Option<String> {
@@ -230,9 +261,10 @@ fn listed(parts: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::along::Along;
     use crate::groups::groups;
-    use wane_results::RunResult;
     use wane_results::test_runs::{MadeUp, made_up};
+    use wane_results::{Calendar, Life, RunResult};
 
     fn run(name: &'static str, variant: bool, seed: u64) -> RunResult {
         made_up(MadeUp { name, seed, blocks: 64, rows: 40, variant, leveled: false })
@@ -258,6 +290,29 @@ mod tests {
         for (runs, expected) in table {
             assert_eq!(headline(&groups(&runs)), expected);
         }
+    }
+
+    #[test]
+    fn a_life_with_a_calendar_is_told_in_years() {
+        let mut dated = run("fixed", false, 1);
+        let (written, capacity) = (dated.summary.host.bytes_written, dated.summary.capacity.logical_bytes_initial);
+        let calendar = Calendar { drive_writes_per_day: 0.025, origin: CalendarOrigin::Trace };
+        dated.summary.life = Some(Life::of(written, capacity, Some(calendar), true));
+        let runs = [dated.clone()];
+        assert_eq!(headline(&groups(&runs)), "The drive lived for 4.27 years: 39 drive writes");
+        let told = paragraphs(&groups(&runs)[0]).join(" ");
+        for part in [
+            "At the trace\u{2019}s own pace, 0.025 drive writes a day, that took 4.27 years",
+            "TBW",
+            "DWPD over a warranty of 5 years",
+        ] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+        assert!(crate::render(&runs).contains(">years<"), "no axis in years");
+        // A life is laid out along the calendar where all have one.
+        assert_eq!(groups(&runs)[0].life, Along::Years);
+        let both = [dated, run("other", true, 1)];
+        assert!(groups(&both).iter().all(|group| group.life == Along::DriveWrites));
     }
 
     #[test]

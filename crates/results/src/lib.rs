@@ -33,7 +33,7 @@ pub use summary::{
 };
 pub use tables::panic_is_caught;
 pub use timeline::{Row, TIMELINE_ROWS_MAX, Timeline, windows};
-pub use wane_units::BlockState;
+pub use wane_units::{BlockState, DAYS_PER_YEAR};
 pub use wear::{BlockRow, EraseCounts, WearSnapshot};
 
 #[cfg(any(test, feature = "test-runs"))]

@@ -196,9 +196,12 @@ fn advance(counters: &mut Counters, host: u64, gc: f64, wear_leveling: f64) {
     counters.gc_victim_valid_units = counters.programmed_gc;
 }
 
+fn life(written: u64, logical: u64) -> Life {
+    Life::of(written * PAGE, logical * PAGE, None, true)
+}
+
 fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_window: &Counters, logical: u64) -> Summary {
-    let last = timeline.last().unwrap();
-    let counters = last.counters;
+    let (last, counters) = timeline.last().map(|last| (last, last.counters)).unwrap();
     Summary {
         scenario: Scenario {
             name: like.name.to_owned(),
@@ -211,7 +214,7 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
             drive_writes: last.drive_writes,
             ..Host::default()
         },
-        life: Some(Life::of(counters.host_units_written * PAGE, logical * PAGE, None, true)),
+        life: Some(life(counters.host_units_written, logical)),
         flash: Flash {
             scrub_checks: counters.scrub_checks,
             stripes_unprotected: counters.stripes_unprotected,

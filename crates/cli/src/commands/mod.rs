@@ -2,6 +2,7 @@
 
 pub(crate) mod demo;
 mod grid;
+mod life;
 pub(crate) mod lists;
 pub(crate) mod man;
 pub(crate) mod rber;

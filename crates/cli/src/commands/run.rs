@@ -267,6 +267,9 @@ fn words(summary: &Summary) -> String {
         "data written",
         format!("{} ({} pages)", plain(&traffic(summary.host.bytes_written as f64)), summary.host.pages_written),
     );
+    if let Some(told) = super::life::words(summary) {
+        line("life", told);
+    }
     line(
         "write amplification",
         format!(

@@ -8,6 +8,7 @@ use wane_scenario::{Collection, Order, PaceWord, Scenario, Scheduler, Suspend, T
 use wane_units::Nanos;
 use wane_workload::{Arrival, normal_gap_mean};
 
+use super::life;
 use crate::output::line;
 
 /// Parts of a mean latency that are worth a word.
@@ -20,7 +21,12 @@ pub(super) fn words(result: &RunResult) -> String {
     let probe = result.windows.last().filter(|window| window.kind == WindowKind::Probe);
     if let Some(window) = probe {
         let (looks, after) = (result.windows.len(), window.at_drive_writes);
-        line(&mut text, "probes", &format!("{looks}; these are figures of the last, after {after:.2} drive writes"));
+        let when = window.at_days.map_or_else(String::new, |days| format!(", {}", life::time(days)));
+        let told = format!("{looks}; these are figures of the last, after {after:.2} drive writes{when}");
+        line(&mut text, "probes", &told);
+        for (age, figures) in life::ages(result) {
+            line(&mut text, &age, &figures);
+        }
     }
     let parts = summary.latency_by_gc.as_ref();
     if let Some(parts) = parts {
@@ -94,7 +100,7 @@ fn of_errors(errors: &Errors) -> String {
     text
 }
 
-fn duration(ns: f64) -> String {
+pub(super) fn duration(ns: f64) -> String {
     plain(&wane_report::duration(ns))
 }
 

@@ -11,6 +11,7 @@ use wane_workload::standin::{
 use wane_workload::trace::{self, Assume, Converted, Format, Info, Options, Reader, TraceError};
 use wane_workload::{Op, Request};
 
+use super::life;
 use crate::DONE;
 use crate::args::{Reading, Target, TraceArguments, TraceCommand};
 use crate::output::{Failure, Others, pretty, print, unknown, unwritable, write_file};
@@ -20,7 +21,7 @@ const PAGE: u64 = 4096;
 
 pub(crate) fn trace(arguments: &TraceArguments) -> Result<i32, Failure> {
     match &arguments.command {
-        TraceCommand::Info { file, json, reading } => info(file, *json, reading),
+        TraceCommand::Info { file, capacity, json, reading } => info(file, capacity.as_deref(), *json, reading),
         TraceCommand::Convert { file, target, to, force, reading } => {
             let form = form(target, *to, Target::Compact)?;
             let reader = Reader::open(file, &options(reading)?).map_err(Failure::wrong)?;
@@ -140,18 +141,55 @@ fn assume(text: &str) -> Result<Assume, Failure> {
     Ok(Assume { op, block_bytes: block.0 })
 }
 
-fn info(file: &Path, json: bool, reading: &Reading) -> Result<i32, Failure> {
+fn info(file: &Path, capacity: Option<&str>, json: bool, reading: &Reading) -> Result<i32, Failure> {
+    let drive = capacity.map(|text| {
+        let bytes: Bytes = text.parse().map_err(|error| Failure::wrong(format!("--capacity: {error}")))?;
+        let least = Bytes(PAGE);
+        if bytes < least {
+            return Err(Failure::wrong(format!("--capacity {}: at least {least} are allowed", excerpt(text))));
+        }
+        Ok(bytes)
+    });
+    let drive = drive.transpose()?;
     let reader = Reader::open(file, &options(reading)?).map_err(Failure::wrong)?;
     let info = trace::info(reader).map_err(Failure::wrong)?;
-    if json {
-        print(&pretty(&info)?)?;
-    } else {
-        print(&words(&info))?;
-    }
+    let info = OnDrive { drive_writes_per_day: drive.and_then(|drive| writes_per_day(&info, drive)), info };
+    print(&if json { pretty(&info)? } else { words(&info, drive) })?;
     Ok(DONE)
 }
 
-fn words(info: &Info) -> String {
+/// The figures of a trace, and what they are to a drive.
+#[derive(serde::Serialize)]
+struct OnDrive {
+    #[serde(flatten)]
+    info: Info,
+    /// Drive writes in a day; absent without a drive, or where the trace has no times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    drive_writes_per_day: Option<f64>,
+}
+
+fn writes_per_day(info: &Info, Bytes(drive): Bytes) -> Option<f64> {
+    info.figures.bytes_written_per_day.map(|bytes| bytes / drive as f64)
+}
+
+/// How long the trace is, and how fast it writes.
+fn pace(info: &OnDrive, drive: Option<Bytes>) -> [(&'static str, String); 2] {
+    let figures = &info.info.figures;
+    let Some((duration, bytes)) = figures.duration_ns.zip(figures.bytes_written_per_day) else {
+        let why = "none: the trace has no times".to_owned();
+        return [("duration", why.clone()), ("written a day", why)];
+    };
+    let days = duration as f64 / wane_units::Nanos::DAY.0 as f64;
+    let on_drive = info.drive_writes_per_day.zip(drive).map(|(writes, drive)| {
+        format!("; {} drive writes a day of a drive of {}", life::digits(writes), life::decimal(drive.0 as f64))
+    });
+    let a_day = life::decimal(bytes) + &on_drive.unwrap_or_default();
+    [("duration", life::time(days)), ("written a day", a_day)]
+}
+
+fn words(info: &OnDrive, drive: Option<Bytes>) -> String {
+    let timing = pace(info, drive);
+    let info = &info.info;
     let figures = &info.figures;
     let mut text = String::new();
     let mut line = |name: &str, value: String| {
@@ -186,6 +224,9 @@ fn words(info: &Info) -> String {
         "interarrival",
         figures.interarrival_ns_mean.map_or_else(|| "none".to_owned(), |nanos| format!("{:.3} ms", nanos / 1e6)),
     );
+    for (name, told) in timing {
+        line(name, told);
+    }
     info.notes.iter().for_each(|note| line("note", note.clone()));
     text
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use wane_units::Nanos;
+
 use super::spans::Spans;
 use super::{Reader, TraceError};
 use crate::{Op, Request};
@@ -55,6 +57,10 @@ pub struct Figures {
     pub sequential_share: Option<f64>,
     /// Mean time between requests; null where the trace has no times.
     pub interarrival_ns_mean: Option<f64>,
+    /// Nanoseconds from the start to the last request; null where the trace has no times.
+    pub duration_ns: Option<u64>,
+    /// Bytes written in a day at this pace; null likewise.
+    pub bytes_written_per_day: Option<f64>,
 }
 
 /// The point where the hottest share h of the pages touched receives the share r = 1 - h of the accesses.
@@ -154,6 +160,9 @@ impl Measure {
             request_bytes_mean: per_moved(self.bytes[0].saturating_add(self.bytes[1])),
             hotness: self.heat.hotness(usize::from(writes > 0)),
             sequential_share: per_moved(self.sequential),
+            duration_ns: (self.last_at > 0).then_some(self.last_at),
+            bytes_written_per_day: (self.last_at > 0)
+                .then(|| self.bytes[1] as f64 / (self.last_at as f64 / Nanos::DAY.0 as f64)),
             interarrival_ns_mean: (self.last_at > 0).then(|| self.last_at as f64 / (arrivals - 1).max(1) as f64),
         }
     }

@@ -169,20 +169,7 @@ impl TraceSource {
             return Err(unusable("it cannot be replayed on a drive without pages".to_owned()));
         }
         if !replay.looped && !replay.compact {
-            return Ok(Self {
-                replay,
-                requests: Requests::Once(Box::new(reader)),
-                ranks: None,
-                rest: None,
-                last_at: 0,
-                round_at: 0,
-                name,
-                moved: false,
-                writeless: false,
-                timeless,
-                notes: Vec::new(),
-                tally: Tally::default(),
-            });
+            return Ok(Self::once(reader, replay));
         }
         let uncopied = |source| TraceError::Uncopied { name: name.clone(), source };
         let mut spool = std::io::BufWriter::new(SpooledTempFile::new(SPOOL_BYTES));
@@ -236,6 +223,24 @@ impl TraceSource {
             notes: reader.notes(),
             tally,
         })
+    }
+
+    /// A trace that is read once, straight from its file.
+    fn once(reader: Reader, replay: Replay) -> Self {
+        Self {
+            name: reader.name().to_owned(),
+            timeless: reader.format().is_timeless().then(|| reader.format()),
+            replay,
+            requests: Requests::Once(Box::new(reader)),
+            ranks: None,
+            rest: None,
+            last_at: 0,
+            round_at: 0,
+            moved: false,
+            writeless: false,
+            notes: Vec::new(),
+            tally: Tally::default(),
+        }
     }
 
     /// Another source of the same trace, from its start on; `None` of one that is read straight from its file. Both use
