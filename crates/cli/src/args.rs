@@ -90,7 +90,12 @@ Examples:
   Run five seeds, with means and 95 % intervals:
     wane run scenario.toml --seeds 5 --out out/s
   Run once for each value of a key:
-    wane run scenario.toml --sweep ftl.gc.d=1,2,4,8")]
+    wane run scenario.toml --sweep ftl.gc.d=1,2,4,8
+  Run a grid, with a range and a unit, and with two keys that change together:
+    wane run scenario.toml --sweep ftl.gc=greedy,fifo \
+      --sweep 'drive.over-provisioning=7..28:7 %'
+    wane run scenario.toml \
+      --sweep 'drive.blocks-per-plane=64,128 + ftl.gc-reserve=8,16'")]
 pub(crate) struct RunArguments {
     /// The scenario file; `-` reads it from stdin
     pub(crate) scenario: Option<PathBuf>,
@@ -100,7 +105,7 @@ pub(crate) struct RunArguments {
     /// Override a key, such as `ftl.gc.policy=d-choices`
     #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
     pub(crate) set: Vec<String>,
-    /// Run once for each value, such as `ftl.gc.d=1,2,4,8`; several make a grid
+    /// Run once for each value, such as `ftl.gc.d=1,2,4,8`, or `1..8:1`; several make a grid, keys joined by ` + ` change together
     #[arg(long, value_name = "KEY=V1,V2,...", add = ArgValueCompleter::new(complete::sweep))]
     pub(crate) sweep: Vec<String>,
     /// Root of all random streams, instead of the scenario's

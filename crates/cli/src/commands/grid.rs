@@ -7,10 +7,11 @@ use crate::output::Failure;
 /// Most cells of a grid: their results are held in memory until the report of all of them is made.
 pub(crate) const CELLS_MAX: usize = 10_000;
 
-/// One swept key.
+/// Swept keys that change together.
 pub(crate) struct Axis {
-    key: String,
-    values: Vec<String>,
+    keys: Vec<String>,
+    /// The values of each place along the axis, one a key.
+    places: Vec<Vec<String>>,
 }
 
 /// Swept keys; without any, one cell that sets nothing.
@@ -20,50 +21,71 @@ pub(crate) struct Grid {
     pub(crate) cells: usize,
 }
 
+impl Axis {
+    /// The axis of `KEY=V1,V2,...`, or of several of them joined by ` + `, which then change together.
+    fn parse(sweep: &str) -> Result<Self, Failure> {
+        let mut columns: Vec<(String, Vec<String>)> = Vec::new();
+        for part in split_outside(sweep, " + ") {
+            let usage = || {
+                Failure::wrong(format!(
+                    "--sweep {}: expected KEY=V1,V2,..., such as ftl.gc.d=1,2,4,8 or ftl.gc.d=1..8:1",
+                    excerpt(sweep)
+                ))
+            };
+            let (key, values) = part.split_once('=').ok_or_else(usage)?;
+            let values = values_of(key.trim(), values)?;
+            if key.trim().is_empty() || values.iter().any(String::is_empty) {
+                return Err(usage());
+            }
+            columns.push((key.trim().to_owned(), values));
+        }
+        let length = columns[0].1.len();
+        if let Some((key, values)) = columns.iter().find(|(_, values)| values.len() != length) {
+            return Err(Failure::wrong(format!(
+                "--sweep {}: keys joined by + change together, but {} has {length} values and {} has {}",
+                excerpt(sweep),
+                excerpt(&columns[0].0),
+                excerpt(key),
+                values.len()
+            )));
+        }
+        let places =
+            (0..length).map(|place| columns.iter().map(|(_, values)| values[place].clone()).collect()).collect();
+        Ok(Self { keys: columns.into_iter().map(|(key, _)| key).collect(), places })
+    }
+}
+
 impl Grid {
     /// The grid of `--sweep KEY=V1,V2,...`, given any number of times.
     pub(crate) fn parse(sweeps: &[String]) -> Result<Self, Failure> {
-        let axis = |sweep: &String| {
-            let parsed = sweep.split_once('=').map(|(key, values)| (key.trim(), split_values(values)));
-            match parsed {
-                Some((key, values)) if !key.is_empty() && values.iter().all(|value| !value.is_empty()) => {
-                    Ok(Axis { key: key.to_owned(), values })
-                }
-                _ => Err(Failure::wrong(format!(
-                    "--sweep {}: expected KEY=V1,V2,..., such as ftl.gc.d=1,2,4,8",
-                    excerpt(sweep)
-                ))),
-            }
-        };
-        Self::of(sweeps.iter().map(axis).collect::<Result<Vec<Axis>, Failure>>()?)
+        Self::of(sweeps.iter().map(|sweep| Axis::parse(sweep)).collect::<Result<Vec<Axis>, Failure>>()?)
     }
 
     /// Runs each cell with each of these seeds.
     pub(crate) fn add_seeds(&mut self, seeds: Vec<u64>) -> Result<(), Failure> {
-        if self.axes.iter().any(|axis| axis.key == "seed") {
+        if self.axes.iter().flat_map(|axis| &axis.keys).any(|key| key == "seed") {
             return Err(Failure::wrong("--seeds stands beside --sweep seed=...; give one of them"));
         }
-        let values = seeds.into_iter().map(|seed| seed.to_string()).collect();
+        let places = seeds.into_iter().map(|seed| vec![seed.to_string()]).collect();
         let mut axes = std::mem::take(&mut self.axes);
-        axes.push(Axis { key: "seed".to_owned(), values });
+        axes.push(Axis { keys: vec!["seed".to_owned()], places });
         *self = Self::of(axes)?;
         Ok(())
     }
 
     fn of(axes: Vec<Axis>) -> Result<Self, Failure> {
-        for (number, axis) in axes.iter().enumerate() {
-            if axes[..number].iter().any(|earlier| earlier.key == axis.key) {
-                return Err(Failure::wrong(format!(
-                    "--sweep {}: the key is swept twice; give all its values at once",
-                    excerpt(&axis.key)
-                )));
-            }
+        let keys: Vec<&String> = axes.iter().flat_map(|axis| &axis.keys).collect();
+        if let Some((_, key)) = keys.iter().enumerate().find(|(number, key)| keys[..*number].contains(key)) {
+            return Err(Failure::wrong(format!(
+                "--sweep {}: the key is swept twice; give all its values at once",
+                excerpt(key)
+            )));
         }
-        let cells = axes.iter().fold(1u128, |cells, axis| cells.saturating_mul(axis.values.len() as u128));
+        let cells = axes.iter().fold(1u128, |cells, axis| cells.saturating_mul(axis.places.len() as u128));
         match usize::try_from(cells).ok().filter(|cells| *cells <= CELLS_MAX) {
             Some(cells) => Ok(Self { axes, cells }),
             None => {
-                let lengths: Vec<String> = axes.iter().map(|axis| axis.values.len().to_string()).collect();
+                let lengths: Vec<String> = axes.iter().map(|axis| axis.places.len().to_string()).collect();
                 let product = lengths.join(" x ");
                 Err(Failure::wrong(format!(
                     "--sweep: the grid has {} cells; {CELLS_MAX} are allowed, seeds included",
@@ -75,7 +97,7 @@ impl Grid {
 
     /// The swept keys, in order.
     pub(crate) fn keys(&self) -> Vec<String> {
-        self.axes.iter().map(|axis| axis.key.clone()).collect()
+        self.axes.iter().flat_map(|axis| axis.keys.iter().cloned()).collect()
     }
 
     /// The values of each cell, the last key changing fastest.
@@ -87,41 +109,135 @@ impl Grid {
     pub(crate) fn row(&self, cell: usize) -> Vec<String> {
         assert!(cell < self.cells, "cell {cell} of {}: it would be an earlier one again", self.cells);
         let mut rest = cell;
-        let mut row = Vec::with_capacity(self.axes.len());
+        let mut places = Vec::with_capacity(self.axes.len());
         for axis in self.axes.iter().rev() {
-            row.push(axis.values[rest % axis.values.len()].clone());
-            rest /= axis.values.len();
+            places.push(&axis.places[rest % axis.places.len()]);
+            rest /= axis.places.len();
         }
-        row.reverse();
-        row
+        places.into_iter().rev().flatten().cloned().collect()
     }
 
     /// What sets a cell apart, as `--set` takes it.
     pub(crate) fn assignments(&self, row: &[String]) -> Vec<String> {
-        self.axes.iter().zip(row).map(|(axis, value)| format!("{}={value}", axis.key)).collect()
+        self.keys().iter().zip(row).map(|(key, value)| format!("{key}={value}")).collect()
     }
 }
 
-/// Splits at commas outside quotes, brackets and braces, so that a value may be a table.
-fn split_values(text: &str) -> Vec<String> {
-    let (mut values, mut value) = (Vec::new(), String::new());
+/// The values of a list in which each part may be a range.
+fn values_of(key: &str, text: &str) -> Result<Vec<String>, Failure> {
+    let mut values = Vec::new();
+    for part in split_outside(text, ",") {
+        match range(&part).map_err(|message| Failure::wrong(format!("--sweep {}: {message}", excerpt(key))))? {
+            Some(range) => values.extend(range),
+            None => values.push(part),
+        }
+    }
+    Ok(values)
+}
+
+/// The values of `FIRST..LAST:STEP`, with a unit behind it or without; `None` for what is no range of numbers, such as a path.
+/// Values are exact decimals; the last one is there where the steps meet it.
+fn range(part: &str) -> Result<Option<Vec<String>>, String> {
+    let bare = part.trim_matches(['"', '\'']);
+    let Some((first, rest)) = bare.split_once("..") else { return Ok(None) };
+    let Ok(first) = first.trim().parse::<Decimal>() else { return Ok(None) };
+    let usage = || {
+        format!("found \"{}\", a range is FIRST..LAST:STEP and a unit, such as 1..8:1 or \"5..40:5 %\"", excerpt(part))
+    };
+    let (last, rest) = rest.split_once(':').ok_or_else(usage)?;
+    let rest = rest.trim();
+    let end = rest.find(|letter: char| !matches!(letter, '0'..='9' | '.' | '-' | '+')).unwrap_or(rest.len());
+    let (step, unit) = rest.split_at(end);
+    let (last, step) = (last.trim().parse::<Decimal>(), step.parse::<Decimal>());
+    let (last, step) = last.ok().zip(step.ok()).ok_or_else(usage)?;
+    let decimals = first.decimals.max(last.decimals).max(step.decimals);
+    let (first, last, step) = (first.scaled(decimals), last.scaled(decimals), step.scaled(decimals));
+    if step <= 0 || last < first {
+        return Err(usage());
+    }
+    let steps = (last - first) / step;
+    if steps >= CELLS_MAX as i128 {
+        return Err(format!("\"{}\" is more than {CELLS_MAX} values", excerpt(part)));
+    }
+    let value = |index: i128| {
+        let number = Decimal { digits: first + index * step, decimals };
+        if unit.is_empty() { number.to_string() } else { format!("{number} {}", unit.trim_start()) }
+    };
+    Ok(Some((0..=steps).map(value).collect()))
+}
+
+/// A decimal number: `digits` over ten to the power of `decimals`.
+#[derive(Clone, Copy)]
+struct Decimal {
+    digits: i128,
+    decimals: u32,
+}
+
+impl Decimal {
+    /// Most digits, before the point or behind it.
+    const DIGITS_MAX: usize = 15;
+
+    /// Its digits with so many decimals, at least its own.
+    const fn scaled(self, decimals: u32) -> i128 {
+        self.digits * 10i128.pow(decimals - self.decimals)
+    }
+}
+
+impl std::str::FromStr for Decimal {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+        let digits = whole.strip_prefix('-').unwrap_or(whole);
+        let is_number =
+            |part: &str| part.len() <= Self::DIGITS_MAX && part.bytes().all(|letter| letter.is_ascii_digit());
+        if digits.is_empty() || !is_number(digits) || !is_number(fraction) {
+            return Err(());
+        }
+        let value = format!("{whole}{fraction}").parse().map_err(|_| ())?;
+        Ok(Self { digits: value, decimals: fraction.len() as u32 })
+    }
+}
+
+impl std::fmt::Display for Decimal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.digits < 0 { "-" } else { "" };
+        let scale = 10u128.pow(self.decimals);
+        let (whole, rest) = (self.digits.unsigned_abs() / scale, self.digits.unsigned_abs() % scale);
+        if rest == 0 {
+            return write!(f, "{sign}{whole}");
+        }
+        let fraction = format!("{rest:0width$}", width = self.decimals as usize);
+        write!(f, "{sign}{whole}.{}", fraction.trim_end_matches('0'))
+    }
+}
+
+/// Splits at a separator outside quotes, brackets and braces, so that a value may be a table.
+fn split_outside(text: &str, separator: &str) -> Vec<String> {
+    let (mut parts, mut part) = (Vec::new(), String::new());
     let (mut depth, mut quote) = (0i32, None);
-    for letter in text.chars() {
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        if depth == 0
+            && quote.is_none()
+            && let Some(after) = rest.strip_prefix(separator)
+        {
+            parts.push(std::mem::take(&mut part).trim().to_owned());
+            rest = after;
+            continue;
+        }
         match letter {
-            ',' if depth == 0 && quote.is_none() => {
-                values.push(std::mem::take(&mut value).trim().to_owned());
-                continue;
-            }
             '"' | '\'' if quote == Some(letter) => quote = None,
             '"' | '\'' if quote.is_none() => quote = Some(letter),
             '[' | '{' if quote.is_none() => depth += 1,
             ']' | '}' if quote.is_none() => depth -= 1,
             _ => {}
         }
-        value.push(letter);
+        part.push(letter);
+        rest = &rest[letter.len_utf8()..];
     }
-    values.push(value.trim().to_owned());
-    values
+    parts.push(part.trim().to_owned());
+    parts
 }
 
 #[cfg(test)]
@@ -135,8 +251,41 @@ mod tests {
 
     #[test]
     fn swept_values_may_be_tables() {
-        assert_eq!(split_values("1, 2,4"), ["1", "2", "4"]);
-        assert_eq!(split_values("{ a = 1, b = 2 },'x,y'"), ["{ a = 1, b = 2 }", "'x,y'"]);
+        assert_eq!(split_outside("1, 2,4", ","), ["1", "2", "4"]);
+        assert_eq!(split_outside("{ a = 1, b = 2 },'x,y'", ","), ["{ a = 1, b = 2 }", "'x,y'"]);
+    }
+
+    #[test]
+    fn ranges_are_exact_and_carry_their_unit() {
+        let table: [(&str, &[&str]); 8] = [
+            ("1..4:1", &["1", "2", "3", "4"]),
+            ("5..18:5 %", &["5 %", "10 %", "15 %"]),
+            ("\"5..10:5 %\"", &["5 %", "10 %"]),
+            ("0.05..0.2:0.05", &["0.05", "0.1", "0.15", "0.2"]),
+            ("-1..1:1", &["-1", "0", "1"]),
+            ("8, 16..32:8 MiB", &["8", "16 MiB", "24 MiB", "32 MiB"]),
+            ("../a,../b", &["../a", "../b"]),
+            ("'x..y:z'", &["'x..y:z'"]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(values_of("k", text).unwrap_or_else(|failure| panic!("{failure:?}")), expected, "{text}");
+        }
+        for wrong in ["1..4", "4..1:1", "1..4:0", "1..4:x", "1..x:1", "0..1e9:1", "0..99999999:1"] {
+            let message = format!("{:?}", values_of("k", wrong).unwrap_err());
+            assert!(message.contains("--sweep k: ") && message.contains(wrong), "{message}");
+        }
+    }
+
+    #[test]
+    fn joined_keys_change_together() {
+        let grid = grid(&["a=1..3:1 + b=x,y,z", "c=0,1"]).unwrap();
+        assert_eq!(grid.keys(), ["a", "b", "c"]);
+        let rows: Vec<Vec<String>> = grid.rows().collect();
+        assert_eq!((rows.len(), &rows[2]), (6, &["2", "y", "0"].map(str::to_owned).to_vec()));
+        assert_eq!(grid.assignments(&rows[5]), ["a=3", "b=z", "c=1"]);
+        let refused = super::tests::grid(&["a=1,2 + b=x,y,z"]).map(|_| ()).unwrap_err();
+        assert!(refused.contains("a has 2 values and b has 3"), "{refused}");
+        assert!(super::tests::grid(&["a=1 + a=2"]).is_err(), "a key stands once");
     }
 
     #[test]
