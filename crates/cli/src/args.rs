@@ -91,11 +91,12 @@ Examples:
     wane run scenario.toml --seeds 5 --out out/s
   Run once for each value of a key:
     wane run scenario.toml --sweep ftl.gc.d=1,2,4,8
-  Run a grid, with a range and a unit, and with two keys that change together:
-    wane run scenario.toml --sweep ftl.gc=greedy,fifo \
+  Run a grid of policies and of a range with a unit:
+    wane run scenario.toml --sweep ftl.gc=greedy,fifo \\
       --sweep 'drive.over-provisioning=7..28:7 %'
-    wane run scenario.toml \
-      --sweep 'drive.blocks-per-plane=64,128 + ftl.gc-reserve=8,16'")]
+  Let two keys change together:
+    wane run scenario.toml \\
+      --sweep 'ftl.gc.d=2,4 + ftl.gc-reserve=8,16'")]
 pub(crate) struct RunArguments {
     /// The scenario file; `-` reads it from stdin
     pub(crate) scenario: Option<PathBuf>,

@@ -303,3 +303,25 @@ fn latencies_of_cells_that_lived_differently_are_compared_at_the_last_age_that_a
     assert_eq!(code, 0, "{stderr}");
     assert!(table.contains(told), "{table}");
 }
+
+#[test]
+fn a_sweep_of_seeds_has_a_line_a_cell_and_a_line_a_run() {
+    let folder = folder_with("s.toml", TINY);
+    let sweep = ["run", "s.toml", "--sweep", "drive.spare-factor=10..20:10 %", "--seeds", "3", "--out", "o", "--quiet"];
+    let (code, printed, stderr) = run(&sweep, folder.path());
+    assert_eq!(code, 0, "{stderr}");
+    let file = |name: &str| std::fs::read_to_string(folder.path().join("o").join(name)).unwrap();
+    let (grid, runs) = (file("grid.csv"), file("runs.csv"));
+    assert_eq!(printed, grid);
+    let first =
+        |text: &str| text.lines().map(|line| line.split(',').take(2).collect::<Vec<_>>().join(",")).collect::<Vec<_>>();
+    assert_eq!(first(&grid), ["drive.spare-factor,seeds", "0.1,3", "0.2,3"]);
+    assert_eq!(first(&runs)[..4], ["drive.spare-factor,seed", "0.1,1", "0.1,2", "0.1,3"]);
+    let column = |text: &str, name: &str| -> Vec<f64> {
+        let at = text.lines().next().unwrap().split(',').position(|found| found == name).unwrap();
+        text.lines().skip(1).map(|line| line.split(',').nth(at).unwrap().parse().unwrap()).collect()
+    };
+    let mean = column(&runs, "write_amplification.total")[..3].iter().sum::<f64>() / 3.0;
+    assert!((column(&grid, "write_amplification.total")[0] - mean).abs() < 1e-12, "{grid}");
+    assert!(column(&grid, "write_amplification.total.low")[0] < mean, "{grid}");
+}

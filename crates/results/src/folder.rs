@@ -27,20 +27,38 @@ const SCENARIO: &str = "scenario.toml";
 const SUMMARY: &str = "summary.json";
 const TIMELINE_CSV: &str = "timeline.csv";
 const TIMELINE: &str = "timeline.parquet";
+/// Timed windows and probes, a row each.
+pub const WINDOWS_CSV: &str = "windows.csv";
+const WINDOWS: &str = "windows.parquet";
 const BLOCKS: &str = "blocks.parquet";
 const LATENCY: &str = "latency.json";
 /// The page of a run, or of several.
 pub const REPORT: &str = "report.html";
 /// A line a cell of a sweep.
 pub const GRID: &str = "grid.csv";
+/// A line a run of a sweep with several seeds, whose [`GRID`] has a line a cell.
+pub const RUNS: &str = "runs.csv";
 /// Means and intervals of several seeds.
 pub const STATISTICS: &str = "statistics.json";
 /// The demo's trace, beside the folders of its runs.
 pub const TRACE_COPY: &str = "pgbench-ext4.iolog.zst";
 
 /// Every file that wane may leave in a result folder, the manifest apart.
-const FILES: [&str; 10] =
-    [SCENARIO, SUMMARY, TIMELINE_CSV, TIMELINE, BLOCKS, LATENCY, REPORT, GRID, STATISTICS, TRACE_COPY];
+const FILES: [&str; 13] = [
+    SCENARIO,
+    SUMMARY,
+    TIMELINE_CSV,
+    TIMELINE,
+    BLOCKS,
+    LATENCY,
+    WINDOWS_CSV,
+    WINDOWS,
+    REPORT,
+    GRID,
+    RUNS,
+    STATISTICS,
+    TRACE_COPY,
+];
 
 /// How often a reader starts anew when results are replaced under its eyes.
 const READS_MAX: u32 = 20;

@@ -1,9 +1,12 @@
-//! `grid.csv`: one line a cell of a sweep, in grid order.
+//! `grid.csv`: one line a cell of a sweep, in grid order; and the windows of all cells.
 
 use serde_json::Value;
 
-use super::Summary;
+use wane_units::{Bytes, Nanos};
+
 use super::statistics::to_value;
+use super::tables::{Column, text_column, to_csv, window_columns};
+use super::{Estimate, RunResult, Summary};
 
 /// One cell: the values that were swept, as the user wrote them, and what came out.
 #[derive(Clone, Copy, Debug)]
@@ -57,16 +60,99 @@ pub const GRID_LEAVES: &[&str] = &[
     "run.version",
 ];
 
-/// The grid as CSV: a column a key of `keys`, then a column a path of `leaves`. Null is empty.
+/// The grid as CSV: a column a key of `keys`, then a column a path of `leaves`. Null is empty. Values of a key are numbers where all
+/// of them are: percentages as shares, sizes in bytes, durations in seconds.
 pub fn grid_csv(keys: &[String], leaves: &[&str], cells: &[GridCell<'_>]) -> String {
     let header = keys.iter().map(String::as_str).chain(leaves.iter().copied());
     let mut text = line(header.map(str::to_owned));
-    for cell in cells {
+    let values = as_numbers(keys.len(), cells.iter().map(|cell| cell.values));
+    for (cell, values) in cells.iter().zip(values) {
         let summary = cell.summary.map_or(Value::Null, to_value);
         let figures = leaves.iter().map(|path| plain(leaf(&summary, path)));
-        text.push_str(&line(cell.values.iter().cloned().chain(figures)));
+        text.push_str(&line(values.into_iter().chain(figures)));
     }
     text
+}
+
+/// One cell of a sweep with several seeds.
+#[derive(Clone, Debug)]
+pub struct SeededCell<'a> {
+    /// One value a swept key.
+    pub values: &'a [String],
+    /// Of the seeds that could be run.
+    pub summaries: Vec<Summary>,
+}
+
+/// The grid with several seeds as CSV: a line a cell, and of each number its mean, and `.low` and `.high`, the ends of its 95 % interval.
+/// Texts that differ between the seeds are joined by `|`. Values of keys as in [`grid_csv`].
+pub fn seeded_grid_csv(keys: &[String], leaves: &[&str], cells: &[SeededCell<'_>]) -> String {
+    let texts = ["end.reason", "end.cause", "scenario.hash", "run.version"];
+    let figures = leaves.iter().flat_map(|leaf| {
+        let ends: &[&str] = if texts.contains(leaf) { &[""] } else { &["", ".low", ".high"] };
+        ends.iter().map(move |end| format!("{leaf}{end}"))
+    });
+    let mut text = line(keys.iter().cloned().chain(["seeds".to_owned()]).chain(figures));
+    let values = as_numbers(keys.len(), cells.iter().map(|cell| cell.values));
+    for (cell, values) in cells.iter().zip(values) {
+        let trees: Vec<Value> = cell.summaries.iter().map(to_value).collect();
+        let mut fields = values;
+        fields.push(trees.len().to_string());
+        for path in leaves {
+            let found = || trees.iter().map(|tree| leaf(tree, path));
+            if texts.contains(path) {
+                let mut told: Vec<String> = found().map(plain).filter(|text| !text.is_empty()).collect();
+                told.sort();
+                told.dedup();
+                fields.push(told.join("|"));
+                continue;
+            }
+            let numbers: Vec<f64> = found().filter_map(Value::as_f64).collect();
+            let estimate = Estimate::of(&numbers);
+            let end = |end: fn(&Estimate) -> f64| {
+                estimate.as_ref().map(end).filter(|end| end.is_finite()).map_or_else(String::new, |end| end.to_string())
+            };
+            fields.extend([end(|of| of.mean), end(Estimate::low), end(Estimate::high)]);
+        }
+        text.push_str(&line(fields.into_iter()));
+    }
+    text
+}
+
+/// The windows of all cells as CSV, the values of the keys before each; empty without any window.
+pub fn windows_csv(keys: &[String], cells: &[(&[String], &RunResult)]) -> String {
+    let windows = || cells.iter().flat_map(|(_, run)| &run.windows);
+    if windows().next().is_none() {
+        return String::new();
+    }
+    let values: Vec<Vec<String>> = as_numbers(keys.len(), cells.iter().map(|cell| cell.0)).collect();
+    let of_key = |key: usize| {
+        let each = cells.iter().zip(&values).flat_map(|((_, run), row)| vec![row[key].clone(); run.windows.len()]);
+        text_column(&keys[key], each.collect())
+    };
+    let columns: Vec<Column> = (0..keys.len()).map(of_key).chain(window_columns(windows())).collect();
+    to_csv(&columns)
+}
+
+/// Rows of values, in which those of a key are plain numbers where all of its values are numbers.
+fn as_numbers<'a>(keys: usize, rows: impl Iterator<Item = &'a [String]>) -> impl Iterator<Item = Vec<String>> {
+    let mut rows: Vec<Vec<String>> = rows.map(<[String]>::to_vec).collect();
+    for key in 0..keys {
+        let numbers: Option<Vec<f64>> = rows.iter().map(|row| number(&row[key])).collect();
+        for (row, number) in rows.iter_mut().zip(numbers.into_iter().flatten()) {
+            row[key] = number.to_string();
+        }
+    }
+    rows.into_iter()
+}
+
+/// A value as a number; `None` for what is none.
+fn number(value: &str) -> Option<f64> {
+    let value = value.trim().trim_matches(['"', '\'']);
+    let plain = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
+    plain(value)
+        .or_else(|| plain(value.strip_suffix('%')?).map(|percent| percent / 100.0))
+        .or_else(|| value.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64))
+        .or_else(|| value.parse::<Nanos>().ok().map(|nanos| nanos.0 as f64 / 1e9))
 }
 
 /// The value at a dotted path; null where there is none.
@@ -89,7 +175,7 @@ fn line(fields: impl Iterator<Item = String>) -> String {
 }
 
 /// Quotes as RFC 4180 asks.
-fn quoted(field: &str) -> String {
+pub(super) fn quoted(field: &str) -> String {
     if field.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {
@@ -120,6 +206,49 @@ mod tests {
         let expected =
             format!("latency.read.p99_ns,errors.retries,end.reason\n{p99},{retries},end-of-life\n,,end-of-life\n");
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn values_that_are_numbers_are_written_as_numbers() {
+        let rows = [["5 %", "8 GiB", "10 us", "greedy", "1"], ["7.5 %", "1 GiB", "2 ms", "4", "none"]];
+        let rows: Vec<Vec<String>> = rows.iter().map(|row| row.map(str::to_owned).to_vec()).collect();
+        let found: Vec<Vec<String>> = as_numbers(5, rows.iter().map(Vec::as_slice)).collect();
+        let expected =
+            [["0.05", "8589934592", "0.00001", "greedy", "1"], ["0.075", "1073741824", "0.002", "4", "none"]];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_cell_of_several_seeds_has_means_and_intervals() {
+        let mut runs = [test_run(1).summary, test_run(1).summary];
+        (runs[0].end.at_drive_writes, runs[1].end.at_drive_writes) = (10.0, 12.0);
+        runs[1].end.cause = Some(crate::EndCause::NoVictim);
+        let values = ["4".to_owned()];
+        let cell = SeededCell { values: &values, summaries: runs.to_vec() };
+        let text = seeded_grid_csv(&["d".to_owned()], &["end.at_drive_writes", "end.cause"], &[cell]);
+        let mut lines = text.lines();
+        let header = "d,seeds,end.at_drive_writes,end.at_drive_writes.low,end.at_drive_writes.high,end.cause";
+        assert_eq!(lines.next(), Some(header));
+        // Two values one away from their mean: t of one degree of freedom, 12.706.
+        let fields: Vec<&str> = lines.next().unwrap().split(',').collect();
+        assert_eq!((fields[0], fields[1], fields[2], fields[5]), ("4", "2", "11", "no-victim|spare-exhausted"));
+        let low: f64 = fields[3].parse().unwrap();
+        assert!((low - (11.0 - 12.706205)).abs() < 1e-6, "{low}");
+    }
+
+    #[test]
+    fn windows_of_a_sweep_stand_behind_the_values_of_their_cell() {
+        let (short, long) = (timed(test_run(1), 1), timed(test_run(2), 2));
+        let values = [["10 %".to_owned()], ["20 %".to_owned()]];
+        let text = windows_csv(&["k".to_owned()], &[(&values[0], &short), (&values[1], &long)]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("k,kind,at_drive_writes,"), "{}", lines[0]);
+        let keys: Vec<&str> = lines[1..].iter().map(|line| line.split(',').next().unwrap()).collect();
+        assert_eq!(keys, ["0.1", "0.2", "0.2"]);
+        let at = lines[0].split(',').position(|name| name == "latency_read_p999_ns").unwrap();
+        let p999 = long.windows[1].latency.read.unwrap().p999_ns;
+        assert_eq!(lines[3].split(',').nth(at).unwrap(), p999.to_string());
+        assert_eq!(windows_csv(&[], &[(&[], &test_run(1))]), "");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The two tables of a result, as Parquet and as CSV.
+//! The tables of a result, as Parquet and as CSV.
 //!
 //! A table is a list of named columns; Parquet and CSV are written from the same list, so that they cannot differ. The
 //! files are small (2,048 rows, or one row a block): one row group, no compression, read back whole.
@@ -23,8 +23,13 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
+use serde_json::Value;
+
+use super::grid::quoted;
 use super::timeline::windows;
-use super::{BlockRow, BlockState, Counters, EraseCounts, Row};
+use super::{
+    BlockRow, BlockState, Counters, EraseCounts, Errors, Latency, LatencyFigures, Row, Throughput, Window, WindowKind,
+};
 
 /// Counters that the first results did not keep; they count as 0 there.
 const COUNTERS_LATER: [&str; 7] = [
@@ -46,6 +51,7 @@ pub(super) enum Values {
     /// May be null.
     Ratio(Vec<Option<f64>>),
     Text(Vec<&'static str>),
+    Own(Vec<String>),
 }
 
 pub(super) struct Column {
@@ -97,6 +103,55 @@ pub(super) fn block_columns(rows: &[BlockRow]) -> Vec<Column> {
     ]
 }
 
+/// The columns of `windows.parquet` and `windows.csv`: the numbers of `latency.json` under their keys, joined by `_`; null where a window
+/// has none. Distributions stay there.
+pub(super) fn window_columns<'a>(windows: impl Iterator<Item = &'a Window> + Clone) -> Vec<Column> {
+    let trees: Vec<Value> =
+        windows.clone().map(|window| serde_json::to_value(window).expect("windows hold only numbers")).collect();
+    let everything = Window {
+        kind: WindowKind::Run,
+        at_drive_writes: 0.0,
+        at_days: Some(0.0),
+        erase_count_mean: 0.0,
+        seconds: 0.0,
+        latency: Latency { read: Some(LatencyFigures::default()), write: Some(LatencyFigures::default()) },
+        throughput: Throughput::default(),
+        errors: Some(Errors::default()),
+        read_cdf: Vec::new(),
+        write_cdf: Vec::new(),
+    };
+    let mut paths = Vec::new();
+    numbers("", &serde_json::to_value(everything).expect("windows hold only numbers"), &mut paths);
+    // When a window was is read first.
+    const FIRST: [&str; 4] = ["at_drive_writes", "at_days", "seconds", "erase_count_mean"];
+    paths.sort_by_key(|path| FIRST.iter().position(|first| first == path).unwrap_or(FIRST.len()));
+    let kind = |window: &Window| if window.kind == WindowKind::Run { "run" } else { "probe" };
+    let mut columns = vec![column("kind", Values::Text(windows.map(kind).collect()))];
+    for path in paths {
+        let value = |tree: &Value| path.split('.').try_fold(tree, |tree, key| tree.get(key))?.as_f64();
+        columns.push(column(&path.replace('.', "_"), Values::Ratio(trees.iter().map(value).collect())));
+    }
+    columns
+}
+
+/// The paths of all numbers of a tree, in its order.
+fn numbers(path: &str, tree: &Value, paths: &mut Vec<String>) {
+    match tree {
+        Value::Number(_) => paths.push(path.to_owned()),
+        Value::Object(fields) => {
+            for (key, below) in fields {
+                numbers(&if path.is_empty() { key.clone() } else { format!("{path}.{key}") }, below, paths);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Columns of texts, such as the values that were swept, to stand before others.
+pub(super) fn text_column(name: &str, values: Vec<String>) -> Column {
+    column(name, Values::Own(values))
+}
+
 /// The table as CSV: a header, a line a row, nothing for null.
 pub(super) fn to_csv(columns: &[Column]) -> String {
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
@@ -113,6 +168,7 @@ pub(super) fn to_csv(columns: &[Column]) -> String {
                 Values::F64(values) => write!(text, "{}", values[row]),
                 Values::Ratio(values) => values[row].map_or(Ok(()), |value| write!(text, "{value}")),
                 Values::Text(values) => write!(text, "{}", values[row]),
+                Values::Own(values) => write!(text, "{}", quoted(&values[row])),
             };
             written.expect("a String takes any text");
         }
@@ -129,6 +185,7 @@ impl Values {
             Self::F64(values) => values.len(),
             Self::Ratio(values) => values.len(),
             Self::Text(values) => values.len(),
+            Self::Own(values) => values.len(),
         }
     }
 
@@ -138,7 +195,7 @@ impl Values {
             Self::U64(_) => format!("required int64 {name} (integer(64,false));"),
             Self::F64(_) => format!("required double {name};"),
             Self::Ratio(_) => format!("optional double {name};"),
-            Self::Text(_) => format!("required byte_array {name} (string);"),
+            Self::Text(_) | Self::Own(_) => format!("required byte_array {name} (string);"),
         }
     }
 }
@@ -191,6 +248,10 @@ fn write_column<W: Write + Send>(
         }
         Values::Text(values) => {
             let texts: Vec<ByteArray> = values.iter().map(|text| ByteArray::from(*text)).collect();
+            column.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
+        }
+        Values::Own(values) => {
+            let texts: Vec<ByteArray> = values.iter().map(|text| ByteArray::from(text.as_str())).collect();
             column.typed::<ByteArrayType>().write_batch(&texts, None, None)?;
         }
     }

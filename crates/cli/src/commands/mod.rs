@@ -10,5 +10,6 @@ pub(crate) mod rber_fit;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+mod sweep;
 mod timed;
 pub(crate) mod trace;

@@ -11,16 +11,16 @@ use wane_lab::session::{self, Members};
 use wane_nand::Task;
 use wane_report::{self as report, plain, traffic};
 use wane_results::{
-    Common, EndReason, Folder, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
-    grid_csv,
+    Common, EndReason, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
 };
 use wane_scenario::{SEED_MAX, Scenario, Sources, folder_of};
 use wane_units::{excerpt, excerpt_path};
 
 use super::grid::Grid;
+use super::sweep::sweep;
 use super::timed;
 use crate::args::RunArguments;
-use crate::output::{Failure, line, pretty, print, read_text, tell};
+use crate::output::{Failure, line, print, read_text, tell};
 use crate::progress::{Progress, remove_at_exit, stop_flag};
 use crate::{DONE, INTERRUPTED};
 
@@ -62,10 +62,10 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         let cells = grid.rows().map(|row| resolve(&grid.assignments(&row)));
         return dry_run(&base, &cells.collect::<Result<Vec<Scenario>, Failure>>()?, seeds.as_deref());
     }
-    match seeds {
-        _ if is_sweep => sweep(&grid, arguments, &resolve),
+    match &seeds {
+        _ if is_sweep => sweep(&grid, seeds.as_ref().map_or(1, Vec::len), arguments, &resolve),
         None => single(&base, arguments),
-        Some(seeds) => several_seeds(&base, &seeds, arguments),
+        Some(seeds) => several_seeds(&base, seeds, arguments),
     }
 }
 
@@ -370,48 +370,8 @@ fn figure_text(value: f64) -> String {
     if value.abs() >= 1e5 { format!("{value:.0}") } else { format!("{value:.4}") }
 }
 
-fn sweep(
-    grid: &Grid,
-    arguments: &RunArguments,
-    resolve: &dyn Fn(&[String]) -> Result<Scenario, Failure>,
-) -> Result<i32, Failure> {
-    let keys = grid.keys();
-    let rows: Vec<Vec<String>> = grid.rows().collect();
-    let mut cells = Vec::new();
-    for (number, row) in rows.iter().enumerate() {
-        let set = grid.assignments(row);
-        let mut scenario = resolve(&set)?;
-        scenario.name = set.join(" ");
-        cells.push((number.to_string(), scenario));
-    }
-    let csv = |results: &[Option<RunResult>]| {
-        let common = Common::of(results.iter().flatten());
-        let summaries: Vec<Option<Summary>> =
-            results.iter().map(|result| result.as_ref().map(|result| result.summary_at(common))).collect();
-        let table = rows.iter().zip(&summaries).map(|(values, summary)| GridCell { values, summary: summary.as_ref() });
-        grid_csv(&keys, GRID_LEAVES, &table.collect::<Vec<_>>())
-    };
-    let files = |results: &[Option<RunResult>]| {
-        let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
-        vec![(GRID, csv(results).into_bytes()), (REPORT, report::render(&present).into_bytes())]
-    };
-    let Finished { results, code, failure } = run_cells(&cells, Origin::Sweep, arguments, &files)?;
-    if let Some(failure) = failure {
-        return Err(failure);
-    }
-    tell_ages(&results);
-    if arguments.json {
-        let summaries: Vec<Option<&Summary>> =
-            results.iter().map(|result| result.as_ref().map(|result| &result.summary)).collect();
-        print(&pretty(&summaries)?)?;
-    } else {
-        print(&csv(&results))?;
-    }
-    Ok(code)
-}
-
 /// Tells which runs lack the age at which latencies are compared.
-fn tell_ages(results: &[Option<RunResult>]) {
+pub(super) fn tell_ages(results: &[Option<RunResult>]) {
     let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
     if let Some(note) = report::ages_note(&present) {
         tell(&format!("wane: {note}"));
@@ -419,19 +379,19 @@ fn tell_ages(results: &[Option<RunResult>]) {
 }
 
 /// What several runs came to.
-struct Finished {
+pub(super) struct Finished {
     /// In the order of the cells; `None` where there is no result.
-    results: Vec<Option<RunResult>>,
-    code: i32,
+    pub(super) results: Vec<Option<RunResult>>,
+    pub(super) code: i32,
     /// The first of the cells that failed, and why.
-    failure: Option<Failure>,
+    pub(super) failure: Option<Failure>,
 }
 
 /// The files that lie beside several runs, made of their results.
-type FilesOf<'a> = &'a dyn Fn(&[Option<RunResult>]) -> Vec<(&'static str, Vec<u8>)>;
+pub(super) type FilesOf<'a> = &'a dyn Fn(&[Option<RunResult>]) -> Vec<(&'static str, Vec<u8>)>;
 
 /// Runs cells in parallel, tells of each, and keeps the results. What there is when one fails is kept as well.
-fn run_cells(
+pub(super) fn run_cells(
     cells: &[(String, Scenario)],
     origin: Origin,
     arguments: &RunArguments,

@@ -11,11 +11,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::super::tables::{block_columns, timeline_columns, to_csv, write_parquet};
+use super::super::tables::{block_columns, timeline_columns, to_csv, window_columns, write_parquet};
 use super::super::{EndReason, RunResult};
 use super::lock::{LOCK, Lock};
 use super::manifest::{Inputs, MANIFEST, Manifest, Member, Origin, STAGING};
-use super::{BLOCKS, Close, FILES, LATENCY, REPORT, ResultError, SCENARIO, SUMMARY, TIMELINE, TIMELINE_CSV};
+use super::{
+    BLOCKS, Close, FILES, LATENCY, REPORT, ResultError, SCENARIO, SUMMARY, TIMELINE, TIMELINE_CSV, WINDOWS, WINDOWS_CSV,
+};
 use super::{RunFiles, at_rest, disk, is_named, run_of};
 
 /// In a staging folder, the manifest as it is when all has been moved.
@@ -369,6 +371,11 @@ fn run_files<'a>(folder: &Path, run: &RunResult, report_html: Option<&str>) -> R
     ];
     if !run.windows.is_empty() || run.error_histogram.is_some() {
         let close = Close { windows: run.windows.clone(), raw_bit_errors_per_codeword: run.error_histogram.clone() };
+        if !run.windows.is_empty() {
+            let windows = window_columns(run.windows.iter());
+            files.push((WINDOWS_CSV, to_csv(&windows).into_bytes()));
+            files.push((WINDOWS, parquet(WINDOWS, &windows)?));
+        }
         files.push((LATENCY, serde_json::to_vec(&close).expect("windows hold only numbers")));
     }
     files.extend(report_html.map(|html| (REPORT, html.as_bytes().to_vec())));

@@ -1,0 +1,98 @@
+//! `wane run --sweep`: the cells of a grid, their files, and what is printed of them.
+
+use wane_report as report;
+use wane_results::{
+    Common, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RUNS, RunResult, SeededCell, Summary, WINDOWS_CSV, grid_csv,
+    seeded_grid_csv, windows_csv,
+};
+use wane_scenario::Scenario;
+
+use super::grid::Grid;
+use super::run::{Finished, run_cells, tell_ages};
+use crate::args::RunArguments;
+use crate::output::{Failure, pretty, print};
+
+/// Runs each cell of `grid`, whose last axis has `seeds` seeds if there are several.
+pub(super) fn sweep(
+    grid: &Grid,
+    seeds: usize,
+    arguments: &RunArguments,
+    resolve: &dyn Fn(&[String]) -> Result<Scenario, Failure>,
+) -> Result<i32, Failure> {
+    let swept = Swept { keys: grid.keys(), rows: grid.rows().collect(), seeds: arguments.seeds.map(|_| seeds) };
+    let mut cells = Vec::new();
+    for (number, row) in swept.rows.iter().enumerate() {
+        let set = grid.assignments(row);
+        let mut scenario = resolve(&set)?;
+        scenario.name = set.join(" ");
+        cells.push((number.to_string(), scenario));
+    }
+    let Finished { results, code, failure } =
+        run_cells(&cells, Origin::Sweep, arguments, &|results| swept.files(results))?;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    tell_ages(&results);
+    if arguments.json {
+        let summaries: Vec<Option<&Summary>> =
+            results.iter().map(|result| result.as_ref().map(|result| &result.summary)).collect();
+        print(&pretty(&summaries)?)?;
+    } else {
+        print(&swept.grid(&results))?;
+    }
+    Ok(code)
+}
+
+/// What was swept.
+struct Swept {
+    keys: Vec<String>,
+    /// The values of each run.
+    rows: Vec<Vec<String>>,
+    /// How many runs in a row are seeds of one cell, where seeds were asked for; the last key is the seed then.
+    seeds: Option<usize>,
+}
+
+impl Swept {
+    /// The files that lie beside the runs.
+    fn files(&self, results: &[Option<RunResult>]) -> Vec<(&'static str, Vec<u8>)> {
+        let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
+        let runs = self.rows.iter().zip(results);
+        let windows: Vec<(&[String], &RunResult)> =
+            runs.filter_map(|(row, result)| Some((row.as_slice(), result.as_ref()?))).collect();
+        let mut files = vec![(GRID, self.grid(results).into_bytes()), (REPORT, report::render(&present).into_bytes())];
+        if self.seeds.is_some() {
+            files.push((RUNS, self.runs(results).into_bytes()));
+        }
+        let windows = windows_csv(&self.keys, &windows);
+        if !windows.is_empty() {
+            files.push((WINDOWS_CSV, windows.into_bytes()));
+        }
+        files
+    }
+
+    /// Summaries at the age that all runs have.
+    fn summaries(results: &[Option<RunResult>]) -> Vec<Option<Summary>> {
+        let common = Common::of(results.iter().flatten());
+        results.iter().map(|result| result.as_ref().map(|result| result.summary_at(common))).collect()
+    }
+
+    /// A line a cell.
+    fn grid(&self, results: &[Option<RunResult>]) -> String {
+        let Some(seeds) = self.seeds else { return self.runs(results) };
+        let summaries = Self::summaries(results);
+        let cells = self.rows.chunks(seeds).zip(summaries.chunks(seeds)).map(|(rows, summaries)| SeededCell {
+            values: &rows[0][..self.keys.len() - 1],
+            summaries: summaries.iter().flatten().cloned().collect(),
+        });
+        seeded_grid_csv(&self.keys[..self.keys.len() - 1], GRID_LEAVES, &cells.collect::<Vec<_>>())
+    }
+
+    /// A line a run.
+    fn runs(&self, results: &[Option<RunResult>]) -> String {
+        let summaries = Self::summaries(results);
+        let cells = self.rows.iter().zip(&summaries);
+        let cells: Vec<GridCell<'_>> =
+            cells.map(|(values, summary)| GridCell { values, summary: summary.as_ref() }).collect();
+        grid_csv(&self.keys, GRID_LEAVES, &cells)
+    }
+}
