@@ -1,6 +1,7 @@
 //! Axes: where the ticks stand and how they are written.
 
 use super::numbers::{duration, grouped};
+use super::text::width;
 
 /// One direction of a chart: the values it spans and its ticks.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +44,8 @@ impl Ticks {
 
 /// The deepest tail that an axis shows: 99.9999 %.
 const NINES_MAX: f64 = 6.0;
+/// Least pixels between two ticks along the bottom.
+const TICKS_APART: f64 = 8.0;
 /// Most powers of ten that all get a tick.
 const DECADES_ALL: f64 = 9.0;
 
@@ -123,6 +126,49 @@ impl Axis {
                 ticks.retain(|tick| (self.min * (1.0 - slack)..=self.max * (1.0 + slack)).contains(tick));
                 ticks
             }
+        }
+    }
+
+    /// The ticks that can be written side by side along so many pixels: all of them, or every second, fifth or tenth.
+    pub(super) fn ticks_within(&self, pixels: f64) -> Vec<f64> {
+        let ticks = self.ticks();
+        if let Scale::Named(_) = self.scale {
+            return self.apart(&ticks, pixels);
+        }
+        let fits = |every: usize| {
+            let mut end = f64::NEG_INFINITY;
+            ticks.iter().step_by(every).all(|tick| {
+                let (middle, half) = (self.place(*tick) * pixels, width(&self.text(*tick)) / 2.0);
+                let apart = middle - half >= end;
+                end = middle + half + TICKS_APART;
+                apart
+            })
+        };
+        let every = [1, 2, 5, 10].into_iter().find(|every| fits(*every)).unwrap_or(ticks.len().max(1));
+        ticks.into_iter().step_by(every).collect()
+    }
+
+    /// From the first on, each tick that does not touch the one before it.
+    fn apart(&self, ticks: &[f64], pixels: f64) -> Vec<f64> {
+        let mut end = f64::NEG_INFINITY;
+        let mut kept = Vec::new();
+        for tick in ticks {
+            let (middle, half) = (self.place(*tick) * pixels, width(&self.text(*tick)) / 2.0);
+            if middle - half >= end {
+                kept.push(*tick);
+                end = middle + half + TICKS_APART;
+            }
+        }
+        kept
+    }
+
+    /// How values are laid out and written, for the script of a page: a letter each.
+    pub(super) const fn kind(&self) -> (char, char) {
+        match self.scale {
+            Scale::Even(_) => ('e', 'n'),
+            Scale::Named(_) => ('n', 'n'),
+            Scale::Ratio(Ticks::Powers) => ('r', 'p'),
+            Scale::Ratio(Ticks::Durations { .. }) => ('r', 't'),
         }
     }
 
@@ -216,6 +262,16 @@ mod tests {
         assert_eq!(axis.ticks(), [0.0, 10.0, 20.0, 30.0]);
         assert_eq!((axis.place(0.0), axis.place(34.2), axis.place(99.0)), (0.0, 1.0, 1.0));
     }
+
+    #[test]
+    fn ticks_that_would_touch_are_left_out() {
+        let axis = Axis::exact(0.0, 40_000.0, 8);
+        let within = |pixels| axis.ticks_within(pixels).into_iter().map(|tick| axis.text(tick)).collect::<Vec<_>>();
+        assert_eq!(within(800.0).len(), 9);
+        assert_eq!(within(300.0), ["0", "10,000", "20,000", "30,000", "40,000"]);
+        assert_eq!(within(20.0), ["0"]);
+    }
+
     #[test]
     fn an_axis_of_ratios_has_ticks_at_powers_of_ten() {
         let table: [(f64, f64, &[&str]); 4] = [

@@ -2,11 +2,13 @@
 
 use super::along::{Along, MARKED_MAX, chart, rows};
 use super::axis::Axis;
-use super::chart::{Curve, Layer, Names, cut};
+use super::bars::{Bar, Bars};
+use super::chart::{Chart, Curve, Layer};
 use super::groups::Group;
-use super::html::{Figure, Table, key_of};
+use super::html::{Figure, Table};
 use super::latency::of_window;
 use super::numbers::{counted, duration, unit_of};
+use super::picture::{Arrangement, Drawing};
 use wane_results::{BreakdownMeans, WindowKind};
 
 /// Most groups that stand beside each other as bars.
@@ -33,39 +35,54 @@ pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
     }
     let (columns, x, x_label) = match groups {
         [group] => columns_of(group, along)?,
-        several => bars_of(several)?,
+        several => (bars_of(several)?, Axis::exact(0.0, 1.0, 5), String::new()),
     };
     let parts: Vec<usize> = (0..12).filter(|part| columns.iter().any(|column| column.parts[*part].1 > 0.0)).collect();
     let total = |column: &Column| column.parts.iter().map(|part| part.1).sum::<f64>();
     let most = columns.iter().map(total).fold(0.0, f64::max);
     let (unit, sign) = unit_of(most);
     let below = |column: &Column, part: usize| column.parts[..part].iter().map(|part| part.1).sum::<f64>() / unit;
-    let mut layers = Vec::new();
-    for part in &parts {
-        let bar = |column: &Column| (column.left, column.right, below(column, *part), below(column, part + 1));
-        layers.push(Layer::Stack { class: format!("p{part}"), bars: columns.iter().map(bar).collect() });
-    }
-    let last = columns.last()?;
-    for part in parts.iter().filter(|part| last.parts[**part].1 >= 0.005 * most) {
-        let middle = (below(last, *part) + below(last, part + 1)) / 2.0;
-        // Short enough to stand beside the bars.
-        let name = last.parts[*part].0.replace("garbage collection", "GC");
-        let label = format!("{name} {}", duration(last.parts[*part].1));
-        let points = vec![(last.right, middle)];
-        layers.push(Layer::Curve(Curve { class: format!("p{part}"), points, label, ..Curve::default() }));
-    }
-    let mut chart = chart(
-        "breakdown".to_owned(),
-        "Parts of the mean read latency".to_owned(),
-        (x, x_label),
-        (Axis::rounded(0.0, most / unit, 5), "mean latency of reads".to_owned()),
-    );
-    (chart.layers, chart.y_unit, chart.names) = (layers, sign, Names::BesideWhenWide);
-    // The topmost part is named first.
-    let named: Vec<(String, &str)> = parts.iter().rev().map(|part| (format!("p{part}"), last.parts[*part].0)).collect();
-    let picture = key_of(named.into_iter(), Names::BesideWhenWide) + &chart.both();
+    let drawing = if groups.len() == 1 {
+        let last = columns.last()?;
+        let mut layers = Vec::new();
+        for part in &parts {
+            let bar = |column: &Column| (column.left, column.right, below(column, *part), below(column, part + 1));
+            let label = last.parts[*part].0.to_owned();
+            layers.push(Layer::Bars { class: format!("p{part}"), label, bars: columns.iter().map(bar).collect() });
+        }
+        for part in parts.iter().filter(|part| last.parts[**part].1 >= 0.005 * most) {
+            let middle = (below(last, *part) + below(last, part + 1)) / 2.0;
+            // Short enough to stand beside the bars.
+            let name = last.parts[*part].0.replace("garbage collection", "GC");
+            let label = format!("{name} {}", duration(last.parts[*part].1));
+            let points = vec![(last.right, middle)];
+            layers.push(Layer::Curve(Curve { class: format!("p{part} solid"), points, label, ..Curve::default() }));
+        }
+        let title = "Parts of the mean read latency".to_owned();
+        let y = (Axis::rounded(0.0, most / unit, 5), "mean latency of reads".to_owned());
+        let chart = chart("breakdown".to_owned(), title, (x, x_label), y);
+        Drawing::Chart(Box::new(Chart { layers, y_unit: sign, ..chart }))
+    } else {
+        let named = |part: &usize| (format!("p{part}"), columns[0].parts[*part].0.to_owned());
+        let bar = |column: &Column| Bar {
+            name: column.name.clone(),
+            value: total(column),
+            told: duration(total(column)),
+            interval: None,
+            class: String::new(),
+            parts: parts.iter().map(|part| column.parts[*part].1).collect(),
+            best: false,
+        };
+        Drawing::Bars(Bars {
+            id: "breakdown".to_owned(),
+            measure: "mean latency of reads, by what it was spent on".to_owned(),
+            description: "Parts of the mean read latency of each run.".to_owned(),
+            bars: columns.iter().map(bar).collect(),
+            parts: parts.iter().map(named).collect(),
+        })
+    };
     let mut headers = vec!["reads".to_owned()];
-    headers.extend(parts.iter().map(|part| last.parts[*part].0.to_owned()));
+    headers.extend(parts.iter().map(|part| columns[0].parts[*part].0.to_owned()));
     headers.push("mean".to_owned());
     let row = |index: usize| {
         let column = &columns[index];
@@ -77,7 +94,13 @@ pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
     if groups.len() > 1 {
         caption.push_str(&of_window(groups));
     }
-    Some(Figure { heading: "Where the time of a read goes", caption, picture, table })
+    Some(Figure {
+        heading: "Where the time of a read goes".to_owned(),
+        caption,
+        drawings: vec![drawing],
+        arrangement: Arrangement::Whole,
+        table,
+    })
 }
 
 /// Means of a window's reads over a group's seeds.
@@ -125,7 +148,7 @@ fn columns_of(group: &Group<'_>, along: Along) -> Option<Columns> {
 }
 
 /// The window that stands for each run as a bar.
-fn bars_of(groups: &[Group<'_>]) -> Option<Columns> {
+fn bars_of(groups: &[Group<'_>]) -> Option<Vec<Column>> {
     let column = |group: &Group<'_>| {
         let window = group.runs.iter().filter_map(|run| group.window_of(run)).min()?;
         Some((group.label.clone(), parts_of(group, window)?))
@@ -137,11 +160,5 @@ fn bars_of(groups: &[Group<'_>]) -> Option<Columns> {
         parts,
     };
     let columns: Vec<Column> = groups.iter().filter_map(column).enumerate().map(bar).collect();
-    if columns.is_empty() {
-        return None;
-    }
-    let characters = (44 / columns.len()).max(3);
-    let ticks = columns.iter().enumerate().map(|(slot, column)| (slot as f64 + 0.5, cut(&column.name, characters)));
-    let axis = Axis::named(0.0, columns.len() as f64, ticks.collect());
-    Some((columns, axis, String::new()))
+    (!columns.is_empty()).then_some(columns)
 }

@@ -1,11 +1,15 @@
-//! Charts of curves over a common axis, drawn as SVG for a wide and a narrow screen.
+//! Charts of curves, areas and bars over a common axis: what they show, and how they are laid out in a size.
 //!
-//! Curves are labeled where they end instead of in a legend, while there is room. Colors come from classes only.
+//! Curves are named where they end, behind a piece of their line, instead of in a legend. Colors come from classes only.
+//! Every layer is one path, and the values behind it can be written beside the chart, so that a script can draw it again.
 
 use svg::Node;
-use svg::node::element::{Description, Group, Line, Path, Rectangle, SVG, Text, Title};
+use svg::node::element::{Description, Group, Path, SVG, Text, Title};
 
 use super::axis::Axis;
+use super::labels::{self, LINE, Note};
+use super::marks;
+use super::text::{fit, width};
 
 /// A point of a curve.
 pub(super) type Point = (f64, f64);
@@ -20,17 +24,12 @@ pub(super) enum Layer {
         /// x, low, high.
         points: Vec<(f64, f64, f64)>,
     },
-    /// Bars that stand on the axis.
+    /// Bars, each from its low to its high value.
     Bars {
         /// Color.
         class: String,
-        /// Left, right, height.
-        bars: Vec<(f64, f64, f64)>,
-    },
-    /// Bars that stand on each other.
-    Stack {
-        /// Color.
-        class: String,
+        /// What they are.
+        label: String,
         /// Left, right, low, high.
         bars: Vec<(f64, f64, f64, f64)>,
     },
@@ -42,6 +41,18 @@ pub(super) enum Layer {
         class: String,
         /// Where.
         points: Vec<Point>,
+    },
+    /// Intervals, upright.
+    Whiskers {
+        /// Color.
+        class: String,
+        /// x, low, high.
+        points: Vec<(f64, f64, f64)>,
+    },
+    /// What is best.
+    Ring {
+        /// Where.
+        at: Point,
     },
     /// A limit that lies across the x axis.
     Mark {
@@ -90,15 +101,13 @@ pub(super) enum End {
     Cross,
 }
 
-/// Where the names of curves stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Whether curves are named where they end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Names {
-    /// Where they end.
+    #[default]
     Beside,
-    /// There on a wide screen; in a key above on a narrow one.
-    BesideWhenWide,
-    /// In a key above: there are too many.
-    InKey,
+    /// What is drawn is named elsewhere: by the heading of a panel.
+    Elsewhere,
 }
 
 /// A chart, before it has a size.
@@ -110,6 +119,8 @@ pub(super) struct Chart {
     pub(super) title: String,
     /// What there is to see.
     pub(super) description: String,
+    /// Stands above the chart where it is one of several.
+    pub(super) heading: String,
     pub(super) x: Axis,
     pub(super) x_label: String,
     pub(super) y: Axis,
@@ -122,113 +133,163 @@ pub(super) struct Chart {
     pub(super) columns: usize,
 }
 
-/// A width that a chart is drawn for.
+/// A width that a picture is drawn for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
+    /// A page on a wide screen.
     Wide,
+    /// A page on a narrow screen.
     Narrow,
     /// Half a wide row; fits a narrow one as well.
     Half,
+    /// One of many small ones.
+    Panel,
+    /// A column of a paper: 85 mm, at which the text is 7.6 pt high.
+    Column,
+    /// Both columns of a paper: 178 mm.
+    Across,
 }
 
 impl Size {
-    const fn pixels(self) -> (f64, f64) {
+    pub(super) const fn pixels(self) -> (f64, f64) {
         match self {
             Self::Wide => (880.0, 330.0),
             Self::Narrow => (400.0, 300.0),
             Self::Half => (430.0, 290.0),
+            Self::Panel => (280.0, 190.0),
+            Self::Column => (380.0, 260.0),
+            Self::Across => (796.0, 330.0),
         }
     }
 
     pub(super) const fn class(self) -> &'static str {
         match self {
-            Self::Wide => "chart wide",
-            Self::Narrow => "chart narrow",
+            Self::Wide | Self::Across => "chart wide",
+            Self::Narrow | Self::Column => "chart narrow",
             Self::Half => "chart half",
+            Self::Panel => "chart panel",
+        }
+    }
+
+    /// Most pixels of a name beside the plot.
+    const fn name_pixels(self) -> f64 {
+        match self {
+            Self::Wide | Self::Across => 220.0,
+            Self::Narrow | Self::Column | Self::Half => 120.0,
+            Self::Panel => 70.0,
         }
     }
 }
 
-const CHARACTER: f64 = 6.5;
-const LINE: f64 = 15.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 42.0;
+/// Between a curve's end and its name: a piece of its line, and gaps.
+pub(super) const SAMPLE: f64 = 30.0;
 
 /// Where the plot lies within a picture.
-struct Frame<'a> {
-    chart: &'a Chart,
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-    label_characters: usize,
+pub(super) struct Frame<'a> {
+    pub(super) chart: &'a Chart,
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+    name_pixels: f64,
 }
 
 impl Frame<'_> {
-    fn x(&self, value: f64) -> f64 {
+    pub(super) fn x(&self, value: f64) -> f64 {
         self.left + self.chart.x.place(value) * (self.right - self.left)
     }
 
-    fn y(&self, value: f64) -> f64 {
+    pub(super) fn y(&self, value: f64) -> f64 {
         self.bottom - self.chart.y.place(value) * (self.bottom - self.top)
     }
 }
 
 impl Chart {
-    /// The chart for wide and for narrow screens; the page shows the one that fits.
-    pub(super) fn both(&self) -> String {
-        self.draw(Size::Wide) + &self.draw(Size::Narrow)
+    pub(super) fn curves(&self) -> impl Iterator<Item = &Curve> {
+        self.layers.iter().filter_map(|layer| if let Layer::Curve(curve) = layer { Some(curve) } else { None })
     }
 
-    /// The chart in one size.
-    pub(super) fn draw(&self, size: Size) -> String {
-        let (width, height) = size.pixels();
+    /// Whether no curve rises or falls by more than a pixel or two: there is little to see.
+    pub(super) fn is_flat(&self) -> bool {
+        let still = |curve: &Curve| {
+            let places = || curve.points.iter().map(|point| self.y.place(point.1));
+            places().fold(0.0, f64::max) - places().fold(1.0, f64::min) < 0.008
+        };
+        self.layers.iter().all(|layer| !matches!(layer, Layer::Bars { .. } | Layer::Dots { .. }))
+            && self.curves().all(still)
+    }
+
+    /// The chart in one size, as a picture.
+    pub(super) fn draw(&self, size: Size) -> SVG {
         let frame = self.frame(size);
-        let mut picture = picture(&format!("{}-{}", self.id, size.class()), size, (width, height), self);
+        let id = format!("{}-{}", self.id, size.class());
+        let mut picture = described(&id, size.class(), size.pixels(), &self.title, &self.description)
+            .set("data-chart", self.id.as_str())
+            .set("data-frame", [frame.left, frame.top, frame.right, frame.bottom].map(short).join(" "));
         grid(&mut picture, &frame);
-        let mut notes = Vec::new();
-        for layer in &self.layers {
+        let (mut notes, mut marks_drawn) = (Vec::new(), 0);
+        for (index, layer) in self.layers.iter().enumerate() {
             match layer {
-                Layer::Area { class, points } => picture.append(area(&frame, class, points)),
-                Layer::Bars { class, bars } => picture.append(bars_of(&frame, class, bars)),
-                Layer::Stack { class, bars } => picture.append(stack(&frame, class, bars)),
-                Layer::Dots { class, points } => picture.append(dots(&frame, class, points)),
-                Layer::Mark { class, x, label } => mark(&mut picture, &frame, (class, *x), label),
+                Layer::Mark { class, x, label } => {
+                    mark(&mut picture, &frame, (class, *x), (label, marks_drawn));
+                    marks_drawn += 1;
+                }
                 Layer::Level { y, label } => level(&mut picture, &frame, *y, label),
-                Layer::Curve(curve) => {
-                    picture.append(curve_of(&frame, curve));
-                    notes.extend(note(&frame, curve));
+                drawn => {
+                    let (class, name) = (layer_class(drawn), layer_name(drawn));
+                    let path = marks::path(&frame, drawn).set("class", class).set("data-l", index);
+                    picture.append(if name.is_empty() { path } else { path.set("data-s", name) });
+                    if let Layer::Curve(curve) = drawn {
+                        notes.extend(note(&frame, curve));
+                    }
                 }
             }
         }
-        for layer in &self.layers {
-            if let Layer::Curve(curve) = layer {
-                end_mark(&mut picture, &frame, curve);
-            }
+        for curve in self.curves() {
+            marks::end(&mut picture, &frame, curve);
         }
-        spread(&mut notes, frame.top, frame.bottom);
+        labels::spread(&mut notes, frame.top, frame.bottom);
         for note in &notes {
-            write_note(&mut picture, &frame, note);
+            labels::write(&mut picture, &frame, note);
         }
-        picture.to_string()
+        picture
     }
 
     fn frame(&self, size: Size) -> Frame<'_> {
-        let (width, height) = size.pixels();
-        let label_characters = match (self.names, size) {
-            (Names::Beside | Names::BesideWhenWide, Size::Wide) => 30,
-            (Names::Beside, _) => 16,
-            (Names::BesideWhenWide | Names::InKey, _) => 0,
-        };
-        let ticks = self.y.ticks();
-        let tick_characters = ticks.iter().map(|tick| self.y.text(*tick).chars().count()).max().unwrap_or(1);
-        let left = (tick_characters + self.y_unit.chars().count()) as f64 * CHARACTER + 12.0;
-        let labels = self.layers.iter().map(|layer| if let Layer::Curve(curve) = layer { &curve.label } else { "" });
-        let widest = labels.map(|label| label.chars().count().min(label_characters)).max().unwrap_or(0);
-        let last_tick = self.x.ticks().last().map_or(0, |tick| self.x.text(*tick).chars().count());
-        let margin =
-            if widest > 0 { widest as f64 * CHARACTER + 12.0 } else { last_tick as f64 * CHARACTER / 2.0 + 2.0 };
-        Frame { chart: self, left, right: width - margin, top: TOP, bottom: height - BOTTOM, label_characters }
+        let (whole, height) = size.pixels();
+        let name_pixels = if self.names == Names::Beside { size.name_pixels() } else { 0.0 };
+        let tick = |tick: &f64| width(&self.y.text(*tick)) + width(self.y_unit);
+        let left = self.y.ticks().iter().map(tick).fold(8.0, f64::max) + 9.0;
+        let named = self.curves().filter(|curve| !curve.label.is_empty() && !curve.points.is_empty());
+        let widest = named.map(|curve| width(&curve.label).min(name_pixels)).fold(0.0, f64::max);
+        let last_tick = self.x.ticks().last().map_or(0.0, |tick| width(&self.x.text(*tick)));
+        let margin = if widest > 0.0 { widest + SAMPLE + 2.0 } else { last_tick / 2.0 + 3.0 };
+        let top = if self.heading.is_empty() { TOP } else { TOP + 18.0 };
+        Frame { chart: self, left, right: whole - margin, top, bottom: height - BOTTOM, name_pixels }
+    }
+}
+
+fn layer_class(layer: &Layer) -> String {
+    match layer {
+        Layer::Area { class, .. } => format!("area {class}"),
+        Layer::Bars { class, .. } => format!("bars {class}"),
+        Layer::Curve(curve) => format!("curve {}", curve.class),
+        Layer::Dots { class, .. } => format!("dot {class}"),
+        Layer::Whiskers { class, .. } => format!("whisker own {class}"),
+        Layer::Ring { .. } => "best end".to_owned(),
+        Layer::Mark { class, .. } => format!("level {class}"),
+        Layer::Level { .. } => "level".to_owned(),
+    }
+}
+
+/// What a layer is called; marks and areas go with the curve of their color.
+fn layer_name(layer: &Layer) -> &str {
+    match layer {
+        Layer::Bars { label, .. } => label,
+        Layer::Curve(curve) => &curve.label,
+        _ => "",
     }
 }
 
@@ -244,12 +305,9 @@ pub(super) fn described(id: &str, class: &str, size: (f64, f64), title: &str, de
         .add(Description::new().set("id", format!("{id}-desc")).add(svg::node::Text::new(description)))
 }
 
-fn picture(id: &str, size: Size, pixels: (f64, f64), chart: &Chart) -> SVG {
-    described(id, size.class(), pixels, &chart.title, &chart.description)
-}
-
-pub(super) fn text(content: &str, x: f64, y: f64, anchor: &str) -> Text {
-    Text::new(content).set("x", short(x)).set("y", short(y)).set("text-anchor", anchor)
+/// A text with its class.
+pub(super) fn text(content: &str, (x, y): Point, anchor: &str, class: &str) -> Text {
+    Text::new(content).set("x", short(x)).set("y", short(y)).set("text-anchor", anchor).set("class", class)
 }
 
 /// A coordinate to a tenth of a pixel, without a needless ".0".
@@ -260,250 +318,54 @@ pub(super) fn short(value: f64) -> String {
 
 fn grid(picture: &mut SVG, frame: &Frame<'_>) {
     let chart = frame.chart;
-    let mut lines = Group::new().set("class", "grid");
-    let mut ticks = Group::new().set("class", "ticks");
-    for tick in chart.y.ticks() {
-        let y = frame.y(tick);
-        lines.append(line((frame.left, y), (frame.right, y)));
-        ticks.append(text(&format!("{}{}", chart.y.text(tick), chart.y_unit), frame.left - 7.0, y + 4.0, "end"));
+    let mut drawn = Group::new().set("class", "scales");
+    for (at, label) in chart.y.ticks().into_iter().map(|tick| (frame.y(tick), chart.y.text(tick))) {
+        drawn.append(line((frame.left, at), (frame.right, at)).set("class", "grid"));
+        drawn.append(text(&format!("{label}{}", chart.y_unit), (frame.left - 7.0, at + 4.0), "end", "tick"));
     }
-    for tick in chart.x.ticks() {
-        let x = frame.x(tick);
-        ticks.append(line((x, frame.bottom), (x, frame.bottom + 4.0)));
-        ticks.append(text(&chart.x.text(tick), x, frame.bottom + 18.0, "middle"));
+    let ticks = chart.x.ticks_within(frame.right - frame.left);
+    for (at, label) in ticks.into_iter().map(|tick| (frame.x(tick), chart.x.text(tick))) {
+        drawn.append(line((at, frame.bottom), (at, frame.bottom + 4.0)).set("class", "axis"));
+        drawn.append(text(&label, (at, frame.bottom + 18.0), "middle", "tick"));
     }
-    picture.append(lines);
-    picture.append(line((frame.left, frame.bottom), (frame.right, frame.bottom)).set("class", "axis"));
-    picture.append(ticks);
-    picture.append(text(&chart.y_label, 0.0, 13.0, "start").set("class", "axis-label"));
-    picture.append(text(&chart.x_label, frame.right, frame.bottom + 36.0, "end").set("class", "axis-label"));
+    drawn.append(line((frame.left, frame.bottom), (frame.right, frame.bottom)).set("class", "axis"));
+    picture.append(drawn);
+    if !chart.heading.is_empty() {
+        picture.append(text(&fit(&chart.heading, frame.right), (0.0, 13.0), "start", "head"));
+    }
+    picture.append(text(&chart.y_label, (0.0, frame.top - 17.0), "start", "name"));
+    picture.append(text(&chart.x_label, (frame.right, frame.bottom + 36.0), "end", "name"));
 }
 
-fn line(from: Point, to: Point) -> Line {
-    Line::new().set("x1", short(from.0)).set("y1", short(from.1)).set("x2", short(to.0)).set("y2", short(to.1))
+pub(super) fn line(from: Point, to: Point) -> Path {
+    Path::new().set("d", format!("M{} {}L{} {}", short(from.0), short(from.1), short(to.0), short(to.1)))
 }
 
 fn level(picture: &mut SVG, frame: &Frame<'_>, y: f64, label: &str) {
     let at = frame.y(y);
-    picture.append(line((frame.left, at), (frame.right, at)).set("class", "level"));
+    picture.append(line((frame.left, at), (frame.right, at)).set("class", "level").set("data-y", y));
     // At the top the name of the axis is above.
     let below = if at < frame.top + LINE { 14.0 } else { -5.0 };
-    picture.append(text(label, frame.left + 4.0, at + below, "start").set("class", "level-label"));
+    let label = fit(label, frame.right - frame.left - 8.0);
+    picture.append(text(&label, (frame.left + 4.0, at + below), "start", "name halo").set("data-y", y));
 }
 
-fn mark(picture: &mut SVG, frame: &Frame<'_>, (class, x): (&str, f64), label: &str) {
+fn mark(picture: &mut SVG, frame: &Frame<'_>, (class, x): (&str, f64), (label, drawn): (&str, usize)) {
     let at = frame.x(x);
-    picture.append(line((at, frame.top), (at, frame.bottom)).set("class", format!("level {class}")));
-    // Written to the side with more room.
+    let class = if class.is_empty() { "level".to_owned() } else { format!("level own {class}") };
+    picture.append(line((at, frame.top), (at, frame.bottom)).set("class", class).set("data-x", x));
+    // Written to the side with more room, each a line below the one before.
     let (shift, anchor) = if at > (frame.left + frame.right) / 2.0 { (-5.0, "end") } else { (5.0, "start") };
-    picture.append(text(label, at + shift, frame.top + 12.0, anchor).set("class", "level-label"));
-}
-
-fn dot(at: Point) -> String {
-    format!("M{} {}a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0Z", short(at.0 - 3.5), short(at.1))
-}
-
-fn dots(frame: &Frame<'_>, class: &str, points: &[Point]) -> Path {
-    let data: String = points.iter().map(|(x, y)| dot((frame.x(*x), frame.y(*y)))).collect();
-    Path::new().set("d", data).set("class", format!("dot {class}"))
-}
-
-fn stack(frame: &Frame<'_>, class: &str, bars: &[(f64, f64, f64, f64)]) -> Group {
-    let mut group = Group::new().set("class", format!("bars {class}"));
-    for (left, right, low, high) in bars.iter().filter(|bar| bar.3 > bar.2) {
-        let (x, width) = (frame.x(*left), frame.x(*right) - frame.x(*left));
-        let gap = if width > 6.0 { 1.0 } else { 0.0 };
-        group.append(
-            Rectangle::new()
-                .set("x", short(x))
-                .set("y", short(frame.y(*high)))
-                .set("width", short((width - gap).max(0.5)))
-                .set("height", short(frame.y(*low) - frame.y(*high))),
-        );
-    }
-    group
-}
-
-fn area(frame: &Frame<'_>, class: &str, points: &[(f64, f64, f64)]) -> Path {
-    let edge =
-        |of: fn(&(f64, f64, f64)) -> Point| thin(&points.iter().map(of).collect::<Vec<_>>(), frame.chart.columns);
-    let (low, high) = (edge(|point| (point.0, point.1)), edge(|point| (point.0, point.2)));
-    let mut data = trace(frame, &high);
-    for (x, y) in low.iter().rev() {
-        data.push_str(&format!("L{} {}", short(frame.x(*x)), short(frame.y(*y))));
-    }
-    data.push('Z');
-    Path::new().set("d", data).set("class", format!("area {class}"))
-}
-
-fn bars_of(frame: &Frame<'_>, class: &str, bars: &[(f64, f64, f64)]) -> Group {
-    let mut group = Group::new().set("class", format!("bars {class}"));
-    for (left, right, height) in bars.iter().filter(|bar| bar.2 > 0.0) {
-        let (x, width, y) = (frame.x(*left), frame.x(*right) - frame.x(*left), frame.y(*height));
-        // A gap keeps bars apart, unless it would eat them.
-        let gap = if width > 3.0 { 1.0 } else { 0.0 };
-        group.append(
-            Rectangle::new()
-                .set("x", short(x))
-                .set("y", short(y.min(frame.bottom - 1.0)))
-                .set("width", short((width - gap).max(0.5)))
-                .set("height", short((frame.bottom - y).max(1.0))),
-        );
-    }
-    group
-}
-
-fn curve_of(frame: &Frame<'_>, curve: &Curve) -> Path {
-    let points = thin(&curve.points, frame.chart.columns);
-    let points = if curve.shape == Shape::Steps { steps(&points) } else { points };
-    Path::new().set("d", trace(frame, &points)).set("class", format!("curve {}", curve.class))
-}
-
-fn trace(frame: &Frame<'_>, points: &[Point]) -> String {
-    let mut data = String::new();
-    let mut last = String::new();
-    for (index, (x, y)) in points.iter().enumerate() {
-        let at = format!("{} {}", short(frame.x(*x)), short(frame.y(*y)));
-        if at != last {
-            data.push(if index == 0 { 'M' } else { 'L' });
-            data.push_str(&at);
-        }
-        last = at;
-    }
-    data
-}
-
-/// Adds the corners of steps.
-fn steps(points: &[Point]) -> Vec<Point> {
-    let corners = points.windows(2).flat_map(|pair| [(pair[1].0, pair[0].1), pair[1]]);
-    points.first().copied().into_iter().chain(corners).collect()
-}
-
-/// Keeps the first, least, greatest and last point of each of `columns` stretches of x: what a screen can show.
-pub(super) fn thin(points: &[Point], columns: usize) -> Vec<Point> {
-    let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
-    if points.len() <= 4 * columns || last.0 <= first.0 {
-        return points.to_vec();
-    }
-    let column = |point: &Point| ((point.0 - first.0) / (last.0 - first.0) * columns as f64) as usize;
-    let mut kept = Vec::with_capacity(4 * columns + 4);
-    for stretch in points.chunk_by(|left, right| column(left) == column(right)) {
-        let by_y = |left: &&Point, right: &&Point| left.1.total_cmp(&right.1);
-        let index = |found: Option<&Point>| {
-            found.map_or(0, |found| stretch.iter().position(|point| point == found).unwrap_or(0))
-        };
-        let least = index(stretch.iter().min_by(by_y));
-        let greatest = index(stretch.iter().max_by(by_y));
-        let mut wanted = [0, least, greatest, stretch.len() - 1];
-        wanted.sort_unstable();
-        for (position, at) in wanted.iter().enumerate() {
-            if position == 0 || wanted[position - 1] != *at {
-                kept.push(stretch[*at]);
-            }
-        }
-    }
-    kept
-}
-
-fn end_mark(picture: &mut SVG, frame: &Frame<'_>, curve: &Curve) {
-    let Some(&(x, y)) = curve.points.last() else { return };
-    let (x, y) = (frame.x(x), frame.y(y));
-    let data = match curve.end {
-        End::Open => return,
-        End::Dot => dot((x, y)),
-        End::Cross => format!("M{} {}l9 9m0 -9l-9 9", short(x - 4.5), short(y - 4.5)),
-    };
-    let kind = if curve.end == End::Dot { "dot" } else { "cross" };
-    picture.append(Path::new().set("d", data).set("class", format!("{kind} {}", curve.class)));
-}
-
-/// A curve's label beyond the right edge of the plot.
-#[derive(Debug)]
-struct Note {
-    text: String,
-    class: String,
-    /// Where the curve ends.
-    end: Point,
-    /// Where the label stands.
-    y: f64,
-}
-
-/// The label, and a faint line to it from a curve that ended before the others.
-fn write_note(picture: &mut SVG, frame: &Frame<'_>, note: &Note) {
-    let (end, height) = note.end;
-    if frame.right - end > LINE {
-        let leader = line((end + 8.0, height), (frame.right + 4.0, height));
-        picture.append(leader.set("class", format!("leader {}", note.class)));
-    }
-    let written = text(&note.text, frame.right + 8.0, note.y + 4.0, "start");
-    picture.append(written.set("class", format!("note {}", note.class)));
+    let height = frame.top + 12.0 + LINE * drawn as f64;
+    picture.append(text(label, (at + shift, height), anchor, "name halo").set("data-x", x));
 }
 
 fn note(frame: &Frame<'_>, curve: &Curve) -> Option<Note> {
     let &(x, y) = curve.points.last()?;
-    if curve.label.is_empty() || frame.label_characters == 0 {
+    if curve.label.is_empty() || frame.name_pixels == 0.0 {
         return None;
     }
-    let text = cut(&curve.label, frame.label_characters);
-    Some(Note { text, class: curve.class.clone(), end: (frame.x(x), frame.y(y)), y: frame.y(y) })
-}
-
-/// At most `characters` of a text, with an ellipsis where some are missing.
-pub(super) fn cut(text: &str, characters: usize) -> String {
-    if text.chars().count() <= characters {
-        return text.to_owned();
-    }
-    text.chars().take(characters - 1).chain(['\u{2026}']).collect()
-}
-
-/// Moves labels apart that would overlap, as little as needed, within `top..bottom`.
-fn spread(notes: &mut [Note], top: f64, bottom: f64) {
-    notes.sort_by(|left, right| left.y.total_cmp(&right.y));
-    let mut least = top;
-    for note in notes.iter_mut() {
-        note.y = note.y.max(least);
-        least = note.y + LINE;
-    }
-    let mut most = bottom;
-    for note in notes.iter_mut().rev() {
-        note.y = note.y.min(most);
-        most = note.y - LINE;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thinning_keeps_the_ends_and_every_extreme() {
-        let mut points: Vec<Point> = (0..2048).map(|at| (f64::from(at), 1.0)).collect();
-        points[790].1 = 9.0;
-        points[1500].1 = -9.0;
-        let thinned = thin(&points, 50);
-        assert!(thinned.len() <= 204, "{}", thinned.len());
-        assert_eq!((thinned.first(), thinned.last()), (points.first(), points.last()));
-        assert!(thinned.contains(&(790.0, 9.0)) && thinned.contains(&(1500.0, -9.0)));
-        assert!(thinned.windows(2).all(|pair| pair[0].0 < pair[1].0));
-    }
-
-    #[test]
-    fn labels_that_meet_are_moved_apart_and_stay_inside() {
-        let table: [(&[f64], &[f64]); 3] = [
-            (&[50.0, 20.0], &[20.0, 50.0]),
-            (&[98.0, 97.0, 20.0], &[20.0, 85.0, 100.0]),
-            (&[10.0, 10.0, 12.0], &[10.0, 25.0, 40.0]),
-        ];
-        for (heights, expected) in table {
-            let note = |y: &f64| Note { text: String::new(), class: String::new(), end: (0.0, *y), y: *y };
-            let mut notes: Vec<Note> = heights.iter().map(note).collect();
-            spread(&mut notes, 10.0, 100.0);
-            assert_eq!(notes.iter().map(|note| note.y).collect::<Vec<_>>(), expected, "{heights:?}");
-        }
-    }
-
-    #[test]
-    fn steps_hold_a_value_until_the_next() {
-        assert_eq!(steps(&[(0.0, 1.0), (2.0, 5.0)]), [(0.0, 1.0), (2.0, 1.0), (2.0, 5.0)]);
-    }
+    let text = fit(&curve.label, frame.name_pixels);
+    let end = (frame.x(x), frame.y(y));
+    Some(Note { text, name: curve.label.clone(), class: curve.class.clone(), end, y: end.1 })
 }

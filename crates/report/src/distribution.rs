@@ -1,10 +1,13 @@
 //! How erases are spread over the blocks at the end: histogram and cumulative share.
 
 use super::axis::{Axis, step};
-use super::chart::{Chart, Curve, Layer, Names, Shape, Size};
+use super::chart::{Chart, Curve, Layer, Names, Shape};
 use super::groups::Group;
-use super::html::{Figure, Table, key};
+use super::html::{Figure, Table};
 use super::numbers::{counted, short, short_or_dash};
+use super::palette::HUES;
+use super::panels::{drawn, told};
+use super::picture::{Arrangement, Drawing};
 use super::words::jain_in_digits;
 use wane_results::Wear;
 
@@ -37,12 +40,9 @@ pub(super) fn distribution(groups: &[Group<'_>], coarseness: usize) -> Option<Fi
     let bins = ((f64::from(most) - start) / width).floor() as u32 + 1;
     let edges: Vec<f64> = (0..=bins).map(|bin| start + f64::from(bin) * width).collect();
     let x = Axis::exact(start, edges[bins as usize], 6);
-    let caption = caption(&counts);
-    let mut picture = if groups.len() > 1 { key(groups, Names::InKey) } else { String::new() };
-    picture.push_str("<div class=\"pair\">");
-    picture.push_str(&histogram(&counts, &edges, &x).draw(Size::Half));
-    picture.push_str(&Chart { columns: (COLUMNS / coarseness).max(10), ..cumulative(&counts, &x) }.draw(Size::Half));
-    picture.push_str("</div>");
+    let caption = caption(&counts) + &told(groups);
+    let columns = (COLUMNS / coarseness).max(10);
+    let (drawings, arrangement) = draw(groups, &counts, (&edges, &x), columns);
     let mut headers = vec!["erases".to_owned()];
     headers.extend(counts.iter().map(|counts| format!("{} (% of blocks)", counts.group.label)));
     let rows = edges.windows(2).map(|edge| {
@@ -52,7 +52,25 @@ pub(super) fn distribution(groups: &[Group<'_>], coarseness: usize) -> Option<Fi
         std::iter::once(name).chain(shares).collect()
     });
     let table = Table { headers, rows: rows.collect() };
-    Some(Figure { heading: "Erase counts at the end", caption, picture, table })
+    Some(Figure { heading: "Erase counts at the end".to_owned(), caption, drawings, arrangement, table })
+}
+
+/// Two charts side by side; of more runs than a chart holds, panels of shares up to a count.
+fn draw(
+    groups: &[Group<'_>],
+    counts: &[Counts<'_>],
+    (edges, x): (&[f64], &Axis),
+    columns: usize,
+) -> (Vec<Drawing>, Arrangement) {
+    let cumulative =
+        |groups: &[Group<'_>]| groups.iter().filter_map(|group| cumulative(&counts_of(group), x)).collect();
+    let shares = chart("cumulative", "share of blocks up to a count", x, Axis::rounded(0.0, 100.0, 5), Vec::new());
+    let shares = Chart { columns, ..shares };
+    if groups.len() > HUES {
+        return drawn(groups, &shares, &cumulative);
+    }
+    let charts = [histogram(counts, edges, x), Chart { layers: cumulative(groups), ..shares }];
+    (charts.map(|chart| Drawing::Chart(Box::new(chart))).into(), Arrangement::Pair)
 }
 
 fn counts_of<'a>(group: &'a Group<'a>) -> Counts<'a> {
@@ -63,7 +81,7 @@ fn counts_of<'a>(group: &'a Group<'a>) -> Counts<'a> {
 }
 
 fn caption(counts: &[Counts<'_>]) -> String {
-    let told = |counts: &Counts<'_>| {
+    let figures = |counts: &Counts<'_>| {
         let wear = |of: fn(&Wear) -> f64| counts.group.mean(|summary| Some(of(&summary.wear)));
         let mean = short_or_dash(wear(|wear| wear.erase_count.mean));
         let deviation = short_or_dash(wear(|wear| wear.erase_count.sd));
@@ -72,13 +90,13 @@ fn caption(counts: &[Counts<'_>]) -> String {
     };
     match counts {
         [one] => {
-            let (_, mean, deviation, jain) = told(one);
+            let (_, mean, deviation, jain) = figures(one);
             format!(
                 "Blocks were erased {mean} times on the mean, with a standard deviation of {deviation}; Jain\u{2019}s index is {jain}."
             )
         }
         several => {
-            let told = several.iter().take(6).map(told);
+            let told = several.iter().take(6).map(figures);
             let told = told.map(|(name, mean, deviation, _)| format!("{name} {mean} \u{b1} {deviation}"));
             format!("Mean erase count and standard deviation: {}.", told.collect::<Vec<_>>().join("; "))
         }
@@ -90,13 +108,14 @@ fn chart(id: &str, title: &str, x: &Axis, y: Axis, layers: Vec<Layer>) -> Chart 
         id: id.to_owned(),
         title: title.to_owned(),
         description: format!("{title}, at the end of the run."),
+        heading: String::new(),
         x: x.clone(),
         x_label: "erases of a block".to_owned(),
         y,
         y_label: title.to_owned(),
         y_unit: "\u{a0}%",
         layers,
-        names: Names::InKey,
+        names: Names::Beside,
         columns: COLUMNS,
     }
 }
@@ -112,27 +131,26 @@ fn histogram(counts: &[Counts<'_>], edges: &[f64], x: &Axis) -> Chart {
     }
     let alone = layers.len() == 1;
     let layers = layers.into_iter().zip(counts).map(|(bars, counts)| {
-        let class = counts.group.class();
+        let (class, label) = (counts.group.class(), "share of blocks".to_owned());
         if alone {
-            return Layer::Bars { class, bars };
+            return Layer::Bars { class, label, bars: bars.iter().map(|bar| (bar.0, bar.1, 0.0, bar.2)).collect() };
         }
         let outline = std::iter::once((edges[0], 0.0)).chain(bars.iter().map(|bar| (bar.0, bar.2)));
         let points = outline.chain([(edges[edges.len() - 1], 0.0)]).collect();
-        Layer::Curve(Curve { class, points, shape: Shape::Steps, ..Curve::default() })
+        let label = counts.group.label.clone();
+        Layer::Curve(Curve { class, points, label, shape: Shape::Steps, ..Curve::default() })
     });
     chart("histogram", "share of blocks at each count", x, Axis::rounded(0.0, most, 5), layers.collect())
 }
 
-fn cumulative(counts: &[Counts<'_>], x: &Axis) -> Chart {
-    let layers = counts.iter().map(|counts| {
-        let blocks = counts.sorted.len() as f64;
-        let mut seen = 0;
-        let rises = counts.sorted.chunk_by(|left, right| left == right).map(|same| {
-            seen += same.len();
-            (f64::from(same[0]), 100.0 * seen as f64 / blocks)
-        });
-        let points = std::iter::once((x.min, 0.0)).chain(rises.collect::<Vec<_>>()).chain([(x.max, 100.0)]).collect();
-        Layer::Curve(Curve { class: counts.group.class(), points, shape: Shape::Steps, ..Curve::default() })
+fn cumulative(counts: &Counts<'_>, x: &Axis) -> Option<Layer> {
+    let blocks = counts.sorted.len() as f64;
+    let mut seen = 0;
+    let rises = counts.sorted.chunk_by(|left, right| left == right).map(|same| {
+        seen += same.len();
+        (f64::from(same[0]), 100.0 * seen as f64 / blocks)
     });
-    chart("cumulative", "share of blocks up to a count", x, Axis::rounded(0.0, 100.0, 5), layers.collect())
+    let points = std::iter::once((x.min, 0.0)).chain(rises.collect::<Vec<_>>()).chain([(x.max, 100.0)]).collect();
+    let (class, label) = (counts.group.class(), counts.group.label.clone());
+    (blocks > 0.0).then(|| Layer::Curve(Curve { class, points, label, shape: Shape::Steps, ..Curve::default() }))
 }

@@ -2,11 +2,13 @@
 
 use super::along::{Along, chart, into_the_tail, of_windows, rows, share_in_words, through};
 use super::axis::Axis;
-use super::chart::{Chart, Curve, Layer, Names, Shape, Size};
+use super::chart::{Chart, Curve, Layer, Shape};
 use super::figures::columns;
 use super::groups::Group;
-use super::html::{Figure, Table, key};
+use super::html::{Figure, Table};
 use super::numbers::{count, counted, short, short_or_dash};
+use super::panels::{drawn, told};
+use super::picture::Arrangement;
 use wane_results::Window;
 
 /// Re-reads for each page read for the host.
@@ -30,22 +32,26 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
         return None;
     }
     let along = Along::of(groups);
-    let draw = |id: &str, what: &str, figure: fn(&Window) -> Option<f64>| {
-        let of = |group: &Group<'_>| through(&group.class(), "", of_windows(group, along, figure));
-        let layers: Vec<Layer> = groups.iter().flat_map(of).collect();
-        let values =
-            layers.iter().flat_map(|layer| if let Layer::Curve(curve) = layer { &curve.points[..] } else { &[] });
+    let picture = |id: &str, what: &str, figure: fn(&Window) -> Option<f64>| {
+        let layers = |groups: &[Group<'_>]| {
+            let alone = groups.len() == 1;
+            let of = |group: &Group<'_>| {
+                let label = if alone { "" } else { &group.label };
+                through(&group.class(), label, of_windows(group, along, figure))
+            };
+            groups.iter().flat_map(of).collect::<Vec<Layer>>()
+        };
+        let all = layers(groups);
+        let values = all.iter().flat_map(|layer| if let Layer::Curve(curve) = layer { &curve.points[..] } else { &[] });
         let most = values.map(|point| point.1).fold(0.0, f64::max);
         let x = (along.axis(groups, 5), along.label());
         let y = (Axis::rounded(0.0, if most > 0.0 { most } else { 1.0 }, 5), what.to_owned());
-        Chart { layers, columns, ..chart(id.to_owned(), what.to_owned(), x, y) }.draw(Size::Half)
+        let chart = Chart { columns, ..chart(id.to_owned(), what.to_owned(), x, y) };
+        drawn(groups, &chart, &layers)
     };
-    let mut picture = if groups.len() > 1 { key(groups, Names::InKey) } else { String::new() };
-    picture.push_str(&format!(
-        "<div class=\"pair\">{}{}</div>",
-        draw("rereads", "re-reads for each page read for the host", rereads),
-        draw("lost", "pages lost in a window", lost)
-    ));
+    let (mut drawings, arrangement) = picture("rereads", "re-reads for each page read for the host", rereads);
+    drawings.extend(picture("lost", "pages lost in a window", lost).0);
+    let arrangement = if arrangement == Arrangement::Whole { Arrangement::Pair } else { arrangement };
     let headers = [
         "page reads for the host",
         "re-reads for each",
@@ -78,9 +84,11 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
         })
     });
     let table = Table { headers, rows: rows.collect() };
-    let caption = "Reads in the background are those of relocation, scrubbing and reconstruction; lost are pages that the host asked for and that neither \
-                   correction nor redundancy gave back.";
-    Some(Figure { heading: "Re-reads and lost pages", caption: caption.to_owned(), picture, table })
+    let mut caption = "Reads in the background are those of relocation, scrubbing and reconstruction; lost are pages that the host asked for and that neither \
+                   correction nor redundancy gave back."
+        .to_owned();
+    caption.push_str(&told(groups));
+    Some(Figure { heading: "Re-reads and lost pages".to_owned(), caption, drawings, arrangement, table })
 }
 
 /// Codewords by their wrong bits, over the seeds of a group.
@@ -105,12 +113,12 @@ impl Codewords<'_> {
         below as f64 / self.total().max(1) as f64
     }
 
-    fn curve(&self) -> Curve {
+    fn curve(&self, label: String) -> Curve {
         // The last count is of all that have more: no value is known for them.
         let known = self.most().min(self.counts.len().saturating_sub(2));
         let shares = (0..=known).map(|bits| (bits as f64, self.share(bits)));
         let points = std::iter::once((0.0, 0.0)).chain(into_the_tail(shares, self.total())).collect();
-        Curve { class: self.group.class(), points, shape: Shape::Steps, ..Curve::default() }
+        Curve { class: self.group.class(), points, label, shape: Shape::Steps, ..Curve::default() }
     }
 
     fn strength(&self) -> Option<f64> {
@@ -129,30 +137,34 @@ fn of_group<'a>(group: &'a Group<'a>) -> Option<Codewords<'a>> {
 }
 
 fn raw_bit_errors(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
-    let drawn: Vec<Codewords<'_>> = groups.iter().filter_map(of_group).collect();
-    let total = drawn.iter().map(Codewords::total).max()?;
-    let most = drawn.iter().map(|one| one.most().min(one.counts.len().saturating_sub(2))).max()? as f64;
-    let strengths: Vec<Option<f64>> = drawn.iter().map(Codewords::strength).collect();
+    let codewords: Vec<Codewords<'_>> = groups.iter().filter_map(of_group).collect();
+    let total = codewords.iter().map(Codewords::total).max()?;
+    let most = codewords.iter().map(|one| one.most().min(one.counts.len().saturating_sub(2))).max()? as f64;
+    let strengths: Vec<Option<f64>> = codewords.iter().map(Codewords::strength).collect();
     let strongest = strengths.iter().flatten().copied().fold(most, f64::max);
     // A limit far beyond every error would squeeze them into a corner.
     let shown = |strength: f64| strength <= 4.0 * most.max(8.0);
     let end = if shown(strongest) { strongest * 1.05 } else { most.max(1.0) };
-    let mut layers: Vec<Layer> = drawn.iter().map(|one| Layer::Curve(one.curve())).collect();
     let same = strengths.iter().all(|strength| *strength == strengths[0]);
-    let marks = drawn.iter().zip(&strengths).take(if same { 1 } else { drawn.len() });
-    layers.extend(marks.filter_map(|(one, strength)| {
-        let x = (*strength)?;
-        let class = if same { String::new() } else { one.group.class() };
-        shown(x).then(|| Layer::Mark { class, x, label: format!("corrects {}", counted(x)) })
-    }));
-    let names = Names::InKey;
+    let alone = groups.len() == 1;
+    let layers = |groups: &[Group<'_>]| {
+        let some: Vec<Codewords<'_>> = groups.iter().filter_map(of_group).collect();
+        let label = |one: &Codewords<'_>| if alone { String::new() } else { one.group.label.clone() };
+        let mut layers: Vec<Layer> = some.iter().map(|one| Layer::Curve(one.curve(label(one)))).collect();
+        layers.extend(some.iter().take(if same { 1 } else { some.len() }).filter_map(|one| {
+            let x = one.strength()?;
+            let class = if same { String::new() } else { one.group.class() };
+            shown(x).then(|| Layer::Mark { class, x, label: format!("corrects {}", counted(x)) })
+        }));
+        layers
+    };
     let x = (Axis::exact(0.0, end, 8), "wrong bits of a codeword".to_owned());
     let y = (Axis::nines((total as f64).log10()), "share of codewords with no more".to_owned());
     let title = "Raw bit errors of the codewords".to_owned();
-    let chart = Chart { layers, columns, names, ..chart("raw-bit-errors".to_owned(), title, x, y) };
-    let mut picture = if groups.len() > 1 { key(groups, names) } else { String::new() };
-    picture.push_str(&chart.both());
-    Some(Figure { heading: "Raw bit errors", caption: caption(&drawn), picture, table: table(&drawn) })
+    let chart = Chart { columns, ..chart("raw-bit-errors".to_owned(), title, x, y) };
+    let (drawings, arrangement) = drawn(groups, &chart, &layers);
+    let caption = caption(&codewords) + &told(groups);
+    Some(Figure { heading: "Raw bit errors".to_owned(), caption, drawings, arrangement, table: table(&codewords) })
 }
 
 fn caption(drawn: &[Codewords<'_>]) -> String {

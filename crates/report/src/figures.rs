@@ -3,15 +3,15 @@
 use super::axis::Axis;
 use super::chart::{Chart, Curve, End, Layer, Names, Point, Shape};
 use super::groups::Group;
-use super::html::{Figure, Table, key};
+use super::html::{Figure, Table};
 use super::numbers::{count, counted, percent, short, short_or_dash};
+use super::panels::{drawn, told, value_at};
+use super::smooth::{Smooth, smooth};
 use wane_results::{EndReason, EraseCounts, Row, RunResult, band, windows};
 
 /// Moments at which a band is drawn, and at which it is tabled.
 const BAND_POINTS: usize = 160;
 const TABLE_POINTS: usize = 11;
-/// Most groups whose names fit beside a chart.
-pub(super) const BESIDE_MAX: usize = 12;
 /// Most groups whose bands can be told apart.
 const BANDS_MAX: usize = 4;
 /// Most groups that a caption tells of.
@@ -34,112 +34,145 @@ pub(super) fn figures(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
     if end <= 0.0 {
         return Vec::new();
     }
-    let x = Axis::exact(0.0, end, 8);
-    let names = match groups.len() {
-        1 => Names::Beside,
-        2..=BESIDE_MAX => Names::BesideWhenWide,
-        _ => Names::InKey,
-    };
-    let life = Life { groups, x: &x, columns: columns(groups, coarseness), names };
-    vec![capacity(&life), amplification(&life), wear(&life)]
+    let life = Life { groups, x: Axis::exact(0.0, end, 8), columns: columns(groups, coarseness) };
+    vec![wear(&life), amplification(&life), capacity(&life)]
 }
 
 /// What the three pictures share.
 struct Life<'a> {
     groups: &'a [Group<'a>],
-    x: &'a Axis,
+    x: Axis,
     columns: usize,
-    names: Names,
 }
+
+/// What is drawn for some of the runs.
+type Layers<'a> = &'a dyn Fn(&[Group<'_>]) -> Vec<Layer>;
 
 impl Life<'_> {
-    fn picture(&self, chart: &Chart) -> String {
-        key(self.groups, self.names) + &chart.both()
-    }
-}
-
-fn chart(id: &str, life: &Life<'_>, y: Axis, layers: Vec<Layer>) -> Chart {
-    Chart {
-        id: id.to_owned(),
-        title: String::new(),
-        description: String::new(),
-        x: life.x.clone(),
-        x_label: life.groups.first().map_or_else(String::new, |group| group.life.label()),
-        y,
-        y_label: String::new(),
-        y_unit: "",
-        layers,
-        names: life.names,
-        columns: life.columns,
+    /// A picture over the life: its id and heading, its caption, its y axis with name and unit, and its layers.
+    fn figure(
+        &self,
+        (id, heading): (&str, &str),
+        caption: &str,
+        (y, y_label, y_unit): (Axis, &str, &'static str),
+        layers: Layers<'_>,
+    ) -> Figure {
+        let caption = captioned(caption.to_owned(), self.groups);
+        let chart = Chart {
+            id: id.to_owned(),
+            title: heading.to_owned(),
+            description: caption.clone(),
+            heading: String::new(),
+            x: self.x.clone(),
+            x_label: self.groups.first().map_or_else(String::new, |group| group.life.label()),
+            y,
+            y_label: y_label.to_owned(),
+            y_unit,
+            layers: Vec::new(),
+            names: Names::Beside,
+            columns: self.columns,
+        };
+        let (drawings, arrangement) = drawn(self.groups, &chart, layers);
+        let table = table_of(&layers(self.groups), self, y_unit.trim());
+        Figure { heading: heading.to_owned(), caption, drawings, arrangement, table }
     }
 }
 
 fn capacity(life: &Life<'_>) -> Figure {
-    let groups = life.groups;
-    let initial = |run: &RunResult| run.summary.capacity.logical_bytes_initial.max(1) as f64;
-    let mut layers = Vec::new();
-    let alone = groups.len() == 1;
-    for group in groups {
-        let whole = initial(group.first());
-        let exported =
-            move |rows: &[Row]| rows.iter().map(|row| Some(100.0 * row.exported_bytes as f64 / whole)).collect();
-        let label = if alone { "exported" } else { &group.label };
-        layers.extend(layers_of(group, &group.class(), label, Shape::Steps, &exported));
-    }
-    if let [group] = groups {
-        let blocks = group.first().blocks.len().max(1) as f64;
-        let retired =
-            move |rows: &[Row]| rows.iter().map(|row| Some(100.0 * f64::from(row.blocks_retired) / blocks)).collect();
-        layers.extend(layers_of(group, "s1", "blocks retired", Shape::Steps, &retired));
-    }
-    let caption = captioned(capacity_caption(groups), groups);
-    let table = table_of(&layers, life, "%");
-    let mut chart = chart("capacity", life, Axis::rounded(0.0, 100.0, 5), layers);
-    chart.title = "Capacity over the life".to_owned();
-    chart.description = caption.clone();
-    chart.y_label =
-        if alone { "share of the first capacity, and of all blocks" } else { "share of the first capacity" }.to_owned();
-    chart.y_unit = "\u{a0}%";
-    Figure { heading: "Capacity over the life", caption, picture: life.picture(&chart), table }
+    let alone = life.groups.len() == 1;
+    let layers = |groups: &[Group<'_>]| {
+        let mut layers = Vec::new();
+        for group in groups {
+            let whole = group.first().summary.capacity.logical_bytes_initial.max(1) as f64;
+            let exported =
+                move |rows: &[Row]| rows.iter().map(|row| Some(100.0 * row.exported_bytes as f64 / whole)).collect();
+            let label = if alone { "exported" } else { &group.label };
+            layers.extend(layers_of(group, &group.class(), label, Shape::Steps, &exported));
+            if alone {
+                let blocks = group.first().blocks.len().max(1) as f64;
+                let retired = move |rows: &[Row]| {
+                    rows.iter().map(|row| Some(100.0 * f64::from(row.blocks_retired) / blocks)).collect()
+                };
+                layers.extend(layers_of(group, "s1", "blocks retired", Shape::Steps, &retired));
+            }
+        }
+        layers
+    };
+    let y_label = if alone { "share of the first capacity, and of all blocks" } else { "share of the first capacity" };
+    let y = (Axis::rounded(0.0, 100.0, 5), y_label, "\u{a0}%");
+    life.figure(("capacity", "Capacity over the life"), &capacity_caption(life.groups), y, &layers)
 }
 
 fn amplification(life: &Life<'_>) -> Figure {
-    let groups = life.groups;
-    let total = |rows: &[Row]| windows(rows).iter().map(|window| window.total).collect::<Vec<_>>();
-    let mut layers = Vec::new();
-    for group in groups {
-        let label = if groups.len() == 1 { "total" } else { &group.label };
-        layers.extend(layers_of(group, &group.class(), label, Shape::Straight, &total));
-    }
-    if let [group] = groups {
-        let gc = |rows: &[Row]| windows(rows).iter().map(|window| window.gc).collect::<Vec<_>>();
-        let leveling = |rows: &[Row]| windows(rows).iter().map(|window| window.wear_leveling).collect::<Vec<_>>();
-        let flash = &group.first().summary.flash.pages_programmed;
-        if flash.total != flash.host + flash.gc {
-            layers.extend(layers_of(group, "s2", "host and GC", Shape::Straight, &gc));
+    let alone = life.groups.len() == 1;
+    let banded = life.groups.len() <= BANDS_MAX;
+    let layers = |groups: &[Group<'_>]| {
+        let mut layers = Vec::new();
+        for group in groups {
+            let total = |rows: &[Row]| windows(rows).iter().map(|window| window.total).collect::<Vec<_>>();
+            let label = if alone { "total" } else { &group.label };
+            layers.extend(smoothed(layers_of(group, &group.class(), label, Shape::Straight, &total), banded));
+            if alone {
+                layers.extend(parts_of_amplification(group).into_iter().flat_map(|layers| smoothed(layers, false)));
+            }
         }
-        if flash.wear_leveling > 0 {
-            layers.extend(layers_of(group, "s1", "wear leveling", Shape::Straight, &leveling));
-        }
-    }
-    let mut heights: Vec<f64> = curves(&layers).flat_map(|curve| &curve.points).map(|point| point.1).collect();
+        layers
+    };
+    let all = layers(life.groups);
+    let mut heights: Vec<f64> = curves(&all).flat_map(|curve| &curve.points).map(|point| point.1).collect();
+    let areas = all.iter().filter_map(|layer| if let Layer::Area { points, .. } = layer { Some(points) } else { None });
+    heights.extend(areas.flatten().map(|point| point.2));
     heights.sort_by(f64::total_cmp);
     let most = heights.last().copied().unwrap_or(1.0);
     // A drive about to die may write hundreds of pages for one; the rest of its life should still be seen.
     let usual = heights.get(heights.len() * 98 / 100).copied().unwrap_or(most);
     let top = if most > 3.0 * usual { 1.5 * usual } else { most };
-    let mut caption = amplification_caption(groups);
-    caption.push_str(" Each point is the write amplification since the point before it.");
+    let mut caption = amplification_caption(life.groups);
+    if all.iter().any(|layer| matches!(layer, Layer::Area { class, .. } if class.ends_with("raw"))) {
+        caption.push_str(
+            " Lines are smoothed over a fortieth of the life; the band behind is the range of what was measured.",
+        );
+    }
     if top < most {
         caption.push_str(&format!(" The highest, {}, lies beyond the frame.", short(most)));
     }
-    let caption = captioned(caption, groups);
-    let table = table_of(&layers, life, "");
-    let mut chart = chart("amplification", life, Axis::rounded(0.0, top, 5), layers);
-    chart.title = "Write amplification over the life".to_owned();
-    chart.description = caption.clone();
-    chart.y_label = "flash pages per host page".to_owned();
-    Figure { heading: "Write amplification over the life", caption, picture: life.picture(&chart), table }
+    let y = (Axis::rounded(0.0, top, 5), "flash pages per host page", "");
+    life.figure(("amplification", "Write amplification over the life"), &caption, y, &layers)
+}
+
+/// What of the amplification is due to the host with garbage collection, and to wear leveling, where they are not all.
+fn parts_of_amplification(group: &Group<'_>) -> Vec<Vec<Layer>> {
+    let gc = |rows: &[Row]| windows(rows).iter().map(|window| window.gc).collect::<Vec<_>>();
+    let leveling = |rows: &[Row]| windows(rows).iter().map(|window| window.wear_leveling).collect::<Vec<_>>();
+    let flash = &group.first().summary.flash.pages_programmed;
+    let mut parts = Vec::new();
+    if flash.total != flash.host + flash.gc {
+        parts.push(layers_of(group, "s2", "host and GC", Shape::Straight, &gc));
+    }
+    if flash.wear_leveling > 0 {
+        parts.push(layers_of(group, "s1", "wear leveling", Shape::Straight, &leveling));
+    }
+    parts
+}
+
+/// Layers with their named curves smoothed, over a band of what they were.
+fn smoothed(layers: Vec<Layer>, banded: bool) -> Vec<Layer> {
+    let mut smoothed = Vec::new();
+    for layer in layers {
+        match layer {
+            Layer::Curve(curve) if !curve.label.is_empty() => match smooth(&curve.points) {
+                Some(Smooth { points, range }) => {
+                    if banded {
+                        smoothed.push(Layer::Area { class: format!("{} raw", curve.class), points: range });
+                    }
+                    smoothed.push(Layer::Curve(Curve { points, ..curve }));
+                }
+                None => smoothed.push(Layer::Curve(curve)),
+            },
+            other => smoothed.push(other),
+        }
+    }
+    smoothed
 }
 
 fn capacity_caption(groups: &[Group<'_>]) -> String {
@@ -183,41 +216,20 @@ fn each(groups: &[Group<'_>], figure: impl Fn(&Group<'_>) -> String) -> String {
 
 fn wear(life: &Life<'_>) -> Figure {
     let groups = life.groups;
-    let mut layers = Vec::new();
-    let alone = groups.len() == 1;
-    for group in groups {
-        let class = group.class();
-        let curve = |of: fn(&EraseCounts) -> u32| quantile(group, of);
-        if alone {
-            layers.push(between(&format!("{class} outer"), &curve(|at| at.p1), &curve(|at| at.p99)));
-        }
-        if groups.len() <= BANDS_MAX {
-            layers.push(between(&format!("{class} inner"), &curve(|at| at.p10), &curve(|at| at.p90)));
-        }
-        if alone {
-            for (label, points) in [("most worn", curve(|at| at.max)), ("least worn", curve(|at| at.min))] {
-                let class = format!("{class} fine");
-                layers.push(Layer::Curve(Curve { class, points, label: label.to_owned(), ..Curve::default() }));
-            }
-        }
-        let label = if alone { "median" } else { &group.label }.to_owned();
-        layers.push(Layer::Curve(Curve {
-            class,
-            points: curve(|at| at.p50),
-            label,
-            end: end_of(group),
-            ..Curve::default()
-        }));
-    }
-    let most = curves(&layers).flat_map(|curve| &curve.points).map(|point| point.1).fold(1.0, f64::max);
+    let (alone, banded) = (groups.len() == 1, groups.len() <= BANDS_MAX);
+    let plain =
+        |groups: &[Group<'_>]| groups.iter().flat_map(|group| wear_of(group, alone, banded)).collect::<Vec<Layer>>();
+    let most = curves(&plain(groups)).flat_map(|curve| &curve.points).map(|point| point.1).fold(1.0, f64::max);
     let rated: Vec<f64> = groups.iter().filter_map(Group::endurance).collect();
     let rated = rated.first().copied().filter(|first| rated.iter().all(|other| other == first));
-    let table = table_of(&layers, life, "");
     let shown = rated.filter(|rated| *rated < 1.6 * most);
-    layers.extend(shown.map(|y| Layer::Level { y, label: format!("rated: {} P/E cycles", counted(y)) }));
+    let layers = |groups: &[Group<'_>]| {
+        let level = shown.map(|y| Layer::Level { y, label: format!("rated: {} P/E cycles", counted(y)) });
+        plain(groups).into_iter().chain(level).collect()
+    };
     let mut caption = if alone {
         "The line is the median block; the dark band holds the middle 80 % of blocks, the light one 98 %."
-    } else if groups.len() <= BANDS_MAX {
+    } else if banded {
         "Lines are the median blocks; each band holds the middle 80 % of its run\u{2019}s blocks."
     } else {
         "Lines are the median blocks."
@@ -226,12 +238,30 @@ fn wear(life: &Life<'_>) -> Figure {
     if let (Some(rated), None) = (rated, shown) {
         caption.push_str(&format!(" The rated {} P/E cycles lie beyond the frame.", counted(rated)));
     }
-    let top = shown.map_or(most, |rated| rated.max(most));
-    let mut chart = chart("wear", life, Axis::rounded(0.0, top, 5), layers);
-    chart.title = "Wear over the life".to_owned();
-    chart.description = caption.clone();
-    chart.y_label = "erases of a block".to_owned();
-    Figure { heading: "Wear over the life", caption, picture: life.picture(&chart), table }
+    let y = (Axis::rounded(0.0, shown.map_or(most, |rated| rated.max(most)), 5), "erases of a block", "");
+    life.figure(("wear", "Wear over the life"), &caption, y, &layers)
+}
+
+fn wear_of(group: &Group<'_>, alone: bool, banded: bool) -> Vec<Layer> {
+    let class = group.class();
+    let curve = |of: fn(&EraseCounts) -> u32| quantile(group, of);
+    let mut layers = Vec::new();
+    if alone {
+        layers.push(between(&format!("{class} outer"), &curve(|at| at.p1), &curve(|at| at.p99)));
+    }
+    if banded {
+        layers.push(between(&format!("{class} inner"), &curve(|at| at.p10), &curve(|at| at.p90)));
+    }
+    if alone {
+        for (label, points) in [("most worn", curve(|at| at.max)), ("least worn", curve(|at| at.min))] {
+            let class = format!("{class} fine");
+            layers.push(Layer::Curve(Curve { class, points, label: label.to_owned(), ..Curve::default() }));
+        }
+    }
+    let label = if alone { "median" } else { &group.label }.to_owned();
+    let (points, end) = (curve(|at| at.p50), end_of(group));
+    layers.push(Layer::Curve(Curve { class, points, label, end, ..Curve::default() }));
+    layers
 }
 
 /// A group's curve: one run as it is, several seeds as a band around their mean over faint lines.
@@ -302,6 +332,7 @@ fn captioned(mut caption: String, groups: &[Group<'_>]) -> String {
     if groups.iter().any(|group| end_of(group) == End::Cross) {
         caption.push_str(" A cross marks the end of life.");
     }
+    caption.push_str(&told(groups));
     caption
 }
 
@@ -313,25 +344,8 @@ fn table_of(layers: &[Layer], life: &Life<'_>, unit: &str) -> Table {
     headers.extend(labeled.iter().map(|curve| format!("{}{unit}", curve.label)));
     let row = |index: usize| {
         let at = life.x.max * index as f64 / (TABLE_POINTS - 1) as f64;
-        let values = labeled.iter().map(|curve| short_or_dash(value_at(curve, at)));
+        let values = labeled.iter().map(|curve| short_or_dash(value_at(&curve.points, curve.shape, at)));
         std::iter::once(short(at)).chain(values).collect()
     };
     Table { headers, rows: (0..TABLE_POINTS).map(row).collect() }
-}
-
-/// The value of a curve at `x`; `None` outside it.
-fn value_at(curve: &Curve, x: f64) -> Option<f64> {
-    let slack = 1e-9 * x.abs();
-    let (first, last) = (curve.points.first()?, curve.points.last()?);
-    if x < first.0 - slack || x > last.0 + slack {
-        return None;
-    }
-    let after = curve.points.partition_point(|point| point.0 < x).min(curve.points.len() - 1);
-    let (x1, y1) = curve.points[after];
-    let (x0, y0) = curve.points[after.saturating_sub(1)];
-    match curve.shape {
-        _ if x1 <= x0 || x >= x1 => Some(y1),
-        Shape::Steps => Some(y0),
-        Shape::Straight => Some(y0 + (y1 - y0) * (x - x0) / (x1 - x0)),
-    }
 }

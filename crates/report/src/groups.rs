@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::along::Along;
+use super::series::{shortened, style};
 use wane_results::{Common, Estimate, RunResult, Summary};
 
 /// Runs of one scenario by one version, which differ in their seed only.
@@ -14,12 +15,14 @@ pub(super) struct Group<'a> {
     pub(super) runs: Vec<&'a RunResult>,
     /// Its scenario as dotted keys, without the seed.
     pub(super) keys: Keys,
-    /// Place in the list of groups, which gives the color.
+    /// Place in the list of groups.
     pub(super) index: usize,
     /// What the latencies of all groups have in common.
     pub(super) common: Common,
     /// What the lives of all groups are laid out along.
     pub(super) life: Along,
+    /// Classes of its color and dashes.
+    pub(super) style: String,
 }
 
 /// A scenario as dotted keys and the values as written.
@@ -48,21 +51,15 @@ impl Group<'_> {
         self.estimate(figure).map(|estimate| estimate.mean)
     }
 
-    /// Classes that give the group its color; past the sixth, lines are dashed.
+    /// Classes that give the group its color and dashes.
     pub(super) fn class(&self) -> String {
-        class(self.index)
+        self.style.clone()
     }
 
     /// The rated P/E cycles, where the scenario has them.
     pub(super) fn endurance(&self) -> Option<f64> {
         self.keys.get("drive.endurance")?.parse().ok()
     }
-}
-
-/// Classes that give the curve at this place its color; past the sixth, lines are dashed.
-pub(super) fn class(index: usize) -> String {
-    let dashed = if index >= 6 { " dashed" } else { "" };
-    format!("s{}{dashed}", index % 6)
 }
 
 /// The groups, in the order of their first runs.
@@ -75,21 +72,28 @@ pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
         let same = |group: &&mut Group<'_>| group.keys == keys && group.first().summary.run.version == *version;
         match groups.iter_mut().find(same) {
             Some(group) => group.runs.push(run),
-            None => {
-                groups.push(Group { label: String::new(), runs: vec![run], keys, index: groups.len(), common, life });
-            }
+            None => groups.push(Group {
+                label: String::new(),
+                runs: vec![run],
+                keys,
+                index: groups.len(),
+                style: String::new(),
+                common,
+                life,
+            }),
         }
     }
     let grouped: usize = groups.iter().map(|group| group.runs.len()).sum();
     assert_eq!(grouped, runs.len(), "each run is in one group: a mean over seeds would lack some or count some twice");
     name(&mut groups);
+    style(&mut groups);
     groups
 }
 
 /// Gives every group a name: the scenario's, with the keys that set it apart where several share it.
 fn name(groups: &mut [Group<'_>]) {
     let names: Vec<&str> = groups.iter().map(|group| group.first().summary.scenario.name.trim()).collect();
-    let names: Vec<String> = names.iter().map(|name| if name.is_empty() { "run" } else { name }.to_owned()).collect();
+    let names: Vec<String> = names.iter().map(|name| shortened(if name.is_empty() { "run" } else { name })).collect();
     let mut labels = Vec::new();
     for (index, wanted) in names.iter().enumerate() {
         let twins: Vec<&Group<'_>> =
@@ -137,6 +141,11 @@ fn keys(scenario_toml: &str) -> Keys {
         Ok(table) => {
             for (key, value) in table.iter().filter(|(key, _)| *key != "seed") {
                 flatten(key, value, &mut keys);
+            }
+            // A cell of a sweep over seeds has its seed in its name as well.
+            if let Some(name) = keys.get_mut("name") {
+                let words = name.split(' ').filter(|word| !word.starts_with("seed="));
+                *name = words.collect::<Vec<_>>().join(" ");
             }
         }
         Err(_) => {
@@ -195,10 +204,10 @@ mod tests {
     fn groups_of_one_name_are_told_apart() {
         let left_to_defaults = "[ftl.gc]\npolicy = \"greedy\"\ntie = \"entry\"\ndefaults = [\"tie\"]";
         let table: [([&str; 2], [&str; 2]); 4] = [
-            (["d = 1\ne = 3", "d = 2\ne = 3"], ["a (d=1)", "a (d=2)"]),
-            (["[ftl.gc]\npolicy = \"fifo\"", "[ftl]\ngc.policy = \"greedy\""], ["a (fifo)", "a (greedy)"]),
-            (["[ftl.gc]\npolicy = \"fifo\"", left_to_defaults], ["a (fifo)", "a (greedy)"]),
-            (["d = 1", "e = \"x\""], ["a (d=1, e=none)", "a (d=none, e=x)"]),
+            (["d = 1\ne = 3", "d = 2\ne = 3"], ["d 1", "d 2"]),
+            (["[ftl.gc]\npolicy = \"fifo\"", "[ftl]\ngc.policy = \"greedy\""], ["fifo", "greedy"]),
+            (["[ftl.gc]\npolicy = \"fifo\"", left_to_defaults], ["fifo", "greedy"]),
+            (["d = 1", "e = \"x\""], ["d 1", "d none"]),
         ];
         for (scenarios, expected) in table {
             let runs = scenarios.map(|toml| run("a", 1, toml));

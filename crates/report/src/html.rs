@@ -1,18 +1,31 @@
 //! Pieces of a page: figures, tables, keys and the page around them.
 
-use super::chart::Names;
 use super::groups::Group;
+use super::palette;
+use super::picture::{Arrangement, Drawing, Values, markup};
 
 const STYLE: &str = include_str!("style.css");
+const MARKS: &str = include_str!("marks.css");
+const SCRIPT: &str = include_str!("script.js");
 
-/// A picture with what it says and the numbers behind it.
+/// Most columns of a table: more are left to the files of values.
+const COLUMNS_MAX: usize = 24;
+
+/// Pictures with what they say and the numbers behind them.
 pub(super) struct Figure {
-    pub(super) heading: &'static str,
+    pub(super) heading: String,
     /// What there is to see, in a sentence or two.
     pub(super) caption: String,
-    /// Markup of the picture.
-    pub(super) picture: String,
+    pub(super) drawings: Vec<Drawing>,
+    pub(super) arrangement: Arrangement,
     pub(super) table: Table,
+}
+
+impl Figure {
+    /// Whether there is little to see.
+    pub(super) fn is_flat(&self) -> bool {
+        self.drawings.iter().all(Drawing::is_flat)
+    }
 }
 
 /// Rows of text under headers; the first column names the row.
@@ -23,12 +36,14 @@ pub(super) struct Table {
 
 /// A whole page around `body`, which is markup; the title is text.
 pub(super) fn document(title: &str, body: &str) -> String {
+    let colors = palette::style();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"generator\" content=\"wane\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>\n{STYLE}</style>\n</head>\n\
-         <body>\n<main>\n{body}</main>\n</body>\n</html>\n",
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
+         <style>\n{colors}{MARKS}{STYLE}</style>\n</head>\n\
+         <body>\n<main>\n{body}</main>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
         escape(title)
     )
 }
@@ -47,22 +62,6 @@ pub(super) fn escape(text: &str) -> String {
         }
     }
     escaped
-}
-
-/// Names of the groups beside their colors, where charts do not have them.
-pub(super) fn key(groups: &[Group<'_>], names: Names) -> String {
-    key_of(groups.iter().map(|group| (group.class(), group.label.as_str())), names)
-}
-
-/// Classes and names as a key, where charts do not have the names.
-pub(super) fn key_of<'a>(curves: impl Iterator<Item = (String, &'a str)>, names: Names) -> String {
-    let class = match names {
-        Names::Beside => return String::new(),
-        Names::BesideWhenWide => "key narrow",
-        Names::InKey => "key",
-    };
-    let names = curves.map(|(class, name)| format!("<span><i class=\"swatch {class}\"></i>{}</span>", escape(name)));
-    format!("<p class=\"{class}\">{}</p>", names.collect::<String>())
 }
 
 pub(super) fn swatch(group: &Group<'_>) -> String {
@@ -86,31 +85,43 @@ pub(super) fn beyond_box(told: &[String], more: &str) -> String {
     format!("<p class=\"caption\">Beyond what was validated: {}; {}.</p>\n", escape(&told.join("; ")), escape(more))
 }
 
-/// A picture with its caption, and its numbers to unfold.
-pub(super) fn figure(figure: &Figure) -> String {
+/// Pictures with their caption, and their numbers to unfold.
+pub(super) fn figure(figure: &Figure, values: Values) -> String {
     format!(
-        "<section>\n<h2>{}</h2>\n<figure>\n<figcaption class=\"caption\">{}</figcaption>\n{}\n</figure>\n\
+        "<section>\n<h2>{}</h2>\n<figure>\n{}\n<figcaption class=\"caption\">{}</figcaption>\n</figure>\n\
          <details><summary>Numbers</summary>\n{}</details>\n</section>\n",
-        figure.heading,
+        escape(&figure.heading),
+        markup(&figure.drawings, figure.arrangement, values),
         escape(&figure.caption),
-        figure.picture,
         table(&figure.table, "numbers"),
     )
 }
 
+/// The picture that answers, below the headline.
+pub(super) fn hero(answer: &Figure, values: Values) -> String {
+    figure(answer, values).replacen("<section>", "<section class=\"hero\">", 1)
+}
+
 /// A table that scrolls by itself where it is wider than the screen.
 pub(super) fn table(table: &Table, class: &str) -> String {
-    let head: String = table.headers.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
+    let head: String =
+        table.headers.iter().take(COLUMNS_MAX).map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
     let row = |cells: &Vec<String>| {
-        let cells = cells.iter().enumerate().map(|(index, cell)| {
+        let cells = cells.iter().take(COLUMNS_MAX).enumerate().map(|(index, cell)| {
             let cell = escape(cell);
             if index == 0 { format!("<th scope=\"row\">{cell}</th>") } else { format!("<td>{cell}</td>") }
         });
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
     let rows: String = table.rows.iter().map(row).collect();
+    let columns = table.headers.len();
+    let left = if columns > COLUMNS_MAX {
+        format!("<p class=\"caption\">{COLUMNS_MAX} of {columns} columns; wane report --figures writes all.</p>\n")
+    } else {
+        String::new()
+    };
     format!(
         "<div class=\"scroll\" tabindex=\"0\"><table class=\"{class}\">\n<thead><tr>{head}</tr></thead>\n\
-         <tbody>\n{rows}</tbody>\n</table></div>\n"
+         <tbody>\n{rows}</tbody>\n</table></div>\n{left}"
     )
 }

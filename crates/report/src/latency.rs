@@ -3,15 +3,18 @@
 use super::along::{Along, chart, into_the_tail, of_windows, rows, share_in_words, through};
 use super::axis::Axis;
 use super::breakdown::breakdown;
-use super::chart::{Chart, Curve, Layer, Names, Point, Shape, Size};
-use super::figures::{BESIDE_MAX, columns};
-use super::groups::{Group, class};
-use super::html::{Figure, Table, key, key_of};
+use super::chart::{Chart, Curve, Layer, Point, Shape};
+use super::figures::columns;
+use super::groups::Group;
+use super::html::{Figure, Table};
 use super::numbers::{counted, duration, short};
+use super::palette::{HUES, series};
+use super::panels::{drawn, told as panels_told};
+use super::picture::{Arrangement, Drawing};
 use wane_results::{Common, LatencyFigures, Window, WindowKind};
 
 /// Colors of the distributions of one run's windows, which lie close together.
-const APART: [&str; 6] = ["s0", "s1", "s2", "s3", "s5", "p8"];
+const APART: [&str; 6] = ["s0", "s1", "s2", "s3", "s4", "s5"];
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,8 +127,8 @@ fn heights(layers: &[Layer]) -> Option<(f64, f64)> {
 fn over_life(groups: &[Group<'_>], kind: Kind, along: Along, columns: usize) -> Option<Figure> {
     let of =
         |group: &Group<'_>, statistic: Statistic| of_windows(group, along, |window| kind.of(window).map(statistic.1));
-    let layers_of = |statistic: Statistic| -> Vec<Layer> {
-        groups.iter().flat_map(|group| through(&group.class(), "", of(group, statistic))).collect()
+    let layers_of = |groups: &[Group<'_>], statistic: Statistic| -> Vec<Layer> {
+        groups.iter().flat_map(|group| through(&group.class(), &group.label, of(group, statistic))).collect()
     };
     let (heading, title) = match kind {
         Kind::Read => ("Read latency over the life", "Latency of reads over the life"),
@@ -135,42 +138,37 @@ fn over_life(groups: &[Group<'_>], kind: Kind, along: Along, columns: usize) -> 
     if groups.iter().any(|group| group.runs.len() > 1) {
         caption.push_str(" Where a run has several seeds the points are means.");
     }
-    let (picture, table) = if let [group] = groups {
-        let layers: Vec<Layer> = STATISTICS
-            .iter()
-            .enumerate()
-            .flat_map(|(index, statistic)| through(&class(index), statistic.0, of(group, *statistic)))
-            .collect();
-        let (least, most) = heights(&layers)?;
-        let mut chart = chart(
-            format!("{}-life", kind.id()),
-            title.to_owned(),
-            (along.axis(groups, 8), along.label()),
-            (Axis::durations_up(least, most), "latency, by ratio".to_owned()),
-        );
-        (chart.layers, chart.columns) = (layers, columns);
-        (chart.both(), window_table(group, kind, along))
-    } else {
-        let drawn: Vec<(Statistic, Vec<Layer>)> =
-            STATISTICS.iter().map(|statistic| (*statistic, layers_of(*statistic))).collect();
-        heights(&drawn[0].1)?;
-        let mut picture = key(groups, Names::InKey);
-        picture.push_str("<div class=\"pair\">");
-        for (index, (statistic, layers)) in drawn.into_iter().enumerate() {
-            let (least, most) = heights(&layers).unwrap_or((1.0, 1.0));
-            let mut chart = chart(
-                format!("{}-life-{index}", kind.id()),
-                format!("{title}: {}", statistic.0),
-                (along.axis(groups, 5), along.label()),
-                (Axis::durations_up(least, most), format!("{} latency, by ratio", statistic.0)),
-            );
-            (chart.layers, chart.columns) = (layers, columns);
-            picture.push_str(&chart.draw(Size::Half));
-        }
-        picture.push_str("</div>");
-        (picture, statistics_table(groups, &[kind]))
+    caption.push_str(&panels_told(groups));
+    let charted = |index: usize, what: &str, layers: &[Layer], ticks: usize| {
+        let (least, most) = heights(layers)?;
+        let id = format!("{}-life-{index}", kind.id());
+        let x = (along.axis(groups, ticks), along.label());
+        let y = (Axis::durations_up(least, most), format!("{what}latency of {}", kind.plural()));
+        Some(Chart {
+            columns,
+            ..chart(id, format!("{title}{}", if what.is_empty() { String::new() } else { format!(": {what}") }), x, y)
+        })
     };
-    Some(Figure { heading, caption, picture, table })
+    let (drawings, arrangement, table) = if let [group] = groups {
+        let of = |(index, statistic): (usize, &Statistic)| through(&series(index), statistic.0, of(group, *statistic));
+        let layers: Vec<Layer> = STATISTICS.iter().enumerate().flat_map(of).collect();
+        let chart = Chart { layers: layers.clone(), ..charted(0, "", &layers, 8)? };
+        (vec![Drawing::Chart(Box::new(chart))], Arrangement::Whole, window_table(group, kind, along))
+    } else if groups.len() > HUES {
+        let (name, _) = STATISTICS[0];
+        let layers = |groups: &[Group<'_>]| layers_of(groups, STATISTICS[0]);
+        let (drawings, arrangement) = drawn(groups, &charted(0, &format!("{name} "), &layers(groups), 5)?, &layers);
+        (drawings, arrangement, statistics_table(groups, &[kind]))
+    } else {
+        let of = |(index, statistic): (usize, &Statistic)| {
+            let layers = layers_of(groups, *statistic);
+            let chart = charted(index, &format!("{} ", statistic.0), &layers, 5)?;
+            Some(Drawing::Chart(Box::new(Chart { layers, ..chart })))
+        };
+        let drawings: Vec<Drawing> = STATISTICS.iter().enumerate().filter_map(of).collect();
+        (drawings, Arrangement::Pair, statistics_table(groups, &[kind]))
+    };
+    (!drawings.is_empty()).then(|| Figure { heading: heading.to_owned(), caption, drawings, arrangement, table })
 }
 
 /// The windows of a group's first run.
@@ -223,39 +221,48 @@ fn profile(groups: &[Group<'_>]) -> Option<Figure> {
         };
         PROFILE.iter().enumerate().filter_map(of).collect()
     };
-    let draw = |id: &str, title: &str, layers: Vec<Layer>| {
-        let (least, most) = heights(&layers)?;
+    let draw = |id: &str, title: &str, layers: &[Layer]| {
+        let (least, most) = heights(layers)?;
         let ticks = PROFILE.iter().enumerate().map(|(index, statistic)| (index as f64 + 0.5, statistic.0.to_owned()));
         let x = (Axis::named(0.0, PROFILE.len() as f64, ticks.collect()), String::new());
-        let y = (Axis::durations_up(least, most), "latency, by ratio".to_owned());
-        Some(Chart { layers, ..chart(id.to_owned(), title.to_owned(), x, y) })
+        let y = (Axis::durations_up(least, most), "latency".to_owned());
+        Some(chart(id.to_owned(), title.to_owned(), x, y))
     };
-    let mut picture = String::new();
+    let mut drawings = Vec::new();
+    let mut arrangement = Arrangement::Whole;
     if let [group] = groups {
         let layers = Kind::BOTH.iter().enumerate().flat_map(|(index, kind)| {
             let points = points(group, *kind);
-            if points.is_empty() { Vec::new() } else { through(&class(index), kind.plural(), points) }
+            if points.is_empty() { Vec::new() } else { through(&series(index), kind.plural(), points) }
         });
-        picture = draw("profile", "Percentiles of the latencies", layers.collect())?.both();
+        let layers: Vec<Layer> = layers.collect();
+        let chart = draw("profile", "Percentiles of the latencies", &layers)?;
+        drawings.push(Drawing::Chart(Box::new(Chart { layers, ..chart })));
     } else {
         for kind in Kind::BOTH {
-            let layers =
-                groups.iter().flat_map(|group| through(&group.class(), &named(group, groups), points(group, kind)));
+            let layers = |some: &[Group<'_>]| -> Vec<Layer> {
+                some.iter()
+                    .flat_map(|group| through(&group.class(), &named(group, groups), points(group, kind)))
+                    .collect()
+            };
             let title = format!("Percentiles of the latencies of {}", kind.plural());
-            let Some(mut chart) = draw(&format!("{}-profile", kind.id()), &title, layers.collect()) else { continue };
-            chart.names = if groups.len() <= BESIDE_MAX { Names::BesideWhenWide } else { Names::InKey };
-            chart.y_label = format!("latency of {}, by ratio", kind.plural());
-            picture.push_str(&key(groups, chart.names));
-            picture.push_str(&chart.both());
+            let Some(chart) = draw(&format!("{}-profile", kind.id()), &title, &layers(groups)) else { continue };
+            let chart = Chart { y_label: format!("latency of {}", kind.plural()), ..chart };
+            let (of_kind, arranged) = drawn(groups, &chart, &layers);
+            drawings.extend(of_kind);
+            arrangement = arranged;
         }
     }
     let table = statistics_table(groups, &Kind::BOTH);
-    let caption = "From the typical request to the slowest.".to_owned();
-    (!picture.is_empty()).then_some(Figure { heading: "Latency by percentile", caption, picture, table })
+    let caption = "From the typical request to the slowest.".to_owned() + &panels_told(groups);
+    let heading = "Latency by percentile".to_owned();
+    (!drawings.is_empty()).then_some(Figure { heading, caption, drawings, arrangement, table })
 }
 
 /// A distribution with its name, color and the requests behind it.
 struct Distribution {
+    /// Place of its group.
+    group: usize,
     label: String,
     class: String,
     count: u64,
@@ -286,11 +293,11 @@ fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
                 let place = along.told(places[index(row)]);
                 let label = match (probes, wanted, row) {
                     (_, 1, _) => "all".to_owned(),
-                    (true, _, _) => format!("after {place}"),
+                    (true, _, _) => place,
                     (false, _, 0) => "first window".to_owned(),
-                    (false, _, _) => format!("last full window, from {place}"),
+                    (false, _, _) => "last full window".to_owned(),
                 };
-                Distribution { label, class: APART[row].to_owned(), count, points }
+                Distribution { group: group.index, label, class: APART[row].to_owned(), count, points }
             })
             .collect();
     }
@@ -299,7 +306,7 @@ fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
         .filter(|group| full(group) > 0)
         .map(|group| {
             let (count, points) = pooled(group, full(group) - 1);
-            Distribution { label: named(group, groups), class: group.class(), count, points }
+            Distribution { group: group.index, label: named(group, groups), class: group.class(), count, points }
         })
         .collect()
 }
@@ -331,57 +338,60 @@ impl Distribution {
         let first = self.points.first().map(|point| (point.0 as f64, 0.0));
         let rest = self.points.iter().map(|(latency, share)| (*latency as f64, *share));
         let points = first.into_iter().chain(into_the_tail(rest, self.count)).collect();
-        Curve { class: self.class.clone(), points, shape: Shape::Steps, ..Curve::default() }
+        let label = if self.label == "all" { String::new() } else { self.label.clone() };
+        Curve { class: self.class.clone(), points, label, shape: Shape::Steps, ..Curve::default() }
     }
 }
 
 fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<Figure> {
-    let drawn: Vec<(Kind, Vec<Distribution>)> = Kind::BOTH
+    let of_kind = |groups: &[Group<'_>], kind: Kind| {
+        let mut chosen = chosen(groups, kind, along);
+        chosen.retain(|distribution| !distribution.points.is_empty());
+        chosen
+    };
+    let all: Vec<(Kind, Vec<Distribution>)> = Kind::BOTH
         .into_iter()
-        .map(|kind| {
-            let mut chosen = chosen(groups, kind, along);
-            chosen.retain(|distribution| !distribution.points.is_empty());
-            (kind, chosen)
-        })
+        .map(|kind| (kind, of_kind(groups, kind)))
         .filter(|(_, distributions)| !distributions.is_empty())
         .collect();
-    let named = drawn.iter().map(|(_, distributions)| distributions).max_by_key(|distributions| distributions.len())?;
-    let ends =
-        || drawn.iter().flat_map(|(_, all)| all).flat_map(|one| [one.points.first(), one.points.last()]).flatten();
+    let ends = || all.iter().flat_map(|(_, all)| all).flat_map(|one| [one.points.first(), one.points.last()]).flatten();
     let least = ends().map(|point| point.0).min()?.max(1) as f64;
     let most = ends().map(|point| point.0).max()? as f64;
-    let requests = drawn.iter().flat_map(|(_, all)| all).map(|one| one.count).max().unwrap_or(1);
-    let mut picture = if named.len() > 1 {
-        key_of(named.iter().map(|one| (one.class.clone(), one.label.as_str())), Names::InKey)
-    } else {
-        String::new()
-    };
-    let charts = drawn.iter().map(|(kind, distributions)| {
+    let requests = all.iter().flat_map(|(_, all)| all).map(|one| one.count).max().unwrap_or(1);
+    let charted = |kind: Kind| {
         let what = kind.plural();
-        let mut chart = chart(
+        let chart = chart(
             format!("{}-cdf", kind.id()),
             format!("Distribution of the latencies of {what}"),
-            (Axis::durations_along(least, most), "latency, by ratio".to_owned()),
+            (Axis::durations_along(least, most), "latency".to_owned()),
             (Axis::nines((requests as f64).log10()), format!("share of {what} that took no longer")),
         );
-        (chart.columns, chart.names) = (columns, Names::InKey);
-        chart.layers = distributions.iter().map(|one| Layer::Curve(one.curve())).collect();
-        chart
-    });
-    let charts: Vec<Chart> = charts.collect();
-    match &charts[..] {
-        [one] => picture.push_str(&one.both()),
-        several => {
-            let halves: String = several.iter().map(|chart| chart.draw(Size::Half)).collect();
-            picture.push_str(&format!("<div class=\"pair\">{halves}</div>"));
-        }
-    }
+        Chart { columns, ..chart }
+    };
+    let curves = |all: &[Distribution]| all.iter().map(|one| Layer::Curve(one.curve())).collect::<Vec<Layer>>();
+    let (drawings, arrangement) = if groups.len() > HUES {
+        let kind = all[0].0;
+        let layers = |some: &[Group<'_>]| {
+            let of = |group: &Group<'_>| -> Option<Layer> {
+                let one = all[0].1.iter().find(|one| one.group == group.index)?;
+                Some(Layer::Curve(Curve { class: group.class(), label: group.label.clone(), ..one.curve() }))
+            };
+            some.iter().filter_map(of).collect()
+        };
+        drawn(groups, &charted(kind), &layers)
+    } else {
+        let chart = |(kind, all): &(Kind, Vec<Distribution>)| Chart { layers: curves(all), ..charted(*kind) };
+        let drawings: Vec<Drawing> = all.iter().map(|one| Drawing::Chart(Box::new(chart(one)))).collect();
+        let arrangement = if drawings.len() > 1 { Arrangement::Pair } else { Arrangement::Whole };
+        (drawings, arrangement)
+    };
     let mut caption = "Each step up the axis leaves a tenth of the requests: the higher, the rarer.".to_owned();
     if groups.len() > 1 {
         caption.push_str(&of_window(groups));
     }
-    let table = distribution_table(&drawn);
-    Some(Figure { heading: "Distribution of latencies", caption, picture, table })
+    caption.push_str(&panels_told(groups));
+    let table = distribution_table(&all);
+    Some(Figure { heading: "Distribution of latencies".to_owned(), caption, drawings, arrangement, table })
 }
 
 fn distribution_table(drawn: &[(Kind, Vec<Distribution>)]) -> Table {

@@ -7,20 +7,37 @@
 mod ages;
 mod along;
 mod axis;
+mod bars;
+#[cfg(test)]
+mod boxes;
 mod breakdown;
 mod chart;
+mod compare;
+mod data;
 mod differences;
 mod distribution;
 mod errors;
 mod figures;
+mod grouped;
 mod groups;
+mod heat;
 mod html;
+mod labels;
 mod latency;
 mod map;
+mod marks;
+mod metrics;
 mod numbers;
 mod page;
+mod palette;
+mod panels;
+mod paper;
+mod picture;
 pub mod published;
 pub mod rber;
+mod series;
+mod smooth;
+mod text;
 mod timed;
 pub mod validated;
 mod words;
@@ -28,7 +45,8 @@ mod words;
 pub use ages::ages_note;
 pub use differences::differences;
 pub use numbers::{duration, plain, traffic};
-pub use page::render;
+pub use page::{figure_files, render};
+pub use paper::{FigureFile, Format};
 
 #[cfg(test)]
 mod tests;

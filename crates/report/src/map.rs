@@ -3,12 +3,16 @@
 use std::ops::Range;
 
 use svg::Node;
-use svg::node::element::{Group as Together, Path};
+use svg::node::element::{Group as Together, Path, SVG};
 
-use super::chart::{described, short as pixel, text};
+use super::chart::{Size, described, short as pixel, text};
 use super::groups::Group;
-use super::html::{Figure, Table, escape};
+use super::html::{Figure, Table};
+use super::labels::LINE;
 use super::numbers::{count, counted, short};
+use super::palette::STEPS as SHADES;
+use super::picture::{Arrangement, Drawing};
+use super::text::{fit, width as wide};
 use wane_results::{BlockRow, BlockState};
 
 /// Most cells of one map, and of all maps of a page.
@@ -16,13 +20,11 @@ const CELLS_MAX: usize = 4096;
 const CELLS_OF_PAGE: usize = 6 * CELLS_MAX;
 /// Most maps of a page.
 const MAPS_MAX: usize = 12;
-/// Steps of the color ramp.
-const SHADES: usize = 8;
 /// Drives with more dies are drawn as one field.
 const DIES_MAX: u32 = 32;
 
 /// Several blocks in one square.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Cell {
     erase_count: f64,
     /// At least half of its blocks.
@@ -30,6 +32,7 @@ struct Cell {
 }
 
 /// A stretch of erase counts as shades.
+#[derive(Clone, Copy, Debug)]
 struct Scale {
     low: f64,
     high: f64,
@@ -49,83 +52,113 @@ impl Scale {
     }
 }
 
+/// The map of a drive.
+#[derive(Clone, Debug)]
+pub(super) struct Map {
+    /// Unique on the page.
+    pub(super) id: String,
+    /// Stands above it: the run.
+    heading: String,
+    blocks: usize,
+    scale: Scale,
+    fields: Vec<(u32, Vec<Cell>)>,
+}
+
 /// The maps of all groups; `None` without blocks. A page that would grow too large asks for coarser ones.
 pub(super) fn maps(groups: &[Group<'_>], coarseness: usize) -> Option<Figure> {
     let shown = &groups[..groups.len().min(MAPS_MAX)];
     let scale = Scale::of(shown)?;
     let limit = (CELLS_OF_PAGE / shown.len()).min(CELLS_MAX) / coarseness;
-    let mut picture = legend(&scale);
     let alone = shown.len() == 1;
-    picture.push_str(if alone { "<div>" } else { "<div class=\"pair\">" });
-    for group in shown.iter().filter(|group| !group.first().blocks.is_empty()) {
-        let widths: &[(&str, f64, usize)] =
-            if alone { &[("wide", 880.0, 128), ("narrow", 400.0, 64)] } else { &[("half", 430.0, 64)] };
-        picture.push_str("<div class=\"map\">");
-        if !alone {
-            picture.push_str(&format!("<p class=\"name\">{}</p>", escape(&group.label)));
-        }
-        for (size, width, columns) in widths {
-            picture.push_str(&map(group, &scale, limit, (size, *width, *columns)));
-        }
-        picture.push_str("</div>");
-    }
-    picture.push_str("</div>");
+    let map = |group: &Group<'_>| {
+        let blocks = &group.first().blocks;
+        Drawing::Map(Map {
+            id: format!("map-{}", group.index),
+            heading: if alone { String::new() } else { group.label.clone() },
+            blocks: blocks.len(),
+            scale,
+            fields: fields(blocks, blocks.len().div_ceil(limit)),
+        })
+    };
+    let drawings = shown.iter().filter(|group| !group.first().blocks.is_empty()).map(map).collect();
     let per_cell = shown.iter().map(|group| group.first().blocks.len().div_ceil(limit)).max().unwrap_or(1);
     let mut caption = if per_cell > 1 {
         format!("Each square is up to {per_cell} blocks with consecutive ids, colored by their mean erase count.")
     } else {
         "Each square is a block, in order of id, colored by its erase count.".to_owned()
     };
+    if shown.iter().any(|group| group.first().blocks.iter().any(|block| block.state == BlockState::Retired)) {
+        caption.push_str(" A hole marks a retired block.");
+    }
     if shown.iter().any(|group| group.runs.len() > 1) {
         caption.push_str(" Of several seeds the first is shown.");
     }
     if shown.len() < groups.len() {
         caption.push_str(&format!(" Only the first {MAPS_MAX} of {} runs are shown.", groups.len()));
     }
-    Some(Figure { heading: "Blocks by wear", caption, picture, table: table(shown) })
+    let arrangement = if alone { Arrangement::Whole } else { Arrangement::Pair };
+    let table = table(shown);
+    Some(Figure { heading: "Blocks by wear".to_owned(), caption, drawings, arrangement, table })
 }
 
-fn legend(scale: &Scale) -> String {
-    let shades: String = (0..SHADES).map(|shade| format!("<i class=\"w{shade}\"></i>")).collect();
-    format!(
-        "<p class=\"ramp\"><span>{} erases</span><span class=\"shades\">{shades}</span><span>{}</span>\
-         <span class=\"retired\"><i class=\"hole\"></i> retired</span></p>",
-        counted(scale.low),
-        counted(scale.high)
-    )
-}
+const HEAD: f64 = 24.0;
+const SWATCH: f64 = 14.0;
 
-/// One map in a size: its class, width in pixels and cells a row.
-fn map(group: &Group<'_>, scale: &Scale, limit: usize, (size, width, most): (&str, f64, usize)) -> String {
-    let blocks = &group.first().blocks;
-    let fields = fields(blocks, blocks.len().div_ceil(limit));
-    let labeled = fields.len() > 1;
-    let left = if labeled { 48.0 } else { 0.0 };
-    let cells: usize = fields.iter().map(|(_, cells)| cells.len()).sum();
-    let widest = fields.iter().map(|(_, cells)| cells.len()).max().unwrap_or(1);
-    // Few cells make a low picture of squares that can still be told apart.
-    let columns = ((cells as f64 * 4.0).sqrt().ceil() as usize).clamp(16, most).min(widest.max(16));
-    let side = (width - left) / columns as f64;
-    let gap = if labeled { (side * 0.7).max(4.0) } else { 0.0 };
-    let rows = |cells: &[Cell]| cells.len().div_ceil(columns) as f64;
-    let height: f64 = fields.iter().map(|(_, cells)| rows(cells) * side + gap).sum::<f64>() - gap;
-    let description = format!("{} blocks of {}, {columns} squares a row, colored by wear.", blocks.len(), group.label);
-    let id = format!("map-{}-{size}", group.index);
-    let mut picture =
-        described(&id, &format!("chart {size}"), (width, height.max(14.0)), "Blocks by wear", &description);
-    let mut top = 0.0;
-    for (die, cells) in &fields {
-        if labeled {
-            picture.append(
-                text(&format!("die {die}"), 0.0, top + (side / 2.0 + 4.0).max(10.0), "start")
-                    .set("class", "axis-label"),
-            );
+impl Map {
+    pub(super) fn draw(&self, size: Size) -> SVG {
+        let width = size.pixels().0;
+        let labeled = self.fields.len() > 1;
+        let left = if labeled { 48.0 } else { 0.0 };
+        let most = if width > 600.0 { 128 } else { 64 };
+        let cells: usize = self.fields.iter().map(|(_, cells)| cells.len()).sum();
+        let widest = self.fields.iter().map(|(_, cells)| cells.len()).max().unwrap_or(1);
+        // Few cells make a low picture of squares that can still be told apart.
+        let columns = ((cells as f64 * 4.0).sqrt().ceil() as usize).clamp(16, most).min(widest.max(16));
+        let side = (width - left) / columns as f64;
+        let rows = |cells: &[Cell]| cells.len().div_ceil(columns) as f64;
+        // A die is as high as its name.
+        let high = |cells: &[Cell]| if labeled { (rows(cells) * side).max(LINE) } else { rows(cells) * side };
+        let gap = if labeled { (side * 0.7).max(4.0) } else { 0.0 };
+        let height = HEAD + self.fields.iter().map(|(_, cells)| high(cells) + gap).sum::<f64>() - gap;
+        let description = format!("{} blocks, {columns} squares a row, colored by wear.", self.blocks);
+        let id = format!("{}-{}", self.id, size.class());
+        let mut picture = described(&id, size.class(), (width, height), "Blocks by wear", &description);
+        self.legend(&mut picture, width);
+        let mut top = HEAD;
+        for (die, cells) in &self.fields {
+            if labeled {
+                let middle = top + high(cells).min(3.0 * LINE) / 2.0 + 4.0;
+                picture.append(text(&format!("die {die}"), (0.0, middle), "start", "tick"));
+            }
+            let place = format!("translate({} {}) scale({side:.4})", pixel(left), pixel(top));
+            picture.append(field(cells, columns, &self.scale).set("transform", place));
+            top += high(cells) + gap;
         }
-        let place = format!("translate({} {}) scale({side:.4})", pixel(left), pixel(top));
-        picture.append(field(cells, columns, scale).set("transform", place).set("class", "cells"));
-        top += rows(cells) * side + gap;
+        picture
     }
-    picture.to_string()
+
+    /// The run, and the shades between the least and the most worn.
+    fn legend(&self, picture: &mut SVG, whole: f64) {
+        let (low, high) = (counted(self.scale.low), format!("{} erases", counted(self.scale.high)));
+        let shades = SWATCH * SHADES as f64;
+        let left = whole - wide(&high) - 6.0 - shades;
+        picture.append(text(&fit(&self.heading, left - wide(&low) - 24.0), (0.0, 13.0), "start", "head"));
+        picture.append(text(&low, (left - 6.0, 13.0), "end", "tick"));
+        for shade in 0..SHADES {
+            let data = format!("M{} 3h{SWATCH}v11h-{SWATCH}Z", pixel(left + SWATCH * shade as f64));
+            picture.append(Path::new().set("d", data).set("class", format!("fill w{shade}")));
+        }
+        picture.append(text(&high, (whole, 13.0), "end", "tick"));
+    }
+
+    pub(super) fn rows(&self) -> Vec<Vec<String>> {
+        let header = ["die", "square", "mean erases", "retired"].map(str::to_owned).to_vec();
+        let row = |die: u32, (index, cell): (usize, &Cell)| {
+            vec![die.to_string(), index.to_string(), cell.erase_count.to_string(), cell.retired.to_string()]
+        };
+        let rows = self.fields.iter().flat_map(|(die, cells)| cells.iter().enumerate().map(|cell| row(*die, cell)));
+        std::iter::once(header).chain(rows).collect()
+    }
 }
 
 /// The cells of each die; of the whole drive where it has one die or too many.
@@ -156,7 +189,7 @@ fn field(cells: &[Cell], columns: usize, scale: &Scale) -> Together {
         let wanted = |cell: &Cell| scale.shade(cell.erase_count) == shade;
         let runs = stretches(cells, columns, wanted);
         if !runs.is_empty() {
-            together.append(Path::new().set("d", lines(&runs)).set("class", format!("w{shade}")));
+            together.append(Path::new().set("d", lines(&runs)).set("class", format!("cell w{shade}")));
         }
     }
     let holes = stretches(cells, columns, |cell| cell.retired);

@@ -3,25 +3,32 @@
 use std::fmt::Write as _;
 
 use super::ages::note;
+use super::compare::comparison;
 use super::distribution::distribution;
 use super::errors::errors;
 use super::figures::figures;
 use super::groups::{Group, Keys, differing, groups};
-use super::html::{Table, beyond_box, document, escape, figure, swatch, table, warning_box};
+use super::html::{Figure, Table, beyond_box, document, escape, figure, hero, swatch, table, warning_box};
 use super::latency::latencies;
 use super::map::maps;
 use super::numbers::{capacity, counted, percent, short_or_dash, traffic};
+use super::paper::{FigureFile, Format, files};
+use super::picture::Values;
 use super::timed;
 use super::validated;
 use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval, years};
-use wane_results::{RunResult, Summary};
+use wane_results::{EndReason, RunResult, Summary};
 
 /// What a page may weigh.
 const BYTES_MAX: usize = 1_000_000;
+/// From this coarseness on a page leaves the values of its charts out.
+const LEFT_FROM: usize = 8;
 /// Most scenarios that are printed whole.
 const SCENARIOS_MAX: usize = 12;
 /// Most groups that are told of in sentences above the table.
 const PARAGRAPHS_MAX: usize = 6;
+/// Figures before the measures that are one click away.
+const FIRST_FIGURES: usize = 2;
 /// Most groups whose every figure is told in the table of key figures.
 const TOLD_MAX: usize = 64;
 
@@ -41,14 +48,46 @@ pub fn render(runs: &[RunResult]) -> String {
     page
 }
 
+/// The pictures of [`render`] as files for a paper, each with the values behind it.
+pub fn figure_files(runs: &[RunResult], format: Format) -> Vec<FigureFile> {
+    files(&all_pictures(runs), format)
+}
+
+/// Every picture of a page.
+pub(super) fn all_pictures(runs: &[RunResult]) -> Vec<Figure> {
+    let groups = groups(runs);
+    let compared = comparison(&groups)
+        .map_or_else(Vec::new, |found| found.shown.into_iter().chain(found.more.map(|(_, figure)| figure)).collect());
+    compared.into_iter().chain(pictures(&groups, 1)).collect()
+}
+
 fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
     let title = match groups {
         [] => "wane report".to_owned(),
         [group] => format!("{} \u{2013} wane report", group.label),
         several => format!("{} runs \u{2013} wane report", several.len()),
     };
-    let mut page = opening(groups);
-    page.push_str(&warnings(groups));
+    let values = if coarseness < LEFT_FROM { Values::Beside } else { Values::Left };
+    let comparison = comparison(groups);
+    let headline = comparison.as_ref().and_then(|found| found.headline.clone()).unwrap_or_else(|| headline(groups));
+    let mut page = opening(groups, &headline);
+    let (compared, more) = comparison.map_or((Vec::new(), None), |found| (found.shown, found.more));
+    let drawn: Vec<Figure> = compared.into_iter().chain(pictures(groups, coarseness)).collect();
+    let (flat, telling): (Vec<Figure>, Vec<Figure>) = drawn.into_iter().partition(Figure::is_flat);
+    for (index, shown) in telling.iter().chain(&flat).enumerate() {
+        page.push_str(&if index == 0 { hero(shown, values) } else { figure(shown, values) });
+        if index == 0 {
+            page.push_str(&warnings(groups));
+        }
+        if index + 1 == FIRST_FIGURES.min(telling.len() + flat.len())
+            && let Some((names, more)) = &more
+        {
+            let (names, more) = (escape(names), figure(more, values));
+            let _ =
+                writeln!(page, "<details class=\"more\"><summary>More measures: {names}</summary>\n{more}</details>");
+        }
+    }
+    page.push_str(&in_words(groups));
     if let [group] = groups {
         page.push_str(&tiles(group));
     } else if !groups.is_empty() {
@@ -57,52 +96,49 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
     }
     page.push_str(&what_was_run(groups));
     page.push_str(&beyond_what_was_validated(groups));
-    let timed = latencies(groups, coarseness).into_iter().chain(errors(groups, coarseness));
-    let pictures = timed
-        .chain(figures(groups, coarseness))
-        .chain(distribution(groups, coarseness))
-        .chain(maps(groups, coarseness));
-    for picture in pictures {
-        page.push_str(&figure(&picture));
-    }
     page.push_str(&scenarios(groups));
     page.push_str(&footer(groups));
     document(&title, &page)
 }
 
-fn opening(groups: &[Group<'_>]) -> String {
+/// All pictures, the answer first and those with little to see last.
+fn pictures(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
+    let timed = latencies(groups, coarseness).into_iter().chain(errors(groups, coarseness));
+    let life = figures(groups, coarseness);
+    let wear = distribution(groups, coarseness).into_iter().chain(maps(groups, coarseness));
+    // A drive that died is told by its life, however fast it was.
+    let died = groups.iter().any(|group| group.first().summary.end.reason == EndReason::EndOfLife);
+    if died { life.into_iter().chain(timed).chain(wear).collect() } else { timed.chain(life).chain(wear).collect() }
+}
+
+/// The answer in one line.
+fn opening(groups: &[Group<'_>], headline: &str) -> String {
     let mut text = String::from("<header>\n<p class=\"eyebrow\">wane report");
     if let [group] = groups {
         text.push_str(&format!(" \u{b7} {}", escape(&group.label)));
     }
-    let _ = write!(text, "</p>\n<h1>{}</h1>\n", escape(&headline(groups)));
-    match groups {
-        [group] => {
-            for paragraph in paragraphs(group) {
-                let _ = writeln!(text, "<p class=\"lead\">{}</p>", escape(&paragraph));
-            }
-        }
-        several => {
-            text.push_str("<ul class=\"answers\">\n");
-            for group in several.iter().filter(|_| several.len() <= PARAGRAPHS_MAX) {
-                let told: Vec<String> = timed::in_short(group).into_iter().chain([life_in_words(group)]).collect();
-                let told = told.join(" ");
-                let _ = writeln!(
-                    text,
-                    "<li>{}<strong>{}.</strong> {}</li>",
-                    swatch(group),
-                    escape(&group.label),
-                    escape(&told)
-                );
-            }
-            text.push_str("</ul>\n");
-            if let Some(note) = note(several) {
-                let _ = writeln!(text, "<p class=\"caption\">{}</p>", escape(&note));
-            }
-        }
-    }
-    text.push_str("</header>\n");
+    let _ = write!(text, "</p>\n<h1>{}</h1>\n</header>\n", escape(headline));
     text
+}
+
+/// What there is to say in sentences: everything of one group, the most telling of several.
+fn in_words(groups: &[Group<'_>]) -> String {
+    let told: String = match groups {
+        [] => return String::new(),
+        [group] => paragraphs(group).iter().map(|told| format!("<p class=\"lead\">{}</p>\n", escape(told))).collect(),
+        several if several.len() <= PARAGRAPHS_MAX => {
+            let item = |group: &Group<'_>| {
+                let told: Vec<String> = timed::in_short(group).into_iter().chain([life_in_words(group)]).collect();
+                let (label, told) = (escape(&group.label), escape(&told.join(" ")));
+                format!("<li>{}<strong>{label}.</strong> {told}</li>\n", swatch(group))
+            };
+            format!("<ul class=\"answers\">\n{}</ul>\n", several.iter().map(item).collect::<String>())
+        }
+        _ => String::new(),
+    };
+    let note = note(groups).filter(|_| groups.len() > 1);
+    let note = note.map_or_else(String::new, |note| format!("<p class=\"caption\">{}</p>\n", escape(&note)));
+    format!("<section class=\"words\">\n<h2>In words and numbers</h2>\n{told}{note}</section>\n")
 }
 
 fn warnings(groups: &[Group<'_>]) -> String {

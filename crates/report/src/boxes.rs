@@ -1,0 +1,93 @@
+//! Where text stands in pictures and whether it is clipped or lies over other text: for tests.
+
+use std::sync::{Arc, LazyLock};
+
+use svg::node::element::{SVG, Text};
+use usvg::fontdb::Database;
+use usvg::{Node, Rect};
+
+use super::palette::LIGHT;
+use super::paper::{FONTS, standalone, tree};
+
+/// A font that text is measured in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Font {
+    /// The widest that browsers use.
+    DejaVu,
+    /// The font of files.
+    Noto,
+}
+
+static DEJAVU: LazyLock<Arc<Database>> = LazyLock::new(|| {
+    let mut fonts = Database::new();
+    fonts.load_font_data(dejavu::sans::regular().to_vec());
+    fonts.load_font_data(dejavu::sans::bold().to_vec());
+    Arc::new(fonts)
+});
+
+/// Text that is clipped or lies over other text may do so by this: letters are smaller than their boxes.
+const SLACK: (f32, f32) = (1.0, 4.0);
+
+struct Found {
+    text: String,
+    place: Rect,
+}
+
+/// Width of a text of 12 pixels.
+pub(super) fn of_text(text: &str, font: Font) -> f64 {
+    let picture = SVG::new().set("viewBox", "0 0 1000 30").add(Text::new(text).set("x", 0).set("y", 20));
+    found(&picture, 1000.0, font).first().map_or(0.0, |found| f64::from(found.place.width()))
+}
+
+fn found(picture: &SVG, pixels: f64, font: Font) -> Vec<Found> {
+    let text = standalone(picture, &LIGHT, pixels * 25.4 / 96.0);
+    let (fonts, family) = match font {
+        Font::DejaVu => (&*DEJAVU, "DejaVu Sans"),
+        Font::Noto => (&*FONTS, "Noto Sans"),
+    };
+    let tree = tree(&text.replace("Noto Sans", family), fonts);
+    let mut all = Vec::new();
+    gather(tree.root(), &mut all);
+    all
+}
+
+fn gather(group: &usvg::Group, all: &mut Vec<Found>) {
+    for node in group.children() {
+        match node {
+            Node::Group(group) => gather(group, all),
+            Node::Text(text) => {
+                let content: String = text.chunks().iter().map(|chunk| chunk.text()).collect();
+                all.push(Found { text: content, place: text.abs_bounding_box() });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What is wrong with the text of a picture drawn so many pixels wide, a sentence each.
+pub(super) fn faults(picture: &SVG, pixels: f64, font: Font) -> Vec<String> {
+    let view = picture.get_attributes().get("viewBox").map(ToString::to_string).unwrap_or_default();
+    let sides: Vec<f32> = view.split(' ').filter_map(|side| side.parse().ok()).collect();
+    let scale = pixels as f32 / sides[2];
+    let (width, height) = (pixels as f32, sides[3] * scale);
+    let all = found(picture, pixels, font);
+    let mut faults = Vec::new();
+    for (index, one) in all.iter().enumerate() {
+        let place = one.place;
+        if place.left() < -SLACK.0
+            || place.right() > width + SLACK.0
+            || place.top() < -SLACK.1
+            || place.bottom() > height + SLACK.1
+        {
+            faults.push(format!("\"{}\" is clipped: {place:?} in {width} x {height}", one.text));
+        }
+        for other in &all[..index] {
+            let across = place.right().min(other.place.right()) - place.left().max(other.place.left());
+            let down = place.bottom().min(other.place.bottom()) - place.top().max(other.place.top());
+            if across > SLACK.0 && down > SLACK.1 * scale {
+                faults.push(format!("\"{}\" and \"{}\" overlap by {across} x {down}", one.text, other.text));
+            }
+        }
+    }
+    faults
+}

@@ -1,0 +1,255 @@
+//! Several runs compared: a measure over the key that was swept, a line for each value of a second one with a field of both, or
+//! bars where runs only have names.
+
+use super::axis::Axis;
+use super::bars::{BARS_MAX, Bar, Bars};
+use super::chart::{Chart, Curve, Layer, Names};
+use super::groups::Group;
+use super::heat::Heat;
+use super::html::{Figure, Table};
+use super::metrics::{Better, Measured, measured};
+use super::numbers::unit_of;
+use super::palette::{HUES, series};
+use super::picture::{Arrangement, Drawing};
+use super::series::{Key, in_full, keys};
+
+/// Measures beside the first that are shown at once.
+const BESIDE_FIRST: usize = 4;
+/// Sweeps whose greatest value is more times the least are laid out by ratio.
+const EVEN_MAX: f64 = 20.0;
+/// Most cells of a field in a row or column.
+const CELLS_MAX: usize = 40;
+
+/// What several runs come to.
+pub(super) struct Comparison {
+    /// The answer in one line; nothing where runs have no keys or do not differ.
+    pub(super) headline: Option<String>,
+    /// The most telling measure, and those that differ as well.
+    pub(super) shown: Vec<Figure>,
+    /// The rest, and what is said of it.
+    pub(super) more: Option<(String, Figure)>,
+}
+
+/// The comparison of runs; `None` of a single one.
+pub(super) fn comparison(groups: &[Group<'_>]) -> Option<Comparison> {
+    if groups.len() < 2 {
+        return None;
+    }
+    let keys = keys(groups);
+    let (worth, all) = measured(groups);
+    let first = all.first()?;
+    let figure = |heading: &str, measures: &[Measured]| figure_of(heading, groups, &keys, measures);
+    let mut shown = vec![figure(&capitalized(first.metric.name), &all[..1])];
+    let beside = worth.clamp(1, 1 + BESIDE_FIRST);
+    if beside > 1 {
+        shown.push(figure("What else differs", &all[1..beside]));
+    }
+    let names = |measures: &[Measured]| measures.iter().map(|one| one.metric.name).collect::<Vec<_>>().join(", ");
+    let more = (beside < all.len()).then(|| (names(&all[beside..]), figure("More measures", &all[beside..])));
+    let headline = if keys.is_empty() || worth == 0 { None } else { headline(&keys, first) };
+    Some(Comparison { headline, shown, more })
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// "Write amplification is least with d 8: 2.31".
+fn headline(keys: &[Key], measured: &Measured) -> Option<String> {
+    let (best, _) = measured.ends()?;
+    let what = capitalized(measured.metric.name);
+    let most = match (measured.metric.better, measured.metric.id) {
+        (Better::More, "life") => "longest",
+        (Better::More, _) => "most",
+        (Better::Less, _) if measured.metric.is_duration => "shortest",
+        (Better::Less, _) => "least",
+    };
+    Some(format!("{what} is {most} with {}: {}", in_full(keys, best), measured.told(best)))
+}
+
+fn figure_of(heading: &str, groups: &[Group<'_>], keys: &[Key], measures: &[Measured]) -> Figure {
+    let drawings: Vec<Drawing> = measures.iter().flat_map(|measured| drawn(groups, keys, measured)).collect();
+    let arrangement = if drawings.len() > 1 { Arrangement::Pair } else { Arrangement::Whole };
+    let mut caption = String::new();
+    if let [measured] = measures
+        && let Some((best, worst)) = measured.ends()
+    {
+        let told = |group: usize| format!("{} ({})", measured.told(group), groups[group].label);
+        caption = format!("From {} to {}.", told(worst), told(best));
+    }
+    if measures.iter().any(|one| one.alive.iter().any(|alive| *alive)) {
+        caption.push_str(" Lives with a \u{2265} had not ended when the run did.");
+    }
+    if groups.iter().any(|group| group.runs.len() > 1) {
+        caption.push_str(" Values are means over seeds; whiskers are their 95 % intervals.");
+    }
+    let bars = drawings.iter().any(|drawing| matches!(drawing, Drawing::Bars(_)));
+    if bars && groups.len() > BARS_MAX {
+        caption.push_str(&format!(" The best {BARS_MAX} of {} runs are drawn; the table has all.", groups.len()));
+    }
+    Figure {
+        heading: heading.to_owned(),
+        caption: caption.trim().to_owned(),
+        drawings,
+        arrangement,
+        table: table(groups, measures),
+    }
+}
+
+fn table(groups: &[Group<'_>], measures: &[Measured]) -> Table {
+    let headers = std::iter::once("run").chain(measures.iter().map(|one| one.metric.name)).map(str::to_owned).collect();
+    let cell = |one: &Measured, group: usize| {
+        let told = one.told(group);
+        let half = one.interval(group).map(|(low, high)| (one.metric.tell)((high - low) / 2.0));
+        half.map_or(told.clone(), |half| format!("{told} \u{b1} {half}"))
+    };
+    let row = |(index, group): (usize, &Group<'_>)| {
+        std::iter::once(group.label.clone()).chain(measures.iter().map(|one| cell(one, index))).collect()
+    };
+    Table { headers, rows: groups.iter().enumerate().map(row).collect() }
+}
+
+/// A measure as the pictures that its keys allow.
+fn drawn(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Vec<Drawing> {
+    match keys {
+        [key] if key.numbers.is_some() && key.values.len() > 2 => {
+            vec![Drawing::Chart(Box::new(lines(measured, key, None, |_| true)))]
+        }
+        [first, second] => {
+            let (along, other) = if first.numbers.is_some() { (first, second) } else { (second, first) };
+            let charted = along.numbers.is_some() && along.values.len() > 2 && other.values.len() <= HUES;
+            let chart = charted.then(|| Drawing::Chart(Box::new(lines(measured, along, Some(other), |_| true))));
+            let fits = along.values.len() <= CELLS_MAX && other.values.len() <= CELLS_MAX;
+            let heat = fits.then(|| Drawing::Heat(heat(measured, along, other)));
+            if chart.is_none() && heat.is_none() {
+                vec![bars(groups, measured)]
+            } else {
+                chart.into_iter().chain(heat).collect()
+            }
+        }
+        _ => vec![bars(groups, measured)],
+    }
+}
+
+/// Places of a key's values along an axis, and the axis: by their size, or by ratio where they span a lot.
+fn axis_of(key: &Key) -> (Vec<f64>, Axis) {
+    let numbers = key.numbers.clone().unwrap_or_default();
+    let (low, high) = (numbers.first().copied().unwrap_or(0.0), numbers.last().copied().unwrap_or(1.0));
+    let places: Vec<f64> =
+        if low > 0.0 && high / low > EVEN_MAX { numbers.iter().map(|at| at.log10()).collect() } else { numbers };
+    let (first, last) = (places[0], places[places.len() - 1]);
+    let room = 0.03 * (last - first);
+    let ticks = places.iter().copied().zip(key.values.iter().cloned()).collect();
+    (places, Axis::named(first - room, last + room, ticks))
+}
+
+/// A line over a key, or one for each value of a second.
+fn lines(measured: &Measured, key: &Key, other: Option<&Key>, wanted: impl Fn(usize) -> bool) -> Chart {
+    let (places, x) = axis_of(key);
+    let most = measured.estimates.iter().flatten().map(|of| of.mean).fold(0.0, f64::max);
+    let (unit, sign) = if measured.metric.is_duration { unit_of(most) } else { (1.0, "") };
+    let mut layers = Vec::new();
+    let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+    let names = other.map_or(1, |other| other.values.len());
+    for line in 0..names {
+        let of_line = |group: &usize| wanted(*group) && other.is_none_or(|other| other.of[*group] == line);
+        let mut cells: Vec<usize> =
+            (0..key.of.len()).filter(of_line).filter(|cell| measured.estimates[*cell].is_some()).collect();
+        cells.sort_by_key(|cell| key.of[*cell]);
+        let point = |cell: &usize| Some((places[key.of[*cell]], measured.estimates[*cell].as_ref()?.mean / unit));
+        let points: Vec<(f64, f64)> = cells.iter().filter_map(point).collect();
+        let whiskers: Vec<(f64, f64, f64)> = cells
+            .iter()
+            .filter_map(|cell| {
+                measured.interval(*cell).map(|(low, high)| (places[key.of[*cell]], low / unit, high / unit))
+            })
+            .collect();
+        let ends = points.iter().map(|point| (point.1, point.1)).chain(whiskers.iter().map(|point| (point.1, point.2)));
+        (low, high) = ends.fold((low, high), |(low, high), end| (low.min(end.0), high.max(end.1)));
+        let class = other.map_or_else(|| series(0), |other| other.style_of(line));
+        let label = other.map_or_else(String::new, |other| other.tag_of(line));
+        if !whiskers.is_empty() {
+            layers.push(Layer::Whiskers { class: class.clone(), points: whiskers });
+        }
+        layers.push(Layer::Curve(Curve { class: class.clone(), points: points.clone(), label, ..Curve::default() }));
+        layers.push(Layer::Dots { class, points });
+    }
+    if let Some((best, _)) = measured.ends().filter(|(best, _)| wanted(*best)) {
+        let height = measured.estimates[best].as_ref().map_or(0.0, |of| of.mean / unit);
+        layers.push(Layer::Ring { at: (places[key.of[best]], height) });
+    }
+    // From zero, unless that would hide the differences.
+    let base = if low > 0.7 * high { low - 0.1 * (high - low) } else { 0.0 };
+    let y = Axis::rounded(base.max(0.0), high, 5);
+    let over = other.map_or_else(|| key.name.clone(), |other| format!("{} and {}", key.name, other.name));
+    let title = format!("{} over {over}", capitalized(measured.metric.name));
+    Chart {
+        id: format!("compared-{}", measured.metric.id),
+        description: title.clone(),
+        title,
+        heading: String::new(),
+        x,
+        x_label: key.name.clone(),
+        y,
+        y_label: measured.metric.measure().to_owned(),
+        y_unit: sign,
+        layers,
+        names: Names::Beside,
+        columns: 220,
+    }
+}
+
+fn heat(measured: &Measured, along: &Key, other: &Key) -> Heat {
+    let (columns, rows) = (along.values.len(), other.values.len());
+    let mut cells = vec![None; columns * rows];
+    let mut best = None;
+    let ends = measured.ends();
+    for (group, estimate) in measured.estimates.iter().enumerate() {
+        let place = other.of[group] * columns + along.of[group];
+        if let Some(estimate) = estimate {
+            let told = measured.told(group).replace(" drive writes", "");
+            cells[place] = Some((estimate.mean, told));
+        }
+        if ends.is_some_and(|ends| ends.0 == group) {
+            best = Some(place);
+        }
+    }
+    let measure = measured.metric.measure().to_owned();
+    Heat {
+        id: format!("field-{}", measured.metric.id),
+        description: format!("{measure} for each {} and {}; the best cell is framed.", along.name, other.name),
+        measure,
+        columns: (along.name.clone(), along.values.clone()),
+        rows: (other.name.clone(), other.values.clone()),
+        cells,
+        best,
+    }
+}
+
+/// The runs by name, the best first.
+fn bars(groups: &[Group<'_>], measured: &Measured) -> Drawing {
+    let valued = |index: usize| measured.estimates[index].as_ref().map(|of| of.mean);
+    let mut order: Vec<usize> = (0..groups.len()).filter(|index| valued(*index).is_some()).collect();
+    order.sort_by(|left, right| {
+        let (left, right) = (valued(*left).unwrap_or(0.0), valued(*right).unwrap_or(0.0));
+        if measured.metric.better == Better::More { right.total_cmp(&left) } else { left.total_cmp(&right) }
+    });
+    let best = measured.ends().map(|ends| ends.0);
+    let bar = |index: &usize| Bar {
+        name: groups[*index].label.clone(),
+        value: valued(*index).unwrap_or(0.0),
+        told: measured.told(*index),
+        interval: measured.interval(*index),
+        class: groups[*index].class(),
+        parts: Vec::new(),
+        best: best == Some(*index),
+    };
+    Drawing::Bars(Bars {
+        id: format!("compared-{}", measured.metric.id),
+        measure: measured.metric.measure().to_owned(),
+        description: format!("{} of each run, the best first.", capitalized(measured.metric.name)),
+        bars: order.iter().take(BARS_MAX).map(bar).collect(),
+        parts: Vec::new(),
+    })
+}

@@ -1,0 +1,128 @@
+//! A field of cells for two keys, each colored by its value and told in it.
+
+use svg::Node;
+use svg::node::element::{Path, SVG, Title};
+
+use super::chart::{Size, described, short, text};
+use super::palette::STEPS;
+use super::text::{fit, width};
+
+/// A measure over two keys.
+#[derive(Clone, Debug)]
+pub(super) struct Heat {
+    /// Unique on the page.
+    pub(super) id: String,
+    /// What is measured, in a few words.
+    pub(super) measure: String,
+    /// Read out by screen readers.
+    pub(super) description: String,
+    /// Name and values of the key from left to right.
+    pub(super) columns: (String, Vec<String>),
+    /// Name and values of the key from top to bottom.
+    pub(super) rows: (String, Vec<String>),
+    /// Value and text of each cell, row by row; `None` where nothing was run.
+    pub(super) cells: Vec<Option<(f64, String)>>,
+    /// The cell that is best.
+    pub(super) best: Option<usize>,
+}
+
+const TOP: f64 = 46.0;
+const BOTTOM: f64 = 42.0;
+const SWATCH: f64 = 14.0;
+
+impl Heat {
+    /// The least and the greatest value.
+    fn ends(&self) -> (f64, f64) {
+        let values = || self.cells.iter().flatten().map(|cell| cell.0);
+        (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max))
+    }
+
+    /// Values that span more than a decade are shaded by ratio.
+    fn shade(&self, value: f64, (low, high): (f64, f64)) -> usize {
+        let share = if low > 0.0 && high / low > 10.0 {
+            (value / low).ln() / (high / low).ln()
+        } else {
+            (value - low) / (high - low).max(1e-300)
+        };
+        ((share * STEPS as f64) as usize).min(STEPS - 1)
+    }
+
+    pub(super) fn draw(&self, size: Size) -> SVG {
+        let whole = size.pixels().0;
+        let ((column_name, columns), (row_name, rows)) = (&self.columns, &self.rows);
+        let names = rows.iter().map(|name| width(name)).fold(0.0, f64::max).min(0.3 * whole);
+        let left = names + 10.0;
+        let (wide, high) = ((whole - left) / columns.len() as f64, 32.0);
+        let height = TOP + high * rows.len() as f64 + BOTTOM;
+        let id = format!("{}-{}", self.id, size.class());
+        let mut picture = described(&id, size.class(), (whole, height), &self.measure, &self.description);
+        picture.append(text(&fit(row_name, left + 100.0), (0.0, TOP - 8.0), "start", "name"));
+        self.legend(&mut picture, whole);
+        for (row, name) in rows.iter().enumerate() {
+            let at = (names, TOP + high * (row as f64 + 0.5) + 4.0);
+            picture.append(text(&fit(name, names), at, "end", "tick"));
+        }
+        let widest = columns.iter().map(|name| width(name)).fold(0.0, f64::max);
+        let every = if widest <= 1.6 * wide { 1 } else { ((widest + 8.0) / wide).ceil().max(1.0) as usize };
+        let bottom = TOP + high * rows.len() as f64;
+        for (column, name) in columns.iter().enumerate().step_by(every) {
+            let at = (left + wide * (column as f64 + 0.5), bottom + 18.0);
+            picture.append(text(&fit(name, wide * every as f64 - 4.0), at, "middle", "tick"));
+        }
+        picture.append(text(column_name, (whole, bottom + 36.0), "end", "name"));
+        let ends = self.ends();
+        for (index, cell) in self.cells.iter().enumerate() {
+            let Some((value, told)) = cell else { continue };
+            let (row, column) = (index / columns.len(), index % columns.len());
+            let (x, y) = (left + wide * column as f64, TOP + high * row as f64);
+            let shade = self.shade(*value, ends);
+            let data = format!(
+                "M{} {}h{}v{}h{}Z",
+                short(x),
+                short(y),
+                short(wide - 1.0),
+                short(high - 1.0),
+                short(1.0 - wide)
+            );
+            let title = Title::new(format!("{row_name} {}, {column_name} {}: {told}", rows[row], columns[column]));
+            let drawn = Path::new().set("d", data.clone()).set("class", format!("fill w{shade}"));
+            picture.append(drawn.add(title));
+            if self.best == Some(index) {
+                picture.append(Path::new().set("d", data).set("class", "best"));
+            }
+            if width(told) <= wide - 6.0 {
+                let class = if shade < STEPS / 2 { "value" } else { "inverse" };
+                picture.append(text(told, (x + wide / 2.0, y + high / 2.0 + 4.0), "middle", class));
+            }
+        }
+        picture
+    }
+
+    /// What is measured, and the shades between the least and the greatest value.
+    fn legend(&self, picture: &mut SVG, whole: f64) {
+        let told = |wanted: fn(f64, f64) -> bool| {
+            let cells = self.cells.iter().flatten();
+            cells.reduce(|best, cell| if wanted(cell.0, best.0) { cell } else { best }).map_or("", |cell| &cell.1)
+        };
+        let (low, high) = (told(|cell, best| cell < best), told(|cell, best| cell > best));
+        let shades = SWATCH * STEPS as f64;
+        let left = whole - width(high) - 6.0 - shades;
+        picture.append(text(&fit(&self.measure, left - width(low) - 24.0), (0.0, 13.0), "start", "head"));
+        picture.append(text(low, (left - 6.0, 13.0), "end", "tick"));
+        for shade in 0..STEPS {
+            let data = format!("M{} 3h{SWATCH}v11h-{SWATCH}Z", short(left + SWATCH * shade as f64));
+            picture.append(Path::new().set("d", data).set("class", format!("fill w{shade}")));
+        }
+        picture.append(text(high, (whole, 13.0), "end", "tick"));
+    }
+
+    pub(super) fn rows(&self) -> Vec<Vec<String>> {
+        let columns = self.columns.1.len();
+        let header = vec![self.rows.0.clone(), self.columns.0.clone(), self.measure.clone()];
+        let row = |(index, cell): (usize, &Option<(f64, String)>)| {
+            let value = cell.as_ref().map_or_else(String::new, |cell| cell.0.to_string());
+            vec![self.rows.1[index / columns].clone(), self.columns.1[index % columns].clone(), value]
+        };
+        std::iter::once(header).chain(self.cells.iter().enumerate().map(row)).collect()
+    }
+}

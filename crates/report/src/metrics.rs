@@ -1,0 +1,170 @@
+//! What several runs are compared by: the figures of a summary that are worth a picture, the most telling first.
+
+use super::groups::Group;
+use super::numbers::{counted, duration, percent, short};
+use super::words::jain_in_digits;
+use wane_results::{Common, EndReason, Estimate, Latency, Summary};
+
+/// Which end of a measure one wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Better {
+    More,
+    Less,
+}
+
+/// A figure of a run.
+pub(super) struct Metric {
+    /// For ids.
+    pub(super) id: &'static str,
+    /// As the subject of a sentence, in lower case.
+    pub(super) name: &'static str,
+    pub(super) better: Better,
+    /// A value for people.
+    pub(super) tell: fn(f64) -> String,
+    /// A duration in nanoseconds.
+    pub(super) is_duration: bool,
+    of: fn(&Summary) -> Option<f64>,
+}
+
+/// A metric with its value in each group; `None` where a run has none.
+pub(super) struct Measured {
+    pub(super) metric: &'static Metric,
+    pub(super) estimates: Vec<Option<Estimate>>,
+    /// Of each group whether its drives still lived: a life is at least as long.
+    pub(super) alive: Vec<bool>,
+}
+
+/// Differences below this share of the greatest value are not worth a picture.
+const WORTH: f64 = 0.01;
+
+fn writes(value: f64) -> String {
+    format!("{} drive writes", short(value))
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+fn read(summary: &Summary, figure: fn(&wane_results::LatencyFigures) -> f64) -> Option<f64> {
+    of_latency(summary, |latency| latency.read.as_ref().map(figure))
+}
+
+fn write(summary: &Summary, figure: fn(&wane_results::LatencyFigures) -> f64) -> Option<f64> {
+    of_latency(summary, |latency| latency.write.as_ref().map(figure))
+}
+
+fn of_latency(summary: &Summary, figure: impl Fn(&Latency) -> Option<f64>) -> Option<f64> {
+    summary.latency.as_ref().and_then(figure)
+}
+
+const fn metric(
+    (id, name): (&'static str, &'static str),
+    better: Better,
+    tell: fn(f64) -> String,
+    of: fn(&Summary) -> Option<f64>,
+) -> Metric {
+    Metric { id, name, better, tell, is_duration: false, of }
+}
+
+const fn latency((id, name): (&'static str, &'static str), of: fn(&Summary) -> Option<f64>) -> Metric {
+    Metric { is_duration: true, ..metric((id, name), Better::Less, duration, of) }
+}
+
+/// All of them. A life counts where a drive died.
+static METRICS: [Metric; 16] = [
+    metric(("life", "life"), Better::More, writes, |of| Some(of.end.at_drive_writes)),
+    latency(("read-p999", "p99.9 of reads"), |of| read(of, |read| read.p999_ns as f64)),
+    latency(("read-mean", "mean read latency"), |of| read(of, |read| read.mean_ns)),
+    metric(("amplification", "write amplification"), Better::Less, short, |of| of.write_amplification.total),
+    latency(("write-p999", "p99.9 of writes"), |of| write(of, |write| write.p999_ns as f64)),
+    latency(("write-mean", "mean write latency"), |of| write(of, |write| write.mean_ns)),
+    latency(("read-p99", "p99 of reads"), |of| read(of, |read| read.p99_ns as f64)),
+    metric(("read-iops", "reads a second"), Better::More, short, |of| {
+        of.throughput.map(|rate| rate.read.iops).filter(|rate| *rate > 0.0)
+    }),
+    metric(("write-iops", "writes a second"), Better::More, short, |of| {
+        of.throughput.map(|rate| rate.write.iops).filter(|rate| *rate > 0.0)
+    }),
+    metric(("lost", "lost pages"), Better::Less, counted, |of| of.errors.map(|errors| errors.uncorrectable as f64)),
+    metric(("rereads", "re-reads for each read"), Better::Less, short, |of| {
+        of.errors.and_then(|errors| errors.host_retry_rate())
+    }),
+    metric(("left", "capacity left at the end"), Better::More, percent, |of| {
+        Some(share(of.capacity.logical_bytes_exported, of.capacity.logical_bytes_initial))
+    }),
+    metric(("spread", "spread of wear (sd over mean)"), Better::Less, percent, |of| {
+        let count = &of.wear.erase_count;
+        (count.mean > 0.0).then(|| count.sd / count.mean)
+    }),
+    metric(("jain", "Jain\u{2019}s index of wear"), Better::More, jain_in_digits, |of| Some(of.wear.jain_index)),
+    metric(("erases", "mean erases of a block"), Better::Less, short, |of| Some(of.wear.erase_count.mean)),
+    metric(("retired", "retired blocks"), Better::Less, counted, |of| Some(of.wear.blocks_retired as f64)),
+];
+
+/// The metrics that runs have, those worth seeing first: how many these are, and all.
+pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
+    let died = |group: &Group<'_>| group.runs.iter().all(|run| run.summary.end.reason == EndReason::EndOfLife);
+    let any_died = groups.iter().any(died);
+    let of = |metric: &'static Metric| {
+        let life = metric.id == "life";
+        let estimates = groups.iter().map(|group| estimate(group, metric)).collect();
+        let alive = groups.iter().map(|group| life && !died(group)).collect();
+        Measured { metric, estimates, alive }
+    };
+    // Figures of requests at different ages say nothing of what was swept.
+    let one_age = groups.iter().all(|group| group.common != Common::Nothing);
+    let all =
+        METRICS.iter().filter(|metric| (metric.id != "life" || any_died) && (one_age || !metric.is_timed())).map(of);
+    let has = |measured: &Measured| measured.estimates.iter().flatten().count() > 1;
+    let (mut worth, rest): (Vec<Measured>, Vec<Measured>) = all.filter(has).partition(Measured::varies);
+    let count = worth.len();
+    worth.extend(rest);
+    (count, worth)
+}
+
+/// Mean and interval over the seeds, of latencies at the age that all runs have.
+fn estimate(group: &Group<'_>, metric: &Metric) -> Option<Estimate> {
+    let values: Vec<f64> = group.runs.iter().filter_map(|run| (metric.of)(&run.summary_at(group.common))).collect();
+    Estimate::of(&values)
+}
+
+impl Metric {
+    fn is_timed(&self) -> bool {
+        self.is_duration || matches!(self.id, "read-iops" | "write-iops" | "lost" | "rereads")
+    }
+
+    /// Its name at an axis.
+    pub(super) fn measure(&self) -> &'static str {
+        if self.id == "life" { "life in drive writes" } else { self.name }
+    }
+}
+
+impl Measured {
+    fn varies(&self) -> bool {
+        let values = || self.estimates.iter().flatten().map(|estimate| estimate.mean);
+        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+        high - low > WORTH * high.abs().max(low.abs())
+    }
+
+    /// The groups with the best and with the worst value.
+    pub(super) fn ends(&self) -> Option<(usize, usize)> {
+        let valued =
+            || self.estimates.iter().enumerate().filter_map(|(index, found)| Some((index, found.as_ref()?.mean)));
+        let by = |left: &(usize, f64), right: &(usize, f64)| left.1.total_cmp(&right.1);
+        let (least, most) = (valued().min_by(by)?.0, valued().max_by(by)?.0);
+        Some(if self.metric.better == Better::More { (most, least) } else { (least, most) })
+    }
+
+    /// The value of a group in words.
+    pub(super) fn told(&self, group: usize) -> String {
+        let Some(estimate) = &self.estimates[group] else { return "\u{2013}".to_owned() };
+        let least = if self.alive[group] { "\u{2265} " } else { "" };
+        format!("{least}{}", (self.metric.tell)(estimate.mean))
+    }
+
+    /// The interval of a group's mean, where it has several seeds.
+    pub(super) fn interval(&self, group: usize) -> Option<(f64, f64)> {
+        let estimate = self.estimates[group].as_ref()?;
+        (estimate.half_width.is_finite() && estimate.half_width > 0.0).then(|| (estimate.low(), estimate.high()))
+    }
+}

@@ -1,0 +1,182 @@
+//! Pictures as files for a paper: SVG, PDF or PNG at the width of a column and of a page, with their values as CSV.
+//!
+//! A file needs nothing of its reader: colors are resolved, and text is drawn in Noto Sans, as outlines in SVG and embedded
+//! in PDF. Writing the files is left to the caller.
+
+use std::sync::{Arc, LazyLock};
+
+use svg::Document;
+use svg::Node;
+use svg::node::element::SVG;
+use usvg::fontdb::Database;
+
+use super::chart::{Size, described, short};
+use super::html::Figure;
+use super::palette::{PAPER, Theme, dashes};
+use super::picture::{Arrangement, Drawing};
+
+/// What a picture is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Scalable, text as outlines.
+    Svg,
+    /// Scalable, fonts embedded.
+    Pdf,
+    /// Dots, 600 an inch.
+    Png,
+}
+
+impl Format {
+    /// The end of a file's name.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Pdf => "pdf",
+            Self::Png => "png",
+        }
+    }
+}
+
+/// A file to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FigureFile {
+    /// Its name, without a folder.
+    pub name: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
+/// A column of a paper in two columns, and both of them, in millimeters: what ACM, IEEE, USENIX and Elsevier print, within 2 mm.
+const WIDTHS: [(Size, f64); 2] = [(Size::Column, 85.0), (Size::Across, 178.0)];
+/// Publishers ask for 600 dots an inch of line art with shades.
+const DOTS_PER_INCH: f64 = 600.0;
+/// Pixels of CSS, in which SVG measures.
+const PIXELS_PER_INCH: f64 = 96.0;
+/// Panels in a row, and between them.
+const PANELS: usize = 3;
+const GAP: f64 = 20.0;
+
+/// The font of files.
+pub(super) static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
+    let mut fonts = Database::new();
+    fonts.load_font_data(notosans::REGULAR_TTF.to_vec());
+    fonts.load_font_data(notosans::BOLD_TTF.to_vec());
+    Arc::new(fonts)
+});
+
+/// The files of some figures: each picture in both widths, and the values behind it.
+pub(super) fn files(figures: &[Figure], format: Format) -> Vec<FigureFile> {
+    figures.iter().flat_map(|figure| of_figure(figure, format)).collect()
+}
+
+fn of_figure(figure: &Figure, format: Format) -> Vec<FigureFile> {
+    if figure.arrangement == Arrangement::Panels {
+        // Panels belong together, and their text would be too small in a column.
+        let (size, width) = WIDTHS[1];
+        let id = figure.drawings.first().map_or("panels", |drawing| drawing.id().trim_end_matches("-0"));
+        let rows = figure.drawings.iter().flat_map(|drawing| {
+            let panel = drawing.heading().to_owned();
+            drawing.rows().into_iter().skip(1).map(move |row| std::iter::once(panel.clone()).chain(row).collect())
+        });
+        let header = figure.drawings.first().and_then(|drawing| drawing.rows().into_iter().next()).unwrap_or_default();
+        let header: Vec<String> = std::iter::once("panel".to_owned()).chain(header).collect();
+        let rows: Vec<Vec<String>> = std::iter::once(header).chain(rows).collect();
+        let picture = file(id, width, &panels(&figure.drawings, size), format);
+        return vec![picture, table(id, &rows)];
+    }
+    let of = |drawing: &Drawing| {
+        let pictures = WIDTHS.map(|(size, width)| file(drawing.id(), width, &drawing.draw(size), format));
+        pictures.into_iter().chain([table(drawing.id(), &drawing.rows())]).collect::<Vec<_>>()
+    };
+    figure.drawings.iter().flat_map(of).collect()
+}
+
+/// Panels side by side as one picture.
+fn panels(drawings: &[Drawing], size: Size) -> SVG {
+    let (whole, _) = size.pixels();
+    let (width, height) = Size::Panel.pixels();
+    let rows = drawings.len().div_ceil(PANELS) as f64;
+    let wide = PANELS as f64 * (width + GAP) - GAP;
+    let scale = whole / wide;
+    let mut picture = described("panels", "chart", (whole, scale * (rows * (height + GAP) - GAP)), "Panels", "");
+    for (index, drawing) in drawings.iter().enumerate() {
+        let (column, row) = (index % PANELS, index / PANELS);
+        let place = |at: usize, step: f64| short(scale * at as f64 * (step + GAP));
+        let drawn = drawing.draw(Size::Panel).set("x", place(column, width)).set("y", place(row, height));
+        picture.append(drawn.set("width", short(scale * width)).set("height", short(scale * height)));
+    }
+    picture
+}
+
+fn table(id: &str, rows: &[Vec<String>]) -> FigureFile {
+    let mut writer = csv::WriterBuilder::new().flexible(true).from_writer(Vec::new());
+    for row in rows {
+        writer.write_record(row).expect("writing to memory succeeds, and rows may differ in length");
+    }
+    FigureFile { name: format!("{id}.csv"), bytes: writer.into_inner().expect("writing to memory succeeds") }
+}
+
+fn file(id: &str, millimeters: f64, picture: &SVG, format: Format) -> FigureFile {
+    let tree = tree(&standalone(picture, &PAPER, millimeters), &FONTS);
+    let bytes = match format {
+        Format::Svg => outlined(&tree, millimeters).into_bytes(),
+        Format::Pdf => {
+            let options = svg2pdf::ConversionOptions::default();
+            let page = svg2pdf::PageOptions { dpi: PIXELS_PER_INCH as f32 };
+            svg2pdf::to_pdf(&tree, options, page).expect("a picture of lines and text is one that PDF can hold")
+        }
+        Format::Png => rendered(&tree),
+    };
+    FigureFile { name: format!("{id}-{millimeters}mm.{}", format.extension()), bytes }
+}
+
+/// A picture with its colors and its size in it.
+pub(super) fn standalone(picture: &SVG, theme: &Theme, millimeters: f64) -> String {
+    let box_of = |picture: &SVG| {
+        let attributes = picture.get_attributes();
+        let size = attributes.and_then(|all| all.get("viewBox")).map(ToString::to_string).unwrap_or_default();
+        let mut sides = size.split(' ').skip(2).filter_map(|side| side.parse::<f64>().ok());
+        (sides.next().unwrap_or(1.0), sides.next().unwrap_or(1.0))
+    };
+    let (width, height) = box_of(picture);
+    let rules = theme.resolved(include_str!("marks.css")) + &dashes();
+    let style = format!("text {{ font-family: 'Noto Sans', sans-serif; font-size: 12px; }}\n{rules}");
+    let mut document: Document = picture.clone();
+    document = document.set("width", format!("{millimeters}mm"));
+    document = document.set("height", format!("{:.3}mm", millimeters * height / width));
+    let text = document.add(svg::node::element::Style::new(style)).to_string();
+    // A style counts wherever it stands.
+    text.replace("role=\"img\" ", "")
+}
+
+/// A picture as what it draws, in a font.
+pub(super) fn tree(picture: &str, fonts: &Arc<Database>) -> usvg::Tree {
+    let options = usvg::Options { fontdb: Arc::clone(fonts), dpi: PIXELS_PER_INCH as f32, ..Default::default() };
+    usvg::Tree::from_str(picture, &options).expect("what the svg crate wrote is SVG")
+}
+
+/// SVG without text and styles, of a size in millimeters.
+fn outlined(tree: &usvg::Tree, millimeters: f64) -> String {
+    let written = tree.to_string(&usvg::WriteOptions { coordinates_precision: 3, ..Default::default() });
+    let size = tree.size();
+    let height = millimeters * f64::from(size.height()) / f64::from(size.width());
+    let (width, height) = (format!("width=\"{millimeters}mm\""), format!("height=\"{height:.3}mm\""));
+    let plain = |name: &str| {
+        let start = written.find(&format!("{name}=\"")).unwrap_or(0);
+        let end = written[start..].match_indices('"').nth(1).map_or(start, |(end, _)| start + end + 1);
+        &written[start..end]
+    };
+    let sides = format!("{width} {height} viewBox=\"0 0 {} {}\"", size.width(), size.height());
+    let (old_width, old_height) = (plain("width"), plain("height"));
+    written.replacen(old_height, "", 1).replacen(old_width, &sides, 1)
+}
+
+fn rendered(tree: &usvg::Tree) -> Vec<u8> {
+    let scale = (DOTS_PER_INCH / PIXELS_PER_INCH) as f32;
+    let size = tree.size();
+    let (width, height) = ((size.width() * scale).round() as u32, (size.height() * scale).round() as u32);
+    let mut pixels = resvg::tiny_skia::Pixmap::new(width.max(1), height.max(1)).expect("a page is not too large");
+    pixels.fill(resvg::tiny_skia::Color::WHITE);
+    resvg::render(tree, resvg::tiny_skia::Transform::from_scale(scale, scale), &mut pixels.as_mut());
+    pixels.encode_png().expect("encoding into memory succeeds")
+}

@@ -1,0 +1,334 @@
+//! What sets several runs apart: the keys that were swept, short names, colors, and panels where lines would be too many.
+
+use super::groups::{Group, Keys, differing};
+use super::numbers::grouped;
+use super::palette::{HUES, ordered, series};
+
+/// Most panels of a picture; of more, as many are drawn, evenly.
+pub(super) const PANELS_MAX: usize = 18;
+/// Most characters of a name that stands beside a chart as it is.
+const NAME_MAX: usize = 28;
+
+/// A key in which runs differ, with its values in order.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Key {
+    /// As a person calls it: "spare-factor".
+    pub(super) name: String,
+    /// As a person writes them: "7 %"; rising where they are numbers.
+    pub(super) values: Vec<String>,
+    /// The values as numbers, where all are.
+    pub(super) numbers: Option<Vec<f64>>,
+    /// Which value each group has.
+    pub(super) of: Vec<usize>,
+}
+
+impl Key {
+    /// The value of a group as its name.
+    pub(super) fn tag(&self, group: usize) -> String {
+        self.tag_of(self.of[group])
+    }
+
+    /// A value as a name: "10 %" and "greedy" say what they are, "4" does not.
+    pub(super) fn tag_of(&self, value: usize) -> String {
+        let value = &self.values[value];
+        let bare = value.chars().all(|letter| letter.is_ascii_digit() || ".,-".contains(letter));
+        if bare || matches!(value.as_str(), "true" | "false" | "none") {
+            format!("{} {value}", self.name)
+        } else {
+            value.clone()
+        }
+    }
+
+    fn style(&self, group: usize) -> String {
+        self.style_of(self.of[group])
+    }
+
+    /// Classes of what is drawn of a value.
+    pub(super) fn style_of(&self, value: usize) -> String {
+        if self.numbers.is_some() { ordered(value, self.values.len()) } else { series(value) }
+    }
+}
+
+/// One of several charts of a picture: what it is of, and its runs.
+pub(super) struct Panel<'a> {
+    /// Empty where there is only one.
+    pub(super) heading: String,
+    pub(super) groups: Vec<Group<'a>>,
+}
+
+/// The keys that were swept: those that the scenarios' names set, or the name itself where somebody gave one to each.
+pub(super) fn keys(groups: &[Group<'_>]) -> Vec<Key> {
+    if groups.len() < 2 {
+        return Vec::new();
+    }
+    let names: Vec<&str> = groups.iter().map(|group| group.first().summary.scenario.name.trim()).collect();
+    let assigned: Vec<Vec<(String, String)>> = names.iter().map(|name| assignments(name)).collect();
+    let same_keys = |one: &Vec<(String, String)>| {
+        one.iter().map(|(key, _)| key).eq(assigned[0].iter().map(|(key, _)| key)) && !one.is_empty()
+    };
+    if assigned.iter().all(same_keys) {
+        let of =
+            |index: usize| (assigned[0][index].0.clone(), assigned.iter().map(|one| one[index].1.clone()).collect());
+        return keys_of((0..assigned[0].len()).map(of).collect());
+    }
+    let distinct = (1..names.len()).all(|index| !names[..index].contains(&names[index]));
+    if distinct {
+        return Vec::new();
+    }
+    let all: Vec<&Keys> = groups.iter().map(|group| &group.keys).collect();
+    let of = |key: String| {
+        let values = all.iter().map(|keys| keys.get(&key).cloned().unwrap_or_else(|| "none".to_owned())).collect();
+        (key, values)
+    };
+    keys_of(differing(&all).into_iter().filter(|key| key != "name").map(of).collect())
+}
+
+/// Keys by their values in each group, without those that do not differ or go along with another one.
+fn keys_of(columns: Vec<(String, Vec<String>)>) -> Vec<Key> {
+    let mut kept: Vec<(String, Vec<String>)> = Vec::new();
+    for (key, values) in columns {
+        let differs = values.iter().any(|value| *value != values[0]);
+        // What always changes together with a key before it was swept beside it, and is told by it.
+        let follows = kept.iter().any(|(_, before)| {
+            let pairs = || before.iter().zip(&values);
+            pairs().all(|(left, right)| pairs().all(|(other, value)| (left == other) <= (right == value)))
+        });
+        if differs && !follows {
+            kept.push((key, values));
+        }
+    }
+    let keys: Vec<String> = kept.iter().map(|(key, _)| key.clone()).collect();
+    kept.into_iter().map(|(key, values)| key_of(&key, &values, &keys)).collect()
+}
+
+fn key_of(key: &str, values: &[String], keys: &[String]) -> Key {
+    let shown: Vec<String> = values.iter().map(|value| shown(key, value)).collect();
+    let numbers: Option<Vec<f64>> = shown.iter().map(|value| number(value)).collect();
+    let dimensions: Vec<char> = shown.iter().map(|value| dimension(value)).collect();
+    let numbers = numbers.filter(|_| dimensions.iter().all(|one| *one == dimensions[0]));
+    let mut order: Vec<usize> = (0..shown.len()).collect();
+    if let Some(numbers) = &numbers {
+        order.sort_by(|left, right| numbers[*left].total_cmp(&numbers[*right]));
+    }
+    let (mut distinct, mut sorted): (Vec<String>, Vec<f64>) = (Vec::new(), Vec::new());
+    for group in order {
+        if !distinct.contains(&shown[group]) {
+            distinct.push(shown[group].clone());
+            sorted.extend(numbers.as_ref().map(|numbers| numbers[group]));
+        }
+    }
+    let of = shown.iter().map(|value| distinct.iter().position(|one| one == value).unwrap_or(0)).collect();
+    let last = |key: &str| {
+        let key = key.strip_suffix(".policy").unwrap_or(key);
+        key.rsplit('.').next().unwrap_or(key).to_owned()
+    };
+    let twins = keys.iter().filter(|other| last(other) == last(key)).count();
+    let name = if twins > 1 { key.to_owned() } else { last(key) };
+    Key { name, values: distinct, numbers: numbers.map(|_| sorted), of }
+}
+
+/// The settings that a name of a sweep's cell consists of, without the seed; none of another name.
+fn assignments(name: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for word in name.split(' ') {
+        let setting = word.split_once('=').filter(|(key, _)| {
+            !key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || ".-_".contains(letter))
+        });
+        match (setting, found.last_mut()) {
+            (Some((key, value)), _) => found.push((key.to_owned(), value.to_owned())),
+            // A value with a space in it: "7 %".
+            (None, Some((_, value))) => *value = format!("{value} {word}"),
+            (None, None) => return Vec::new(),
+        }
+    }
+    found.retain(|(key, _)| key != "seed");
+    found.iter_mut().for_each(|(_, value)| *value = value.trim().trim_matches(['"', '\'']).to_owned());
+    found
+}
+
+/// A value as a person writes it: shares in percent.
+fn shown(key: &str, value: &str) -> String {
+    const SHARES: [&str; 7] =
+        ["spare-factor", "over-provisioning", "read-share", "trim-share", "footprint", "threshold", "share"];
+    let last = key.rsplit('.').next().unwrap_or(key);
+    match value.parse::<f64>() {
+        // Five digits are more than anybody sweeps, and drop what the base of two leaves.
+        Ok(share) if SHARES.contains(&last) && (0.0..=1.0).contains(&share) => {
+            format!("{}\u{a0}%", (1e5 * share).round() / 1e3)
+        }
+        Ok(number) if number.abs() >= 10_000.0 && number.fract() == 0.0 => grouped(number, 0),
+        _ => value.replace('_', ""),
+    }
+}
+
+/// Units in which keys are written: sign, dimension, and how many of the dimension's smallest each is.
+const UNITS: [(&str, char, f64); 17] = [
+    ("", 'n', 1.0),
+    ("%", '%', 1.0),
+    ("B", 'b', 1.0),
+    ("kB", 'b', 1e3),
+    ("MB", 'b', 1e6),
+    ("GB", 'b', 1e9),
+    ("TB", 'b', 1e12),
+    ("KiB", 'b', 1024.0),
+    ("MiB", 'b', 1_048_576.0),
+    ("GiB", 'b', 1_073_741_824.0),
+    ("TiB", 'b', 1_099_511_627_776.0),
+    ("us", 't', 1e-6),
+    ("ms", 't', 1e-3),
+    ("s", 't', 1.0),
+    ("h", 't', 3600.0),
+    ("days", 't', 86_400.0),
+    ("years", 't', 31_536_000.0),
+];
+
+fn parted(value: &str) -> Option<(f64, &'static (&'static str, char, f64))> {
+    let end = value.find(|letter: char| !(letter.is_ascii_digit() || ".,-+e".contains(letter))).unwrap_or(value.len());
+    let (digits, unit) = value.split_at(end);
+    let unit = UNITS.iter().find(|known| known.0 == unit.trim())?;
+    Some((digits.replace(',', "").parse().ok()?, unit))
+}
+
+fn number(value: &str) -> Option<f64> {
+    parted(value).map(|(number, unit)| number * unit.2)
+}
+
+fn dimension(value: &str) -> char {
+    parted(value).map_or(' ', |(_, unit)| unit.1)
+}
+
+/// Gives the groups short names and colors.
+pub(super) fn style(groups: &mut [Group<'_>]) {
+    let keys = keys(groups);
+    if !keys.is_empty() {
+        let labels: Vec<String> = (0..groups.len())
+            .map(|index| keys.iter().map(|key| key.tag(index)).collect::<Vec<_>>().join(", "))
+            .collect();
+        let distinct = (1..labels.len()).all(|index| !labels[..index].contains(&labels[index]));
+        if distinct {
+            groups.iter_mut().zip(labels).for_each(|(group, label)| group.label = label);
+        }
+    }
+    let count = groups.len();
+    for (index, group) in groups.iter_mut().enumerate() {
+        group.style = match &keys[..] {
+            [key] if count <= HUES => key.style(index),
+            _ if count <= HUES => series(index),
+            _ => series(0),
+        };
+    }
+}
+
+/// The runs as panels: one of all while there are few; of more, one for each value of a key with lines for the other, or
+/// one for each run.
+pub(super) fn panels<'a>(groups: &[Group<'a>]) -> Vec<Panel<'a>> {
+    if groups.len() <= HUES {
+        return vec![Panel { heading: String::new(), groups: groups.to_vec() }];
+    }
+    let keys = keys(groups);
+    let lines = (0..keys.len()).rev().find(|index| keys.len() > 1 && keys[*index].values.len() <= HUES);
+    let Some(lines) = lines else {
+        let alone = |group: &Group<'a>| Panel { heading: group.label.clone(), groups: vec![group.clone()] };
+        return evenly(groups.iter().map(alone).collect());
+    };
+    let mut panels: Vec<Panel<'a>> = Vec::new();
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    order.sort_by_key(|group| keys.iter().map(|key| key.of[*group]).collect::<Vec<_>>());
+    for index in order {
+        let rest = keys.iter().enumerate().filter(|(key, _)| *key != lines);
+        let heading = rest.map(|(_, key)| headed(key, index)).collect::<Vec<_>>().join(", ");
+        let group = Group { label: keys[lines].tag(index), style: keys[lines].style(index), ..groups[index].clone() };
+        match panels.iter_mut().find(|panel| panel.heading == heading) {
+            Some(panel) => panel.groups.push(group),
+            None => panels.push(Panel { heading, groups: vec![group] }),
+        }
+    }
+    evenly(panels)
+}
+
+/// A group by all its keys, each with its name.
+pub(super) fn in_full(keys: &[Key], group: usize) -> String {
+    keys.iter().map(|key| headed(key, group)).collect::<Vec<_>>().join(", ")
+}
+
+fn headed(key: &Key, group: usize) -> String {
+    let tag = key.tag(group);
+    if tag.starts_with(&key.name) { tag } else { format!("{} {tag}", key.name) }
+}
+
+fn evenly(panels: Vec<Panel<'_>>) -> Vec<Panel<'_>> {
+    let count = panels.len();
+    if count <= PANELS_MAX {
+        return panels;
+    }
+    let kept: Vec<usize> = (0..PANELS_MAX).map(|place| place * (count - 1) / (PANELS_MAX - 1)).collect();
+    panels.into_iter().enumerate().filter(|(index, _)| kept.contains(index)).map(|(_, panel)| panel).collect()
+}
+
+/// A name that fits beside a chart.
+pub(super) fn shortened(name: &str) -> String {
+    if name.chars().count() <= NAME_MAX {
+        return name.to_owned();
+    }
+    name.chars().take(NAME_MAX - 1).collect::<String>().trim_end().to_owned() + "\u{2026}"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::groups::groups;
+    use wane_results::RunResult;
+    use wane_results::test_runs::test_run;
+
+    fn cells(names: &[&str]) -> Vec<RunResult> {
+        let cell = |name: &&str| {
+            let mut run = test_run(1);
+            run.summary.scenario.name = (*name).to_owned();
+            run.scenario_toml = format!("name = \"{name}\"\nx = \"{name}\"");
+            run
+        };
+        names.iter().map(cell).collect()
+    }
+
+    #[test]
+    fn cells_of_a_sweep_are_named_by_their_values() {
+        let table: [(&[&str], &[&str]); 5] = [
+            (&["ftl.gc.policy=greedy", "ftl.gc.policy=fifo"], &["greedy", "fifo"]),
+            (&["drive.spare-factor=0.07", "drive.spare-factor=0.1"], &["7\u{a0}%", "10\u{a0}%"]),
+            (&["a.d=4 b=7 %", "a.d=8 b=7 %"], &["d 4", "d 8"]),
+            (&["a.d=4 b=x seed=1", "a.d=8 b=y seed=1"], &["d 4", "d 8"]),
+            (&["a.x=1 b.x=1", "a.x=1 b.x=2", "a.x=2 b.x=1"], &["a.x 1, b.x 1", "a.x 1, b.x 2", "a.x 2, b.x 1"]),
+        ];
+        for (names, expected) in table {
+            let runs = cells(names);
+            let labels: Vec<String> = groups(&runs).into_iter().map(|group| group.label).collect();
+            assert_eq!(labels, expected);
+        }
+    }
+
+    #[test]
+    fn values_with_units_are_ordered_by_size() {
+        let runs = cells(&["a.size=1 GiB", "a.size=64 MiB", "a.size=512 MiB"]);
+        let keys = keys(&groups(&runs));
+        assert_eq!(keys[0].values, ["64 MiB", "512 MiB", "1 GiB"]);
+        assert_eq!(keys[0].of, [2, 0, 1]);
+        let runs = cells(&["a.size=1 GiB", "a.size=3 days"]);
+        assert_eq!(super::keys(&groups(&runs))[0].numbers, None, "sizes and times have no common order");
+    }
+
+    #[test]
+    fn more_runs_than_hues_become_panels() {
+        let names: Vec<String> =
+            (0..12).map(|cell| format!("a.d={} b.policy={}", cell / 3, ["x", "y", "z"][cell % 3])).collect();
+        let runs = cells(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let of_grid = groups(&runs);
+        let panels = panels(&of_grid);
+        let headings: Vec<&str> = panels.iter().map(|panel| panel.heading.as_str()).collect();
+        assert_eq!(headings, ["d 0", "d 1", "d 2", "d 3"]);
+        let labels: Vec<&str> = panels[1].groups.iter().map(|group| group.label.as_str()).collect();
+        assert_eq!(labels, ["x", "y", "z"]);
+        let names: Vec<String> = (0..100).map(|cell| format!("a.d={cell}")).collect();
+        let runs = cells(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(super::panels(&groups(&runs)).len(), PANELS_MAX);
+    }
+}

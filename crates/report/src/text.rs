@@ -1,0 +1,90 @@
+//! How wide a text is, before anything draws it.
+//!
+//! A page is read in the font of its reader, which nobody knows. Widths are those of DejaVu Sans, the widest of the fonts
+//! that browsers take for sans-serif, so that what fits here fits everywhere; a test holds them to the font itself.
+
+/// Size of the text of charts, in pixels.
+pub(super) const SIZE: f64 = 12.0;
+
+/// Width of a text in pixels at [`SIZE`].
+pub(super) fn width(text: &str) -> f64 {
+    text.chars().map(advance).sum::<f64>() * SIZE / 1000.0
+}
+
+/// As much of a text as fits into so many pixels, with an ellipsis where some is missing.
+pub(super) fn fit(text: &str, pixels: f64) -> String {
+    if width(text) <= pixels {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut left = pixels - advance('\u{2026}') * SIZE / 1000.0;
+    for character in text.chars() {
+        left -= advance(character) * SIZE / 1000.0;
+        if left < 0.0 {
+            break;
+        }
+        kept.push(character);
+    }
+    kept.trim_end().to_owned() + "\u{2026}"
+}
+
+/// Advance of a character in thousandths of the font's size.
+fn advance(character: char) -> f64 {
+    const LOWER: [u16; 26] = [
+        613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592,
+        818, 592, 592, 525,
+    ];
+    const UPPER: [u16; 26] = [
+        684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656, 557, 863, 748, 787, 603, 787, 695, 635, 611, 732, 684,
+        989, 685, 611, 685,
+    ];
+    f64::from(match character {
+        'a'..='z' => LOWER[character as usize - 'a' as usize],
+        'A'..='Z' => UPPER[character as usize - 'A' as usize],
+        '0'..='9' => 636,
+        ' ' | '\u{a0}' | '.' | ',' | '\'' | '\u{2019}' | '\u{b7}' => 318,
+        '-' => 361,
+        '(' | ')' | '[' | ']' => 391,
+        '/' | ':' | ';' => 337,
+        '"' | '\u{201c}' | '\u{201d}' => 518,
+        '_' | '\u{2013}' => 500,
+        '%' => 951,
+        '\u{2026}' => 1000,
+        '\u{b2}' | '\u{b3}' | '\u{b9}' | '\u{2070}'..='\u{2079}' => 401,
+        '\u{207b}' => 528,
+        '=' | '+' | '<' | '>' | '\u{b1}' | '\u{d7}' | '\u{2212}' | '#' => 838,
+        '\u{b5}' | '\u{3bc}' => 636,
+        // Unknown: as wide as the widest letters of our own words.
+        _ => 1000,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_too_long_ends_in_an_ellipsis_within_its_width() {
+        assert_eq!(fit("greedy", 100.0), "greedy");
+        for pixels in [20.0, 33.0, 60.0] {
+            let cut = fit("a rather long name of a run", pixels);
+            assert!(cut.ends_with('\u{2026}') && width(&cut) <= pixels, "{cut} in {pixels}");
+        }
+    }
+
+    #[test]
+    fn widths_are_those_of_the_font() {
+        let known = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,'-()[]/:;_%\u{2026}=+<>\u{b1}\u{b5}\u{b7}\u{2013}\
+                     \u{2212}\u{b2}\u{b3}\u{b9}\u{2074}\u{207b}";
+        for character in known.chars().filter(|character| !character.is_whitespace()) {
+            // Twenty of them between two bars, less the bars.
+            let of = |count: usize| {
+                crate::boxes::of_text(&format!("|{}|", character.to_string().repeat(count)), crate::boxes::Font::DejaVu)
+            };
+            let found = (of(21) - of(1)) / 20.0;
+            let estimate = advance(character) * SIZE / 1000.0;
+            // A letter is set apart from its twin by up to half a pixel.
+            assert!((found - 0.5..found + 1.5).contains(&estimate), "'{character}': {found} and {estimate}");
+        }
+    }
+}
