@@ -308,6 +308,17 @@ pub(crate) enum Target {
     Compact,
 }
 
+/// What `--figures` writes.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum FigureFormat {
+    /// Scalable, text as outlines
+    Svg,
+    /// Scalable, fonts embedded
+    Pdf,
+    /// 600 dots an inch
+    Png,
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct ReportArguments {
     /// Result folders
@@ -316,6 +327,13 @@ pub(crate) struct ReportArguments {
     /// Where the page goes
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     pub(crate) out: PathBuf,
+    /// Write each picture into this folder as well, as wide as a column (85 mm) and as a page (178 mm) of a paper, with the
+    /// values behind it as CSV
+    #[arg(long, value_name = "DIR")]
+    pub(crate) figures: Option<PathBuf>,
+    /// What pictures are written as
+    #[arg(long, value_name = "FORMAT", requires = "figures", default_value = "pdf")]
+    pub(crate) format: FigureFormat,
     /// Overwrite a file that wane did not write
     #[arg(long)]
     pub(crate) force: bool,

@@ -46,6 +46,8 @@ impl Ticks {
 const NINES_MAX: f64 = 6.0;
 /// Least pixels between two ticks along the bottom.
 const TICKS_APART: f64 = 8.0;
+/// Least pixels between two ticks above each other.
+const LINE_APART: f64 = 14.0;
 /// Most powers of ten that all get a tick.
 const DECADES_ALL: f64 = 9.0;
 
@@ -146,6 +148,22 @@ impl Axis {
         };
         let every = [1, 2, 5, 10].into_iter().find(|every| fits(*every)).unwrap_or(ticks.len().max(1));
         ticks.into_iter().step_by(every).collect()
+    }
+
+    /// The ticks that can be written above each other within so many pixels, the uppermost first.
+    pub(super) fn ticks_up(&self, pixels: f64) -> Vec<f64> {
+        let mut free = f64::INFINITY;
+        let mut kept = self.ticks();
+        kept.reverse();
+        kept.retain(|tick| {
+            let at = self.place(*tick) * pixels;
+            let apart = at <= free;
+            if apart {
+                free = at - LINE_APART;
+            }
+            apart
+        });
+        kept
     }
 
     /// From the first on, each tick that does not touch the one before it.

@@ -7,7 +7,7 @@ use super::axis::Axis;
 use super::chart::{Size, described, short, text};
 use super::labels;
 use super::numbers::percent;
-use super::text::{fit, width};
+use super::text::{BOLD, fit, width};
 
 /// Most bars of one picture.
 pub(super) const BARS_MAX: usize = 24;
@@ -53,10 +53,10 @@ impl Bars {
         let top = TOP + lines;
         let height = top + ROW * self.bars.len() as f64;
         let widest = |of: fn(&Bar) -> &str| self.bars.iter().map(|bar| width(of(bar))).fold(0.0, f64::max);
-        let name_pixels = widest(|bar| &bar.name).min(0.4 * whole);
+        // The best is told in bold.
+        let name_pixels = (BOLD * widest(|bar| &bar.name)).min(0.4 * whole);
         let left = name_pixels + 10.0;
-        // A bold text is about a tenth wider.
-        let right = whole - 1.12 * widest(|bar| &bar.told) - 12.0;
+        let right = whole - BOLD * widest(|bar| &bar.told) - 12.0;
         let most = self.bars.iter().map(|bar| bar.interval.map_or(bar.value, |interval| interval.1.max(bar.value)));
         let axis = Axis::exact(0.0, most.fold(0.0, f64::max), 5);
         let place = |value: f64| left + axis.place(value) * (right - left);
@@ -67,7 +67,7 @@ impl Bars {
         for (row, bar) in self.bars.iter().enumerate() {
             let middle = top + ROW * (row as f64 + 0.5);
             let class = if bar.best { "head" } else { "note" };
-            picture.append(text(&fit(&bar.name, name_pixels), (name_pixels, middle + 4.0), "end", class));
+            picture.append(text(&fit(&bar.name, name_pixels / BOLD), (name_pixels, middle + 4.0), "end", class));
             let mut from = 0.0;
             for (class, value, told) in bar.drawn(&self.parts) {
                 let (x, long) = (place(from), (place(from + value) - place(from)).max(0.5));

@@ -26,7 +26,7 @@ static DEJAVU: LazyLock<Arc<Database>> = LazyLock::new(|| {
 });
 
 /// Text that is clipped or lies over other text may do so by this: letters are smaller than their boxes.
-const SLACK: (f32, f32) = (1.0, 4.0);
+const SLACK: (f64, f64) = (1.0, 4.0);
 
 struct Found {
     text: String,
@@ -64,28 +64,32 @@ fn gather(group: &usvg::Group, all: &mut Vec<Found>) {
     }
 }
 
-/// What is wrong with the text of a picture drawn so many pixels wide, a sentence each.
-pub(super) fn faults(picture: &SVG, pixels: f64, font: Font) -> Vec<String> {
+/// What is wrong with the text of a picture shown in these widths, in pixels; a sentence each.
+pub(super) fn faults(picture: &SVG, shown: &[f64], font: Font) -> Vec<String> {
     let view = picture.get_attributes().get("viewBox").map(ToString::to_string).unwrap_or_default();
-    let sides: Vec<f32> = view.split(' ').filter_map(|side| side.parse().ok()).collect();
-    let scale = pixels as f32 / sides[2];
-    let (width, height) = (pixels as f32, sides[3] * scale);
-    let all = found(picture, pixels, font);
+    let sides: Vec<f64> = view.split(' ').filter_map(|side| side.parse().ok()).collect();
+    // Drawn once in its own size: a picture is scaled with its text.
+    let all = found(picture, sides[2], font);
+    shown.iter().flat_map(|pixels| faults_of(&all, (sides[2], sides[3]), pixels / sides[2])).collect()
+}
+
+fn faults_of(all: &[Found], (width, height): (f64, f64), scale: f64) -> Vec<String> {
     let mut faults = Vec::new();
+    let sides =
+        |place: &Rect| [place.left(), place.right(), place.top(), place.bottom()].map(|side| f64::from(side) * scale);
+    let (width, height) = (width * scale, height * scale);
     for (index, one) in all.iter().enumerate() {
-        let place = one.place;
-        if place.left() < -SLACK.0
-            || place.right() > width + SLACK.0
-            || place.top() < -SLACK.1
-            || place.bottom() > height + SLACK.1
-        {
-            faults.push(format!("\"{}\" is clipped: {place:?} in {width} x {height}", one.text));
+        let [left, right, top, bottom] = sides(&one.place);
+        if left < -SLACK.0 || right > width + SLACK.0 || top < -SLACK.1 || bottom > height + SLACK.1 {
+            let place = format!("{left:.1} to {right:.1}, {top:.1} to {bottom:.1}");
+            faults.push(format!("\"{}\" is clipped: {place} in {width:.1} x {height:.1}", one.text));
         }
         for other in &all[..index] {
-            let across = place.right().min(other.place.right()) - place.left().max(other.place.left());
-            let down = place.bottom().min(other.place.bottom()) - place.top().max(other.place.top());
+            let [other_left, other_right, other_top, other_bottom] = sides(&other.place);
+            let across = right.min(other_right) - left.max(other_left);
+            let down = bottom.min(other_bottom) - top.max(other_top);
             if across > SLACK.0 && down > SLACK.1 * scale {
-                faults.push(format!("\"{}\" and \"{}\" overlap by {across} x {down}", one.text, other.text));
+                faults.push(format!("\"{}\" and \"{}\" overlap by {across:.1} x {down:.1}", one.text, other.text));
             }
         }
     }

@@ -9,7 +9,7 @@ use svg::node::element::{Description, Group, Path, SVG, Text, Title};
 use super::axis::Axis;
 use super::labels::{self, LINE, Note};
 use super::marks;
-use super::text::{fit, width};
+use super::text::{BOLD, fit, width};
 
 /// A point of a curve.
 pub(super) type Point = (f64, f64);
@@ -319,7 +319,9 @@ pub(super) fn short(value: f64) -> String {
 fn grid(picture: &mut SVG, frame: &Frame<'_>) {
     let chart = frame.chart;
     let mut drawn = Group::new().set("class", "scales");
-    for (at, label) in chart.y.ticks().into_iter().map(|tick| (frame.y(tick), chart.y.text(tick))) {
+    for (at, label) in
+        chart.y.ticks_up(frame.bottom - frame.top).into_iter().map(|tick| (frame.y(tick), chart.y.text(tick)))
+    {
         drawn.append(line((frame.left, at), (frame.right, at)).set("class", "grid"));
         drawn.append(text(&format!("{label}{}", chart.y_unit), (frame.left - 7.0, at + 4.0), "end", "tick"));
     }
@@ -331,7 +333,7 @@ fn grid(picture: &mut SVG, frame: &Frame<'_>) {
     drawn.append(line((frame.left, frame.bottom), (frame.right, frame.bottom)).set("class", "axis"));
     picture.append(drawn);
     if !chart.heading.is_empty() {
-        picture.append(text(&fit(&chart.heading, frame.right), (0.0, 13.0), "start", "head"));
+        picture.append(text(&fit(&chart.heading, frame.right / BOLD), (0.0, 13.0), "start", "head"));
     }
     picture.append(text(&chart.y_label, (0.0, frame.top - 17.0), "start", "name"));
     picture.append(text(&chart.x_label, (frame.right, frame.bottom + 36.0), "end", "name"));

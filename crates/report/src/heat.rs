@@ -5,7 +5,7 @@ use svg::node::element::{Path, SVG, Title};
 
 use super::chart::{Size, described, short, text};
 use super::palette::STEPS;
-use super::text::{fit, width};
+use super::text::{BOLD, fit, width};
 
 /// A measure over two keys.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ impl Heat {
         let (low, high) = (told(|cell, best| cell < best), told(|cell, best| cell > best));
         let shades = SWATCH * STEPS as f64;
         let left = whole - width(high) - 6.0 - shades;
-        picture.append(text(&fit(&self.measure, left - width(low) - 24.0), (0.0, 13.0), "start", "head"));
+        picture.append(text(&fit(&self.measure, (left - width(low) - 24.0) / BOLD), (0.0, 13.0), "start", "head"));
         picture.append(text(low, (left - 6.0, 13.0), "end", "tick"));
         for shade in 0..STEPS {
             let data = format!("M{} 3h{SWATCH}v11h-{SWATCH}Z", short(left + SWATCH * shade as f64));

@@ -12,7 +12,7 @@ use super::labels::LINE;
 use super::numbers::{count, counted, short};
 use super::palette::STEPS as SHADES;
 use super::picture::{Arrangement, Drawing};
-use super::text::{fit, width as wide};
+use super::text::{BOLD, fit, width as wide};
 use wane_results::{BlockRow, BlockState};
 
 /// Most cells of one map, and of all maps of a page.
@@ -142,7 +142,7 @@ impl Map {
         let (low, high) = (counted(self.scale.low), format!("{} erases", counted(self.scale.high)));
         let shades = SWATCH * SHADES as f64;
         let left = whole - wide(&high) - 6.0 - shades;
-        picture.append(text(&fit(&self.heading, left - wide(&low) - 24.0), (0.0, 13.0), "start", "head"));
+        picture.append(text(&fit(&self.heading, (left - wide(&low) - 24.0) / BOLD), (0.0, 13.0), "start", "head"));
         picture.append(text(&low, (left - 6.0, 13.0), "end", "tick"));
         for shade in 0..SHADES {
             let data = format!("M{} 3h{SWATCH}v11h-{SWATCH}Z", pixel(left + SWATCH * shade as f64));

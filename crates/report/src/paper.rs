@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use resvg::tiny_skia::{Color, Pixmap, Transform};
 use svg::Document;
 use svg::Node;
 use svg::node::element::SVG;
@@ -50,11 +51,15 @@ pub struct FigureFile {
 const WIDTHS: [(Size, f64); 2] = [(Size::Column, 85.0), (Size::Across, 178.0)];
 /// Publishers ask for 600 dots an inch of line art with shades.
 const DOTS_PER_INCH: f64 = 600.0;
+const MILLIMETERS_PER_INCH: f64 = 25.4;
 /// Pixels of CSS, in which SVG measures.
 const PIXELS_PER_INCH: f64 = 96.0;
 /// Panels in a row, and between them.
 const PANELS: usize = 3;
 const GAP: f64 = 20.0;
+
+/// Is among the first or last bytes of every picture, so that wane knows its own.
+const DRAWN_BY: &str = "drawn by wane";
 
 /// The font of files.
 pub(super) static FONTS: LazyLock<Arc<Database>> = LazyLock::new(|| {
@@ -123,7 +128,11 @@ fn file(id: &str, millimeters: f64, picture: &SVG, format: Format) -> FigureFile
         Format::Pdf => {
             let options = svg2pdf::ConversionOptions::default();
             let page = svg2pdf::PageOptions { dpi: PIXELS_PER_INCH as f32 };
-            svg2pdf::to_pdf(&tree, options, page).expect("a picture of lines and text is one that PDF can hold")
+            let mut bytes =
+                svg2pdf::to_pdf(&tree, options, page).expect("a picture of lines and text is one that PDF can hold");
+            // A comment behind the end changes no place that the file points to.
+            bytes.extend(format!("\n% {DRAWN_BY}\n").bytes());
+            bytes
         }
         Format::Png => rendered(&tree),
     };
@@ -168,15 +177,82 @@ fn outlined(tree: &usvg::Tree, millimeters: f64) -> String {
     };
     let sides = format!("{width} {height} viewBox=\"0 0 {} {}\"", size.width(), size.height());
     let (old_width, old_height) = (plain("width"), plain("height"));
-    written.replacen(old_height, "", 1).replacen(old_width, &sides, 1)
+    let sized = written.replacen(old_height, "", 1).replacen(old_width, &sides, 1);
+    format!("<!-- {DRAWN_BY} -->\n{sized}")
 }
 
+/// Dots on white, with their size in print and who drew them.
 fn rendered(tree: &usvg::Tree) -> Vec<u8> {
     let scale = (DOTS_PER_INCH / PIXELS_PER_INCH) as f32;
     let size = tree.size();
     let (width, height) = ((size.width() * scale).round() as u32, (size.height() * scale).round() as u32);
-    let mut pixels = resvg::tiny_skia::Pixmap::new(width.max(1), height.max(1)).expect("a page is not too large");
-    pixels.fill(resvg::tiny_skia::Color::WHITE);
-    resvg::render(tree, resvg::tiny_skia::Transform::from_scale(scale, scale), &mut pixels.as_mut());
-    pixels.encode_png().expect("encoding into memory succeeds")
+    let mut pixels = Pixmap::new(width.max(1), height.max(1)).expect("a page is not too large");
+    pixels.fill(Color::WHITE);
+    resvg::render(tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
+    // White lies under everything, so that nothing is left to see through.
+    let colors: Vec<u8> = pixels.data().chunks_exact(4).flat_map(|dot| [dot[0], dot[1], dot[2]]).collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, pixels.width(), pixels.height());
+    encoder.set_color(png::ColorType::Rgb);
+    let dots = (DOTS_PER_INCH * 1000.0 / MILLIMETERS_PER_INCH).round() as u32;
+    encoder.set_pixel_dims(Some(png::PixelDimensions { xppu: dots, yppu: dots, unit: png::Unit::Meter }));
+    encoder
+        .add_text_chunk("Software".to_owned(), DRAWN_BY.to_owned())
+        .and_then(|()| encoder.write_header()?.write_image_data(&colors))
+        .expect("encoding into memory succeeds");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::all_pictures;
+    use wane_results::test_runs::{test_run, timed};
+
+    fn of(format: Format) -> Vec<FigureFile> {
+        files(&all_pictures(&[timed(test_run(1), 5)]), format)
+    }
+
+    #[test]
+    fn every_picture_has_both_widths_and_its_values() {
+        let names: Vec<String> = of(Format::Svg).into_iter().map(|file| file.name).collect();
+        for id in ["wear", "amplification", "read-life-0", "map-0"] {
+            for end in ["-85mm.svg", "-178mm.svg", ".csv"] {
+                assert!(names.contains(&format!("{id}{end}")), "{id}{end}: {names:?}");
+            }
+        }
+        let mut distinct = names.clone();
+        distinct.sort();
+        distinct.dedup();
+        assert_eq!(distinct.len(), names.len(), "no file overwrites another");
+    }
+
+    #[test]
+    fn drawings_are_outlined_and_as_wide_as_a_column() {
+        for file in of(Format::Svg).iter().filter(|file| file.name.ends_with("-85mm.svg")) {
+            let text = String::from_utf8(file.bytes.clone()).unwrap();
+            for outside in ["<text", "<style", "var(", "class=", "href", "font"] {
+                assert!(!text.contains(outside), "{}: {outside}", file.name);
+            }
+            let tree = tree(&text, &FONTS);
+            assert!((tree.size().width() - 321.26).abs() < 0.1, "{}: {}", file.name, tree.size().width());
+        }
+    }
+
+    #[test]
+    fn pages_embed_their_font_and_are_as_wide_as_a_column() {
+        let file = of(Format::Pdf).into_iter().find(|file| file.name == "wear-85mm.pdf").unwrap();
+        let text = String::from_utf8_lossy(&file.bytes);
+        assert!(text.starts_with("%PDF-1.") && text.trim_end().ends_with(DRAWN_BY));
+        assert!(text.contains("NotoSans") && text.contains("/FontFile"), "a font is embedded");
+        let side = text.split("/MediaBox [0 0 ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+        assert!((side.parse::<f64>().unwrap() - 240.94).abs() < 0.1, "{side} points are not 85 mm");
+    }
+
+    #[test]
+    fn dots_know_their_size() {
+        let file = of(Format::Png).into_iter().find(|file| file.name == "wear-85mm.png").unwrap();
+        let reader = png::Decoder::new(file.bytes.as_slice()).read_info().unwrap();
+        assert_eq!((reader.info().width, reader.info().pixel_dims.unwrap().xppu), (2008, 23_622));
+    }
 }

@@ -11,6 +11,9 @@ pub(super) fn width(text: &str) -> f64 {
     text.chars().map(advance).sum::<f64>() * SIZE / 1000.0
 }
 
+/// Times a bold text is as wide as a plain one.
+pub(super) const BOLD: f64 = 1.16;
+
 /// As much of a text as fits into so many pixels, with an ellipsis where some is missing.
 pub(super) fn fit(text: &str, pixels: f64) -> String {
     if width(text) <= pixels {

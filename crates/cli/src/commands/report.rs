@@ -1,11 +1,14 @@
-//! `wane report`: a page of one or more results.
+//! `wane report`: a page of one or more results, and its pictures as files for a paper.
 
-use wane_report::{differences, render};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use wane_report::{FigureFile, Format, differences, figure_files, render};
 use wane_results::read_runs;
 
 use crate::DONE;
-use crate::args::ReportArguments;
-use crate::output::{Failure, Others, check_writable, print, write_text};
+use crate::args::{FigureFormat, ReportArguments};
+use crate::output::{Failure, Others, check_writable, print, unwritable, write_file, write_text};
 
 pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let others = Others::of(arguments.force);
@@ -15,8 +18,41 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
         results.append(&mut read_runs(folder).map_err(Failure::wrong)?);
     }
     let page = render(&results);
+    let mut told = String::new();
+    if let Some(folder) = &arguments.figures {
+        let format = match arguments.format {
+            FigureFormat::Svg => Format::Svg,
+            FigureFormat::Pdf => Format::Pdf,
+            FigureFormat::Png => Format::Png,
+        };
+        let files = figure_files(&results, format);
+        write_figures(folder, &files, others)?;
+        told = format!("{}: {} files\n", folder.display(), files.len());
+    }
     write_text(&arguments.out, others, &page)?;
     let table = if results.len() > 1 { differences(&results) } else { String::new() };
-    print(&format!("{table}{}\n", arguments.out.display()))?;
+    print(&format!("{table}{told}{}\n", arguments.out.display()))?;
     Ok(DONE)
+}
+
+/// Writes all files, or none where one may not be written.
+fn write_figures(folder: &Path, files: &[FigureFile], others: Others) -> Result<(), Failure> {
+    std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    let places: Vec<(PathBuf, &FigureFile)> = files.iter().map(|file| (folder.join(&file.name), file)).collect();
+    for (path, file) in &places {
+        check_writable(path, others_of(path, file, others))?;
+    }
+    for (path, file) in &places {
+        write_file(path, others_of(path, file, others), |out| {
+            out.write_all(&file.bytes).map_err(|error| unwritable(path, &error))
+        })?;
+    }
+    Ok(())
+}
+
+/// A table has no room for a mark: one with the same header is ours.
+fn others_of(path: &Path, file: &FigureFile, others: Others) -> Others {
+    let header = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
+    let same = || std::fs::read(path).is_ok_and(|found| header(&found) == header(&file.bytes));
+    if file.name.ends_with(".csv") && same() { Others::Overwritten } else { others }
 }
