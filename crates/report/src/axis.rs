@@ -18,6 +18,8 @@ enum Scale {
     Even(f64),
     /// Evenly; ticks at these values under these names.
     Named(Vec<(f64, String)>),
+    /// Evenly by [`nines`]; ticks at these under these names.
+    Depth(Vec<(f64, String)>),
     /// By ratio; ticks at powers of ten, between them at 2 and 5 where there is room.
     Ratio(Ticks),
 }
@@ -97,7 +99,7 @@ impl Axis {
             (f64::from(nines), format!("{:.decimals$}\u{a0}%", 100.0 - 10f64.powi(2 - nines)))
         });
         let ticks = [(0.0, "0\u{a0}%".to_owned()), (nines(0.5), "50\u{a0}%".to_owned())].into_iter().chain(tail);
-        Self::named(0.0, f64::from(deepest), ticks.collect())
+        Self { min: 0.0, max: f64::from(deepest), scale: Scale::Depth(ticks.collect()) }
     }
 
     fn by_ratio(min: f64, max: f64, ticks: Ticks) -> Self {
@@ -112,7 +114,7 @@ impl Axis {
     pub(super) fn ticks(&self) -> Vec<f64> {
         let slack = 1e-9;
         match &self.scale {
-            Scale::Named(ticks) => ticks.iter().map(|tick| tick.0).collect(),
+            Scale::Named(ticks) | Scale::Depth(ticks) => ticks.iter().map(|tick| tick.0).collect(),
             Scale::Even(step) => {
                 let (first, last) = ((self.min / step - slack).ceil(), (self.max / step + slack).floor());
                 (first as i64..=last as i64).map(|index| index as f64 * *step).collect()
@@ -185,6 +187,7 @@ impl Axis {
         match self.scale {
             Scale::Even(_) => ('e', 'n'),
             Scale::Named(_) => ('n', 'n'),
+            Scale::Depth(_) => ('n', 'd'),
             Scale::Ratio(Ticks::Powers) => ('r', 'p'),
             Scale::Ratio(Ticks::Durations { .. }) => ('r', 't'),
         }
@@ -194,7 +197,7 @@ impl Axis {
     pub(super) fn text(&self, tick: f64) -> String {
         match &self.scale {
             Scale::Even(step) => grouped(tick, (-step.log10().floor()).max(0.0) as usize),
-            Scale::Named(ticks) => {
+            Scale::Named(ticks) | Scale::Depth(ticks) => {
                 ticks.iter().find(|(value, _)| *value == tick).map_or_else(String::new, |(_, name)| name.clone())
             }
             Scale::Ratio(Ticks::Powers) => power_of_ten(tick),
@@ -205,7 +208,7 @@ impl Axis {
     /// Where `value` lies, 0 at the low end and 1 at the high end, held within.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self.scale {
-            Scale::Even(_) | Scale::Named(_) => ((value - self.min) / (self.max - self.min)).clamp(0.0, 1.0),
+            Scale::Even(_) | Scale::Named(_) | Scale::Depth(_) => ((value - self.min) / (self.max - self.min)).clamp(0.0, 1.0),
             Scale::Ratio(_) => ((value / self.min).max(1e-300).log10() / (self.max / self.min).log10()).clamp(0.0, 1.0),
         }
     }

@@ -175,8 +175,8 @@ impl Size {
     const fn name_pixels(self) -> f64 {
         match self {
             Self::Wide | Self::Across => 220.0,
-            Self::Narrow | Self::Column | Self::Half => 120.0,
-            Self::Panel => 70.0,
+            Self::Narrow | Self::Column | Self::Half => 142.0,
+            Self::Panel => 84.0,
         }
     }
 }
@@ -209,6 +209,12 @@ impl Frame<'_> {
 impl Chart {
     pub(super) fn curves(&self) -> impl Iterator<Item = &Curve> {
         self.layers.iter().filter_map(|layer| if let Layer::Curve(curve) = layer { Some(curve) } else { None })
+    }
+
+    /// Whether there is nothing to draw.
+    pub(super) fn is_empty(&self) -> bool {
+        self.curves().all(|curve| curve.points.is_empty())
+            && !self.layers.iter().any(|layer| matches!(layer, Layer::Bars { .. }))
     }
 
     /// Whether no curve rises or falls by more than a pixel or two: there is little to see.

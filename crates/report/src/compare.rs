@@ -39,7 +39,7 @@ pub(super) fn comparison(groups: &[Group<'_>]) -> Option<Comparison> {
     let (worth, all) = measured(groups);
     let first = all.first()?;
     let figure = |heading: &str, measures: &[Measured]| figure_of(heading, groups, &keys, measures);
-    let mut shown = vec![figure(&capitalized(first.metric.name), &all[..1])];
+    let mut shown = vec![figure("", &all[..1])];
     let beside = worth.clamp(1, 1 + BESIDE_FIRST);
     if beside > 1 {
         shown.push(figure("What else differs", &all[1..beside]));
@@ -57,11 +57,11 @@ fn capitalized(text: &str) -> String {
 
 /// "Write amplification is least with d 8: 2.31".
 fn headline(keys: &[Key], measured: &Measured) -> Option<String> {
-    let (best, _) = measured.ends()?;
+    let best = measured.best()?;
     let what = capitalized(measured.metric.name);
     let most = match (measured.metric.better, measured.metric.id) {
         (Better::More, "life") => "longest",
-        (Better::More, _) => "most",
+        (Better::More | Better::Neither, _) => "most",
         (Better::Less, _) if measured.metric.is_duration => "shortest",
         (Better::Less, _) => "least",
     };
@@ -175,7 +175,7 @@ fn lines(measured: &Measured, key: &Key, other: Option<&Key>, wanted: impl Fn(us
         layers.push(Layer::Curve(Curve { class: class.clone(), points: points.clone(), label, ..Curve::default() }));
         layers.push(Layer::Dots { class, points });
     }
-    if let Some((best, _)) = measured.ends().filter(|(best, _)| wanted(*best)) {
+    if let Some(best) = measured.best().filter(|best| wanted(*best)) {
         let height = measured.estimates[best].as_ref().map_or(0.0, |of| of.mean / unit);
         layers.push(Layer::Ring { at: (places[key.of[best]], height) });
     }
@@ -204,14 +204,14 @@ fn heat(measured: &Measured, along: &Key, other: &Key) -> Heat {
     let (columns, rows) = (along.values.len(), other.values.len());
     let mut cells = vec![None; columns * rows];
     let mut best = None;
-    let ends = measured.ends();
+    let best_group = measured.best();
     for (group, estimate) in measured.estimates.iter().enumerate() {
         let place = other.of[group] * columns + along.of[group];
         if let Some(estimate) = estimate {
             let told = measured.told(group).replace(" drive writes", "");
             cells[place] = Some((estimate.mean, told));
         }
-        if ends.is_some_and(|ends| ends.0 == group) {
+        if best_group == Some(group) {
             best = Some(place);
         }
     }
@@ -233,9 +233,9 @@ fn bars(groups: &[Group<'_>], measured: &Measured) -> Drawing {
     let mut order: Vec<usize> = (0..groups.len()).filter(|index| valued(*index).is_some()).collect();
     order.sort_by(|left, right| {
         let (left, right) = (valued(*left).unwrap_or(0.0), valued(*right).unwrap_or(0.0));
-        if measured.metric.better == Better::More { right.total_cmp(&left) } else { left.total_cmp(&right) }
+        if measured.metric.better == Better::Less { left.total_cmp(&right) } else { right.total_cmp(&left) }
     });
-    let best = measured.ends().map(|ends| ends.0);
+    let best = measured.best();
     let bar = |index: &usize| Bar {
         name: groups[*index].label.clone(),
         value: valued(*index).unwrap_or(0.0),

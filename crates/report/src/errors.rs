@@ -8,7 +8,7 @@ use super::groups::Group;
 use super::html::{Figure, Table};
 use super::numbers::{count, counted, short, short_or_dash};
 use super::panels::{drawn, told};
-use super::picture::Arrangement;
+use super::picture::{Arrangement, Drawing};
 use wane_results::Window;
 
 /// Re-reads for each page read for the host.
@@ -51,7 +51,11 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
     };
     let (mut drawings, arrangement) = picture("rereads", "re-reads for each page read for the host", rereads);
     drawings.extend(picture("lost", "pages lost in a window", lost).0);
-    let arrangement = if arrangement == Arrangement::Whole { Arrangement::Pair } else { arrangement };
+    drawings.retain(|drawing| !matches!(drawing, Drawing::Chart(chart) if chart.is_empty()));
+    let arrangement = match arrangement {
+        Arrangement::Whole if drawings.len() > 1 => Arrangement::Pair,
+        other => other,
+    };
     let headers = [
         "page reads for the host",
         "re-reads for each",

@@ -126,7 +126,7 @@ fn amplification(life: &Life<'_>) -> Figure {
     let most = heights.last().copied().unwrap_or(1.0);
     // A drive about to die may write hundreds of pages for one; the rest of its life should still be seen.
     let usual = heights.get(heights.len() * 98 / 100).copied().unwrap_or(most);
-    let top = if most > 3.0 * usual { 1.5 * usual } else { most };
+    let top = if most > 2.0 * usual { 1.3 * usual } else { most };
     let mut caption = amplification_caption(life.groups);
     if all.iter().any(|layer| matches!(layer, Layer::Area { class, .. } if class.ends_with("raw"))) {
         caption.push_str(

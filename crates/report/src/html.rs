@@ -87,10 +87,14 @@ pub(super) fn beyond_box(told: &[String], more: &str) -> String {
 
 /// Pictures with their caption, and their numbers to unfold.
 pub(super) fn figure(figure: &Figure, values: Values) -> String {
+    // The headline is above the first picture of a comparison.
+    let heading = match figure.heading.as_str() {
+        "" => String::new(),
+        heading => format!("<h2>{}</h2>\n", escape(heading)),
+    };
     format!(
-        "<section>\n<h2>{}</h2>\n<figure>\n{}\n<figcaption class=\"caption\">{}</figcaption>\n</figure>\n\
+        "<section>\n{heading}<figure>\n{}\n<figcaption class=\"caption\">{}</figcaption>\n</figure>\n\
          <details><summary>Numbers</summary>\n{}</details>\n</section>\n",
-        escape(&figure.heading),
         markup(&figure.drawings, figure.arrangement, values),
         escape(&figure.caption),
         table(&figure.table, "numbers"),

@@ -10,6 +10,8 @@ use wane_results::{Common, EndReason, Estimate, Latency, Summary};
 pub(super) enum Better {
     More,
     Less,
+    /// It tells something, and neither end is better.
+    Neither,
 }
 
 /// A figure of a run.
@@ -35,7 +37,9 @@ pub(super) struct Measured {
 }
 
 /// Differences below this share of the greatest value are not worth a picture.
-const WORTH: f64 = 0.01;
+const WORTH: f64 = 0.02;
+/// Differences above this share are told first.
+const MUCH: f64 = 0.1;
 
 fn writes(value: f64) -> String {
     format!("{} drive writes", short(value))
@@ -97,8 +101,8 @@ static METRICS: [Metric; 16] = [
         (count.mean > 0.0).then(|| count.sd / count.mean)
     }),
     metric(("jain", "Jain\u{2019}s index of wear"), Better::More, jain_in_digits, |of| Some(of.wear.jain_index)),
-    metric(("erases", "mean erases of a block"), Better::Less, short, |of| Some(of.wear.erase_count.mean)),
-    metric(("retired", "retired blocks"), Better::Less, counted, |of| Some(of.wear.blocks_retired as f64)),
+    metric(("erases", "mean erases of a block"), Better::Neither, short, |of| Some(of.wear.erase_count.mean)),
+    metric(("retired", "retired blocks"), Better::Neither, counted, |of| Some(of.wear.blocks_retired as f64)),
 ];
 
 /// The metrics that runs have, those worth seeing first: how many these are, and all.
@@ -116,7 +120,9 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
     let all =
         METRICS.iter().filter(|metric| (metric.id != "life" || any_died) && (one_age || !metric.is_timed())).map(of);
     let has = |measured: &Measured| measured.estimates.iter().flatten().count() > 1;
-    let (mut worth, rest): (Vec<Measured>, Vec<Measured>) = all.filter(has).partition(Measured::varies);
+    let (mut worth, rest): (Vec<Measured>, Vec<Measured>) = all.filter(has).partition(|one| one.difference() > WORTH);
+    // What differs a lot is told before what differs a little, however telling.
+    worth.sort_by_key(|one| one.difference() <= MUCH);
     let count = worth.len();
     worth.extend(rest);
     (count, worth)
@@ -140,10 +146,16 @@ impl Metric {
 }
 
 impl Measured {
-    fn varies(&self) -> bool {
+    /// Of the greatest value, by how much the least one differs from it.
+    fn difference(&self) -> f64 {
         let values = || self.estimates.iter().flatten().map(|estimate| estimate.mean);
         let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
-        high - low > WORTH * high.abs().max(low.abs())
+        (high - low) / high.abs().max(low.abs()).max(1e-300)
+    }
+
+    /// The group with the best value, where one end is better.
+    pub(super) fn best(&self) -> Option<usize> {
+        self.ends().filter(|_| self.metric.better != Better::Neither).map(|ends| ends.0)
     }
 
     /// The groups with the best and with the worst value.
@@ -152,7 +164,7 @@ impl Measured {
             || self.estimates.iter().enumerate().filter_map(|(index, found)| Some((index, found.as_ref()?.mean)));
         let by = |left: &(usize, f64), right: &(usize, f64)| left.1.total_cmp(&right.1);
         let (least, most) = (valued().min_by(by)?.0, valued().max_by(by)?.0);
-        Some(if self.metric.better == Better::More { (most, least) } else { (least, most) })
+        Some(if self.metric.better == Better::Less { (least, most) } else { (most, least) })
     }
 
     /// The value of a group in words.

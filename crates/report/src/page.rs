@@ -72,14 +72,15 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
     let headline = comparison.as_ref().and_then(|found| found.headline.clone()).unwrap_or_else(|| headline(groups));
     let mut page = opening(groups, &headline);
     let (compared, more) = comparison.map_or((Vec::new(), None), |found| (found.shown, found.more));
-    let drawn: Vec<Figure> = compared.into_iter().chain(pictures(groups, coarseness)).collect();
-    let (flat, telling): (Vec<Figure>, Vec<Figure>) = drawn.into_iter().partition(Figure::is_flat);
-    for (index, shown) in telling.iter().chain(&flat).enumerate() {
+    let (flat, telling): (Vec<Figure>, Vec<Figure>) =
+        pictures(groups, coarseness).into_iter().partition(Figure::is_flat);
+    let drawn: Vec<Figure> = compared.into_iter().chain(telling).chain(flat).collect();
+    for (index, shown) in drawn.iter().enumerate() {
         page.push_str(&if index == 0 { hero(shown, values) } else { figure(shown, values) });
         if index == 0 {
             page.push_str(&warnings(groups));
         }
-        if index + 1 == FIRST_FIGURES.min(telling.len() + flat.len())
+        if index + 1 == FIRST_FIGURES.min(drawn.len())
             && let Some((names, more)) = &more
         {
             let (names, more) = (escape(names), figure(more, values));

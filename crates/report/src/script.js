@@ -10,7 +10,6 @@
     if (within) within.append(element);
     return element;
   };
-
   // Numbers as the page writes them.
   const grouped = (value, decimals) => value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
   const short = (value) => {
@@ -24,14 +23,12 @@
   };
   const told = (axis, value) => {
     if (axis.names.length) {
-      const [nearest] = [...axis.names].sort((one, other) => Math.abs(one[0] - value) - Math.abs(other[0] - value));
-      if (nearest && Math.abs(nearest[0] - value) < 1e-6) return nearest[1];
-      if (axis.names[0][1].endsWith("%")) return `${(100 - 100 * 10 ** -value).toPrecision(Math.max(2, Math.ceil(value) + 1))}\u00a0%`;
-      return nearest ? nearest[1] : "";
+      // A place in the tail, or the nearest name.
+      if (axis.format === "d") return `${(100 - 100 * 10 ** -value).toPrecision(Math.max(2, Math.ceil(value) + 1))}\u00a0%`;
+      return axis.names.reduce((best, name) => (Math.abs(name[0] - value) < Math.abs(best[0] - value) ? name : best))[1];
     }
     return axis.format === "t" ? duration(value) : short(value) + axis.unit;
   };
-
   // Axes.
   const place = (axis, value) => axis.scale === "r"
     ? Math.log(Math.max(value, 1e-300) / axis.min) / Math.log(axis.max / axis.min)
@@ -55,10 +52,9 @@
     const every = step((axis.max - axis.min) / wanted);
     const decimals = Math.max(0, -Math.floor(Math.log10(every) + 1e-9));
     const text = (at) => axis.format === "t" ? duration(at) : grouped(at, decimals) + axis.unit;
-    for (let at = Math.ceil(axis.min / every - 1e-9); at <= axis.max / every + 1e-9; at++) found.push([at * every, text(at * every)]);
+    for (let at = Math.ceil(axis.min / every - 1e-9); at <= axis.max / every + 1e-9; at++) found.push([at * every || 0, text(at * every || 0)]);
     return found;
   };
-
   // The values of a layer between two places, as pairs of x and y.
   const pairs = (flat) => flat.reduce((list, at, index) => (index % 2 ? list[list.length - 1].push(at) : list.push([at]), list), []);
   const between = (points, low, high, steps) => {
@@ -97,7 +93,6 @@
     });
     const view = { x: [data.x.min, data.x.max], turned: false };
     const changed = () => view.turned || view.x[0] !== data.x.min || view.x[1] !== data.x.max;
-
     // The axes of what is shown: along as asked for, upwards as high as it needs.
     const axes = () => {
       const [min, max] = view.x;
@@ -167,7 +162,6 @@
       }
       show();
     };
-
     // Buttons.
     const tools = made("div", { class: "tools" }, box);
     const button = (text, act) => {
@@ -191,7 +185,6 @@
         redraw();
       });
     }
-
     // The pointer.
     const tip = made("div", { class: "tip", hidden: "" }, box);
     for (const picture of pictures) {
@@ -230,7 +223,7 @@
           return;
         }
         let over = value(x, (along - left) / (right - left));
-        if (x.names.length && !x.names[0][1].endsWith("%")) {
+        if (x.names.length && x.format !== "d") {
           over = x.names.reduce((best, name) => (Math.abs(name[0] - over) < Math.abs(best - over) ? name[0] : best), x.names[0][0]);
         }
         const found = values(over);

@@ -7,7 +7,7 @@ use super::palette::{HUES, ordered, series};
 /// Most panels of a picture; of more, as many are drawn, evenly.
 pub(super) const PANELS_MAX: usize = 18;
 /// Most characters of a name that stands beside a chart as it is.
-const NAME_MAX: usize = 28;
+const NAME_MAX: usize = 40;
 
 /// A key in which runs differ, with its values in order.
 #[derive(Clone, Debug, PartialEq)]

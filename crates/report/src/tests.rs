@@ -309,6 +309,59 @@ fn no_text_is_clipped_or_lies_over_other_text() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
+/// A browser that can print a page after its scripts ran.
+fn browser() -> Option<std::path::PathBuf> {
+    const NAMES: [&str; 6] =
+        ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "headless_shell"];
+    if let Some(named) = std::env::var_os("WANE_BROWSER") {
+        return Some(named.into());
+    }
+    let folders: Vec<_> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
+    let places = NAMES.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.into_iter().find(|place| place.is_file())
+}
+
+/// What a browser finds wrong with a page of so many pixels.
+fn found_by(browser: &std::path::Path, page: &str, pixels: u32) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("page.html");
+    let check = include_str!("browser.js");
+    let watched = page.replacen("<head>", "<head><script>window.faults = []; onerror = (text) => faults.push(text);</script>", 1);
+    std::fs::write(&path, watched.replacen("</body>", &format!("<script>{check}</script></body>"), 1)).unwrap();
+    let run = std::process::Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=20000"])
+        .arg(format!("--window-size={pixels},1000"))
+        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+        .arg(format!("file://{}", path.display()))
+        .output()
+        .unwrap();
+    let dom = String::from_utf8_lossy(&run.stdout).into_owned();
+    let told = dom.split("<pre id=\"found\">").nth(1).and_then(|rest| rest.split("</pre>").next());
+    told.unwrap_or_else(|| panic!("the browser gave no page: {}", String::from_utf8_lossy(&run.stderr))).to_owned()
+}
+
+#[test]
+fn a_browser_finds_no_fault_in_either_theme() {
+    let Some(browser) = browser() else {
+        return wane_testkit::skipped("no browser (chromium, google-chrome or what WANE_BROWSER names) lays out the pages");
+    };
+    let mut faults = Vec::new();
+    for (name, runs) in pages() {
+        let page = render(&runs);
+        let dark = page.replace("@media (prefers-color-scheme: dark)", "@media all");
+        for (theme, page) in [("light", &page), ("dark", &dark)] {
+            for pixels in [420, 900, 1400] {
+                // The light page in every width; in the dark nothing but colors can differ.
+                if theme == "light" || pixels == 900 {
+                    let found = found_by(&browser, page, pixels);
+                    faults.extend(found.lines().map(|fault| format!("{name}, {theme}, {pixels}: {fault}")));
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
 #[test]
 fn results_without_a_life_still_make_a_page() {
     let mut empty = test_run(1);
