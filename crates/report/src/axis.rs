@@ -208,7 +208,9 @@ impl Axis {
     /// Where `value` lies, 0 at the low end and 1 at the high end, held within.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self.scale {
-            Scale::Even(_) | Scale::Named(_) | Scale::Depth(_) => ((value - self.min) / (self.max - self.min)).clamp(0.0, 1.0),
+            Scale::Even(_) | Scale::Named(_) | Scale::Depth(_) => {
+                ((value - self.min) / (self.max - self.min)).clamp(0.0, 1.0)
+            }
             Scale::Ratio(_) => ((value / self.min).max(1e-300).log10() / (self.max / self.min).log10()).clamp(0.0, 1.0),
         }
     }

@@ -7,7 +7,7 @@ use super::chart::{Chart, Curve, Layer, Names};
 use super::groups::Group;
 use super::heat::Heat;
 use super::html::{Figure, Table};
-use super::metrics::{Better, Measured, measured};
+use super::metrics::{Better, LIFE, Measured, measured};
 use super::numbers::unit_of;
 use super::palette::{HUES, series};
 use super::picture::{Arrangement, Drawing};
@@ -60,7 +60,7 @@ fn headline(keys: &[Key], measured: &Measured) -> Option<String> {
     let best = measured.best()?;
     let what = capitalized(measured.metric.name);
     let most = match (measured.metric.better, measured.metric.id) {
-        (Better::More, "life") => "longest",
+        (Better::More, LIFE) => "longest",
         (Better::More | Better::Neither, _) => "most",
         (Better::Less, _) if measured.metric.is_duration => "shortest",
         (Better::Less, _) => "least",
@@ -208,7 +208,7 @@ fn heat(measured: &Measured, along: &Key, other: &Key) -> Heat {
     for (group, estimate) in measured.estimates.iter().enumerate() {
         let place = other.of[group] * columns + along.of[group];
         if let Some(estimate) = estimate {
-            let told = measured.told(group).replace(" drive writes", "");
+            let told = measured.told(group).replace(" drive writes", "").replace(" years", "");
             cells[place] = Some((estimate.mean, told));
         }
         if best_group == Some(group) {

@@ -1,9 +1,10 @@
 //! What several runs are compared by: the figures of a summary that are worth a picture, the most telling first.
 
+use super::along::Along;
 use super::groups::Group;
 use super::numbers::{counted, duration, percent, short};
 use super::words::jain_in_digits;
-use wane_results::{Common, EndReason, Estimate, Latency, Summary};
+use wane_results::{Common, DAYS_PER_YEAR, EndReason, Estimate, Latency, Summary};
 
 /// Which end of a measure one wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub(super) struct Measured {
     pub(super) alive: Vec<bool>,
 }
 
+/// The id of a life.
+pub(super) const LIFE: &str = "life";
 /// Differences below this share of the greatest value are not worth a picture.
 const WORTH: f64 = 0.02;
 /// Differences above this share are told first.
@@ -43,6 +46,10 @@ const MUCH: f64 = 0.1;
 
 fn writes(value: f64) -> String {
     format!("{} drive writes", short(value))
+}
+
+fn years(value: f64) -> String {
+    if value >= 1.0 { format!("{} years", short(value)) } else { format!("{} days", short(DAYS_PER_YEAR * value)) }
 }
 
 fn share(part: u64, whole: u64) -> f64 {
@@ -74,9 +81,12 @@ const fn latency((id, name): (&'static str, &'static str), of: fn(&Summary) -> O
     Metric { is_duration: true, ..metric((id, name), Better::Less, duration, of) }
 }
 
+/// The life where a calendar is known.
+static LIFE_IN_YEARS: Metric =
+    metric((LIFE, "life"), Better::More, years, |of| of.life.as_ref().and_then(|life| life.years));
 /// All of them. A life counts where a drive died.
 static METRICS: [Metric; 16] = [
-    metric(("life", "life"), Better::More, writes, |of| Some(of.end.at_drive_writes)),
+    metric((LIFE, "life"), Better::More, writes, |of| Some(of.end.at_drive_writes)),
     latency(("read-p999", "p99.9 of reads"), |of| read(of, |read| read.p999_ns as f64)),
     latency(("read-mean", "mean read latency"), |of| read(of, |read| read.mean_ns)),
     metric(("amplification", "write amplification"), Better::Less, short, |of| of.write_amplification.total),
@@ -110,7 +120,10 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
     let died = |group: &Group<'_>| group.runs.iter().all(|run| run.summary.end.reason == EndReason::EndOfLife);
     let any_died = groups.iter().any(died);
     let of = |metric: &'static Metric| {
-        let life = metric.id == "life";
+        let life = metric.id == LIFE;
+        // The calendar is that of all runs or of none.
+        let in_years = life && groups.iter().all(|group| matches!(group.life, Along::Days | Along::Years));
+        let metric = if in_years { &LIFE_IN_YEARS } else { metric };
         let estimates = groups.iter().map(|group| estimate(group, metric)).collect();
         let alive = groups.iter().map(|group| life && !died(group)).collect();
         Measured { metric, estimates, alive }
@@ -118,7 +131,7 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
     // Figures of requests at different ages say nothing of what was swept.
     let one_age = groups.iter().all(|group| group.common != Common::Nothing);
     let all =
-        METRICS.iter().filter(|metric| (metric.id != "life" || any_died) && (one_age || !metric.is_timed())).map(of);
+        METRICS.iter().filter(|metric| (metric.id != LIFE || any_died) && (one_age || !metric.is_timed())).map(of);
     let has = |measured: &Measured| measured.estimates.iter().flatten().count() > 1;
     let (mut worth, rest): (Vec<Measured>, Vec<Measured>) = all.filter(has).partition(|one| one.difference() > WORTH);
     // What differs a lot is told before what differs a little, however telling.
@@ -141,7 +154,11 @@ impl Metric {
 
     /// Its name at an axis.
     pub(super) fn measure(&self) -> &'static str {
-        if self.id == "life" { "life in drive writes" } else { self.name }
+        match self.id {
+            LIFE if std::ptr::eq(self, &LIFE_IN_YEARS) => "life in years",
+            LIFE => "life in drive writes",
+            _ => self.name,
+        }
     }
 }
 

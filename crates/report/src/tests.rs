@@ -326,7 +326,8 @@ fn found_by(browser: &std::path::Path, page: &str, pixels: u32) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("page.html");
     let check = include_str!("browser.js");
-    let watched = page.replacen("<head>", "<head><script>window.faults = []; onerror = (text) => faults.push(text);</script>", 1);
+    let watched =
+        page.replacen("<head>", "<head><script>window.faults = []; onerror = (text) => faults.push(text);</script>", 1);
     std::fs::write(&path, watched.replacen("</body>", &format!("<script>{check}</script></body>"), 1)).unwrap();
     let run = std::process::Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", "--virtual-time-budget=20000"])
@@ -343,7 +344,9 @@ fn found_by(browser: &std::path::Path, page: &str, pixels: u32) -> String {
 #[test]
 fn a_browser_finds_no_fault_in_either_theme() {
     let Some(browser) = browser() else {
-        return wane_testkit::skipped("no browser (chromium, google-chrome or what WANE_BROWSER names) lays out the pages");
+        return wane_testkit::skipped(
+            "no browser (chromium, google-chrome or what WANE_BROWSER names) lays out the pages",
+        );
     };
     let mut faults = Vec::new();
     for (name, runs) in pages() {
