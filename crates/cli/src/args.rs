@@ -121,6 +121,18 @@ pub(crate) struct RunArguments {
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print a sweep as CSV, as it is into a file or a pipe
+    #[arg(long, conflicts_with = "json", requires = "sweep")]
+    pub(crate) csv: bool,
+    /// Print a sweep as a table for people, as it is on a terminal
+    #[arg(long, conflicts_with_all = ["json", "csv"], requires = "sweep")]
+    pub(crate) table: bool,
+    /// Columns of that table: measures, or numbers of the summary such as `wear.erase_count.max`
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "sweep")]
+    pub(crate) columns: Vec<String>,
+    /// What that table is sorted by: one of its columns or a swept key
+    #[arg(long, value_name = "NAME", requires = "sweep")]
+    pub(crate) sort: Option<String>,
     /// Show no progress
     #[arg(long)]
     pub(crate) quiet: bool,

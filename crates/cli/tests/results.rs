@@ -325,3 +325,27 @@ fn a_sweep_of_seeds_has_a_line_a_cell_and_a_line_a_run() {
     assert!((column(&grid, "write_amplification.total")[0] - mean).abs() < 1e-12, "{grid}");
     assert!(column(&grid, "write_amplification.total.low")[0] < mean, "{grid}");
 }
+
+#[test]
+fn a_sweep_for_people_is_a_table_with_the_best_cell_first() {
+    let folder = folder_with("s.toml", TINY);
+    let sweep = ["run", "s.toml", "--sweep", "ftl.gc=random,greedy", "--quiet"];
+    let table = |more: &[&str]| run(&[&sweep, more].concat(), folder.path());
+    let (code, told, stderr) = table(&["--table", "--out", "o"]);
+    assert_eq!(code, 0, "{stderr}");
+    let lines: Vec<&str> = told.lines().collect();
+    assert!(lines[0].starts_with("gc ") && lines[0].contains("write amplification"), "{told}");
+    assert!(lines[1].starts_with("greedy ") && lines[1].contains('*') && lines[2].starts_with("random "), "{told}");
+    assert!(told.ends_with("* best\nreport: o/report.html\n"), "{told}");
+    let (_, told, _) = table(&["--columns", "wear.erase_count.max,amplification", "--sort", "gc"]);
+    assert!(told.starts_with("gc") && told.contains("wear.erase_count.max") && !told.contains("report:"), "{told}");
+    // Refused before the work: nothing is claimed.
+    for (arguments, want) in [
+        (["--columns", "nosuch", "--out", "p"], "--columns: there is no measure \"nosuch\"; there are life, "),
+        (["--sort", "nosuch", "--out", "p"], "--sort: \"nosuch\" is neither a swept key (ftl.gc) nor a measure"),
+    ] {
+        let (code, _, stderr) = table(&arguments);
+        assert!(code == 2 && stderr.contains(want) && stderr.lines().count() == 1, "{stderr}");
+        assert!(!folder.path().join("p").exists());
+    }
+}

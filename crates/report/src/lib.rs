@@ -11,6 +11,7 @@ mod bars;
 #[cfg(test)]
 mod boxes;
 mod breakdown;
+mod cells;
 mod chart;
 mod compare;
 mod data;
@@ -43,6 +44,7 @@ pub mod validated;
 mod words;
 
 pub use ages::ages_note;
+pub use cells::{Cell, Shown, check_table, sweep_table};
 pub use differences::differences;
 pub use numbers::{duration, plain, traffic};
 pub use page::{figure_files, render};

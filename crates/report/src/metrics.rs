@@ -85,7 +85,7 @@ const fn latency((id, name): (&'static str, &'static str), of: fn(&Summary) -> O
 static LIFE_IN_YEARS: Metric =
     metric((LIFE, "life"), Better::More, years, |of| of.life.as_ref().and_then(|life| life.years));
 /// All of them. A life counts where a drive died.
-static METRICS: [Metric; 16] = [
+pub(super) static METRICS: [Metric; 16] = [
     metric((LIFE, "life"), Better::More, writes, |of| Some(of.end.at_drive_writes)),
     latency(("read-p999", "p99.9 of reads"), |of| read(of, |read| read.p999_ns as f64)),
     latency(("read-mean", "mean read latency"), |of| read(of, |read| read.mean_ns)),
@@ -182,6 +182,11 @@ impl Measured {
         let by = |left: &(usize, f64), right: &(usize, f64)| left.1.total_cmp(&right.1);
         let (least, most) = (valued().min_by(by)?.0, valued().max_by(by)?.0);
         Some(if self.metric.better == Better::Less { (least, most) } else { (most, least) })
+    }
+
+    /// Its value in each run of a group that has it.
+    pub(super) fn values(&self, group: &Group<'_>) -> Vec<f64> {
+        group.runs.iter().filter_map(|run| (self.metric.of)(&run.summary_at(group.common))).collect()
     }
 
     /// The value of a group in words.

@@ -1,6 +1,5 @@
 //! `wane report`: a page of one or more results, and its pictures as files for a paper.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use wane_report::{FigureFile, Format, differences, figure_files, render};

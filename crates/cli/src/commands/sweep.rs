@@ -1,5 +1,7 @@
 //! `wane run --sweep`: the cells of a grid, their files, and what is printed of them.
 
+use std::io::IsTerminal as _;
+
 use wane_report as report;
 use wane_results::{
     Common, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RUNS, RunResult, SeededCell, Summary, WINDOWS_CSV, grid_csv,
@@ -20,6 +22,7 @@ pub(super) fn sweep(
     resolve: &dyn Fn(&[String]) -> Result<Scenario, Failure>,
 ) -> Result<i32, Failure> {
     let swept = Swept { keys: grid.keys(), rows: grid.rows().collect(), seeds: arguments.seeds.map(|_| seeds) };
+    report::check_table(swept.keys(), &shown(arguments)).map_err(Failure::wrong)?;
     let mut cells = Vec::new();
     for (number, row) in swept.rows.iter().enumerate() {
         let set = grid.assignments(row);
@@ -37,10 +40,17 @@ pub(super) fn sweep(
         let summaries: Vec<Option<&Summary>> =
             results.iter().map(|result| result.as_ref().map(|result| &result.summary)).collect();
         print(&pretty(&summaries)?)?;
+    } else if arguments.table || (!arguments.csv && (asks_for_table(arguments) || std::io::stdout().is_terminal())) {
+        print(&swept.table(&results, arguments))?;
     } else {
         print(&swept.grid(&results))?;
     }
     Ok(code)
+}
+
+/// Columns and an order are those of the table, wherever it goes.
+const fn asks_for_table(arguments: &RunArguments) -> bool {
+    !arguments.columns.is_empty() || arguments.sort.is_some()
 }
 
 /// What was swept.
@@ -52,7 +62,17 @@ struct Swept {
     seeds: Option<usize>,
 }
 
+/// What the table shows.
+fn shown(arguments: &RunArguments) -> report::Shown<'_> {
+    report::Shown { columns: &arguments.columns, sort: arguments.sort.as_deref() }
+}
+
 impl Swept {
+    /// The swept keys, seeds apart.
+    fn keys(&self) -> &[String] {
+        &self.keys[..self.keys.len() - usize::from(self.seeds.is_some())]
+    }
+
     /// The files that lie beside the runs.
     fn files(&self, results: &[Option<RunResult>]) -> Vec<(&'static str, Vec<u8>)> {
         let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
@@ -76,15 +96,33 @@ impl Swept {
         results.iter().map(|result| result.as_ref().map(|result| result.summary_at(common))).collect()
     }
 
+    /// The cells for people, the best first, and where the report lies.
+    fn table(&self, results: &[Option<RunResult>], arguments: &RunArguments) -> String {
+        let keys = self.keys();
+        let (mut present, mut cells) = (Vec::new(), Vec::new());
+        let seeds = self.seeds.unwrap_or(1);
+        for (rows, results) in self.rows.chunks(seeds).zip(results.chunks(seeds)) {
+            let from = present.len();
+            present.extend(results.iter().flatten().cloned());
+            cells.push(report::Cell { values: rows[0][..keys.len()].to_vec(), runs: from..present.len() });
+        }
+        let mut text = report::sweep_table(&present, keys, &cells, &shown(arguments));
+        text.push_str(&match &arguments.out {
+            Some(out) => format!("report: {}\n", out.join(REPORT).display()),
+            None => "give --out DIR to keep the results and draw them\n".to_owned(),
+        });
+        text
+    }
+
     /// A line a cell.
     fn grid(&self, results: &[Option<RunResult>]) -> String {
         let Some(seeds) = self.seeds else { return self.runs(results) };
         let summaries = Self::summaries(results);
         let cells = self.rows.chunks(seeds).zip(summaries.chunks(seeds)).map(|(rows, summaries)| SeededCell {
-            values: &rows[0][..self.keys.len() - 1],
+            values: &rows[0][..self.keys().len()],
             summaries: summaries.iter().flatten().cloned().collect(),
         });
-        seeded_grid_csv(&self.keys[..self.keys.len() - 1], GRID_LEAVES, &cells.collect::<Vec<_>>())
+        seeded_grid_csv(self.keys(), GRID_LEAVES, &cells.collect::<Vec<_>>())
     }
 
     /// A line a run.

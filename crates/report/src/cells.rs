@@ -1,0 +1,359 @@
+//! A sweep as a table for the terminal: a line a cell with what was swept and the measures worth seeing, the best first.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::groups::{Group, groups};
+use super::metrics::{Better, METRICS, Measured, Metric, measured};
+use super::numbers::{counted, plain};
+use wane_results::{Estimate, RunResult};
+
+/// Measures that are shown unless others are asked for: at most so many,
+const COLUMNS_MAX: usize = 6;
+/// and at least so many, though they differ little.
+const COLUMNS_MIN: usize = 4;
+/// What stands where there is no figure.
+const NOTHING: &str = "-";
+
+/// A cell of a sweep.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// The value of each swept key, as the user wrote it.
+    pub values: Vec<String>,
+    /// Its runs, the seeds in the same order in all cells.
+    pub runs: Range<usize>,
+}
+
+/// What the table shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown<'a> {
+    /// Names of measures, or paths of the summary such as `wear.jain_index`; those worth seeing without any.
+    pub columns: &'a [String],
+    /// A column or a swept key; the first column without.
+    pub sort: Option<&'a str>,
+}
+
+/// A column of figures.
+struct Column {
+    name: String,
+    better: Better,
+    /// Of each cell its runs' figures.
+    values: Vec<Vec<f64>>,
+    /// Of each cell the figure in words.
+    told: Vec<String>,
+}
+
+impl Column {
+    fn without_figures(name: &str, cells: usize) -> Self {
+        let told = vec![NOTHING.to_owned(); cells];
+        Self { name: name.to_owned(), better: Better::Neither, values: vec![Vec::new(); cells], told }
+    }
+
+    fn mean(&self, cell: usize) -> Option<f64> {
+        Estimate::of(&self.values[cell]).map(|estimate| estimate.mean)
+    }
+
+    /// The cells from the best on; those without a figure last, and all in grid order where neither end is better.
+    fn order(&self) -> Vec<usize> {
+        let mut cells: Vec<usize> = (0..self.values.len()).collect();
+        let key = |cell: &usize| match (self.mean(*cell), self.better) {
+            (None, _) => f64::INFINITY,
+            (Some(_), Better::Neither) => 0.0,
+            (Some(mean), Better::Less) => mean,
+            (Some(mean), Better::More) => -mean,
+        };
+        cells.sort_by(|left, right| key(left).total_cmp(&key(right)));
+        cells
+    }
+
+    /// The mark of each cell: `*` for the best, `=` where the seeds do not tell a cell from it.
+    fn marks(&self) -> Vec<char> {
+        let best = self.order().first().copied().filter(|_| self.better != Better::Neither);
+        let Some((best, most)) = best.and_then(|best| Some((best, self.mean(best)?))) else {
+            return vec![' '; self.values.len()];
+        };
+        let mark = |cell: usize| match self.mean(cell) {
+            Some(mean) if cell == best || mean == most => '*',
+            Some(_) if !self.is_told_apart(best, cell) => '=',
+            _ => ' ',
+        };
+        (0..self.values.len()).map(mark).collect()
+    }
+
+    /// Whether the 95 % interval of the differences between cells, seed by seed, excludes 0 (Student's t). One seed tells all apart.
+    fn is_told_apart(&self, best: usize, cell: usize) -> bool {
+        let pairs = self.values[best].iter().zip(&self.values[cell]);
+        let differences: Vec<f64> = pairs.map(|(best, other)| best - other).collect();
+        let Some(estimate) = Estimate::of(&differences).filter(|_| differences.len() > 1) else { return true };
+        estimate.low() > 0.0 || estimate.high() < 0.0
+    }
+}
+
+/// Refuses columns and an order that no sweep of these keys could have, before hours of work.
+///
+/// # Errors
+/// A column is neither a measure nor a path, or the order is neither one of these nor a key; the message names what there is.
+pub fn check_table(keys: &[String], shown: &Shown<'_>) -> Result<(), String> {
+    let is_known = |name: &str| metric_of(name).is_some() || name.contains('.');
+    let measures = || METRICS.iter().map(|metric| metric.id).collect::<Vec<_>>().join(", ");
+    if let Some(name) = shown.columns.iter().find(|name| !is_known(name)) {
+        let name = wane_units::excerpt(name);
+        return Err(format!(
+            "--columns: there is no measure \"{name}\"; there are {}, and numbers of summary.json such as wear.erase_count.max",
+            measures()
+        ));
+    }
+    match shown.sort.filter(|name| !is_known(name) && key_of(keys, name).is_none()) {
+        Some(name) => Err(format!(
+            "--sort: \"{}\" is neither a swept key ({}) nor a measure: {}",
+            wane_units::excerpt(name),
+            keys.join(", "),
+            measures()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The measure of an id or a name.
+fn metric_of(name: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.id == name || metric.name == name)
+}
+
+/// The place of a key by its whole name or its heading.
+fn key_of(keys: &[String], name: &str) -> Option<usize> {
+    let headings = headings(keys);
+    (0..keys.len()).find(|key| keys[*key] == name || headings[*key] == name)
+}
+
+/// The table of a sweep, and a line that explains its marks. What [`check_table`] refuses is left out.
+pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &Shown<'_>) -> String {
+    let sweep = Sweep::of(runs, cells);
+    let columns = sweep.columns(shown.columns);
+    let order = match shown.sort {
+        None => columns.first().map(Column::order),
+        Some(name) => match key_of(keys, name) {
+            Some(key) => Some(by_key(cells, key)),
+            None => sweep.column(name).as_ref().map(Column::order),
+        },
+    };
+    let order = order.unwrap_or_else(|| (0..cells.len()).collect());
+    let mut lines: Vec<Vec<String>> = vec![headings(keys)];
+    lines[0].extend(columns.iter().map(|column| plain(&column.name)));
+    let marks: Vec<Vec<char>> = columns.iter().map(Column::marks).collect();
+    for cell in order {
+        let figures =
+            columns.iter().zip(&marks).map(|(column, marks)| format!("{} {}", column.told[cell], marks[cell]));
+        lines.push(cells[cell].values.iter().cloned().chain(figures).collect());
+    }
+    let mut legend = String::from("* best");
+    if cells.iter().any(|cell| cell.runs.len() > 1) {
+        legend.push_str("; = not told from the best at 95 %, by differences seed by seed");
+    }
+    format!("{}{legend}\n", aligned(&lines, keys.len()))
+}
+
+/// The cells of a sweep and their runs.
+struct Sweep<'a> {
+    groups: Vec<Group<'a>>,
+    cells: &'a [Cell],
+    /// The group of each cell, where it has a run: cells whose keys change nothing share one.
+    of_cells: Vec<Option<usize>>,
+    /// All measures, and how many of them are worth seeing, which come first.
+    worth: usize,
+    measures: Vec<Measured>,
+}
+
+impl<'a> Sweep<'a> {
+    fn of(runs: &'a [RunResult], cells: &'a [Cell]) -> Self {
+        let groups = groups(runs);
+        let group_of = |cell: &Cell| {
+            let first = runs.get(cell.runs.clone())?.first()?;
+            groups.iter().position(|group| group.runs.iter().any(|run| std::ptr::eq(*run, first)))
+        };
+        let of_cells = cells.iter().map(group_of).collect();
+        let (worth, measures) = measured(&groups);
+        Self { groups, cells, of_cells, worth, measures }
+    }
+
+    /// The columns of these names, or those worth seeing.
+    fn columns(&self, names: &[String]) -> Vec<Column> {
+        if names.is_empty() {
+            let count = self.worth.clamp(COLUMNS_MIN, COLUMNS_MAX).min(self.measures.len());
+            return self.measures[..count].iter().map(|measured| self.of_measure(measured)).collect();
+        }
+        names.iter().filter_map(|name| self.column(name)).collect()
+    }
+
+    /// The column of a measure or a path; without figures where no run has it.
+    fn column(&self, name: &str) -> Option<Column> {
+        match metric_of(name) {
+            Some(metric) => {
+                let measured = self.measures.iter().find(|measured| measured.metric.id == metric.id);
+                let without = || Column::without_figures(metric.name, self.cells.len());
+                Some(measured.map_or_else(without, |measured| self.of_measure(measured)))
+            }
+            None => name.contains('.').then(|| self.of_path(name)),
+        }
+    }
+
+    fn of_measure(&self, measured: &Measured) -> Column {
+        let values = |group: &Option<usize>| group.map_or_else(Vec::new, |group| measured.values(&self.groups[group]));
+        let told =
+            |group: &Option<usize>| group.map_or_else(|| NOTHING.to_owned(), |group| with_interval(measured, group));
+        Column {
+            name: measured.metric.name.to_owned(),
+            better: measured.metric.better,
+            values: self.of_cells.iter().map(values).collect(),
+            told: self.of_cells.iter().map(told).collect(),
+        }
+    }
+
+    fn of_path(&self, path: &str) -> Column {
+        let number = |group: &Group<'_>, run: &RunResult| {
+            let tree = serde_json::to_value(run.summary_at(group.common)).ok()?;
+            path.split('.').try_fold(&tree, |tree, key| tree.get(key)).and_then(Value::as_f64)
+        };
+        let values = |group: &Option<usize>| -> Vec<f64> {
+            let runs = |group: usize| {
+                let group = &self.groups[group];
+                group.runs.iter().filter_map(|run| number(group, run)).collect()
+            };
+            group.map_or_else(Vec::new, runs)
+        };
+        let values: Vec<Vec<f64>> = self.of_cells.iter().map(values).collect();
+        let told = |values: &Vec<f64>| {
+            Estimate::of(values).map_or_else(|| NOTHING.to_owned(), |estimate| plain(&counted(estimate.mean)))
+        };
+        Column { name: path.to_owned(), better: Better::Neither, told: values.iter().map(told).collect(), values }
+    }
+}
+
+/// A cell's figure, and half of its interval where it has several seeds.
+fn with_interval(measured: &Measured, group: usize) -> String {
+    let half = measured
+        .interval(group)
+        .map_or_else(String::new, |(low, high)| format!(" +- {}", (measured.metric.tell)((high - low) / 2.0)));
+    plain(&format!("{}{half}", measured.told(group))).replace('\u{2265}', ">=").replace('\u{2013}', "-")
+}
+
+/// The cells by the value of a key: numbers by size, all else in grid order behind them.
+fn by_key(cells: &[Cell], key: usize) -> Vec<usize> {
+    let number = |text: &str| {
+        let end = text.find(|letter: char| !matches!(letter, '0'..='9' | '.' | '-')).unwrap_or(text.len());
+        text[..end].parse::<f64>().unwrap_or(f64::INFINITY)
+    };
+    let mut order: Vec<usize> = (0..cells.len()).collect();
+    order.sort_by(|left, right| number(&cells[*left].values[key]).total_cmp(&number(&cells[*right].values[key])));
+    order
+}
+
+/// Keys by their last part, or whole where that is not theirs alone.
+fn headings(keys: &[String]) -> Vec<String> {
+    let short = |key: &String| {
+        let bare = key.strip_suffix(".policy").unwrap_or(key);
+        bare.rsplit('.').next().unwrap_or(bare).to_owned()
+    };
+    let all: Vec<String> = keys.iter().map(short).collect();
+    let alone = |name: &String| all.iter().filter(|other| *other == name).count() == 1;
+    keys.iter().zip(&all).map(|(key, name)| if alone(name) { name.clone() } else { key.clone() }).collect()
+}
+
+/// Columns as wide as their widest cell: those of keys to the left, figures to the right.
+fn aligned(lines: &[Vec<String>], keys: usize) -> String {
+    let width = |column: usize| lines.iter().map(|line| line[column].trim_end().chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
+    let mut text = String::new();
+    for (number, line) in lines.iter().enumerate() {
+        let mut row = String::new();
+        for (column, cell) in line.iter().enumerate() {
+            // A mark stands behind its figure, and headings above figures.
+            let marked = column >= keys;
+            let cell = if marked && number == 0 { format!("{cell} ") } else { cell.clone() };
+            let wide = widths[column] + usize::from(marked);
+            let space = " ".repeat(wide.saturating_sub(cell.chars().count()));
+            row.push_str(&if marked { format!("  {space}{cell}") } else { format!("{cell}{space}  ") });
+        }
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_results::test_runs::test_run;
+
+    /// Runs of two cells whose write amplification is as told, seed by seed.
+    fn sweep(amplification: [&[f64]; 2]) -> (Vec<RunResult>, Vec<Cell>) {
+        let (mut runs, mut cells) = (Vec::new(), Vec::new());
+        for (cell, values) in amplification.iter().enumerate() {
+            let from = runs.len();
+            for (seed, value) in values.iter().enumerate() {
+                let mut run = test_run(1);
+                run.summary.write_amplification.total = Some(*value);
+                run.summary.run.seed = seed as u64;
+                let toml = format!("[ftl.gc]\nd = {}", 2 * (cell + 1));
+                run.scenario_toml = format!("seed = {seed}\n{toml}");
+                runs.push(run);
+            }
+            cells.push(Cell { values: vec![(2 * (cell + 1)).to_string()], runs: from..runs.len() });
+        }
+        (runs, cells)
+    }
+
+    fn table(amplification: [&[f64]; 2], columns: &[&str], sort: Option<&str>) -> String {
+        let (runs, cells) = sweep(amplification);
+        let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+        sweep_table(&runs, &["ftl.gc.d".to_owned()], &cells, &Shown { columns: &columns, sort })
+    }
+
+    #[test]
+    fn the_best_cell_comes_first_and_is_marked() {
+        let told = table([&[3.0], &[2.0]], &["amplification", "wear.erase_count.max"], None);
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(
+            lines[0].split_whitespace().collect::<Vec<_>>().join(" "),
+            "d write amplification wear.erase_count.max"
+        );
+        assert!(lines[1].starts_with("4 ") && lines[1].contains("2.00 *"), "{told}");
+        assert!(lines[2].starts_with("2 ") && !lines[2].contains('*'), "{told}");
+        let by_key = table([&[3.0], &[2.0]], &["amplification"], Some("d"));
+        assert!(by_key.lines().nth(1).unwrap().starts_with("2 "), "{by_key}");
+    }
+
+    #[test]
+    fn seeds_that_do_not_tell_a_cell_from_the_best_are_marked() {
+        let told = table([&[2.0, 2.4, 2.2], &[2.1, 2.2, 2.2]], &["amplification"], None);
+        assert!(told.contains("2.17 +- 0.14 *") && told.contains(" ="), "{told}");
+        // Each seed differs by the same, however much the seeds do.
+        let told = table([&[2.0, 2.4, 2.2], &[2.01, 2.41, 2.21]], &["amplification"], None);
+        assert!(!told.lines().nth(2).unwrap().contains('='), "{told}");
+    }
+
+    #[test]
+    fn a_column_need_not_be_shown_to_sort_by_it() {
+        let told = table([&[3.0], &[2.0]], &["erases"], Some("amplification"));
+        assert!(told.lines().nth(1).unwrap().starts_with("4 ") && !told.contains("amplification"), "{told}");
+        let told = table([&[3.0], &[2.0]], &["read-mean", "no.such"], None);
+        assert_eq!(told.lines().nth(1).unwrap().matches(" -").count(), 2, "{told}");
+    }
+
+    #[test]
+    fn unknown_columns_are_refused_with_those_there_are() {
+        let keys = ["ftl.gc.d".to_owned()];
+        let columns = ["nosuch".to_owned()];
+        let refused = check_table(&keys, &Shown { columns: &columns, sort: None }).unwrap_err();
+        assert!(
+            refused.contains("no measure \"nosuch\"; there are life, ") && refused.contains("amplification"),
+            "{refused}"
+        );
+        let refused = check_table(&keys, &Shown { columns: &[], sort: Some("x") }).unwrap_err();
+        assert!(refused.contains("\"x\" is neither a swept key (ftl.gc.d) nor a measure: life, "), "{refused}");
+        let columns = ["jain".to_owned(), "wear.erase_count.max".to_owned()];
+        for sort in ["d", "ftl.gc.d", "life", "wear.jain_index"] {
+            assert_eq!(check_table(&keys, &Shown { columns: &columns, sort: Some(sort) }), Ok(()));
+        }
+    }
+}
