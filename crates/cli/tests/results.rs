@@ -349,3 +349,35 @@ fn a_sweep_for_people_is_a_table_with_the_best_cell_first() {
         assert!(!folder.path().join("p").exists());
     }
 }
+
+#[test]
+fn pictures_are_written_over_their_own_and_over_nothing_else() {
+    let folder = folder_with("s.toml", TINY);
+    let at = folder.path();
+    assert_eq!(run(&["run", "s.toml", "--out", "o", "--quiet"], at).0, 0);
+    let report = |format| run(&["report", "o", "--figures", "f", "--format", format], at);
+    for format in ["svg", "pdf", "png"] {
+        // The second time over the files of the first.
+        for _ in 0..2 {
+            let (code, told, stderr) = report(format);
+            assert_eq!((code, stderr.as_str()), (0, ""), "{format}");
+            assert!(told.starts_with("f: "), "{told}");
+        }
+        for end in [format!("-85mm.{format}"), format!("-178mm.{format}"), ".csv".to_owned()] {
+            assert!(at.join(format!("f/wear{end}")).exists(), "wear{end}: {:?}", names(&at.join("f")));
+        }
+    }
+    for strange in ["f/wear.csv", "f/wear-85mm.pdf"] {
+        let before = std::fs::read(at.join(strange)).unwrap();
+        std::fs::write(at.join(strange), "somebody's own\n").unwrap();
+        std::fs::remove_file(at.join("f/capacity.csv")).unwrap();
+        let (code, _, stderr) = report("pdf");
+        assert_eq!(code, 2, "{strange}");
+        assert!(stderr.contains(strange) && stderr.contains("wane did not write it"), "{stderr}");
+        assert!(!at.join("f/capacity.csv").exists(), "nothing is written where one file may not be");
+        std::fs::write(at.join(strange), before).unwrap();
+        assert_eq!(report("pdf").0, 0);
+    }
+    let (code, _, stderr) = run(&["report", "o", "--format", "svg"], at);
+    assert!(code == 2 && stderr.contains("--figures"), "{stderr}");
+}

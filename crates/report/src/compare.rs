@@ -253,3 +253,85 @@ fn bars(groups: &[Group<'_>], measured: &Measured) -> Drawing {
         parts: Vec::new(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::groups::groups;
+    use wane_results::test_runs::test_run;
+    use wane_results::{EndReason, RunResult};
+
+    /// Cells of a sweep with their drive writes and write amplification.
+    fn cells(told: &[(&str, f64, f64)]) -> Vec<RunResult> {
+        let cell = |(name, life, amplification): &(&str, f64, f64)| {
+            let mut run = test_run(1);
+            run.summary.scenario.name = (*name).to_owned();
+            run.scenario_toml = format!("name = \"{name}\"");
+            run.summary.end.at_drive_writes = *life;
+            run.summary.write_amplification.total = Some(*amplification);
+            run
+        };
+        told.iter().map(cell).collect()
+    }
+
+    #[test]
+    fn the_headline_names_the_best_cell() {
+        let table: [(&[(&str, f64, f64)], Option<&str>); 4] = [
+            (
+                &[("a.d=1", 10.0, 3.0), ("a.d=2", 30.0, 2.0), ("a.d=4", 20.0, 2.5)],
+                Some("Life is longest with d 2: 30.0 drive writes"),
+            ),
+            // What differs little gives way to what differs a lot.
+            (&[("a.d=1", 10.0, 3.0), ("a.d=2", 10.3, 2.0)], Some("Write amplification is least with d 2: 2.00")),
+            (&[("a.d=1", 10.0, 2.0), ("a.d=2", 10.0, 2.0)], None),
+            // Runs with names of their own are told by their words.
+            (&[("one", 10.0, 2.0), ("other", 20.0, 2.0)], None),
+        ];
+        for (cells_of, expected) in table {
+            let runs = cells(cells_of);
+            assert_eq!(comparison(&groups(&runs)).unwrap().headline.as_deref(), expected);
+        }
+        assert!(comparison(&groups(&cells(&[("a.d=1", 1.0, 1.0)]))).is_none(), "a run alone");
+    }
+
+    #[test]
+    fn pictures_follow_the_keys() {
+        let grid = |first: &[&str], second: &[&str]| {
+            let names: Vec<String> =
+                first.iter().flat_map(|one| second.iter().map(move |other| format!("{one}{other}"))).collect();
+            let told: Vec<(&str, f64, f64)> =
+                names.iter().enumerate().map(|(index, name)| (name.as_str(), 10.0 + 5.0 * index as f64, 2.0)).collect();
+            cells(&told)
+        };
+        let numbers = ["a.d=1", "a.d=2", "a.d=4"];
+        let words = [" b.p=x", " b.p=y"];
+        let table: [(&str, Vec<RunResult>, &[&str]); 4] = [
+            ("a key of numbers", grid(&numbers, &[""]), &["chart"]),
+            ("a key of words", grid(&["b.p=x", "b.p=y", "b.p=z"], &[""]), &["bars"]),
+            ("numbers and words", grid(&numbers, &words), &["chart", "heat"]),
+            ("words and words", grid(&["a.q=u", "a.q=v"], &words), &["heat"]),
+        ];
+        for (name, runs, expected) in table {
+            let shown = comparison(&groups(&runs)).unwrap().shown;
+            let kind = |drawing: &Drawing| match drawing {
+                Drawing::Chart(_) => "chart",
+                Drawing::Bars(_) => "bars",
+                Drawing::Heat(_) => "heat",
+                _ => "another",
+            };
+            assert_eq!(shown[0].drawings.iter().map(kind).collect::<Vec<_>>(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_alike_is_one_click_away_and_the_living_are_told() {
+        let mut runs = cells(&[("a.d=1", 10.0, 3.0), ("a.d=2", 30.0, 2.0), ("a.d=4", 40.0, 2.5)]);
+        runs[2].summary.end.reason = EndReason::DriveWrites;
+        let found = comparison(&groups(&runs)).unwrap();
+        assert_eq!(found.shown.len(), 2, "life, and amplification beside it");
+        assert_eq!(found.shown[1].table.headers[1..], ["write amplification"]);
+        assert!(found.more.unwrap().0.contains("retired blocks"));
+        assert_eq!(found.shown[0].table.rows[2][1], "\u{2265} 40.0 drive writes");
+        assert!(found.shown[0].caption.contains("had not ended"), "{}", found.shown[0].caption);
+    }
+}
