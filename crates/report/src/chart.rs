@@ -235,14 +235,14 @@ impl Chart {
             .set("data-chart", self.id.as_str())
             .set("data-frame", [frame.left, frame.top, frame.right, frame.bottom].map(short).join(" "));
         grid(&mut picture, &frame);
-        let (mut notes, mut marks_drawn) = (Vec::new(), 0);
+        let (mut notes, mut limits, mut marks_drawn) = (Vec::new(), Vec::new(), 0);
         for (index, layer) in self.layers.iter().enumerate() {
             match layer {
                 Layer::Mark { class, x, label } => {
-                    mark(&mut picture, &frame, (class, *x), (label, marks_drawn));
+                    limits.push(mark(&mut picture, &frame, (class, *x), (label, marks_drawn)));
                     marks_drawn += 1;
                 }
-                Layer::Level { y, label } => level(&mut picture, &frame, *y, label),
+                Layer::Level { y, label } => limits.push(level(&mut picture, &frame, *y, label)),
                 drawn => {
                     let (class, name) = (layer_class(drawn), layer_name(drawn));
                     let path = marks::path(&frame, drawn).set("class", class).set("data-l", index);
@@ -252,6 +252,10 @@ impl Chart {
                     }
                 }
             }
+        }
+        // Above the curves, which they keep off.
+        for limit in limits {
+            picture.append(limit);
         }
         for curve in self.curves() {
             marks::end(&mut picture, &frame, curve);
@@ -349,23 +353,25 @@ pub(super) fn line(from: Point, to: Point) -> Path {
     Path::new().set("d", format!("M{} {}L{} {}", short(from.0), short(from.1), short(to.0), short(to.1)))
 }
 
-fn level(picture: &mut SVG, frame: &Frame<'_>, y: f64, label: &str) {
+/// Draws a level and gives its name.
+fn level(picture: &mut SVG, frame: &Frame<'_>, y: f64, label: &str) -> Text {
     let at = frame.y(y);
     picture.append(line((frame.left, at), (frame.right, at)).set("class", "level").set("data-y", y));
     // At the top the name of the axis is above.
     let below = if at < frame.top + LINE { 14.0 } else { -5.0 };
     let label = fit(label, frame.right - frame.left - 8.0);
-    picture.append(text(&label, (frame.left + 4.0, at + below), "start", "name halo").set("data-y", y));
+    text(&label, (frame.left + 4.0, at + below), "start", "name halo").set("data-y", y)
 }
 
-fn mark(picture: &mut SVG, frame: &Frame<'_>, (class, x): (&str, f64), (label, drawn): (&str, usize)) {
+/// Draws a limit and gives its name.
+fn mark(picture: &mut SVG, frame: &Frame<'_>, (class, x): (&str, f64), (label, drawn): (&str, usize)) -> Text {
     let at = frame.x(x);
     let class = if class.is_empty() { "level".to_owned() } else { format!("level own {class}") };
     picture.append(line((at, frame.top), (at, frame.bottom)).set("class", class).set("data-x", x));
     // Written to the side with more room, each a line below the one before.
     let (shift, anchor) = if at > (frame.left + frame.right) / 2.0 { (-5.0, "end") } else { (5.0, "start") };
     let height = frame.top + 12.0 + LINE * drawn as f64;
-    picture.append(text(label, (at + shift, height), anchor, "name halo").set("data-x", x));
+    text(label, (at + shift, height), anchor, "name halo").set("data-x", x)
 }
 
 fn note(frame: &Frame<'_>, curve: &Curve) -> Option<Note> {

@@ -114,12 +114,12 @@ fn table(groups: &[Group<'_>], measures: &[Measured]) -> Table {
 fn drawn(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Vec<Drawing> {
     match keys {
         [key] if key.numbers.is_some() && key.values.len() > 2 => {
-            vec![Drawing::Chart(Box::new(lines(measured, key, None, |_| true)))]
+            vec![Drawing::Chart(Box::new(lines(measured, key, None)))]
         }
         [first, second] => {
             let (along, other) = if first.numbers.is_some() { (first, second) } else { (second, first) };
             let charted = along.numbers.is_some() && along.values.len() > 2 && other.values.len() <= HUES;
-            let chart = charted.then(|| Drawing::Chart(Box::new(lines(measured, along, Some(other), |_| true))));
+            let chart = charted.then(|| Drawing::Chart(Box::new(lines(measured, along, Some(other)))));
             let fits = along.values.len() <= CELLS_MAX && other.values.len() <= CELLS_MAX;
             let heat = fits.then(|| Drawing::Heat(heat(measured, along, other)));
             if chart.is_none() && heat.is_none() {
@@ -145,7 +145,7 @@ fn axis_of(key: &Key) -> (Vec<f64>, Axis) {
 }
 
 /// A line over a key, or one for each value of a second.
-fn lines(measured: &Measured, key: &Key, other: Option<&Key>, wanted: impl Fn(usize) -> bool) -> Chart {
+fn lines(measured: &Measured, key: &Key, other: Option<&Key>) -> Chart {
     let (places, x) = axis_of(key);
     let most = measured.estimates.iter().flatten().map(|of| of.mean).fold(0.0, f64::max);
     let (unit, sign) = if measured.metric.is_duration { unit_of(most) } else { (1.0, "") };
@@ -153,7 +153,7 @@ fn lines(measured: &Measured, key: &Key, other: Option<&Key>, wanted: impl Fn(us
     let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
     let names = other.map_or(1, |other| other.values.len());
     for line in 0..names {
-        let of_line = |group: &usize| wanted(*group) && other.is_none_or(|other| other.of[*group] == line);
+        let of_line = |group: &usize| other.is_none_or(|other| other.of[*group] == line);
         let mut cells: Vec<usize> =
             (0..key.of.len()).filter(of_line).filter(|cell| measured.estimates[*cell].is_some()).collect();
         cells.sort_by_key(|cell| key.of[*cell]);
@@ -175,7 +175,7 @@ fn lines(measured: &Measured, key: &Key, other: Option<&Key>, wanted: impl Fn(us
         layers.push(Layer::Curve(Curve { class: class.clone(), points: points.clone(), label, ..Curve::default() }));
         layers.push(Layer::Dots { class, points });
     }
-    if let Some(best) = measured.best().filter(|best| wanted(*best)) {
+    if let Some(best) = measured.best() {
         let height = measured.estimates[best].as_ref().map_or(0.0, |of| of.mean / unit);
         layers.push(Layer::Ring { at: (places[key.of[best]], height) });
     }
@@ -261,7 +261,10 @@ mod tests {
     use wane_results::test_runs::test_run;
     use wane_results::{EndReason, RunResult};
 
-    /// Cells of a sweep with their drive writes and write amplification.
+    /// Name, drive writes and write amplification of a cell.
+    type Cell = (&'static str, f64, f64);
+
+    /// Cells of a sweep.
     fn cells(told: &[(&str, f64, f64)]) -> Vec<RunResult> {
         let cell = |(name, life, amplification): &(&str, f64, f64)| {
             let mut run = test_run(1);
@@ -276,7 +279,7 @@ mod tests {
 
     #[test]
     fn the_headline_names_the_best_cell() {
-        let table: [(&[(&str, f64, f64)], Option<&str>); 4] = [
+        let table: [(&[Cell], Option<&str>); 4] = [
             (
                 &[("a.d=1", 10.0, 3.0), ("a.d=2", 30.0, 2.0), ("a.d=4", 20.0, 2.5)],
                 Some("Life is longest with d 2: 30.0 drive writes"),

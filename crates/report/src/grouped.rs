@@ -74,15 +74,15 @@ impl Grouped {
     fn draw_levels(&self, picture: &mut SVG, (left, whole): (f64, f64), y: &dyn Fn(f64) -> f64) {
         let mut levels: Vec<&(f64, String)> = self.levels.iter().collect();
         levels.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let mut free = f64::INFINITY;
+        let (mut free, mut names) = (f64::INFINITY, Group::new());
         for (value, label) in levels {
-            let mut group = Group::new();
-            group.append(line((left, y(*value)), (whole, y(*value))).set("class", "level"));
+            picture.append(line((left, y(*value)), (whole, y(*value))).set("class", "level"));
             let height = (y(*value) - 5.0).min(free);
-            group.append(text(&fit(label, whole - left - 8.0), (left + 4.0, height), "start", "name halo"));
+            names.append(text(&fit(label, whole - left - 8.0), (left + 4.0, height), "start", "name halo"));
             free = height - labels::LINE;
-            picture.append(group);
         }
+        // Above all lines, which they keep off.
+        picture.append(names);
     }
 
     pub(super) fn rows(&self) -> Vec<Vec<String>> {
