@@ -1,4 +1,4 @@
-//! Drives of the papers, to start from.
+//! Drives to start from: those of the papers, and those that one would buy.
 
 use toml::Table;
 
@@ -44,6 +44,14 @@ pub const PRESETS: &[Preset] = &[
     preset!("fast19-ssd"),
     preset!("mlc-8g"),
     preset!("mean-field"),
+    preset!("tlc-enterprise-1.92t"),
+    preset!("tlc-enterprise-3.84t"),
+    preset!("tlc-enterprise-7.68t"),
+    preset!("tlc-client-2t"),
+    preset!("qlc-client-2t"),
+    preset!("qlc-enterprise-15.36t"),
+    preset!("qlc-enterprise-30.72t"),
+    preset!("qlc-enterprise-61.44t"),
 ];
 
 /// The preset called `name`.

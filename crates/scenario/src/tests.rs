@@ -93,6 +93,44 @@ fn every_preset_resolves_and_says_what_it_is() {
     }
 }
 
+/// Drives that one would buy are named by kind and capacity, and each of their keys says where its value comes from.
+#[test]
+fn presets_of_drives_on_sale_are_what_their_names_say() {
+    let bought: Vec<_> =
+        PRESETS.iter().filter(|preset| preset.name.starts_with(['t', 'q']) && preset.name != "tiny").collect();
+    assert_eq!(bought.len(), 8);
+    for preset in bought {
+        let name = preset.name;
+        let sources = Sources { preset: Some(name), file: Some(("t", "[until]\ndrive-writes = 1")), set: &[] };
+        let scenario = Scenario::resolve(&sources).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let terabytes: f64 = name.trim_end_matches('t').rsplit('-').next().unwrap().parse().unwrap();
+        let device = &scenario.device;
+        assert!((device.logical_bytes() as f64 / 1e12 - terabytes).abs() < 1e-9, "{name}: {}", device.logical_bytes());
+        let (cycles, surplus) = match name.split_once("-").unwrap() {
+            ("tlc", kind) if kind.starts_with("enterprise") => (3000, 0.14),
+            ("tlc", _) => (1500, 0.09),
+            ("qlc", kind) if kind.starts_with("enterprise") => (1500, 0.14),
+            _ => (1000, 0.09),
+        };
+        assert_eq!(device.endurance, Some(cycles), "{name}");
+        let asked = over_provisioning_of(device.spare_factor);
+        assert!((asked - surplus).abs() < 1e-9, "{name}: {asked}");
+        // The reserve of garbage collection and whole planes add a little.
+        assert!((device.over_provisioning() - surplus).abs() < 0.01, "{name}: {}", device.over_provisioning());
+        let dies = f64::from(device.geometry.dies()) * if name.starts_with("tlc") { 68.7e9 } else { 137.4e9 };
+        let flash = device.geometry.capacity().0 as f64;
+        assert!((0.85..=1.0).contains(&(flash / dies)), "{name}: its dies have {dies}, its blocks {flash}");
+        let lines: Vec<&str> = preset.text.lines().collect();
+        for (number, line) in
+            lines.iter().enumerate().filter(|(_, line)| line.contains(" = ") && !line.starts_with('#'))
+        {
+            let why = lines[number - 1];
+            let told = why.starts_with("# ") && (why.contains("source: ") || why.contains("guessed: "));
+            assert!(told, "{name}: {line} has neither a source nor is it guessed");
+        }
+    }
+}
+
 #[test]
 fn a_resolved_scenario_resolves_to_itself() {
     let phases = "[[phase]]\nworkload = { pattern = 'zipf' }\nuntil = { requests = 5 }\n[[phase]]\nworkload = { standin = \

@@ -11,7 +11,7 @@ use crate::output::{Failure, pretty, print, unknown};
 
 pub(crate) fn presets(arguments: &PresetsArguments) -> Result<i32, Failure> {
     let text = match &arguments.name {
-        None => PRESETS.iter().map(|preset| format!("{:<14} {}\n", preset.name, preset.summary())).collect(),
+        None => PRESETS.iter().map(|preset| format!("{:<22} {}\n", preset.name, preset.summary())).collect(),
         Some(name) => {
             let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let preset = PRESETS.iter().find(|preset| preset.name == name);
