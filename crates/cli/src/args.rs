@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
+use wane_scenario::Scale;
 use wane_workload::trace::Format;
 
 use crate::complete;
@@ -109,6 +110,9 @@ pub(crate) struct RunArguments {
     /// Run once for each value, such as `ftl.gc.d=1,2,4,8`, or `1..8:1`; several make a grid, keys joined by ` + ` change together
     #[arg(long, value_name = "KEY=V1,V2,...", add = ArgValueCompleter::new(complete::sweep))]
     pub(crate) sweep: Vec<String>,
+    /// Run the drive as a smaller one of the same shape: `auto` for as small as is faithful, or a ratio of its blocks such as `1/64`
+    #[arg(long, value_name = "RATIO")]
+    pub(crate) scale: Option<Scale>,
     /// Root of all random streams, instead of the scenario's
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,

@@ -42,7 +42,15 @@ pub(crate) fn calendar(scenario: &Scenario, opener: &mut Opener) -> Result<Optio
 /// The calendar of a trace that writes at this pace; `None` where it writes nothing.
 fn of_pace(scenario: &Scenario, pace: Pace) -> Option<Calendar> {
     let days = pace.over_ns as f64 / Nanos::DAY.0 as f64 * scenario.time.scale;
-    let drive_writes_per_day = pace.pages_written / f64::from(scenario.device.logical_units) / days;
+    let device = &scenario.device;
+    let whole = match (&scenario.phases[0].workload, device.scaled_from) {
+        // A sample of whole addresses is only about the drive's share of them; the pace is that of the whole on the whole.
+        (Workload::Trace(spec), Some(from)) if spec.sample > 1 => {
+            from.0 as f64 / device.unit.0 as f64 / f64::from(spec.sample)
+        }
+        _ => f64::from(device.logical_units),
+    };
+    let drive_writes_per_day = pace.pages_written / whole / days;
     (drive_writes_per_day > 0.0).then_some(Calendar { drive_writes_per_day, origin: CalendarOrigin::Trace })
 }
 

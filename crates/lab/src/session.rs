@@ -12,7 +12,7 @@ use crate::progress::Stopwatch;
 use crate::run::{Finished, Step, Watch, run};
 use wane_results::{
     BlocksErased, Calendar, Capacity, Counters, EXTRAPOLATED, End, EndReason, Fingerprints, Flash, Folder, Gc, Host,
-    Inputs, LatencyOf, Life, Member, Origin, PagesProgrammed, ResultError, Run, RunResult, Summary,
+    Inputs, LatencyOf, Life, Member, Origin, PagesProgrammed, ResultError, Run, RunResult, Scaled, Summary,
     SummaryWriteAmplification, Wear, Window, write_amplification,
 };
 use wane_scenario::{ChipSpec, Scenario};
@@ -32,7 +32,7 @@ const UNMAPPED_READS_MAX: f64 = 0.01;
 pub enum SessionError {
     /// The scenario needs more memory than there is.
     #[error(
-        "the run needs about {needed} of memory, but {available} are available; use a larger mapping-unit or a smaller drive"
+        "the run needs about {needed} of memory, but {available} are available; run it with --scale auto as a smaller drive of the same shape, or use a larger mapping-unit"
     )]
     Memory {
         /// Estimated need.
@@ -162,9 +162,10 @@ fn result(
             over_provisioning: Some(device.over_provisioning()),
         },
         end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
+        scaled: scaled(scenario),
         life: Some(Life::of(
-            counters.host_units_written * device.unit.0,
-            device.logical_bytes(),
+            drive_writes,
+            device.scaled_from.map_or_else(|| device.logical_bytes(), |from| from.0),
             calendar,
             finished.reason == EndReason::EndOfLife,
         )),
@@ -201,6 +202,35 @@ fn speed(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measur
         peak_memory_bytes: os::peak_memory(),
         version: VERSION.to_owned(),
     }
+}
+
+/// Which drive the scenario's stands for.
+fn scaled(scenario: &Scenario) -> Option<Scaled> {
+    let (from, to) = (scenario.device.scaled_from?.0, scenario.device.logical_bytes());
+    Some(Scaled { from_logical_bytes: from, ratio: to as f64 / from as f64 })
+}
+
+/// What a reader must know of a drive that stands for a larger one.
+fn scaled_in_words(scenario: &Scenario) -> Option<String> {
+    let Scaled { from_logical_bytes, ratio } = scaled(scenario)?;
+    let traced = scenario.traces().is_empty();
+    let of_traces = if traced {
+        ""
+    } else {
+        "; of a trace that ages the drive one chunk of addresses in so many is kept, while timed requests are all kept and folded onto it"
+    };
+    Some(format!(
+        "a drive of {} was run as one of {}, 1/{:.3} of it: pages of a block, planes, rated cycles, spare space beside the reserve, shares of          workloads and the load of a die are those of the larger drive{of_traces}; TBW is told for the larger one, while bytes, pages and blocks are          those of the smaller, and sizes among the parameters of policies are as written",
+        decimal(from_logical_bytes),
+        decimal(scenario.device.logical_bytes()),
+        1.0 / ratio
+    ))
+}
+
+/// Bytes in terabytes or gigabytes, as data sheets have them.
+fn decimal(bytes: u64) -> String {
+    let bytes = bytes as f64;
+    if bytes >= 1e12 { format!("{:.2} TB", bytes / 1e12) } else { format!("{:.2} GB", bytes / 1e9) }
 }
 
 /// The windows, with their days where there is a calendar.
@@ -245,6 +275,7 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     if share > UNMAPPED_READS_MAX {
         warnings.push(format!("{:.1} % of the pages read held no data and touched no flash", 100.0 * share));
     }
+    warnings.extend(scaled_in_words(scenario));
     warnings.extend(scenario.without_effect());
     warnings.extend(finished.notes.iter().cloned());
     warnings.extend(extrapolation(scenario, finished));

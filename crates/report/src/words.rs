@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn a_life_with_a_calendar_is_told_in_years() {
         let mut dated = run("fixed", false, 1);
-        let (written, capacity) = (dated.summary.host.bytes_written, dated.summary.capacity.logical_bytes_initial);
+        let (written, capacity) = (dated.summary.host.drive_writes, dated.summary.capacity.logical_bytes_initial);
         let calendar = Calendar { drive_writes_per_day: 0.025, origin: CalendarOrigin::Trace };
         dated.summary.life = Some(Life::of(written, capacity, Some(calendar), true));
         let runs = [dated.clone()];

@@ -28,8 +28,8 @@ pub use latency::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput,
 pub use life::{Calendar, CalendarOrigin, Life, WARRANTY_YEARS};
 pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975};
 pub use summary::{
-    BlocksErased, Capacity, EXTRAPOLATED, End, EndCause, EndReason, Flash, Gc, Host, PagesProgrammed, Run, Scenario,
-    Summary, SummaryWriteAmplification, Wear,
+    BlocksErased, Capacity, EXTRAPOLATED, End, EndCause, EndReason, Flash, Gc, Host, PagesProgrammed, Run, Scaled,
+    Scenario, Summary, SummaryWriteAmplification, Wear,
 };
 pub use tables::panic_is_caught;
 pub use timeline::{Row, TIMELINE_ROWS_MAX, Timeline, windows};

@@ -61,12 +61,11 @@ pub struct Life {
 }
 
 impl Life {
-    /// What so many bytes on a drive of `capacity_bytes` come to. `is_over` where the drive came to its end of life.
-    pub fn of(bytes_written: u64, capacity_bytes: u64, calendar: Option<Calendar>, is_over: bool) -> Self {
-        let drive_writes = bytes_written as f64 / capacity_bytes as f64;
+    /// What so many drive writes of a drive of `capacity_bytes` come to. `is_over` where the drive came to its end of life.
+    pub fn of(drive_writes: f64, capacity_bytes: u64, calendar: Option<Calendar>, is_over: bool) -> Self {
         let days = calendar.map(|calendar| calendar.days(drive_writes));
         Self {
-            terabytes_written: bytes_written as f64 / TERABYTE,
+            terabytes_written: drive_writes * capacity_bytes as f64 / TERABYTE,
             drive_writes_per_day: calendar.map(|calendar| calendar.drive_writes_per_day),
             calendar: calendar.map(|calendar| calendar.origin),
             days,
@@ -92,12 +91,12 @@ mod tests {
     fn tbw_dwpd_and_years_are_those_of_data_sheets() {
         let capacity = 3_840_000_000_000;
         let calendar = Some(Calendar { drive_writes_per_day: 2.0, origin: CalendarOrigin::Scenario });
-        let life = Life::of(1825 * capacity, capacity, calendar, true);
+        let life = Life::of(1825.0, capacity, calendar, true);
         assert_eq!((life.terabytes_written, life.dwpd, life.years), (7008.0, Some(1.0), Some(2.5)));
         assert_eq!((life.days, life.warranty_years, life.calendar()), (Some(912.5), 5.0, calendar));
-        let alive = Life::of(1825 * capacity, capacity, calendar, false);
+        let alive = Life::of(1825.0, capacity, calendar, false);
         assert_eq!((alive.dwpd, alive.years), (None, Some(2.5)));
-        let timeless = Life::of(1825 * capacity, capacity, None, true);
+        let timeless = Life::of(1825.0, capacity, None, true);
         assert_eq!((timeless.terabytes_written, timeless.dwpd, timeless.years), (7008.0, None, None));
     }
 }

@@ -31,6 +31,9 @@ pub struct Summary {
     pub capacity: Capacity,
     /// How the run ended.
     pub end: End,
+    /// The drive that the run's smaller one stands for; absent where it stands for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaled: Option<Scaled>,
     /// What was written in the words of data sheets; absent from results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<Life>,
@@ -66,6 +69,15 @@ pub struct Scenario {
     /// `policy`, its name, and its parameters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub overrides: BTreeMap<String, BTreeMap<String, serde_json::Value>>,
+}
+
+/// `scaled.*`
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scaled {
+    /// Bytes that the larger drive exports when new. TBW are told for it; bytes, pages and blocks are those of the run.
+    pub from_logical_bytes: u64,
+    /// The smaller drive's logical capacity over the larger one's.
+    pub ratio: f64,
 }
 
 /// `host.*`

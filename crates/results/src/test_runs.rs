@@ -196,8 +196,30 @@ fn advance(counters: &mut Counters, host: u64, gc: f64, wear_leveling: f64) {
     counters.gc_victim_valid_units = counters.programmed_gc;
 }
 
+fn flash(counters: &Counters) -> Flash {
+    Flash {
+        scrub_checks: counters.scrub_checks,
+        stripes_unprotected: counters.stripes_unprotected,
+        reads_buffered: 0,
+        pages_programmed: PagesProgrammed {
+            host: counters.programmed_host,
+            gc: counters.programmed_gc,
+            wear_leveling: counters.programmed_wear_leveling,
+            total: counters.programmed_total(),
+            ..PagesProgrammed::default()
+        },
+        program_operations: counters.program_operations,
+        blocks_erased: BlocksErased {
+            gc: counters.erases_gc,
+            wear_leveling: counters.erases_wear_leveling,
+            scrub: counters.erases_scrub,
+            total: counters.erases_gc + counters.erases_wear_leveling + counters.erases_scrub,
+        },
+    }
+}
+
 fn life(written: u64, logical: u64) -> Life {
-    Life::of(written * PAGE, logical * PAGE, None, true)
+    Life::of(written as f64 / logical as f64, logical * PAGE, None, true)
 }
 
 fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_window: &Counters, logical: u64) -> Summary {
@@ -214,26 +236,9 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
             drive_writes: last.drive_writes,
             ..Host::default()
         },
+        scaled: None,
         life: Some(life(counters.host_units_written, logical)),
-        flash: Flash {
-            scrub_checks: counters.scrub_checks,
-            stripes_unprotected: counters.stripes_unprotected,
-            reads_buffered: 0,
-            pages_programmed: PagesProgrammed {
-                host: counters.programmed_host,
-                gc: counters.programmed_gc,
-                wear_leveling: counters.programmed_wear_leveling,
-                total: counters.programmed_total(),
-                ..PagesProgrammed::default()
-            },
-            program_operations: counters.program_operations,
-            blocks_erased: BlocksErased {
-                gc: counters.erases_gc,
-                wear_leveling: counters.erases_wear_leveling,
-                scrub: counters.erases_scrub,
-                total: counters.erases_gc + counters.erases_wear_leveling + counters.erases_scrub,
-            },
-        },
+        flash: flash(&counters),
         write_amplification: SummaryWriteAmplification::new(
             write_amplification(&counters),
             write_amplification(last_window),

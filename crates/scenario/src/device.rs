@@ -29,6 +29,8 @@ pub struct Device {
     pub spare_factor: f64,
     /// Rated P/E cycles.
     pub endurance: Option<u32>,
+    /// Logical bytes of the drive that this one is a smaller copy of.
+    pub scaled_from: Option<Bytes>,
 }
 
 /// A key and what is wrong with it.
@@ -336,6 +338,7 @@ impl Shape {
             gc_reserve: self.grouping.gc_reserve,
             spare_factor: spare.unwrap_or(1.0 - logical as f64 / self.units(per_plane) as f64),
             endurance: drive.settings.endurance,
+            scaled_from: drive.settings.scaled_from,
         })
     }
 

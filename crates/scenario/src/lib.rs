@@ -16,6 +16,7 @@ mod policies;
 mod presets;
 mod resolved;
 mod resolver;
+mod scale;
 mod schema;
 mod settings;
 mod synonyms;
@@ -38,6 +39,7 @@ pub use medium::{ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpe
 pub use phase::{Phase, Until};
 pub use policies::{Family, PolicyInfo, RefusedPolicy, parse_policy, policies};
 pub use presets::{PRESETS, Preset};
+pub use scale::Scale;
 pub use schema::json_schema;
 pub use settings::{FtlSettings, SEED_MAX};
 pub use synonyms::{over_provisioning_of, spare_of};

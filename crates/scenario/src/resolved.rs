@@ -165,6 +165,7 @@ impl Scenario {
             page_size: shape.page_size(),
             mapping_unit: Some(device.unit),
             endurance: device.endurance,
+            scaled_from: device.scaled_from,
             ..DriveSettings::default()
         };
         let mut table = table_of(&settings);

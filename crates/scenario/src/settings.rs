@@ -146,6 +146,11 @@ pub(super) struct DriveSettings {
     #[serde(with = "or_none")]
     #[schemars(with = "OrNone<u32>", extend("minimum" = 1, "maximum" = u32::MAX))]
     pub(super) endurance: Option<u32>,
+    /// The logical capacity of the drive that this one stands for, where `wane run --scale` made it smaller: TBW are told for that one.
+    /// Changes nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-least" = SECTOR, "x-most" = Bytes(1 << 56), "x-default" = "none"))]
+    pub(super) scaled_from: Option<Bytes>,
     /// Whose raw bit errors the flash has: a published chip, or a table `[drive.chip]` with the nine parameters and `data`, as `wane rber
     /// fit` prints it under `[rber]`. `"none"`: no bit is ever wrong.
     #[serde(with = "or_none")]
@@ -181,6 +186,7 @@ impl Default for DriveSettings {
             page_size: Bytes(4096),
             mapping_unit: None,
             endurance: Some(500),
+            scaled_from: None,
             chip: None,
             cell: None,
             timing: TimingSpec::default(),

@@ -107,9 +107,9 @@ mod tests {
     fn a_life_is_told_in_tbw_alone_without_a_calendar() {
         let mut summary = test_run(1).summary;
         let capacity = summary.capacity.logical_bytes_initial;
-        let written = summary.host.bytes_written;
+        let written = summary.host.drive_writes;
         let calendar = Calendar { drive_writes_per_day: 0.01, origin: CalendarOrigin::Trace };
-        let tbw = digits(written as f64 / 1e12);
+        let tbw = digits(written * capacity as f64 / 1e12);
         assert_eq!(words(&summary), Some(format!("{tbw} TBW")));
         summary.life = Some(Life::of(written, capacity, Some(calendar), true));
         let told = words(&summary).unwrap();

@@ -120,7 +120,10 @@ fn resolve(arguments: &RunArguments, file: Option<&(String, String)>, more: &[St
     };
     let mut scenario = Scenario::resolve(&sources)?;
     scenario.relative_to(&arguments.scenario.as_deref().map(folder_of).unwrap_or_default());
-    Ok(scenario)
+    match arguments.scale {
+        Some(scale) => scenario.scaled(scale).map_err(|error| Failure::wrong(format!("--scale {error}"))),
+        None => Ok(scenario),
+    }
 }
 
 /// Seconds that a run is likely to take; `None` where a trace decides.

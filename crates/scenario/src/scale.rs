@@ -1,0 +1,342 @@
+//! A large drive as a smaller one of the same shape.
+//!
+//! What a life comes to goes by ratios: spare space over capacity, footprint over capacity, drive writes. They are kept, and so are the
+//! pages of a block and the planes of a die. Blocks of a plane are cut first, which changes neither parallelism nor any latency; then
+//! dies, with the arrivals of requests, so that the load of a die stays what it was. A reserve of blocks is cut with them as far as
+//! firmware can live with it; what it then takes more of the drive is given back, so that the spare space beside it is kept.
+
+use wane_ftl::{EraseGroup, Layout, Pooling};
+use wane_units::{Bytes, Geometry, Ratio};
+use wane_workload::Arrival;
+
+use super::phase::Phase;
+use super::workload::{SAMPLE_MAX, Workload};
+use super::{Device, Scenario};
+
+/// A scaled drive has at least so many blocks: with fewer, whole blocks are too coarse a measure of its spare space.
+const BLOCKS_MIN: u64 = 4096;
+/// A domain has at least so many blocks of the firmware, or as many as it had: what is open and reserved is then a small part of it.
+const DOMAIN_BLOCKS_MIN: u64 = 512;
+/// A timed drive keeps at least so many dies, or as many as it had, so that a large request still spreads over them.
+const TIMED_DIES_MIN: u32 = 32;
+/// A smaller reserve is not cut: it is there for blocks that retire in a row, which do so one by one on a drive of any size.
+const RESERVE_MIN: u32 = 4;
+
+/// How much smaller a drive is run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scale {
+    /// As small as the shape allows.
+    Auto,
+    /// So much of the blocks, above 0 and at most 1.
+    Ratio(f64),
+}
+
+impl std::str::FromStr for Scale {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wanted = "auto, or a ratio above 0 and at most 1, such as 1/64, are allowed";
+        let ratio = match text.trim().split_once('/') {
+            _ if text.trim() == "auto" => return Ok(Self::Auto),
+            Some((over, under)) => {
+                let part = |text: &str| text.trim().parse::<f64>().ok();
+                part(over).zip(part(under)).map(|(over, under)| over / under)
+            }
+            None => text.parse::<Ratio>().ok().map(Ratio::get),
+        };
+        ratio.filter(|ratio| *ratio > 0.0 && *ratio <= 1.0).map(Self::Ratio).ok_or_else(|| wanted.to_owned())
+    }
+}
+
+/// A drive's numbers of what is cut.
+#[derive(Clone, Copy)]
+struct Shape {
+    channels: u32,
+    dies_per_channel: u32,
+    blocks_per_plane: u32,
+}
+
+impl Shape {
+    const fn dies(self) -> u32 {
+        self.channels * self.dies_per_channel
+    }
+}
+
+impl Scenario {
+    /// The same scenario on a smaller drive of the same shape; itself where the drive is small already.
+    ///
+    /// # Errors
+    /// A ratio would leave too few blocks, or dies that the scenario needs.
+    pub fn scaled(&self, scale: Scale) -> Result<Self, String> {
+        let from = &self.device;
+        let shape = self.shape(scale)?;
+        if shape.dies() == from.geometry.dies() && shape.blocks_per_plane == from.geometry.blocks_per_plane() {
+            return Ok(self.clone());
+        }
+        let device = self.device_of(shape)?;
+        let load = f64::from(shape.dies()) / f64::from(from.geometry.dies());
+        let mut scaled = self.clone();
+        scaled.ftl.gc_reserve = device.gc_reserve;
+        scaled.device = device;
+        scaled.time.write_cache =
+            self.time.write_cache.map(|Bytes(bytes)| Bytes(((bytes as f64 * load) as u64).max(512)));
+        scaled.time.processors = self.time.processors.map(|count| part(u64::from(count), load) as u32);
+        let share = f64::from(device.logical_units) / f64::from(from.logical_units);
+        let ages = !self.time.is_timed() || self.probe.is_some();
+        for phase in &mut scaled.phases {
+            scale_phase(phase, from, &device, ages);
+            phase.until.requests =
+                phase.until.requests.map(|requests| if ages { part(requests, share) } else { requests });
+            phase.arrival = scale_arrival(phase.arrival, load);
+        }
+        if let Some(probe) = &mut scaled.probe {
+            scale_workload(&mut probe.workload, from, &device, Folded::Whole);
+            probe.arrival = scale_arrival(probe.arrival, load);
+        }
+        Ok(scaled)
+    }
+
+    /// The smallest shape that a scale asks for and the scenario allows.
+    fn shape(&self, scale: Scale) -> Result<Shape, String> {
+        let geometry = &self.device.geometry;
+        let whole = Shape {
+            channels: geometry.channels(),
+            dies_per_channel: geometry.dies_per_channel(),
+            blocks_per_plane: geometry.blocks_per_plane(),
+        };
+        let ratio = match scale {
+            Scale::Auto => 0.0,
+            Scale::Ratio(ratio) => ratio,
+        };
+        let wanted = (ratio * f64::from(geometry.blocks())).max(1.0);
+        // The firmware's blocks of a domain, for each block of a plane.
+        let in_domain = match (self.ftl.erase_group, self.ftl.domain) {
+            (EraseGroup::Superblock, _) => 1,
+            (EraseGroup::Block, Pooling::Die) => geometry.planes_per_die(),
+            (EraseGroup::Block, Pooling::Drive) => geometry.dies() * geometry.planes_per_die(),
+        };
+        let in_all = u64::from(geometry.dies()) * u64::from(geometry.planes_per_die());
+        let least = |dies: u32| {
+            let all = BLOCKS_MIN.div_ceil(u64::from(dies) * u64::from(geometry.planes_per_die()));
+            all.max(DOMAIN_BLOCKS_MIN.div_ceil(u64::from(in_domain))).min(u64::from(whole.blocks_per_plane)) as u32
+        };
+        let even = (wanted / in_all as f64).round() as u32;
+        let mut shape = Shape { blocks_per_plane: even.max(least(whole.dies())), ..whole };
+        let blocks =
+            |shape: Shape| u64::from(shape.dies() * geometry.planes_per_die()) * u64::from(shape.blocks_per_plane);
+        let dies_min = self.dies_min();
+        loop {
+            let cut = match shape {
+                Shape { channels, .. } if channels > 1 => Shape { channels: channels / 2, ..shape },
+                Shape { dies_per_channel, .. } if dies_per_channel > 1 => {
+                    Shape { dies_per_channel: dies_per_channel / 2, ..shape }
+                }
+                _ => break,
+            };
+            let fewer_blocks_would_do = blocks(cut) >= BLOCKS_MIN && blocks(cut) as f64 >= 0.75 * wanted;
+            if cut.dies() < dies_min || !fewer_blocks_would_do || cut.blocks_per_plane < least(cut.dies()) {
+                break;
+            }
+            shape = cut;
+        }
+        if let Scale::Ratio(_) = scale
+            && blocks(shape) as f64 > 1.5 * wanted
+            && wanted < f64::from(geometry.blocks())
+        {
+            let (found, all) = (blocks(shape), geometry.blocks());
+            return Err(format!(
+                "leaves {wanted:.0} of {all} blocks, but the smallest drive of this shape for this scenario has {found}: at least 1/{:.0} is \
+                 allowed, which --scale auto takes",
+                (f64::from(all) / found as f64).floor()
+            ));
+        }
+        Ok(shape)
+    }
+
+    /// Dies that the scenario cannot do without.
+    fn dies_min(&self) -> u32 {
+        let dies = self.device.geometry.dies();
+        let arrivals =
+            self.phases.iter().map(|phase| phase.arrival).chain(self.probe.iter().map(|probe| probe.arrival));
+        let by_trace = self.time.is_timed() && arrivals.into_iter().any(|arrival| arrival == Arrival::Trace);
+        let redundancy = self.ftl.redundancy_policy();
+        let stripe = if redundancy.acts() { redundancy.data_pages() + 1 } else { 1 };
+        match self.medium.faults.lost_die {
+            // The times of a trace are the load of all dies.
+            _ if by_trace => dies,
+            Some(_) => dies,
+            None if self.time.is_timed() => stripe.max(TIMED_DIES_MIN.min(dies)),
+            None => stripe,
+        }
+    }
+
+    fn device_of(&self, shape: Shape) -> Result<Device, String> {
+        let from = &self.device;
+        let of = &from.geometry;
+        let geometry = Geometry::new(
+            shape.channels,
+            shape.dies_per_channel,
+            of.planes_per_die(),
+            shape.blocks_per_plane,
+            of.pages_per_block(),
+            of.page_size(),
+        )
+        .map_err(|error| error.to_string())?;
+        let domains = |geometry: &Geometry| match self.ftl.domain {
+            Pooling::Die => geometry.dies(),
+            Pooling::Drive => 1,
+        };
+        let blocks = Layout::new(geometry, self.ftl.erase_group, self.ftl.domain, from.units_per_page).blocks();
+        let (before, now) = (domains(of), domains(&geometry));
+        let by_domain = f64::from(blocks / now) / f64::from(from.blocks / before);
+        let least = from.gc_reserve.min(RESERVE_MIN);
+        let gc_reserve = ((f64::from(from.gc_reserve) * by_domain).round() as u32).max(least);
+        // What data and spare space share: all but the reserve and the blocks that are being written.
+        let streams = self.ftl.streams();
+        let usable =
+            |blocks: u32, domains: u32, reserve: u32| f64::from(blocks) - f64::from(domains * (reserve + streams));
+        let units_per_block = |geometry: &Geometry, blocks: u32| {
+            f64::from(geometry.pages()) * f64::from(from.units_per_page) / f64::from(blocks)
+        };
+        let room = usable(blocks, now, gc_reserve) * units_per_block(&geometry, blocks);
+        let room_before = usable(from.blocks, before, from.gc_reserve) * units_per_block(of, from.blocks);
+        let logical_units = (f64::from(from.logical_units) * room / room_before).floor() as u32;
+        if logical_units == 0 {
+            return Err("leaves no logical capacity".to_owned());
+        }
+        let physical = f64::from(geometry.pages()) * f64::from(from.units_per_page);
+        Ok(Device {
+            geometry,
+            logical_units,
+            blocks,
+            rated_blocks: blocks - gc_reserve * now,
+            gc_reserve,
+            spare_factor: 1.0 - f64::from(logical_units) / physical,
+            scaled_from: Some(from.scaled_from.unwrap_or(Bytes(from.logical_bytes()))),
+            ..*from
+        })
+    }
+}
+
+/// Whether a trace's requests are those of the whole drive, folded onto the smaller one, or its share of them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Folded {
+    /// All of them: how many come at a time matters.
+    Whole,
+    /// Those to its share of the addresses: what they overwrite matters.
+    Share,
+}
+
+/// At least one, a part of a count.
+fn part(count: u64, share: f64) -> u64 {
+    ((count as f64 * share).round() as u64).max(1)
+}
+
+fn scale_phase(phase: &mut Phase, from: &Device, to: &Device, ages: bool) {
+    let folded = if ages { Folded::Share } else { Folded::Whole };
+    scale_workload(&mut phase.workload, from, to, folded);
+}
+
+fn scale_workload(workload: &mut Workload, from: &Device, to: &Device, folded: Folded) {
+    let share = f64::from(to.logical_units) / f64::from(from.logical_units);
+    match workload {
+        Workload::Pattern(pattern) => {
+            let scaled = part(u64::from(pattern.footprint_units), share) as u32;
+            pattern.footprint_units = scaled.clamp(pattern.request_units.min(to.logical_units), to.logical_units);
+            pattern.request_units = pattern.request_units.min(pattern.footprint_units);
+        }
+        Workload::Trace(trace) if folded == Folded::Share => {
+            let sample = f64::from(trace.sample) / share;
+            trace.sample = (sample.round() as u32).clamp(1, SAMPLE_MAX);
+        }
+        Workload::Mix(parts) => {
+            parts.iter_mut().for_each(|(_, part)| scale_workload(part, from, to, folded));
+        }
+        // Stand-ins are made for the drive that they meet.
+        Workload::Trace(_) | Workload::Standin(_) => {}
+    }
+}
+
+/// Arrivals that give a die the load that it had.
+fn scale_arrival(arrival: Arrival, load: f64) -> Arrival {
+    let longer = |ns: u64| (ns as f64 / load) as u64;
+    match arrival {
+        Arrival::QueueDepth(depth) => Arrival::QueueDepth(part(u64::from(depth), load) as u32),
+        Arrival::Poisson(mean) => Arrival::Poisson(longer(mean)),
+        Arrival::Normal { mean_ns, sd_ns } => Arrival::Normal { mean_ns: longer(mean_ns), sd_ns: longer(sd_ns) },
+        Arrival::Trace => Arrival::Trace,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sources;
+
+    fn scenario(text: &str) -> Scenario {
+        let sources = Sources { file: Some(("test.toml", text)), ..Sources::default() };
+        Scenario::resolve(&sources).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    const LARGE: &str = "[drive]\npreset = 'tlc-enterprise-3.84t'\n";
+
+    #[test]
+    fn a_scale_is_a_word_or_a_ratio() {
+        let table =
+            [("auto", Some(Scale::Auto)), ("1/64", Some(Scale::Ratio(1.0 / 64.0))), ("25 %", Some(Scale::Ratio(0.25)))];
+        for (text, want) in
+            table.into_iter().chain([("0", None), ("2/1", None), ("1/0", None), ("small", None), ("", None)])
+        {
+            assert_eq!(text.parse::<Scale>().ok(), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn blocks_of_a_plane_are_cut_before_dies_and_arrivals_with_dies() {
+        let timed = "[time]\nscheduler = 'event'\n[until]\nrequests = 1_000\n";
+        let depth = "[workload]\narrival = { queue-depth = 64 }\n";
+        let whole = scenario(&format!("{LARGE}{timed}{depth}"));
+        let quarter = whole.scaled(Scale::Ratio(0.26)).unwrap();
+        assert_eq!((quarter.device.geometry.dies(), quarter.device.geometry.blocks_per_plane()), (64, 129));
+        assert_eq!(
+            (quarter.phases[0].arrival, quarter.phases[0].until.requests),
+            (whole.phases[0].arrival, Some(1_000))
+        );
+        let least = whole.scaled(Scale::Auto).unwrap();
+        assert_eq!((least.device.geometry.dies(), least.device.geometry.blocks()), (32, 16_384));
+        assert_eq!((least.phases[0].arrival, least.time.write_cache), (Arrival::QueueDepth(32), Some(Bytes(32 << 20))));
+        let kept = |scenario: &Scenario| {
+            let shape = &scenario.device.geometry;
+            (
+                shape.pages_per_block(),
+                shape.planes_per_die(),
+                shape.page_size(),
+                scenario.device.endurance,
+                scenario.device.gc_reserve,
+            )
+        };
+        assert_eq!((kept(&whole), kept(&whole)), (kept(&quarter), kept(&least)));
+        let error = whole.scaled(Scale::Ratio(0.001)).unwrap_err();
+        assert!(error.contains("has 16384: at least 1/7 is allowed"), "{error}");
+        let small = scenario("[drive]\npreset = 'tiny'\n[until]\ndrive-writes = 1\n");
+        assert_eq!(small.scaled(Scale::Auto).unwrap(), small, "it is small already");
+    }
+
+    #[test]
+    fn a_trace_that_ages_is_sampled_and_one_that_is_timed_is_folded() {
+        let trace = "[workload]\ntrace = 'a.csv'\narrival = 'trace'\n[time]\nscheduler = 'event'\n";
+        let probed = scenario(&format!("{LARGE}{trace}[probe]\nat-years = [1]\n[until]\nyears = 1\n"));
+        let scaled = probed.scaled(Scale::Auto).unwrap();
+        let sample = |workload: &Workload| match workload {
+            Workload::Trace(trace) => trace.sample,
+            other => panic!("{other:?}"),
+        };
+        // The times of a trace are the load of all dies, which are therefore kept.
+        assert_eq!((scaled.device.geometry.dies(), scaled.device.geometry.blocks_per_plane()), (64, 128));
+        assert_eq!((sample(&scaled.phases[0].workload), sample(&scaled.probe.as_ref().unwrap().workload)), (4, 1));
+        let again = scenario(&scaled.to_toml());
+        assert_eq!((again.hash(), again.device), (scaled.hash(), scaled.device));
+        let timed = scenario(&format!("{LARGE}{trace}[until]\nrequests = 5\n")).scaled(Scale::Auto).unwrap();
+        assert_eq!(sample(&timed.phases[0].workload), 1);
+    }
+}
