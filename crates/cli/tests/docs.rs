@@ -23,8 +23,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a reader has at hand, and what of the product's stands for it.
-const AT_HAND: [(&str, &str); 3] = [
+const AT_HAND: [(&str, &str); 4] = [
     ("trace.gz", "traces/pgbench-ext4.iolog.zst"),
+    ("pgbench-ext4.iolog.zst", "traces/pgbench-ext4.iolog.zst"),
     ("store.wane", "traces/pgbench-ext4.iolog.zst"),
     ("data.csv", "measurements.csv"),
 ];
