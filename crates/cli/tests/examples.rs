@@ -38,6 +38,9 @@ const SMALL: [(&str, &[&str], &str); 12] = [
     ("write-cache", &["until.requests=2000"], "requests"),
 ];
 
+/// Bytes below which a picture of a page is small.
+const PICTURE_BYTES: u64 = 60_000;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -88,9 +91,15 @@ fn every_scenario_has_a_page_that_shows_it_as_it_is() {
         for (index, text) in [("SUMMARY.md", &summary), ("jobs.md", &jobs)] {
             assert!(text.contains(&link), "{index} lacks {link}");
         }
-        for part in
-            [&format!("\n```\nwane run {name}.toml "), "\n| ", "\n## What it means\n", "\n## What it does not mean\n"]
-        {
+        let picture = std::fs::metadata(root().join(format!("docs/src/jobs/{name}.png"))).unwrap().len();
+        assert!(picture < PICTURE_BYTES, "{name}.png has {picture} bytes");
+        for part in [
+            &format!("\n```\nwane run {name}.toml "),
+            "\n| ",
+            &format!("({name}.png)"),
+            "\n## What it means\n",
+            "\n## What it does not mean\n",
+        ] {
             assert!(page.contains(part), "{name}.md lacks {part:?}");
         }
     }
