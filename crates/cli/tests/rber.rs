@@ -66,7 +66,7 @@ fn a_plot_is_one_page_with_a_curve_for_each_combination() {
     assert_eq!(code, 0, "{stderr}");
     assert!(stderr.contains("60000 cycles lie outside the data of mlc-3xnm-2011, 0 to 50000"), "{stderr}");
     let page = std::fs::read_to_string(folder.path().join("r.html")).unwrap();
-    assert_eq!(page.matches("class=\"curve s").count(), 2 * 3);
+    assert_eq!(page.matches(" data-l=\"").count(), 2 * 3, "for a wide and for a narrow screen");
     for part in ["RBER of mlc-3xnm-2011 over cycles", "365 days", "60000 cycles lie outside"] {
         assert!(page.contains(part), "{part}");
     }
