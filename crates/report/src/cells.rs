@@ -128,7 +128,8 @@ fn key_of(keys: &[String], name: &str) -> Option<usize> {
 
 /// The table of a sweep, and a line that explains its marks. What [`check_table`] refuses is left out.
 pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &Shown<'_>) -> String {
-    let sweep = Sweep::of(runs, cells);
+    let groups = groups(runs);
+    let sweep = Sweep::of(runs, &groups, cells);
     let columns = sweep.columns(shown.columns);
     let order = match shown.sort {
         None => columns.first().map(Column::order),
@@ -153,10 +154,23 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
     format!("{}{legend}\n", aligned(&lines, keys.len()))
 }
 
+/// Runs as a table: a line a group with its name and the measures worth seeing, the best first.
+pub(super) fn table_of(groups: &[Group<'_>]) -> String {
+    let of_cells = (0..groups.len()).map(Some).collect();
+    let columns = Sweep::with(groups, of_cells).columns(&[]);
+    let mut lines = vec![vec!["run".to_owned()]];
+    lines[0].extend(columns.iter().map(|column| plain(&column.name)));
+    let marks: Vec<Vec<char>> = columns.iter().map(Column::marks).collect();
+    for group in columns.first().map_or_else(|| (0..groups.len()).collect(), Column::order) {
+        let figures = columns.iter().zip(&marks).map(|(of, marks)| format!("{} {}", of.told[group], marks[group]));
+        lines.push(std::iter::once(plain(&groups[group].label)).chain(figures).collect());
+    }
+    aligned(&lines, 1) + "* best\n"
+}
+
 /// The cells of a sweep and their runs.
 struct Sweep<'a> {
-    groups: Vec<Group<'a>>,
-    cells: &'a [Cell],
+    groups: &'a [Group<'a>],
     /// The group of each cell, where it has a run: cells whose keys change nothing share one.
     of_cells: Vec<Option<usize>>,
     /// All measures, and how many of them are worth seeing, which come first.
@@ -165,15 +179,17 @@ struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    fn of(runs: &'a [RunResult], cells: &'a [Cell]) -> Self {
-        let groups = groups(runs);
+    fn of(runs: &'a [RunResult], groups: &'a [Group<'a>], cells: &[Cell]) -> Self {
         let group_of = |cell: &Cell| {
             let first = runs.get(cell.runs.clone())?.first()?;
             groups.iter().position(|group| group.runs.iter().any(|run| std::ptr::eq(*run, first)))
         };
-        let of_cells = cells.iter().map(group_of).collect();
-        let (worth, measures) = measured(&groups);
-        Self { groups, cells, of_cells, worth, measures }
+        Self::with(groups, cells.iter().map(group_of).collect())
+    }
+
+    fn with(groups: &'a [Group<'a>], of_cells: Vec<Option<usize>>) -> Self {
+        let (worth, measures) = measured(groups);
+        Self { groups, of_cells, worth, measures }
     }
 
     /// The columns of these names, or those worth seeing.
@@ -190,7 +206,7 @@ impl<'a> Sweep<'a> {
         match metric_of(name) {
             Some(metric) => {
                 let measured = self.measures.iter().find(|measured| measured.metric.id == metric.id);
-                let without = || Column::without_figures(metric.name, self.cells.len());
+                let without = || Column::without_figures(metric.name, self.of_cells.len());
                 Some(measured.map_or_else(without, |measured| self.of_measure(measured)))
             }
             None => name.contains('.').then(|| self.of_path(name)),

@@ -3,22 +3,32 @@
 use serde_json::Value;
 
 use super::ages::note;
+use super::cells::table_of;
 use super::groups::{differing, groups};
 use super::numbers::counted;
 use wane_results::RunResult;
 
 /// Widest name of a run in the header.
 const NAME_MAX: usize = 24;
+/// Most runs that stand side by side; more are a line each, with the measures worth seeing.
+const SIDE_BY_SIDE_MAX: usize = 5;
 
 /// A table of the settings and figures that are not the same in all runs: a line each, a column a group of runs. Seeds
-/// of one scenario share a column with their means. `run.*` differs always and is left out.
+/// of one scenario share a column with their means. `run.*` differs always and is left out. Of many groups, a line each with the
+/// measures worth seeing.
 pub fn differences(runs: &[RunResult]) -> String {
     let groups = groups(runs);
     if groups.len() < 2 {
         return "There is nothing to compare: the runs are of one scenario.\n".to_owned();
     }
+    let note = note(&groups).map_or_else(String::new, |note| format!("\n{note}\n"));
+    if groups.len() > SIDE_BY_SIDE_MAX {
+        return table_of(&groups) + &note;
+    }
     let mut lines = vec![header(&groups.iter().map(|group| group.label.as_str()).collect::<Vec<_>>())];
-    for key in differing(&groups.iter().map(|group| &group.keys).collect::<Vec<_>>()) {
+    // The names stand above.
+    let keys = differing(&groups.iter().map(|group| &group.keys).collect::<Vec<_>>());
+    for key in keys.into_iter().filter(|key| key != "name") {
         let values = groups.iter().map(|group| group.keys.get(&key).map_or("\u{2013}", String::as_str).to_owned());
         lines.push(std::iter::once(key.clone()).chain(values).collect());
     }
@@ -40,7 +50,6 @@ pub fn differences(runs: &[RunResult]) -> String {
             lines.push(std::iter::once(path).chain(cells).collect());
         }
     }
-    let note = note(&groups).map_or_else(String::new, |note| format!("\n{note}\n"));
     if lines.len() == 1 {
         return format!("The runs do not differ.\n{note}");
     }
@@ -138,6 +147,23 @@ mod tests {
             let line = table.lines().find(|line| line.starts_with(path)).unwrap_or_else(|| panic!("{path}: {table}"));
             assert!(line.contains('\u{2013}'), "{line}");
         }
+    }
+
+    #[test]
+    fn many_runs_are_a_line_each() {
+        let run = |number: usize| {
+            let mut run = test_run(1);
+            run.summary.scenario.name = format!("run {number}");
+            run.scenario_toml.push_str(&format!("\n[a]\nb = {number}\n"));
+            run.summary.write_amplification.total = Some(9.0 - number as f64);
+            run
+        };
+        let runs: Vec<RunResult> = (0..6).map(run).collect();
+        let table = differences(&runs);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(lines.len(), 8, "{table}");
+        assert!(lines[1].starts_with("run 5") && lines[1].contains("4.00 *"), "{table}");
+        assert!(differences(&runs[..5]).lines().next().unwrap().contains("run 4"), "five stand side by side");
     }
 
     #[test]
