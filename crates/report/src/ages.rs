@@ -2,7 +2,7 @@
 
 use super::along::Along;
 use super::groups::{Group, groups};
-use super::numbers::{counted, short};
+use super::numbers::{counted, counted_of};
 use wane_results::{Common, Latency, LatencyOf, RunResult, Throughput, Window, WindowKind};
 
 /// Most names in a note.
@@ -57,11 +57,11 @@ impl Group<'_> {
 
     /// "after 20 drive writes", and the same in the calendar of the report, if it has one: "after 20 drive writes (3.1 years)".
     fn after(&self, drive_writes: f64) -> String {
-        let told = format!("after {} drive writes", counted(drive_writes));
+        let told = format!("after {}", counted_of(drive_writes, "drive write"));
         match self.life {
             Along::Days | Along::Years if drive_writes > 0.0 => {
                 let place = self.life.place(self.first(), drive_writes);
-                format!("{told} ({} {})", short(place), self.life.label())
+                format!("{told} ({})", self.life.told(place))
             }
             _ => told,
         }
@@ -77,7 +77,7 @@ impl Group<'_> {
 /// "over 12.5 drive writes"; empty where nothing was written.
 fn over(of: &LatencyOf) -> String {
     match of.until_drive_writes - of.from_drive_writes {
-        written if written > 0.0 => format!("over {} drive writes", counted(written)),
+        written if written > 0.0 => format!("over {}", counted_of(written, "drive write")),
         _ => String::new(),
     }
 }
@@ -111,8 +111,8 @@ pub(super) fn note(groups: &[Group<'_>]) -> Option<String> {
                 .collect();
             if !lacking.is_empty() {
                 told.push(format!(
-                    "Latencies are compared after {} drive writes, the last probe that all runs have; {} ended before {}.",
-                    counted(age),
+                    "Latencies are compared after {}, the last probe that all runs have; {} ended before {}.",
+                    counted_of(age, "drive write"),
                     named(&lacking),
                     counted(last)
                 ));

@@ -3,7 +3,7 @@
 use super::axis::{Axis, nines};
 use super::chart::{Chart, Curve, Layer, Names, Point};
 use super::groups::Group;
-use super::numbers::{counted, unit_of};
+use super::numbers::{counted, counted_of, unit_of};
 use wane_results::DAYS_PER_YEAR;
 use wane_results::{Life, RunResult, Window};
 
@@ -92,7 +92,9 @@ impl Along {
     /// A place in words.
     pub(super) fn told(self, place: f64) -> String {
         match self {
-            Self::DriveWrites | Self::Days | Self::Years => format!("{} {}", counted(place), self.label()),
+            Self::DriveWrites => counted_of(place, "drive write"),
+            Self::Days => counted_of(place, "day"),
+            Self::Years => counted_of(place, "year"),
             Self::Time(_, sign) => format!("{}{sign}", counted(place)),
         }
     }

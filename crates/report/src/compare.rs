@@ -208,7 +208,7 @@ fn heat(measured: &Measured, along: &Key, other: &Key) -> Heat {
     for (group, estimate) in measured.estimates.iter().enumerate() {
         let place = other.of[group] * columns + along.of[group];
         if let Some(estimate) = estimate {
-            let told = measured.told(group).replace(" drive writes", "").replace(" years", "");
+            let told = measured.told(group).replace(" drive writes", "").replace(" years", "").replace(" year", "");
             cells[place] = Some((estimate.mean, told));
         }
         if best_group == Some(group) {
@@ -282,7 +282,7 @@ mod tests {
         let table: [(&[Cell], Option<&str>); 4] = [
             (
                 &[("a.d=1", 10.0, 3.0), ("a.d=2", 30.0, 2.0), ("a.d=4", 20.0, 2.5)],
-                Some("Life is longest with d 2: 30.0 drive writes"),
+                Some("Life is longest with d 2: 30 drive writes"),
             ),
             // What differs little gives way to what differs a lot.
             (&[("a.d=1", 10.0, 3.0), ("a.d=2", 10.3, 2.0)], Some("Write amplification is least with d 2: 2.00")),
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(found.shown.len(), 2, "life, and amplification beside it");
         assert_eq!(found.shown[1].table.headers[1..], ["write amplification"]);
         assert!(found.more.unwrap().0.contains("retired blocks"));
-        assert_eq!(found.shown[0].table.rows[2][1], "\u{2265} 40.0 drive writes");
+        assert_eq!(found.shown[0].table.rows[2][1], "\u{2265} 40 drive writes");
         assert!(found.shown[0].caption.contains("had not ended"), "{}", found.shown[0].caption);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::along::Along;
 use super::groups::Group;
-use super::numbers::{counted, duration, percent, short};
+use super::numbers::{counted, counted_of, duration, percent, short};
 use super::words::jain_in_digits;
 use wane_results::{Common, DAYS_PER_YEAR, EndReason, Estimate, Latency, Summary};
 
@@ -45,11 +45,11 @@ const WORTH: f64 = 0.02;
 const MUCH: f64 = 0.1;
 
 fn writes(value: f64) -> String {
-    format!("{} drive writes", short(value))
+    counted_of(value, "drive write")
 }
 
 fn years(value: f64) -> String {
-    if value >= 1.0 { format!("{} years", short(value)) } else { format!("{} days", short(DAYS_PER_YEAR * value)) }
+    if value >= 1.0 { counted_of(value, "year") } else { counted_of(DAYS_PER_YEAR * value, "day") }
 }
 
 fn share(part: u64, whole: u64) -> f64 {

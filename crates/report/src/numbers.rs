@@ -42,6 +42,12 @@ pub(super) fn counted(value: f64) -> String {
     if value.fract() == 0.0 { grouped(value, 0) } else { short(value) }
 }
 
+/// So many things, such as "1 year" and "4.27 years".
+pub(super) fn counted_of(value: f64, thing: &str) -> String {
+    let told = counted(value);
+    if told == "1" { format!("{told} {thing}") } else { format!("{told} {thing}s") }
+}
+
 /// [`short`], or a dash for nothing.
 pub(super) fn short_or_dash(value: Option<f64>) -> String {
     short(value.unwrap_or(f64::NAN))
@@ -114,7 +120,7 @@ mod tests {
 
     #[test]
     fn numbers_are_written_for_people() {
-        let table: [(String, &str); 25] = [
+        let table: [(String, &str); 27] = [
             (grouped(1_234_567.0, 0), "1,234,567"),
             (grouped(-1234.5, 1), "\u{2212}1,234.5"),
             (grouped(-0.01, 1), "0.0"),
@@ -127,6 +133,8 @@ mod tests {
             (short(f64::NAN), "\u{2013}"),
             (counted(3.0), "3"),
             (counted(3.5), "3.50"),
+            (counted_of(1.0, "year"), "1 year"),
+            (counted_of(1.25, "drive write"), "1.25 drive writes"),
             (percent(1.0), "100\u{a0}%"),
             (percent(0.62), "62\u{a0}%"),
             (percent(0.0512), "5.1\u{a0}%"),

@@ -1,7 +1,7 @@
 //! The answer in words: how long a drive lived, why it ended, what writing cost and how even its wear is.
 
 use super::groups::Group;
-use super::numbers::{count, counted, percent, short, traffic};
+use super::numbers::{count, counted, counted_of, percent, short, traffic};
 use super::timed;
 use wane_results::DAYS_PER_YEAR;
 use wane_results::{CalendarOrigin, EndCause, EndReason, Estimate, Summary};
@@ -105,7 +105,7 @@ pub(super) fn life_in_words(group: &Group<'_>) -> String {
 pub(super) fn years(group: &Group<'_>) -> Option<String> {
     let days = group.mean(|summary| summary.life.as_ref()?.days)?;
     let years = days / DAYS_PER_YEAR;
-    Some(if years >= 1.0 { format!("{} years", short(years)) } else { format!("{} days", short(days)) })
+    Some(if years >= 1.0 { counted_of(years, "year") } else { counted_of(days, "day") })
 }
 
 /// A life in the words of data sheets; `None` without a calendar.
