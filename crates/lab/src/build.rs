@@ -233,27 +233,6 @@ fn drive(
     Ok((drive, observer))
 }
 
-/// Flash pages that a scenario will program, roughly, for an estimate of its time. `None` where only the end of a
-/// trace decides.
-pub fn programs_estimate(scenario: &Scenario) -> Option<f64> {
-    let device = &scenario.device;
-    let logical = f64::from(device.logical_units);
-    // Uniform writes on a first-in first-out drive bound what greedy collection relocates.
-    let alpha = 1.0 / (1.0 - device.spare_factor);
-    let amplification = wane_theory::lru_write_amplification(alpha);
-    let prepared = f64::from(scenario.precondition.sequential_drive_writes)
-        + scenario.precondition.random_drive_writes * amplification;
-    let mut pages = prepared * logical;
-    for phase in &scenario.phases {
-        let life = device.endurance.map(|endurance| f64::from(endurance) * device.physical_units() as f64);
-        let written = phase.until.drive_writes.map(|drive_writes| drive_writes * logical * amplification);
-        let requested = phase.until.requests.map(|requests| requests as f64 * amplification);
-        let bounds = [written, requested, life.filter(|_| phase.until.end_of_life)];
-        pages += bounds.into_iter().flatten().reduce(f64::min)?;
-    }
-    Some(pages)
-}
-
 /// Bytes that a run holds at its peak, roughly.
 pub fn memory_estimate(scenario: &Scenario) -> Bytes {
     memory_of(scenario, &Policies::of(&scenario.ftl))

@@ -5,6 +5,7 @@
 //! `ssd`'s. Only [`progress`] reads the real clock, and only [`session`] starts threads.
 
 pub mod build;
+pub mod estimate;
 pub mod observer;
 pub mod os;
 pub mod overrides;

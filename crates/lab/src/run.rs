@@ -315,6 +315,11 @@ impl Run {
         &self.drive
     }
 
+    /// Whether counting has not started.
+    pub fn is_preconditioning(&self) -> bool {
+        matches!(self.stage, Stage::Precondition { .. })
+    }
+
     /// The drive, to be changed between two steps. What it does then counts as the run's.
     pub fn drive_mut(&mut self) -> &mut Drive {
         &mut self.drive

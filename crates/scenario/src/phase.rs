@@ -22,10 +22,10 @@ pub struct Until {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e9))]
     pub days: Option<f64>,
-    /// The same in years of 365 days; give one of the two.
+    /// The same in years of 365 days; give one of the two. A resolved scenario has days.
     #[serde(skip_serializing)]
     #[schemars(range(min = 0.0, max = 1e6))]
-    pub(super) years: Option<f64>,
+    pub years: Option<f64>,
     /// Requests served.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = i64::MAX))]

@@ -22,6 +22,12 @@ const TIMED_DIES_MIN: u32 = 32;
 /// A smaller reserve is not cut: it is there for blocks that retire in a row, which do so one by one on a drive of any size.
 const RESERVE_MIN: u32 = 4;
 
+/// Most dies of a miniature, and the least blocks, blocks of a domain, and pages of a block that it is given.
+const MINIATURE_DIES: u32 = 16;
+const MINIATURE_BLOCKS: u64 = 256;
+const MINIATURE_DOMAIN_BLOCKS: u64 = 64;
+const MINIATURE_PAGES: u64 = 8;
+
 /// How much smaller a drive is run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scale {
@@ -54,6 +60,7 @@ struct Shape {
     channels: u32,
     dies_per_channel: u32,
     blocks_per_plane: u32,
+    pages_per_block: u32,
 }
 
 impl Shape {
@@ -73,6 +80,46 @@ impl Scenario {
         if shape.dies() == from.geometry.dies() && shape.blocks_per_plane == from.geometry.blocks_per_plane() {
             return Ok(self.clone());
         }
+        self.on(shape)
+    }
+
+    /// A miniature of at most about so many units, to be timed: it does the same work, but what it comes to is only roughly the same, for
+    /// its blocks are few and short. Itself where the drive has no more.
+    ///
+    /// # Errors
+    /// The scenario does not fit so small a drive.
+    pub fn miniature(&self, units_most: u64) -> Result<Self, String> {
+        let of = &self.device.geometry;
+        if self.device.physical_units() <= 2 * units_most {
+            return Ok(self.clone());
+        }
+        let mut shape = Shape {
+            channels: of.channels(),
+            dies_per_channel: of.dies_per_channel(),
+            blocks_per_plane: of.blocks_per_plane(),
+            pages_per_block: of.pages_per_block(),
+        };
+        let dies_most = self.dies_min().min(MINIATURE_DIES).max(self.stripe());
+        while shape.dies() > dies_most && (shape.channels > 1 || shape.dies_per_channel > 1) {
+            if shape.channels > 1 { shape.channels /= 2 } else { shape.dies_per_channel /= 2 }
+        }
+        let planes = u64::from(shape.dies() * of.planes_per_die());
+        let in_domain = match (self.ftl.erase_group, self.ftl.domain) {
+            (EraseGroup::Superblock, _) => 1,
+            (EraseGroup::Block, Pooling::Die) => u64::from(of.planes_per_die()),
+            (EraseGroup::Block, Pooling::Drive) => planes,
+        };
+        let least = MINIATURE_BLOCKS.div_ceil(planes).max(MINIATURE_DOMAIN_BLOCKS.div_ceil(in_domain));
+        shape.blocks_per_plane = least.min(u64::from(of.blocks_per_plane())) as u32;
+        let pages = units_most / (planes * u64::from(shape.blocks_per_plane) * u64::from(self.device.units_per_page));
+        shape.pages_per_block =
+            pages.clamp(MINIATURE_PAGES.min(u64::from(of.pages_per_block())), u64::from(of.pages_per_block())) as u32;
+        self.on(shape)
+    }
+
+    /// The scenario on a drive of this shape.
+    fn on(&self, shape: Shape) -> Result<Self, String> {
+        let from = &self.device;
         let device = self.device_of(shape)?;
         let load = f64::from(shape.dies()) / f64::from(from.geometry.dies());
         let mut scaled = self.clone();
@@ -103,6 +150,7 @@ impl Scenario {
             channels: geometry.channels(),
             dies_per_channel: geometry.dies_per_channel(),
             blocks_per_plane: geometry.blocks_per_plane(),
+            pages_per_block: geometry.pages_per_block(),
         };
         let ratio = match scale {
             Scale::Auto => 0.0,
@@ -159,8 +207,7 @@ impl Scenario {
         let arrivals =
             self.phases.iter().map(|phase| phase.arrival).chain(self.probe.iter().map(|probe| probe.arrival));
         let by_trace = self.time.is_timed() && arrivals.into_iter().any(|arrival| arrival == Arrival::Trace);
-        let redundancy = self.ftl.redundancy_policy();
-        let stripe = if redundancy.acts() { redundancy.data_pages() + 1 } else { 1 };
+        let stripe = self.stripe();
         match self.medium.faults.lost_die {
             // The times of a trace are the load of all dies.
             _ if by_trace => dies,
@@ -168,6 +215,12 @@ impl Scenario {
             None if self.time.is_timed() => stripe.max(TIMED_DIES_MIN.min(dies)),
             None => stripe,
         }
+    }
+
+    /// Dies that a stripe lies on; 1 without redundancy.
+    fn stripe(&self) -> u32 {
+        let redundancy = self.ftl.redundancy_policy();
+        if redundancy.acts() { redundancy.data_pages() + 1 } else { 1 }
     }
 
     fn device_of(&self, shape: Shape) -> Result<Device, String> {
@@ -178,7 +231,7 @@ impl Scenario {
             shape.dies_per_channel,
             of.planes_per_die(),
             shape.blocks_per_plane,
-            of.pages_per_block(),
+            shape.pages_per_block,
             of.page_size(),
         )
         .map_err(|error| error.to_string())?;

@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub(crate) mod demo;
+mod estimate;
 mod grid;
 mod life;
 pub(crate) mod lists;

@@ -16,6 +16,7 @@ use wane_results::{
 use wane_scenario::{SEED_MAX, Scenario, Sources, folder_of};
 use wane_units::{excerpt, excerpt_path};
 
+use super::estimate;
 use super::grid::Grid;
 use super::sweep::sweep;
 use super::timed;
@@ -23,11 +24,6 @@ use crate::args::RunArguments;
 use crate::output::{Failure, line, print, read_text, tell};
 use crate::progress::{Progress, remove_at_exit, stop_flag};
 use crate::{DONE, INTERRUPTED};
-
-/// Flash pages programmed a second that an estimate of the time reckons with.
-const PAGES_PER_SECOND: f64 = 6e7;
-/// The same where operations are placed in time or flash errs.
-const DETAILED_PAGES_PER_SECOND: f64 = 1e6;
 
 /// What `wane run` says that is asked for nothing.
 const NOTHING_TO_RUN: &str = "run needs a scenario, such as `wane run scenario.toml`, or keys that say all of one, such as \
@@ -126,18 +122,19 @@ fn resolve(arguments: &RunArguments, file: Option<&(String, String)>, more: &[St
     }
 }
 
-/// Seconds that a run is likely to take; `None` where a trace decides.
-fn seconds_estimate(scenario: &Scenario) -> Option<f64> {
-    let detailed = scenario.time.is_timed() || scenario.medium.chip.is_some();
-    let rate = if detailed { DETAILED_PAGES_PER_SECOND } else { PAGES_PER_SECOND };
-    build::programs_estimate(scenario).map(|pages| pages / rate)
-}
-
 fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Result<i32, Failure> {
     let traces = cells.iter().chain([scenario]).flat_map(Scenario::traces);
     for path in traces.filter(|path| !is_read_once(path)) {
         std::fs::File::open(path)
             .map_err(|error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(path))))?;
+    }
+    session::check_memory(scenario).map_err(Failure::wrong)?;
+    for cell in cells.iter().chain([scenario]) {
+        build::check_ends(cell).map_err(Failure::wrong)?;
+    }
+    // Probes open their traces, and what can be read only once is left to the run.
+    if !scenario.traces().into_iter().any(is_read_once) {
+        build::check_drive(scenario).map_err(Failure::wrong)?;
     }
     let device = &scenario.device;
     let mut text = scenario.to_toml();
@@ -156,39 +153,11 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
     let _ = writeln!(text, "# spare: {}", device.spare_in_words());
     text.push_str(&parity(scenario));
     let _ = writeln!(text, "# memory: about {}", build::memory_estimate(scenario));
-    match build::programs_estimate(scenario).zip(seconds_estimate(scenario)) {
-        Some((pages, seconds)) => {
-            let _ = writeln!(
-                text,
-                "# time: about {seconds:.1} s for {:.2} billion flash pages at {:.0} million a second",
-                pages / 1e9,
-                pages / seconds / 1e6
-            );
-        }
-        None => text.push_str("# time: as long as the trace\n"),
-    }
+    let seeds = seeds.map(|seeds| (named_seeds(seeds), seeds.len()));
+    text.push_str(&estimate::lines(scenario, cells, seeds));
     text.push_str(&timed::clock(scenario));
     for warning in scenario.without_effect() {
         let _ = writeln!(text, "# warning: {warning}");
-    }
-    let in_all = |seconds: f64| format!(", about {seconds:.1} s on one core in all");
-    if let Some(seeds) = seeds {
-        // The cells of a sweep have the seeds among their values.
-        let time = seconds_estimate(scenario).filter(|_| cells.len() == 1).map(|each| each * seeds.len() as f64);
-        let _ = writeln!(text, "# seeds: {}{}", named_seeds(seeds), time.map_or(String::new(), in_all));
-    }
-    if cells.len() > 1 {
-        let all: Option<f64> = cells.iter().map(seconds_estimate).sum();
-        let time = all.map_or(String::new(), in_all);
-        let _ = writeln!(text, "# cells of the sweep: {}{time}; this is the first", cells.len());
-    }
-    session::check_memory(scenario).map_err(Failure::wrong)?;
-    for cell in cells.iter().chain([scenario]) {
-        build::check_ends(cell).map_err(Failure::wrong)?;
-    }
-    // Probes open their traces, and what can be read only once is left to the run.
-    if !scenario.traces().into_iter().any(is_read_once) {
-        build::check_drive(scenario).map_err(Failure::wrong)?;
     }
     print(&text)?;
     Ok(DONE)

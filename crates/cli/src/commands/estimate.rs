@@ -1,0 +1,68 @@
+//! What a run is likely to take, for `--dry-run`.
+
+use wane_lab::estimate::{Estimate, estimate};
+use wane_scenario::{Scale, Scenario};
+
+/// A run of more seconds is offered to be scaled.
+const LONG_SECONDS: f64 = 3600.0;
+/// Most cells of a sweep that are measured; what others take is taken from these.
+const CELLS_MAX: usize = 8;
+
+/// Lines on time: of the scenario, and of all seeds and cells.
+pub(super) fn lines(scenario: &Scenario, cells: &[Scenario], seeds: Option<(String, usize)>) -> String {
+    let own = estimate(scenario);
+    let mut text = match own {
+        Some(Estimate { seconds, pages }) => {
+            let rate = if pages > 0.0 {
+                format!(" for {:.3} billion flash pages, {:.2} million a second", pages / 1e9, pages / seconds / 1e6)
+            } else {
+                String::new()
+            };
+            format!("# time: about {}{rate}, measured on a miniature\n", time(seconds))
+        }
+        None => "# time: as long as the trace\n".to_owned(),
+    };
+    let in_all = |seconds: Option<f64>| {
+        seconds.map_or_else(String::new, |seconds| format!(", about {} on one core in all", time(seconds)))
+    };
+    if let Some((named, count)) = seeds {
+        // The cells of a sweep have the seeds among their values.
+        let all = own.filter(|_| cells.len() == 1).map(|each| each.seconds * count as f64);
+        text += &format!("# seeds: {named}{}\n", in_all(all));
+    }
+    if cells.len() > 1 {
+        let step = cells.len().div_ceil(CELLS_MAX);
+        let measured: Option<Vec<f64>> =
+            cells.iter().step_by(step).map(|cell| estimate(cell).map(|each| each.seconds)).collect();
+        let all = measured.map(|each| each.iter().sum::<f64>() / each.len() as f64 * cells.len() as f64);
+        text += &format!("# cells of the sweep: {}{}; this is the first\n", cells.len(), in_all(all));
+    }
+    if own.is_some_and(|own| own.seconds > LONG_SECONDS)
+        && let Some(scaled) = offer(scenario)
+    {
+        text += &scaled;
+    }
+    text
+}
+
+/// What scaling would make of a long run; `None` where it would change little.
+fn offer(scenario: &Scenario) -> Option<String> {
+    let scaled = scenario.scaled(Scale::Auto).ok()?;
+    let (from, to) = (f64::from(scenario.device.logical_units), f64::from(scaled.device.logical_units));
+    (from / to > 1.5).then(|| {
+        let took = estimate(&scaled).map_or_else(String::new, |each| format!(", about {}", time(each.seconds)));
+        format!(
+            "# shorter: --scale auto runs it as a drive of 1/{:.1} of the size and the same shape{took}\n",
+            from / to
+        )
+    })
+}
+
+/// Seconds in words.
+fn time(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 120.0 => format!("{seconds:.1} s"),
+        seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.1} h", seconds / 3600.0),
+    }
+}
