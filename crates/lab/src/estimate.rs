@@ -214,8 +214,8 @@ fn trial(scenario: &Scenario, phase: &Phase) -> Option<Trial> {
         at.programmed = counters.programmed_total() as f64;
         Some((progress, run.is_preconditioning()))
     };
-    // Requests are bounded as well: the slice that ends preconditioning begins the phase.
-    let slice = Budget { units: SLICE_UNITS, ..Budget::requests(SLICE_REQUESTS) };
+    // No request: the slice that ends preconditioning begins the phase, and may not go into it.
+    let slice = Budget { units: SLICE_UNITS, ..Budget::requests(0) };
     while let (Progress::Paused, true) = advance(slice, &mut at)? {}
     trial.prepared = at;
     let mut slices = vec![at];

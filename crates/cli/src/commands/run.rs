@@ -13,7 +13,7 @@ use wane_report::{self as report, plain, traffic};
 use wane_results::{
     Common, EndReason, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
 };
-use wane_scenario::{SEED_MAX, Scenario, Sources, folder_of};
+use wane_scenario::{SEED_MAX, Scale, Scenario, Sources, folder_of};
 use wane_units::{excerpt, excerpt_path};
 
 use super::estimate;
@@ -24,6 +24,9 @@ use crate::args::RunArguments;
 use crate::output::{Failure, line, print, read_text, tell};
 use crate::progress::{Progress, remove_at_exit, stop_flag};
 use crate::{DONE, INTERRUPTED};
+
+/// A drive of larger maps is looked over as a smaller copy of it.
+const LOOKED_AT_BYTES_MAX: u64 = 1 << 30;
 
 /// What `wane run` says that is asked for nothing.
 const NOTHING_TO_RUN: &str = "run needs a scenario, such as `wane run scenario.toml`, or keys that say all of one, such as \
@@ -134,7 +137,10 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
     }
     // Probes open their traces, and what can be read only once is left to the run.
     if !scenario.traces().into_iter().any(is_read_once) {
-        build::check_drive(scenario).map_err(Failure::wrong)?;
+        // A drive of gigabytes of maps is not made to be looked at; its smaller copy has the same parts.
+        let is_large = build::memory_estimate(scenario).0 > LOOKED_AT_BYTES_MAX;
+        let smaller = is_large.then(|| scenario.scaled(Scale::Auto).ok()).flatten();
+        build::check_drive(smaller.as_ref().unwrap_or(scenario)).map_err(Failure::wrong)?;
     }
     let device = &scenario.device;
     let mut text = scenario.to_toml();
