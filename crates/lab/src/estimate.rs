@@ -285,7 +285,7 @@ fn seconds_of_a_touch(bytes: u64) -> f64 {
     let stopwatch = Stopwatch::start();
     for _ in 0..TOUCHED {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let place = (u128::from(seed) * u128::from(places) >> 64) as usize;
+        let place = ((u128::from(seed) * u128::from(places)) >> 64) as usize;
         words[place] = words[place].wrapping_add(1);
     }
     let seconds = stopwatch.elapsed().as_secs_f64();
