@@ -220,7 +220,9 @@ fn scaled_in_words(scenario: &Scenario) -> Option<String> {
         "; of a trace that ages the drive one chunk of addresses in so many is kept, while timed requests are all kept and folded onto it"
     };
     Some(format!(
-        "a drive of {} was run as one of {}, 1/{:.3} of it: pages of a block, planes, rated cycles, spare space beside the reserve, shares of          workloads and the load of a die are those of the larger drive{of_traces}; TBW is told for the larger one, while bytes, pages and blocks are          those of the smaller, and sizes among the parameters of policies are as written",
+        "a drive of {} was run as one of {}, 1/{:.3} of it: pages of a block, planes, rated cycles, spare space beside the reserve, shares of \
+         workloads and the load of a die are those of the larger drive{of_traces}; TBW is told for the larger one, while bytes, pages and blocks are \
+         those of the smaller, and sizes among the parameters of policies are as written",
         decimal(from_logical_bytes),
         decimal(scenario.device.logical_bytes()),
         1.0 / ratio

@@ -115,6 +115,7 @@ fn a_result_says_for_which_drive_it_stands() {
     assert_eq!(scaled.from_logical_bytes, whole.device.logical_bytes());
     assert!((scaled.ratio - 0.25).abs() < 0.01, "{scaled:?}");
     let told = &result.summary.warnings[0];
+    assert!(!told.contains("  "), "{told}");
     assert!(told.contains("was run as one of") && told.contains("TBW is told for the larger one"), "{told}");
     let written = result.summary.life.unwrap().terabytes_written;
     assert!((written - whole.device.logical_bytes() as f64 / 1e12).abs() < 1e-6, "{written}");
