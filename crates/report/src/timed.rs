@@ -109,40 +109,19 @@ pub(super) fn table(groups: &[Group<'_>], groups_max: usize) -> String {
     let mut rows = String::new();
     for group in groups.iter().take(groups_max) {
         for kind in Kind::BOTH {
-            let of = |figure: fn(&LatencyFigures) -> f64| told(mean(group, kind, figure));
-            if mean(group, kind, |figures| figures.mean_ns).is_none() {
-                continue;
-            }
+            let Some(mut cells) = percentiles(&|figure| mean(group, kind, figure)) else { continue };
             let errors = errors(group).filter(|_| kind == Kind::Read);
-            let cells = [
-                of(|figures| figures.mean_ns),
-                of(|figures| figures.p50_ns as f64),
-                of(|figures| figures.p99_ns as f64),
-                of(|figures| figures.p999_ns as f64),
-                of(|figures| figures.max_ns as f64),
+            cells.extend([
                 short_or_dash(iops(group, kind)),
                 short_or_dash(rereads_per_read(group).filter(|_| kind == Kind::Read)),
                 errors.map_or_else(|| "\u{2013}".to_owned(), |errors| count(errors.uncorrectable)),
-            ];
+            ]);
             let age = if one_age { String::new() } else { group.of_age() };
-            let name = format!("{}, {}{age}", group.label, kind.plural());
-            rows.push_str(&row(group, &name, &names[1..], &cells));
+            rows.push_str(&row(group, &format!("{}, {}{age}", group.label, kind.plural()), &names[1..], &cells));
             for (part, when) in [(Part::Before, "before GC began"), (Part::Since, "since GC began")] {
-                let of = |figure: fn(&LatencyFigures) -> f64| told(mean_of_part(group, kind, part, figure));
-                if mean_of_part(group, kind, part, |figures| figures.mean_ns).is_none() {
-                    continue;
-                }
-                let dash = || "\u{2013}".to_owned();
-                let cells = [
-                    of(|figures| figures.mean_ns),
-                    of(|figures| figures.p50_ns as f64),
-                    of(|figures| figures.p99_ns as f64),
-                    of(|figures| figures.p999_ns as f64),
-                    of(|figures| figures.max_ns as f64),
-                    dash(),
-                    dash(),
-                    dash(),
-                ];
+                let told = percentiles(&|figure| mean_of_part(group, kind, part, figure));
+                let Some(mut cells) = told else { continue };
+                cells.resize(names.len() - 1, "\u{2013}".to_owned());
                 rows.push_str(&row(group, &format!("{}, {} {when}", group.label, kind.plural()), &names[1..], &cells));
             }
         }
@@ -154,6 +133,18 @@ pub(super) fn table(groups: &[Group<'_>], groups_max: usize) -> String {
     let names = std::iter::once(first.as_str()).chain(names[1..].iter().copied());
     let head: String = names.map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
     format!("<table class=\"cards\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n")
+}
+
+/// The first cells of a row: mean, percentiles and the longest; `None` without any request.
+fn percentiles(of: &dyn Fn(fn(&LatencyFigures) -> f64) -> Option<f64>) -> Option<Vec<String>> {
+    let mean = of(|figures| figures.mean_ns)?;
+    let rest: [fn(&LatencyFigures) -> f64; 4] = [
+        |figures| figures.p50_ns as f64,
+        |figures| figures.p99_ns as f64,
+        |figures| figures.p999_ns as f64,
+        |figures| figures.max_ns as f64,
+    ];
+    Some(std::iter::once(duration(mean)).chain(rest.into_iter().map(|figure| told(of(figure)))).collect())
 }
 
 /// A row of the table; its cells are named for narrow screens.
