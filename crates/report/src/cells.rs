@@ -255,10 +255,7 @@ fn with_interval(measured: &Measured, group: usize) -> String {
 
 /// The cells by the value of a key: numbers by size, all else in grid order behind them.
 fn by_key(cells: &[Cell], key: usize) -> Vec<usize> {
-    let number = |text: &str| {
-        let end = text.find(|letter: char| !matches!(letter, '0'..='9' | '.' | '-')).unwrap_or(text.len());
-        text[..end].parse::<f64>().unwrap_or(f64::INFINITY)
-    };
+    let number = |text: &str| wane_results::number(text).unwrap_or(f64::INFINITY);
     let mut order: Vec<usize> = (0..cells.len()).collect();
     order.sort_by(|left, right| number(&cells[*left].values[key]).total_cmp(&number(&cells[*right].values[key])));
     order
@@ -354,6 +351,26 @@ mod tests {
         assert!(told.lines().nth(1).unwrap().starts_with("4 ") && !told.contains("amplification"), "{told}");
         let told = table([&[3.0], &[2.0]], &["read-mean", "no.such"], None);
         assert_eq!(told.lines().nth(1).unwrap().matches(" -").count(), 2, "{told}");
+    }
+
+    #[test]
+    fn cells_are_sorted_by_the_size_of_a_key() {
+        let (runs, mut cells) = sweep([&[3.0], &[2.0]]);
+        for (sizes, first) in [(["128 MiB", "1 GiB"], "128 MiB"), (["\"14 %\"", "\"7 %\""], "\"7 %\"")] {
+            for (cell, size) in cells.iter_mut().zip(sizes) {
+                cell.values = vec![size.to_owned()];
+            }
+            let shown = Shown { columns: &[], sort: Some("d") };
+            let told = sweep_table(&runs, &["ftl.gc.d".to_owned()], &cells, &shown);
+            assert!(told.lines().nth(1).unwrap().starts_with(first), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_single_cell_has_its_figures() {
+        let (runs, cells) = sweep([&[3.0], &[2.0]]);
+        let told = sweep_table(&runs[..1], &["ftl.gc.d".to_owned()], &cells[..1], &Shown::default());
+        assert!(told.contains("write amplification") && told.contains("3.00 *"), "{told}");
     }
 
     #[test]

@@ -132,7 +132,9 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
     let one_age = groups.iter().all(|group| group.common != Common::Nothing);
     let all =
         METRICS.iter().filter(|metric| (metric.id != LIFE || any_died) && (one_age || !metric.is_timed())).map(of);
-    let has = |measured: &Measured| measured.estimates.iter().flatten().count() > 1;
+    // A single run has nothing to differ from, but figures.
+    let least = groups.len().min(2);
+    let has = |measured: &Measured| measured.estimates.iter().flatten().count() >= least.max(1);
     let (mut worth, rest): (Vec<Measured>, Vec<Measured>) = all.filter(has).partition(|one| one.difference() > WORTH);
     // What differs a lot is told before what differs a little, however telling.
     worth.sort_by_key(|one| one.difference() <= MUCH);

@@ -145,8 +145,8 @@ fn as_numbers<'a>(keys: usize, rows: impl Iterator<Item = &'a [String]>) -> impl
     rows.into_iter()
 }
 
-/// A value as a number; `None` for what is none.
-fn number(value: &str) -> Option<f64> {
+/// A value as a number: a percentage as its share, a size in bytes, a duration in seconds; `None` for what is none.
+pub fn number(value: &str) -> Option<f64> {
     let value = value.trim().trim_matches(['"', '\'']);
     let plain = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
     plain(value)

@@ -23,7 +23,7 @@ pub use folder::{
     Folder, GRID, Inputs, Member, Origin, REPORT, RUNS, ResultError, RunResult, STATISTICS, TRACE_COPY, Traces,
     WINDOWS_CSV, read_run, read_runs,
 };
-pub use grid::{GRID_LEAVES, GridCell, SeededCell, grid_csv, seeded_grid_csv, windows_csv};
+pub use grid::{GRID_LEAVES, GridCell, SeededCell, grid_csv, number, seeded_grid_csv, windows_csv};
 pub use latency::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};
 pub use life::{Calendar, CalendarOrigin, Life, WARRANTY_YEARS};
 pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975};

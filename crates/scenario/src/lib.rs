@@ -42,7 +42,7 @@ pub use presets::{PRESETS, Preset};
 pub use scale::Scale;
 pub use schema::json_schema;
 pub use settings::{FtlSettings, SEED_MAX};
-pub use synonyms::{over_provisioning_of, spare_of};
+pub use synonyms::{over_provisioning_of, plain_key, spare_of};
 pub use time::{Ages, Collection, Order, PaceWord, Probe, Scheduler, Suspend, Time, WritesPerDay};
 pub use workload::{Pattern, PatternSpec, StandinSpec, TraceSpec, Workload};
 

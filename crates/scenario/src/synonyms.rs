@@ -80,6 +80,19 @@ const PROBE: [Synonym; 1] = [("at-years", "at-days", |value| {
     value.as_array()?.iter().map(days_of_years).collect::<Option<Vec<Value>>>().map(Value::Array)
 })];
 
+/// The key that a dotted key stands for: `drive.spare-factor` for `drive.over-provisioning`; itself for most.
+pub fn plain_key(key: &str) -> String {
+    let Some((path, name)) = key.rsplit_once('.') else { return key.to_owned() };
+    let synonyms: &[Synonym] = match path.rsplit('.').next() {
+        Some("drive") => &DRIVE,
+        Some("until") => &UNTIL,
+        Some("probe") => &PROBE,
+        _ => &[],
+    };
+    let plain = synonyms.iter().find(|synonym| synonym.0 == name).map_or(name, |synonym| synonym.1);
+    format!("{path}.{plain}")
+}
+
 fn days_of_years(years: &Value) -> Option<Value> {
     number(years).map(|years| Value::Float(years * DAYS_PER_YEAR))
 }

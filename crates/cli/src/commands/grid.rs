@@ -1,5 +1,6 @@
 //! The grid of `--sweep`: keys, their values, and the cells between them, made one at a time.
 
+use wane_scenario::plain_key;
 use wane_units::excerpt;
 
 use crate::output::Failure;
@@ -75,11 +76,15 @@ impl Grid {
 
     fn of(axes: Vec<Axis>) -> Result<Self, Failure> {
         let keys: Vec<&String> = axes.iter().flat_map(|axis| &axis.keys).collect();
-        if let Some((_, key)) = keys.iter().enumerate().find(|(number, key)| keys[..*number].contains(key)) {
-            return Err(Failure::wrong(format!(
-                "--sweep {}: the key is swept twice; give all its values at once",
-                excerpt(key)
-            )));
+        let same = |number: usize| keys[..number].iter().position(|other| plain_key(other) == plain_key(keys[number]));
+        if let Some((number, other)) = (0..keys.len()).find_map(|number| Some((number, same(number)?))) {
+            let (key, other) = (keys[number], keys[other]);
+            let what = if key == other {
+                "the key is swept twice; give all its values at once".to_owned()
+            } else {
+                format!("says the same as {}, which is swept as well; sweep one of the two", excerpt(other))
+            };
+            return Err(Failure::wrong(format!("--sweep {}: {what}", excerpt(key))));
         }
         let cells = axes.iter().fold(1u128, |cells, axis| cells.saturating_mul(axis.places.len() as u128));
         match usize::try_from(cells).ok().filter(|cells| *cells <= CELLS_MAX) {
@@ -286,6 +291,10 @@ mod tests {
         let refused = super::tests::grid(&["a=1,2 + b=x,y,z"]).map(|_| ()).unwrap_err();
         assert!(refused.contains("a has 2 values and b has 3"), "{refused}");
         assert!(super::tests::grid(&["a=1 + a=2"]).is_err(), "a key stands once");
+        for two in [["drive.over-provisioning=7 %", "drive.spare-factor=0.1"], ["until.days=1", "until.years=1"]] {
+            let refused = super::tests::grid(&two).map(|_| ()).unwrap_err();
+            assert!(refused.contains("says the same as"), "{refused}");
+        }
     }
 
     #[test]

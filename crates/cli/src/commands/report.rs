@@ -1,13 +1,25 @@
 //! `wane report`: a page of one or more results, and its pictures as files for a paper.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use wane_report::{FigureFile, Format, differences, figure_files, render};
-use wane_results::read_runs;
+use wane_results::{RunResult, Summary, read_runs};
 
 use crate::DONE;
 use crate::args::{FigureFormat, ReportArguments};
-use crate::output::{Failure, Others, check_writable, print, unwritable, write_file, write_text};
+use crate::output::{Failure, Others, check_writable, print, tell, unwritable, write_file, write_text};
+
+/// Takes out results of a scenario, seed and version that came before; gives how many. They would count twice in means.
+fn without_repetitions(results: &mut Vec<RunResult>) -> usize {
+    let before = results.len();
+    let mut seen = BTreeSet::new();
+    results.retain(|result| {
+        let Summary { scenario, run, .. } = &result.summary;
+        seen.insert((scenario.hash.clone(), result.scenario_toml.clone(), run.seed, run.version.clone()))
+    });
+    before - results.len()
+}
 
 pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let others = Others::of(arguments.force);
@@ -15,6 +27,10 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let mut results = Vec::new();
     for folder in &arguments.results {
         results.append(&mut read_runs(folder).map_err(Failure::wrong)?);
+    }
+    let twice = without_repetitions(&mut results);
+    if twice > 0 {
+        tell(&format!("wane: {twice} results are there twice, with the same scenario and seed, and count once"));
     }
     let page = render(&results);
     let mut told = String::new();
