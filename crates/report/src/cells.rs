@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::groups::{Group, groups};
 use super::metrics::{Better, METRICS, Measured, Metric, measured};
 use super::numbers::{counted, plain};
-use wane_results::{Estimate, RunResult};
+use wane_results::{EndReason, Estimate, RunResult};
 
 /// Measures that are shown unless others are asked for: at most so many,
 const COLUMNS_MAX: usize = 6;
@@ -42,12 +42,15 @@ struct Column {
     values: Vec<Vec<f64>>,
     /// Of each cell the figure in words.
     told: Vec<String>,
+    /// Of each cell whether it was interrupted: its figures are of another stretch than the others'.
+    interrupted: Vec<bool>,
 }
 
 impl Column {
     fn without_figures(name: &str, cells: usize) -> Self {
         let told = vec![NOTHING.to_owned(); cells];
-        Self { name: name.to_owned(), better: Better::Neither, values: vec![Vec::new(); cells], told }
+        let (values, interrupted) = (vec![Vec::new(); cells], vec![false; cells]);
+        Self { name: name.to_owned(), better: Better::Neither, values, told, interrupted }
     }
 
     fn mean(&self, cell: usize) -> Option<f64> {
@@ -67,13 +70,14 @@ impl Column {
         cells
     }
 
-    /// The mark of each cell: `*` for the best, `=` where the seeds do not tell a cell from it.
+    /// The mark of each cell: `*` for the best, `=` where the seeds do not tell a cell from it, `!` where it was interrupted.
     fn marks(&self) -> Vec<char> {
-        let best = self.order().first().copied().filter(|_| self.better != Better::Neither);
+        let best = self.order().into_iter().find(|cell| !self.interrupted[*cell] && self.better != Better::Neither);
         let Some((best, most)) = best.and_then(|best| Some((best, self.mean(best)?))) else {
-            return vec![' '; self.values.len()];
+            return self.interrupted.iter().map(|stopped| if *stopped { '!' } else { ' ' }).collect();
         };
         let mark = |cell: usize| match self.mean(cell) {
+            _ if self.interrupted[cell] => '!',
             Some(mean) if cell == best || mean == most => '*',
             Some(_) if !self.is_told_apart(best, cell) => '=',
             _ => ' ',
@@ -151,6 +155,9 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
     if cells.iter().any(|cell| cell.runs.len() > 1) {
         legend.push_str("; = not told from the best at 95 %, by differences seed by seed");
     }
+    if sweep.interrupted().contains(&true) {
+        legend.push_str("; ! interrupted, its figures so far: with --out the same command goes on");
+    }
     format!("{}{legend}\n", aligned(&lines, keys.len()))
 }
 
@@ -222,7 +229,15 @@ impl<'a> Sweep<'a> {
             better: measured.metric.better,
             values: self.of_cells.iter().map(values).collect(),
             told: self.of_cells.iter().map(told).collect(),
+            interrupted: self.interrupted(),
         }
+    }
+
+    /// Of each cell whether one of its runs was interrupted.
+    fn interrupted(&self) -> Vec<bool> {
+        let stopped =
+            |group: usize| self.groups[group].runs.iter().any(|run| run.summary.end.reason == EndReason::Interrupted);
+        self.of_cells.iter().map(|group| group.is_some_and(stopped)).collect()
     }
 
     fn of_path(&self, path: &str) -> Column {
@@ -241,7 +256,8 @@ impl<'a> Sweep<'a> {
         let told = |values: &Vec<f64>| {
             Estimate::of(values).map_or_else(|| NOTHING.to_owned(), |estimate| plain(&counted(estimate.mean)))
         };
-        Column { name: path.to_owned(), better: Better::Neither, told: values.iter().map(told).collect(), values }
+        let (told, interrupted) = (values.iter().map(told).collect(), self.interrupted());
+        Column { name: path.to_owned(), better: Better::Neither, told, values, interrupted }
     }
 }
 
@@ -364,6 +380,15 @@ mod tests {
             let told = sweep_table(&runs, &["ftl.gc.d".to_owned()], &cells, &shown);
             assert!(told.lines().nth(1).unwrap().starts_with(first), "{told}");
         }
+    }
+
+    #[test]
+    fn a_cell_that_was_interrupted_is_marked_and_never_the_best() {
+        let (mut runs, cells) = sweep([&[3.0], &[2.0]]);
+        runs[1].summary.end.reason = EndReason::Interrupted;
+        let columns = ["amplification".to_owned()];
+        let told = sweep_table(&runs, &["ftl.gc.d".to_owned()], &cells, &Shown { columns: &columns, sort: None });
+        assert!(told.contains("2.00 !") && told.contains("3.00 *") && told.contains("! interrupted"), "{told}");
     }
 
     #[test]
