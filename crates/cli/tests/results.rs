@@ -378,6 +378,13 @@ fn pictures_are_written_over_their_own_and_over_nothing_else() {
         std::fs::write(at.join(strange), before).unwrap();
         assert_eq!(report("pdf").0, 0);
     }
+    // Of two runs the same pictures are panels, with other columns: they take the place of those of one.
+    let second = ["run", "s.toml", "--set", "ftl.gc=fifo", "--out", "p", "--quiet"];
+    assert_eq!(run(&second, at).0, 0);
+    let (code, _, stderr) = run(&["report", "o", "p", "--figures", "f", "--format", "pdf"], at);
+    assert_eq!(code, 0, "{stderr}");
+    let (_, _, stderr) = run(&["report", "o", "p", "o"], at);
+    assert!(stderr.contains("one result is there twice, of the same scenario and seed, and counts once"), "{stderr}");
     let (code, _, stderr) = run(&["report", "o", "--format", "svg"], at);
     assert!(code == 2 && stderr.contains("--figures"), "{stderr}");
 }

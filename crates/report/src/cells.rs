@@ -1,10 +1,11 @@
 //! A sweep as a table for the terminal: a line a cell with what was swept and the measures worth seeing, the best first.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde_json::Value;
 
-use super::groups::{Group, groups};
+use super::groups::{Group, groups, is_repeated};
 use super::metrics::{Better, METRICS, Measured, Metric, measured};
 use super::numbers::{counted, plain};
 use wane_results::{EndReason, Estimate, RunResult};
@@ -21,7 +22,7 @@ const NOTHING: &str = "-";
 pub struct Cell {
     /// The value of each swept key, as the user wrote it.
     pub values: Vec<String>,
-    /// Its runs, the seeds in the same order in all cells.
+    /// Its runs, of several seeds or one.
     pub runs: Range<usize>,
 }
 
@@ -38,8 +39,8 @@ pub struct Shown<'a> {
 struct Column {
     name: String,
     better: Better,
-    /// Of each cell its runs' figures.
-    values: Vec<Vec<f64>>,
+    /// Of each cell its runs' figures, by their seeds.
+    values: Vec<BTreeMap<u64, f64>>,
     /// Of each cell the figure in words.
     told: Vec<String>,
     /// Of each cell whether it was interrupted: its figures are of another stretch than the others'.
@@ -49,19 +50,20 @@ struct Column {
 impl Column {
     fn without_figures(name: &str, cells: usize) -> Self {
         let told = vec![NOTHING.to_owned(); cells];
-        let (values, interrupted) = (vec![Vec::new(); cells], vec![false; cells]);
+        let (values, interrupted) = (vec![BTreeMap::new(); cells], vec![false; cells]);
         Self { name: name.to_owned(), better: Better::Neither, values, told, interrupted }
     }
 
     fn mean(&self, cell: usize) -> Option<f64> {
-        Estimate::of(&self.values[cell]).map(|estimate| estimate.mean)
+        estimate(&self.values[cell]).map(|estimate| estimate.mean)
     }
 
-    /// The cells from the best on; those without a figure last, and all in grid order where neither end is better.
+    /// The cells from the best on; interrupted ones and those without a figure last, and all in grid order where neither end is better.
     fn order(&self) -> Vec<usize> {
         let mut cells: Vec<usize> = (0..self.values.len()).collect();
         let key = |cell: &usize| match (self.mean(*cell), self.better) {
             (None, _) => f64::INFINITY,
+            _ if self.interrupted[*cell] => f64::MAX,
             (Some(_), Better::Neither) => 0.0,
             (Some(mean), Better::Less) => mean,
             (Some(mean), Better::More) => -mean,
@@ -85,10 +87,12 @@ impl Column {
         (0..self.values.len()).map(mark).collect()
     }
 
-    /// Whether the 95 % interval of the differences between cells, seed by seed, excludes 0 (Student's t). One seed tells all apart.
+    /// Whether the 95 % interval of the differences between cells excludes 0 (Student's t), over the seeds that both have. One seed tells
+    /// all apart.
     fn is_told_apart(&self, best: usize, cell: usize) -> bool {
-        let pairs = self.values[best].iter().zip(&self.values[cell]);
-        let differences: Vec<f64> = pairs.map(|(best, other)| best - other).collect();
+        let other = &self.values[cell];
+        let differences: Vec<f64> =
+            self.values[best].iter().filter_map(|(seed, best)| Some(best - other.get(seed)?)).collect();
         let Some(estimate) = Estimate::of(&differences).filter(|_| differences.len() > 1) else { return true };
         estimate.low() > 0.0 || estimate.high() < 0.0
     }
@@ -142,37 +146,37 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
             None => sweep.column(name).as_ref().map(Column::order),
         },
     };
-    let order = order.unwrap_or_else(|| (0..cells.len()).collect());
-    let mut lines: Vec<Vec<String>> = vec![headings(keys)];
-    lines[0].extend(columns.iter().map(|column| plain(&column.name)));
-    let marks: Vec<Vec<char>> = columns.iter().map(Column::marks).collect();
-    for cell in order {
-        let figures =
-            columns.iter().zip(&marks).map(|(column, marks)| format!("{} {}", column.told[cell], marks[cell]));
-        lines.push(cells[cell].values.iter().cloned().chain(figures).collect());
-    }
-    let mut legend = String::from("* best");
-    if cells.iter().any(|cell| cell.runs.len() > 1) {
-        legend.push_str("; = not told from the best at 95 %, by differences seed by seed");
-    }
-    if sweep.interrupted().contains(&true) {
-        legend.push_str("; ! interrupted, its figures so far: with --out the same command goes on");
-    }
-    format!("{}{legend}\n", aligned(&lines, keys.len()))
+    let names: Vec<Vec<String>> = cells.iter().map(|cell| cell.values.clone()).collect();
+    drawn(headings(keys), &names, &columns, order)
 }
 
 /// Runs as a table: a line a group with its name and the measures worth seeing, the best first.
 pub(super) fn table_of(groups: &[Group<'_>]) -> String {
-    let of_cells = (0..groups.len()).map(Some).collect();
-    let columns = Sweep::with(groups, of_cells).columns(&[]);
-    let mut lines = vec![vec!["run".to_owned()]];
+    let columns = Sweep::with(groups, (0..groups.len()).map(Some).collect()).columns(&[]);
+    let names: Vec<Vec<String>> = groups.iter().map(|group| vec![plain(&group.label)]).collect();
+    drawn(vec!["run".to_owned()], &names, &columns, columns.first().map(Column::order))
+}
+
+/// A line a cell, behind its names, and what the marks mean. In grid order without another.
+fn drawn(heads: Vec<String>, names: &[Vec<String>], columns: &[Column], order: Option<Vec<usize>>) -> String {
+    let keys = heads.len();
+    let mut lines = vec![heads];
     lines[0].extend(columns.iter().map(|column| plain(&column.name)));
     let marks: Vec<Vec<char>> = columns.iter().map(Column::marks).collect();
-    for group in columns.first().map_or_else(|| (0..groups.len()).collect(), Column::order) {
-        let figures = columns.iter().zip(&marks).map(|(of, marks)| format!("{} {}", of.told[group], marks[group]));
-        lines.push(std::iter::once(plain(&groups[group].label)).chain(figures).collect());
+    for cell in order.unwrap_or_else(|| (0..names.len()).collect()) {
+        let figures =
+            columns.iter().zip(&marks).map(|(column, marks)| format!("{} {}", column.told[cell], marks[cell]));
+        lines.push(names[cell].iter().cloned().chain(figures).collect());
     }
-    aligned(&lines, 1) + "* best\n"
+    let meanings = [
+        ('*', "* best"),
+        ('=', "= not told from the best at 95 %, by differences seed by seed"),
+        ('!', "! interrupted, its figures so far: with --out the same command goes on"),
+    ];
+    let used = meanings.iter().filter(|(mark, _)| marks.iter().flatten().any(|found| found == mark));
+    let legend: Vec<&str> = used.map(|(_, meaning)| *meaning).collect();
+    let legend = if legend.is_empty() { String::new() } else { legend.join("; ") + "\n" };
+    aligned(&lines, keys) + &legend
 }
 
 /// The cells of a sweep and their runs.
@@ -189,7 +193,7 @@ impl<'a> Sweep<'a> {
     fn of(runs: &'a [RunResult], groups: &'a [Group<'a>], cells: &[Cell]) -> Self {
         let group_of = |cell: &Cell| {
             let first = runs.get(cell.runs.clone())?.first()?;
-            groups.iter().position(|group| group.runs.iter().any(|run| std::ptr::eq(*run, first)))
+            groups.iter().position(|group| group.runs.iter().any(|run| is_repeated(run, first)))
         };
         Self::with(groups, cells.iter().map(group_of).collect())
     }
@@ -221,7 +225,8 @@ impl<'a> Sweep<'a> {
     }
 
     fn of_measure(&self, measured: &Measured) -> Column {
-        let values = |group: &Option<usize>| group.map_or_else(Vec::new, |group| measured.values(&self.groups[group]));
+        let values =
+            |group: &Option<usize>| group.map_or_else(BTreeMap::new, |group| measured.by_seed(&self.groups[group]));
         let told =
             |group: &Option<usize>| group.map_or_else(|| NOTHING.to_owned(), |group| with_interval(measured, group));
         Column {
@@ -245,20 +250,24 @@ impl<'a> Sweep<'a> {
             let tree = serde_json::to_value(run.summary_at(group.common)).ok()?;
             path.split('.').try_fold(&tree, |tree, key| tree.get(key)).and_then(Value::as_f64)
         };
-        let values = |group: &Option<usize>| -> Vec<f64> {
+        let values = |group: &Option<usize>| -> BTreeMap<u64, f64> {
             let runs = |group: usize| {
                 let group = &self.groups[group];
-                group.runs.iter().filter_map(|run| number(group, run)).collect()
+                group.runs.iter().filter_map(|run| Some((run.summary.run.seed, number(group, run)?))).collect()
             };
-            group.map_or_else(Vec::new, runs)
+            group.map_or_else(BTreeMap::new, runs)
         };
-        let values: Vec<Vec<f64>> = self.of_cells.iter().map(values).collect();
-        let told = |values: &Vec<f64>| {
-            Estimate::of(values).map_or_else(|| NOTHING.to_owned(), |estimate| plain(&counted(estimate.mean)))
+        let values: Vec<BTreeMap<u64, f64>> = self.of_cells.iter().map(values).collect();
+        let told = |values: &BTreeMap<u64, f64>| {
+            estimate(values).map_or_else(|| NOTHING.to_owned(), |estimate| plain(&counted(estimate.mean)))
         };
         let (told, interrupted) = (values.iter().map(told).collect(), self.interrupted());
         Column { name: path.to_owned(), better: Better::Neither, told, values, interrupted }
     }
+}
+
+fn estimate(by_seed: &BTreeMap<u64, f64>) -> Option<Estimate> {
+    Estimate::of(&by_seed.values().copied().collect::<Vec<_>>())
 }
 
 /// A cell's figure, and half of its interval where it has several seeds.
@@ -383,12 +392,24 @@ mod tests {
     }
 
     #[test]
+    fn cells_are_held_against_each_other_seed_by_seed_though_one_lacks_a_seed() {
+        // Seed 1 of the second cell could not be run: by place, its seed 2 would be held against seed 1.
+        let (mut runs, mut cells) = sweep([&[2.0, 9.0, 4.0, 6.0], &[2.1, 9.1, 4.1, 6.1]]);
+        runs.remove(5);
+        cells[1].runs = 4..7;
+        let columns = ["amplification".to_owned()];
+        let told = sweep_table(&runs, &["ftl.gc.d".to_owned()], &cells, &Shown { columns: &columns, sort: None });
+        assert!(!told.contains('='), "each seed differs by a tenth: {told}");
+    }
+
+    #[test]
     fn a_cell_that_was_interrupted_is_marked_and_never_the_best() {
         let (mut runs, cells) = sweep([&[3.0], &[2.0]]);
         runs[1].summary.end.reason = EndReason::Interrupted;
         let columns = ["amplification".to_owned()];
         let told = sweep_table(&runs, &["ftl.gc.d".to_owned()], &cells, &Shown { columns: &columns, sort: None });
         assert!(told.contains("2.00 !") && told.contains("3.00 *") && told.contains("! interrupted"), "{told}");
+        assert!(told.lines().nth(2).unwrap().contains('!'), "it stands last: {told}");
     }
 
     #[test]

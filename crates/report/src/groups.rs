@@ -62,7 +62,19 @@ impl Group<'_> {
     }
 }
 
-/// The groups, in the order of their first runs.
+/// How many of these results are there a second time: of the same scenario, seed and version as one before.
+pub fn repeated(runs: &[RunResult]) -> usize {
+    runs.len() - groups(runs).iter().map(|group| group.runs.len()).sum::<usize>()
+}
+
+/// Whether two results are of one run. The scenario tells its seed.
+pub(super) fn is_repeated(run: &RunResult, other: &RunResult) -> bool {
+    run.scenario_toml == other.scenario_toml
+        && (run.summary.run.seed, &run.summary.run.version) == (other.summary.run.seed, &other.summary.run.version)
+}
+
+/// The groups, in the order of their first runs. A result that is there twice counts once: an interval over seeds would be too
+/// narrow.
 pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let (common, life) = (Common::of(runs.iter()), Along::of_lives(runs));
@@ -71,6 +83,7 @@ pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
         let version = &run.summary.run.version;
         let same = |group: &&mut Group<'_>| group.keys == keys && group.first().summary.run.version == *version;
         match groups.iter_mut().find(same) {
+            Some(group) if group.runs.iter().any(|other| is_repeated(run, other)) => {}
             Some(group) => group.runs.push(run),
             None => groups.push(Group {
                 label: String::new(),
@@ -83,8 +96,6 @@ pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
             }),
         }
     }
-    let grouped: usize = groups.iter().map(|group| group.runs.len()).sum();
-    assert_eq!(grouped, runs.len(), "each run is in one group: a mean over seeds would lack some or count some twice");
     name(&mut groups);
     style(&mut groups);
     groups
@@ -198,6 +209,13 @@ mod tests {
         let groups = groups(&runs);
         let found: Vec<(&str, usize)> = groups.iter().map(|group| (group.label.as_str(), group.runs.len())).collect();
         assert_eq!(found, [("a", 2), ("b", 1)]);
+    }
+
+    #[test]
+    fn a_result_that_is_given_twice_counts_once() {
+        let runs = [run("a", 1, "d = 1"), run("a", 2, "d = 1"), run("a", 1, "d = 1"), run("a", 1, "d = 2")];
+        let sizes: Vec<usize> = groups(&runs).iter().map(|group| group.runs.len()).collect();
+        assert_eq!((sizes, repeated(&runs)), (vec![2, 1], 1));
     }
 
     #[test]

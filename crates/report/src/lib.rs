@@ -46,6 +46,7 @@ mod words;
 pub use ages::ages_note;
 pub use cells::{Cell, Shown, check_table, sweep_table};
 pub use differences::differences;
+pub use groups::repeated;
 pub use numbers::{duration, plain, traffic};
 pub use page::{figure_files, render};
 pub use paper::{FigureFile, Format};

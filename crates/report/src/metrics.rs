@@ -1,10 +1,12 @@
 //! What several runs are compared by: the figures of a summary that are worth a picture, the most telling first.
 
+use std::collections::BTreeMap;
+
 use super::along::Along;
 use super::groups::Group;
 use super::numbers::{counted, counted_of, duration, percent, short};
 use super::words::jain_in_digits;
-use wane_results::{Common, DAYS_PER_YEAR, EndReason, Estimate, Latency, Summary};
+use wane_results::{Common, DAYS_PER_YEAR, EndReason, Estimate, Latency, RunResult, Summary};
 
 /// Which end of a measure one wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,9 +188,10 @@ impl Measured {
         Some(if self.metric.better == Better::Less { (least, most) } else { (most, least) })
     }
 
-    /// Its value in each run of a group that has it.
-    pub(super) fn values(&self, group: &Group<'_>) -> Vec<f64> {
-        group.runs.iter().filter_map(|run| (self.metric.of)(&run.summary_at(group.common))).collect()
+    /// Its value in each run of a group that has it, by seed.
+    pub(super) fn by_seed(&self, group: &Group<'_>) -> BTreeMap<u64, f64> {
+        let of = |run: &&RunResult| Some((run.summary.run.seed, (self.metric.of)(&run.summary_at(group.common))?));
+        group.runs.iter().filter_map(of).collect()
     }
 
     /// The value of a group in words.

@@ -1,25 +1,13 @@
 //! `wane report`: a page of one or more results, and its pictures as files for a paper.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use wane_report::{FigureFile, Format, differences, figure_files, render};
-use wane_results::{RunResult, Summary, read_runs};
+use wane_report::{FigureFile, Format, differences, figure_files, render, repeated};
+use wane_results::read_runs;
 
 use crate::DONE;
 use crate::args::{FigureFormat, ReportArguments};
 use crate::output::{Failure, Others, check_writable, print, tell, unwritable, write_file, write_text};
-
-/// Takes out results of a scenario, seed and version that came before; gives how many. They would count twice in means.
-fn without_repetitions(results: &mut Vec<RunResult>) -> usize {
-    let before = results.len();
-    let mut seen = BTreeSet::new();
-    results.retain(|result| {
-        let Summary { scenario, run, .. } = &result.summary;
-        seen.insert((scenario.hash.clone(), result.scenario_toml.clone(), run.seed, run.version.clone()))
-    });
-    before - results.len()
-}
 
 pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let others = Others::of(arguments.force);
@@ -28,9 +16,12 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     for folder in &arguments.results {
         results.append(&mut read_runs(folder).map_err(Failure::wrong)?);
     }
-    let twice = without_repetitions(&mut results);
-    if twice > 0 {
-        tell(&format!("wane: {twice} results are there twice, with the same scenario and seed, and count once"));
+    match repeated(&results) {
+        0 => {}
+        1 => tell("wane: one result is there twice, of the same scenario and seed, and counts once"),
+        several => {
+            tell(&format!("wane: {several} results are there twice, of the same scenario and seed, and count once"))
+        }
     }
     let page = render(&results);
     let mut told = String::new();
@@ -65,9 +56,11 @@ fn write_figures(folder: &Path, files: &[FigureFile], others: Others) -> Result<
     Ok(())
 }
 
-/// A table has no room for a mark: one with the same header is ours.
+/// A table has no room for a mark: one whose first columns are named as ours are is ours.
 fn others_of(path: &Path, file: &FigureFile, others: Others) -> Others {
-    let header = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec);
-    let same = || std::fs::read(path).is_ok_and(|found| header(&found) == header(&file.bytes));
+    let first = |bytes: &[u8]| bytes.split(|byte| matches!(byte, b',' | b'\n')).next().map(<[u8]>::to_vec);
+    // Charts of several panels have a column more, before that of the series.
+    let kind = |bytes: &[u8]| first(bytes).map(|name| if name == b"panel" { b"series".to_vec() } else { name });
+    let same = || std::fs::read(path).is_ok_and(|found| kind(&found) == kind(&file.bytes));
     if file.name.ends_with(".csv") && same() { Others::Overwritten } else { others }
 }
