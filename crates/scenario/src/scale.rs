@@ -104,11 +104,7 @@ impl Scenario {
             if shape.channels > 1 { shape.channels /= 2 } else { shape.dies_per_channel /= 2 }
         }
         let planes = u64::from(shape.dies() * of.planes_per_die());
-        let in_domain = match (self.ftl.erase_group, self.ftl.domain) {
-            (EraseGroup::Superblock, _) => 1,
-            (EraseGroup::Block, Pooling::Die) => u64::from(of.planes_per_die()),
-            (EraseGroup::Block, Pooling::Drive) => planes,
-        };
+        let in_domain = self.domain_width(shape.dies());
         let least = MINIATURE_BLOCKS.div_ceil(planes).max(MINIATURE_DOMAIN_BLOCKS.div_ceil(in_domain));
         shape.blocks_per_plane = least.min(u64::from(of.blocks_per_plane())) as u32;
         let pages = units_most / (planes * u64::from(shape.blocks_per_plane) * u64::from(self.device.units_per_page));
@@ -157,16 +153,11 @@ impl Scenario {
             Scale::Ratio(ratio) => ratio,
         };
         let wanted = (ratio * f64::from(geometry.blocks())).max(1.0);
-        // The firmware's blocks of a domain, for each block of a plane.
-        let in_domain = match (self.ftl.erase_group, self.ftl.domain) {
-            (EraseGroup::Superblock, _) => 1,
-            (EraseGroup::Block, Pooling::Die) => geometry.planes_per_die(),
-            (EraseGroup::Block, Pooling::Drive) => geometry.dies() * geometry.planes_per_die(),
-        };
         let in_all = u64::from(geometry.dies()) * u64::from(geometry.planes_per_die());
         let least = |dies: u32| {
             let all = BLOCKS_MIN.div_ceil(u64::from(dies) * u64::from(geometry.planes_per_die()));
-            all.max(DOMAIN_BLOCKS_MIN.div_ceil(u64::from(in_domain))).min(u64::from(whole.blocks_per_plane)) as u32
+            let of_domain = DOMAIN_BLOCKS_MIN.div_ceil(self.domain_width(dies));
+            all.max(of_domain).min(u64::from(whole.blocks_per_plane)) as u32
         };
         let even = (wanted / in_all as f64).round() as u32;
         let mut shape = Shape { blocks_per_plane: even.max(least(whole.dies())), ..whole };
@@ -192,13 +183,26 @@ impl Scenario {
             && wanted < f64::from(geometry.blocks())
         {
             let (found, all) = (blocks(shape), geometry.blocks());
+            let whole_parts = u64::from(all) / found;
+            let allowed = match whole_parts {
+                0 | 1 => "this drive is run whole, without --scale".to_owned(),
+                parts => format!("at least 1/{parts} is allowed, which --scale auto takes"),
+            };
             return Err(format!(
-                "leaves {wanted:.0} of {all} blocks, but the smallest drive of this shape for this scenario has {found}: at least 1/{:.0} is \
-                 allowed, which --scale auto takes",
-                (f64::from(all) / found as f64).floor()
+                "leaves {wanted:.0} of {all} blocks, but the smallest drive of this shape for this scenario has {found}: {allowed}"
             ));
         }
         Ok(shape)
+    }
+
+    /// How many of the firmware's blocks a domain has for each block of a plane, on a drive of so many dies.
+    fn domain_width(&self, dies: u32) -> u64 {
+        let planes = u64::from(self.device.geometry.planes_per_die());
+        match (self.ftl.erase_group, self.ftl.domain) {
+            (EraseGroup::Superblock, _) => 1,
+            (EraseGroup::Block, Pooling::Die) => planes,
+            (EraseGroup::Block, Pooling::Drive) => planes * u64::from(dies),
+        }
     }
 
     /// Dies that the scenario cannot do without.
@@ -372,6 +376,8 @@ mod tests {
         let error = whole.scaled(Scale::Ratio(0.001)).unwrap_err();
         assert!(error.contains("has 16384: at least 1/7 is allowed"), "{error}");
         let small = scenario("[drive]\npreset = 'tiny'\n[until]\ndrive-writes = 1\n");
+        let error = small.scaled(Scale::Ratio(0.5)).unwrap_err();
+        assert!(error.contains("is run whole, without --scale"), "{error}");
         assert_eq!(small.scaled(Scale::Auto).unwrap(), small, "it is small already");
     }
 
