@@ -145,20 +145,31 @@ fn values_of(key: &str, text: &str) -> Result<Vec<String>, Failure> {
 fn range(part: &str) -> Result<Option<Vec<String>>, String> {
     let bare = part.trim_matches(['"', '\'']);
     let Some((first, rest)) = bare.split_once("..") else { return Ok(None) };
-    let Ok(first) = first.trim().parse::<Decimal>() else { return Ok(None) };
-    let usage = || {
-        format!("found \"{}\", a range is FIRST..LAST:STEP and a unit, such as 1..8:1 or \"5..40:5 %\"", excerpt(part))
+    let (first, unit_of_first) = split_unit(first);
+    let Ok(first) = first.parse::<Decimal>() else { return Ok(None) };
+    let wrong = |what: &str| {
+        let form = "a range is FIRST..LAST:STEP and a unit, such as 1..8:1 or \"5..40:5 %\"";
+        format!("found \"{}\", {what}; {form}", excerpt(part))
     };
-    let (last, rest) = rest.split_once(':').ok_or_else(usage)?;
-    let rest = rest.trim();
-    let end = rest.find(|letter: char| !matches!(letter, '0'..='9' | '.' | '-' | '+')).unwrap_or(rest.len());
-    let (step, unit) = rest.split_at(end);
-    let (last, step) = (last.trim().parse::<Decimal>(), step.parse::<Decimal>());
-    let (last, step) = last.ok().zip(step.ok()).ok_or_else(usage)?;
+    let Some((last, step)) = rest.split_once(':') else {
+        return if unit_of_first.is_empty() { Err(wrong("which has no step")) } else { Ok(None) };
+    };
+    let ((last, unit_of_last), (step, unit)) = (split_unit(last), split_unit(step));
+    let number = |text: &str| {
+        let not = || format!("but \"{}\" is no plain number of at most {} digits", excerpt(text), Decimal::DIGITS_MAX);
+        text.parse::<Decimal>().map_err(|()| wrong(&not()))
+    };
+    let (last, step) = (number(last)?, number(step)?);
+    if !unit_of_first.is_empty() || !unit_of_last.is_empty() {
+        return Err(wrong("whose unit stands once, behind the step"));
+    }
     let decimals = first.decimals.max(last.decimals).max(step.decimals);
     let (first, last, step) = (first.scaled(decimals), last.scaled(decimals), step.scaled(decimals));
-    if step <= 0 || last < first {
-        return Err(usage());
+    if step <= 0 {
+        return Err(wrong("whose step is not above 0"));
+    }
+    if last < first {
+        return Err(wrong("which ends below where it begins"));
     }
     let steps = (last - first) / step;
     if steps >= CELLS_MAX as i128 {
@@ -166,9 +177,19 @@ fn range(part: &str) -> Result<Option<Vec<String>>, String> {
     }
     let value = |index: i128| {
         let number = Decimal { digits: first + index * step, decimals };
-        if unit.is_empty() { number.to_string() } else { format!("{number} {}", unit.trim_start()) }
+        if unit.is_empty() { number.to_string() } else { format!("{number} {unit}") }
     };
     Ok(Some((0..=steps).map(value).collect()))
+}
+
+/// A number and the unit behind it, which starts with a letter or a sign that no number has. An exponent is no unit.
+fn split_unit(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let of_number = |letter: char| matches!(letter, '0'..='9' | '.' | '-' | '+');
+    let end = text.find(|letter: char| !of_number(letter)).unwrap_or(text.len());
+    let is_exponent = text[end..].strip_prefix(['e', 'E']).is_some_and(|rest| rest.starts_with(of_number));
+    let end = if end == 0 || is_exponent { text.len() } else { end };
+    (&text[..end], text[end..].trim())
 }
 
 /// A decimal number: `digits` over ten to the power of `decimals`.
@@ -275,9 +296,22 @@ mod tests {
         for (text, expected) in table {
             assert_eq!(values_of("k", text).unwrap_or_else(|failure| panic!("{failure:?}")), expected, "{text}");
         }
-        for wrong in ["1..4", "4..1:1", "1..4:0", "1..4:x", "1..x:1", "0..1e9:1", "0..99999999:1"] {
+        let refused = [
+            ("1..4", "no step"),
+            ("4..1:1", "ends below"),
+            ("1..4:0", "not above 0"),
+            ("1..4:-1", "not above 0"),
+            ("1..4:x", "no plain number"),
+            ("1..x:1", "\\\"x\\\" is no plain number"),
+            ("0..1e9:1", "\\\"1e9\\\" is no plain number"),
+            ("0..1:1e-1", "\\\"1e-1\\\" is no plain number"),
+            ("5 %..15 %:5 %", "stands once"),
+            ("5..15 %:5 %", "stands once"),
+            ("0..99999999:1", "more than 10000 values"),
+        ];
+        for (wrong, why) in refused {
             let message = format!("{:?}", values_of("k", wrong).unwrap_err());
-            assert!(message.contains("--sweep k: ") && message.contains(wrong), "{message}");
+            assert!(message.contains("--sweep k: ") && message.contains(wrong) && message.contains(why), "{message}");
         }
     }
 
