@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::along::Along;
 use super::groups::Group;
-use super::numbers::{counted, counted_of, duration, percent, short};
+use super::numbers::{counted, counted_of, duration, lifetime, percent, short};
 use super::words::jain_in_digits;
 use wane_results::{Common, DAYS_PER_YEAR, EndReason, Estimate, Latency, RunResult, Summary};
 
@@ -51,7 +51,7 @@ fn writes(value: f64) -> String {
 }
 
 fn years(value: f64) -> String {
-    if value >= 1.0 { counted_of(value, "year") } else { counted_of(DAYS_PER_YEAR * value, "day") }
+    lifetime(DAYS_PER_YEAR * value)
 }
 
 fn share(part: u64, whole: u64) -> f64 {

@@ -1,5 +1,7 @@
 //! Numbers for people.
 
+use wane_units::DAYS_PER_YEAR;
+
 /// A number with `decimals` and commas between thousands.
 pub(super) fn grouped(value: f64, decimals: usize) -> String {
     let text = format!("{:.decimals$}", value.abs());
@@ -26,19 +28,21 @@ pub(super) fn short(value: f64) -> String {
     if !value.is_finite() {
         return "\u{2013}".to_owned();
     }
+    // Zeros at the end of a small number are many digits for little.
+    let tight = |text: String| text.trim_end_matches('0').to_owned();
     let decimals = match value.abs() {
         size if size >= 99.95 => 0,
         size if size >= 9.995 => 1,
         0.0 => 0,
         size if size >= 0.1 => 2,
-        size if size >= 0.01 => 3,
-        _ => 4,
+        size if size >= 1e-4 => return tight(grouped(value, (2.0 - size.log10().floor()) as usize)),
+        _ => return format!("{value:.2e}"),
     };
     grouped(value, decimals)
 }
 
 /// A count, or the mean of counts: without decimals where it has none.
-pub(super) fn counted(value: f64) -> String {
+pub fn counted(value: f64) -> String {
     if value.fract() == 0.0 { grouped(value, 0) } else { short(value) }
 }
 
@@ -46,6 +50,17 @@ pub(super) fn counted(value: f64) -> String {
 pub(super) fn counted_of(value: f64, thing: &str) -> String {
     let told = counted(value);
     if told == "1" { format!("{told} {thing}") } else { format!("{told} {thing}s") }
+}
+
+/// Days in years, or in days, or in what is shorter.
+pub fn lifetime(days: f64) -> String {
+    let years = days / DAYS_PER_YEAR;
+    match days {
+        _ if years >= 0.9995 => counted_of(years, "year"),
+        days if days >= 0.9995 || days == 0.0 => counted_of(days, "day"),
+        days if days * 24.0 >= 0.9995 => counted_of(days * 24.0, "hour"),
+        days => duration(days * 86_400e9),
+    }
 }
 
 /// [`short`], or a dash for nothing.
@@ -120,7 +135,7 @@ mod tests {
 
     #[test]
     fn numbers_are_written_for_people() {
-        let table: [(String, &str); 27] = [
+        let table = [
             (grouped(1_234_567.0, 0), "1,234,567"),
             (grouped(-1234.5, 1), "\u{2212}1,234.5"),
             (grouped(-0.01, 1), "0.0"),
@@ -129,12 +144,21 @@ mod tests {
             (short(34.21), "34.2"),
             (short(99.97), "100"),
             (short(5678.9), "5,679"),
-            (short(0.0123), "0.012"),
+            (short(0.5), "0.50"),
+            (short(0.0077123), "0.00771"),
+            (short(0.025), "0.025"),
+            (short(0.0000123), "1.23e-5"),
             (short(f64::NAN), "\u{2013}"),
             (counted(3.0), "3"),
             (counted(3.5), "3.50"),
             (counted_of(1.0, "year"), "1 year"),
             (counted_of(1.25, "drive write"), "1.25 drive writes"),
+            (lifetime(0.0), "0 days"),
+            (lifetime(365.0), "1 year"),
+            (lifetime(500.0), "1.37 years"),
+            (lifetime(40.0), "40 days"),
+            (lifetime(0.25), "6 hours"),
+            (lifetime(1e-6), "86.4\u{a0}ms"),
             (percent(1.0), "100\u{a0}%"),
             (percent(0.62), "62\u{a0}%"),
             (percent(0.0512), "5.1\u{a0}%"),

@@ -1,9 +1,8 @@
 //! The answer in words: how long a drive lived, why it ended, what writing cost and how even its wear is.
 
 use super::groups::Group;
-use super::numbers::{count, counted, counted_of, percent, short, traffic};
+use super::numbers::{count, counted, lifetime, percent, short, traffic};
 use super::timed;
-use wane_results::DAYS_PER_YEAR;
 use wane_results::{CalendarOrigin, EndCause, EndReason, Estimate, Summary};
 
 /// The answer in one line.
@@ -101,11 +100,9 @@ pub(super) fn life_in_words(group: &Group<'_>) -> String {
     }
 }
 
-/// The time of a life: "3.1 years" or "40 days"; `None` without a calendar.
+/// The time of a life: "3.10 years" or "40 days"; `None` without a calendar.
 pub(super) fn years(group: &Group<'_>) -> Option<String> {
-    let days = group.mean(|summary| summary.life.as_ref()?.days)?;
-    let years = days / DAYS_PER_YEAR;
-    Some(if years >= 1.0 { counted_of(years, "year") } else { counted_of(days, "day") })
+    group.mean(|summary| summary.life.as_ref()?.days).map(lifetime)
 }
 
 /// A life in the words of data sheets; `None` without a calendar.

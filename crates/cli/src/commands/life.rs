@@ -1,8 +1,9 @@
 //! A life in the words of data sheets, and the ages at which a probed life was looked at.
 
-use wane_results::{CalendarOrigin, EndReason, Life, RunResult, Summary, Window, WindowKind};
+use wane_results::{CalendarOrigin, EndReason, RunResult, Summary, Window, WindowKind};
 
 use super::timed::duration;
+use wane_report::{counted, lifetime, plain};
 
 /// Most ages that are told one by one.
 const AGES_MAX: usize = 12;
@@ -11,61 +12,26 @@ const AGES_MAX: usize = 12;
 pub(super) fn words(summary: &Summary) -> Option<String> {
     let life = summary.life.as_ref()?;
     let is_over = summary.end.reason == EndReason::EndOfLife;
-    let written = format!("{} {}", digits(life.terabytes_written), if is_over { "TBW" } else { "TB written" });
-    let Some((rate, time)) = life.drive_writes_per_day.zip(in_time(life)) else { return Some(written) };
+    let written = format!("{} {}", number(life.terabytes_written), if is_over { "TBW" } else { "TB written" });
+    let Some((rate, time)) = life.drive_writes_per_day.zip(life.days.map(time)) else { return Some(written) };
     let whose = match life.calendar {
         Some(CalendarOrigin::Trace) => ", the trace's own pace",
         Some(CalendarOrigin::Clock) => " by the clock",
         Some(CalendarOrigin::Scenario) | None => "",
     };
     let rated =
-        life.dwpd.map(|dwpd| format!("; {} DWPD over a warranty of {} years", digits(dwpd), life.warranty_years));
-    Some(format!("{written}; {time} at {} drive writes a day{whose}{}", digits(rate), rated.unwrap_or_default()))
+        life.dwpd.map(|dwpd| format!("; {} DWPD over a warranty of {} years", number(dwpd), life.warranty_years));
+    Some(format!("{written}; {time} at {} drive writes a day{whose}{}", number(rate), rated.unwrap_or_default()))
 }
 
-/// The time of a life, in years or in what is shorter.
-fn in_time(life: &Life) -> Option<String> {
-    Some(time(life.days?))
-}
-
-/// Days in years, or days, or what is shorter.
+/// Days in years, or in what is shorter.
 pub(super) fn time(days: f64) -> String {
-    let years = days / wane_units::DAYS_PER_YEAR;
-    match days {
-        _ if years >= 0.9995 => counted(years, "year"),
-        days if days >= 0.9995 || days == 0.0 => counted(days, "day"),
-        days if days * 24.0 >= 0.9995 => counted(days * 24.0, "hour"),
-        days => duration(days * 86_400e9),
-    }
-}
-
-fn counted(value: f64, unit: &str) -> String {
-    let told = digits(value);
-    let ending = if told == "1" { "" } else { "s" };
-    format!("{told} {unit}{ending}")
+    plain(&lifetime(days))
 }
 
 /// A number with about three digits that count.
-pub(super) fn digits(value: f64) -> String {
-    let decimals = match value.abs() {
-        size if size >= 99.95 => 0,
-        size if size >= 9.995 => 1,
-        0.0 => 0,
-        size if size >= 0.9995 => 2,
-        size => (2.0 - size.log10().floor()) as usize,
-    };
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// Bytes in the decimal units of data sheets.
-pub(super) fn decimal(bytes: f64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-    let (mut value, mut unit) = (bytes, 0);
-    while value >= 999.5 && unit + 1 < units.len() {
-        (value, unit) = (value / 1e3, unit + 1);
-    }
-    format!("{} {}", digits(value), units[unit])
+pub(super) fn number(value: f64) -> String {
+    plain(&counted(value))
 }
 
 /// What each probe saw, a line an age; none of a single one, whose figures stand by themselves.
@@ -76,7 +42,7 @@ pub(super) fn ages(result: &RunResult) -> Vec<(String, String)> {
     }
     let age = |window: &Window| match window.at_days {
         Some(days) => format!("  {}", time(days)),
-        None => format!("  {} writes", digits(window.at_drive_writes)),
+        None => format!("  {} writes", number(window.at_drive_writes)),
     };
     let told = |window: &Window| {
         let latency = &window.latency;
@@ -91,7 +57,7 @@ pub(super) fn ages(result: &RunResult) -> Vec<(String, String)> {
                 at(figures.p999_ns)
             ))
         });
-        let calendar = window.at_days.map(|_| format!(" ({} drive writes)", digits(window.at_drive_writes)));
+        let calendar = window.at_days.map(|_| format!(" ({} drive writes)", number(window.at_drive_writes)));
         each.collect::<Vec<_>>().join("; ") + &calendar.unwrap_or_default()
     };
     probes.into_iter().map(|window| (age(window), told(window))).collect()
@@ -100,8 +66,8 @@ pub(super) fn ages(result: &RunResult) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wane_results::Calendar;
     use wane_results::test_runs::{test_run, timed};
+    use wane_results::{Calendar, Life};
 
     #[test]
     fn a_life_is_told_in_tbw_alone_without_a_calendar() {
@@ -109,7 +75,7 @@ mod tests {
         let capacity = summary.capacity.logical_bytes_initial;
         let written = summary.host.drive_writes;
         let calendar = Calendar { drive_writes_per_day: 0.01, origin: CalendarOrigin::Trace };
-        let tbw = digits(written * capacity as f64 / 1e12);
+        let tbw = number(written * capacity as f64 / 1e12);
         assert_eq!(words(&summary), Some(format!("{tbw} TBW")));
         summary.life = Some(Life::of(written, capacity, Some(calendar), true));
         let told = words(&summary).unwrap();
@@ -136,13 +102,5 @@ mod tests {
         let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["  0 days", "  1 year", "  3 years"]);
         assert!(told.iter().all(|(_, line)| line.contains("p99.9") && line.ends_with("drive writes)")), "{told:?}");
-    }
-
-    #[test]
-    fn numbers_keep_three_digits() {
-        let table = [(0.0, "0"), (7008.2, "7008"), (12.345, "12.3"), (1.0, "1"), (0.0077123, "0.00771"), (0.5, "0.5")];
-        for (value, expected) in table {
-            assert_eq!(digits(value), expected);
-        }
     }
 }

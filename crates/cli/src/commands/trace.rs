@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
+use wane_report::{plain, traffic};
 use wane_units::{Bytes, excerpt, excerpt_path};
 use wane_workload::standin::{
     self, MIXTURES, STANDINS, Spread, StandinSource, TRAFFIC_STANDINS, Traffic, TrafficStandin,
@@ -181,9 +182,9 @@ fn pace(info: &OnDrive, drive: Option<Bytes>) -> [(&'static str, String); 2] {
     };
     let days = duration as f64 / wane_units::Nanos::DAY.0 as f64;
     let on_drive = info.drive_writes_per_day.zip(drive).map(|(writes, drive)| {
-        format!("; {} drive writes a day of a drive of {}", life::digits(writes), life::decimal(drive.0 as f64))
+        format!("; {} drive writes a day of a drive of {}", life::number(writes), plain(&traffic(drive.0 as f64)))
     });
-    let a_day = life::decimal(bytes) + &on_drive.unwrap_or_default();
+    let a_day = plain(&traffic(bytes)) + &on_drive.unwrap_or_default();
     [("duration", life::time(days)), ("written a day", a_day)]
 }
 
