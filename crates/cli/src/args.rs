@@ -132,10 +132,10 @@ pub(crate) struct RunArguments {
     #[arg(long, conflicts_with_all = ["json", "csv"], requires = "sweep")]
     pub(crate) table: bool,
     /// Columns of that table: measures, or numbers of the summary such as `wear.erase_count.max`
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "sweep")]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "sweep", conflicts_with_all = ["json", "csv"])]
     pub(crate) columns: Vec<String>,
     /// What that table is sorted by: one of its columns or a swept key
-    #[arg(long, value_name = "NAME", requires = "sweep")]
+    #[arg(long, value_name = "NAME", requires = "sweep", conflicts_with_all = ["json", "csv"])]
     pub(crate) sort: Option<String>,
     /// Show no progress
     #[arg(long)]

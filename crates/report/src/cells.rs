@@ -270,12 +270,14 @@ fn estimate(by_seed: &BTreeMap<u64, f64>) -> Option<Estimate> {
     Estimate::of(&by_seed.values().copied().collect::<Vec<_>>())
 }
 
-/// A cell's figure, and half of its interval where it has several seeds.
+/// A cell's figure, and half of its interval where it has several seeds; a unit that both have stands once.
 fn with_interval(measured: &Measured, group: usize) -> String {
-    let half = measured
-        .interval(group)
-        .map_or_else(String::new, |(low, high)| format!(" +- {}", (measured.metric.tell)((high - low) / 2.0)));
-    plain(&format!("{}{half}", measured.told(group))).replace('\u{2265}', ">=").replace('\u{2013}', "-")
+    let keyboard = |told: &str| plain(told).replace('\u{2265}', ">=").replace('\u{2013}', "-");
+    let told = keyboard(&measured.told(group));
+    let Some((low, high)) = measured.interval(group) else { return told };
+    let half = keyboard(&(measured.metric.tell)((high - low) / 2.0));
+    let unit = half.find(' ').map_or("", |at| &half[at..]);
+    format!("{} +- {half}", told.strip_suffix(unit).unwrap_or(&told))
 }
 
 /// The cells by the value of a key: numbers by size, all else in grid order behind them.

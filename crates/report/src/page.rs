@@ -144,6 +144,10 @@ fn in_words(groups: &[Group<'_>]) -> String {
 
 fn warnings(groups: &[Group<'_>]) -> String {
     let mut told: Vec<String> = Vec::new();
+    // One run alone says so in its first line.
+    if groups.iter().map(|group| group.runs.len()).sum::<usize>() > 1 {
+        told.extend(groups.iter().filter_map(interrupted));
+    }
     for (group, run) in groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run))) {
         for warning in &run.summary.warnings {
             let warning = if groups.len() > 1 { format!("{}: {warning}", group.label) } else { warning.clone() };
@@ -153,6 +157,17 @@ fn warnings(groups: &[Group<'_>]) -> String {
         }
     }
     warning_box(&told)
+}
+
+/// How many runs of a group were interrupted; `None` where none was.
+fn interrupted(group: &Group<'_>) -> Option<String> {
+    let stopped = group.runs.iter().filter(|run| run.summary.end.reason == EndReason::Interrupted).count();
+    let told = match (stopped, group.runs.len()) {
+        (0, _) => return None,
+        (1, 1) => "the run was interrupted: its figures are".to_owned(),
+        (stopped, all) => format!("{stopped} of {all} seeds were interrupted: their figures are"),
+    };
+    Some(format!("{}: {told} of the stretch until then.", group.label))
 }
 
 /// A note of what lies outside of what was validated; of several groups each phrase once.

@@ -6,7 +6,7 @@ use super::page::all_pictures;
 use super::picture::Arrangement;
 use super::{differences, render};
 use wane_results::test_runs::{MadeUp, made_up, test_run, timed};
-use wane_results::{RunResult, WindowKind};
+use wane_results::{EndReason, RunResult, WindowKind};
 
 fn longest(name: &'static str, seed: u64) -> RunResult {
     made_up(MadeUp { name, seed, blocks: 8192, rows: 2048, variant: true, leveled: false })
@@ -52,6 +52,14 @@ fn the_page_needs_nothing_else() {
             assert!(!rest.contains(outside), "{outside}");
         }
     }
+}
+
+#[test]
+fn a_page_of_several_runs_says_which_were_interrupted() {
+    let mut runs = vec![longest("one", 1), longest("two", 2), longest("two", 3)];
+    assert!(!render(&runs).contains("interrupted"));
+    runs[2].summary.end.reason = EndReason::Interrupted;
+    assert!(render(&runs).contains(": 1 of 3 seeds were interrupted"));
 }
 
 #[test]

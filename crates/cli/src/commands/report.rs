@@ -16,12 +16,13 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     for folder in &arguments.results {
         results.append(&mut read_runs(folder).map_err(Failure::wrong)?);
     }
-    match repeated(&results) {
-        0 => {}
-        1 => tell("wane: one result is there twice, of the same scenario and seed, and counts once"),
-        several => {
-            tell(&format!("wane: {several} results are there twice, of the same scenario and seed, and count once"))
-        }
+    let twice = match repeated(&results) {
+        0 => None,
+        1 => Some("one result is there twice, of the same scenario and seed, and counts once".to_owned()),
+        several => Some(format!("{several} results are there twice, of the same scenario and seed, and count once")),
+    };
+    if let Some(twice) = twice {
+        tell(&format!("wane: {twice}"));
     }
     let page = render(&results);
     let mut told = String::new();

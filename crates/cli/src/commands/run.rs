@@ -311,7 +311,7 @@ fn several_seeds(base: &Scenario, seeds: &[u64], arguments: &RunArguments) -> Re
     }
     tell_ages(&results);
     let statistics = statistics_of(&results);
-    print(&if arguments.json { statistics.to_json() } else { interval_words(&statistics) })?;
+    print(&if arguments.json { statistics.to_json() } else { interval_words(&statistics, &results) })?;
     Ok(code)
 }
 
@@ -323,11 +323,19 @@ fn statistics_of(results: &[Option<RunResult>]) -> Statistics {
 }
 
 /// The figures that matter, as mean and interval; of a single run, as they are.
-fn interval_words(statistics: &Statistics) -> String {
+fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> String {
     let mut text = match statistics.runs() {
         1 => "1 seed: its figures; an interval needs at least 2 seeds\n".to_owned(),
         runs => format!("{runs} seeds: mean and 95 % interval\n"),
     };
+    let stopped = results.iter().flatten().filter(|result| session::interrupted(result)).count();
+    let missing = results.iter().filter(|result| result.is_none()).count();
+    if stopped + missing > 0 {
+        let _ = writeln!(
+            text,
+            "interrupted: figures of {stopped} of these seeds are of the stretch until then, and {missing} did not begin"
+        );
+    }
     for leaf in GRID_LEAVES {
         let value = leaf.split('.').try_fold(statistics.json(), |value, part| value.get(part));
         let figure = |name: &str| value.and_then(|value| value.get(name)).and_then(serde_json::Value::as_f64);
