@@ -10,7 +10,7 @@ use wane_units::{Bytes, Nanos, Rate, did_you_mean, excerpt, nearest};
 use super::error::Refusal;
 use super::policies::{DEFAULTS, Family};
 use super::schema::{Form, Node, SPAN_MAX, home};
-use super::synonyms::{SURPLUS_MAX, surplus};
+use super::synonyms::{SURPLUS_BARE_MAX, SURPLUS_MAX, surplus};
 use super::values::{number, ratio, shown};
 use super::written;
 
@@ -258,7 +258,7 @@ pub(super) fn allowed(node: Node) -> String {
         Form::Quantity("rate") => range("a rate"),
         Form::Quantity("duration") => range("a duration with its unit"),
         Form::Quantity("ratio") => "0 to 1, or \"0 %\" to \"100 %\"".to_owned(),
-        Form::Quantity("surplus") => format!("0 to {SURPLUS_MAX}, or \"0 %\" to \"{} %\"", 100.0 * SURPLUS_MAX),
+        Form::Quantity("surplus") => format!("0 to {SURPLUS_BARE_MAX}, or \"0 %\" to \"{} %\"", 100.0 * SURPLUS_MAX),
         Form::Quantity(_) => format!("a duration in whole seconds, \"0 s\" to \"{SPAN_MAX}\""),
         Form::Flag => "true or false".to_owned(),
         Form::Text => "text".to_owned(),

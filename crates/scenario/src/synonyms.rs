@@ -16,8 +16,10 @@ use super::values::number;
 
 /// Most over-provisioning: a hundred times the logical capacity, far beyond any drive.
 pub(super) const SURPLUS_MAX: f64 = 100.0;
+/// Most without a percent sign: who writes 7 means 7 %, and it would be 700 %.
+pub(super) const SURPLUS_BARE_MAX: f64 = 1.0;
 
-/// Flash beyond the logical capacity, over that capacity: `0.07` or `"7 %"`, and more than 100 % where there is more of it.
+/// Flash beyond the logical capacity, over that capacity: `0.07` or `"7 %"`; above 1 in percent only.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(super) struct Surplus(Value);
@@ -33,7 +35,7 @@ impl JsonSchema for Surplus {
         json_schema!({
             "type": ["number", "string"],
             "minimum": 0,
-            "maximum": SURPLUS_MAX,
+            "maximum": SURPLUS_BARE_MAX,
             "pattern": r"^\s*[0-9.]+\s*%?\s*$",
             "x-quantity": "surplus"
         })
@@ -46,14 +48,14 @@ pub(super) fn surplus(value: &Value) -> Option<f64> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         digits.then(|| text.parse::<f64>().ok()).flatten()
     };
-    let found = match value {
+    let (found, most) = match value {
         Value::String(text) => match text.trim().strip_suffix('%') {
-            Some(percent) => plain(percent.trim()).map(|percent| percent / 100.0),
-            None => plain(text.trim()),
+            Some(percent) => (plain(percent.trim()).map(|percent| percent / 100.0), SURPLUS_MAX),
+            None => (plain(text.trim()), SURPLUS_BARE_MAX),
         },
-        value => number(value),
+        value => (number(value), SURPLUS_BARE_MAX),
     };
-    found.filter(|surplus| (0.0..=SURPLUS_MAX).contains(surplus))
+    found.filter(|surplus| (0.0..=most).contains(surplus))
 }
 
 /// The spare factor of an over-provisioning: of physical / logical - 1 it makes 1 - logical / physical.
@@ -143,6 +145,17 @@ fn one(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seven_without_a_sign_is_not_taken_for_seven_hundred_percent() {
+        let text = |text: &str| Value::String(text.to_owned());
+        for wrong in [Value::Integer(7), Value::Float(1.5), text("7"), text("10001 %")] {
+            assert_eq!(surplus(&wrong), None, "{wrong}");
+        }
+        for (right, share) in [(text("700 %"), 7.0), (text("1"), 1.0), (Value::Float(0.07), 0.07)] {
+            assert_eq!(surplus(&right), Some(share), "{right}");
+        }
+    }
 
     #[test]
     fn spare_factor_and_over_provisioning_are_two_words_for_one_ratio() {
