@@ -7,13 +7,14 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use wane_scenario::{Phase, Probe, Scenario, Scheduler, Workload};
+use wane_scenario::{Phase, Probe, Scenario, Scheduler, TraceSpec, Workload};
+use wane_ssd::Drive;
 use wane_workload::Op;
 use wane_workload::trace::Reader;
 
 use crate::build::{self, PolicyOverrides};
 use crate::progress::Stopwatch;
-use crate::run::{Budget, Progress, Run, Step, Watch};
+use crate::run::{Budget, Progress, Run, Watch};
 use crate::sources::trace_options;
 
 /// Units of a miniature that only ages, of one that errs besides, and of one that is timed.
@@ -25,6 +26,10 @@ const WATCHED_SECONDS_MAX: f64 = 1.0;
 const ROUNDS: f64 = 3.0;
 /// Most drive writes of the miniature's preconditioning.
 const RANDOM_DRIVE_WRITES_MAX: f64 = 3.0;
+/// Erases of a block, on the mean, before the wear of a drive that lives to its end is told from chance.
+const ERASES_MEAN: f64 = 20.0;
+/// Erases of a block, on the mean, between two looks at the wear.
+const ERASES_LOOK: f64 = 0.5;
 /// Requests between two looks at the clock.
 const SLICE_REQUESTS: u64 = 2048;
 /// Units of preconditioning between two looks.
@@ -35,6 +40,8 @@ const TOUCHES: f64 = 1.0;
 const ARRAY_BYTES_MAX: u64 = 256 << 20;
 /// Seconds that the requests of a trace are counted.
 const COUNT_SECONDS: f64 = 0.5;
+/// Requests of a trace that a miniature keeps at least, if the trace has them.
+const SAMPLED_REQUESTS_MIN: u64 = 4096;
 /// Bytes that a copy of a drive moves in a second.
 const COPY_BYTES_PER_SECOND: f64 = 2e9;
 
@@ -73,8 +80,11 @@ struct Trial {
     /// The same of the phase, and of its last third.
     whole: Stretch,
     late: Stretch,
-    /// Whether the phase came to its end.
+    /// Whether the phase came to its end, and whether the drive died.
     is_over: bool,
+    died: bool,
+    /// How much faster than the mean the blocks wear that a fixed drive cannot lose.
+    unevenness: f64,
     /// Seconds until the miniature stood, in which traces were decoded.
     opened: f64,
     /// Drive writes in a day.
@@ -129,13 +139,13 @@ fn of_phase(scenario: &Scenario, phase: &Phase, is_first: bool, latency: &Latenc
     let Trial { whole, late, .. } = trial;
     let units_per_request = if whole.requests > 0.0 { whole.units / whole.requests } else { 0.0 };
     let by_days = until.days.zip(trial.per_day).map(|(days, rate)| days * rate * logical);
-    let life = scenario
-        .device
-        .endurance
-        .filter(|_| until.end_of_life)
-        .map(|endurance| (f64::from(endurance) * physical - prepared.pages).max(0.0) / late.amplification());
+    let all_worn = |endurance: u32| f64::from(endurance) * physical / trial.unevenness;
+    let life = match scenario.device.endurance.filter(|_| until.end_of_life) {
+        _ if trial.died => Some(whole.units * scale),
+        endurance => endurance.map(|endurance| (all_worn(endurance) - prepared.pages).max(0.0) / late.amplification()),
+    };
     let of_trace = match &phase.workload {
-        Workload::Trace(trace) if !trace.looped && !trial.is_over => Some(units_of_trace(scenario, &phase.workload)?),
+        Workload::Trace(trace) if !trace.looped && !trial.is_over => Some(units_of_trace(scenario, trace)?),
         _ => trial.is_over.then_some(whole.units * scale).filter(|_| phase.workload.ends()),
     };
     let written = until.drive_writes.map(|drive_writes| drive_writes * logical);
@@ -176,6 +186,26 @@ fn of_probe(scenario: &Scenario, probe: &Probe) -> Option<f64> {
     Some(probe.ages.count() as f64 * (each + copied + trial.opened))
 }
 
+/// A miniature at work.
+struct Miniature {
+    run: Run,
+    stop: Arc<AtomicBool>,
+    at: Stretch,
+}
+
+impl Miniature {
+    /// Goes on, and adds up what it took; `None` where its trace cannot be read further.
+    fn advance(&mut self, budget: Budget) -> Option<Progress> {
+        let stopwatch = Stopwatch::start();
+        let progress = self.run.advance(budget, &mut Watch { step: &mut |_| {}, stop: &self.stop }).ok()?;
+        let counters = self.run.drive().counters();
+        self.at.seconds += stopwatch.elapsed().as_secs_f64();
+        self.at.units = counters.host_units_written as f64;
+        self.at.programmed = counters.programmed_total() as f64;
+        Some(progress)
+    }
+}
+
 /// Runs a phase on a miniature for a while.
 fn trial(scenario: &Scenario, phase: &Phase) -> Option<Trial> {
     let units = match () {
@@ -185,73 +215,147 @@ fn trial(scenario: &Scenario, phase: &Phase) -> Option<Trial> {
     };
     let mut single = scenario.clone();
     single.phases = vec![phase.clone()];
-    let mut miniature = single.miniature(units).ok()?;
-    let random = &mut miniature.precondition.random_drive_writes;
+    let mut scaled = single.miniature(units).ok()?;
+    sample_enough(&mut scaled.phases[0].workload, &phase.workload, scenario.device.unit.0);
+    let random = &mut scaled.precondition.random_drive_writes;
     *random = random.min(RANDOM_DRIVE_WRITES_MAX);
-    if miniature.traces().iter().any(|path| !path.is_file()) {
+    if scaled.traces().iter().any(|path| !path.is_file()) {
         return None;
     }
     let stop = Arc::new(AtomicBool::new(false));
     let opening = Stopwatch::start();
-    let plan = build::plan_with(&miniature, &PolicyOverrides::default(), &stop).ok()?;
-    let logical = f64::from(miniature.device.logical_units);
-    let physical = miniature.device.physical_units() as f64;
-    let mut trial = Trial {
-        opened: opening.elapsed().as_secs_f64(),
-        per_day: plan.calendar.map(|calendar| calendar.drive_writes_per_day),
-        logical,
-        ..Trial::default()
-    };
-    let mut run = Run::new(plan);
-    let mut at = Stretch::default();
-    let mut advance = |budget: Budget, at: &mut Stretch| {
-        let stopwatch = Stopwatch::start();
-        let mut last: Option<Step> = None;
-        let progress = run.advance(budget, &mut Watch { step: &mut |step| last = Some(*step), stop: &stop }).ok()?;
-        let counters = run.drive().counters();
-        at.seconds += stopwatch.elapsed().as_secs_f64();
-        at.units = counters.host_units_written as f64;
-        at.programmed = counters.programmed_total() as f64;
-        Some((progress, run.is_preconditioning()))
-    };
+    let plan = build::plan_with(&scaled, &PolicyOverrides::default(), &stop).ok()?;
+    let opened = opening.elapsed().as_secs_f64();
+    let per_day = plan.calendar.map(|calendar| calendar.drive_writes_per_day);
+    let mut miniature = Miniature { run: Run::new(plan), stop, at: Stretch::default() };
     // No request: the slice that ends preconditioning begins the phase, and may not go into it.
     let slice = Budget { units: SLICE_UNITS, ..Budget::requests(0) };
-    while let (Progress::Paused, true) = advance(slice, &mut at)? {}
-    trial.prepared = at;
-    let mut slices = vec![at];
-    loop {
-        let (progress, _) = advance(Budget::requests(SLICE_REQUESTS), &mut at)?;
-        at.requests += SLICE_REQUESTS as f64;
+    while miniature.advance(slice)? == Progress::Paused && miniature.run.is_preconditioning() {}
+    let watched = watch(&mut miniature, &scaled)?;
+    Some(Trial { opened, per_day, logical: f64::from(scaled.device.logical_units), ..watched })
+}
+
+/// What a miniature does in its phase.
+fn watch(miniature: &mut Miniature, scenario: &Scenario) -> Option<Trial> {
+    let physical = scenario.device.physical_units() as f64;
+    let wears_out = scenario.phases[0].until.end_of_life && scenario.device.endurance.is_some();
+    let prepared = miniature.at;
+    let mut slices = vec![prepared];
+    let mut wear = Wear::default();
+    let is_over = loop {
+        let progress = miniature.advance(Budget::requests(SLICE_REQUESTS))?;
+        miniature.at.requests += SLICE_REQUESTS as f64;
+        let at = miniature.at;
         slices.push(at);
-        trial.is_over = progress == Progress::Over;
-        let watched = at.since(trial.prepared).seconds;
+        let (seconds, rounds) = (at.since(prepared).seconds, at.since(prepared).programmed / physical);
+        if wears_out {
+            wear.look(rounds, miniature.run.drive());
+        }
         // Until garbage collection has gone round, writes cost less than they will.
-        let is_steady = at.units == trial.prepared.units || at.programmed >= ROUNDS * physical;
-        if trial.is_over || (is_steady && watched >= WATCHED_SECONDS) || watched >= WATCHED_SECONDS_MAX {
+        let has_gone_round = at.programmed >= ROUNDS * physical && (!wears_out || rounds >= ERASES_MEAN);
+        let is_steady = at.units == prepared.units || has_gone_round;
+        if progress == Progress::Over || (is_steady && seconds >= WATCHED_SECONDS) || seconds >= WATCHED_SECONDS_MAX {
+            break progress == Progress::Over;
+        }
+    };
+    let drive = miniature.run.drive();
+    Some(Trial {
+        prepared,
+        whole: miniature.at.since(prepared),
+        late: miniature.at.since(slices[slices.len() * 2 / 3]),
+        is_over,
+        died: is_over && drive.end_of_life().is_some(),
+        unevenness: wear.unevenness(),
+        ..Trial::default()
+    })
+}
+
+/// Erases of a miniature's blocks, over its rounds.
+#[derive(Debug, Default)]
+struct Wear {
+    looks: Vec<(f64, Vec<u32>)>,
+    /// Blocks that the drive can lose.
+    spare: usize,
+}
+
+impl Wear {
+    fn look(&mut self, rounds: f64, drive: &Drive) {
+        if self.looks.last().is_some_and(|(last, _)| rounds < last + ERASES_LOOK) {
+            return;
+        }
+        let counts = drive.superblock_erase_counts();
+        if self.looks.is_empty() {
+            let beside = drive.service_units().saturating_sub(u64::from(drive.exported()));
+            let of_block = u64::from(drive.layout().units_per_block());
+            // A drive that may shrink loses them all in the end.
+            self.spare = if drive.capacity_policy().may_shrink() { counts.len() } else { (beside / of_block) as usize };
+        }
+        self.looks.push((rounds, counts.to_vec()));
+    }
+
+    /// How much faster than all blocks those wear whose loss ends the drive. They are the most worn of the first half, and their pace is
+    /// that of the second: so chance, which makes some block the most worn on any drive, is left out.
+    fn unevenness(&self) -> f64 {
+        let [(from, first), .., (to, last)] = self.looks.as_slice() else { return 1.0 };
+        let half = self.looks.partition_point(|(rounds, _)| *rounds < (from + to) / 2.0);
+        let middle = &self.looks[half].1;
+        let mut blocks: Vec<usize> = (0..first.len()).collect();
+        blocks.sort_by_key(|block| std::cmp::Reverse(middle[*block] - first[*block]));
+        let mean = |blocks: &[usize]| {
+            let erases: u64 = blocks.iter().map(|block| u64::from(last[*block] - middle[*block])).sum();
+            erases as f64 / blocks.len() as f64
+        };
+        let (worn, all) = (mean(&blocks[..self.spare.clamp(1, blocks.len())]), mean(&blocks));
+        if all > 0.0 { (worn / all).max(1.0) } else { 1.0 }
+    }
+}
+
+/// What a trace holds, of what was counted for a while.
+struct Counted {
+    requests: u64,
+    /// Mapping units written.
+    units: u64,
+    /// Whether the trace was read to its end.
+    is_whole: bool,
+}
+
+fn counted(trace: &TraceSpec, unit: u64) -> Option<Counted> {
+    let stopwatch = Stopwatch::start();
+    let mut counted = Counted { requests: 0, units: 0, is_whole: true };
+    for request in Reader::open(&trace.path, &trace_options(trace)).ok()? {
+        let request = request.ok()?;
+        counted.requests += 1;
+        if request.op == Op::Write {
+            counted.units += (request.offset + request.length).div_ceil(unit) - request.offset / unit;
+        }
+        if stopwatch.elapsed().as_secs_f64() > COUNT_SECONDS {
+            counted.is_whole = false;
             break;
         }
     }
-    trial.whole = at.since(trial.prepared);
-    trial.late = at.since(slices[slices.len() * 2 / 3]);
-    Some(trial)
+    Some(counted)
 }
 
-/// Units that a trace writes, counted for a while; `None` of a longer one.
-fn units_of_trace(scenario: &Scenario, workload: &Workload) -> Option<f64> {
-    let Workload::Trace(trace) = workload else { return None };
-    let stopwatch = Stopwatch::start();
-    let unit = scenario.device.unit.0;
-    let mut units = 0u64;
-    for request in Reader::open(&trace.path, &trace_options(trace)).ok()? {
-        let request = request.ok()?;
-        if request.op == Op::Write {
-            units += (request.offset + request.length).div_ceil(unit) - request.offset / unit;
+/// Units that a trace writes; `None` of a long one.
+fn units_of_trace(scenario: &Scenario, trace: &TraceSpec) -> Option<f64> {
+    let counted = counted(trace, scenario.device.unit.0).filter(|counted| counted.is_whole)?;
+    Some(counted.units as f64 / f64::from(trace.sample))
+}
+
+/// Lets a miniature take more addresses of its traces than its share, down to those that the drive takes, where its share would be a
+/// few requests: they might be of any kind.
+fn sample_enough(workload: &mut Workload, of: &Workload, unit: u64) {
+    match (workload, of) {
+        (Workload::Trace(small), Workload::Trace(own)) => {
+            let requests = counted(own, unit).map_or(0, |counted| counted.requests);
+            let enough = u32::try_from(requests / SAMPLED_REQUESTS_MIN).unwrap_or(u32::MAX);
+            small.sample = small.sample.min(enough.max(own.sample));
         }
-        if stopwatch.elapsed().as_secs_f64() > COUNT_SECONDS {
-            return None;
+        (Workload::Mix(small), Workload::Mix(own)) => {
+            small.iter_mut().zip(own).for_each(|((_, small), (_, own))| sample_enough(small, own, unit));
         }
+        _ => {}
     }
-    Some(units as f64 / f64::from(trace.sample))
 }
 
 /// How much longer the maps of a drive let wait than those of a miniature.
@@ -291,4 +395,26 @@ fn seconds_of_a_touch(bytes: u64) -> f64 {
     let seconds = stopwatch.elapsed().as_secs_f64();
     std::hint::black_box(&words);
     seconds / TOUCHED as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks at a hundred blocks, of which the last twenty wear `faster` times as fast; the first of the others by chance.
+    fn unevenness(faster: u32) -> f64 {
+        let erases = |round: u32| {
+            let of_block = |block: u32| if block < 80 { 10 * round } else { faster * 10 * round };
+            let chance = |block: u32, at: u32| if block % 8 == at { 20 } else { 0 };
+            (0..100).map(|block| of_block(block) + (1..=round).map(|at| chance(block, at)).sum::<u32>()).collect()
+        };
+        Wear { looks: (0..5).map(|round| (f64::from(round), erases(round))).collect(), spare: 10 }.unevenness()
+    }
+
+    #[test]
+    fn blocks_that_are_worn_by_their_data_count_and_those_by_chance_do_not() {
+        assert!((unevenness(5) - 2.5).abs() < 0.2, "{}", unevenness(5));
+        assert!((unevenness(1) - 1.0).abs() < 0.1, "{}", unevenness(1));
+        assert_eq!(Wear::default().unevenness(), 1.0);
+    }
 }

@@ -35,6 +35,7 @@ fn pages_of_an_estimate_are_those_of_the_run_within_a_factor_of_two() {
         format!("{DRIVE}[workload]\npattern = 'hot-cold'\n[until]\ndrive-writes = 0.5\n"),
         format!("{BY_DIE}[workload]\npattern = 'zipf'\nread-share = '30 %'\n[until]\nrequests = 6_000_000\n"),
         format!("{DRIVE}endurance = 12\n[until]\nend-of-life = true\n"),
+        format!("{DRIVE}endurance = 40\n[workload]\npattern = 'hot-cold'\n[until]\nend-of-life = true\n"),
         format!("{DRIVE}{traced}[until]\ndrive-writes = 1\n"),
         format!("{DRIVE}{traced}loop = false\n"),
         format!("{DRIVE}{traced}[until]\ndays = 0.001\n"),

@@ -48,8 +48,10 @@ pub(super) fn lines(scenario: &Scenario, cells: &[Scenario], seeds: Option<(Stri
 /// What scaling would make of a long run; `None` where it would change little.
 fn offer(scenario: &Scenario) -> Option<String> {
     let scaled = scenario.scaled(Scale::Auto).ok()?;
-    let (from, to) = (f64::from(scenario.device.logical_units), f64::from(scaled.device.logical_units));
-    (from / to > 1.5).then(|| {
+    let (now, to) = (scenario.device.logical_bytes() as f64, scaled.device.logical_bytes() as f64);
+    // What --scale takes is relative to the drive that the scenario asks for.
+    let from = scaled.device.scaled_from.map_or(now, |from| from.0 as f64);
+    (now / to > 1.5).then(|| {
         let took = estimate(&scaled).map_or_else(String::new, |each| format!(", about {}", time(each.seconds)));
         format!(
             "# shorter: --scale auto runs it as a drive of 1/{:.1} of the size and the same shape{took}\n",

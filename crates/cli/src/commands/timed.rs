@@ -109,7 +109,9 @@ pub(super) fn clock(scenario: &Scenario) -> String {
     let (time, timing) = (&scenario.time, &scenario.medium.timing);
     let mut text = String::new();
     let calendar = match time.drive_writes_per_day {
-        Some(WritesPerDay::Rate(writes)) => format!("# calendar: {writes} drive writes a day\n"),
+        Some(WritesPerDay::Rate(writes)) => {
+            format!("# calendar: {writes} drive write{} a day\n", if writes == 1.0 { "" } else { "s" })
+        }
         Some(WritesPerDay::Word(PaceWord::Trace)) => "# calendar: that of the trace\n".to_owned(),
         None => String::new(),
     };
