@@ -4,7 +4,7 @@ use super::groups::Group;
 use super::palette;
 use super::picture::{Arrangement, Drawing, Values, markup};
 
-const STYLE: &str = include_str!("style.css");
+pub(super) const STYLE: &str = include_str!("style.css");
 const MARKS: &str = include_str!("marks.css");
 const SCRIPT: &str = include_str!("script.js");
 

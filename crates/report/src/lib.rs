@@ -19,6 +19,8 @@ mod differences;
 mod distribution;
 mod errors;
 mod figures;
+#[cfg(test)]
+mod flow;
 mod grouped;
 mod groups;
 mod heat;

@@ -2,6 +2,7 @@
 
 use super::boxes::{self, Font};
 use super::chart::Size;
+use super::flow;
 use super::page::all_pictures;
 use super::picture::Arrangement;
 use super::{differences, render};
@@ -315,6 +316,16 @@ fn no_text_is_clipped_or_lies_over_other_text() {
         }
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn captions_and_tables_fit_the_page() {
+    for (name, runs) in pages() {
+        let page = render(&runs);
+        for pixels in [420.0, 701.0, 900.0, 1400.0] {
+            assert_eq!(flow::faults(&page, pixels), Vec::<String>::new(), "{name} at {pixels} pixels");
+        }
+    }
 }
 
 /// A browser that can print a page after its scripts ran.
