@@ -10,7 +10,7 @@ use assert_cmd::Command;
 const TRACE: &str = "pgbench-ext4.iolog.zst";
 
 /// Each scenario, what makes it small, and how it ends then.
-const SMALL: [(&str, &[&str], &str); 12] = [
+const SMALL: [(&str, &[&str], &str); 13] = [
     (
         "aging",
         &["until.drive-writes=3", "probe.at-drive-writes=[0, 1, 2, 3]", "probe.until.requests=500"],
@@ -36,6 +36,11 @@ const SMALL: [(&str, &[&str], &str); 12] = [
     ("twice-speed", &["until.requests=2000"], "requests"),
     ("until-it-dies", &["drive.endurance=5"], "end-of-life"),
     ("write-cache", &["until.requests=2000"], "requests"),
+    (
+        "years",
+        &["drive.logical-capacity='2 GiB'", "drive.pages-per-block=64", "drive.channels=1", "until.requests=2000"],
+        "requests",
+    ),
 ];
 
 /// Bytes below which a picture of a page is small.
