@@ -11,6 +11,9 @@ use wane_results::{Life, RunResult, Window};
 pub(super) const MARKED_MAX: usize = 16;
 /// A life that is shorter, in years, is laid out in days.
 const YEARS_MIN: f64 = 2.0;
+/// A life that is shorter, in days, is laid out in drive writes: a small drive under a recorded trace lives for minutes, which tell
+/// nobody anything.
+const DAYS_MIN: f64 = 1.0;
 /// Most rows of a table of windows.
 const ROWS_MAX: usize = 16;
 
@@ -44,7 +47,7 @@ impl Along {
         let all: Option<Vec<f64>> = runs.iter().map(days).collect();
         match all.map(|days| days.into_iter().fold(0.0, f64::max)) {
             Some(longest) if longest >= YEARS_MIN * DAYS_PER_YEAR => Self::Years,
-            Some(longest) if longest > 0.0 => Self::Days,
+            Some(longest) if longest >= DAYS_MIN => Self::Days,
             _ => Self::DriveWrites,
         }
     }
@@ -172,4 +175,27 @@ pub(super) fn into_the_tail(shares: impl Iterator<Item = Point>, count: u64) -> 
 pub(super) fn share_in_words(share: f64) -> String {
     let decimals = if share >= 1.0 { 0 } else { (nines(share).round() as usize).saturating_sub(2) };
     format!("{}\u{a0}%", super::numbers::grouped(100.0 * share, decimals))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_results::test_runs::test_run;
+    use wane_results::{Calendar, CalendarOrigin};
+
+    #[test]
+    fn a_life_is_laid_out_in_what_its_reader_thinks_in() {
+        let of = |lives: &[f64]| {
+            let lived = |days: &f64| {
+                let mut run = test_run(1);
+                let calendar = Calendar { drive_writes_per_day: 1.0, origin: CalendarOrigin::Trace };
+                run.summary.life = Some(Life::of(*days, 1 << 30, Some(calendar), true));
+                run
+            };
+            Along::of_lives(&lives.iter().map(lived).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[0.02, 0.03]), Along::DriveWrites);
+        assert_eq!(of(&[0.02, 40.0]), Along::Days);
+        assert_eq!(of(&[40.0, 800.0]), Along::Years);
+    }
 }
