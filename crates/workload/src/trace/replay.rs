@@ -13,6 +13,9 @@ use crate::{Batch, Op, Pace, Progress, Request, Source, SourceError};
 /// A decoded trace stays in memory up to here and goes to a temporary file beyond.
 const SPOOL_BYTES: usize = 64 << 20;
 
+/// Most requests of a decoded trace that are held as the drive takes them, 32 bytes each; longer ones are decoded again each time.
+const HELD_MAX: u64 = 1 << 20;
+
 /// How a trace meets a drive.
 #[derive(Clone, Copy, Debug)]
 pub struct Replay {
@@ -97,8 +100,8 @@ pub struct TraceSource {
     replay: Replay,
     requests: Requests,
     ranks: Option<Arc<Ranks>>,
-    /// The request that is being handed out: its arrival, kind, next page and end, modulo not yet taken.
-    rest: Option<(u64, Op, u64, u64)>,
+    /// What is left of the request that is being handed out, with its time of arrival.
+    rest: Option<Met>,
     /// Arrival of the last request, and what is added to those of the present round.
     last_at: u64,
     round_at: u64,
@@ -120,6 +123,17 @@ enum Requests {
     Once(Box<Reader>),
     /// Decoded once, replayed from there.
     Spooled { bytes: Box<BufReader<Cursor>>, state: State },
+    /// The same, of a short one.
+    Held { all: Arc<[Met]>, next: usize },
+}
+
+/// A request as it meets the drive: its time in the trace, and its pages from `first` up to `end`, modulo not yet taken.
+#[derive(Clone, Copy, Debug)]
+struct Met {
+    at: u64,
+    op: Op,
+    first: u64,
+    end: u64,
 }
 
 /// A place in a decoded trace, which is shared by all sources of it.
@@ -162,6 +176,11 @@ impl TraceSource {
     /// # Errors
     /// The trace does not parse, holds no read or write, or touches more pages than the drive has.
     pub fn new(reader: Reader, replay: Replay) -> Result<Self, TraceError> {
+        Self::holding(reader, replay, HELD_MAX)
+    }
+
+    /// The same, where a decoded trace of up to so many requests is held.
+    pub(super) fn holding(reader: Reader, replay: Replay, held_max: u64) -> Result<Self, TraceError> {
         let name = reader.name().to_owned();
         let timeless = reader.format().is_timeless().then(|| reader.format());
         let unusable = |reason: String| TraceError::Unusable { name: name.clone(), reason };
@@ -175,7 +194,7 @@ impl TraceSource {
         let mut spool = std::io::BufWriter::new(SpooledTempFile::new(SPOOL_BYTES));
         let mut encoder = Encoder::new();
         let mut touched = Touched::default();
-        let (mut moved, mut writeless) = (0u64, true);
+        let (mut kept, mut moved, mut writeless) = (0u64, 0u64, true);
         let (mut reader, mut tally) = (reader, Tally::default());
         for request in reader.by_ref() {
             let request = request?;
@@ -183,6 +202,7 @@ impl TraceSource {
             if replay.leaves_out(&request) {
                 continue;
             }
+            kept += 1;
             writeless &= request.op != Op::Write;
             encoder.request(&request, &mut spool).map_err(uncopied)?;
             if matches!(request.op, Op::Read | Op::Write) {
@@ -208,10 +228,9 @@ impl TraceSource {
         }
         let spool = spool.into_inner().map_err(|error| uncopied(error.into_error()))?;
         let bytes = Cursor::start(Arc::new(Mutex::new(spool)));
-        let requests = Requests::Spooled { bytes, state: State::START };
-        Ok(Self {
+        let source = Self {
             replay,
-            requests,
+            requests: Requests::Spooled { bytes, state: State::START },
             ranks: ranks.map(Arc::new),
             rest: None,
             last_at: 0,
@@ -222,7 +241,22 @@ impl TraceSource {
             timeless,
             notes: reader.notes(),
             tally,
-        })
+        };
+        if kept > held_max {
+            return Ok(source);
+        }
+        let name = source.name.clone();
+        source.held(kept as usize).map_err(|error| TraceError::Unusable { name, reason: error.to_string() })
+    }
+
+    /// The same source with all its requests as they meet the drive. They are decoded here, once for all rounds.
+    fn held(mut self, count: usize) -> Result<Self, SourceError> {
+        let mut all = Vec::with_capacity(count);
+        for _ in 0..count {
+            all.push(self.next_met()?.expect("the spool has as many requests as were written to it"));
+        }
+        self.requests = Requests::Held { all: all.into(), next: 0 };
+        Ok(self)
     }
 
     /// A trace that is read once, straight from its file.
@@ -246,62 +280,95 @@ impl TraceSource {
     /// Another source of the same trace, from its start on; `None` of one that is read straight from its file. Both use
     /// one decoded copy.
     pub fn restarted(&self) -> Option<Self> {
-        let Requests::Spooled { bytes, .. } = &self.requests else { return None };
-        let bytes = Cursor::start(Arc::clone(&bytes.get_ref().spool));
-        Some(Self {
+        let requests = match &self.requests {
+            Requests::Once(_) => return None,
+            Requests::Spooled { bytes, .. } => {
+                Requests::Spooled { bytes: Cursor::start(Arc::clone(&bytes.get_ref().spool)), state: State::START }
+            }
+            Requests::Held { all, .. } => Requests::Held { all: Arc::clone(all), next: 0 },
+        };
+        Some(Self { rest: None, last_at: 0, round_at: 0, moved: true, ..self.with(requests) })
+    }
+
+    /// The same source with these requests before it.
+    fn with(&self, requests: Requests) -> Self {
+        Self {
             replay: self.replay,
-            requests: Requests::Spooled { bytes, state: State::START },
+            requests,
             ranks: self.ranks.clone(),
-            rest: None,
-            last_at: 0,
-            round_at: 0,
+            rest: self.rest,
+            last_at: self.last_at,
+            round_at: self.round_at,
             name: self.name.clone(),
-            moved: true,
+            moved: self.moved,
             writeless: self.writeless,
             timeless: self.timeless,
             notes: self.notes.clone(),
             tally: self.tally,
-        })
-    }
-
-    fn next_request(&mut self) -> Result<Option<Request>, SourceError> {
-        match &mut self.requests {
-            Requests::Once(reader) => match reader.next().transpose() {
-                // Whoever set the flag ends the run and asks no further.
-                Err(TraceError::Interrupted { .. }) => {
-                    self.moved = true;
-                    Ok(None)
-                }
-                next => next.map_err(|error| SourceError(error.to_string())),
-            },
-            Requests::Spooled { bytes, state } => {
-                let failed = |error: std::io::Error| {
-                    SourceError(format!("{}: its decoded copy cannot be read: {error}", self.name))
-                };
-                for _ in 0..2 {
-                    match read_record(state, bytes).map_err(failed)? {
-                        Next::Request(request) => return Ok(Some(request)),
-                        Next::Nothing | Next::End if !self.replay.looped => return Ok(None),
-                        Next::Nothing | Next::End => {
-                            bytes.seek(SeekFrom::Start(0)).map_err(failed)?;
-                            *state = State::START;
-                            // What is left out still takes its time.
-                            let whole = self.round_at.saturating_add(self.tally.last_at);
-                            self.round_at = if self.replay.sample > 1 { whole } else { self.last_at };
-                        }
-                        Next::Bad(reason) => {
-                            return Err(SourceError(format!("{}: its decoded copy is damaged: {reason}", self.name)));
-                        }
-                    }
-                }
-                Ok(None)
-            }
         }
     }
 
-    fn take(&mut self) -> Result<Option<(u64, Op, u64, u64)>, SourceError> {
-        if let Some(rest) = self.rest.take() {
-            return Ok(Some(rest));
+    /// Times of the next round come after those of this one.
+    fn begin_round(&mut self) {
+        // What a sample leaves out still takes its time.
+        let whole = self.round_at.saturating_add(self.tally.last_at);
+        self.round_at = if self.replay.sample > 1 { whole } else { self.last_at };
+    }
+
+    /// The next request of a trace that is not held, those that are left out among them.
+    fn next_request(&mut self) -> Result<Option<Request>, SourceError> {
+        let (bytes, state) = match &mut self.requests {
+            Requests::Once(reader) => {
+                return match reader.next().transpose() {
+                    // Whoever set the flag ends the run and asks no further.
+                    Err(TraceError::Interrupted { .. }) => {
+                        self.moved = true;
+                        Ok(None)
+                    }
+                    next => next.map_err(|error| SourceError(error.to_string())),
+                };
+            }
+            Requests::Spooled { bytes, state } => (bytes, state),
+            Requests::Held { .. } => unreachable!("held requests are not decoded"),
+        };
+        let failed =
+            |error: std::io::Error| SourceError(format!("{}: its decoded copy cannot be read: {error}", self.name));
+        match read_record(state, bytes).map_err(failed)? {
+            Next::Request(request) => Ok(Some(request)),
+            Next::Nothing | Next::End if !self.replay.looped => Ok(None),
+            Next::Nothing | Next::End => {
+                bytes.seek(SeekFrom::Start(0)).map_err(failed)?;
+                *state = State::START;
+                let first = read_record(state, bytes).map_err(failed)?;
+                self.begin_round();
+                match first {
+                    Next::Request(request) => Ok(Some(request)),
+                    Next::Nothing | Next::End => Ok(None),
+                    Next::Bad(reason) => Err(self.damaged(reason)),
+                }
+            }
+            Next::Bad(reason) => Err(self.damaged(reason)),
+        }
+    }
+
+    fn damaged(&self, reason: &str) -> SourceError {
+        SourceError(format!("{}: its decoded copy is damaged: {reason}", self.name))
+    }
+
+    /// The next request that meets the drive.
+    fn next_met(&mut self) -> Result<Option<Met>, SourceError> {
+        if let Requests::Held { all, next } = &mut self.requests {
+            if let Some(met) = all.get(*next) {
+                *next += 1;
+                return Ok(Some(*met));
+            }
+            if !self.replay.looped {
+                return Ok(None);
+            }
+            let first = all[0];
+            *next = 1;
+            self.begin_round();
+            return Ok(Some(first));
         }
         let request = loop {
             let Some(request) = self.next_request()? else { return Ok(None) };
@@ -313,17 +380,26 @@ impl TraceSource {
             }
         };
         let (first, end) = self.replay.pages(&request);
-        // An odd timestamp that goes back counts as the one before it.
-        let at = self.round_at.saturating_add(request.at).max(self.last_at);
-        self.last_at = at;
-        self.moved |= matches!(request.op, Op::Read | Op::Write);
-        Ok(Some(match &self.ranks {
+        let (first, end) = match &self.ranks {
             // Ranks are in address order, so that what is touched of a stretch is a stretch.
-            Some(ranks) => (at, request.op, ranks.below(first), ranks.below(end)),
+            Some(ranks) => (ranks.below(first), ranks.below(end)),
             // Pages that come up again in one trim are gone already.
-            None if request.op == Op::Trim => (at, Op::Trim, first, end.min(first.saturating_add(self.logical()))),
-            None => (at, request.op, first, end),
-        }))
+            None if request.op == Op::Trim => (first, end.min(first.saturating_add(self.logical()))),
+            None => (first, end),
+        };
+        Ok(Some(Met { at: request.at, op: request.op, first, end }))
+    }
+
+    fn take(&mut self) -> Result<Option<Met>, SourceError> {
+        if let Some(rest) = self.rest.take() {
+            return Ok(Some(rest));
+        }
+        let Some(met) = self.next_met()? else { return Ok(None) };
+        // An odd timestamp that goes back counts as the one before it.
+        let at = self.round_at.saturating_add(met.at).max(self.last_at);
+        self.last_at = at;
+        self.moved |= matches!(met.op, Op::Read | Op::Write);
+        Ok(Some(Met { at, ..met }))
     }
 
     fn logical(&self) -> u64 {
@@ -364,10 +440,11 @@ impl Source for TraceSource {
         batch.pages.clear();
         batch.requests = 0;
         while batch.pages.len() < pages_max && batch.requests < requests_max {
-            let Some((at, op, first, end)) = self.take()? else { break };
+            let Some(met) = self.take()? else { break };
+            let Met { at, op, first, end } = met;
             let started = !batch.pages.is_empty() || batch.requests > 0;
             if started && op != batch.op {
-                self.rest = Some((at, op, first, end));
+                self.rest = Some(met);
                 break;
             }
             if !started {
@@ -377,7 +454,7 @@ impl Source for TraceSource {
             let until = end.min(first.saturating_add((pages_max - batch.pages.len()) as u64));
             add_modulo(&mut batch.pages, first, until, self.replay.logical_pages);
             if until < end {
-                self.rest = Some((at, op, until, end));
+                self.rest = Some(Met { first: until, ..met });
             } else {
                 batch.requests += 1;
             }
@@ -404,32 +481,26 @@ impl Source for TraceSource {
     fn notes(&self) -> Vec<String> {
         let notes = match &self.requests {
             Requests::Once(reader) => reader.notes(),
-            Requests::Spooled { .. } => self.notes.clone(),
+            Requests::Spooled { .. } | Requests::Held { .. } => self.notes.clone(),
         };
         notes.into_iter().map(|note| format!("{}: {note}", self.name)).collect()
     }
 
     fn try_clone(&self) -> Result<Box<dyn Source>, SourceError> {
-        let Requests::Spooled { bytes, state } = &self.requests else {
-            let why = "a trace that is read once cannot be read a second time; with loop = true it is decoded first";
-            return Err(SourceError(format!("{}: {why}", self.name)));
+        let requests = match &self.requests {
+            Requests::Once(_) => {
+                let why =
+                    "a trace that is read once cannot be read a second time; with loop = true it is decoded first";
+                return Err(SourceError(format!("{}: {why}", self.name)));
+            }
+            Requests::Spooled { bytes, state } => {
+                let cursor = bytes.get_ref();
+                let place = Cursor { spool: Arc::clone(&cursor.spool), at: cursor.at - bytes.buffer().len() as u64 };
+                Requests::Spooled { bytes: place.buffered(), state: *state }
+            }
+            Requests::Held { all, next } => Requests::Held { all: Arc::clone(all), next: *next },
         };
-        let cursor = bytes.get_ref();
-        let place = Cursor { spool: Arc::clone(&cursor.spool), at: cursor.at - bytes.buffer().len() as u64 };
-        Ok(Box::new(Self {
-            replay: self.replay,
-            requests: Requests::Spooled { bytes: place.buffered(), state: *state },
-            ranks: self.ranks.clone(),
-            rest: self.rest,
-            last_at: self.last_at,
-            round_at: self.round_at,
-            name: self.name.clone(),
-            moved: self.moved,
-            writeless: self.writeless,
-            timeless: self.timeless,
-            notes: self.notes.clone(),
-            tally: self.tally,
-        }))
+        Ok(Box::new(self.with(requests)))
     }
 }
 

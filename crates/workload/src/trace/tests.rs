@@ -47,7 +47,7 @@ fn wanted() -> [Request; 2] {
     ]
 }
 
-use crate::Request;
+use crate::{Batch, Request, Source};
 
 #[test]
 fn every_text_format_is_found_and_read() {
@@ -505,6 +505,40 @@ fn sources_of_one_decoded_trace_do_not_move_each_other() {
             second = first.restarted().unwrap();
             for _ in 0..=page {
                 second.next(&mut batch, 1, 1).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trace_that_is_held_gives_what_one_that_is_decoded_each_time_gives() {
+    let mut text = String::new();
+    for number in 0..300u64 {
+        let op = if number % 7 == 3 { 1 } else { 0 };
+        // A time that goes back now and then, and requests that begin within a page.
+        let at = number * 1000 - if number % 50 == 49 { 5000 } else { 0 };
+        text.push_str(&format!("{at} 0 {} {} {op}\n", number * 7919 % 5000 * 3, 1 + number % 40));
+    }
+    let options = Options { format: Some(Format::Mqsim), ..Options::default() };
+    for (compact, looped, sample) in [(false, true, 1), (false, true, 3), (true, true, 1), (true, false, 1)] {
+        let replay = Replay { page_bytes: 4096, logical_pages: 4000, compact, looped, sample };
+        let source =
+            |held_max| TraceSource::holding(reader(text.as_bytes(), &options).unwrap(), replay, held_max).unwrap();
+        let (mut held, mut decoded) = (source(1 << 20), source(0));
+        let mut batches = (Batch::default(), Batch::default());
+        for round in 0..400 {
+            // A clone goes on from the same place, and a restart from the first request.
+            if round == 150 {
+                held = held.restarted().unwrap();
+                decoded = decoded.restarted().unwrap();
+            }
+            let mut clones = (held.try_clone().unwrap(), decoded.try_clone().unwrap());
+            for (one, other) in
+                [(&mut held as &mut dyn Source, &mut decoded as &mut dyn Source), (&mut *clones.0, &mut *clones.1)]
+            {
+                let ends = (one.next(&mut batches.0, 5, 2).unwrap(), other.next(&mut batches.1, 5, 2).unwrap());
+                let told = |batch: &Batch| (batch.at, batch.op, batch.pages.clone(), batch.requests);
+                assert_eq!((ends.0, told(&batches.0)), (ends.1, told(&batches.1)), "{replay:?}, batch {round}");
             }
         }
     }
