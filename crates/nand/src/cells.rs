@@ -282,7 +282,7 @@ impl Cells {
             counts: vec![Counts::default(); if counted { blocks } else { 0 }],
             block_factors,
             layer_factors,
-            cycles: if matches!(config.ecc.draws, Draws::Table { .. }) { vec![0; blocks] } else { Vec::new() },
+            cycles: if config.ecc.draws == Draws::Table { vec![0; blocks] } else { Vec::new() },
             failing: Vec::new(),
             tails: (config.detail == Detail::Pages).then(|| {
                 let bits = config.ecc.codeword_bits();
@@ -376,8 +376,7 @@ impl Cells {
             ChecksPerRead::OneCodeword => 1,
         };
         let outcome = match self.config.ecc.draws {
-            Draws::Expected => self.read_expected(block, page, codewords, now_days, None),
-            Draws::Table { retire } => self.read_expected(block, page, codewords, now_days, Some(retire)),
+            Draws::Expected | Draws::Table => self.read_expected(block, page, codewords, now_days),
             Draws::Independent if self.tails.is_some() => self.read_whole(block, page, codewords, now_days),
             Draws::Independent | Draws::Sticky => self.read_drawn(block, page, codewords, now_days),
         };
@@ -394,22 +393,15 @@ impl Cells {
         outcome
     }
 
-    fn read_expected(
-        &mut self,
-        block: BlockId,
-        page: u32,
-        codewords: u32,
-        now_days: f64,
-        retire: Option<u32>,
-    ) -> PageOutcome {
+    fn read_expected(&mut self, block: BlockId, page: u32, codewords: u32, now_days: f64) -> PageOutcome {
         let ecc = self.config.ecc;
         let rber = self.rber(block, page, now_days);
         self.sense(block, 1);
         let errors = (f64::from(ecc.codeword_bits()) * rber) as u64;
         self.histogram.add(errors, u64::from(codewords));
-        let expected = match retire {
-            None => ecc.attempts_expected(rber),
-            Some(retire) => ecc.attempts_by_table(self.cycles[block.index()], retire),
+        let expected = match ecc.draws {
+            Draws::Table => ecc.attempts_by_table(self.cycles[block.index()]),
+            _ => ecc.attempts_expected(rber),
         };
         self.counters.codewords_checked += u64::from(codewords) * u64::from(1 + expected.attempts);
         PageOutcome {

@@ -19,27 +19,28 @@ pub struct Ecc {
     pub rereads_max: Option<u32>,
     /// What a re-read divides the RBER by; 2 in FAST 2019, at least 1. Unused by [`Sensing::Soft`].
     pub scale: f64,
-    /// How the errors of a codeword come about.
+    /// How the errors of a codeword come about. [`Draws::Independent`]: binomial, anew at every sense. [`Draws::Sticky`]: binomial at the
+    /// first sense, and each re-read keeps an error with probability 1 / `scale`. [`Draws::Expected`]: the whole part of bits x RBER;
+    /// nothing is drawn and re-reads do not disturb, the rule of CVSS (Jiao et al., FAST 2024). [`Draws::Table`]: errors as expected, but
+    /// re-reads by the erase count alone, one for every [`TABLE_CYCLES`] and one more above [`TABLE_RETIRE`]. It is what the released code
+    /// of CVSS does, with up to two re-reads fewer than its formula.
     pub draws: Draws,
     /// What the senses beyond the first are for.
     pub sensing: Sensing,
 }
 
-/// How many errors a codeword has, and what the next sense finds of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How the errors of re-reads come about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Draws {
-    /// Binomial, anew at every sense.
+    /// Drawn anew.
     Independent,
-    /// Binomial at the first sense; each re-read keeps an error with probability 1 / scale.
+    /// Thinned from those before.
     Sticky,
-    /// The whole part of bits x RBER; nothing is drawn and re-reads do not disturb: the rule of CVSS (Jiao et al., FAST 2024).
+    /// As many as expected.
     Expected,
-    /// Errors as in `Expected`, but re-reads by the erase count alone: one for every 50 cycles and one more above `retire`
-    /// cycles. It is what the released code of CVSS does, with `retire` = 290, up to two re-reads fewer than its formula.
-    Table {
-        /// Cycles above which a block should have been retired.
-        retire: u32,
-    },
+    /// Re-reads by a table of P/E cycles.
+    Table,
 }
 
 /// What a page is sensed again for.
@@ -77,7 +78,11 @@ pub const REREADS_BOUND: u32 = 1024;
 pub(crate) const SCALE_UNBOUNDED_MIN: f64 = 1.1;
 
 /// Cycles for each re-read of [`Draws::Table`].
-const TABLE_CYCLES: u32 = 50;
+pub const TABLE_CYCLES: u32 = 50;
+
+/// Cycles above which [`Draws::Table`] reads once more: the retirement threshold of the released code of CVSS (000, 001), above which a
+/// block should have been retired.
+pub const TABLE_RETIRE: u32 = 290;
 
 /// One more attempt at a page.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -178,11 +183,11 @@ impl Ecc {
     }
 
     /// The same after `cycles` by the table of [`Draws::Table`].
-    pub(crate) fn attempts_by_table(&self, cycles: u32, retire: u32) -> Expected {
+    pub(crate) fn attempts_by_table(&self, cycles: u32) -> Expected {
         if self.strength.is_none() {
             return Expected { attempts: 0, rereads: 0, corrected: true };
         }
-        let wanted = cycles / TABLE_CYCLES + u32::from(cycles > retire);
+        let wanted = cycles / TABLE_CYCLES + u32::from(cycles > TABLE_RETIRE);
         let most = self.rereads_max.unwrap_or(u32::MAX);
         let rereads = wanted.min(most);
         Expected { attempts: rereads, rereads, corrected: wanted <= most }
@@ -226,7 +231,7 @@ mod tests {
         let table = [(0, 0), (49, 0), (50, 1), (100, 2), (150, 3), (200, 4), (250, 5), (290, 5), (291, 6), (300, 7)];
         let check = |ecc: Ecc, cycles, rereads, corrected| {
             let wanted = Expected { attempts: rereads, rereads, corrected };
-            assert_eq!(ecc.attempts_by_table(cycles, 290), wanted, "at {cycles} cycles");
+            assert_eq!(ecc.attempts_by_table(cycles), wanted, "at {cycles} cycles");
         };
         table.into_iter().for_each(|(cycles, rereads)| check(ecc, cycles, rereads, true));
         check(Ecc { rereads_max: Some(3), ..ecc }, 291, 3, false);

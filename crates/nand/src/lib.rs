@@ -21,7 +21,7 @@ pub use cells::{
     Cells, ChecksPerRead, Detail, ErrorConfig, ErrorCounters, ErrorHistogram, PageOutcome, PageTime, ReadCounts,
 };
 pub use config::NandConfigError;
-pub use ecc::{Draws, Ecc, REREADS_BOUND, SOFT_STEPS, Sensing, SoftStep};
+pub use ecc::{Draws, Ecc, REREADS_BOUND, SOFT_STEPS, Sensing, SoftStep, TABLE_CYCLES, TABLE_RETIRE};
 pub use faults::{FailureRate, Fault, FaultConfig, Faults, Loss, When};
 pub use flash::{Flash, Relocations, Resting};
 pub use op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};

@@ -3,11 +3,12 @@
 //! These are no errors: a sweep may switch off what they belong to.
 
 use toml::{Table, Value};
-use wane_nand::Sensing;
+use wane_nand::{Draws, Sensing};
+use wane_ssd::{Collection, Suspend};
 use wane_workload::Arrival;
 
-use super::medium::{Draws, Medium};
-use super::time::{Collection, Suspend, Time};
+use super::medium::Medium;
+use super::time::Time;
 use super::written::table_of;
 use super::{Scenario, presets};
 

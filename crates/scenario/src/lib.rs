@@ -35,7 +35,7 @@ pub use error::ScenarioError;
 pub use keys::{Key, keys};
 pub use manual::manual;
 pub use medium::ERASES_INITIAL_MAX;
-pub use medium::{ChipSpec, Draws, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
+pub use medium::{ChipSpec, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Variation};
 pub use phase::{Phase, Until};
 pub use policies::{Family, PolicyInfo, RefusedPolicy, parse_policy, policies};
 pub use presets::{PRESETS, Preset};
@@ -43,7 +43,8 @@ pub use scale::Scale;
 pub use schema::json_schema;
 pub use settings::{FtlSettings, SEED_MAX};
 pub use synonyms::{over_provisioning_of, plain_key, spare_of};
-pub use time::{Ages, Collection, Order, PaceWord, Probe, Scheduler, Suspend, Time, WritesPerDay};
+pub use time::{Ages, PaceWord, Probe, Scheduler, Time, WritesPerDay};
+pub use wane_ssd::{Collection, Order, Suspend};
 pub use workload::{Pattern, PatternSpec, StandinSpec, TraceSpec, Workload};
 
 use layer::{Layer, merge};

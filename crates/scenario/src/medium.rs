@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use wane_nand::rber::{self, CHIPS, Ranges, RberModel};
-use wane_nand::{CellKind, ChecksPerRead, Detail, Ecc, Sensing};
+use wane_nand::{CellKind, ChecksPerRead, Detail, Draws, Ecc, Sensing};
 use wane_units::{Bytes, Nanos, Rate, Ratio};
 
 use super::error::Refusal;
@@ -105,20 +105,6 @@ pub struct EccSpec {
     /// gives the same re-reads and leaves the histogram of errors empty.
     #[schemars(extend("x-moved" = { "one-codeword": "drive.ecc.checks-per-read = \"one-codeword\"" }))]
     pub detail: Detail,
-}
-
-/// How the errors of re-reads come about.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Draws {
-    /// Drawn anew.
-    Independent,
-    /// Thinned from those before.
-    Sticky,
-    /// As many as expected.
-    Expected,
-    /// Re-reads by a table of P/E cycles.
-    Table,
 }
 
 /// How much flash differs from place to place: lognormal factors of the RBER with mean 1, seeded. With a `chip` only.
@@ -270,12 +256,6 @@ impl Default for TimingSpec {
 impl Default for EccSpec {
     fn default() -> Self {
         let ecc = Ecc::default();
-        let draws = match ecc.draws {
-            wane_nand::Draws::Independent => Draws::Independent,
-            wane_nand::Draws::Sticky => Draws::Sticky,
-            wane_nand::Draws::Expected => Draws::Expected,
-            wane_nand::Draws::Table { .. } => Draws::Table,
-        };
         Self {
             codeword: Bytes(u64::from(ecc.codeword_bytes)),
             // Errors are corrected whatever their number until a scenario says how many bits are.
@@ -283,7 +263,7 @@ impl Default for EccSpec {
             rereads_max: ecc.rereads_max,
             scale: ecc.scale,
             sensing: ecc.sensing,
-            draws,
+            draws: ecc.draws,
             checks_per_read: ChecksPerRead::default(),
             detail: Detail::default(),
         }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
+use wane_ssd::{Collection, Order, Suspend};
 use wane_units::{Bytes, DAYS_PER_YEAR, Nanos};
 use wane_workload::Arrival;
 use wane_workload::trace::Format;
@@ -123,42 +124,6 @@ pub enum Scheduler {
     Timeline,
     /// Events.
     Event,
-}
-
-/// Which operation a die takes next.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// The first to come.
-    FirstCome,
-    /// By class.
-    Priority,
-}
-
-/// What a waiting host read interrupts.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Suspend {
-    /// Nothing.
-    None,
-    /// Programs.
-    Program,
-    /// Erases.
-    Erase,
-    /// Programs and erases.
-    Both,
-}
-
-/// How garbage collection makes way.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Collection {
-    /// The host waits for a victim.
-    Foreground,
-    /// A victim starts where no one waits.
-    Background,
-    /// Others come in between.
-    Preemptible,
 }
 
 /// Ages of a drive, counted since preconditioning; ascending.
@@ -362,10 +327,10 @@ impl Default for Time {
             scheduler: Scheduler::None,
             drive_writes_per_day: None,
             scale: 1.0,
-            order: Order::FirstCome,
+            order: Order::default(),
             read_priority: false,
-            suspend: Suspend::None,
-            gc: Collection::Foreground,
+            suspend: Suspend::default(),
+            gc: Collection::default(),
             multi_plane: false,
             write_cache: None,
             write_cache_latency: Nanos(10_000),

@@ -1,6 +1,6 @@
 //! Scenarios with time and errors: what they resolve to and what they refuse.
 
-use wane_nand::{CellKind, ChecksPerRead};
+use wane_nand::{CellKind, ChecksPerRead, Draws};
 use wane_units::{Nanos, Rate};
 use wane_workload::Arrival;
 

@@ -1,4 +1,10 @@
 //! How long flash takes and in which order it works.
+//!
+//! [`Order`], [`Suspend`] and [`Collection`] are keys of a scenario too: their words and the first lines of their comments are in its
+//! schema. What the scheduler makes of them stands at the fields of [`SchedulerConfig`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Times of flash operations, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,14 +44,14 @@ fn of_type(times: &[u64], page: u32) -> u64 {
     if let [time] = times { *time } else { times[page as usize % times.len()] }
 }
 
-/// Who is next where several operations wait. Operations that depend on each other keep their order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which operation a die takes next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// The one that came first, whoever it works for.
+    /// The first to come.
     #[default]
     FirstCome,
-    /// Host before garbage collection before scrubbing before wear leveling, at every grant of a die, a channel or a
-    /// processor; what runs is not interrupted (004 §4).
+    /// By class.
     Priority,
 }
 
@@ -59,9 +65,9 @@ pub enum ReadPriority {
     Yes,
 }
 
-/// What a waiting host read interrupts. The rest is done when no host read waits on the die any more. What would end
-/// within the overhead is let end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What a waiting host read interrupts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Suspend {
     /// Nothing.
     #[default]
@@ -74,16 +80,16 @@ pub enum Suspend {
     Both,
 }
 
-/// How garbage collection shares dies with the others. A job is one victim: its relocations and its erase.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How garbage collection makes way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Collection {
-    /// What comes after a job waits, on the dies that the job reads or erases, until the whole job is done. Jobs have
-    /// the host's class.
+    /// The host waits for a victim.
     #[default]
     Foreground,
-    /// Jobs have a class of their own, but one that has begun on a die is finished there before what came after it.
+    /// A victim starts where no one waits.
     Background,
-    /// Jobs have a class of their own, and anyone gets in between.
+    /// Others come in between.
     Preemptible,
 }
 
@@ -119,15 +125,21 @@ pub struct Processors {
 /// How operations are scheduled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerConfig {
-    /// Who is next.
+    /// Who is next where several operations wait for a die, a channel or a processor. First come: the one that came first, whoever it
+    /// works for. By class: host before garbage collection before scrubbing before wear leveling, at every grant; what runs is not
+    /// interrupted (004 §4). Operations that depend on each other keep their order.
     pub order: Order,
     /// Whether host reads overtake host writes.
     pub read_priority: ReadPriority,
-    /// What a host read interrupts.
+    /// What a host read interrupts. The rest of it is done when no host read waits on the die any more. What would end within the
+    /// overhead is let end.
     pub suspend: Suspend,
     /// From the interruption until the die can read.
     pub suspend_ns: u64,
-    /// How garbage collection shares dies.
+    /// How garbage collection shares dies. A job is one victim: its relocations and its erase. In the foreground jobs have the host's
+    /// class, and what comes after a job waits, on the dies that the job reads or erases, until the whole job is done. In the background
+    /// jobs have a class of their own, but one that has begun on a die is finished there before what came after it. Preemptible jobs have
+    /// a class of their own too, and anyone gets in between.
     pub collection: Collection,
     /// Whether planes work together.
     pub multi_plane: MultiPlane,

@@ -1,12 +1,10 @@
 //! What a scenario asks for beside aging: errors, a clock, a past, probes.
 
 use wane_nand::{
-    CellKind, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Loss, PageTime, REREADS_BOUND, ReadCounts, When,
+    CellKind, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Loss, PageTime, REREADS_BOUND, ReadCounts, When,
 };
 use wane_sim::Streams;
-use wane_ssd::{
-    ClockSpec, Collection, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache,
-};
+use wane_ssd::{ClockSpec, MultiPlane, Processors, ReadPriority, SchedulerConfig, Timing, WriteCache};
 use wane_units::DieId;
 
 use super::{PlanError, Policies};
@@ -15,9 +13,6 @@ use crate::sources::{Opener, SourceMaker};
 use crate::timed::TimedSpec;
 use wane_results::Calendar;
 use wane_scenario::{self as scenario, Ages, Scenario, Time};
-
-/// Cycles above which the released code of CVSS reads once more (000, 001): the retirement threshold there.
-const TABLE_RETIRE: u32 = 290;
 
 /// Whether a scenario needs more than counting.
 pub(super) fn is_needed(scenario: &Scenario, policies: &Policies) -> bool {
@@ -89,18 +84,12 @@ pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorCo
     let chip = scenario.medium.chip.as_ref()?;
     let (checks, detail) = (scenario.medium.ecc.checks_per_read, scenario.medium.ecc.detail);
     let (ecc, variation) = (&scenario.medium.ecc, &scenario.medium.variation);
-    let draws = match ecc.draws {
-        scenario::Draws::Independent => Draws::Independent,
-        scenario::Draws::Sticky => Draws::Sticky,
-        scenario::Draws::Expected => Draws::Expected,
-        scenario::Draws::Table => Draws::Table { retire: TABLE_RETIRE },
-    };
     let ecc = Ecc {
         codeword_bytes: ecc.codeword.0 as u32,
         strength: ecc.strength,
         rereads_max: ecc.rereads_max,
         scale: ecc.scale,
-        draws,
+        draws: ecc.draws,
         sensing: ecc.sensing,
     };
     Some(ErrorConfig {
@@ -135,23 +124,11 @@ pub(super) fn clock(scenario: &Scenario, errors: Option<&ErrorConfig>) -> TimedS
 
 fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
     SchedulerConfig {
-        order: match time.order {
-            scenario::Order::FirstCome => Order::FirstCome,
-            scenario::Order::Priority => Order::Priority,
-        },
+        order: time.order,
         read_priority: if time.read_priority { ReadPriority::Yes } else { ReadPriority::No },
-        suspend: match time.suspend {
-            scenario::Suspend::None => Suspend::None,
-            scenario::Suspend::Program => Suspend::Program,
-            scenario::Suspend::Erase => Suspend::Erase,
-            scenario::Suspend::Both => Suspend::Both,
-        },
+        suspend: time.suspend,
         suspend_ns,
-        collection: match time.gc {
-            scenario::Collection::Foreground => Collection::Foreground,
-            scenario::Collection::Background => Collection::Background,
-            scenario::Collection::Preemptible => Collection::Preemptible,
-        },
+        collection: time.gc,
         multi_plane: if time.multi_plane { MultiPlane::On } else { MultiPlane::Off },
         write_cache: time
             .write_cache

@@ -106,7 +106,7 @@ fn the_mean_of_the_draws_is_bits_times_rber() {
 
 #[test]
 fn without_a_strength_nothing_is_read_again_and_errors_still_count() {
-    for draws in [Draws::Independent, Draws::Sticky, Draws::Expected, Draws::Table { retire: 290 }] {
+    for draws in [Draws::Independent, Draws::Sticky, Draws::Expected, Draws::Table] {
         let ecc = Ecc { draws, ..without_ecc() };
         let mut cells = cells(ErrorConfig::new(model("tlc-72l-2018"), ecc));
         cells.erase(BLOCK, 10_000);
@@ -119,12 +119,7 @@ fn without_a_strength_nothing_is_read_again_and_errors_still_count() {
 
 #[test]
 fn every_sense_disturbs_unless_errors_are_expected_values() {
-    let table = [
-        (Draws::Independent, true),
-        (Draws::Sticky, true),
-        (Draws::Expected, false),
-        (Draws::Table { retire: 290 }, false),
-    ];
+    let table = [(Draws::Independent, true), (Draws::Sticky, true), (Draws::Expected, false), (Draws::Table, false)];
     for (draws, disturbs) in table {
         let ecc = Ecc { strength: Some(25), draws, ..Ecc::default() };
         let mut cells = cells(ErrorConfig::new(model("tlc-72l-2018"), ecc));
