@@ -165,7 +165,7 @@ fn note_value(value: &Spanned<DeValue<'_>>, path: &str, spans: &mut BTreeMap<Str
 /// `gc = "greedy"` is short for `gc = { policy = "greedy" }`.
 fn expand_shorthands(table: &mut Table) {
     let Some(Value::Table(ftl)) = table.get_mut("ftl") else { return };
-    for key in Family::ALL.map(Family::key) {
+    for key in Family::all().map(Family::key) {
         if let Some(value @ Value::String(_)) = ftl.get_mut(key) {
             let policy = std::mem::replace(value, Value::Boolean(false));
             *value = Value::Table(Table::from_iter([("policy".to_owned(), policy)]));

@@ -43,36 +43,152 @@ pub enum Family {
     Allocation,
 }
 
-impl Family {
-    /// The key under `[ftl]`.
-    pub fn key(self) -> &'static str {
-        match self {
-            Family::Victim => "gc",
-            Family::WearLeveling => "wear-leveling",
-            Family::Capacity => "capacity",
-            Family::Redundancy => "redundancy",
-            Family::Scrub => "scrub",
-            Family::Retirement => "retire",
-            Family::Placement => "placement",
-            Family::Allocation => "allocation",
-        }
+/// What there is to say of a family.
+struct FamilyLine {
+    family: Family,
+    /// Its key under `[ftl]`.
+    key: &'static str,
+    /// Where the settings keep the table that chooses its policy.
+    table: fn(&FtlSettings) -> &Table,
+    table_mut: fn(&mut FtlSettings) -> &mut Table,
+    /// Its policies.
+    list: &'static dyn PolicyList,
+}
+
+/// Every family, in the order in which lists show them; all that goes through the families goes through this list. A new family has a
+/// variant of [`Family`], a line here, and in [`FtlSettings`] a field and a method that makes its policy.
+static FAMILIES: [FamilyLine; 8] = [
+    FamilyLine {
+        family: Family::Victim,
+        key: "gc",
+        table: |ftl| &ftl.gc,
+        table_mut: |ftl| &mut ftl.gc,
+        list: &Policies { entries: VICTIM_POLICIES, needs: |policy| policy.needs() },
+    },
+    FamilyLine {
+        family: Family::WearLeveling,
+        key: "wear-leveling",
+        table: |ftl| &ftl.wear_leveling,
+        table_mut: |ftl| &mut ftl.wear_leveling,
+        list: &Policies { entries: WEAR_LEVEL_POLICIES, needs: |policy| policy.needs() },
+    },
+    FamilyLine {
+        family: Family::Capacity,
+        key: "capacity",
+        table: |ftl| &ftl.capacity,
+        table_mut: |ftl| &mut ftl.capacity,
+        list: &Policies { entries: CAPACITY_POLICIES, needs: |policy| policy.needs() },
+    },
+    FamilyLine {
+        family: Family::Redundancy,
+        key: "redundancy",
+        table: |ftl| &ftl.redundancy,
+        table_mut: |ftl| &mut ftl.redundancy,
+        list: &Policies { entries: REDUNDANCY_POLICIES, needs: |policy| policy.needs() },
+    },
+    FamilyLine {
+        family: Family::Scrub,
+        key: "scrub",
+        table: |ftl| &ftl.scrub,
+        table_mut: |ftl| &mut ftl.scrub,
+        list: &Policies { entries: SCRUB_POLICIES, needs: |policy| policy.needs() },
+    },
+    FamilyLine {
+        family: Family::Retirement,
+        key: "retire",
+        table: |ftl| &ftl.retire,
+        table_mut: |ftl| &mut ftl.retire,
+        list: &Policies { entries: RETIRE_POLICIES, needs: |policy| policy.needs() },
+    },
+    FamilyLine {
+        family: Family::Placement,
+        key: "placement",
+        table: |ftl| &ftl.placement,
+        table_mut: |ftl| &mut ftl.placement,
+        list: &Policies { entries: PLACEMENT_POLICIES, needs: |policy| policy.needs() },
+    },
+    FamilyLine {
+        family: Family::Allocation,
+        key: "allocation",
+        table: |ftl| &ftl.allocation,
+        table_mut: |ftl| &mut ftl.allocation,
+        list: &Policies { entries: ALLOCATION_POLICIES, needs: |policy| policy.needs() },
+    },
+];
+
+/// What a family's list is asked, whatever its policies are.
+trait PolicyList: Sync {
+    /// Each of its entries as the schema and defaults need it.
+    fn built_ins(&self) -> Vec<BuiltIn>;
+
+    /// Each of its entries as lists show it.
+    fn infos(&self, family: Family) -> Vec<PolicyInfo>;
+
+    /// What the policy of a table needs; the table is refused like by [`parse_policy`].
+    fn needs(&self, table: &Table) -> Result<Needs, RefusedPolicy>;
+}
+
+/// The built-ins of a family whose policies are `T`.
+struct Policies<T: ?Sized + 'static> {
+    entries: &'static [Entry<Box<T>>],
+    needs: fn(&T) -> Needs,
+}
+
+impl<T: ?Sized> PolicyList for Policies<T> {
+    fn built_ins(&self) -> Vec<BuiltIn> {
+        let built_in = |entry: &Entry<Box<T>>| BuiltIn {
+            name: entry.name(),
+            summary: entry.summary(),
+            defaults: entry.defaults(),
+            parameters: entry.schema(),
+        };
+        self.entries.iter().map(built_in).collect()
     }
 
+    fn infos(&self, family: Family) -> Vec<PolicyInfo> {
+        let info = |entry: &Entry<Box<T>>| PolicyInfo {
+            family,
+            name: entry.name(),
+            summary: entry.summary(),
+            page: entry.page(),
+            example: entry.example(),
+            needs: (self.needs)(&*entry.parse(Table::new()).expect("defaults are valid")),
+        };
+        self.entries.iter().map(info).collect()
+    }
+
+    fn needs(&self, table: &Table) -> Result<Needs, RefusedPolicy> {
+        parse_policy(table, self.entries).map(|policy| (self.needs)(&*policy))
+    }
+}
+
+impl Family {
     /// Every family, in the order in which lists show them.
-    pub const ALL: [Self; 8] = [
-        Self::Victim,
-        Self::WearLeveling,
-        Self::Capacity,
-        Self::Redundancy,
-        Self::Scrub,
-        Self::Retirement,
-        Self::Placement,
-        Self::Allocation,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        FAMILIES.iter().map(|line| line.family)
+    }
+
+    /// The key under `[ftl]`.
+    pub fn key(self) -> &'static str {
+        self.line().key
+    }
+
+    fn line(self) -> &'static FamilyLine {
+        let mut lines = FAMILIES.iter();
+        lines.find(|line| line.family == self).expect("FAMILIES has a line for every family")
+    }
+
+    /// What the policy of a table needs to have any effect.
+    ///
+    /// # Errors
+    /// There is no such policy, or its parameters are not what it takes.
+    pub(super) fn needs(self, table: &Table) -> Result<Needs, RefusedPolicy> {
+        self.line().list.needs(table)
+    }
 
     /// The family that a key of `[ftl]` chooses from.
     pub fn of_key(key: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|family| family.key() == key)
+        Self::all().find(|family| family.key() == key)
     }
 
     /// A policy's name, or a table with it and its parameters.
@@ -98,7 +214,7 @@ impl Family {
 
     fn built_ins(self) -> &'static [BuiltIn] {
         let of_family = BUILT_INS.iter().find(|(family, _)| *family == self);
-        &of_family.expect("BUILT_INS is made of Family::ALL, which names every family").1
+        &of_family.expect("BUILT_INS is made of FAMILIES, which has every family").1
     }
 
     /// Gives a policy's table the parameters that it leaves to their defaults, and notes which they are.
@@ -158,16 +274,6 @@ struct BuiltIn {
 }
 
 impl BuiltIn {
-    fn of<T>(entries: &[Entry<T>]) -> Vec<Self> {
-        let built_in = |entry: &Entry<T>| Self {
-            name: entry.name(),
-            summary: entry.summary(),
-            defaults: entry.defaults(),
-            parameters: entry.schema(),
-        };
-        entries.iter().map(built_in).collect()
-    }
-
     /// Refuses what is no parameter of this policy, with one sentence.
     fn check_is_parameter(&self, name: &str) -> Result<(), String> {
         let keys = self.parameters.get("properties").and_then(Json::as_object);
@@ -207,33 +313,25 @@ impl BuiltIn {
 }
 
 /// Every built-in by its family.
-static BUILT_INS: LazyLock<[(Family, Vec<BuiltIn>); 8]> = LazyLock::new(|| {
-    let of = |family| match family {
-        Family::Victim => BuiltIn::of(VICTIM_POLICIES),
-        Family::WearLeveling => BuiltIn::of(WEAR_LEVEL_POLICIES),
-        Family::Capacity => BuiltIn::of(CAPACITY_POLICIES),
-        Family::Redundancy => BuiltIn::of(REDUNDANCY_POLICIES),
-        Family::Scrub => BuiltIn::of(SCRUB_POLICIES),
-        Family::Retirement => BuiltIn::of(RETIRE_POLICIES),
-        Family::Placement => BuiltIn::of(PLACEMENT_POLICIES),
-        Family::Allocation => BuiltIn::of(ALLOCATION_POLICIES),
-    };
-    Family::ALL.map(|family| (family, of(family)))
-});
+static BUILT_INS: LazyLock<Vec<(Family, Vec<BuiltIn>)>> =
+    LazyLock::new(|| FAMILIES.iter().map(|line| (line.family, line.list.built_ins())).collect());
 
-macro_rules! schemas {
-    ($($key:ident: $family:ident),*) => {
-        $(
-            pub(super) fn $key(_: &mut SchemaGenerator) -> Schema {
-                Family::$family.schema()
-            }
-        )*
-    };
+/// What fields of policies name in `#[schemars(schema_with = ...)]`: nothing, until [`with_policies`] says what each may be.
+pub(super) fn of_family(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({})
 }
 
-// What fields of policies name in `#[schemars(schema_with = ...)]`.
-schemas!(gc: Victim, wear_leveling: WearLeveling, capacity: Capacity, redundancy: Redundancy, scrub: Scrub, retire: Retirement,
-    placement: Placement, allocation: Allocation);
+/// Gives the fields of policies their schemas; for `#[schemars(transform = ...)]` of [`FtlSettings`].
+pub(super) fn with_policies(schema: &mut Schema) {
+    let Some(Json::Object(keys)) = schema.get_mut("properties") else { return };
+    for family in Family::all() {
+        let field = keys.get_mut(family.key()).and_then(Json::as_object_mut);
+        let field = field.expect("each family's key is a field of FtlSettings");
+        for (name, member) in family.schema().to_value().as_object().into_iter().flatten() {
+            field.insert(name.clone(), member.clone());
+        }
+    }
+}
 
 /// The policy of a table, whose `policy` names an entry of the family.
 ///
@@ -261,27 +359,21 @@ pub struct RefusedPolicy {
 }
 
 impl FtlSettings {
-    /// The tables of the policies, each with its family.
-    pub(super) fn policies_mut(&mut self) -> [(Family, &mut Table); 8] {
-        [
-            (Family::Victim, &mut self.gc),
-            (Family::WearLeveling, &mut self.wear_leveling),
-            (Family::Capacity, &mut self.capacity),
-            (Family::Redundancy, &mut self.redundancy),
-            (Family::Scrub, &mut self.scrub),
-            (Family::Retirement, &mut self.retire),
-            (Family::Placement, &mut self.placement),
-            (Family::Allocation, &mut self.allocation),
-        ]
+    /// The table that chooses a family's policy.
+    pub(super) fn policy(&self, family: Family) -> &Table {
+        (family.line().table)(self)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn policy_mut(&mut self, family: Family) -> &mut Table {
+        (family.line().table_mut)(self)
     }
 
     /// The policy of a family that a scenario has unless it chooses one.
     fn chosen_by_default(family: Family) -> String {
-        let mut default = Self::default();
-        let mut policies = default.policies_mut().into_iter();
-        let table = policies.find(|(other, _)| *other == family).map(|(_, table)| &*table);
-        let name = table.and_then(|table| table.get("policy")).and_then(Value::as_str);
-        name.expect("policies_mut has every family, and each has a default policy").to_owned()
+        let default = Self::default();
+        let name = default.policy(family).get("policy").and_then(Value::as_str);
+        name.expect("each family has a default policy").to_owned()
     }
 
     /// The policy that says when blocks retire.
@@ -340,20 +432,12 @@ impl FtlSettings {
     }
 
     /// What each policy needs to have any effect, with its family and its name.
-    pub(super) fn needs(&self) -> [(Family, &str, Needs); 8] {
-        fn name(policy: &Table) -> &str {
-            policy.get("policy").and_then(Value::as_str).unwrap_or_default()
-        }
-        [
-            (Family::Victim, name(&self.gc), self.victim_policy().needs()),
-            (Family::WearLeveling, name(&self.wear_leveling), self.wear_level_policy().needs()),
-            (Family::Capacity, name(&self.capacity), self.capacity_policy().needs()),
-            (Family::Redundancy, name(&self.redundancy), self.redundancy_policy().needs()),
-            (Family::Scrub, name(&self.scrub), self.scrub_policy().needs()),
-            (Family::Retirement, name(&self.retire), self.retire_policy().needs()),
-            (Family::Placement, name(&self.placement), self.placement_policy().needs()),
-            (Family::Allocation, name(&self.allocation), self.allocation_policy().needs()),
-        ]
+    pub(super) fn needs(&self) -> impl Iterator<Item = (Family, &str, Needs)> {
+        Family::all().map(|family| {
+            let table = self.policy(family);
+            let name = table.get("policy").and_then(Value::as_str).unwrap_or_default();
+            (family, name, taken(family.needs(table)))
+        })
     }
 }
 
@@ -381,8 +465,12 @@ pub(super) fn lacking(needs: Needs, device: &Device, medium: &Medium, time: &Tim
 
 /// A policy that the scenario's resolution has accepted.
 fn accepted<T>(table: &Table, family: &[Entry<T>]) -> T {
-    parse_policy(table, family)
-        .unwrap_or_else(|refused| unreachable!("resolved scenarios hold valid policies: {}", refused.message))
+    taken(parse_policy(table, family))
+}
+
+/// What was made of a policy's table in a resolved scenario, which refuses the tables that nothing can be made of.
+fn taken<T>(made: Result<T, RefusedPolicy>) -> T {
+    made.unwrap_or_else(|refused| unreachable!("resolved scenarios hold valid policies: {}", refused.message))
 }
 
 /// A policy as lists show it.
@@ -404,28 +492,5 @@ pub struct PolicyInfo {
 
 /// Every built-in policy.
 pub fn policies() -> Vec<PolicyInfo> {
-    fn info<T: ?Sized>(
-        family: Family,
-        entries: &'static [Entry<Box<T>>],
-        needs: fn(&T) -> Needs,
-    ) -> impl Iterator<Item = PolicyInfo> {
-        entries.iter().map(move |entry| PolicyInfo {
-            family,
-            name: entry.name(),
-            summary: entry.summary(),
-            page: entry.page(),
-            example: entry.example(),
-            needs: needs(&*entry.parse(Table::new()).expect("defaults are valid")),
-        })
-    }
-    let victims = info(Family::Victim, VICTIM_POLICIES, |policy| policy.needs());
-    let levelers = info(Family::WearLeveling, WEAR_LEVEL_POLICIES, |policy| policy.needs());
-    let capacities = info(Family::Capacity, CAPACITY_POLICIES, |policy| policy.needs());
-    let redundancies = info(Family::Redundancy, REDUNDANCY_POLICIES, |policy| policy.needs());
-    let scrubbers = info(Family::Scrub, SCRUB_POLICIES, |policy| policy.needs());
-    let retirements = info(Family::Retirement, RETIRE_POLICIES, |policy| policy.needs());
-    let placements = info(Family::Placement, PLACEMENT_POLICIES, |policy| policy.needs());
-    let allocations = info(Family::Allocation, ALLOCATION_POLICIES, |policy| policy.needs());
-    let before = victims.chain(levelers).chain(capacities).chain(redundancies);
-    before.chain(scrubbers).chain(retirements).chain(placements).chain(allocations).collect()
+    FAMILIES.iter().flat_map(|line| line.list.infos(line.family)).collect()
 }

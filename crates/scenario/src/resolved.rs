@@ -8,7 +8,7 @@ use super::schema::Node;
 use super::settings::{DriveSettings, PreconditionSettings};
 use super::workload::{Paths, Space};
 use super::written::table_of;
-use super::{Medium, Phase, Scenario, Time, presets, time};
+use super::{Family, Medium, Phase, Scenario, Time, presets, time};
 
 /// Tables of a whole: what stands in the place of each.
 fn named<const N: usize>(entries: [(&str, Value); N]) -> Table {
@@ -179,7 +179,7 @@ impl Scenario {
     fn ftl_table(&self, paths: Paths) -> Table {
         let mut ftl = self.ftl.clone();
         if matches!(paths, Paths::Resolved) {
-            ftl.policies_mut().into_iter().for_each(|(family, policy)| family.complete(policy));
+            Family::all().for_each(|family| family.complete(ftl.policy_mut(family)));
         }
         let mut table = table_of(&ftl);
         table.insert("retire".to_owned(), shortened(&ftl.retire));

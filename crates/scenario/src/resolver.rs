@@ -3,15 +3,6 @@
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use wane_ftl::Frontiers;
-use wane_ftl::policies::Entry;
-use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
-use wane_ftl::policies::capacity::CAPACITY_POLICIES;
-use wane_ftl::policies::placement::PLACEMENT_POLICIES;
-use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
-use wane_ftl::policies::retirement::RETIRE_POLICIES;
-use wane_ftl::policies::scrub::SCRUB_POLICIES;
-use wane_ftl::policies::victim::VICTIM_POLICIES;
-use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_units::Ratio;
 use wane_workload::Arrival;
 
@@ -19,7 +10,7 @@ use super::device::{self, Grouping};
 use super::error::Refusal;
 use super::layer::Layer;
 use super::medium::{self, Medium};
-use super::policies::{self, DEFAULTS, Family, parse_policy};
+use super::policies::{self, DEFAULTS, Family};
 use super::settings::{DriveSettings, FtlSettings, PreconditionSettings, Settings};
 use super::time::{self, ProbeSettings};
 use super::workload::{self, Space};
@@ -119,15 +110,9 @@ impl Resolver<'_> {
 
     fn ftl(&self, table: &Table) -> Result<FtlSettings, ScenarioError> {
         let mut ftl: FtlSettings = self.settings(table, "ftl")?;
-        let default = FtlSettings::default();
-        self.policy(&mut ftl.gc, &default.gc, Family::Victim, VICTIM_POLICIES)?;
-        self.policy(&mut ftl.wear_leveling, &default.wear_leveling, Family::WearLeveling, WEAR_LEVEL_POLICIES)?;
-        self.policy(&mut ftl.capacity, &default.capacity, Family::Capacity, CAPACITY_POLICIES)?;
-        self.policy(&mut ftl.redundancy, &default.redundancy, Family::Redundancy, REDUNDANCY_POLICIES)?;
-        self.policy(&mut ftl.scrub, &default.scrub, Family::Scrub, SCRUB_POLICIES)?;
-        self.policy(&mut ftl.retire, &default.retire, Family::Retirement, RETIRE_POLICIES)?;
-        self.policy(&mut ftl.placement, &default.placement, Family::Placement, PLACEMENT_POLICIES)?;
-        self.policy(&mut ftl.allocation, &default.allocation, Family::Allocation, ALLOCATION_POLICIES)?;
+        for family in Family::all() {
+            self.policy(&mut ftl, family)?;
+        }
         self.agree_on_streams(&mut ftl)?;
         Ok(ftl)
     }
@@ -158,27 +143,22 @@ impl Resolver<'_> {
     }
 
     /// Gives a policy's table the name that it lacks, takes marked defaults away, and refuses one whose parameters are not accepted.
-    fn policy<T>(
-        &self,
-        table: &mut Table,
-        default: &Table,
-        family: Family,
-        entries: &[Entry<T>],
-    ) -> Result<(), ScenarioError> {
+    fn policy(&self, ftl: &mut FtlSettings, family: Family) -> Result<(), ScenarioError> {
         let path = format!("ftl.{}", family.key());
-        for (name, value) in default {
+        let table = ftl.policy_mut(family);
+        for (name, value) in FtlSettings::default().policy(family) {
             table.entry(name).or_insert_with(|| value.clone());
         }
         let refuse = |message: String| self.error(&format!("{path}.{DEFAULTS}"), message);
         family.forget_defaults(table).map_err(refuse)?;
-        parse_policy(table, entries).map(drop).map_err(|refused| {
+        family.needs(table).map(drop).map_err(|refused| {
             let place = refused.key.as_ref().map_or(path.clone(), |name| format!("{path}.{name}"));
             self.error(&place, refused.message)
         })
     }
 
     fn check_reserve(&self, device: &Device, ftl: &FtlSettings) -> Result<(), ScenarioError> {
-        let needs = ftl.needs();
+        let needs: Vec<_> = ftl.needs().collect();
         if let Some((_, name, _)) = needs.iter().find(|(_, _, needs)| needs.endurance && device.endurance.is_none()) {
             let message = format!("is \"none\", but {name} follows the rated endurance");
             return Err(self.error("drive.endurance", message));

@@ -204,29 +204,29 @@ impl Default for DriveSettings {
 /// policy's own default.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-#[schemars(transform = in_field_order::<Self>, description = "The firmware.")]
+#[schemars(transform = in_field_order::<Self>, transform = policies::with_policies, description = "The firmware.")]
 pub struct FtlSettings {
     /// Which block garbage collection reclaims.
-    #[schemars(schema_with = "policies::gc")]
+    #[schemars(schema_with = "policies::of_family")]
     pub gc: Table,
     /// Which data moves so that blocks wear alike. Off during preconditioning.
-    #[schemars(schema_with = "policies::wear_leveling")]
+    #[schemars(schema_with = "policies::of_family")]
     pub wear_leveling: Table,
     /// What happens to the exported capacity as blocks retire.
-    #[schemars(schema_with = "policies::capacity")]
+    #[schemars(schema_with = "policies::of_family")]
     pub capacity: Table,
     /// Which pages protect each other by parity on another die. Needs `domain = "die"` or `unit = "superblock"`.
-    #[schemars(schema_with = "policies::redundancy", extend("x-unwritten" = "default"))]
+    #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub redundancy: Table,
     /// Which blocks are relocated before their errors grow too many. An untimed run scrubs a block at most after each request; a timed
     /// one whenever the last relocation is through. Off during preconditioning.
-    #[schemars(schema_with = "policies::scrub", extend("x-unwritten" = "default"))]
+    #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub scrub: Table,
     /// Free blocks that garbage collection keeps, in each domain. At least 2 where blocks can retire or swap.
     #[schemars(range(min = 1, max = 1 << 20))]
     pub gc_reserve: u32,
     /// When a block leaves service. One whose erase failed leaves it in any case.
-    #[schemars(schema_with = "policies::retire")]
+    #[schemars(schema_with = "policies::of_family")]
     pub retire: Table,
     /// Unit of reclaim: a block, or a block of every plane of the domain together.
     #[serde(rename = "unit")]
@@ -237,10 +237,10 @@ pub struct FtlSettings {
     /// keeps hot and cold data apart.
     pub frontiers: Frontiers,
     /// Which of several open streams takes data. `one` and `separate` are what `frontiers` chooses; give one of the two keys.
-    #[schemars(schema_with = "policies::placement", extend("x-unwritten" = "default"))]
+    #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub placement: Table,
     /// Which free block is opened next.
-    #[schemars(schema_with = "policies::allocation", extend("x-unwritten" = "default"))]
+    #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub allocation: Table,
 }
 

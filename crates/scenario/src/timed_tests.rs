@@ -107,7 +107,7 @@ fn untimed_scenarios_resolve_and_hash_as_they_always_did() {
     let fnv = |text: &str| {
         let mut top: Table = text.parse().unwrap();
         let ftl = top["ftl"].as_table_mut().unwrap();
-        for family in Family::ALL {
+        for family in Family::all() {
             if let Some(Value::Table(policy)) = ftl.get_mut(family.key()) {
                 family.forget_defaults(policy).unwrap();
             }
