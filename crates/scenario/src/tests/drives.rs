@@ -1,0 +1,166 @@
+//! Drives: what presets, sizes and shares of spare come to, and what their preconditioning is.
+
+use super::*;
+
+#[test]
+fn the_published_drive_has_its_published_blocks() {
+    let scenario = resolve("[drive]\npreset = 'ftlsim-256g'\n[until]\ndrive-writes = 1", &[]).unwrap();
+    let device = &scenario.device;
+    assert_eq!((device.logical_units, device.rated_blocks, device.blocks), (67_108_864, 291_271, 291_278));
+}
+
+#[test]
+fn the_drives_of_the_papers_come_out() {
+    // (preset, logical units, physical units, T, firmware blocks)
+    let table = [
+        ("ftlsim-8g", 2_097_152, 9109 * 256, 9102, 9109),
+        ("amber-mlc", 67_004_006, 74_448_896, 145_401, 145_408),
+        ("femu-16g", 3_932_160, 4_194_304, 253, 256),
+        ("cvss-128g", 31_249_920, 33_554_432, 492, 512),
+        ("fast19-ssd", 52_428_800, 67_108_864, 65_312, 65_536),
+        ("mean-field", 7_130_316, 8_388_608, 124_520, 131_072),
+    ];
+    for (preset, logical, physical, rated, blocks) in table {
+        let device = resolve(&format!("[drive]\npreset = '{preset}'\n[until]\ndrive-writes = 1"), &[]).unwrap().device;
+        let got = (device.logical_units, device.physical_units(), device.rated_blocks, device.blocks);
+        assert_eq!(got, (logical, physical, rated, blocks), "{preset}");
+    }
+}
+
+#[test]
+fn every_preset_resolves_and_says_what_it_is() {
+    for preset in PRESETS {
+        let sources = Sources { preset: Some(preset.name), file: Some(("t", "[until]\ndrive-writes = 1")), set: &[] };
+        let scenario = Scenario::resolve(&sources).unwrap_or_else(|error| panic!("{}: {error}", preset.name));
+        assert!(preset.summary().len() > 20 && scenario.device.logical_units > 0);
+    }
+}
+
+/// Drives that one would buy are named by kind and capacity, and each of their keys says where its value comes from.
+#[test]
+fn presets_of_drives_on_sale_are_what_their_names_say() {
+    let bought: Vec<_> =
+        PRESETS.iter().filter(|preset| preset.name.starts_with(['t', 'q']) && preset.name != "tiny").collect();
+    assert_eq!(bought.len(), 8);
+    for preset in bought {
+        let name = preset.name;
+        let sources = Sources { preset: Some(name), file: Some(("t", "[until]\ndrive-writes = 1")), set: &[] };
+        let scenario = Scenario::resolve(&sources).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let terabytes: f64 = name.trim_end_matches('t').rsplit('-').next().unwrap().parse().unwrap();
+        let device = &scenario.device;
+        assert!((device.logical_bytes() as f64 / 1e12 - terabytes).abs() < 1e-9, "{name}: {}", device.logical_bytes());
+        let (cycles, surplus) = match name.split_once("-").unwrap() {
+            ("tlc", kind) if kind.starts_with("enterprise") => (3000, 0.14),
+            ("tlc", _) => (1500, 0.09),
+            ("qlc", kind) if kind.starts_with("enterprise") => (1500, 0.14),
+            _ => (1000, 0.09),
+        };
+        assert_eq!(device.endurance, Some(cycles), "{name}");
+        let asked = over_provisioning_of(device.spare_factor);
+        assert!((asked - surplus).abs() < 1e-9, "{name}: {asked}");
+        // The reserve of garbage collection and whole planes add a little.
+        assert!((device.over_provisioning() - surplus).abs() < 0.01, "{name}: {}", device.over_provisioning());
+        let dies = f64::from(device.geometry.dies()) * if name.starts_with("tlc") { 68.7e9 } else { 137.4e9 };
+        let flash = device.geometry.capacity().0 as f64;
+        assert!((0.85..=1.0).contains(&(flash / dies)), "{name}: its dies have {dies}, its blocks {flash}");
+        let lines: Vec<&str> = preset.text.lines().collect();
+        for (number, line) in
+            lines.iter().enumerate().filter(|(_, line)| line.contains(" = ") && !line.starts_with('#'))
+        {
+            let why = lines[number - 1];
+            let told = why.starts_with("# ") && (why.contains("source: ") || why.contains("guessed: "));
+            assert!(told, "{name}: {line} has neither a source nor is it guessed");
+        }
+    }
+}
+
+#[test]
+fn keys_that_are_set_displace_inherited_ones() {
+    let until = "\n[until]\ndrive-writes = 1";
+    // (drive, logical units, T, blocks)
+    let table = [
+        ("logical-capacity = '1 GiB'", 262_144, 1137, 1144),
+        ("blocks = 1000", 230_400, 993, 1000),
+        ("blocks = 1000\nspare-factor = '20 %'", 204_800, 993, 1000),
+        ("blocks = 1000\nlogical-capacity = '512 MiB'", 131_072, 993, 1000),
+        ("spare-factor = '28 %'", 2_097_152, 11_377, 11_384),
+        ("preset = 'amber-mlc'\nblocks-per-plane = 10\nlogical-capacity = '1 GiB'", 262_144, 1273, 1280),
+        ("preset = 'amber-mlc'\nlogical-capacity = '1 GiB'", 262_144, 633, 640),
+        ("page-size = '16 KiB'\nmapping-unit = '4 KiB'", 2_097_152, 2275, 2282),
+    ];
+    for (drive, logical, rated, blocks) in table {
+        let device = resolve(&format!("[drive]\n{drive}{until}"), &[]).unwrap_or_else(|error| panic!("{error}")).device;
+        assert_eq!((device.logical_units, device.rated_blocks, device.blocks), (logical, rated, blocks), "{drive}");
+    }
+}
+
+#[test]
+fn each_die_keeps_a_reserve_and_superblocks_come_whole() {
+    let shape = "channels = 2\ndies-per-channel = 2\nplanes-per-die = 2\nlogical-capacity = '1 GiB'\n";
+    // U is 1024 blocks, 128 superblocks of the drive or 512 of the dies. (unit, domain, T, flash blocks)
+    let table = [
+        ("block", "drive", 1137, 1137 + 7),
+        ("block", "die", 1137 + 3, 1137 + 28 + 3),
+        ("superblock", "drive", 142, (142 + 7) * 8),
+        ("superblock", "die", 568, (568 + 28) * 2),
+    ];
+    for (unit, domain, rated, flash) in table {
+        let text = format!("[drive]\n{shape}[ftl]\nunit = '{unit}'\ndomain = '{domain}'\n[until]\ndrive-writes = 1");
+        let device = resolve(&text, &[]).unwrap().device;
+        assert_eq!((device.rated_blocks, device.geometry.blocks()), (rated, flash), "{unit} {domain}");
+        assert_eq!(device.geometry.blocks() % 8, 0);
+    }
+}
+
+#[test]
+fn preconditioning_fills_once_unless_it_says_otherwise() {
+    let preset = "[drive]\npreset = 'ftlsim-8g'\n";
+    // (text, fill, sequential, random)
+    let table = [
+        ("", 1.0, 1, 0.0),
+        (preset, 1.0, 1, 3.0),
+        ("[precondition]\nfill = '0 %'", 0.0, 0, 0.0),
+        ("[precondition]\nfill = 0.25\nrandom-drive-writes = 0.5", 0.25, 0, 0.5),
+        ("[precondition]\nsequential-drive-writes = 0", 0.0, 0, 0.0),
+        ("[precondition]\nsequential-drive-writes = 2\nfill = '100 %'", 1.0, 2, 0.0),
+        ("[precondition]\nfill = '0 %'\n[drive]\npreset = 'ftlsim-8g'", 0.0, 0, 0.0),
+        ("[precondition]\nrandom-drive-writes = 1\n[drive]\npreset = 'ftlsim-8g'", 1.0, 1, 1.0),
+    ];
+    for (text, fill, sequential, random) in table {
+        let precondition = resolve(&format!("{text}\n[until]\ndrive-writes = 1"), &[]).unwrap().precondition;
+        let got = (precondition.fill.get(), precondition.sequential_drive_writes, precondition.random_drive_writes);
+        assert_eq!(got, (fill, sequential, random), "{text}");
+    }
+}
+
+/// Whoever writes one of the two has the drive, the plain data and the hash of whoever writes the other; layers displace both alike.
+#[test]
+fn over_provisioning_is_the_spare_factor_in_other_words() {
+    let table = [
+        ("over-provisioning = '7 %'", "spare-factor = 0.06542056074766356"),
+        ("over-provisioning = 0.25", "spare-factor = '20 %'"),
+        ("over-provisioning = '150 %'", "spare-factor = '60 %'"),
+        ("blocks = 4096\nover-provisioning = '25 %'", "blocks = 4096\nspare-factor = '20 %'"),
+    ];
+    for (surplus, spare) in table {
+        let of = |keys: &str| resolve(&format!("[drive]\n{keys}\n[until]\ndrive-writes = 1"), &[]).unwrap();
+        let (surplus, spare) = (of(surplus), of(spare));
+        assert_eq!((surplus.device, surplus.hash()), (spare.device, spare.hash()));
+    }
+    let both = "[drive]\nover-provisioning = '7 %'\nspare-factor = '10 %'\n[until]\ndrive-writes = 1";
+    let error = resolve(both, &[]).unwrap_err().to_string();
+    assert!(error.contains("line 2: drive.over-provisioning: stands beside spare-factor"), "{error}");
+    let layers = |below: &str, above: &str| {
+        resolve(&format!("[drive]\n{below}\n[until]\ndrive-writes = 1"), &[above]).unwrap().device.spare_factor
+    };
+    assert_eq!(layers("spare-factor = '10 %'", "drive.over-provisioning=25 %"), 0.2);
+    assert_eq!(layers("over-provisioning = '25 %'", "drive.spare-factor=10 %"), 0.1);
+}
+
+#[test]
+fn a_resolved_scenario_says_what_its_spare_factor_comes_to() {
+    let text = "[drive]\nblocks = 4096\nspare-factor = '20 %'\n[until]\ndrive-writes = 1";
+    let resolved = resolve(text, &[]).unwrap().to_toml();
+    let first = resolved.lines().next().unwrap_or_default();
+    assert_eq!(first, "# over-provisioning (physical / logical - 1) 25 %, spare factor (1 - logical / physical) 20 %");
+}
