@@ -263,10 +263,15 @@ mod tests {
             self.meter.finish(self.clock.scheduler(), mark)
         }
 
-        /// Serves reads one at a time, marks each window's end with the number of reads so far, and finishes.
-        fn served(mut self, reads: u64) -> Timed<u64> {
+        /// Serves reads one at a time, marks each window's end with the number of reads so far, and finishes. A second part, where there
+        /// is one, begins with the read of that number; that it is begun twice changes nothing.
+        fn served(mut self, reads: u64, second: Option<u64>) -> Timed<u64> {
             for number in 0..reads {
                 self.clock.arrive_below(1, &GO, &mut |completion| self.meter.record(completion));
+                if second == Some(number) {
+                    self.meter.begin_part(self.clock.now_ns(), number);
+                    self.meter.begin_part(self.clock.now_ns(), u64::MAX);
+                }
                 self.read(Some(1));
                 if self.meter.window_is_full() {
                     self.meter.next_window(self.clock.now_ns(), number + 1);
@@ -279,7 +284,7 @@ mod tests {
     #[test]
     fn full_windows_are_joined_in_pairs_and_nothing_is_lost() {
         let reads = 100 * WINDOW_REQUESTS;
-        let timed = Bed::new().served(reads);
+        let timed = Bed::new().served(reads, None);
         assert!(timed.windows.len() <= WINDOWS_MAX && timed.windows.len() > WINDOWS_MAX / 2, "{}", timed.windows.len());
         assert_eq!(timed.windows.iter().map(|window| window.requests).sum::<u64>(), reads);
         assert_eq!((timed.latencies.reads.count(), timed.operations), (reads, reads));
@@ -290,28 +295,11 @@ mod tests {
         }
     }
 
-    /// Serves reads as `served`, the second part from read number `second` on.
-    fn in_parts(reads: u64, second: u64) -> Timed<u64> {
-        let mut bed = Bed::new();
-        for number in 0..reads {
-            bed.clock.arrive_below(1, &GO, &mut |completion| bed.meter.record(completion));
-            if number == second {
-                bed.meter.begin_part(bed.clock.now_ns(), number);
-                bed.meter.begin_part(bed.clock.now_ns(), u64::MAX);
-            }
-            bed.read(Some(1));
-            if bed.meter.window_is_full() {
-                bed.meter.next_window(bed.clock.now_ns(), number + 1);
-            }
-        }
-        bed.finish(reads)
-    }
-
     #[test]
     fn parts_of_a_run_never_share_a_window() {
         let reads = 300 * WINDOW_REQUESTS;
         for second in [WINDOW_REQUESTS, 5 * WINDOW_REQUESTS + 7, 77_777, 250_003] {
-            let timed = in_parts(reads, second);
+            let timed = Bed::new().served(reads, Some(second));
             let parts = timed.parts.unwrap();
             assert_eq!((parts.before.reads.count(), parts.since.reads.count()), (second, reads - second), "{second}");
             assert_eq!(parts.at, second);
@@ -322,20 +310,20 @@ mod tests {
 
     #[test]
     fn a_few_requests_before_a_part_are_no_window_of_their_own() {
-        let timed = in_parts(40 * WINDOW_REQUESTS, 20 * WINDOW_REQUESTS + 3);
+        let timed = Bed::new().served(40 * WINDOW_REQUESTS, Some(20 * WINDOW_REQUESTS + 3));
         let least = timed.windows.iter().map(|window| window.requests).min().unwrap();
         assert_eq!((timed.windows.len(), least), (40, WINDOW_REQUESTS - 3), "the last one is short alone");
     }
 
     #[test]
     fn a_part_that_begins_in_the_first_window_is_the_whole_run() {
-        assert!(in_parts(10 * WINDOW_REQUESTS, WINDOW_REQUESTS / 2).parts.is_none());
+        assert!(Bed::new().served(10 * WINDOW_REQUESTS, Some(WINDOW_REQUESTS / 2)).parts.is_none());
     }
 
     #[test]
     fn one_window_takes_any_number_of_requests() {
         let bed = Bed::new();
-        let timed = Bed { meter: bed.meter.with_one_window(), ..bed }.served(3 * WINDOW_REQUESTS);
+        let timed = Bed { meter: bed.meter.with_one_window(), ..bed }.served(3 * WINDOW_REQUESTS, None);
         assert_eq!(timed.windows.iter().map(|window| window.requests).collect::<Vec<_>>(), [3 * WINDOW_REQUESTS]);
     }
 
