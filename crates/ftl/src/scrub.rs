@@ -118,7 +118,7 @@ impl<M: Media> Ftl<M> {
         let bytes = self.media.geometry().page_size().0 as u32;
         self.counters.scrub_checks += 1;
         let read =
-            PageRead { block: flash, page, bytes, task: Task::Scrub, purpose: Purpose::Serve, rereads_max: None };
+            PageRead { block: flash, page, bytes, task: Task::Scrub, purpose: Purpose::Check, rereads_max: None };
         match self.media.read(read) {
             ReadOutcome::Corrected { rereads } => Some(rereads),
             ReadOutcome::Uncorrectable => None,

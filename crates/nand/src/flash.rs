@@ -168,7 +168,7 @@ impl Flash {
         let outcome = match &mut self.cells {
             Some(cells) if !trusted => {
                 let read = cells.read_within(block, within, bytes, self.now_days, rereads_max);
-                if task == Task::Host && purpose == Purpose::Serve {
+                if purpose == Purpose::Serve {
                     cells.served_host(&read);
                 }
                 self.note(OpKind::Read(purpose), task, block, within, bytes, read.rereads);
@@ -409,6 +409,19 @@ mod tests {
             assert_eq!(between > before, checked, "{relocations:?}");
             flash.read(read(5));
             assert!(flash.cells().unwrap().counters().codewords_checked > between);
+        }
+    }
+
+    #[test]
+    fn only_what_is_served_counts_as_read_for_the_host() {
+        let purposes =
+            [(Purpose::Serve, 1), (Purpose::Check, 0), (Purpose::Recover, 0), (Purpose::Relocate(BlockId(0)), 0)];
+        for (purpose, counted) in purposes {
+            let mut flash = flash();
+            flash.set_cells(cells(25));
+            flash.read(PageRead { purpose, ..read(4) });
+            let counters = flash.cells().unwrap().counters();
+            assert_eq!((counters.page_reads, counters.host_page_reads), (1, counted), "{purpose:?}");
         }
     }
 

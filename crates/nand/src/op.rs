@@ -42,6 +42,8 @@ pub struct PageRead {
 pub enum Purpose {
     /// To hand out its data.
     Serve,
+    /// To see how well it still reads; its data go nowhere.
+    Check,
     /// To program its data again into this block.
     Relocate(BlockId),
     /// To reconstruct another page of its stripe, whose read came just before.

@@ -279,7 +279,7 @@ impl Graph {
             self.hold(now, id, links);
         }
         match purpose {
-            Purpose::Serve => self.last_read = id,
+            Purpose::Serve | Purpose::Check => self.last_read = id,
             Purpose::Relocate(target) => {
                 self.last_read = id;
                 self.join_group(links, target.0);

@@ -306,7 +306,7 @@ fn waits_for(history: &History, log: &[Logged], index: usize) -> Vec<usize> {
             job.chain(block).collect()
         }
         OpKind::Read(Purpose::Recover) => before()
-            .find(|other| matches!(of(*other).kind, OpKind::Read(Purpose::Serve | Purpose::Relocate(_))))
+            .find(|other| matches!(of(*other).kind, OpKind::Read(purpose) if purpose != Purpose::Recover))
             .into_iter()
             .collect(),
         OpKind::Read(_) | OpKind::Buffered => Vec::new(),
