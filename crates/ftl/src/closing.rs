@@ -55,6 +55,7 @@ impl ClosingOrder {
         if self.next as usize == self.blocks.len() {
             self.renumber();
         }
+        debug_assert_eq!(self.slots[block as usize], NOWHERE, "block {block} closes once");
         self.entries[block as usize] = (now, NOWHERE);
         let mut slot = self.next;
         self.next += 1;
@@ -71,18 +72,24 @@ impl ClosingOrder {
 
     /// A block is no longer closed; it has left its bucket.
     pub(crate) fn open(&mut self, block: u32) {
+        debug_assert_eq!(
+            self.entries[block as usize].1, NOWHERE,
+            "a block leaves its bucket before it gives up its slot"
+        );
         self.blocks[self.slots[block as usize] as usize] = NOWHERE;
         self.slots[block as usize] = NOWHERE;
     }
 
     /// A closed block comes to a bucket.
     pub(crate) fn enter(&mut self, block: u32, bucket: u32) {
+        debug_assert_eq!(self.entries[block as usize].1, NOWHERE, "a block is in one bucket at a time");
         self.entries[block as usize].1 = bucket;
         self.set(bucket, self.slots[block as usize]);
     }
 
     /// A closed block leaves its bucket.
     pub(crate) fn leave(&mut self, block: u32, bucket: u32) {
+        debug_assert_eq!(self.entries[block as usize].1, bucket, "a block leaves the bucket that it is in");
         self.entries[block as usize].1 = NOWHERE;
         self.clear(bucket, self.slots[block as usize]);
     }
@@ -103,6 +110,7 @@ impl ClosingOrder {
             }
             index = index * 64 + word.trailing_zeros() as usize;
         }
+        debug_assert_ne!(self.blocks[index], NOWHERE, "a bucket holds slots of closed blocks only");
         Some(self.blocks[index])
     }
 
@@ -161,6 +169,10 @@ impl ClosingOrder {
             }
             self.next += 1;
         }
+        assert!(
+            self.next as usize <= self.slots.len(),
+            "a closed block holds one slot, so that the others are free again"
+        );
     }
 }
 

@@ -256,6 +256,11 @@ impl Layout {
             EraseGroup::Superblock => (planes, geometry.blocks_per_plane()),
         };
         let blocks_per_domain = geometry.blocks() / domains / width;
+        assert_eq!(
+            blocks_per_domain * width * domains,
+            geometry.blocks(),
+            "every flash block lies in a firmware block"
+        );
         Self {
             geometry,
             width,
@@ -304,6 +309,7 @@ impl Layout {
     /// Page `page` of a firmware block.
     #[inline(always)]
     pub(crate) fn page_id(&self, block: SuperblockId, page: u32) -> PageId {
+        debug_assert!(page <= self.pages_per_superblock, "a page lies in its block, or ends a range of it");
         PageId(block.0 * self.pages_per_superblock() + page)
     }
 
@@ -378,7 +384,12 @@ impl Layout {
         }
         let per_domain = self.geometry.blocks() / self.domains;
         let (domain, within) = (block.0 / per_domain, block.0 % per_domain);
-        SuperblockId(domain * self.blocks_per_domain() + within % self.stride)
+        let holder = SuperblockId(domain * self.blocks_per_domain() + within % self.stride);
+        debug_assert!(
+            self.members(holder).any(|member| member == block),
+            "a superblock holds its members and no others"
+        );
+        holder
     }
 
     /// Every firmware block of the drive.
@@ -389,6 +400,7 @@ impl Layout {
     /// Unit `within` of a firmware block.
     #[inline(always)]
     pub fn unit(&self, block: SuperblockId, within: u32) -> UnitId {
+        debug_assert!(within <= self.units_per_block, "a unit lies in its block, or ends a range of it");
         UnitId(block.0 * self.units_per_block() + within)
     }
 
@@ -426,6 +438,7 @@ impl Layout {
     /// The flash block and the page in it that are page `page` of a firmware block.
     #[inline]
     pub(crate) fn place_page(&self, block: SuperblockId, page: u32) -> (BlockId, u32) {
+        debug_assert!(page < self.pages_per_superblock, "a page beyond the last would be one of the next block");
         let row = self.by_width.divide(page);
         (self.member(block, page - row * self.width), row)
     }

@@ -86,12 +86,17 @@ impl Domain {
 
     /// Tells those policies of a block that hear of blocks.
     pub(crate) fn tell(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
+        assert!(self.has(block), "policies hear of the blocks of their own domain");
         self.victim.heard(event, block, erase_count);
         self.leveler.heard(event, block, erase_count);
     }
 
     /// Takes a block that will not be written further into the index.
     pub(crate) fn close(&mut self, block: SuperblockId, now: u64, erase_count: u32) {
+        assert!(
+            (self.index.closed_len() as usize) + self.free.len() < self.blocks as usize,
+            "a free block is not closed"
+        );
         self.index.close(block, now, erase_count);
         self.tell(BlockEvent::Closed, block, erase_count);
     }

@@ -166,6 +166,8 @@ impl<M: Media> Ftl<M> {
             .map(|domain| build_domain(&config, &layout, domain, &erase_count, &retired))
             .collect::<std::io::Result<Vec<Domain>>>()?;
         let (placement, streams) = placement(&config, &layout);
+        let has_place = |domain: &Domain| domain.parked.len() == streams as usize;
+        assert!(domains.iter().all(has_place), "a placement policy keeps as many streams after it has begun as before");
         let mut ftl = Self {
             layout,
             units_per_block,
@@ -208,6 +210,8 @@ impl<M: Media> Ftl<M> {
             capacity: config.capacity,
         };
         ftl.begin();
+        let retired: u32 = ftl.domains.iter().map(|domain| domain.retired).sum();
+        assert_eq!(retired, ftl.retired_blocks, "each block out of service is one of a domain's");
         Ok(ftl)
     }
 
@@ -288,6 +292,8 @@ impl<M: Media> Ftl<M> {
     pub fn state(&self, block: SuperblockId) -> BlockState {
         let domain = self.domain_of(block);
         let open = domain.open().any(|frontier| frontier.block == block);
+        let states = [self.retired[block.index()], open, domain.index.is_closed(block)];
+        debug_assert!(states.into_iter().filter(|is_so| *is_so).count() <= 1, "a block stands in one state");
         match () {
             () if self.retired[block.index()] => BlockState::Retired,
             () if open => BlockState::Open,
@@ -303,7 +309,13 @@ impl<M: Media> Ftl<M> {
 
     /// The physical unit that holds a logical one.
     pub fn lookup(&self, logical: Lpn) -> Option<UnitId> {
-        Some(self.map[logical.index()]).filter(|unit| *unit != UNMAPPED).map(UnitId)
+        let unit = Some(self.map[logical.index()]).filter(|unit| *unit != UNMAPPED).map(UnitId)?;
+        debug_assert_eq!(
+            self.reverse[unit.index()],
+            logical.0,
+            "the reverse map leads back to who is mapped to a unit"
+        );
+        Some(unit)
     }
 
     /// Free blocks of the domain that has least.
@@ -327,7 +339,9 @@ impl<M: Media> Ftl<M> {
     }
 
     pub(crate) fn domain_of(&self, block: SuperblockId) -> &Domain {
-        &self.domains[self.layout.domain(block)]
+        let domain = &self.domains[self.layout.domain(block)];
+        debug_assert!(domain.has(block), "the layout and the domains agree on whose a block is");
+        domain
     }
 
     /// Mapping units of the blocks in service, beside the reserve.
@@ -336,6 +350,8 @@ impl<M: Media> Ftl<M> {
     }
 
     pub(crate) fn capacity_view(&self, free: u32) -> CapacityView {
+        debug_assert!(self.exported <= self.logical_initial, "a drive exports no more than when it was new");
+        debug_assert!(self.retired_blocks + free <= self.layout.blocks(), "no block is both free and out of service");
         CapacityView {
             retired_blocks: self.retired_blocks,
             rated_blocks: self.rated_blocks,
@@ -497,6 +513,7 @@ fn build_domain(
             built.free.push(block, erases);
         }
     }
+    assert_eq!(built.free.len() as u32 + built.retired, per_domain, "a block of a new drive is free or out of service");
     Ok(built)
 }
 

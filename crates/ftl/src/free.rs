@@ -64,8 +64,10 @@ impl FreeList {
     /// Puts the blocks in order again after their erase counts were changed.
     pub(crate) fn resync(&mut self, erase_count: &[u32]) {
         let blocks: Vec<SuperblockId> = self.iter().collect();
+        let before = blocks.len();
         *self = Self::new(self.order);
         blocks.into_iter().for_each(|block| self.push(block, erase_count[block.index()]));
+        assert_eq!(self.len(), before, "a new order loses no free block");
     }
 
     /// Whether a block with this erase count is free. In the order of becoming free that is a look through the list.
@@ -78,6 +80,7 @@ impl FreeList {
 
     /// Takes a free block out.
     pub(crate) fn remove(&mut self, block: SuperblockId, erase_count: u32) {
+        let before = self.len();
         match self.order {
             FreeOrder::Wear => self.by_wear.remove(block, erase_count),
             // Nearly always the block at an end: the longest free one, or the one that was just erased.
@@ -85,6 +88,7 @@ impl FreeList {
             FreeOrder::Freed if self.freed.back() == Some(&block) => drop(self.freed.pop_back()),
             FreeOrder::Freed => self.freed.retain(|free| *free != block),
         }
+        assert_eq!(self.len() + 1, before, "block {block} was free once, with {erase_count} erases");
     }
 }
 

@@ -132,6 +132,7 @@ impl<M: Media> Ftl<M> {
             let room = (self.units_per_block - frontier.next) as usize;
             let run_max = if one_write { 1 } else { self.run_max(frontier) };
             let run = room.min(units.len() - done).min(run_max);
+            debug_assert!(run > 0, "a turn writes a unit at least, so that the loop ends");
             self.write_run(domain, frontier, units, done, run, cause);
             if !self.lost.is_empty() {
                 self.forget_loss(&units[done..done + run]);
@@ -178,6 +179,7 @@ impl<M: Media> Ftl<M> {
                 break;
             }
             frontier.next += 1;
+            debug_assert!(domain.has(block), "a domain writes to a block of its own");
             domain.index.add_one(block, next);
             let unit = block.0 * units_per_block + next;
             reverse[unit as usize] = units[position];
@@ -320,6 +322,10 @@ impl<M: Media> Ftl<M> {
         let now = self.counters.host_units_written;
         let state = &mut self.domains[domain];
         let full = state.host.take().expect("the frontier that was just filled");
+        debug_assert_eq!(
+            full.next, self.units_per_block,
+            "units that are not written yet would be lost with their block"
+        );
         state.close(full.block, now, self.erase_count[full.block.index()]);
         self.domains[domain].host = self.open_next(domain, self.host_stream);
         match self.reclaim_domain(domain) {
@@ -387,6 +393,7 @@ impl<M: Media> Ftl<M> {
     /// Counts a read of units of one page if it failed: for all of them, or for those that were lost before.
     #[inline]
     fn note_unread(&mut self, units: &[u32], is_gone: bool) {
+        debug_assert!(!units.is_empty(), "a read that failed was one of a unit");
         if is_gone {
             self.unread.extend_from_slice(units);
         } else if self.any_lost(units) {
@@ -482,6 +489,11 @@ impl<M: Media> Ftl<M> {
     /// Lowers the exported capacity. The caller has trimmed every unit at or above it.
     pub fn shrink_to(&mut self, exported: u32) {
         assert!(exported <= self.exported, "a drive shrinks, it never grows back");
+        let mut given_up = self.map[exported as usize..self.exported as usize].iter();
+        debug_assert!(
+            given_up.all(|unit| *unit == UNMAPPED),
+            "what is given up was trimmed, or it would take space for ever"
+        );
         self.exported = exported;
     }
 
@@ -519,6 +531,7 @@ impl<M: Media> Ftl<M> {
     pub(crate) fn program_pages(&mut self, block: SuperblockId, first_unit: u32, units: u32, task: Task) {
         let page = |within| self.layout.page_in_block(within);
         let (from, to) = (page(first_unit), page(first_unit + units));
+        debug_assert!(to <= self.layout.pages_per_superblock(), "a block is programmed up to its last page");
         self.counters.program_operations += u64::from(to - from);
         let width = self.layout.width();
         if width == 1 {
@@ -645,6 +658,7 @@ fn announce(map: &[u32], logical: u32, position: usize, replaced: &mut impl Repl
 #[inline(always)]
 fn replace(map: &mut [u32], logical: u32, unit: u32, replaced: &mut impl Replaced) {
     let old = std::mem::replace(&mut map[logical as usize], unit);
+    debug_assert_ne!(old, unit, "a unit is written to another place than the one that it has");
     if old != UNMAPPED {
         replaced.invalidate(old);
     }

@@ -129,6 +129,7 @@ impl VictimIndex {
 
     #[inline(always)]
     fn local(&self, block: SuperblockId) -> u32 {
+        debug_assert!(block.0.wrapping_sub(self.first) < self.blocks, "block {block} has a row in this domain's index");
         block.0 - self.first
     }
 
@@ -159,6 +160,7 @@ impl VictimIndex {
         let local = self.local(block);
         let State { valid, place } = self.rows.state(local);
         debug_assert_eq!(place, Place::NotClosed, "only an open block gains units");
+        debug_assert!(valid + count <= self.units_per_block, "a block has no more valid units than units");
         set_range(self.rows.bits_mut(local), first, count);
         self.rows.edit().set_state(local, State { valid: valid + count, place });
     }
@@ -258,6 +260,8 @@ impl VictimIndex {
     pub fn close(&mut self, block: SuperblockId, now: u64, erase_count: u32) {
         let local = self.local(block);
         assert_eq!(self.rows.state(local).place, Place::NotClosed, "block {block} closes once");
+        let last = self.by_closing.back().map_or(0, |(_, last)| self.closings[*last as usize].at);
+        debug_assert!(last <= now, "blocks close in the order of the host clock, by which policies tell their age");
         self.sequence += 1;
         let position = self.closed.len() as u32;
         self.closings[local as usize] = ClosedBlock { sequence: self.sequence, at: now, position };
@@ -303,6 +307,7 @@ impl VictimIndex {
         let left = &mut self.closings[local as usize];
         left.sequence = 0;
         let position = left.position as usize;
+        debug_assert_eq!(self.closed[position], local, "the block is where its entry says, or another one would leave");
         self.closed.swap_remove(position);
         if let Some(moved) = self.closed.get(position) {
             self.closings[*moved as usize].position = position as u32;
@@ -335,10 +340,12 @@ impl VictimIndex {
             }
         }
         Self::drop_front(&mut self.waiting, &self.closings);
+        debug_assert!(self.bucketed <= window, "the policy sees no more blocks than its window has");
     }
 
     /// The lowest number of valid units in any bucket.
     pub fn lowest(&self) -> Option<u32> {
+        debug_assert!(self.bucketed == 0 || self.has(self.lowest), "the lowest bucket holds a block");
         (self.bucketed > 0).then_some(self.lowest)
     }
 
@@ -360,13 +367,13 @@ impl VictimIndex {
                 let first = bucket.min_by_key(|(local, _)| self.rows.moment(*local));
                 return first.map(|(local, _)| SuperblockId(self.first + local));
             }
-            return self.block_at(self.sentinels[valid as usize].next);
+            return self.block_at(self.sentinels[valid as usize].next, valid);
         }
         let local = match &self.closing {
             Some(closing) => closing.first(valid),
             None => self.heaps[valid as usize].peek().map(|Reverse((_, local))| *local),
         };
-        local.map(|local| SuperblockId(self.first + local))
+        local.and_then(|local| self.block_at(local, valid))
     }
 
     /// The block that came last to a bucket; `None` unless the order is [`Order::Entry`].
@@ -377,7 +384,7 @@ impl VictimIndex {
                 let last = bucket.max_by_key(|(local, _)| self.rows.moment(*local));
                 last.map(|(local, _)| SuperblockId(self.first + local))
             }
-            Order::Entry => self.block_at(self.sentinels[valid as usize].previous),
+            Order::Entry => self.block_at(self.sentinels[valid as usize].previous, valid),
             Order::Closing | Order::Wear => None,
         }
     }
@@ -412,7 +419,10 @@ impl VictimIndex {
         (0..self.blocks).map(|local| u64::from(self.rows.state(local).valid)).sum()
     }
 
-    fn block_at(&self, link: u32) -> Option<SuperblockId> {
+    /// The block that a link of a bucket leads to; `None` where that is the bucket itself, which is empty.
+    fn block_at(&self, link: u32, valid: u32) -> Option<SuperblockId> {
+        let holds = |local| self.rows.state(local) == State { valid, place: Place::Bucket };
+        debug_assert!(link >= self.blocks || holds(link), "a bucket holds blocks of its number of valid units");
         (link < self.blocks).then_some(SuperblockId(self.first + link))
     }
 
@@ -460,6 +470,7 @@ impl VictimIndex {
         if heap.len() > 2 * self.counts[valid as usize] as usize + 64 {
             heap.retain(|Reverse(entry)| holds(*entry));
         }
+        debug_assert!(heap.len() >= self.counts[valid as usize] as usize, "the heap holds each block of its bucket");
     }
 
     fn raise_lowest(&mut self) {
@@ -480,6 +491,8 @@ impl VictimIndex {
                 self.heaps[state.valid as usize].push(Reverse((key, *local)));
             }
         }
+        let entries: usize = self.heaps.iter().map(BinaryHeap::len).sum();
+        debug_assert_eq!(entries, self.bucketed as usize, "each block of a bucket is in its heap once");
     }
 
     /// A block opened: stale entries never stay in front, and never outnumber the closed blocks for long.

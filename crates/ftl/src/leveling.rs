@@ -99,6 +99,9 @@ impl<M: Media> Ftl<M> {
 
     /// Copies every valid unit of a block that left the index into an erased one, pads the last page and closes it.
     fn copy_whole(&mut self, domain: usize, from: SuperblockId, into: SuperblockId) {
+        assert_ne!(from, into, "a block that is about to be erased takes none of its own units");
+        assert_eq!(self.domains[domain].index.valid(into), 0, "a whole block is copied into one that holds nothing");
+        assert!(!self.retired[into.index()], "no data go to a block out of service");
         let count = self.gather(from);
         self.empty(domain, from);
         let target = Target { block: into, next: 0, task: Task::WearLeveling };

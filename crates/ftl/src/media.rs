@@ -73,6 +73,11 @@ impl<M: Media> Ftl<M> {
                 found.extend((0..width).map(|member| (self.layout.member(block, member), rows(member))));
             }
         }
+        let pages = self.media.geometry().pages_per_block();
+        assert!(
+            found.iter().all(|(_, first)| *first < pages),
+            "a block that is full is closed and has no page to program"
+        );
         found
     }
 }

@@ -119,6 +119,7 @@ impl<M: Media> Ftl<M> {
     /// Whether collection gains nothing after so many victims in a row without an invalid unit. Once every closed block could
     /// have been chosen, and those that were open meanwhile are closed, a look at all of them tells.
     fn is_fruitless(&self, domain: usize, victims: u64) -> bool {
+        debug_assert!(victims > 0, "only a row of victims is fruitless");
         let index = &self.domains[domain].index;
         let closed = index.closed_len();
         if victims > FRUITLESS_PER_BLOCK * u64::from(closed) {
@@ -195,9 +196,11 @@ impl<M: Media> Ftl<M> {
         assert!(!self.domains[domain].index.is_closed(block), "a block leaves the index before it is erased");
         assert!(!self.retired[block.index()], "a retired block is never erased again");
         assert!(self.erase_count[block.index()] < u32::MAX, "a block retires at the last erase that can be counted");
+        assert!(self.domains[domain].has(block), "an erase is counted by the domain of its block");
         let width = self.layout.width();
         for member in 0..width {
-            self.media.erase(self.layout.member(block, member), cause.task());
+            let erases = self.media.erase(self.layout.member(block, member), cause.task());
+            debug_assert_eq!(erases.0, self.erase_count[block.index()] + 1, "firmware and flash count the same erases");
         }
         if let Some(stripes) = &mut self.stripes {
             let layout = &self.layout;
@@ -224,6 +227,8 @@ impl<M: Media> Ftl<M> {
         assert!(!self.retired[block.index()], "a retired block does not come back");
         let state = &mut self.domains[domain];
         state.free.push(block, self.erase_count[block.index()]);
+        let kept = state.free.len() as u32 + state.index.closed_len() + state.retired;
+        assert!(kept <= state.blocks, "no block is free, closed or out of service twice");
         if state.host.is_none() {
             self.domains[domain].host = self.open_next(domain, self.host_stream);
         }
@@ -240,6 +245,7 @@ impl<M: Media> Ftl<M> {
             rber = members.map(|member| self.media.health(member).fresh_rber).fold(0.0, f64::max);
             failures = self.failures[block.index()];
         }
+        assert!((0.0..=1.0).contains(&rber), "the raw bit error rate of an erased block is a share, found {rber}");
         let erase_count = self.erase_count[block.index()];
         if erase_count == u32::MAX {
             // One more could not be counted.
@@ -255,7 +261,9 @@ impl<M: Media> Ftl<M> {
         self.retired_blocks += 1;
         self.retired[block.index()] = true;
         let state = &mut self.domains[domain];
+        assert!(!state.index.is_closed(block), "a victim that nobody erases any more would be chosen again and again");
         state.retired += 1;
+        assert!(state.retired <= state.blocks, "a domain loses no more blocks than it has");
         state.tell(BlockEvent::Retired, block, self.erase_count[block.index()]);
         let free = state.free.len() as u32;
         let view = self.capacity_view(free);

@@ -86,6 +86,10 @@ impl<M: Media> Ftl<M> {
     fn parity_units(&self, stripe: StripeId) -> impl Iterator<Item = Lpn> + use<M> {
         let per_page = self.layout.units_per_page();
         let first = self.logical_initial + stripe.0 * per_page;
+        debug_assert!(
+            (first + per_page) as usize <= self.map.len(),
+            "the map has entries for the parity of every stripe"
+        );
         Lpn::all(first..first + per_page)
     }
 
@@ -126,6 +130,7 @@ impl<M: Media> Ftl<M> {
     fn write_parity(&mut self, stripe: StripeId, task: Task, slot: ParitySlot) -> Outcome {
         let ParitySlot { domain, stream, frontier } = slot;
         let per_page = self.layout.units_per_page();
+        debug_assert!(frontier.next + per_page <= self.units_per_block, "a page of parity fits the block");
         let base = self.layout.unit(frontier.block, frontier.next);
         for (logical, unit) in self.parity_units(stripe).zip(base.0..) {
             debug_assert_eq!(self.map[logical.index()], UNMAPPED, "a stripe's parity is written once");
@@ -160,6 +165,8 @@ impl<M: Media> Ftl<M> {
     fn rest_of(&self, wanted: &[UnitId]) -> Option<Vec<PageId>> {
         let stripes = self.stripes.as_ref()?;
         let failed = self.layout.page_of(wanted[0]);
+        let is_there = |unit: &UnitId| self.layout.page_of(*unit) == failed;
+        debug_assert!(wanted.iter().all(is_there), "units that are reconstructed together lie in one page");
         if let Some(stripe) = stripes.stripe_of(failed) {
             let mut pages: Vec<PageId> = stripes.members(stripe).filter(|page| *page != failed).collect();
             let mapped = self.parity_units(stripe).filter_map(|logical| self.lookup(logical));

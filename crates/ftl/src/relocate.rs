@@ -48,6 +48,7 @@ impl<M: Media> Ftl<M> {
                 return Err(EndOfLife::NoFreeBlock);
             };
             let run = (self.units_per_block - frontier.next).min(count - done);
+            assert_ne!(frontier.block, victim, "a block that is about to be erased takes none of its own units");
             let into = Target { block: frontier.block, next: frontier.next, task: mover.task() };
             self.append(domain, victim, into, done, run);
             self.counters.programmed(mover.cause(), u64::from(run));
@@ -116,6 +117,9 @@ impl<M: Media> Ftl<M> {
                 }
             }
         }
+        let valid = self.domains[self.layout.domain(block)].index.valid(block);
+        assert_eq!(count as u32, valid, "all valid units are gathered, for what is left behind is erased");
+        debug_assert!(!M::DETAILED || self.origins.len() == count, "each gathered unit is known where it lies");
         count as u32
     }
 
@@ -128,8 +132,11 @@ impl<M: Media> Ftl<M> {
     /// Appends `run` units gathered from a block, from `done` on, to an open one.
     pub(crate) fn append(&mut self, domain: usize, from: SuperblockId, into: Target, done: u32, run: u32) {
         let Target { block, next, task } = into;
+        debug_assert!(next + run <= self.units_per_block, "what is appended fits the block");
         let base = self.layout.unit(block, next).0;
         let units = &self.scratch[done as usize..(done + run) as usize];
+        let is_here = |logical: &u32| self.locator.locate(UnitId(self.map[*logical as usize])).0 == from;
+        debug_assert!(units.iter().all(is_here), "a unit that moves is mapped to the block that it leaves");
         self.reverse[base as usize..][..units.len()].copy_from_slice(units);
         let map = &mut self.map[..];
         for logical in units.iter().take(AHEAD) {

@@ -148,6 +148,8 @@ impl<M: Media> Ftl<M> {
             domain.free.resync(&self.erase_count);
             domain.index.resync(&self.erase_count);
             let of = domain.first.index()..domain.first.index() + domain.blocks as usize;
+            let free = wear.states[of.clone()].iter().filter(|state| **state == BlockState::Free).count();
+            assert_eq!(free, domain.free.len(), "a block that stands nowhere else is in the free list");
             let own = ProjectedWear {
                 first: domain.first,
                 erase_count: &wear.erase_count[of.clone()],

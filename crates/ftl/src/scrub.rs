@@ -76,7 +76,10 @@ impl<M: Media> Ftl<M> {
             rereads: a.rereads.saturating_add(b.rereads),
             age_days: a.age_days.max(b.age_days),
         });
-        worst.unwrap_or_default()
+        let worst = worst.unwrap_or_default();
+        debug_assert!(worst.age_days >= 0.0, "data are never younger than the present day");
+        debug_assert!(worst.expected_errors >= 0.0, "a number of errors is no less than none");
+        worst
     }
 
     /// Moves a block's data to the scrub stream and frees the block.

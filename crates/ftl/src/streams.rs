@@ -25,6 +25,7 @@ impl<M: Media> Ftl<M> {
         state.free.remove(block, erases);
         assert_eq!(state.index.valid(block), 0, "a free block holds nothing valid");
         assert!(!state.index.is_closed(block), "a free block is in no index");
+        assert!(!self.retired[block.index()], "a block out of service is never opened");
         state.tell(BlockEvent::Opened, block, erases);
         Some(block)
     }
@@ -55,6 +56,8 @@ impl<M: Media> Ftl<M> {
     /// Notes `run` units that the firmware wrote to a stream, and closes its block when it is full.
     pub(crate) fn advance(&mut self, domain: usize, stream: StreamId, frontier: Frontier, run: u32) {
         let now = self.counters.host_units_written;
+        let filled = self.frontier(domain, stream).map(|found| found.block);
+        debug_assert_eq!(filled, Some(frontier.block), "the stream fills the block that was written");
         let state = &mut self.domains[domain];
         let moved = Frontier { next: frontier.next + run, ..frontier };
         debug_assert!(moved.next <= self.units_per_block, "a block takes no more than it has");
@@ -73,6 +76,7 @@ impl<M: Media> Ftl<M> {
 
     /// Asks where the units of a block go that are relocated next.
     pub(crate) fn place_run(&mut self, domain: usize, from: SuperblockId, task: Task, units: u32) -> StreamId {
+        debug_assert!(units > 0, "a place is sought for a unit at least");
         if self.stream_count == 1 {
             return StreamId(0);
         }
@@ -120,10 +124,16 @@ impl<M: Media> Ftl<M> {
 
     /// Parks the blocks of the host's present stream and takes up those of another, then reclaims what new ones took.
     fn turn_host(&mut self, stream: StreamId) -> Option<Outcome> {
+        assert_ne!(self.host_stream, stream, "the host turns to another stream than its present one");
         let before = std::mem::replace(&mut self.host_stream, stream);
         let mut opened = false;
         for domain in 0..self.domains.len() {
             let state = &mut self.domains[domain];
+            let place = &state.parked[before.index()];
+            assert!(
+                place.frontier.is_none(),
+                "the place of the host's present stream is empty, or its block would be lost"
+            );
             state.parked[before.index()] = Parked { frontier: state.host.take(), task: Task::Host };
             state.host = state.parked[stream.index()].frontier.take();
             if state.host.is_none() {

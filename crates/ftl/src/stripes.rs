@@ -77,6 +77,7 @@ pub(crate) struct Full {
 impl Full {
     /// How many wait.
     pub(crate) fn len(&self) -> usize {
+        debug_assert!(self.waiting <= self.queue.len(), "every stripe that waits has an entry");
         self.waiting
     }
 
@@ -157,6 +158,8 @@ impl Stripes {
     /// # Errors
     /// The kernel gives no memory.
     pub(crate) fn new(policy: Box<dyn RedundancyPolicy>, pages: u32, dies: u32) -> std::io::Result<Self> {
+        assert!(policy.data_pages() > 0, "a stripe without a page of data would never be full");
+        assert!(policy.data_pages() < dies, "the pages of a stripe and its parity lie on different dies");
         let mut stripe_of = Table::zeroed(pages as usize)?;
         stripe_of.fill(NONE);
         Ok(Self {
@@ -218,6 +221,8 @@ impl Stripes {
         let first = stripe.index() * self.data_pages;
         let state = &mut self.stripes[stripe.index()];
         debug_assert!((state.joined as usize) < self.data_pages, "a full stripe takes no page");
+        debug_assert_eq!(state.stage, Stage::Filling, "pages join stripes whose parity is not made yet");
+        debug_assert_eq!(self.stripe_of[page.index()], NONE, "a page is in one stripe");
         self.members[first + state.joined as usize] = page.0;
         self.stripe_of[page.index()] = stripe.0;
         state.joined += 1;
@@ -235,6 +240,7 @@ impl Stripes {
         let Some(stripe) = filling.stripes.pop_front() else { return };
         filling.first += 1;
         let state = &mut self.stripes[stripe.index()];
+        debug_assert_eq!(state.stage, Stage::Filling, "a stripe is closed once");
         state.stage = Stage::Closed;
         self.full.push_back(stripe, task);
         if state.live == 0 {
@@ -292,6 +298,7 @@ impl Stripes {
     /// A unit of a page is valid after all: its relocation failed.
     pub(crate) fn unit_back(&mut self, page: PageId) {
         if let Some(stripe) = self.stripe_of(page) {
+            debug_assert_ne!(self.stripes[stripe.index()].stage, Stage::Vacant, "a released stripe holds no page");
             self.stripes[stripe.index()].live += 1;
         }
     }
@@ -328,6 +335,11 @@ impl Stripes {
             }
         }
         debug_assert_eq!(self.stripes[stripe.index()].live, 0, "a stripe that protects data stays");
+        debug_assert_eq!(
+            self.stripes[stripe.index()].stage,
+            Stage::Closed,
+            "a stripe is released once, and not while it fills"
+        );
         self.stripes[stripe.index()].stage = Stage::Vacant;
         self.full.remove(stripe);
         self.vacant.push(stripe);

@@ -65,6 +65,8 @@ impl Work {
     fn is_vain(&mut self, now: Mark, units_per_block: u64, units: u64, is_taxed: bool) -> bool {
         let spans = [SHORT_WINDOW_BLOCKS * units_per_block, units, IDLE_WINDOW_CONTENTS * units];
         for (window, since) in self.windows.iter_mut().enumerate() {
+            assert!(since.moved <= now.moved, "units that were moved are never taken back");
+            assert!(since.asked <= now.asked, "units that were asked for are never taken back");
             let moved = now.moved - since.moved;
             if moved < spans[window].max(WINDOW_UNITS_MIN) {
                 continue;

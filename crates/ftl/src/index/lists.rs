@@ -141,6 +141,11 @@ struct Chains<'a> {
 
 impl Chains<'_> {
     #[inline(always)]
+    fn next_of(&self, link: u32) -> u32 {
+        if link < self.blocks { self.rows.links(link).next } else { self.sentinels[(link - self.blocks) as usize].next }
+    }
+
+    #[inline(always)]
     fn set_next(&mut self, link: u32, next: u32) {
         if link < self.blocks {
             let links = self.rows.links(link);
@@ -165,6 +170,7 @@ impl Chains<'_> {
     fn append(&mut self, bucket: u32, local: u32) {
         let sentinel = self.blocks + bucket;
         let tail = std::mem::replace(&mut self.sentinels[bucket as usize].previous, local);
+        debug_assert_eq!(self.next_of(tail), sentinel, "the last block of a list is followed by its sentinel");
         self.set_next(tail, local);
         self.rows.set_links(local, Links { previous: tail, next: sentinel });
     }
@@ -173,6 +179,7 @@ impl Chains<'_> {
     #[inline(always)]
     fn unlink(&mut self, local: u32) {
         let Links { previous, next } = self.rows.links(local);
+        debug_assert_eq!(self.next_of(previous), local, "a block and the one before it agree that they are neighbors");
         self.set_next(previous, next);
         self.set_previous(next, previous);
     }
@@ -231,6 +238,7 @@ impl VictimIndex {
                 self.list_fewer();
             }
         }
+        debug_assert!(self.listed.blocks > 0, "where a block is in a bucket, the lowest bucket is a list");
     }
 
     /// A block leaves its list.
@@ -240,6 +248,7 @@ impl VictimIndex {
         if self.listed.blocks == 0 && self.bucketed > 0 {
             self.list_more();
         }
+        debug_assert!(self.listed.blocks <= self.bucketed, "a block is in a list only where it is in a bucket");
     }
 
     /// Blocks that are in a bucket, but in no list, with their valid units. Scans all.
@@ -249,6 +258,7 @@ impl VictimIndex {
     }
 
     fn list(&mut self, local: u32, valid: u32) {
+        debug_assert!(valid < self.listed.below, "a block is listed where its bucket is a list");
         self.rows.edit().set_place(local, Place::Bucket);
         self.listed.blocks += 1;
         self.lowest = self.lowest.min(valid);

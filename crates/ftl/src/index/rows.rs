@@ -35,6 +35,7 @@ pub(super) struct State {
 impl State {
     #[inline(always)]
     fn unpack(word: u64) -> Self {
+        debug_assert!(word >> 32 <= Place::Unlisted as u64, "the upper half of a state is one of the places");
         let place = match word >> 32 {
             0 => Place::NotClosed,
             1 => Place::Waiting,
@@ -180,7 +181,9 @@ impl RowsMut<'_> {
     #[inline(always)]
     pub(super) fn gain(&mut self, block: u32, unit: u32) {
         let at = self.at(block);
-        self.words[at + STATE_WORDS + unit as usize / 64] |= 1 << (unit % 64);
+        let bits = &mut self.words[at + STATE_WORDS + unit as usize / 64];
+        debug_assert_eq!(*bits >> (unit % 64) & 1, 0, "a unit becomes valid once, or the count would be one too many");
+        *bits |= 1 << (unit % 64);
         self.words[at + 1] += 1;
     }
 
@@ -192,6 +195,7 @@ impl RowsMut<'_> {
         debug_assert!(*bits >> (unit % 64) & 1 == 1, "only a valid unit is lost");
         *bits &= !(1 << (unit % 64));
         let word = &mut self.words[at + 1];
+        debug_assert!(*word as u32 > 0, "a count below zero would borrow from the place beside it");
         *word -= 1;
         State::unpack(*word)
     }
@@ -214,7 +218,9 @@ pub(super) fn set_range(bits: &mut [u64], first: u32, count: u32) {
     while bit < end {
         let within = bit % 64;
         let span = (64 - within).min(end - bit);
-        bits[bit / 64] |= (u64::MAX >> (64 - span)) << within;
+        let mask = (u64::MAX >> (64 - span)) << within;
+        debug_assert_eq!(bits[bit / 64] & mask, 0, "a unit becomes valid once, or the count would be too high");
+        bits[bit / 64] |= mask;
         bit += span;
     }
 }

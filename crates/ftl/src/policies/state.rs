@@ -42,6 +42,7 @@ pub struct ProjectedWear<'a> {
 impl ProjectedWear<'_> {
     /// The blocks, each with its erases and where it stands.
     pub fn blocks(&self) -> impl Iterator<Item = (SuperblockId, u32, BlockState)> {
+        debug_assert_eq!(self.erase_count.len(), self.states.len(), "a block has an erase count and a state");
         let counts = self.erase_count.iter().zip(self.states);
         (self.first.0..).map(SuperblockId).zip(counts).map(|(block, (erases, state))| (block, *erases, *state))
     }

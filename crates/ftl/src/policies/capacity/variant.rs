@@ -104,6 +104,7 @@ impl Variant {
             }
             Keep::Capacity => service,
         };
+        debug_assert!(rule <= service, "a drive exports no more than its blocks in service hold");
         if rule < view.exported { Demand::ExportAtMost(rule) } else { Demand::Keep }
     }
 }

@@ -118,6 +118,7 @@ impl Round {
     const STEP: u32 = 8;
 
     fn step(&mut self, blocks: u32) -> impl Iterator<Item = SuperblockId> + use<> {
+        debug_assert!(blocks > 0, "a drive has a block to look at");
         let first = self.next;
         self.next = (first + Self::STEP) % blocks;
         (0..Self::STEP.min(blocks)).map(move |offset| SuperblockId((first + offset) % blocks))

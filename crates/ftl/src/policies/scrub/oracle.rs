@@ -69,6 +69,7 @@ impl Oracle {
         view.valid(block)?;
         let health = view.health(block);
         let gain = health.expected_errors - health.fresh_errors;
+        debug_assert!(!gain.is_nan(), "errors that are no number would never be too many");
         (health.expected_errors > self.threshold && gain >= self.min_gain).then_some(health.expected_errors)
     }
 

@@ -61,6 +61,7 @@ impl ScrubPolicy for Patrol {
             return Some(Action::Relocate(block));
         }
         let since = *self.since.get_or_insert(view.now_days());
+        debug_assert!(since <= view.now_days(), "the patrol began in the past");
         let due = ((view.now_days() - since) / self.period_days * f64::from(view.blocks())) as u64;
         // Blocks with nothing to read are passed by at once, a round of them at most.
         for _ in 0..view.blocks() {

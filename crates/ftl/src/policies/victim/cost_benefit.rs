@@ -54,6 +54,7 @@ impl Builtin for CostBenefit {
 impl CostBenefit {
     /// The larger the better.
     fn score(&self, valid: u32, units: u32, age: u64) -> f64 {
+        debug_assert!(valid <= units, "a block has no more valid units than units");
         let (valid, invalid, age) = (f64::from(valid), f64::from(units - valid), age.max(1) as f64);
         match self.form {
             Form::Lfs => invalid * age / (f64::from(units) + valid),
@@ -81,6 +82,7 @@ impl VictimPolicy for CostBenefit {
         while let Some(valid) = bucket.filter(|valid| *valid < units) {
             let block = view.first(valid)?;
             let score = self.score(valid, units, view.now() - view.closed_at(block));
+            debug_assert!(score >= 0.0, "a score that is no number would never be the best");
             if best.is_none_or(|(highest, holder)| score > highest || (score == highest && block < holder)) {
                 best = Some((score, block));
             }

@@ -66,6 +66,7 @@ impl DChoices {
 
     /// Draws `samples` different positions below `population`, each order of them as likely as any other.
     fn draw(&mut self, population: u32, samples: u32) {
+        debug_assert!(samples <= population, "more positions than there are would be sought for ever");
         self.drawn.clear();
         if 2 * samples > population {
             // Most positions are drawn: shuffle the first of all.

@@ -132,6 +132,7 @@ impl DualPool {
         change(block);
         let after = entries(*block);
         self.enter(id, before, after);
+        debug_assert_eq!(self.hot[0].len(), self.effective[HOT].len(), "both orders hold the blocks of the hot pool");
     }
 
     fn enter(&mut self, id: SuperblockId, before: [Entry; 3], after: [Entry; 3]) {

@@ -73,7 +73,10 @@ impl WearLevelPolicy for HotColdSwap {
 pub(super) fn heard_closed(closed: &mut CountOrder, event: BlockEvent, block: SuperblockId, erase_count: u32) {
     match event {
         BlockEvent::Closed => closed.insert(block, erase_count),
-        BlockEvent::Erased(_) => closed.remove(block, erase_count - 1),
+        BlockEvent::Erased(_) => {
+            debug_assert!(erase_count > 0, "the count is the one after the erase");
+            closed.remove(block, erase_count - 1);
+        }
         BlockEvent::Opened | BlockEvent::Retired => {}
     }
 }

@@ -83,6 +83,7 @@ impl Builtin for Progressive {
 impl Progressive {
     /// The erase count beyond which a block takes cold data.
     fn threshold(&self, endurance: u64, average: u64) -> u64 {
+        debug_assert!(self.initial <= endurance, "theta is a share of the endurance");
         average * (endurance - self.initial) / endurance + self.initial
     }
 }

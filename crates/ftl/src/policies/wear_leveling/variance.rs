@@ -75,7 +75,9 @@ impl WearLevelPolicy for Variance {
     }
 
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
-        if self.evenness() > self.threshold {
+        let evenness = self.evenness();
+        debug_assert!((0.0..=1.0).contains(&evenness), "Jain's index is a share, found {evenness}");
+        if evenness > self.threshold {
             return None;
         }
         let ((from, least), (into, most)) = (self.closed.least()?, self.free.most()?);
