@@ -336,9 +336,9 @@ impl Cells {
         }
     }
 
-    /// Gives a block a past: all its pages were written `written_days_ago` days before day 0, and `reads` reads followed.
+    /// Gives a block a past: all its pages were written `written_days_ago` days before day 0, or after it where that is negative, and
+    /// `reads` reads followed.
     pub fn age(&mut self, block: BlockId, written_days_ago: f64, reads: u32) {
-        debug_assert!(written_days_ago >= 0.0, "a page is not programmed in the future");
         self.program(block, 0, self.pages_per_block, -written_days_ago);
         if let Some(counts) = self.counts.get_mut(block.index()) {
             counts.reads = reads;

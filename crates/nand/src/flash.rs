@@ -110,7 +110,11 @@ impl Flash {
     }
 
     /// Gives a block a past: so many erases, all its data written so many days ago and so often read since.
+    ///
+    /// # Panics
+    /// The days are negative.
     pub fn set_past(&mut self, block: BlockId, erases: u32, written_days_ago: f64, reads: u32) {
+        assert!(written_days_ago >= 0.0, "a page is not programmed in the future, {written_days_ago} days ago");
         self.array.set_erase_count(block, erases);
         self.written[block.index()] = self.now_days - written_days_ago;
         if let Some(cells) = &mut self.cells {
@@ -438,5 +442,8 @@ mod tests {
         flash.erase(BlockId(0), Task::Host);
         flash.program(BlockId(0), 0, 1, Task::Host, &[]);
         assert_eq!((flash.health(BlockId(0)).reads, flash.health(BlockId(0)).age_days), (0, 0.0));
+        // Written after day 0, but not after the present day.
+        flash.set_past(BlockId(1), 5, 2.0, 0);
+        assert_eq!(flash.health(BlockId(1)).age_days, 2.0);
     }
 }
