@@ -82,6 +82,7 @@ impl Drive {
         clock.arrive_at(at.0.min(CLOCK_MAX_NS), &GO, &mut |completion| {
             let id = RequestId(completion.token);
             let Some(answer) = front.pending.remove(&id.0) else { return };
+            debug_assert!(answer.submitted_at.0 <= completion.at, "a request is over after it came");
             front.done.push(Completion { at: SimTime(completion.at), ..answer });
             if front.breakdowns.len() == BREAKDOWNS_MAX {
                 front.breakdowns.pop_front();
@@ -261,6 +262,7 @@ fn push(ranges: &mut Vec<SectorRange>, next: SectorRange) {
         return;
     }
     if let Some(last) = ranges.last_mut() {
+        debug_assert!(last.start <= next.start, "failed sectors are told in rising order");
         let (last_end, next_end) = (last.start.0 + last.count.0, next.start.0 + next.count.0);
         if last_end >= next.start.0 {
             *last = SectorRange::between(last.start, Lba(last_end.max(next_end)));
@@ -349,7 +351,8 @@ impl BlockDevice for Drive {
         };
         let id = match self.commit(kind, request.range.count.0.saturating_mul(512)) {
             Some(id) => {
-                self.front.pending.insert(id.0, answer(id, status));
+                let before = self.front.pending.insert(id.0, answer(id, status));
+                assert!(before.is_none(), "request {id} has a number of its own, or another one would never complete");
                 id
             }
             None => {
@@ -393,6 +396,7 @@ impl BlockDevice for Drive {
             self.trim(SectorRange::between(given_up.start, Lba(units)));
         }
         self.shrink_to(exported);
+        assert!(capacity <= self.front.capacity, "no sector is offered whose unit the firmware does not export");
         self.front.capacity = capacity;
         self.front.wanted = None;
         self.front.notices.push(Notice { at, kind: NoticeKind::CapacityChanged(capacity) });

@@ -46,6 +46,7 @@ impl Calendar {
 
     #[inline]
     fn put(&mut self, slot: usize, key: u64) {
+        debug_assert!(slot < self.leaves, "a slot beyond the leaves has no key of its own");
         let mut node = self.leaves + slot;
         let mut least = key;
         self.keys[node] = least;
@@ -83,6 +84,7 @@ impl Calendar {
     /// A slot that is due at the earliest time.
     #[inline]
     pub(crate) fn first(&self) -> usize {
+        debug_assert_ne!(self.keys[1], NEVER, "the first is asked for where something is due");
         self.keys[1] as usize & (self.leaves - 1)
     }
 }

@@ -162,6 +162,7 @@ impl Clock {
             }
         }
         let completion = self.scheduler.next_completion(until)?;
+        debug_assert!(completion.at <= until, "nothing is handed out before its time");
         each(completion);
         Some(completion.at)
     }

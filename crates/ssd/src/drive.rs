@@ -570,7 +570,10 @@ impl Drive {
     fn pass_to(&mut self, day: f64) {
         match &mut self.firmware {
             Firmware::Detailed(ftl) => ftl.media_mut().set_now_days(day),
-            Firmware::Counting(_) | Firmware::Moving => self.day = day,
+            Firmware::Counting(_) | Firmware::Moving => {
+                debug_assert!(day >= self.day, "days do not go back from {} to {day}", self.day);
+                self.day = day;
+            }
         }
     }
 

@@ -95,7 +95,10 @@ impl Due {
         if self.first == self.end && !self.later.is_empty() {
             self.refill();
         }
-        let Entry { at, id, .. } = *self.next[..self.end].get(self.first)?;
+        let earliest = *self.next[..self.end].get(self.first)?;
+        let comes_later = |Reverse(later): &Reverse<Entry>| !later.comes_before(earliest);
+        debug_assert!(self.later.peek().is_none_or(comes_later), "what is kept in order comes before the heap");
+        let Entry { at, id, .. } = earliest;
         if at > until {
             return None;
         }

@@ -67,6 +67,7 @@ impl Histogram {
         if self.count() == 0 {
             return 0;
         }
+        debug_assert!((0.0..=100.0).contains(&percent), "a percentile is a share of all, found {percent}");
         self.buckets.value_at_quantile(percent / 100.0).clamp(self.min_ns, self.max_ns)
     }
 
@@ -77,7 +78,9 @@ impl Histogram {
             seen += value.count_since_last_iteration();
             (value.value_iterated_to().min(self.max_ns), seen as f64 / count)
         };
-        self.buckets.iter_recorded().map(point).collect()
+        let points = self.buckets.iter_recorded().map(point).collect();
+        assert_eq!(seen, self.count(), "the shares add up to all latencies");
+        points
     }
 
     /// Adds another one's latencies.
@@ -103,6 +106,7 @@ impl BreakdownSum {
     /// Adds one command's, whose parts add up to `total_ns`.
     #[inline]
     pub fn add(&mut self, breakdown: &Breakdown, total_ns: u64) {
+        debug_assert_eq!(breakdown.total_ns(), total_ns, "the parts of a latency add up to it");
         self.recent_total_ns = match self.recent_total_ns.checked_add(total_ns) {
             Some(total) => total,
             None => {

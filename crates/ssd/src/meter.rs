@@ -106,6 +106,7 @@ impl<M: Clone> Meter<M> {
     pub fn record(&mut self, completion: &Completion) {
         self.latency_sum_ns += u128::from(completion.latency_ns());
         let window = self.windows.last_mut().expect("a meter has a window");
+        debug_assert!(window.until_ns <= completion.at, "commands are done in the order of time");
         window.latencies.record(completion);
         window.requests += 1;
         window.until_ns = completion.at;
@@ -132,6 +133,7 @@ impl<M: Clone> Meter<M> {
                 }
             }
             self.window_requests *= 2;
+            assert!(self.windows.len() < WINDOWS_MAX, "joined windows leave room for another");
         }
         self.begin_window(at, mark);
     }
@@ -194,6 +196,9 @@ impl<M: Clone> Meter<M> {
             Parts { at: since[0].from.clone(), before: sum(before), since: sum(since) }
         });
         let latencies = sum(&self.windows);
+        let counted = |latencies: &Latencies| latencies.reads.count() + latencies.writes.count();
+        let is_whole = |parts: &Parts<M>| counted(&parts.before) + counted(&parts.since) == counted(&latencies);
+        assert!(parts.as_ref().is_none_or(is_whole), "each command is of one of the two parts");
         let elapsed_ns = self.windows.iter().map(|window| window.until_ns).max().unwrap_or(0);
         self.windows.retain(|window| window.requests > 0);
         Timed {

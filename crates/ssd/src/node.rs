@@ -82,6 +82,7 @@ impl ClassQueues {
             self.heads[rank] = id;
             self.tails[rank] = id;
         } else if came_before(&nodes[self.tails[rank]], &nodes[id]) {
+            debug_assert_eq!(nodes[self.tails[rank]].next, NONE, "the last of a queue is followed by none");
             nodes[self.tails[rank]].next = id;
             self.tails[rank] = id;
         } else {
@@ -189,6 +190,7 @@ impl Usage {
         for (waited, busy) in waited.iter_mut().zip(&self.busy) {
             *waited = waited.wrapping_add(*busy);
         }
+        debug_assert!(waited.iter().all(|waited| *waited <= self.since), "nobody waits for longer than time has run");
     }
 
     /// Time held by each class until `now`, or until the last change if that is later.
@@ -233,7 +235,12 @@ fn held<'a>(now: u64, usages: impl Iterator<Item = &'a Usage>) -> (f64, [u64; CL
             *sum += held;
         }
     }
+    let sum: u64 = sums.iter().sum();
+    assert!(
+        u128::from(sum) <= u128::from(count) * u128::from(now),
+        "nothing is held by two at once: {sum} of {now} ns"
+    );
     let whole = count as f64 * now as f64;
-    let share = if whole > 0.0 { sums.iter().sum::<u64>() as f64 / whole } else { 0.0 };
+    let share = if whole > 0.0 { sum as f64 / whole } else { 0.0 };
     (share, sums)
 }

@@ -23,6 +23,7 @@ impl<T> Slab<T> {
             return id;
         }
         self.items.push(item);
+        debug_assert!(self.items.len() < NONE as usize, "a number that means none would be given to a record");
         self.items.len() as u32 - 1
     }
 

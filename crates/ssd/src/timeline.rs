@@ -192,6 +192,7 @@ impl Timeline {
     #[inline]
     fn leave_command(&mut self, command: u32) {
         let entry = &mut self.commands[command];
+        debug_assert!(!entry.is_over, "the last operation of a command is placed once");
         entry.is_over = true;
         if entry.is_handed {
             self.commands.release(command);
@@ -208,6 +209,7 @@ impl Timeline {
         self.now = self.now.max(at);
         self.outstanding -= 1;
         let entry = &mut self.commands[command];
+        debug_assert!(!entry.is_handed, "a command is handed out once");
         entry.is_handed = true;
         if entry.is_over {
             self.commands.release(command);

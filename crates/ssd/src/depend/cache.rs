@@ -176,6 +176,7 @@ impl Graph {
         let freed = if parts.programs == 0 { parts.cached } else { parts.cached.min(u64::from(bytes)) };
         parts.cached -= freed;
         cache.used -= freed;
+        debug_assert!(cache.loose <= cache.used, "what no program has taken yet lies in the cache");
         cache.leaving -= u32::from(parts.programs == 0);
         self.admit(now);
     }

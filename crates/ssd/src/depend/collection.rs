@@ -44,6 +44,7 @@ impl Graph {
         }
         let job = &mut self.jobs[self.open_job];
         job.left += 1;
+        debug_assert!(job.last <= sequence, "operations join a job in their order, so that the last one is known");
         job.last = sequence;
         job.is_erasing = kind == Kind::Erase;
         let holds = match self.collection {

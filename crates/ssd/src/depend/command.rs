@@ -87,6 +87,7 @@ impl Graph {
     /// A command waits for nothing any more.
     #[inline]
     pub(super) fn none_left(&mut self, command: u32) {
+        debug_assert_eq!(self.parts[command].left, 0, "a command that is over has nothing left");
         if self.parts[command].is_done {
             self.news.push(News::Over(command));
         } else if !self.is_cached(command) {

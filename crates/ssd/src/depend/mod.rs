@@ -251,6 +251,7 @@ impl Graph {
     #[inline]
     pub(crate) fn add(&mut self, now: u64, id: u32, new: &New<'_>) -> bool {
         let New { op, kind, command, die, sequence } = *new;
+        debug_assert_eq!(die == NONE, op.kind == OpKind::Buffered, "all but what lies in a buffer happens on a die");
         self.end_job(op);
         let (block, bytes, task) = (op.block.0, op.bytes, op.task);
         let mut links = Links { until: now, bytes, block, die, command, kind, task, ..Links::NEW };
@@ -293,6 +294,7 @@ impl Graph {
     fn add_program(&mut self, now: u64, id: u32, links: &mut Links, page: u32) {
         self.follow_last(id, links);
         let block = &mut self.blocks[links.block as usize];
+        debug_assert!(page >= block.issued, "the pages of a block are programmed in order between two erases");
         block.issued = page + 1;
         block.pending += 1;
         self.dies[links.die as usize].programs_pending += 1;
@@ -368,6 +370,7 @@ impl Graph {
     /// An operation may queue, and behind it the next programs of its block.
     fn enter(&mut self, mut id: u32) {
         loop {
+            debug_assert_eq!(self.links[id].waits, 0, "what may queue waits for nothing any more");
             match std::mem::replace(&mut self.ready.1, id) {
                 NONE => self.ready.0 = id,
                 last => self.links[last].next_waiter = id,
@@ -438,6 +441,8 @@ impl Graph {
     pub(crate) fn ended(&mut self, now: u64, id: u32, end: u64, known: impl Fn(u64) -> Breakdown) -> u32 {
         let links = self.links[id];
         debug_assert_eq!(links.waits, 0, "an operation ends after what it waits for");
+        debug_assert!(end >= links.until, "an operation ends after it could begin");
+        debug_assert!(end >= now, "an end that is told now lies not in the past");
         if links.recovery != NONE {
             self.recovery_ended(id, end, &known);
         }
@@ -520,6 +525,7 @@ impl Graph {
         let Links { kind, die, block: number, follower, .. } = *links;
         debug_assert!(follower == NONE || links.follow == Follow::Done, "who may queue behind it does");
         let block = &mut self.blocks[number as usize];
+        debug_assert!(block.last_end <= end, "programs and erases of a block end in their order");
         block.last_end = end;
         if block.last == id {
             block.last = NONE;

@@ -43,6 +43,7 @@ impl Graph {
             self.blocks[target as usize].group = group;
         }
         self.blocks[target as usize].relocates = self.collections[links.task as usize];
+        debug_assert_eq!(self.groups[group].block, target, "reads of one group go to one block");
         self.groups[group].pending += 1;
         links.group = group;
     }
@@ -68,6 +69,7 @@ impl Graph {
 
     /// The next erases of its task wait for a relocation.
     pub(super) fn join_epoch(&mut self, links: &mut Links) {
+        debug_assert_eq!(links.epoch, NONE, "a relocation is waited for by the erases of one epoch");
         let filling = &mut self.filling[links.task as usize];
         if *filling != NONE && self.epochs[*filling].is_erasing {
             let epoch = &mut self.epochs[*filling];

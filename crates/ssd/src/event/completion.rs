@@ -77,6 +77,7 @@ impl EventScheduler {
         self.count_outstanding();
         self.outstanding -= 1;
         let entry = &mut self.commands[command];
+        debug_assert!(!entry.is_done, "a command is done once");
         entry.is_done = true;
         let number = entry.number;
         let completion = Completion {

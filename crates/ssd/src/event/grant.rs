@@ -42,6 +42,8 @@ impl EventScheduler {
     pub(super) fn processor_done(&mut self, id: u32) {
         if let Some(firmware) = &mut self.firmware {
             firmware.free += 1;
+            let count = self.config.processors.map_or(0, |processors| processors.count);
+            debug_assert!(firmware.free <= count, "no more processors are idle than there are");
         }
         let node = &mut self.nodes[id];
         node.think_ns = self.now - node.entered;
@@ -155,6 +157,7 @@ impl EventScheduler {
     /// The die is held until the channel has moved every page of the batch.
     fn transfer_batch(&mut self, index: usize, phase: Phase) {
         let die = &mut self.dies[index];
+        debug_assert_eq!(die.left, 0, "a batch moves its data once");
         die.phase = phase;
         let channel = &mut self.channels[die.channel as usize];
         let mut id = die.batch;
@@ -219,6 +222,7 @@ impl EventScheduler {
     fn program_batch(&mut self, index: usize) {
         let array_ns = self.array_of(self.dies[index].batch);
         let die = &mut self.dies[index];
+        debug_assert_eq!(die.phase, Phase::Loading, "a program begins once its data are there");
         die.phase = Phase::Array;
         die.ends = self.now + array_ns;
         self.calendar.set(index, self.now, die.ends);
@@ -246,6 +250,7 @@ impl EventScheduler {
 
     fn free_die(&mut self, index: usize) {
         let die = &mut self.dies[index];
+        debug_assert_ne!(die.phase, Phase::Idle, "a die that is freed was held");
         die.phase = Phase::Idle;
         die.usage.hold(self.now, NOBODY);
         if !die.queues.is_empty() || die.suspended != NONE {
@@ -273,6 +278,7 @@ impl EventScheduler {
 
     fn resume(&mut self, index: usize) {
         let die = &mut self.dies[index];
+        debug_assert_eq!(die.phase, Phase::Idle, "what was suspended goes on while nothing else runs");
         die.batch = std::mem::replace(&mut die.suspended, NONE);
         die.phase = Phase::Array;
         die.ends = self.now + die.remaining;

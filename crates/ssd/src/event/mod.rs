@@ -228,6 +228,10 @@ impl EventScheduler {
                     return None;
                 }
                 let (_, completion) = self.done.pop_front()?;
+                debug_assert!(
+                    self.handed.is_none_or(|last| last.at <= completion.at),
+                    "completions come in the order of time"
+                );
                 return Some(self.handed.insert(completion));
             }
             if next > until {

@@ -132,6 +132,7 @@ impl Die {
         if self.head == NONE {
             (self.head, self.tail) = (id, id);
         } else if came_before(&ops[self.tail], &ops[id]) {
+            debug_assert_eq!(ops[self.tail].next, NONE, "the last of a queue is followed by none");
             ops[self.tail].next = id;
             self.tail = id;
         } else {
@@ -153,6 +154,7 @@ impl Die {
     /// Chooses the first operation that waits; returns when it asks for the channel.
     #[inline]
     fn choose(&mut self, ops: &Slab<Op>, asks_after_sensing: bool) -> u64 {
+        debug_assert_eq!(self.current, NONE, "a die chooses when the operation before is placed");
         let op = &ops[self.head];
         self.current = std::mem::replace(&mut self.head, op.next);
         self.start = self.free_at.max(op.entered);
@@ -246,6 +248,7 @@ impl Timeline {
     fn place(&mut self, number: usize) {
         let die = &mut self.dies[number];
         let (id, now) = (die.current, self.now);
+        debug_assert!(die.start <= now, "an operation has started when it asks for its channel");
         let op = &self.ops[id];
         let end = if op.kind == Kind::Erase || !self.asks_after_sensing {
             now + op.times.array_ns
