@@ -36,12 +36,15 @@ impl UnitSplit {
         // The first unit may end beyond 2^64: then the range ends before it.
         let whole_start = if ragged_start { down(start).saturating_add(unit.0).min(end) } else { start };
         let whole_end = down(end).max(whole_start);
-        Self {
+        let split = Self {
             head: SectorRange::between(range.start, Lba(whole_start)),
             whole: if whole_start < whole_end { whole_start / unit.0..whole_end / unit.0 } else { 0..0 },
             tail: SectorRange::between(Lba(whole_end), Lba(end)),
             unit,
-        }
+        };
+        let parts = split.head.count + split.whole_sectors().count + split.tail.count;
+        assert_eq!(parts, range.count, "each sector of a range lies in one of its parts");
+        split
     }
 
     /// The sectors of all whole units.
@@ -62,6 +65,7 @@ impl UnitSplit {
 
     /// The whole unit in which the sectors of a ragged end lie, cut off at `capacity`.
     pub fn unit_around(&self, end: SectorRange, capacity: Sectors) -> SectorRange {
+        debug_assert!(end.count < self.unit, "a ragged end is a part of a unit");
         let first = end.start.0 - end.start.0 % self.unit.0;
         SectorRange::between(Lba(first), Lba(first.saturating_add(self.unit.0).min(capacity.0)))
     }

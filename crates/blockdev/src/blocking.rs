@@ -122,6 +122,10 @@ impl<D: BlockDevice> Blocking<D> {
                 bytes.extend_from_slice(&read);
             }
         }
+        debug_assert!(
+            bytes.is_empty() || bytes.len() == range.len_bytes(),
+            "a device brings all bytes of a range or none"
+        );
         Ok(bytes)
     }
 
@@ -146,6 +150,7 @@ impl<D: BlockDevice> Blocking<D> {
             self.perform(Request::write(part, now.to_vec()))?;
             rest = later;
         }
+        assert!(rest.is_empty(), "the transfers of a write take all of its bytes");
         Ok(())
     }
 

@@ -170,6 +170,7 @@ impl CompletionQueue {
 
     /// Adds a completion.
     pub fn push(&mut self, completion: Completion) {
+        debug_assert!(completion.submitted_at <= completion.at, "a request ends after it came");
         self.heap.push(Reverse(ByTime(completion)));
     }
 

@@ -221,10 +221,13 @@ impl BlockDevice for Ram {
             Ok(()) => (Status::Done, self.execute(&mut request)),
             Err(status) => (status, None),
         };
+        let done_at = at.saturating_add(self.config.latency);
+        let last = self.outstanding.back().map(|last| last.at);
+        debug_assert!(last.is_none_or(|last| last <= done_at), "requests end in the order in which they come");
         self.outstanding.push_back(Completion {
             id,
             submitted_at: at,
-            at: at.saturating_add(self.config.latency),
+            at: done_at,
             kind: request.kind,
             range: request.range,
             status,
@@ -254,6 +257,7 @@ impl BlockDevice for Ram {
         }
         let lost = SectorRange::between(Lba(capacity.0), Lba(self.capacity.0));
         self.mapped.remove(lost);
+        debug_assert!(self.mapped.sectors() <= capacity, "what lies beyond the capacity is mapped no longer");
         self.store.zero(lost);
         self.capacity = capacity;
         self.notices.push(Notice { at, kind: NoticeKind::CapacityChanged(capacity) });

@@ -52,6 +52,8 @@ impl RangeSet {
             self.ranges.remove(&next);
         }
         self.ranges.insert(start, end);
+        let before = self.ranges.range(..start).next_back().is_none_or(|(_, before_end)| *before_end < start);
+        debug_assert!(before, "ranges of a set do not touch, or one of them would be found twice");
     }
 
     /// Takes sectors out.

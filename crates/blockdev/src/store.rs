@@ -54,6 +54,7 @@ impl Store {
 
     /// Keeps `bytes`, as many as `range` has.
     pub(crate) fn write(&mut self, range: SectorRange, bytes: &[u8]) {
+        assert_eq!(bytes.len(), range.len_bytes(), "bytes fill their range, or the rest of one of them would be lost");
         for part in parts(range) {
             let page = self.pages.entry(part.page).or_insert_with(|| Box::new([0; PAGE_BYTES]));
             page[part.within].copy_from_slice(&bytes[part.of_range]);
@@ -81,6 +82,8 @@ impl Store {
 
     /// Moves the bytes of `source` to `to`, where there are zeros; the source becomes zeros. The two do not overlap.
     pub(crate) fn relocate(&mut self, source: SectorRange, to: Lba) {
+        let target = SectorRange::new(to, source.count);
+        debug_assert!(source.intersection(target).is_empty(), "a source that overlaps its target would be moved twice");
         let mut next = source.start.0 / PAGE_SECTORS;
         let last = source.start.0 + source.count.0;
         while let Some((&page, kept)) = self.pages.range(next..).next()

@@ -305,6 +305,10 @@ impl Cells {
             Written::Blocks(days) if first == 0 => days[block.index()] = now_days,
             Written::Blocks(_) => {}
             Written::Pages(seconds) => {
+                debug_assert!(
+                    first + count <= self.pages_per_block,
+                    "pages beyond the last would be those of the next block"
+                );
                 let start = block.index() * self.pages_per_block as usize + first as usize;
                 seconds[start..start + count as usize].fill(second(now_days));
             }
@@ -327,6 +331,7 @@ impl Cells {
 
     fn wear(&mut self, block: usize, terms: &Terms) {
         let factor = self.block_factors.get(block).map_or(1.0, |factor| f64::from(*factor));
+        debug_assert!(factor >= 0.0, "a block of a negative factor would have fewer errors than none");
         self.base[block] = (terms.floor + terms.wear) * factor;
         if let Some(retention) = &mut self.retention {
             retention.scale[block] = terms.retention * factor;
@@ -365,6 +370,7 @@ impl Cells {
     /// Counts a read, which had this outcome, as the host's.
     pub fn served_host(&mut self, outcome: &PageOutcome) {
         self.counters.host_page_reads += 1;
+        debug_assert!(self.counters.host_page_reads <= self.counters.page_reads, "a page is served after it was read");
         self.counters.host_retries += u64::from(outcome.rereads);
     }
 
@@ -380,6 +386,8 @@ impl Cells {
             Draws::Independent if self.tails.is_some() => self.read_whole(block, page, codewords, now_days),
             Draws::Independent | Draws::Sticky => self.read_drawn(block, page, codewords, now_days),
         };
+        let bits = u64::from(codewords) * u64::from(self.config.ecc.codeword_bits());
+        debug_assert!(outcome.raw_bit_errors <= bits, "no more bits are wrong than were read");
         if let Some(counts) = self.counts.get_mut(block.index()) {
             counts.rereads = counts.rereads.saturating_add(outcome.rereads);
         }
@@ -528,6 +536,7 @@ impl Cells {
     }
 
     fn layer(&self, page: u32) -> usize {
+        debug_assert!(page < self.pages_per_block, "a page beyond the last lies in no layer");
         (u64::from(page) * u64::from(self.config.layers) / u64::from(self.pages_per_block)) as usize
     }
 

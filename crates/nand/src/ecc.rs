@@ -71,6 +71,9 @@ pub struct SoftStep {
 pub const SOFT_STEPS: [SoftStep; 3] =
     [SoftStep { senses: 2, gain: 1.6999 }, SoftStep { senses: 2, gain: 1.8555 }, SoftStep { senses: 2, gain: 1.9112 }];
 
+// A step that corrects no more than the one before would raise the RBER of the attempt.
+const _: () = assert!(SOFT_STEPS[0].gain < SOFT_STEPS[1].gain && SOFT_STEPS[1].gain < SOFT_STEPS[2].gain);
+
 /// Attempts after which a page is given up whatever `rereads_max` says: 1.1, the least scale without a limit, to this power is 10^42.
 pub const REREADS_BOUND: u32 = 1024;
 
@@ -157,6 +160,7 @@ impl Ecc {
                 Attempt { senses: step.senses, divisor: step.gain / before }
             }
         };
+        debug_assert!(attempt.divisor >= 1.0, "a further sense never finds more errors, or attempts would not end");
         let within = self.rereads_max.is_none_or(|most| rereads + attempt.senses <= most);
         within.then_some(attempt)
     }
@@ -168,6 +172,7 @@ impl Ecc {
     }
 
     pub(crate) fn attempts_expected(&self, rber: f64) -> Expected {
+        debug_assert!((0.0..=1.0).contains(&rber), "a raw bit error rate is a share of the bits, found {rber}");
         let bits = f64::from(self.codeword_bits());
         let mut rber = rber;
         let mut expected = Expected { attempts: 0, rereads: 0, corrected: true };

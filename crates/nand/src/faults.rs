@@ -284,6 +284,7 @@ impl Faults {
     fn lose(&mut self, loss: Loss) -> bool {
         let Err(place) = self.lost.binary_search(&loss) else { return false };
         self.lost.insert(place, loss);
+        debug_assert!(self.lost.is_sorted(), "what is lost is found by binary search");
         true
     }
 
@@ -320,6 +321,7 @@ fn pick(blocks: u32, share: f64, stream: &mut Stream) -> Vec<BlockId> {
             wanted -= 1;
         }
     }
+    assert_eq!(wanted, 0, "as many blocks are bad as their share says");
     picked
 }
 

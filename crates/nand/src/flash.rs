@@ -202,6 +202,7 @@ impl Resting {
     /// The flash again. What was erased or programmed meanwhile counts as programmed now; reads were not counted.
     pub fn wake(self, array: Array) -> Flash {
         let Self { mut flash, erase_counts, unprogrammed } = self;
+        assert_eq!(erase_counts.len(), array.erase_counts().len(), "flash gets the array back that it gave away");
         flash.array = array;
         let (pages, now) = (flash.array.geometry().pages_per_block(), flash.now_days);
         let programmed = |flash: &mut Flash, block: BlockId, first: u32| {
@@ -214,6 +215,11 @@ impl Resting {
         };
         for (block, before) in (0..).map(BlockId).zip(erase_counts) {
             let erases = flash.array.erase_counts()[block.index()];
+            assert!(
+                erases >= before,
+                "an array that ages alone loses no erase: block {} has {erases} of {before}",
+                block.0
+            );
             if erases != before {
                 if let Some(cells) = &mut flash.cells {
                     cells.erase(block, erases);
@@ -274,6 +280,7 @@ impl Media for Flash {
 
     #[inline]
     fn read(&mut self, read: PageRead) -> ReadOutcome {
+        debug_assert!(read.page < self.geometry().pages_per_block(), "a page beyond the last is one of the next block");
         self.array.read(read);
         if self.cells.is_some() || self.faults.is_some() {
             return self.read_imperfect(read);

@@ -142,7 +142,8 @@ impl Media for Array {
     }
 
     #[inline(always)]
-    fn program(&mut self, _block: BlockId, _first: u32, count: u32, _task: Task, _tags: &[()]) {
+    fn program(&mut self, _block: BlockId, first: u32, count: u32, _task: Task, _tags: &[()]) {
+        debug_assert!(first + count <= self.geometry.pages_per_block(), "a block is programmed up to its last page");
         self.pages_programmed += u64::from(count);
     }
 

@@ -53,6 +53,9 @@ impl TailTable {
         let end = 1.0f64.to_bits() >> shift;
         let above = (start..end).map(piece).take_while(|piece| piece.series[0] < 1.0);
         table.pieces.extend(above);
+        // Sums end a rounding short.
+        let rises = |pair: &[Piece]| pair[0].series[0] <= pair[1].series[0] + 1e-12;
+        debug_assert!(table.pieces.windows(2).all(rises), "a codeword fails the more often the more bits are wrong");
         table
     }
 
@@ -88,6 +91,8 @@ impl Piece {
 
 /// P(binomial(n, p) > s), from whichever side is the shorter sum.
 fn tail(n: u32, s: u32, p: f64) -> f64 {
+    debug_assert!(s < n, "more errors than bits never happen");
+    debug_assert!(0.0 < p && p < 1.0, "the terms of the sum are ratios of p and 1 - p");
     let odds = p / (1.0 - p);
     let at = |count: u32| mass(n, count, p);
     if f64::from(s) + 1.0 > f64::from(n) * p {

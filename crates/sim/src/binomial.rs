@@ -83,6 +83,7 @@ impl Binomial {
             Method::Inversion(inversion) => inversion.draw(self.n, stream),
             Method::Rejection(rejection) => rejection.draw(self.n, stream),
         };
+        debug_assert!(rare <= self.n, "a draw of {} trials has no more successes, found {rare}", self.n);
         if self.flip { self.n - rare } else { rare }
     }
 }
@@ -115,6 +116,7 @@ impl Rejection {
     fn new(n: u32, p: f64) -> Self {
         let trials = f64::from(n);
         let deviation = libm::sqrt(trials * p * (1.0 - p));
+        debug_assert!(trials * p >= REJECTION_MEAN_MIN, "the constants of the method hold from a mean of 10 on");
         let b = 1.15 + 2.53 * deviation;
         Self {
             odds: p / (1.0 - p),

@@ -17,7 +17,9 @@ impl Stream {
 
     /// A draw from the exponential distribution of mean 1.
     pub fn exponential(&mut self) -> f64 {
-        -libm::log(1.0 - self.unit())
+        let drawn = -libm::log(1.0 - self.unit());
+        debug_assert!(drawn.is_finite() && drawn >= 0.0, "a time between two events is a number of at least 0");
+        drawn
     }
 
     /// A draw from the lognormal distribution with this mean, whose logarithm has the standard deviation `sigma`.

@@ -186,6 +186,7 @@ impl<D: BlockDevice> Fault<D> {
         };
         // A remap is done whole or not at all.
         let first = if kind == Kind::Remap && first < range.count { Sectors::ZERO } else { first };
+        debug_assert!(first <= range.count, "no more is carried out than was asked");
         (range.without_first(first), end)
     }
 

@@ -62,6 +62,7 @@ impl KindStats {
             // A flush has no range; the sectors that it names were never part of it.
             self.served.0 = self.served.0.saturating_add(completion.range.count.0.saturating_sub(failed.0));
         }
+        debug_assert!(self.completed() <= self.submitted, "a request that completes was outstanding");
         let latency = completion.latency();
         self.latency_sum_ns += u128::from(latency.0);
         self.latency_max = self.latency_max.max(latency);
