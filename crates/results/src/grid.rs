@@ -136,6 +136,10 @@ pub fn windows_csv(keys: &[String], cells: &[(&[String], &RunResult)]) -> String
 /// Rows of values, in which those of a key are plain numbers where all of its values are numbers.
 fn as_numbers<'a>(keys: usize, rows: impl Iterator<Item = &'a [String]>) -> impl Iterator<Item = Vec<String>> {
     let mut rows: Vec<Vec<String>> = rows.map(<[String]>::to_vec).collect();
+    assert!(
+        rows.iter().all(|row| row.len() == keys),
+        "a cell has a value for each key, or figures would shift columns"
+    );
     for key in 0..keys {
         let numbers: Option<Vec<f64>> = rows.iter().map(|row| number(&row[key])).collect();
         for (row, number) in rows.iter_mut().zip(numbers.into_iter().flatten()) {

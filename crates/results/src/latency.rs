@@ -177,6 +177,10 @@ impl Sub for Errors {
     /// What was counted between `earlier` and `self`.
     fn sub(self, earlier: Self) -> Self {
         let (now, before) = (self.values(), earlier.values());
+        assert!(
+            now.iter().zip(before).all(|(now, before)| *now >= before),
+            "counts only grow: {now:?} after {before:?}"
+        );
         let [
             checked,
             bits,

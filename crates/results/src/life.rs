@@ -63,6 +63,8 @@ pub struct Life {
 impl Life {
     /// What so many drive writes of a drive of `capacity_bytes` come to. `is_over` where the drive came to its end of life.
     pub fn of(drive_writes: f64, capacity_bytes: u64, calendar: Option<Calendar>, is_over: bool) -> Self {
+        let passes = |calendar: &Calendar| calendar.drive_writes_per_day > 0.0;
+        debug_assert!(calendar.as_ref().is_none_or(passes), "a drive that is not written never ages by its calendar");
         let days = calendar.map(|calendar| calendar.days(drive_writes));
         Self {
             terabytes_written: drive_writes * capacity_bytes as f64 / TERABYTE,

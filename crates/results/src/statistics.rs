@@ -151,6 +151,7 @@ pub fn band(timelines: &[&[Row]], figure: impl Fn(&[Row]) -> Vec<Option<f64>>, p
 
 /// The value of a curve with rising x at `x`, which lies within it.
 fn interpolate(curve: &[(f64, f64)], x: f64) -> f64 {
+    debug_assert!(curve.first().is_some_and(|first| first.0 <= x), "a curve is asked from where it begins");
     let after = curve.partition_point(|point| point.0 < x).min(curve.len() - 1);
     let (x1, y1) = curve[after];
     let (x0, y0) = curve[after.saturating_sub(1)];
@@ -176,7 +177,9 @@ pub fn student_t_975(freedom: usize) -> f64 {
             let first = (Z.powi(3) + Z) / (4.0 * n);
             let second = (5.0 * Z.powi(5) + 16.0 * Z.powi(3) + 3.0 * Z) / (96.0 * n * n);
             let third = (3.0 * Z.powi(7) + 19.0 * Z.powi(5) + 17.0 * Z.powi(3) - 15.0 * Z) / (384.0 * n.powi(3));
-            Z + first + second + third
+            let quantile = Z + first + second + third;
+            debug_assert!(quantile > Z, "Student's t is wider than the normal distribution");
+            quantile
         }
     }
 }

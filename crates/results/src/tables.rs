@@ -157,7 +157,7 @@ pub(super) fn to_csv(columns: &[Column]) -> String {
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let mut text = names.join(",");
     text.push('\n');
-    for row in 0..columns.first().map_or(0, |column| column.values.len()) {
+    for row in 0..rows_of(columns) {
         for (index, column) in columns.iter().enumerate() {
             if index > 0 {
                 text.push(',');
@@ -175,6 +175,15 @@ pub(super) fn to_csv(columns: &[Column]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Rows of a table, all of whose columns have as many.
+fn rows_of(columns: &[Column]) -> usize {
+    let rows = columns.first().map_or(0, |column| column.values.len());
+    for column in columns {
+        assert_eq!(column.values.len(), rows, "column {} has a value in each row", column.name);
+    }
+    rows
 }
 
 impl Values {
@@ -206,6 +215,7 @@ pub(super) fn write_parquet<W: Write + Send>(
     columns: &[Column],
     metadata: &[(&str, &str)],
 ) -> Result<(), ParquetError> {
+    rows_of(columns);
     let fields: String = columns.iter().map(|column| column.values.schema(&column.name)).collect();
     let schema = Arc::new(parse_message_type(&format!("message wane {{ {fields} }}"))?);
     let pairs = metadata.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), (*value).to_owned())).collect();

@@ -40,7 +40,10 @@ impl Timeline {
 
     /// Host units written at which the next row is due.
     pub fn due_at(&self) -> u64 {
-        self.rows.last().map_or(0, |last| (last.counters.host_units_written / self.interval + 1) * self.interval)
+        let last = self.rows.last().map(|last| last.counters.host_units_written);
+        let due = last.map_or(0, |last| (last / self.interval + 1) * self.interval);
+        debug_assert!(last.is_none_or(|last| last < due), "the next row comes after the last");
+        due
     }
 
     /// Adds a row. One at the same host units as the last takes its place, so the end of a run may always be pushed.
@@ -64,6 +67,7 @@ impl Timeline {
             });
             self.interval *= 2;
         }
+        assert!(self.rows.len() < TIMELINE_ROWS_MAX, "every second row makes room for new ones");
         self.rows.push(row);
     }
 

@@ -120,7 +120,10 @@ impl EraseCounts {
         let mean = sum as f64 / blocks;
         let variance = counts.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum::<f64>() / blocks;
         let [p1, p10, p50, p90, p95, p99] = [1, 10, 50, 90, 95, 99].map(|percent| ranked.percentile(percent));
-        Self { min, p1, p10, p50, p90, p95, p99, max, mean, sd: variance.sqrt() }
+        debug_assert!(f64::from(min) <= mean && mean <= f64::from(max), "a mean lies between the extremes");
+        let counts = Self { min, p1, p10, p50, p90, p95, p99, max, mean, sd: variance.sqrt() };
+        assert!(counts.named().is_sorted_by_key(|(_, count)| *count), "a higher percentile is no lower count");
+        counts
     }
 
     /// A nearest-rank percentile of `counts`, of which there are some.
@@ -195,7 +198,9 @@ impl Ranked {
 }
 
 fn rank(percent: u64, blocks: u64) -> u64 {
-    (percent * blocks).div_ceil(100).max(1)
+    let rank = (percent * blocks).div_ceil(100).max(1);
+    debug_assert!(rank <= blocks, "a rank is that of one of the blocks");
+    rank
 }
 
 #[cfg(test)]

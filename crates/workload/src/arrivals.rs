@@ -51,12 +51,14 @@ impl Arrivals {
     /// Arrivals from `start` on, in nanoseconds. `scale` is the factor of the times between a trace's requests; the stream draws
     /// random gaps.
     pub fn new(kind: Arrival, scale: f64, start: u64, stream: Stream) -> Self {
+        debug_assert!(scale >= 0.0, "a negative factor would turn time around, found {scale}");
         Self { kind, scale, at: start as f64, start, stream }
     }
 
     /// When the next request comes; `trace_at` is its time in its trace.
     #[inline]
     pub fn next(&mut self, trace_at: u64) -> Next {
+        let before = self.at;
         match self.kind {
             Arrival::QueueDepth(depth) => return Next::Below(u64::from(depth)),
             Arrival::Poisson(mean) => self.at += self.stream.exponential() * mean as f64,
@@ -66,6 +68,7 @@ impl Arrivals {
             }
             Arrival::Trace => self.at = self.start as f64 + trace_at as f64 * self.scale,
         }
+        debug_assert!(before <= self.at, "times of arrival never go back from {before} to {}", self.at);
         Next::At(self.at as u64)
     }
 }
@@ -80,7 +83,9 @@ pub fn normal_gap_mean(mean_ns: u64, sd_ns: u64) -> f64 {
     let z = mean / sd;
     let positive = 0.5 * libm::erfc(-z / std::f64::consts::SQRT_2);
     let density = libm::exp(-0.5 * z * z) / libm::sqrt(std::f64::consts::TAU);
-    mean * positive + sd * density
+    let gap = mean * positive + sd * density;
+    debug_assert!(gap >= mean * (1.0 - 1e-9), "gaps that are cut off at 0 have no smaller mean");
+    gap
 }
 
 #[cfg(test)]

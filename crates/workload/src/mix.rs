@@ -20,6 +20,8 @@ impl Mix {
     /// There is no part.
     pub fn new(parts: Vec<(f64, Box<dyn Source>)>, stream: Stream) -> Self {
         assert!(!parts.is_empty(), "a mixture has parts");
+        let sum: f64 = parts.iter().map(|(share, _)| share).sum();
+        debug_assert!((sum - 1.0).abs() < 1e-6, "the shares add up to 1, or the last part would take the rest: {sum}");
         Self { parts, stream, current: None }
     }
 

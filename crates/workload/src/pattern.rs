@@ -184,6 +184,7 @@ impl Source for PatternSource {
             let count = pages_max.min(usize::try_from(requests_max).unwrap_or(usize::MAX));
             batch.op = Op::Write;
             self.picker.fill(&mut self.stream, &mut batch.pages, count);
+            debug_assert!(batch.pages.iter().all(|page| *page < self.config.footprint_pages), "pages of the footprint");
             batch.requests = count as u64;
             return Ok(Progress::More);
         }
@@ -291,6 +292,11 @@ impl Picker {
         if let Some(last) = built.last_mut() {
             last.below = 1 << 32;
         }
+        assert!(!built.is_empty(), "a footprint has a part with a page");
+        assert!(
+            built.is_sorted_by_key(|part| part.below),
+            "the chance to fall in or before a part grows from part to part"
+        );
         Self::Parts(built)
     }
 
@@ -356,6 +362,7 @@ fn slot(stream: &mut Stream, pages: u64, request_pages: u32) -> u64 {
 /// The next sequential request; the last one ends with the footprint, then they start over.
 fn step(next: &mut u32, pages: u32, request_pages: u32) -> u32 {
     let start = if *next >= pages { 0 } else { (*next).min(pages - request_pages) };
+    debug_assert!(start + request_pages <= pages, "a request ends within the footprint");
     *next = start + request_pages;
     start
 }
@@ -378,6 +385,12 @@ impl Zipf {
         let mut law = Self { ranks: f64::from(ranks), exponent, lowest: 0.0, highest: 0.0, shortcut: 0.0 };
         law.lowest = law.area(1.5) - 1.0;
         law.highest = law.area(law.ranks + 0.5);
+        assert!(
+            law.lowest < law.highest,
+            "the ranks have an area to draw from, found {} to {}",
+            law.lowest,
+            law.highest
+        );
         law.shortcut = 2.0 - law.rank_at(law.area(2.5) - law.height(2.0));
         law
     }
@@ -436,6 +449,7 @@ impl Spread {
     }
 
     pub(crate) fn place(&self, rank: u32) -> u32 {
+        debug_assert!(u64::from(rank) < self.pages, "beyond the pages the permutation would give some of them twice");
         let mut value = u64::from(rank);
         loop {
             value = self.round_trip(value);

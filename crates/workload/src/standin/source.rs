@@ -125,7 +125,9 @@ fn left_out(writes_per_page: f64) -> f64 {
     for _ in 0..200 {
         each = writes_per_page * (1.0 - libm::exp(-each));
     }
-    libm::exp(-each)
+    let share = libm::exp(-each);
+    debug_assert!((0.0..1.0).contains(&share), "some pages are touched and some are left out, found {share}");
+    share
 }
 
 impl StandinSource {
@@ -199,6 +201,7 @@ impl StandinSource {
     }
 
     fn mix(&mut self, hot: u32, r: f64) {
+        assert!(0 < hot && hot < self.footprint, "{hot} of {} pages are hot: both parts have one", self.footprint);
         self.draws = Draws::Mixture { hot, r };
         self.stretch = (0, hot);
     }
@@ -223,6 +226,7 @@ impl StandinSource {
         }
         touched.count();
         (self.footprint, self.bottom) = (touched.rank(range), touched.rank(split));
+        assert!(self.footprint <= self.logical, "a loop touches no more pages than there are");
         (self.stream, self.cursor, self.stretch) = (first.clone(), 0, (0, split));
         self.draws = Draws::Looped(Loop { range, split, pages, left: pages, first, touched: Arc::new(touched) });
     }
@@ -266,6 +270,7 @@ impl StandinSource {
         let (first, end) = self.stretch;
         let size = size.min(end - first);
         let start = start.min(end - size);
+        debug_assert!(size > 0 && start >= first, "a request lies in one stretch and has a page");
         self.cursor = start + size;
         (start, size)
     }
@@ -302,6 +307,7 @@ impl StandinSource {
 
     /// The address of a page of the footprint.
     fn page(&self, index: u32) -> u32 {
+        debug_assert!(index < self.footprint, "page {index} is one of the footprint's {}", self.footprint);
         match self.extents {
             Some(extents) => extents.address(index),
             None if index < self.bottom => index,

@@ -85,6 +85,7 @@ fn write(
                 None => start_iolog(&mut waiting, false, &mut out)?,
             };
             let prefix = if timed { "0 " } else { "" };
+            assert!(waiting.is_empty(), "a request that waits for a time is written before the file ends");
             writeln!(out, "{prefix}{DEVICE} close").map_err(TraceError::Unwritable)?;
         }
     }

@@ -236,7 +236,14 @@ impl Heat {
                     let middle = least + (most - least) / 2;
                     if is_there(middle) { most = middle } else { least = middle + 1 }
                 }
-                return Some(at(least));
+                let found = at(least);
+                debug_assert!(
+                    found.r <= 1.0 && found.h <= 1.0,
+                    "hotness is two shares, found {} and {}",
+                    found.r,
+                    found.h
+                );
+                return Some(found);
             }
             (rank, sum) = (rank + pages, sum + accesses(count, pages));
         }

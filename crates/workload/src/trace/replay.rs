@@ -49,6 +49,7 @@ impl Replay {
     /// The pages of a request: all that reads and writes touch, all that trims cover whole; of those, what is kept.
     fn pages(&self, request: &Request) -> (u64, u64) {
         let (first, end) = pages(request, self.page_bytes);
+        debug_assert!(first <= end, "a request ends no earlier than it begins");
         (self.kept_below(first), self.kept_below(end))
     }
 
@@ -414,6 +415,7 @@ fn add_modulo(pages: &mut Vec<u32>, first: u64, end: u64, logical: u32) {
     while next < end {
         let from = (next % u64::from(logical)) as u32;
         let count = (end - next).min(u64::from(logical - from));
+        debug_assert!(count > 0, "a stretch that does not wrap has a page, so that the loop ends");
         pages.extend(from..from + count as u32);
         next += count;
     }
@@ -536,6 +538,8 @@ impl Touched {
             runs.push(WordRun { first, words, bits: *bits, before: total });
             total += words * u64::from(bits.count_ones());
         }
+        let follows = |pair: &[WordRun]| pair[0].first + pair[0].words <= pair[1].first;
+        assert!(runs.windows(2).all(follows), "runs stand in the order of addresses, by which a page's rank is found");
         Ranks { runs, total }
     }
 }

@@ -36,6 +36,7 @@ impl<T: Clone + Default> Spans<T> {
                 continue;
             }
             let until = self.0.range(at..end).next().map_or(end, |(start, _)| *start);
+            debug_assert!(at < until, "a stretch without a value has a cell, so that the loop ends");
             let mut value = T::default();
             change(&mut value);
             self.0.insert(at, (until, value));
