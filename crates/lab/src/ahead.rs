@@ -33,6 +33,7 @@ impl Ahead {
     /// Leaves the next request behind.
     #[inline]
     pub(crate) fn pop(&mut self) {
+        debug_assert!(self.count > 0, "what is left behind was drawn");
         self.first = (self.first + 1) % (2 * REQUESTS_AHEAD);
         self.count -= 1;
     }

@@ -50,6 +50,7 @@ fn of_pace(scenario: &Scenario, pace: Pace) -> Option<Calendar> {
         }
         _ => f64::from(device.logical_units),
     };
+    debug_assert!(whole > 0.0, "a drive has a page to write");
     let drive_writes_per_day = pace.pages_written / whole / days;
     (drive_writes_per_day > 0.0).then_some(Calendar { drive_writes_per_day, origin: CalendarOrigin::Trace })
 }

@@ -95,6 +95,8 @@ pub(crate) struct Observer {
 impl Observer {
     /// Nothing happened yet.
     pub(crate) fn new(spec: ObserverSpec) -> Self {
+        let is_rising = |probe: &ProbeSpec| probe.due.is_sorted();
+        assert!(spec.probe.as_ref().is_none_or(is_rising), "probes stand in the order in which they are due");
         Self {
             spec,
             requests: None,

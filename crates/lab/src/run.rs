@@ -500,6 +500,7 @@ impl Run {
 
     fn counters(&self) -> Counters {
         let mut counters = *self.drive.counters() - self.zero;
+        assert!(self.host.trimmed() <= counters.host_units_trimmed, "the host gave up no more than the drive trimmed");
         counters.host_units_trimmed -= self.host.trimmed();
         counters
     }
@@ -606,6 +607,8 @@ impl Run {
         if source.next(&mut batch, pages_max, requests_left.min(budget.requests))? == Drawn::End {
             return Ok(Ok(false));
         }
+        debug_assert!(batch.pages.len() <= pages_max, "a source gives no more pages than it is asked for");
+        debug_assert!(batch.requests <= requests_left, "a source completes no more requests than it is asked for");
         in_phase.requests += batch.requests;
         budget.requests = budget.requests.saturating_sub(batch.requests);
         // It was drawn to fit the budget.
@@ -753,6 +756,7 @@ impl Run {
                     (written, outcome, true)
                 }
             };
+            debug_assert!(written > 0 || !fits || outcome != Outcome::Done, "a turn writes a page or tells why not");
             *done += written;
             budget.units -= written as u64;
             if outcome == Outcome::Done && !fits {

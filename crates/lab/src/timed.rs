@@ -198,6 +198,12 @@ fn latency(latencies: &Latencies) -> Latency {
 
 fn figures(histogram: &Histogram, breakdown: &BreakdownSum) -> Option<LatencyFigures> {
     let at = |percent: f64| histogram.percentile_ns(percent);
+    let parts: u128 = breakdown.totals().parts().iter().map(|(_, ns)| ns).sum();
+    assert_eq!(parts, histogram.sum_ns(), "the parts of all latencies add up to them");
+    assert!(
+        wane_ssd::PERCENTILES.is_sorted_by_key(|percent| at(*percent)),
+        "a higher percentile is no shorter latency"
+    );
     (histogram.count() > 0).then(|| LatencyFigures {
         count: histogram.count(),
         mean_ns: histogram.mean_ns(),
@@ -262,5 +268,6 @@ fn cdf(histogram: &Histogram) -> Vec<(u64, f64)> {
             kept.push((latency, share));
         }
     }
+    assert!(kept.last().is_some_and(|(_, share)| *share == 1.0), "the longest latency is the last point");
     kept
 }

@@ -108,6 +108,10 @@ impl HostSpace {
         };
         if !is_used {
             if let Some(moved) = &mut self.moved {
+                debug_assert_eq!(
+                    moved.owner[slot as usize], NOWHERE,
+                    "a slot holds one page, or one of two would be lost"
+                );
                 moved.slot[page as usize] = slot;
                 moved.owner[slot as usize] = page;
             }
@@ -156,6 +160,7 @@ impl HostSpace {
         let Some(moved) = &mut self.moved else { return };
         let slot = std::mem::replace(&mut moved.slot[page as usize], NOWHERE);
         if slot != NOWHERE {
+            debug_assert_eq!(moved.owner[slot as usize], page, "a page and its slot agree");
             moved.owner[slot as usize] = NOWHERE;
             moved.lowest_free = moved.lowest_free.min(slot);
         }
@@ -307,7 +312,9 @@ impl HostSpace {
             let before = drive.counters().host_units_trimmed;
             drive.trim_batch(&[Lpn(from)]).expect("the drive exports a slot until its data have moved");
             self.trimmed += drive.counters().host_units_trimmed - before;
+            assert!(to < from, "data move down, out of the space that is given up");
             let owner = std::mem::replace(&mut moved.owner[from as usize], NOWHERE);
+            debug_assert_eq!(moved.slot[owner as usize], from, "a page and its slot agree");
             moved.owner[to as usize] = owner;
             moved.slot[owner as usize] = to;
             self.relocations_left =

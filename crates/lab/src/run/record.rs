@@ -58,6 +58,8 @@ impl Run {
 
     pub(super) fn begin_window_step(&mut self) {
         let counters = self.counters();
+        let last = self.window.back().map_or(0, |last| last.host_units_written);
+        debug_assert!(last <= counters.host_units_written, "steps of the window come in order");
         self.window.push_back(counters);
         self.window_due = counters.host_units_written + self.window_step;
         if self.window.len() as u64 > WINDOW_STEPS + 2 {
@@ -127,9 +129,19 @@ impl Run {
         debug_assert_eq!(self.drive.check(), Ok(()), "the firmware keeps its invariants, however the run ended");
         self.sample();
         let counters = self.counters();
+        assert_eq!(
+            counters.programmed_host, counters.host_units_written,
+            "what the host writes is programmed for it once"
+        );
+        let units = u64::from(self.drive.layout().units_per_block());
+        assert!(
+            counters.gc_victim_valid_units <= counters.gc_victims * units,
+            "a victim holds no more than a block does"
+        );
         let wear = self.wear();
         let (exported_units, refusals) = (self.exported(), self.drive.counters().policy_refusals);
         let logical = u64::from(self.drive.logical_initial());
+        assert!(u64::from(exported_units) <= logical, "a drive exports no more than when it was new");
         let from = counters.host_units_written.saturating_sub(logical);
         let before = self.window.iter().rev().find(|earlier| earlier.host_units_written <= from);
         let measured = self.observer.take().map(|observer| observer.finish(&mut self.drive, stop));
