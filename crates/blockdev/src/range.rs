@@ -57,7 +57,9 @@ impl SectorRange {
     pub fn intersection(self, other: Self) -> Self {
         let start = self.start.max(other.start);
         let end = Lba(self.end_saturating().min(other.end_saturating()));
-        if end > start { Self::between(start, end) } else { Self::EMPTY }
+        let shared = if end > start { Self::between(start, end) } else { Self::EMPTY };
+        debug_assert!(shared.count <= self.count.min(other.count), "what two ranges share is no longer than either");
+        shared
     }
 
     /// Whether they share a sector.

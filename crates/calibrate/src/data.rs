@@ -114,7 +114,10 @@ impl Data {
 
     fn span(&self, of: fn(&Sample) -> f64) -> (f64, f64) {
         let values = self.samples.iter().map(of);
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)))
+        let span =
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
+        assert!(span.0 <= span.1, "measurements are there, and are numbers");
+        span
     }
 }
 

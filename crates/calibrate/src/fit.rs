@@ -353,6 +353,7 @@ fn determined(index: usize, value: f64, half: f64) -> Determined {
             "its 95 % interval is wider than 2"
         });
     }
+    debug_assert!(half >= 0.0, "half the width of an interval is no less than nothing, found {half}");
     if is_scale {
         Determined::Within(value * libm::exp(-half), value * libm::exp(half))
     } else {
@@ -373,6 +374,7 @@ fn standard_errors(
     /// Added to a matrix of columns of length 1: directions that the data leave open get a variance of 10^12.
     const RIDGE: f64 = 1e-12;
     let free: Vec<usize> = shape.free().collect();
+    assert!(!free.is_empty(), "a fit has a parameter, or its matrix would be empty");
     let mut gram = DMatrix::<f64>::zeros(free.len(), free.len());
     let (mut force, mut stiffness) = (0.0, 0.0);
     for point in points {

@@ -169,6 +169,7 @@ pub struct Drive {
 impl Drive {
     /// A new drive: block 0 is written first, the others are free in their order.
     pub fn new(setup: Setup) -> Self {
+        assert!(setup.logical_blocks < setup.rated_blocks, "a drive has spare blocks, or nothing could be collected");
         let mut dice = Dice::new(setup.seed);
         let blocks = setup.rated_blocks + setup.reserve;
         let block = |hot| Block {
@@ -280,6 +281,8 @@ impl Drive {
         self.invalidate(page);
         let id = self.frontier;
         let block = &mut self.blocks[id];
+        assert_eq!(block.used, Use::Frontier, "data go to the frontier");
+        assert_eq!(block.pages[block.written], NONE, "a page is programmed once between two erases");
         block.pages[block.written] = page;
         self.map[page] = (id, block.written);
         block.written += 1;
@@ -300,6 +303,7 @@ impl Drive {
         if id == NONE {
             return;
         }
+        assert_eq!(self.blocks[id].pages[place], page, "the map leads to the page that it replaces");
         self.blocks[id].pages[place] = NONE;
         self.blocks[id].valid -= 1;
         if self.blocks[id].used == Use::Closed {
@@ -320,6 +324,7 @@ impl Drive {
     fn close(&mut self, id: usize) {
         let moment = self.next_moment();
         let block = &mut self.blocks[id];
+        assert_eq!(block.written, block.pages.len(), "a block that closes is full");
         (block.used, block.entered, block.closed) = (Use::Closed, moment, moment);
         block.in_window = false;
         self.unsettled = true;
@@ -350,6 +355,7 @@ impl Drive {
         let endurance = self.setup.endurance;
         let block = &mut self.blocks[id];
         assert_eq!(block.valid, 0, "an erased block holds no data");
+        assert_eq!(block.used, Use::Emptied, "a block is emptied before it is erased");
         block.pages.fill(NONE);
         block.written = 0;
         block.erases += 1;
@@ -372,6 +378,8 @@ impl Drive {
     /// Moves a closed block's data into an erased one, page by page to the same places; says how many. The erased block
     /// leaves the free queue's hands before, and closes here.
     fn move_data(&mut self, from: usize, to: usize) -> u64 {
+        assert_eq!(self.blocks[from].used, Use::Closed, "wear leveling moves the data of closed blocks");
+        assert_eq!(self.blocks[to].valid, 0, "data move into an erased block");
         self.blocks[to].pages = std::mem::replace(&mut self.blocks[from].pages, vec![NONE; self.setup.pages]);
         self.blocks[to].valid = std::mem::take(&mut self.blocks[from].valid);
         self.blocks[to].written = self.setup.pages;

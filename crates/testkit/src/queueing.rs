@@ -36,6 +36,7 @@ enum Event {
 impl ReadModel {
     /// Reads a page of each of these dies in turn; returns when each read came and when it was done.
     pub fn run(&self, load: &Load, dies: &[usize]) -> Vec<(u64, u64)> {
+        assert!(self.channels > 0, "a drive has a channel");
         let mut events = BinaryHeap::new();
         match load {
             Load::Closed(depth) => {
@@ -73,12 +74,12 @@ impl ReadModel {
                 Event::Moved { read } => {
                     times[read].1 = now;
                     let channel = at_channel.get_mut(&(dies[read] % self.channels)).expect("it moved a page");
-                    channel.pop_front();
+                    assert_eq!(channel.pop_front(), Some(read), "the channel moved the page at the head of its queue");
                     if let Some(read) = channel.front() {
                         events.push(Reverse((now + self.transfer_ns, Event::Moved { read: *read })));
                     }
                     let die = at_die.get_mut(&dies[read]).expect("it sensed a page");
-                    die.pop_front();
+                    assert_eq!(die.pop_front(), Some(read), "the die held the page at the head of its queue");
                     if let Some(read) = die.front() {
                         events.push(Reverse((now + self.sense_ns, Event::Sensed { read: *read })));
                     }

@@ -9,11 +9,13 @@ pub mod queueing;
 /// Exact in the limit of many blocks. Source: P. Desnoyers, "Analytic Models of SSD Write Performance", 2014. `alpha`
 /// above 1.
 pub fn lru_write_amplification(alpha: f64) -> f64 {
+    assert!(alpha > 1.0, "there is more flash than data, found {alpha} times as much");
     alpha / (alpha + lambert_w0(-alpha * libm::exp(-alpha)))
 }
 
 /// Write amplification of random victims under any workload: alpha / (alpha - 1). Source: mean-field study (003).
 pub fn random_write_amplification(alpha: f64) -> f64 {
+    assert!(alpha > 1.0, "there is more flash than data, found {alpha} times as much");
     alpha / (alpha - 1.0)
 }
 
@@ -26,6 +28,7 @@ pub const GREEDY_UNIFORM: [(u32, f64); 4] = [(32, 4.53), (64, 4.85), (128, 5.03)
 /// The fixed point of the mean-field model under uniform requests (003, Theorem 1). Utilization is no parameter: it is a
 /// half, so this says nothing of fuller drives. `pages` up to 1,000; above, 2^-pages runs out of a float's range.
 pub fn half_full_occupancy(pages: u32) -> Vec<f64> {
+    assert!(pages <= 1000, "2^-{pages} runs out of a float's range");
     let none = libm::exp2(-f64::from(pages));
     let mut shares = vec![none];
     let mut share = none;
@@ -52,6 +55,8 @@ pub struct Victims {
 /// A fraction of `d` mixes its neighbors. Source: mean-field study (003), the randomized greedy algorithm. `occupancy` adds up to 1 and does not put every
 /// block at its full size, where the amplification is infinite; `d` is at least 1.
 pub fn d_choices(occupancy: &[f64], d: f64) -> Victims {
+    debug_assert!((occupancy.iter().sum::<f64>() - 1.0).abs() < 1e-6, "shares of all blocks add up to 1");
+    assert!(d >= 1.0, "at least one block is drawn, found {d}");
     let (whole, part) = (libm::floor(d), d - libm::floor(d));
     let (mut tail, mut next) = (1.0, 1.0);
     let (mut valid_pages_mean, mut squares) = (0.0, 0.0);

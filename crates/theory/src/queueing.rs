@@ -81,6 +81,7 @@ pub fn mdc_wait(rate: f64, service: f64, servers: u32) -> f64 {
 
 /// P(N = least) and P(N > least) of a Poisson variable with a mean below `least`.
 fn poisson_tail(mean: f64, least: f64) -> (f64, f64) {
+    debug_assert!(mean < least, "the terms fall from {least} on, so that their sum ends");
     let at = libm::exp(least * libm::log(mean) - mean - libm::lgamma(least + 1.0));
     let (mut term, mut above, mut count) = (at, 0.0, least);
     loop {
@@ -101,6 +102,7 @@ fn poisson_tail(mean: f64, least: f64) -> (f64, f64) {
 pub fn closed_loop_throughput(demands: &[f64], customers: f64) -> (f64, f64) {
     let total: f64 = demands.iter().sum();
     let largest = demands.iter().copied().fold(0.0, f64::max);
+    assert!(largest > 0.0, "a round takes time, or its throughput has no bound");
     (customers / (total + (customers - 1.0) * largest), f64::min(customers / total, 1.0 / largest))
 }
 
@@ -121,6 +123,7 @@ pub fn binomial_cdf(trials: u32, probability: f64, most: u32) -> f64 {
     if most >= trials {
         return 1.0;
     }
+    assert!(0.0 < probability && probability < 1.0, "the terms are ratios of {probability} and what is left of 1");
     let (n, odds) = (f64::from(trials), probability / (1.0 - probability));
     let log = |count: f64| {
         libm::lgamma(n + 1.0) - libm::lgamma(count + 1.0) - libm::lgamma(n - count + 1.0)

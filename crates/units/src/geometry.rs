@@ -142,6 +142,7 @@ impl Geometry {
     /// The block that holds `page`.
     #[inline(always)]
     pub const fn block_of(&self, page: Ppn) -> BlockId {
+        debug_assert!(page.0 < self.pages(), "a page lies in a block of the drive");
         BlockId(page.0 / self.pages_per_block)
     }
 
@@ -160,6 +161,7 @@ impl Geometry {
 
     /// The plane of `block`, numbered within its die.
     pub const fn plane_of(&self, block: BlockId) -> PlaneId {
+        debug_assert!(block.0 < self.blocks(), "a block lies on a plane of the drive");
         PlaneId(block.0 % self.blocks_per_die() / self.blocks_per_plane)
     }
 
