@@ -112,6 +112,7 @@ impl Bar {
         if self.parts.is_empty() {
             return vec![(&self.class, self.value, format!("{}: {}", self.name, self.told))];
         }
+        debug_assert_eq!(self.parts.len(), parts.len(), "a part without a name would not be drawn");
         let pieces = parts.iter().zip(&self.parts).filter(|(_, value)| **value > 0.0);
         let told =
             |name: &str, value: f64| format!("{}, {name}: {} of {}", self.name, percent(value / self.value), self.told);

@@ -160,6 +160,8 @@ pub(super) fn table_of(groups: &[Group<'_>]) -> String {
 /// A line a cell, behind its names, and what the marks mean. In grid order without another.
 fn drawn(heads: Vec<String>, names: &[Vec<String>], columns: &[Column], order: Option<Vec<usize>>) -> String {
     let keys = heads.len();
+    let is_whole = |column: &Column| column.told.len() == names.len() && column.interrupted.len() == names.len();
+    debug_assert!(columns.iter().all(is_whole), "a column has a figure for each cell");
     let mut lines = vec![heads];
     lines[0].extend(columns.iter().map(|column| plain(&column.name)));
     let marks: Vec<Vec<char>> = columns.iter().map(Column::marks).collect();
@@ -301,6 +303,7 @@ fn headings(keys: &[String]) -> Vec<String> {
 
 /// Columns as wide as their widest cell: those of keys to the left, figures to the right.
 fn aligned(lines: &[Vec<String>], keys: usize) -> String {
+    debug_assert!(lines.iter().all(|line| line.len() == lines[0].len()), "each line has a cell for each column");
     let width = |column: usize| lines.iter().map(|line| line[column].trim_end().chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..lines[0].len()).map(width).collect();
     let mut text = String::new();

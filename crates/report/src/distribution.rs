@@ -39,6 +39,8 @@ pub(super) fn distribution(groups: &[Group<'_>], coarseness: usize) -> Option<Fi
     let start = (f64::from(least) / width).floor() * width;
     let bins = ((f64::from(most) - start) / width).floor() as u32 + 1;
     let edges: Vec<f64> = (0..=bins).map(|bin| start + f64::from(bin) * width).collect();
+    let is_whole = |counts: &Counts<'_>| counts.share(edges[0], edges[bins as usize]) == 100.0;
+    debug_assert!(counts.iter().all(is_whole), "each block is in one of the bins");
     let x = Axis::exact(start, edges[bins as usize], 6);
     let caption = caption(&counts) + &told(groups);
     let columns = (COLUMNS / coarseness).max(10);

@@ -70,6 +70,7 @@ impl Heat {
             picture.append(text(&fit(name, wide * every as f64 - 4.0), at, "middle", "tick"));
         }
         picture.append(text(column_name, (whole, bottom + 36.0), "end", "name"));
+        debug_assert_eq!(self.cells.len(), rows.len() * columns.len(), "there is a cell for each row and column");
         let ends = self.ends();
         for (index, cell) in self.cells.iter().enumerate() {
             let Some((value, told)) = cell else { continue };

@@ -108,6 +108,8 @@ pub(super) fn hero(answer: &Figure, values: Values) -> String {
 
 /// A table that scrolls by itself where it is wider than the screen.
 pub(super) fn table(table: &Table, class: &str) -> String {
+    let columns = table.headers.len();
+    debug_assert!(table.rows.iter().all(|row| row.len() == columns), "a row has a cell for each of {columns} headers");
     let head: String =
         table.headers.iter().take(COLUMNS_MAX).map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
     let row = |cells: &Vec<String>| {
@@ -118,7 +120,6 @@ pub(super) fn table(table: &Table, class: &str) -> String {
         format!("<tr>{}</tr>\n", cells.collect::<String>())
     };
     let rows: String = table.rows.iter().map(row).collect();
-    let columns = table.headers.len();
     let left = if columns > COLUMNS_MAX {
         format!("<p class=\"caption\">{COLUMNS_MAX} of {columns} columns; wane report --figures writes all.</p>\n")
     } else {

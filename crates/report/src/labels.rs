@@ -25,6 +25,7 @@ pub(super) struct Note {
 
 /// Moves names apart that would overlap, as little as needed, within `top..bottom`.
 pub(super) fn spread(notes: &mut [Note], top: f64, bottom: f64) {
+    debug_assert!(top <= bottom, "names stand between the top and the bottom of their plot");
     notes.sort_by(|left, right| left.y.total_cmp(&right.y));
     let mut least = top;
     for note in notes.iter_mut() {

@@ -215,6 +215,7 @@ fn stretches(cells: &[Cell], columns: usize, wanted: impl Fn(&Cell) -> bool) -> 
             }
             column += same.len() as u32;
         }
+        debug_assert_eq!(column as usize, cells.len(), "stretches take up their row");
     }
     found
 }

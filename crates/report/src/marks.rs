@@ -104,6 +104,7 @@ pub(super) fn thin(points: &[Point], columns: usize) -> Vec<Point> {
             }
         }
     }
+    debug_assert!(kept.len() <= 4 * columns + 4, "a column of pixels needs four points at most");
     kept
 }
 

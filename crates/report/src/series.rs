@@ -117,7 +117,9 @@ fn key_of(key: &str, values: &[String], keys: &[String]) -> Key {
             sorted.extend(numbers.as_ref().map(|numbers| numbers[group]));
         }
     }
-    let of = shown.iter().map(|value| distinct.iter().position(|one| one == value).unwrap_or(0)).collect();
+    debug_assert!(sorted.is_empty() || sorted.len() == distinct.len(), "a value that is a number has its number");
+    let place = |value: &String| distinct.iter().position(|one| one == value);
+    let of = shown.iter().map(|value| place(value).expect("distinct values are those shown")).collect();
     let last = |key: &str| {
         let key = key.strip_suffix(".policy").unwrap_or(key);
         key.rsplit('.').next().unwrap_or(key).to_owned()
@@ -243,6 +245,8 @@ pub(super) fn panels<'a>(groups: &[Group<'a>]) -> Vec<Panel<'a>> {
             None => panels.push(Panel { heading, groups: vec![group] }),
         }
     }
+    let drawn: usize = panels.iter().map(|panel| panel.groups.len()).sum();
+    debug_assert_eq!(drawn, groups.len(), "each group is drawn in one panel");
     evenly(panels)
 }
 

@@ -309,9 +309,11 @@ impl Shape {
 
     /// The drive, its numbers of units known to fit 32 bits.
     fn finish(&self, drive: &Written<'_>, per_plane: u128, logical: u128, given: Given) -> Result<Device, Refusal> {
+        assert!(per_plane <= u128::from(u32::MAX), "blocks that do not fit the maps were refused, found {per_plane}");
         let (channels, dies, planes) = (self.channels, self.dies_per_channel, self.planes_per_die);
         let geometry = Geometry::new(channels, dies, planes, per_plane as u32, self.pages_per_block, Bytes(self.page))
             .map_err(|error: GeometryError| ("drive", error.to_string()))?;
+        assert!(logical <= u128::from(UNITS_MAX), "units that do not fit the maps were refused");
         let units_per_page = (self.page / self.unit) as u32;
         let blocks = Layout::new(geometry, self.grouping.erase_group, self.grouping.domain, units_per_page).blocks();
         let spare = drive.settings.spare_factor.map_or(0.0, Ratio::get);
@@ -407,6 +409,7 @@ impl Device {
 
     /// Physical / logical capacity - 1, bad blocks and the reserve of garbage collection included.
     pub fn over_provisioning(&self) -> f64 {
+        debug_assert!(self.physical_units() > u64::from(self.logical_units), "a drive has more flash than it exports");
         self.physical_units() as f64 / f64::from(self.logical_units) - 1.0
     }
 

@@ -313,8 +313,16 @@ impl BuiltIn {
 }
 
 /// Every built-in by its family.
-static BUILT_INS: LazyLock<Vec<(Family, Vec<BuiltIn>)>> =
-    LazyLock::new(|| FAMILIES.iter().map(|line| (line.family, line.list.built_ins())).collect());
+static BUILT_INS: LazyLock<Vec<(Family, Vec<BuiltIn>)>> = LazyLock::new(|| {
+    let of_line = |line: &FamilyLine| {
+        let built_ins = line.list.built_ins();
+        let mut names: Vec<&str> = built_ins.iter().map(|policy| policy.name).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "the second of two namesakes could not be chosen");
+        (line.family, built_ins)
+    };
+    FAMILIES.iter().map(of_line).collect()
+});
 
 /// What fields of policies name in `#[schemars(schema_with = ...)]`: nothing, until [`with_policies`] says what each may be.
 pub(super) fn of_family(_: &mut SchemaGenerator) -> Schema {

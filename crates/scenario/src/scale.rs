@@ -296,11 +296,13 @@ fn scale_phase(phase: &mut Phase, from: &Device, to: &Device, ages: bool) {
 
 fn scale_workload(workload: &mut Workload, from: &Device, to: &Device, folded: Folded) {
     let share = f64::from(to.logical_units) / f64::from(from.logical_units);
+    debug_assert!(share > 0.0, "a scaled drive exports a unit");
     match workload {
         Workload::Pattern(pattern) => {
             let scaled = part(u64::from(pattern.footprint_units), share) as u32;
             pattern.footprint_units = scaled.clamp(pattern.request_units.min(to.logical_units), to.logical_units);
             pattern.request_units = pattern.request_units.min(pattern.footprint_units);
+            assert!(pattern.footprint_units <= to.logical_units, "a pattern stays on the scaled drive");
         }
         Workload::Trace(trace) if folded == Folded::Share => {
             let sample = f64::from(trace.sample) / share;
@@ -316,6 +318,7 @@ fn scale_workload(workload: &mut Workload, from: &Device, to: &Device, folded: F
 
 /// Arrivals that give a die the load that it had.
 fn scale_arrival(arrival: Arrival, load: f64) -> Arrival {
+    assert!(0.0 < load && load <= 1.0, "a scaled drive has some of the dies, found {load} of them");
     let longer = |ns: u64| (ns as f64 / load) as u64;
     match arrival {
         Arrival::QueueDepth(depth) => Arrival::QueueDepth(part(u64::from(depth), load) as u32),

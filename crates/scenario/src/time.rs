@@ -429,6 +429,8 @@ impl Probe {
                 return Err(("probe.at-days".to_owned(), message.to_owned()));
             }
         };
+        let (Ages::DriveWrites(listed) | Ages::Days(listed)) = &ages;
+        assert!(listed.is_sorted(), "the schema refuses ages out of order, which would be passed over");
         Ok(Self { ages, workload, arrival, requests: settings.until.requests, retention_days: settings.retention })
     }
 
