@@ -166,8 +166,6 @@ impl<M: Media> Ftl<M> {
             .map(|domain| build_domain(&config, &layout, domain, &erase_count, &retired))
             .collect::<std::io::Result<Vec<Domain>>>()?;
         let (placement, streams) = placement(&config, &layout);
-        let has_place = |domain: &Domain| domain.parked.len() == streams as usize;
-        assert!(domains.iter().all(has_place), "a placement policy keeps as many streams after it has begun as before");
         let mut ftl = Self {
             layout,
             units_per_block,
@@ -210,12 +208,15 @@ impl<M: Media> Ftl<M> {
             capacity: config.capacity,
         };
         ftl.begin();
-        let retired: u32 = ftl.domains.iter().map(|domain| domain.retired).sum();
-        assert_eq!(retired, ftl.retired_blocks, "each block out of service is one of a domain's");
         Ok(ftl)
     }
 
     fn begin(&mut self) {
+        let has_place = |domain: &Domain| domain.parked.len() == self.stream_count as usize;
+        let kept = self.domains.iter().all(has_place);
+        assert!(kept, "a placement policy keeps as many streams after it has begun as before");
+        let retired: u32 = self.domains.iter().map(|domain| domain.retired).sum();
+        assert_eq!(retired, self.retired_blocks, "each block out of service is one of a domain's");
         if self.erases_initial > 0 {
             // Policies begin with new blocks, and these are not.
             self.resync_policies();
