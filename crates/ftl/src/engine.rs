@@ -13,7 +13,7 @@ use crate::policies::capacity::{CapacityPolicy, CapacityView, Demand};
 use crate::policies::placement::{PlacementPolicy, STREAMS_MAX};
 use crate::policies::retirement::RetirePolicy;
 use crate::policies::scrub::ScrubPolicy;
-use crate::policies::{BlockEvent, Setting, StreamId};
+use crate::policies::{BlockEvent, Mode, Setting, StreamId};
 use crate::room::Room;
 use crate::stripes::Stripes;
 use crate::table::Table;
@@ -59,6 +59,9 @@ pub struct Ftl<M: Media> {
     pub(crate) exported: u32,
     pub(crate) counters: Counters,
     pub(crate) leveling: bool,
+    pub(crate) mode: Mode,
+    /// Units that the host read of each block since its erase; empty where no policy asks.
+    pub(crate) host_reads: Vec<u32>,
     /// `None` where nothing is scrubbed, so that nobody notes what is read.
     pub(crate) scrub: Option<Box<dyn ScrubPolicy>>,
     /// `None` where no page protects another.
@@ -166,6 +169,7 @@ impl<M: Media> Ftl<M> {
             .map(|domain| build_domain(&config, &layout, domain, &erase_count, &retired))
             .collect::<std::io::Result<Vec<Domain>>>()?;
         let (placement, streams) = placement(&config, &layout);
+        let wants_reads = domains.iter().any(|domain| domain.victim.index().reads);
         let mut ftl = Self {
             layout,
             units_per_block,
@@ -190,6 +194,8 @@ impl<M: Media> Ftl<M> {
             exported: config.logical_units,
             counters: Counters::default(),
             leveling: false,
+            mode: Mode::Normal,
+            host_reads: vec![0; if wants_reads { layout.blocks() as usize } else { 0 }],
             scrub,
             stripes,
             lost: BTreeSet::new(),
@@ -229,6 +235,16 @@ impl<M: Media> Ftl<M> {
     /// Switches wear leveling on or off. It starts off, as preconditioning wants it; policies hear events either way.
     pub fn set_leveling(&mut self, on: bool) {
         self.leveling = on;
+    }
+
+    /// How policies that focus wear treat its blocks.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Sets the mode, as a host does whose file system could not shrink. It holds from the next choice of a block on.
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
     }
 
     /// The medium.

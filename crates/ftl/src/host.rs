@@ -367,6 +367,9 @@ impl<M: Media> Ftl<M> {
             }
             let unit = UnitId(unit);
             let (block, within) = self.locator.locate(unit);
+            if let Some(reads) = self.host_reads.get_mut(block.index()) {
+                *reads = reads.saturating_add(1);
+            }
             if self.is_buffered(block, within) {
                 let bytes = self.unit_bytes();
                 self.media.read_buffered(bytes, Task::Host);
@@ -375,6 +378,9 @@ impl<M: Media> Ftl<M> {
             }
             let more = if M::DETAILED { self.neighbors(unit, &units[position..]) } else { 0 };
             position += more;
+            if let Some(reads) = self.host_reads.get_mut(block.index()) {
+                *reads = reads.saturating_add(more as u32);
+            }
             let (flash, page) = self.layout.place(block, within);
             let bytes = (1 + more as u32) * self.unit_bytes();
             let (task, purpose, rereads_max) = (Task::Host, Purpose::Serve, self.rereads_max(unit));

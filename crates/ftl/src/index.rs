@@ -45,6 +45,8 @@ pub struct IndexSpec {
     /// The policy asks for the lowest bucket alone. With [`Order::Entry`] and without a window that saves most of the upkeep;
     /// other buckets can be asked for still, at the cost of a scan of all blocks.
     pub lowest_only: bool,
+    /// The policy goes by what the host reads of each block.
+    pub reads: bool,
 }
 
 const NOWHERE: u32 = u32::MAX;
@@ -531,6 +533,7 @@ impl ValidUnits for VictimIndex {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::policies::Mode;
     use crate::policies::victim::GcView;
 
     /// Blocks 0.. closed in order at clock 1, 2, ... with these valid counts.
@@ -551,7 +554,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn view<'a>(index: &'a VictimIndex, erase_count: &'a [u32], now: u64) -> GcView<'a> {
-        GcView { index, erase_count, now }
+        GcView { index, erase_count, host_reads: &[], mode: Mode::Normal, now }
     }
 
     #[test]

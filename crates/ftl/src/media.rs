@@ -45,6 +45,8 @@ impl<M: Media> Ftl<M> {
             exported: self.exported,
             counters: self.counters,
             leveling: self.leveling,
+            mode: self.mode,
+            host_reads: self.host_reads,
             scrub: self.scrub,
             stripes: self.stripes,
             lost: self.lost,

@@ -170,7 +170,8 @@ impl<M: Media> Ftl<M> {
         let now = self.counters.host_units_written;
         let state = &mut self.domains[domain];
         state.index.fill_window();
-        let view = GcView { index: &state.index, erase_count: &self.erase_count, now };
+        let (erase_count, host_reads) = (&self.erase_count, &self.host_reads);
+        let view = GcView { index: &state.index, erase_count, host_reads, mode: self.mode, now };
         let answer = state.victim.choose(&view)?;
         if state.has(answer) && state.index.is_closed(answer) {
             return Some(answer);
@@ -207,6 +208,9 @@ impl<M: Media> Ftl<M> {
             (0..layout.pages_per_superblock()).for_each(|page| stripes.page_erased(layout.page_id(block, page)));
         }
         self.erase_count[block.index()] += 1;
+        if let Some(reads) = self.host_reads.get_mut(block.index()) {
+            *reads = 0;
+        }
         let state = &mut self.domains[domain];
         match cause {
             EraseCause::GarbageCollection => {

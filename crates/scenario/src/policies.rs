@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Value as Json, json};
 use toml::{Table, Value};
+use wane_ftl::Pooling;
 use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy};
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
 use wane_ftl::policies::placement::{PLACEMENT_POLICIES, PlacementPolicy};
@@ -451,15 +452,32 @@ impl FtlSettings {
 
 impl Scenario {
     /// What of a policy's needs the drive lacks, as the end of "it goes by ...".
-    pub fn lacking(&self, needs: Needs) -> Option<&'static str> {
-        lacking(needs, &self.device, &self.medium, &self.time)
+    pub fn lacking(&self, needs: Needs) -> Option<String> {
+        lacking(needs, &self.device, &self.ftl, &self.medium, &self.time)
     }
 }
 
 /// See [`Scenario::lacking`].
-pub(super) fn lacking(needs: Needs, device: &Device, medium: &Medium, time: &Time) -> Option<&'static str> {
+pub(super) fn lacking(
+    needs: Needs,
+    device: &Device,
+    ftl: &FtlSettings,
+    medium: &Medium,
+    time: &Time,
+) -> Option<String> {
+    let domains = match ftl.domain {
+        Pooling::Die => device.geometry.dies(),
+        Pooling::Drive => 1,
+    };
+    let blocks = device.blocks / domains;
+    if let Some(most) = needs.blocks_max.filter(|most| blocks > *most) {
+        return Some(format!(
+            "a look at every block for each victim, of which a domain may have {most} and this drive's has {blocks}; superblocks \
+             (ftl.erase-group) or domains of dies (ftl.domain) have fewer"
+        ));
+    }
     let passes = time.is_timed() || time.drive_writes_per_day.is_some();
-    match () {
+    let lacking = match () {
         () if needs.errors && medium.chip.is_none() => Some("errors, of which there are none without a drive.chip"),
         () if needs.time && !passes => {
             Some("time, of which none passes; give time.drive-writes-per-day or a time.scheduler")
@@ -468,7 +486,8 @@ pub(super) fn lacking(needs: Needs, device: &Device, medium: &Medium, time: &Tim
             Some("the rated endurance, but drive.endurance is \"none\"")
         }
         () => None,
-    }
+    };
+    lacking.map(str::to_owned)
 }
 
 /// A policy that the scenario's resolution has accepted.

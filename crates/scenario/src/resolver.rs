@@ -190,7 +190,7 @@ impl Resolver<'_> {
         time: &Time,
     ) -> Result<(), ScenarioError> {
         for (family, name, needs) in ftl.needs() {
-            if let Some(lacking) = policies::lacking(needs, device, medium, time) {
+            if let Some(lacking) = policies::lacking(needs, device, ftl, medium, time) {
                 return Err(self.error(&format!("ftl.{}", family.key()), format!("{name} goes by {lacking}")));
             }
         }

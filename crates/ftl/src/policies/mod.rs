@@ -18,6 +18,7 @@ pub(crate) use wear_leveling::CountOrder;
 pub use state::{ProjectedWear, SavedState, StateError};
 pub use wane_registry::{Builtin, Entry, ParameterError, find, names};
 
+use serde::{Deserialize, Serialize};
 use wane_nand::Task;
 use wane_sim::Stream;
 use wane_units::SuperblockId;
@@ -46,6 +47,19 @@ impl Setting {
     }
 }
 
+/// How a drive that focuses wear treats its blocks. Other policies take no notice.
+///
+/// Source: the capacity-variant SSD (001, section 3.2.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Worn blocks wear on, so that others stay young.
+    #[default]
+    Normal,
+    /// Space has become short: worn blocks are spared.
+    Degraded,
+}
+
 /// One of a drive's open streams, numbered from 0: data in one stream fill the same blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(pub u32);
@@ -71,6 +85,8 @@ pub struct Needs {
     pub requests: bool,
     /// Free blocks that one of its actions takes at once.
     pub free_blocks: u32,
+    /// Most firmware blocks of a domain, as it looks at all of them; `None` where it looks at few.
+    pub blocks_max: Option<u32>,
 }
 
 /// Why a block was erased.

@@ -4,16 +4,18 @@ mod fifo;
 mod least_worn;
 mod most_worn;
 mod table;
+mod wear_focusing;
 
 pub use fifo::{FreedFirst, FreedFirstParams};
 pub use least_worn::{LeastWorn, LeastWornParams};
 pub use most_worn::{MostWorn, MostWornParams};
 pub use table::{FreeBlock, FreeTable};
+pub use wear_focusing::{FocusedBlock, FocusedBlockParams};
 
 use dyn_clone::DynClone;
 use wane_units::SuperblockId;
 
-use super::{Builtin, Entry, Needs, Setting, StreamId};
+use super::{Builtin, Entry, Mode, Needs, Setting, StreamId};
 use crate::free::FreeList;
 use crate::policies::state::remembers;
 
@@ -59,10 +61,16 @@ pub struct FreeView<'a> {
     pub(crate) erase_count: &'a [u32],
     pub(crate) failures: &'a [u32],
     pub(crate) stream: Option<StreamId>,
+    pub(crate) mode: Mode,
     pub(crate) now: u64,
 }
 
 impl FreeView<'_> {
+    /// The drive's mode.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
     /// The stream that the block is for; `None` where wear leveling takes a spare block.
     pub fn stream(&self) -> Option<StreamId> {
         self.stream
@@ -106,7 +114,7 @@ impl FreeView<'_> {
 
 /// Every allocation policy. A new one is a file and a line here.
 pub const ALLOCATION_POLICIES: &[Entry<Box<dyn AllocationPolicy>>] =
-    &[entry::<FreedFirst>(), entry::<LeastWorn>(), entry::<MostWorn>()];
+    &[entry::<FreedFirst>(), entry::<LeastWorn>(), entry::<MostWorn>(), entry::<FocusedBlock>()];
 
 const fn entry<P: Builtin + AllocationPolicy + 'static>() -> Entry<Box<dyn AllocationPolicy>> {
     Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))

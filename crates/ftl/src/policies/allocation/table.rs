@@ -2,7 +2,7 @@
 
 use wane_units::SuperblockId;
 
-use super::{FreeOrder, FreeView, StreamId};
+use super::{FreeOrder, FreeView, Mode, StreamId};
 use crate::free::FreeList;
 
 /// One free block of a [`FreeTable`].
@@ -44,6 +44,11 @@ impl FreeTable {
 
     /// What a policy sees of them when a stream needs a block and the host has written `now` units.
     pub fn view(&self, stream: Option<StreamId>, now: u64) -> FreeView<'_> {
-        FreeView { free: &self.free, erase_count: &self.erase_count, failures: &self.failures, stream, now }
+        self.view_in(Mode::Normal, stream, now)
+    }
+
+    /// The same of a drive in a mode.
+    pub fn view_in(&self, mode: Mode, stream: Option<StreamId>, now: u64) -> FreeView<'_> {
+        FreeView { free: &self.free, erase_count: &self.erase_count, failures: &self.failures, stream, mode, now }
     }
 }

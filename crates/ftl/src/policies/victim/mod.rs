@@ -6,6 +6,7 @@ mod fifo;
 mod greedy;
 mod random;
 mod table;
+mod wear_focusing;
 mod windowed_greedy;
 
 pub use cost_benefit::{CostBenefit, CostBenefitParams, Form};
@@ -14,12 +15,13 @@ pub use fifo::{Fifo, FifoParams};
 pub use greedy::{Greedy, GreedyParams, Tie};
 pub use random::{Random, RandomParams};
 pub use table::{ClosedBlock, GcTable};
+pub use wear_focusing::{WearFocusing, WearFocusingParams};
 pub use windowed_greedy::{WindowedGreedy, WindowedGreedyParams};
 
 use dyn_clone::DynClone;
 use wane_units::SuperblockId;
 
-use super::{BlockEvent, Builtin, Entry, Needs, Setting};
+use super::{BlockEvent, Builtin, Entry, Mode, Needs, Setting};
 use crate::index::VictimIndex;
 pub use crate::index::{IndexSpec, Order};
 use crate::policies::state::remembers;
@@ -54,10 +56,34 @@ dyn_clone::clone_trait_object!(VictimPolicy);
 pub struct GcView<'a> {
     pub(crate) index: &'a VictimIndex,
     pub(crate) erase_count: &'a [u32],
+    /// By block of the drive; empty where no policy asks for it.
+    pub(crate) host_reads: &'a [u32],
+    pub(crate) mode: Mode,
     pub(crate) now: u64,
 }
 
 impl GcView<'_> {
+    /// The drive's mode.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Units that the host read of a block since its erase. Kept for [`IndexSpec::reads`] only, 0 without.
+    pub fn host_reads(&self, block: SuperblockId) -> u32 {
+        self.host_reads.get(block.index()).copied().unwrap_or_default()
+    }
+
+    /// The most units that the host read of a block of the drive since its erase.
+    pub fn host_reads_max(&self) -> u32 {
+        self.host_reads.iter().copied().max().unwrap_or_default()
+    }
+
+    /// The closed blocks, in an arbitrary but repeatable order. A policy that looks at all of them says so in
+    /// [`Needs::blocks_max`].
+    pub fn blocks(&self) -> impl Iterator<Item = SuperblockId> {
+        (0..self.closed_len()).map(|position| self.closed(position))
+    }
+
     /// Host units written so far: the logical clock.
     pub fn now(&self) -> u64 {
         self.now
@@ -137,6 +163,7 @@ pub const VICTIM_POLICIES: &[Entry<Box<dyn VictimPolicy>>] = &[
     entry::<DChoices>(),
     entry::<WindowedGreedy>(),
     entry::<Fifo>(),
+    entry::<WearFocusing>(),
 ];
 
 const fn entry<P: Builtin + VictimPolicy + 'static>() -> Entry<Box<dyn VictimPolicy>> {

@@ -2,7 +2,7 @@
 
 use wane_units::SuperblockId;
 
-use super::{GcView, IndexSpec};
+use super::{GcView, IndexSpec, Mode};
 use crate::index::VictimIndex;
 
 /// One closed block of a [`GcTable`].
@@ -14,6 +14,8 @@ pub struct ClosedBlock {
     pub erase_count: u32,
     /// The clock when it was last written, in host units written.
     pub closed_at: u64,
+    /// Units that the host read of it since its erase.
+    pub host_reads: u32,
 }
 
 /// Closed blocks, with the index that a policy asks the mechanism to keep.
@@ -33,6 +35,7 @@ pub struct ClosedBlock {
 pub struct GcTable {
     index: VictimIndex,
     erase_count: Vec<u32>,
+    host_reads: Vec<u32>,
 }
 
 impl GcTable {
@@ -51,7 +54,8 @@ impl GcTable {
             index.close(block, closed.closed_at, closed.erase_count);
         }
         index.fill_window();
-        Ok(Self { index, erase_count: closed.iter().map(|closed| closed.erase_count).collect() })
+        let erase_count = closed.iter().map(|closed| closed.erase_count).collect();
+        Ok(Self { index, erase_count, host_reads: closed.iter().map(|closed| closed.host_reads).collect() })
     }
 
     /// One of a block's units becomes invalid.
@@ -76,6 +80,11 @@ impl GcTable {
 
     /// What a policy sees of them once the host has written `now` units.
     pub fn view(&self, now: u64) -> GcView<'_> {
-        GcView { index: &self.index, erase_count: &self.erase_count, now }
+        self.view_in(Mode::Normal, now)
+    }
+
+    /// The same of a drive in a mode.
+    pub fn view_in(&self, mode: Mode, now: u64) -> GcView<'_> {
+        GcView { index: &self.index, erase_count: &self.erase_count, host_reads: &self.host_reads, mode, now }
     }
 }
