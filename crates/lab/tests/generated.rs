@@ -105,6 +105,7 @@ fn firmware(text: &mut String, draw: &mut Draw) {
         "{ policy = 'windowed-greedy', window = 1 }",
         "{ policy = 'windowed-greedy', window = 30 }",
         "{ policy = 'fifo' }",
+        "{ policy = 'wear-focusing' }",
     ]);
     let leveling = draw.one(&[
         "{ policy = 'none' }",
@@ -125,7 +126,7 @@ fn firmware(text: &mut String, draw: &mut Draw) {
     let _ = writeln!(text, "[ftl]\ngc = {gc}\nwear-leveling = {leveling}\ncapacity = {capacity}");
     let _ = writeln!(text, "retire = {{ policy = '{retire}' }}\ngc-reserve = {}", draw.within(2, 4));
     let _ = writeln!(text, "frontiers = '{}'", draw.one(&["one", "separate"]));
-    let _ = writeln!(text, "allocation = '{}'", draw.one(&["fifo", "least-worn", "most-worn"]));
+    let _ = writeln!(text, "allocation = '{}'", draw.one(&["fifo", "least-worn", "most-worn", "wear-focusing"]));
     let (unit, domain) = (draw.one(&["block", "block", "superblock"]), draw.one(&["drive", "die"]));
     let _ = writeln!(text, "unit = '{unit}'\ndomain = '{domain}'");
     if draw.chance(0.3) {

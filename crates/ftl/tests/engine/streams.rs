@@ -1,7 +1,8 @@
 //! Streams keep data apart, and allocation decides which blocks they fill.
 
-use wane_ftl::policies::allocation::{AllocationPolicy, FreeView};
-use wane_ftl::policies::{StreamId, find};
+use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy, FreeView};
+use wane_ftl::policies::victim::{GcView, IndexSpec, VICTIM_POLICIES, VictimPolicy};
+use wane_ftl::policies::{Mode, StreamId, find};
 use wane_ftl::{Ftl, FtlConfig, Origin, Outcome};
 use wane_nand::Array;
 use wane_testkit::ByHint;
@@ -74,4 +75,87 @@ fn allocation_decides_how_evenly_free_blocks_wear() {
     };
     let [fifo, least, most] = ["fifo", "least-worn", "most-worn"].map(highest);
     assert!(least <= fifo && fifo < most, "{least}, {fifo}, {most}");
+}
+
+/// Wear focusing, which hands on what it saw.
+#[derive(Clone)]
+struct Watched(std::sync::Arc<std::sync::Mutex<Vec<(Mode, Vec<u32>)>>>);
+
+impl VictimPolicy for Watched {
+    fn index(&self) -> IndexSpec {
+        IndexSpec { reads: true, ..IndexSpec::default() }
+    }
+
+    fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
+        let reads = SuperblockId::all(0..16).map(|block| view.host_reads(block)).collect();
+        self.0.lock().unwrap().push((view.mode(), reads));
+        view.first(view.lowest()?)
+    }
+}
+
+#[test]
+fn collection_sees_what_the_host_read_of_each_block_since_its_erase_and_the_mode() {
+    let seen = std::sync::Arc::default();
+    let mut ftl =
+        small(FtlConfig { victim: Box::new(Watched(std::sync::Arc::clone(&seen))), ..super::config(64, 14, 2) });
+    let fill: Vec<u32> = (0..64).collect();
+    assert_eq!(ftl.write(Lpn::slice(&fill)), (64, Outcome::Done));
+    // Units 0 to 7 fill one block, and the next one another.
+    let (read, beside) = (block_of(&ftl, 0), block_of(&ftl, 8));
+    ftl.read(Lpn::slice(&[0, 1, 2, 0, 8, 63])).unwrap();
+    ftl.set_mode(Mode::Degraded);
+    let overwrite = |ftl: &mut Ftl<Array>, times: usize| {
+        let units: Vec<u32> = (0..8).cycle().take(times).collect();
+        assert_eq!(ftl.write(Lpn::slice(&units)), (times, Outcome::Done));
+    };
+    while seen.lock().unwrap().is_empty() {
+        overwrite(&mut ftl, 1);
+    }
+    let (mode, reads) = seen.lock().unwrap()[0].clone();
+    assert_eq!(
+        (mode, reads[read.index()], reads[beside.index()], reads.iter().sum::<u32>()),
+        (Mode::Degraded, 4, 1, 6)
+    );
+    // Its data were overwritten, so it is erased first.
+    ftl.set_mode(Mode::Normal);
+    overwrite(&mut ftl, 64);
+    let (mode, reads) = seen.lock().unwrap().last().unwrap().clone();
+    assert_eq!((mode, reads[read.index()], reads[beside.index()]), (Mode::Normal, 0, 1));
+}
+
+#[test]
+fn wear_focusing_gathers_wear_and_a_degraded_drive_spreads_it() {
+    // The standard deviation of the erases of 64 blocks, after random writes.
+    let spread = |gc: &str, allocation: &str, mode: Mode| {
+        let table = toml::Table::new;
+        let mut ftl = Ftl::new(
+            Array::new(Geometry::flat(64, 16, Bytes(4096)).unwrap()),
+            FtlConfig {
+                endurance: Some(1000),
+                placement: super::placement("separate"),
+                victim: find(VICTIM_POLICIES, gc).unwrap().parse(table()).unwrap(),
+                allocation: find(ALLOCATION_POLICIES, allocation).unwrap().parse(table()).unwrap(),
+                ..super::config(700, 60, 4)
+            },
+        )
+        .unwrap();
+        ftl.set_mode(mode);
+        let mut random = 1u64;
+        let units: Vec<u32> = (0..60_000)
+            .map(|_| {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (random >> 33) as u32 % 700
+            })
+            .collect();
+        assert_eq!(ftl.write(Lpn::slice(&units)), (units.len(), Outcome::Done));
+        ftl.check().unwrap();
+        assert_eq!(ftl.counters().policy_refusals, 0, "{gc} and {allocation} name blocks that are there");
+        let erases: Vec<f64> = ftl.erase_counts().iter().map(|count| f64::from(*count)).collect();
+        let mean = erases.iter().sum::<f64>() / erases.len() as f64;
+        (erases.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / erases.len() as f64).sqrt() / mean
+    };
+    let plain = spread("greedy", "fifo", Mode::Normal);
+    let focused = spread("wear-focusing", "wear-focusing", Mode::Normal);
+    let degraded = spread("wear-focusing", "wear-focusing", Mode::Degraded);
+    assert!(focused > 1.5 * plain && degraded < plain / 1.5, "{plain}, {focused}, {degraded}");
 }

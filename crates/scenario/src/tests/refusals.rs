@@ -48,7 +48,7 @@ fn a_drive_that_cannot_be_is_refused_in_one_sentence() {
         ("[drive]\npage-size = 4096", "expected a size with its unit"),
         ("[drive]\npage-size = '4 KB'", "'4 KB' is not a size"),
         ("[drive]\nspare-factor = 1.5", "found 1.5, expected 0 to 1"),
-        ("[drive]\nover-provisioning = 'much'", "found \"much\", expected 0 to 100, or"),
+        ("[drive]\nover-provisioning = 'much'", "found \"much\", expected 0 to 1, or"),
         ("[drive]\nspare-factor = '100 %'", "leaves no logical capacity"),
         ("[drive]\npreset = 'x'", "allowed are ftlsim-256g"),
         ("[drive]\nspare-factor = 0", "leaves no spare space"),
@@ -132,6 +132,10 @@ fn a_drive_without_room_is_told_what_takes_its_blocks_and_what_fits() {
 #[test]
 fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
     check_refusals(&[
+        (
+            "[drive]\npreset = 'ftlsim-256g'\n[ftl]\ngc = 'wear-focusing'",
+            "ftl.gc: wear-focusing goes by a look at every block for each victim, of which a domain may have 4096 and this drive's has",
+        ),
         ("[ftl]\ngc = 'gredy'", "did you mean \"greedy\"?"),
         ("[ftl.gc]\npolicy = 'd-choices'\nchoices = 2", "`choices`: is unknown, allowed are `d`"),
         ("[ftl.wear-leveling]\npolicy = 'pwl'\ntreshold = 0.5", "did you mean \"threshold\"?"),
