@@ -18,7 +18,8 @@ impl Stream {
     /// A draw from the exponential distribution of mean 1.
     pub fn exponential(&mut self) -> f64 {
         let drawn = -libm::log(1.0 - self.unit());
-        debug_assert!(drawn.is_finite() && drawn >= 0.0, "a time between two events is a number of at least 0");
+        debug_assert!(drawn.is_finite(), "a time between two events is a number");
+        debug_assert!(drawn >= 0.0, "a time between two events is no less than none");
         drawn
     }
 

@@ -270,7 +270,8 @@ impl StandinSource {
         let (first, end) = self.stretch;
         let size = size.min(end - first);
         let start = start.min(end - size);
-        debug_assert!(size > 0 && start >= first, "a request lies in one stretch and has a page");
+        debug_assert!(size > 0, "a request has a page");
+        debug_assert!(start >= first, "a request lies in one stretch");
         self.cursor = start + size;
         (start, size)
     }

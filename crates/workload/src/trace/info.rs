@@ -237,12 +237,8 @@ impl Heat {
                     if is_there(middle) { most = middle } else { least = middle + 1 }
                 }
                 let found = at(least);
-                debug_assert!(
-                    found.r <= 1.0 && found.h <= 1.0,
-                    "hotness is two shares, found {} and {}",
-                    found.r,
-                    found.h
-                );
+                debug_assert!(found.r <= 1.0, "the hottest pages take a share of the accesses, found {}", found.r);
+                debug_assert!(found.h <= 1.0, "the hottest pages are a share of all, found {}", found.h);
                 return Some(found);
             }
             (rank, sum) = (rank + pages, sum + accesses(count, pages));
