@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use wane_scenario::{Scenario, Sources};
 
-pub use page::{Difference, details, differences, ids_of, page};
+pub use page::{Difference, details, differences, page, renewed, strangers};
 pub use runs::{Each, Runs, SEEDS, reproduce};
 
 /// How far a claim can be held against a paper.

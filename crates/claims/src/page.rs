@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{Claim, Reproduced};
+use wane_units::excerpt;
+
+use super::{Claim, Reproduced, Verdict, claims};
 
 const HEAD: &str = "# Claims
 
@@ -17,34 +19,112 @@ compute wrongly.
 
 ";
 
+const TABLE: &str = "| id | class | source | paper | ours | verdict |\n|---|---|---|---|---|---|\n";
+
+/// What a page has of a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Entry {
+    /// Its line in the table; empty where it has none.
+    row: String,
+    /// Its section without the title; `None` where it has none.
+    section: Option<String>,
+}
+
 /// The page of claims, in Markdown.
 ///
 /// # Panics
 /// A figure holds a table's separator.
 pub fn page(rows: &[Reproduced<'_>]) -> String {
-    let mut text = HEAD.to_owned();
-    text += "| id | class | source | paper | ours | verdict |\n|---|---|---|---|---|---|\n";
-    for row in rows {
+    let made: Vec<Entry> = rows.iter().map(Entry::of).collect();
+    let ids = rows.iter().map(|row| row.claim.id);
+    joined(&ids.zip(&made).collect::<Vec<(&str, &Entry)>>())
+}
+
+/// A page with these claims made anew and its others as they stand there, all in the program's order.
+///
+/// # Errors
+/// The page holds a claim that the program does not have, or lacks the row or the section of one: what stands there would be lost.
+///
+/// # Panics
+/// As [`page`].
+pub fn renewed(text: &str, rows: &[Reproduced<'_>]) -> Result<String, String> {
+    let (old, all) = (entries(text), claims());
+    if let Some(id) = strangers(text).first() {
+        return Err(format!("holds {}, which is no claim of this program", excerpt(id)));
+    }
+    for (id, entry) in &old {
+        if entry.row.is_empty() || entry.section.is_none() {
+            let lacking = if entry.row.is_empty() { "row" } else { "section" };
+            return Err(format!("lacks the {lacking} of {id}"));
+        }
+    }
+    let made: BTreeMap<&str, Entry> = rows.iter().map(|row| (row.claim.id, Entry::of(row))).collect();
+    let of = |claim: &Claim| made.get(claim.id).or_else(|| old.get(claim.id)).map(|entry| (claim.id, entry));
+    Ok(joined(&all.iter().filter_map(of).collect::<Vec<(&str, &Entry)>>()))
+}
+
+/// What a page holds that is no claim of this program.
+pub fn strangers(text: &str) -> Vec<String> {
+    let claims = claims();
+    let is_strange = |id: &&str| claims.iter().all(|claim| claim.id != *id);
+    entries(text).into_keys().filter(is_strange).map(str::to_owned).collect()
+}
+
+impl Entry {
+    fn of(row: &Reproduced<'_>) -> Self {
         let Claim { id, class, source, paper, .. } = row.claim;
         let (ours, standing) = (row.finding.ours.as_str(), row.standing());
         assert!(
             ![*id, *source, *paper, ours].iter().any(|cell| cell.contains(['|', '\n'])),
             "{id}: verdicts could not be read back from its row"
         );
-        let _ = writeln!(text, "| {id} | {} | {source} | {paper} | {ours} | {standing} |", class.letter());
-    }
-    for row in rows {
-        let _ = write!(text, "\n## {}\n\n", row.claim.id);
+        let mut section = String::new();
         for (title, line) in details(row) {
-            let _ = writeln!(text, "- {title}: {line}");
+            let _ = writeln!(section, "- {title}: {line}");
         }
         if !row.finding.table.is_empty() {
-            let _ = write!(text, "\n{}", row.finding.table);
+            let _ = write!(section, "\n{}", row.finding.table);
         }
-        text += &readings_table(row);
-        text += &seeds_table(row);
+        section += &readings_table(row);
+        section += &seeds_table(row);
+        Self {
+            row: format!("| {id} | {} | {source} | {paper} | {ours} | {standing} |", class.letter()),
+            section: Some(section),
+        }
+    }
+
+    /// The verdict with what is to be known of it.
+    fn standing(&self) -> &str {
+        self.row.trim_end_matches(" |").rsplit("| ").next().unwrap_or_default()
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        let section = self.section.iter().flat_map(|section| section.lines());
+        [self.row.as_str()].into_iter().chain(section).filter(|line| !line.is_empty())
+    }
+}
+
+/// A page of these claims.
+fn joined(entries: &[(&str, &Entry)]) -> String {
+    let mut text = format!("{HEAD}{}\n\n{TABLE}", counted(entries.iter().map(|(_, entry)| entry.standing())));
+    for (_, entry) in entries {
+        let _ = writeln!(text, "{}", entry.row);
+    }
+    for (id, entry) in entries {
+        let _ = write!(text, "\n## {id}\n\n{}", entry.section.as_deref().unwrap_or_default());
     }
     text
+}
+
+/// How many claims agree and differ.
+fn counted<'a>(standings: impl Iterator<Item = &'a str> + Clone) -> String {
+    let of = |verdict: Verdict| {
+        let all = standings.clone().filter(|standing| standing.starts_with(verdict.word()));
+        let fragile = all.clone().filter(|standing| standing.contains("fragile")).count();
+        format!("{} {}, {fragile} of them fragile", all.count(), verdict.word().trim_end_matches('s'))
+    };
+    let count = standings.clone().count();
+    format!("Claims: {count}. Of these {}; {}.", of(Verdict::Agrees), of(Verdict::Differs))
 }
 
 /// What is to be known of a claim beside its figures, with a title each.
@@ -99,13 +179,12 @@ pub struct Difference {
 
 /// What a page says of these claims that a run does not, one for each claim. Every word counts: the seed fixes all figures.
 pub fn differences(text: &str, rows: &[Reproduced<'_>]) -> Vec<Difference> {
-    let made = page(rows);
-    let (wanted, found) = (entries(text), entries(&made));
+    let entries = entries(text);
     let of = |row: &Reproduced<'_>| {
         let id = row.claim.id;
-        let lines = |entries: &BTreeMap<&str, Vec<String>>| entries.get(id).cloned().unwrap_or_default();
-        let (wanted, found) = (lines(&wanted), lines(&found));
-        let line = |lines: &[String], number: usize| lines.get(number).cloned().unwrap_or_default();
+        let (wanted, found) = (entries.get(id).cloned().unwrap_or_default(), Entry::of(row));
+        let (wanted, found): (Vec<&str>, Vec<&str>) = (wanted.lines().collect(), found.lines().collect());
+        let line = |lines: &[&str], number: usize| lines.get(number).copied().unwrap_or_default().to_owned();
         let pairs = (0..wanted.len().max(found.len())).map(|number| (line(&wanted, number), line(&found, number)));
         let mut differing = pairs.filter(|(wanted, found)| wanted != found);
         let (wanted, found) = differing.next()?;
@@ -115,24 +194,33 @@ pub fn differences(text: &str, rows: &[Reproduced<'_>]) -> Vec<Difference> {
     rows.iter().filter_map(of).collect()
 }
 
-/// The claims of a page.
-pub fn ids_of(page: &str) -> Vec<String> {
-    entries(page).into_keys().map(str::to_owned).collect()
-}
-
-/// What a page says of each claim: its row, then the lines of its section.
-fn entries(page: &str) -> BTreeMap<&str, Vec<String>> {
-    let mut entries: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    let mut section = None;
-    for line in page.lines().filter(|line| !line.is_empty()) {
+/// What a page has of each claim.
+fn entries(page: &str) -> BTreeMap<&str, Entry> {
+    let mut entries: BTreeMap<&str, Entry> = BTreeMap::new();
+    let (mut section, mut is_in_table): (Option<&str>, bool) = (None, false);
+    for line in page.lines() {
+        is_in_table = line.starts_with("| id |") || is_in_table && line.starts_with('|');
         if let Some(id) = line.strip_prefix("## ") {
             section = Some(id);
-            continue;
+            entries.entry(id).or_default().section = Some(String::new());
+        } else if let Some(id) = section {
+            let text = entries.entry(id).or_default().section.get_or_insert_default();
+            // The empty line below a title and that above the next one belong to no section.
+            if !(text.is_empty() && line.is_empty()) {
+                *text += line;
+                text.push('\n');
+            }
+        } else if let Some(id) = line.strip_prefix("| ").and_then(|rest| rest.split(" |").next())
+            && is_in_table
+            && id != "id"
+        {
+            line.clone_into(&mut entries.entry(id).or_default().row);
         }
-        let row = || line.strip_prefix("| ").and_then(|rest| rest.split(" |").next());
-        if let Some(id) = section.or_else(row).filter(|id| *id != "id") {
-            entries.entry(id).or_default().push(line.to_owned());
-        }
+    }
+    for section in entries.values_mut().filter_map(|entry| entry.section.as_mut()) {
+        let end = section.trim_end().len();
+        section.truncate(end);
+        section.push('\n');
     }
     entries
 }

@@ -160,13 +160,13 @@ pub(crate) struct ReproduceArguments {
     /// Run every claim with five seeds, not only fragile ones of few runs
     #[arg(long)]
     pub(crate) every_seed: bool,
-    /// Write the page of claims
+    /// Write the page of claims; on a page that is there these claims are renewed, the others stay
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
     /// Draw each claim's runs as a page into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) figures: Option<PathBuf>,
-    /// Overwrite a file that wane did not write
+    /// Overwrite a file that wane did not write, and a page with these claims alone
     #[arg(long)]
     pub(crate) force: bool,
     /// Print as JSON

@@ -531,13 +531,48 @@ fn a_claim_that_differs_from_the_page_is_told_by_the_exit_code() {
     std::fs::write(folder.path().join("stale.md"), page.replace("0.602 after", "0.603 after")).unwrap();
     let (code, _, stderr) = run(&["reproduce", "RE10", "--check", "stale.md"], folder.path());
     assert!(code == 1 && stderr.starts_with("wane: RE10: the page says \"0.603 after"), "{stderr}");
-    std::fs::write(folder.path().join("two.md"), page.replace("## RE10", "## WL9\n\n- run: it\n\n## RE10")).unwrap();
-    let (code, _, stderr) = run(&["reproduce", "RE10", "--write", "two.md"], folder.path());
-    let want = "wane: two.md: holds WL9, which is not asked for: give another name, or --force to overwrite the page\n";
-    assert_eq!((code, stderr.as_str()), (2, want));
-    assert_eq!(run(&["reproduce", "RE10", "--write", "two.md", "--force"], folder.path()).0, 0);
     let (code, _, stderr) = run(&["reproduce", "RE10", "--check", "nowhere.md"], folder.path());
     assert!(code == 2 && stderr.starts_with("wane: nowhere.md: cannot be read"), "{stderr}");
+}
+
+#[test]
+fn a_page_of_claims_is_renewed_in_parts() {
+    let folder = folder_with("s.toml", TINY);
+    let read = || std::fs::read_to_string(folder.path().join("page.md")).unwrap();
+    let write = |page: &str| std::fs::write(folder.path().join("page.md"), page).unwrap();
+    let renew = |more: &[&str]| run(&[&["reproduce", "RE10", "--write", "page.md"][..], more].concat(), folder.path());
+    assert_eq!(renew(&[]).0, 0);
+    let alone = read();
+    assert!(alone.contains("Claims: 1. Of these 1 agree, 0 of them fragile; 0 differ, 0 of them fragile."), "{alone}");
+    let (head, section) = alone.split_once("\n## RE10").unwrap();
+    let (head, row) = head.split_at(head.rfind("\n| RE10").unwrap() + 1);
+    let head = head.replace(
+        "Claims: 1. Of these 1 agree, 0 of them fragile; 0 differ, 0 of them fragile.",
+        "Claims: 3. Of these 1 agree, 0 of them fragile; 2 differ, 1 of them fragile.",
+    );
+    let whole = format!(
+        "{head}| WL9 | B | x | y | 1 of 2 | differs, fragile (seed) |\n{row}| DC4 | B | x | y | z | differs |\n\n## WL9\n\n- run: it\n\n\
+         | a |\n|---|\n| 1 |\n\n## RE10{section}\n## DC4\n\n- note: that\n"
+    );
+    // The counts of the header, the row and the section of RE10 are old; the other claims stay as they are.
+    let stale = whole.replace("0.602 after", "0.603 after").replace("| 6.3291e-2 |", "| 6.3292e-2 |");
+    write(&stale.replace("Claims: 3. Of these 1", "Claims: 3. Of these 2"));
+    assert_eq!(renew(&[]), (0, renew(&[]).1, String::new()));
+    assert_eq!(read(), whole);
+    let lost = "give another name, or --force to write these claims alone\n";
+    for (page, why) in [
+        (whole.replace("WL9", "WL99"), "holds WL99, which is no claim of this program"),
+        (whole.replace("## WL9\n", ""), "lacks the section of WL9"),
+        (whole.replace("| WL9 |", "| WL10 |"), "lacks the section of WL10"),
+        (whole.replace("| DC4 |", "DC4 |"), "lacks the row of DC4"),
+    ] {
+        write(&page);
+        let (code, _, stderr) = renew(&[]);
+        assert_eq!((code, stderr), (2, format!("wane: page.md: {why}: {lost}")));
+        assert_eq!(read(), page, "a refused page stays");
+    }
+    assert_eq!(renew(&["--force"]).0, 0);
+    assert_eq!(read(), alone);
 }
 
 #[test]

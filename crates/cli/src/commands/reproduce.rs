@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use wane_claims::{Claim, Reproduced, Runs, claims, details, differences, ids_of, page, reproduce as run};
+use wane_claims::{Claim, Reproduced, Runs, claims, details, differences, page, renewed, reproduce as run, strangers};
 use wane_units::excerpt;
 
 use crate::args::{CLAIMS_PAGE, ReproduceArguments};
@@ -30,9 +30,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     let others = Others::of(arguments.force);
     if let Some(path) = &arguments.write {
         check_writable(path, others)?;
-        if others == Others::Kept {
-            check_complete(path, &chosen)?;
-        }
+        to_write(path, others, &[])?;
     }
     let stop = stop_flag();
     let progress = Mutex::new(Progress::new("reproduce", arguments.quiet));
@@ -63,9 +61,10 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
         print(&words(&rows, &figures))?;
     }
     if let Some(path) = &arguments.write {
-        write_text(path, others, &page(&rows))?;
+        write_text(path, others, &to_write(path, others, &rows)?)?;
     }
-    let differing = expected.map_or(0, |expected| differing(&rows, &expected));
+    let is_whole = chosen.len() == claims().len();
+    let differing = expected.map_or(0, |expected| differing(&rows, &expected, is_whole));
     Ok(if differing > 0 { DIFFERS } else { DONE })
 }
 
@@ -82,18 +81,16 @@ fn checked(arguments: &ReproduceArguments) -> (Vec<String>, Option<PathBuf>) {
     }
 }
 
-/// Refuses to replace a page by one of fewer claims.
-fn check_complete(path: &Path, chosen: &[Claim]) -> Result<(), Failure> {
-    if !path.is_file() {
-        return Ok(());
+/// The page to write: these claims, in place of what a page that is there says of them. `--force` keeps nothing of it.
+fn to_write(path: &Path, others: Others, rows: &[Reproduced<'_>]) -> Result<String, Failure> {
+    let is_empty = std::fs::metadata(path).is_ok_and(|found| found.len() == 0);
+    if others == Others::Overwritten || is_empty || !path.is_file() {
+        return Ok(page(rows));
     }
     let (name, text) = read_text(path)?;
-    let ids = ids_of(&text);
-    let Some(lost) = ids.iter().find(|id| chosen.iter().all(|claim| claim.id != **id)) else { return Ok(()) };
-    Err(Failure::wrong(format!(
-        "{name}: holds {}, which is not asked for: give another name, or --force to overwrite the page",
-        excerpt(lost)
-    )))
+    let refused =
+        |why| Failure::wrong(format!("{name}: {why}: give another name, or --force to write these claims alone"));
+    renewed(&text, rows).map_err(refused)
 }
 
 /// The claims whose names start with one of the given ones.
@@ -184,8 +181,8 @@ fn json(rows: &[Reproduced<'_>]) -> Result<String, Failure> {
     pretty(&list)
 }
 
-/// Tells where claims differ from the page; how many do.
-fn differing(rows: &[Reproduced<'_>], expected: &str) -> usize {
+/// Tells where claims differ from the page; how many do. Where all claims were run, the page should hold no other.
+fn differing(rows: &[Reproduced<'_>], expected: &str, is_whole: bool) -> usize {
     let differences = differences(expected, rows);
     for difference in &differences {
         let (page, run) = (excerpt(&difference.page), excerpt(&difference.run));
@@ -196,5 +193,20 @@ fn differing(rows: &[Reproduced<'_>], expected: &str) -> usize {
         };
         tell(&format!("wane: {}: the page says \"{page}\", this run \"{run}\"{more}", difference.id));
     }
-    differences.len()
+    let strangers = if is_whole { strangers(expected) } else { Vec::new() };
+    for id in &strangers {
+        tell(&format!("wane: the page holds {}, which is no claim of this program", excerpt(id)));
+    }
+    differences.len() + strangers.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_run_counts_what_the_page_holds_and_the_program_does_not() {
+        let page = "| id | verdict |\n|---|---|\n| WL99 | B | x | y | z | agrees |\n\n## WL99\n\n- run: it\n";
+        assert_eq!([true, false].map(|is_whole| differing(&[], page, is_whole)), [1, 0]);
+    }
 }
