@@ -155,7 +155,7 @@ pub(super) fn claims() -> Vec<Claim> {
             |runs| {
                 with_table(runs, Finding { note: re8_note(runs), ..re8(runs, &TRAFFIC_STANDINS, OURS) }, figure11_table)
             },
-            Others { scenarios: re8_other_scenarios, evaluate: re8_readings },
+            Others::Run { scenarios: re8_other_scenarios, evaluate: re8_readings },
         ),
         claim(
             [
@@ -166,7 +166,7 @@ pub(super) fn claims() -> Vec<Claim> {
             ],
             || (RE9.scenarios)(OURS),
             |runs| Finding { note: RE9_NOTE.to_owned(), ..re9(runs, OURS) },
-            Others { scenarios: || RE9.other_scenarios(), evaluate: |runs| RE9.readings(runs) },
+            Others::Run { scenarios: || RE9.other_scenarios(), evaluate: |runs| RE9.readings(runs) },
         ),
     ]
 }

@@ -114,6 +114,17 @@ impl Matter {
     }
 }
 
+/// What [`SEEDS`] seeds are known to do to a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OverSeeds {
+    /// They were not tried, or only under the rule for fragile claims.
+    Untried,
+    /// They were tried and leave it as it is.
+    Kept,
+    /// They change it or what stands behind it: it is always looked at with all of them.
+    Changed,
+}
+
 /// One published claim.
 pub struct Claim {
     /// Its name.
@@ -132,22 +143,43 @@ pub struct Claim {
     pub reading: &'static str,
     /// What counts as agreement.
     pub tolerance: &'static str,
-    /// The verdict changes with the seed, so that it is always looked at with [`SEEDS`] of them.
-    hangs_on_seed: bool,
+    over_seeds: OverSeeds,
     scenarios: fn() -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
     others: Others,
 }
 
-/// Other readings of a claim: what they run beside the claim's own scenarios, and what they come to.
+/// Other readings of a claim.
 #[derive(Clone, Copy)]
-struct Others {
-    scenarios: fn() -> Vec<Scenario>,
-    evaluate: fn(&Runs) -> Vec<Reading>,
+enum Others {
+    /// What they run beside the claim's own scenarios, and what they come to.
+    Run { scenarios: fn() -> Vec<Scenario>, evaluate: fn(&Runs) -> Vec<Reading> },
+    /// None was tried, for this reason.
+    None(&'static str),
 }
 
 impl Others {
-    const NONE: Self = Self { scenarios: Vec::new, evaluate: |_| Vec::new() };
+    fn scenarios(&self) -> Vec<Scenario> {
+        match self {
+            Self::Run { scenarios, .. } => scenarios(),
+            Self::None(_) => Vec::new(),
+        }
+    }
+
+    fn evaluate(&self, runs: &Runs) -> Vec<Reading> {
+        match self {
+            Self::Run { evaluate, .. } => evaluate(runs),
+            Self::None(_) => Vec::new(),
+        }
+    }
+
+    /// Why there are none; empty where there are some.
+    const fn why_none(&self) -> &'static str {
+        match self {
+            Self::Run { .. } => "",
+            Self::None(why) => why,
+        }
+    }
 }
 
 impl Claim {
@@ -171,7 +203,7 @@ impl Claim {
             published,
             reading,
             tolerance,
-            hangs_on_seed: false,
+            over_seeds: OverSeeds::Untried,
             scenarios,
             evaluate,
             others,
@@ -181,7 +213,7 @@ impl Claim {
     /// What it runs, with other readings.
     pub fn scenarios(&self) -> Vec<Scenario> {
         let mut scenarios = (self.scenarios)();
-        scenarios.extend((self.others.scenarios)());
+        scenarios.extend(self.others.scenarios());
         scenarios
     }
 }
@@ -222,9 +254,13 @@ impl Reproduced<'_> {
     }
 }
 
+/// Claims that were run with `--every-seed` once, none of whose five verdicts differs from the others.
+const KEPT_BY_SEEDS: [&str; 16] =
+    ["WL1", "WL2", "WL3", "WL5", "WL6", "WL9", "WL10", "CV4", "CV5", "CV6", "CV8", "RE1", "RE3", "RE4", "RE5", "DC4"];
+
 /// Every claim, in order.
 pub fn claims() -> Vec<Claim> {
-    let claims = wear::claims()
+    let mut claims = wear::claims()
         .into_iter()
         .chain(capacity::claims())
         .chain(reliability::claims())
@@ -233,6 +269,11 @@ pub fn claims() -> Vec<Claim> {
         .chain([prevention::model()])
         .chain(datacenter::claims())
         .collect::<Vec<Claim>>();
+    for claim in &mut claims {
+        if KEPT_BY_SEEDS.contains(&claim.id) {
+            claim.over_seeds = OverSeeds::Kept;
+        }
+    }
     debug_assert!(
         claims.iter().enumerate().all(|(place, claim)| claims[..place].iter().all(|other| other.id != claim.id)),
         "two claims have one id: the page's verdict of one would be checked against the other"
@@ -318,6 +359,33 @@ mod tests {
             assert_eq!(row.standing(), standing);
             let page = page(&[row]);
             assert_eq!(page.contains("| seed | ours | verdict |"), standing.contains("seed"), "{page}");
+        }
+    }
+
+    #[test]
+    fn a_section_tells_what_was_not_tried() {
+        let claims = claims();
+        let find = |id| claims.iter().find(|claim| claim.id == id).unwrap();
+        let row = |claim, count| Reproduced {
+            claim,
+            finding: finding("1", Verdict::Agrees, ""),
+            others: Vec::new(),
+            seeds: (1..=count).map(|seed| (seed, finding("1", Verdict::Agrees, ""))).collect(),
+        };
+        let (first, five) = ("- seeds: only the first was tried", "- seeds: five were tried");
+        let tried = Claim { over_seeds: OverSeeds::Kept, ..*find("WL1") };
+        let untried = Claim { over_seeds: OverSeeds::Untried, ..*find("WL1") };
+        // With every seed asked for, a page is the same as without.
+        for seeds in [0, SEEDS] {
+            assert!(page(&[row(&tried, seeds)]).contains(five));
+            assert!(page(&[row(&untried, seeds)]).contains(first));
+        }
+        let always = page(&[row(find("RE7"), SEEDS)]);
+        assert!(always.contains("| 5 | 1 | agrees |") && !always.contains("- seeds:"), "{always}");
+        assert!(!page(&[row(find("RE10"), 0)]).contains("- seeds:"), "arithmetic has none");
+        for claim in &claims {
+            let says_why = page(&[row(claim, 0)]).contains("- other readings: ");
+            assert_eq!(says_why, matches!(claim.others, Others::None(_)), "{}", claim.id);
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use wane_units::excerpt;
 
-use super::{Claim, Reproduced, Verdict, claims};
+use super::{Claim, Class, OverSeeds, Reproduced, Verdict, claims};
 
 const HEAD: &str = "# Claims
 
@@ -14,7 +14,7 @@ not public, so that sign and order count. \"N x\" in the papers' prose is mostly
 sources lists all). `wane reproduce ID --figures DIR` draws a claim's runs.
 
 A verdict is *fragile* where a choice that the paper leaves open, the scale or the seed was tried and changed it; the claim's section then has \
-its numbers under the other readings and, where it has few runs, with five seeds. *Arithmetic* follows from the claim's own figures: it can only fail where we \
+its numbers under the other readings and with five seeds. Where a verdict is not fragile, the section says whether five seeds were tried. *Arithmetic* follows from the claim's own figures: it can only fail where we \
 compute wrongly.
 
 ";
@@ -130,11 +130,18 @@ fn counted<'a>(standings: impl Iterator<Item = &'a str> + Clone) -> String {
 /// What is to be known of a claim beside its figures, with a title each.
 pub fn details<'a>(row: &'a Reproduced<'_>) -> Vec<(&'static str, &'a str)> {
     let Claim { configuration, published, reading, tolerance, .. } = *row.claim;
+    let seeds = match row.claim.over_seeds {
+        _ if row.claim.class == Class::Arithmetic || shows_seeds(row) => "",
+        OverSeeds::Kept => "five were tried and leave the verdict as it is",
+        OverSeeds::Untried | OverSeeds::Changed => "only the first was tried",
+    };
     let details = [
         ("run", configuration),
         ("the paper", published),
         ("read here", reading),
         ("agreement", tolerance),
+        ("other readings", row.claim.others.why_none()),
+        ("seeds", seeds),
         ("note", &row.finding.note),
     ];
     details.into_iter().filter(|(_, line)| !line.is_empty()).collect()
@@ -152,9 +159,15 @@ fn readings_table(row: &Reproduced<'_>) -> String {
     table
 }
 
-/// Printed where the verdict is fragile: with `every_seed` other claims have seeds too, and the page stays the same.
+/// Whether a section has the figures of each seed: where the verdict is fragile or the claim always has them. With `every_seed` other
+/// claims have seeds too, and the page stays the same.
+fn shows_seeds(row: &Reproduced<'_>) -> bool {
+    let is_always = row.claim.over_seeds == OverSeeds::Changed;
+    !row.seeds.is_empty() && (is_always || !row.fragile().is_empty())
+}
+
 fn seeds_table(row: &Reproduced<'_>) -> String {
-    if row.seeds.is_empty() || row.fragile().is_empty() {
+    if !shows_seeds(row) {
         return String::new();
     }
     let mut table = "\n| seed | ours | verdict |\n|---:|---|---|\n".to_owned();

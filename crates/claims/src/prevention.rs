@@ -7,7 +7,7 @@ use super::reliability::{
     self, AGES, CHIPS, Chip, Scheme, THRESHOLDS, TLC, claim, conserved, finding, programmed, share_below, with_table,
 };
 use super::unpublished::{OTHERS, OURS, Trial, Unpublished, reading};
-use super::{Claim, Class, Finding, Others, Reading, Runs, holistic};
+use super::{Claim, Class, Finding, Others, OverSeeds, Reading, Runs, holistic};
 use wane_scenario::Scenario;
 
 /// RE6 and RE7, the scale, and the reading.
@@ -23,13 +23,13 @@ pub(super) fn claims() -> Vec<Claim> {
             ],
             || (RE6.scenarios)(OURS),
             |runs| with_table(runs, Finding { note: re6_note(runs), ..re6(runs, OURS) }, figure8_table),
-            Others {
+            Others::Run {
                 scenarios: || RE6.other_scenarios().into_iter().chain(figure8()).collect(),
                 evaluate: |runs| RE6.readings(runs),
             },
         ),
         Claim {
-            hangs_on_seed: true,
+            over_seeds: OverSeeds::Changed,
             ..claim(
                 [
                     "RE7",
@@ -39,7 +39,7 @@ pub(super) fn claims() -> Vec<Claim> {
                 ],
                 || (RE7.scenarios)(OURS),
                 |runs| with_table(runs, Finding { note: RE7_NOTE.to_owned(), ..re7(runs, OURS) }, figure9_table),
-                Others {
+                Others::Run {
                     scenarios: || RE7.other_scenarios().into_iter().chain(figure9()).collect(),
                     evaluate: re7_readings,
                 },
@@ -60,7 +60,7 @@ pub(super) fn claims() -> Vec<Claim> {
                     small.into_iter().chain(strengths.map(reliability::large)).collect()
                 },
                 re_scale,
-                Others::NONE,
+                Others::None("none was tried: this is one of scale itself"),
             )
         },
         Claim {
@@ -78,7 +78,7 @@ pub(super) fn claims() -> Vec<Claim> {
                         .collect()
                 },
                 re_reading,
-                Others::NONE,
+                Others::None("they are what it counts"),
             )
         },
     ]
@@ -100,7 +100,7 @@ pub(super) fn model() -> Claim {
             ],
             Vec::new,
             |_| re10(),
-            Others::NONE,
+            Others::None("none was tried: an equation leaves nothing open"),
         )
     }
 }

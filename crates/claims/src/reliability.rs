@@ -302,7 +302,7 @@ fn correction() -> [Claim; 3] {
             ],
             || (RE1.scenarios)(OURS),
             |runs| Finding { note: re1_note(), ..re1(runs, OURS) },
-            Others { scenarios: || RE1.other_scenarios(), evaluate: |runs| RE1.readings(runs) },
+            Others::Run { scenarios: || RE1.other_scenarios(), evaluate: |runs| RE1.readings(runs) },
         ),
         claim(
             [
@@ -313,7 +313,7 @@ fn correction() -> [Claim; 3] {
             ],
             || (RE2.scenarios)(OURS),
             |runs| re2(runs, OURS),
-            Others { scenarios: || RE2.other_scenarios(), evaluate: |runs| RE2.readings(runs) },
+            Others::Run { scenarios: || RE2.other_scenarios(), evaluate: |runs| RE2.readings(runs) },
         ),
         claim(
             [
@@ -324,7 +324,7 @@ fn correction() -> [Claim; 3] {
             ],
             || (RE3.scenarios)(OURS),
             |runs| with_table(runs, re3(runs, OURS), figure4_table),
-            Others {
+            Others::Run {
                 scenarios: || RE3.other_scenarios().into_iter().chain(CHIPS.iter().flat_map(figure4)).collect(),
                 evaluate: |runs| RE3.readings(runs),
             },
@@ -351,7 +351,9 @@ fn redundancy() -> [Claim; 2] {
                 ],
                 || STRIPES.map(parity_run).into(),
                 re4,
-                Others::NONE,
+                Others::None(
+                    "none was tried: the paper gives all that this follows from, and no error, cycle or place of data enters",
+                ),
             )
         },
         Claim {
@@ -366,7 +368,7 @@ fn redundancy() -> [Claim; 2] {
                 ],
                 || (RE5.scenarios)(OURS),
                 |runs| with_table(runs, Finding { note: re5_note(), ..re5(runs, OURS) }, figure6_table),
-                Others {
+                Others::Run {
                     scenarios: || RE5.other_scenarios().into_iter().chain(figure6_runs()).collect(),
                     evaluate: |runs| RE5.readings(runs),
                 },

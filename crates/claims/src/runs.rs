@@ -8,14 +8,10 @@ use wane_lab::session::{self, SessionError};
 use wane_results::RunResult;
 use wane_scenario::Scenario;
 
-use super::{Claim, Class, Finding, Reproduced, pictures};
+use super::{Claim, Class, Finding, OverSeeds, Reproduced, pictures};
 
 /// Seeds that a fragile claim is run with: that of its scenarios and those that follow.
 pub const SEEDS: u64 = 5;
-
-/// Claims of more runs than this are looked at with one seed unless every seed is asked for: with all of them the page would
-/// take hours instead of minutes.
-const SEEDED_RUNS_MAX: usize = 48;
 
 /// Hears of every finished run: how many are done, how many are known to be needed, and its name.
 pub type Each<'a> = &'a (dyn Fn(usize, usize, &str) + Sync);
@@ -30,8 +26,7 @@ pub struct Runs {
 
 /// Runs the claims in parallel and says what they come to.
 ///
-/// Claims that are fragile come with [`SEEDS`] seeds, unless they are long, and with `every_seed` all that run anything. Without a result where the
-/// user stopped.
+/// Claims that are fragile come with [`SEEDS`] seeds, and with `every_seed` all that run anything. Without a result where the user stopped.
 ///
 /// # Errors
 /// A run gave no result.
@@ -41,7 +36,8 @@ pub fn reproduce<'a>(
     stop: &Arc<AtomicBool>,
     each: Each<'_>,
 ) -> Result<Option<(Runs, Vec<Reproduced<'a>>)>, SessionError> {
-    let asks_seeds = |claim: &Claim| claim.class != Class::Arithmetic && (every_seed || claim.hangs_on_seed);
+    let asks_seeds =
+        |claim: &Claim| claim.class != Class::Arithmetic && (every_seed || claim.over_seeds == OverSeeds::Changed);
     let mut runs = Runs::default();
     let firsts = claims.iter().flat_map(Claim::scenarios);
     let others = claims.iter().filter(|claim| asks_seeds(claim)).flat_map(other_seeds);
@@ -64,10 +60,9 @@ pub fn reproduce<'a>(
     Ok(Some((runs, rows)))
 }
 
-/// Whether a verdict hangs on something and few enough runs are behind it to look at other seeds.
+/// Whether a verdict hangs on something, so that other seeds are looked at.
 fn wants_seeds(row: &Reproduced<'_>) -> bool {
-    let few = || (row.claim.scenarios)().len() <= SEEDED_RUNS_MAX;
-    row.claim.class != Class::Arithmetic && !row.fragile().is_empty() && few()
+    row.claim.class != Class::Arithmetic && !row.fragile().is_empty()
 }
 
 /// What a claim runs with the seeds that follow the first.
@@ -124,7 +119,7 @@ impl Runs {
     }
 
     fn reproduced<'a>(&self, claim: &'a Claim) -> Reproduced<'a> {
-        Reproduced { claim, finding: (claim.evaluate)(self), others: (claim.others.evaluate)(self), seeds: Vec::new() }
+        Reproduced { claim, finding: (claim.evaluate)(self), others: claim.others.evaluate(self), seeds: Vec::new() }
     }
 
     /// What a claim comes to with each seed.
@@ -176,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn fragile_claims_of_few_runs_want_seeds() {
+    fn fragile_claims_want_seeds() {
         let claims = claims();
         let finding = Finding { ours: "1".into(), verdict: Verdict::Agrees, note: String::new(), table: String::new() };
         let row = |id: &str, verdict| Reproduced {
@@ -188,7 +183,7 @@ mod tests {
         for (id, verdict, want) in [
             ("WL1", Verdict::Differs, true),
             ("WL1", Verdict::Agrees, false),
-            ("CV1", Verdict::Differs, false),
+            ("CV1", Verdict::Differs, true),
             ("RE10", Verdict::Differs, false),
         ] {
             assert_eq!(wants_seeds(&row(id, verdict)), want, "{id} {verdict:?}");

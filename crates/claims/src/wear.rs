@@ -153,7 +153,7 @@ fn progressive() -> Vec<Claim> {
             ],
             || vec![DRIVE.hot(PWL)],
             |runs| wl1(runs, DRIVE),
-            Others {
+            Others::Run {
                 scenarios: || {
                     let fewer = Synthetic { pages: FEWER_PAGES, ..DRIVE };
                     scales().chain([fewer]).map(|drive| drive.hot(PWL)).collect()
@@ -175,7 +175,7 @@ fn progressive() -> Vec<Claim> {
             ["as WL1", FIGURE_18, "as WL1; active from 0.05 pages a host page on"],
             || vec![DRIVE.hot(PWL)],
             |runs| wl2(runs, DRIVE),
-            Others {
+            Others::Run {
                 scenarios: || scales().map(|drive| drive.hot(PWL)).collect(),
                 evaluate: |runs| at_scales(runs, wl2),
             },
@@ -194,7 +194,7 @@ fn progressive() -> Vec<Claim> {
             ],
             || vec![DRIVE.hot(PWL)],
             |runs| wl3(runs, DRIVE),
-            Others {
+            Others::Run {
                 scenarios: || scales().map(|drive| drive.hot(PWL)).collect(),
                 evaluate: |runs| at_scales(runs, wl3),
             },
@@ -214,7 +214,7 @@ fn thresholds_claim() -> Claim {
         ],
         || threshold_runs(DRIVE),
         |runs| wl4(runs, DRIVE),
-        Others {
+        Others::Run {
             scenarios: || scales().flat_map(threshold_runs).collect(),
             evaluate: |runs| {
                 let whole = thresholds(runs, DRIVE, leveling, 0.0);
@@ -239,7 +239,7 @@ fn spread() -> Vec<Claim> {
             ],
             || obp_runs(DRIVE),
             |runs| wl5(runs, DRIVE),
-            Others {
+            Others::Run {
                 scenarios: || scales().flat_map(obp_runs).collect(),
                 evaluate: |runs| {
                     let apart = beyond(runs, DRIVE, |median| 1.3 * median);
@@ -262,7 +262,10 @@ fn spread() -> Vec<Claim> {
             ],
             || anomaly_runs(DRIVE),
             |runs| wl6(runs, DRIVE),
-            Others { scenarios: || scales().flat_map(anomaly_runs).collect(), evaluate: |runs| at_scales(runs, wl6) },
+            Others::Run {
+                scenarios: || scales().flat_map(anomaly_runs).collect(),
+                evaluate: |runs| at_scales(runs, wl6),
+            },
         ),
         claim(
             [
@@ -278,7 +281,7 @@ fn spread() -> Vec<Claim> {
             ],
             Vec::new,
             |runs| wl7(runs, DRIVE),
-            Others {
+            Others::Run {
                 scenarios: Vec::new,
                 evaluate: |runs| {
                     let scales = [1, 8].map(Synthetic::of);
@@ -306,7 +309,7 @@ fn skew() -> Vec<Claim> {
             ],
             || warm_runs(DRIVE),
             |runs| wl8(runs, DRIVE),
-            Others {
+            Others::Run {
                 scenarios: || scales().chain([Synthetic { pages: FEWER_PAGES, ..DRIVE }]).flat_map(warm_runs).collect(),
                 evaluate: |runs| {
                     let fewer = wl8(runs, Synthetic { pages: FEWER_PAGES, ..DRIVE });
@@ -329,7 +332,10 @@ fn skew() -> Vec<Claim> {
             ],
             || vec![DRIVE.uniform()],
             |runs| wl9(runs, DRIVE),
-            Others { scenarios: || scales().map(Synthetic::uniform).collect(), evaluate: |runs| at_scales(runs, wl9) },
+            Others::Run {
+                scenarios: || scales().map(Synthetic::uniform).collect(),
+                evaluate: |runs| at_scales(runs, wl9),
+            },
         ),
         claim(
             [
@@ -345,7 +351,10 @@ fn skew() -> Vec<Claim> {
             ],
             || small_runs(DRIVE),
             |runs| wl10(runs, DRIVE),
-            Others { scenarios: || scales().flat_map(small_runs).collect(), evaluate: |runs| at_scales(runs, wl10) },
+            Others::Run {
+                scenarios: || scales().flat_map(small_runs).collect(),
+                evaluate: |runs| at_scales(runs, wl10),
+            },
         ),
     ]
 }

@@ -157,7 +157,7 @@ pub(crate) struct ReproduceArguments {
     /// with 1 where one differs
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = CLAIMS_PAGE)]
     pub(crate) check: Option<PathBuf>,
-    /// Run every claim with five seeds, not only fragile ones of few runs
+    /// Run every claim with five seeds, not only fragile ones
     #[arg(long)]
     pub(crate) every_seed: bool,
     /// Write the page of claims; on a page that is there these claims are renewed, the others stay
