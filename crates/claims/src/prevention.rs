@@ -1,6 +1,8 @@
 //! RE6 and RE7: what scrubbing saves the reader of a worn drive; RE10, the model of its errors; and what the verdicts of RE1 to RE9 hang
 //! on (Kim et al., FAST 2019: 004, sections 3.1, 4.3 and 4.4).
 
+use std::cmp::Ordering;
+
 use wane_nand::rber;
 
 use super::reliability::{
@@ -17,9 +19,10 @@ pub(super) fn claims() -> Vec<Claim> {
             [
                 "RE6",
                 "004 §4.3, Fig. 8",
-                "oracle scrubber at 50, 75, 100 expected errors, 75-bit correction: as low as 1.25 times the latency without errors; at 50 it moves \
-                 more than garbage collection",
-                "1.1 to 1.5 times at 5,000 cycles, the best threshold; more units programmed by the scrubber than by garbage collection",
+                "oracle scrubber at 50, 75, 100 expected errors, 75-bit correction: \"reducing the performance degradation to as low as 1.25\" times \
+                 the latency without errors; at 50 it moves more than garbage collection",
+                "at 5,000 cycles the best threshold at 1.1 to 1.5 times and at least 3 % below the drive without a scrubber; more units programmed by the \
+                 scrubber than by garbage collection",
             ],
             || (RE6.scenarios)(OURS),
             |runs| with_table(runs, Finding { note: re6_note(runs), ..re6(runs, OURS) }, figure8_table),
@@ -65,6 +68,7 @@ pub(super) fn claims() -> Vec<Claim> {
         },
         Claim {
             configuration: "RE1 to RE3, RE5 to RE7 and RE9 under each reading of what 004 leaves open",
+            over_seeds: OverSeeds::Changed,
             ..claim(
                 [
                     "RE-reading",
@@ -114,29 +118,39 @@ pub(super) const RE6: Trial = Trial {
     judge: re6,
 };
 
-fn re6(runs: &Runs, open: Unpublished) -> Finding {
+/// Least share of the unscrubbed drive's latency that the best threshold must save for scrubbing to help: more than seeds
+/// move a mean latency of these drives.
+const RE6_SAVED_MIN: f64 = 0.03;
+
+/// Read latency relative to that without errors: with the oracle at each threshold, the best of them, and without a scrubber.
+fn re6_slowdowns(runs: &Runs, open: Unpublished) -> ([f64; 3], f64, f64) {
     let base = open.corrected(TLC, 5000, None);
     let slow = THRESHOLDS.map(|threshold| runs.slowdown(&open.scrubbed(5000, threshold), &base));
     let best = slow.into_iter().fold(f64::INFINITY, f64::min);
-    let reread = runs.slowdown(&open.corrected(TLC, 5000, Some(75)), &base);
+    (slow, best, runs.slowdown(&open.corrected(TLC, 5000, Some(75)), &base))
+}
+
+fn re6(runs: &Runs, open: Unpublished) -> Finding {
+    let (slow, best, unscrubbed) = re6_slowdowns(runs, open);
     let [_, gc, scrub, _] = programmed(runs.get(&open.scrubbed(5000, THRESHOLDS[0])));
     let ours = format!(
-        "{} times at 50, 75 and 100, without a scrubber {reread:.2}; at 50 the scrubber programs {scrub:.2} units a host unit, GC {gc:.2}",
+        "{} times at 50, 75 and 100, without a scrubber {unscrubbed:.2}; at 50 the scrubber programs {scrub:.2} units a host unit, GC {gc:.2}",
         slow.map(|slow| format!("{slow:.2}")).join(", ")
     );
-    finding(ours, (1.1..=1.5).contains(&best) && scrub > gc)
+    finding(ours, re6_judged(best, unscrubbed) && scrub > gc)
+}
+
+fn re6_judged(best: f64, unscrubbed: f64) -> bool {
+    (1.1..=1.5).contains(&best) && best <= unscrubbed * (1.0 - RE6_SAVED_MIN)
 }
 
 fn re6_note(runs: &Runs) -> String {
-    let base = OURS.corrected(TLC, 5000, None);
-    let slow = |scenario| runs.slowdown(&scenario, &base);
-    let reread = slow(OURS.corrected(TLC, 5000, Some(75)));
-    let best =
-        THRESHOLDS.map(|threshold| slow(OURS.scrubbed(5000, threshold))).into_iter().fold(f64::INFINITY, f64::min);
+    let (_, best, unscrubbed) = re6_slowdowns(runs, OURS);
     format!(
-        "the paper's 1.25 is the best of what scrubbing does at the end of life, not the worst. Here the best threshold comes to {best:.3} and the drive \
-         without a scrubber to {reread:.3}: what agrees is the level, and not that scrubbing takes much away. At 5,000 cycles fresh data, too, expects more \
-         wrong bits than the threshold of 50, so that the oracle never rests there, and what it moves holds up reads. By cycles and threshold:"
+        "the paper's 1.25 is the best that scrubbing does at the end of life, and scrubbing \"reduces\" the degradation to it. Here the best threshold \
+         comes to {best:.3} and the drive without a scrubber to {unscrubbed:.3}: the level is that of the paper, but scrubbing does not bring it about. At 5,000 cycles \
+         fresh data, too, expects more wrong bits than the threshold of 50, so that the oracle never rests there, and what it moves holds up reads. It helps \
+         where few blocks take all reads, with data in the order of its addresses. By cycles and threshold:"
     )
 }
 
@@ -257,12 +271,30 @@ fn re_reading(runs: &Runs) -> Finding {
         table += &format!("| {told} | {} | {count} |\n", verdicts.join(" | "));
         explained.push(count);
     }
-    let most = explained[1..].iter().max().expect("there are other readings");
-    let ours = format!("{} of {}; the best other reading {most}", explained[0], TRIALS.len());
-    let note = "004 does not say how many codewords of a read are checked, nor how cycles are spread; that data are scattered it says, and one start serves all \
-                claims. Ours: one codeword decides for a read, cycles have a deviation of 5 %, data are scattered; other readings by what they change. RE4 and RE10 hang on none of \
-                this, and RE8's order comes out under none that it was run under. Where counts are equal, the start that the paper tells of decides:";
-    Finding { table, note: note.to_owned(), ..finding(ours, explained[0] >= *most) }
+    let counts = explained[1..].iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+    let most = *explained[1..].iter().max().expect("there are other readings");
+    let ours = format!("{} of {}; other readings {counts}", explained[0], TRIALS.len());
+    Finding { table, note: re_reading_note(explained[0], most), ..finding(ours, explained[0] >= most) }
+}
+
+/// By which reading the claims are judged, and why, where ours explains so many and the best other one so many.
+fn re_reading_note(ours: usize, most: usize) -> String {
+    let choice = match ours.cmp(&most) {
+        Ordering::Greater => "It explains more claims than any other",
+        Ordering::Equal => {
+            "It explains as many claims as the best other one, and of these the paper's sentence on the data decides"
+        }
+        Ordering::Less => {
+            "Another one explains more claims, so that this differs; ours stays, because of the paper's sentence on the data, which those with data in the \
+             order of its addresses contradict"
+        }
+    };
+    format!(
+        "004 does not say how many codewords of a read are checked, nor how cycles are spread; of the data it says that they are \"written at random\" \
+         to the entire physical space, and one start serves all claims. Ours: one codeword decides for a read, cycles have a deviation of 5 %, data are scattered. {choice}. \
+         How many claims a reading explains changes with the seed; the table has the first. Readings are named by what they change, and not all are \
+         crossed: codewords of 2 KiB on MLC are tried with one check a read only. RE4 and RE10 hang on none of this, and RE8's order comes out under none that it was run under:"
+    )
 }
 
 /// Equation 1 at the paper's cycles, worked out by hand: chip, cycles, RBER.
@@ -292,4 +324,31 @@ fn re10() -> Finding {
     let agrees = furthest <= 1e-3 && (read / 0.602 - 1.0).abs() <= 1e-3;
     let ours = format!("at most {:.3} % away; {read:.3} after 10,000 reads", 100.0 * furthest);
     Finding { table, ..finding(ours, agrees) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scrubbing_must_help_and_come_to_the_papers_level() {
+        // The best threshold, without a scrubber, whether they agree.
+        for (best, unscrubbed, agrees) in [
+            (1.196, 1.196, false),
+            (1.17, 1.20, false),
+            (1.16, 1.20, true),
+            (1.22, 1.31, true),
+            (1.05, 1.20, false),
+            (1.51, 1.80, false),
+        ] {
+            assert_eq!(re6_judged(best, unscrubbed), agrees, "{best} {unscrubbed}");
+        }
+    }
+
+    #[test]
+    fn the_note_on_the_reading_says_when_another_one_explains_more() {
+        for (ours, most, told) in [(4, 3, "more claims than any other"), (4, 4, "decides"), (3, 4, "this differs")] {
+            assert!(re_reading_note(ours, most).contains(told), "{ours} {most}");
+        }
+    }
 }
