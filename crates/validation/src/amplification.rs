@@ -38,15 +38,10 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=3;
 const SPARES: [usize; 2] = [7, 20];
 const TRAFFICS: [Traffic; 4] = [UNIFORM, WARM, HOT, SMALL_HOT];
 
-/// For the test of what reports take for validated: the least and the most pages of a block and spare factors in percent of the full grid.
+/// For the test of what reports take for validated: the cells of the full grid.
 #[cfg(test)]
-pub(crate) fn ranges() -> [(usize, usize); 2] {
-    let specs = specs(Extent::Full);
-    let range = |of: fn(&Spec) -> usize| {
-        let found = || specs.iter().map(of);
-        (found().min().expect("the grid has cells"), found().max().expect("the grid has cells"))
-    };
-    [range(|spec| spec.setup.pages), range(|spec| spec.spare_percent)]
+pub(crate) fn cells() -> Vec<Spec> {
+    specs(Extent::Full)
 }
 
 fn specs(extent: Extent) -> Vec<Spec> {

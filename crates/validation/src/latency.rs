@@ -13,16 +13,16 @@ const PAGES: u32 = 64;
 const PAGE_BYTES: u32 = 4096;
 
 /// Queue depths and Poisson loads, in percent of what binds.
-pub(crate) const DEPTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-const LOADS: [usize; 5] = [30, 45, 55, 70, 85];
+pub(crate) const DEPTHS: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+pub(crate) const LOADS: [usize; 6] = [30, 45, 55, 70, 85, 95];
 
 /// The grid of loads.
 pub(crate) fn part() -> Part {
     Part {
         id: "latency",
         title: "Reads without collection",
-        compared: "mean latency and rate of random 4 KiB reads by `event` and `timeline`, at queue depths of 1 to 64 and under Poisson \
-                   arrivals of 30 to 85 % of what binds, where channels bind (4 channels of 4 dies, 40 us to sense, 200 MB/s) \
+        compared: "mean latency and rate of random 4 KiB reads by `event` and `timeline`, at queue depths of 1 to 256 and under Poisson \
+                   arrivals of 30 to 95 % of what binds, where channels bind (4 channels of 4 dies, 40 us to sense, 200 MB/s) \
                    and where dies do (4 channels of 2 dies, 60 us, 1,200 MB/s)",
         reference: "the plain queueing simulator of `testkit`, which serves the same reads at the same times",
         seeds: "1 to 3, 30,000 reads each; a row is the mean over the seeds, its error that of the difference from seed to seed",

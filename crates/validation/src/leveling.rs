@@ -33,25 +33,31 @@ pub(crate) const LEVELERS: [Leveler; 9] = [
     Leveler::Variance(0.9995),
 ];
 
-fn jobs(extent: Extent) -> Vec<Job> {
-    let (seeds, drive_writes, traffics): (u64, u64, &[Traffic]) = match extent {
-        Extent::Quick => (12, 12, &[HOT]),
-        Extent::Full => (20, 20, &[HOT, WARM, SMALL_HOT]),
+/// The cells; what reports take for validated is held to them.
+pub(crate) fn specs(extent: Extent) -> Vec<Spec> {
+    let traffics: &[Traffic] = match extent {
+        Extent::Quick => &[HOT],
+        Extent::Full => &[HOT, WARM, SMALL_HOT],
     };
-    let mut jobs: Vec<Job> = Vec::new();
-    for traffic in traffics {
-        for leveler in LEVELERS {
-            if extent == Extent::Quick && leveler == Leveler::DualPool(10) {
-                // It moves so little in a short run that its standard error is beyond the tolerance.
-                continue;
-            }
-            // An endurance in the midst of the run, so that progressive leveling passes through all of its threshold.
-            let mut spec = Spec::new(256, 32, 10, *traffic).with(Victim::Greedy(Tie::Oldest), leveler);
-            spec.setup.endurance = if extent == Extent::Quick { 60 } else { 80 };
-            jobs.push(Box::new(move || rows(&spec, seeds, drive_writes)));
-        }
-    }
-    jobs
+    let of = |traffic, leveler| {
+        // An endurance in the midst of the run, so that progressive leveling passes through all of its threshold.
+        let mut spec = Spec::new(256, 32, 10, traffic).with(Victim::Greedy(Tie::Oldest), leveler);
+        spec.setup.endurance = if extent == Extent::Quick { 60 } else { 80 };
+        spec
+    };
+    // It moves so little in a short run that its standard error is beyond the tolerance.
+    let is_run = |leveler: &Leveler| extent == Extent::Full || *leveler != Leveler::DualPool(10);
+    let levelers = || LEVELERS.into_iter().filter(is_run);
+    traffics.iter().flat_map(|traffic| levelers().map(|leveler| of(*traffic, leveler))).collect()
+}
+
+fn jobs(extent: Extent) -> Vec<Job> {
+    let (seeds, drive_writes) = match extent {
+        Extent::Quick => (12, 12),
+        Extent::Full => (20, 20),
+    };
+    let job = |spec| -> Job { Box::new(move || rows(&spec, seeds, drive_writes)) };
+    specs(extent).into_iter().map(job).collect()
 }
 
 fn rows(spec: &Spec, seeds: u64, drive_writes: u64) -> Vec<super::Row> {
