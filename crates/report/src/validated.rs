@@ -360,7 +360,8 @@ mod tests {
             "variation between blocks",
             "errors beyond the data of their model",
         ] {
-            let row = book.lines().find(|line| line.starts_with('|') && line.split('|').nth(1).unwrap().contains(phrase));
+            let row =
+                book.lines().find(|line| line.starts_with('|') && line.split('|').nth(1).unwrap().contains(phrase));
             assert!(row.is_some(), "{phrase}");
         }
     }
