@@ -106,7 +106,7 @@ impl Entry {
 
 /// A page of these claims.
 fn joined(entries: &[(&str, &Entry)]) -> String {
-    let mut text = format!("{HEAD}{}\n\n{TABLE}", counted(entries.iter().map(|(_, entry)| entry.standing())));
+    let mut text = format!("{HEAD}{}\n\n{TABLE}", counted(entries));
     for (_, entry) in entries {
         let _ = writeln!(text, "{}", entry.row);
     }
@@ -117,14 +117,14 @@ fn joined(entries: &[(&str, &Entry)]) -> String {
 }
 
 /// How many claims agree and differ.
-fn counted<'a>(standings: impl Iterator<Item = &'a str> + Clone) -> String {
+fn counted(entries: &[(&str, &Entry)]) -> String {
     let of = |verdict: Verdict| {
-        let all = standings.clone().filter(|standing| standing.starts_with(verdict.word()));
-        let fragile = all.clone().filter(|standing| standing.contains("fragile")).count();
-        format!("{} {}, {fragile} of them fragile", all.count(), verdict.word().trim_end_matches('s'))
+        let standings = entries.iter().map(|(_, entry)| entry.standing());
+        let found: Vec<&str> = standings.filter(|standing| standing.starts_with(verdict.word())).collect();
+        let fragile = found.iter().filter(|standing| standing.contains("fragile")).count();
+        format!("{} {}, {fragile} of them fragile", found.len(), verdict.word().trim_end_matches('s'))
     };
-    let count = standings.clone().count();
-    format!("Claims: {count}. Of these {}; {}.", of(Verdict::Agrees), of(Verdict::Differs))
+    format!("Claims: {}. Of these {}; {}.", entries.len(), of(Verdict::Agrees), of(Verdict::Differs))
 }
 
 /// What is to be known of a claim beside its figures, with a title each.
