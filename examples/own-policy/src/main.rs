@@ -64,7 +64,7 @@ mod tests {
     // ANCHOR: test
     #[test]
     fn of_the_emptiest_blocks_the_least_worn_is_reclaimed() -> std::io::Result<()> {
-        let closed = |valid, erase_count| ClosedBlock { valid, erase_count, closed_at: 0 };
+        let closed = |valid, erase_count| ClosedBlock { valid, erase_count, ..ClosedBlock::default() };
         // (closed blocks of 4 units, the victim)
         let table = [
             (vec![closed(3, 0), closed(1, 7), closed(1, 5), closed(2, 0)], Some(2)),

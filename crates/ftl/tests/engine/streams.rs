@@ -1,5 +1,7 @@
 //! Streams keep data apart, and allocation decides which blocks they fill.
 
+use std::sync::{Arc, Mutex};
+
 use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy, FreeView};
 use wane_ftl::policies::victim::{GcView, IndexSpec, VICTIM_POLICIES, VictimPolicy};
 use wane_ftl::policies::{Mode, StreamId, find};
@@ -77,9 +79,12 @@ fn allocation_decides_how_evenly_free_blocks_wear() {
     assert!(least <= fifo && fifo < most, "{least}, {fifo}, {most}");
 }
 
-/// Wear focusing, which hands on what it saw.
+/// The mode at each choice of a victim, and what the host had read of each block.
+type Seen = Arc<Mutex<Vec<(Mode, Vec<u32>)>>>;
+
+/// Greedy that hands on what it saw.
 #[derive(Clone)]
-struct Watched(std::sync::Arc<std::sync::Mutex<Vec<(Mode, Vec<u32>)>>>);
+struct Watched(Seen);
 
 impl VictimPolicy for Watched {
     fn index(&self) -> IndexSpec {
@@ -95,9 +100,8 @@ impl VictimPolicy for Watched {
 
 #[test]
 fn collection_sees_what_the_host_read_of_each_block_since_its_erase_and_the_mode() {
-    let seen = std::sync::Arc::default();
-    let mut ftl =
-        small(FtlConfig { victim: Box::new(Watched(std::sync::Arc::clone(&seen))), ..super::config(64, 14, 2) });
+    let seen = Seen::default();
+    let mut ftl = small(FtlConfig { victim: Box::new(Watched(Arc::clone(&seen))), ..super::config(64, 14, 2) });
     let fill: Vec<u32> = (0..64).collect();
     assert_eq!(ftl.write(Lpn::slice(&fill)), (64, Outcome::Done));
     // Units 0 to 7 fill one block, and the next one another.
