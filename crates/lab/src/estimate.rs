@@ -216,12 +216,12 @@ fn trial(scenario: &Scenario, phase: &Phase) -> Option<Trial> {
     let mut single = scenario.clone();
     single.phases = vec![phase.clone()];
     let mut scaled = single.miniature(units).ok()?;
-    sample_enough(&mut scaled.phases[0].workload, &phase.workload, scenario.device.unit.0);
     let random = &mut scaled.precondition.random_drive_writes;
     *random = random.min(RANDOM_DRIVE_WRITES_MAX);
     if scaled.traces().iter().any(|path| !path.is_file()) {
         return None;
     }
+    sample_enough(&mut scaled.phases[0].workload, &phase.workload, scenario.device.unit.0);
     let stop = Arc::new(AtomicBool::new(false));
     let opening = Stopwatch::start();
     let plan = build::plan_with(&scaled, &PolicyOverrides::default(), &stop).ok()?;

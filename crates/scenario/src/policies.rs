@@ -473,7 +473,7 @@ pub(super) fn lacking(
     if let Some(most) = needs.blocks_max.filter(|most| blocks > *most) {
         return Some(format!(
             "a look at every block for each victim, of which a domain may have {most} and this drive's has {blocks}; superblocks \
-             (ftl.erase-group) or domains of dies (ftl.domain) have fewer"
+             (ftl.unit) or domains of dies (ftl.domain) have fewer"
         ));
     }
     let passes = time.is_timed() || time.drive_writes_per_day.is_some();

@@ -82,6 +82,8 @@ fn context(policy: &PolicyInfo) -> (&'static str, &'static str) {
         () if needs.dies => {
             ("[drive]\nchannels = 8\ndies-per-channel = 2\nspare-factor = \"20 %\"\n\n", "domain = \"die\"\n")
         }
+        // The default drive has more blocks.
+        () if needs.blocks_max.is_some() => ("[drive]\npreset = \"tiny\"\n\n", ""),
         () => ("", ""),
     }
 }
