@@ -385,6 +385,8 @@ fn pictures_are_written_over_their_own_and_over_nothing_else() {
     assert_eq!(code, 0, "{stderr}");
     let (_, _, stderr) = run(&["report", "o", "p", "o"], at);
     assert!(stderr.contains("one result is there twice, of the same scenario and seed, and counts once"), "{stderr}");
+    let (code, _, stderr) = run(&["report", "o", "--figures", "./o"], at);
+    assert!(code == 2 && stderr.contains("--figures ./o: holds results"), "{stderr}");
     let (code, _, stderr) = run(&["report", "o", "--format", "svg"], at);
     assert!(code == 2 && stderr.contains("--figures"), "{stderr}");
 }

@@ -145,12 +145,17 @@ fn of_phase(scenario: &Scenario, phase: &Phase, is_first: bool, latency: &Latenc
         endurance => endurance.map(|endurance| (all_worn(endurance) - prepared.pages).max(0.0) / late.amplification()),
     };
     let of_trace = match &phase.workload {
-        Workload::Trace(trace) if !trace.looped && !trial.is_over => Some(units_of_trace(scenario, trace)?),
+        // What is left of a trace on a miniature may be a share of its requests, or all of them.
+        Workload::Trace(trace) if !trace.looped => units_of_trace(scenario, trace),
         _ => trial.is_over.then_some(whole.units * scale).filter(|_| phase.workload.ends()),
     };
     let written = until.drive_writes.map(|drive_writes| drive_writes * logical);
     let requested = until.requests.map(|requests| requests as f64 * units_per_request).filter(|units| *units > 0.0);
     let units = [written, by_days, life, of_trace, requested].into_iter().flatten().reduce(f64::min);
+    if matches!(&phase.workload, Workload::Trace(trace) if !trace.looped) && units.is_none() && until.requests.is_none()
+    {
+        return None;
+    }
     let phase = match units.filter(|_| whole.units > 0.0) {
         Some(units) if units <= whole.units * scale => {
             let share = units / whole.units;

@@ -39,6 +39,7 @@ fn pages_of_an_estimate_are_those_of_the_run_within_a_factor_of_two() {
         format!("{DRIVE}{traced}[until]\ndrive-writes = 1\n"),
         format!("{DRIVE}{traced}loop = false\n"),
         format!("{DRIVE}{traced}[until]\ndays = 0.001\n"),
+        format!("{BY_DIE}[time]\nscheduler = 'timeline'\n{traced}loop = false\n"),
         format!(
             "{BY_DIE}[time]\nscheduler = 'timeline'\n[workload]\nread-share = '70 %'\n[until]\nrequests = 100_000\n"
         ),

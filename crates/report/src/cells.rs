@@ -1,6 +1,7 @@
 //! A sweep as a table for the terminal: a line a cell with what was swept and the measures worth seeing, the best first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use serde_json::Value;
@@ -103,7 +104,7 @@ impl Column {
 /// # Errors
 /// A column is neither a measure nor a path, or the order is neither one of these nor a key; the message names what there is.
 pub fn check_table(keys: &[String], shown: &Shown<'_>) -> Result<(), String> {
-    let is_known = |name: &str| metric_of(name).is_some() || name.contains('.');
+    let is_known = |name: &str| metric_of(name.trim()).is_some() || name.contains('.');
     let measures = || METRICS.iter().map(|metric| metric.id).collect::<Vec<_>>().join(", ");
     if let Some(name) = shown.columns.iter().find(|name| !is_known(name)) {
         let name = wane_units::excerpt(name);
@@ -147,7 +148,11 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
         },
     };
     let names: Vec<Vec<String>> = cells.iter().map(|cell| cell.values.clone()).collect();
-    drawn(headings(keys), &names, &columns, order)
+    let mut told = drawn(headings(keys), &names, &columns, order);
+    for column in columns.iter().filter(|column| column.values.iter().all(BTreeMap::is_empty)) {
+        let _ = writeln!(told, "{}: no run has this figure", column.name);
+    }
+    told
 }
 
 /// Runs as a table: a line a group with its name and the measures worth seeing, the best first.
@@ -186,6 +191,8 @@ struct Sweep<'a> {
     groups: &'a [Group<'a>],
     /// The group of each cell, where it has a run: cells whose keys change nothing share one.
     of_cells: Vec<Option<usize>>,
+    /// The seeds of each cell; those of its group where none are given. A sweep of seeds has one group for all cells.
+    seeds: Vec<Option<BTreeSet<u64>>>,
     /// All measures, and how many of them are worth seeing, which come first.
     worth: usize,
     measures: Vec<Measured>,
@@ -197,12 +204,23 @@ impl<'a> Sweep<'a> {
             let first = runs.get(cell.runs.clone())?.first()?;
             groups.iter().position(|group| group.runs.iter().any(|run| is_repeated(run, first)))
         };
-        Self::with(groups, cells.iter().map(group_of).collect())
+        let seeds =
+            |cell: &Cell| runs.get(cell.runs.clone()).unwrap_or_default().iter().map(|run| run.summary.run.seed);
+        let seeds = cells.iter().map(|cell| Some(seeds(cell).collect())).collect();
+        Self { seeds, ..Self::with(groups, cells.iter().map(group_of).collect()) }
     }
 
     fn with(groups: &'a [Group<'a>], of_cells: Vec<Option<usize>>) -> Self {
         let (worth, measures) = measured(groups);
-        Self { groups, of_cells, worth, measures }
+        Self { groups, seeds: vec![None; of_cells.len()], of_cells, worth, measures }
+    }
+
+    /// The runs of a cell.
+    fn runs_of(&self, cell: usize) -> impl Iterator<Item = (&'a Group<'a>, &'a RunResult)> {
+        let group = self.of_cells[cell].map(|group| &self.groups[group]);
+        let runs = group.into_iter().flat_map(|group| group.runs.iter().map(move |run| (group, *run)));
+        let seeds = self.seeds[cell].clone();
+        runs.filter(move |(_, run)| seeds.as_ref().is_none_or(|seeds| seeds.contains(&run.summary.run.seed)))
     }
 
     /// The columns of these names, or those worth seeing.
@@ -216,35 +234,36 @@ impl<'a> Sweep<'a> {
 
     /// The column of a measure or a path; without figures where no run has it.
     fn column(&self, name: &str) -> Option<Column> {
-        match metric_of(name) {
+        match metric_of(name.trim()) {
             Some(metric) => {
                 let measured = self.measures.iter().find(|measured| measured.metric.id == metric.id);
                 let without = || Column::without_figures(metric.name, self.of_cells.len());
                 Some(measured.map_or_else(without, |measured| self.of_measure(measured)))
             }
-            None => name.contains('.').then(|| self.of_path(name)),
+            None => name.contains('.').then(|| self.of_path(name.trim())),
         }
     }
 
     fn of_measure(&self, measured: &Measured) -> Column {
-        let values =
-            |group: &Option<usize>| group.map_or_else(BTreeMap::new, |group| measured.by_seed(&self.groups[group]));
-        let told =
-            |group: &Option<usize>| group.map_or_else(|| NOTHING.to_owned(), |group| with_interval(measured, group));
-        Column {
-            name: measured.metric.name.to_owned(),
-            better: measured.metric.better,
-            values: self.of_cells.iter().map(values).collect(),
-            told: self.of_cells.iter().map(told).collect(),
-            interrupted: self.interrupted(),
-        }
+        let value = |(group, run): (&Group<'_>, &RunResult)| Some((run.summary.run.seed, measured.value(group, run)?));
+        let values: Vec<BTreeMap<u64, f64>> =
+            (0..self.of_cells.len()).map(|cell| self.runs_of(cell).filter_map(value).collect()).collect();
+        let told = |(cell, group): (usize, &Option<usize>)| {
+            let Some(group) = *group else { return NOTHING.to_owned() };
+            if self.runs_of(cell).count() == self.groups[group].runs.len() {
+                return with_interval(measured, group);
+            }
+            estimate(&values[cell]).map_or_else(|| NOTHING.to_owned(), |of| plain(&(measured.metric.tell)(of.mean)))
+        };
+        let told = self.of_cells.iter().enumerate().map(told).collect();
+        let (name, better) = (measured.metric.name.to_owned(), measured.metric.better);
+        Column { name, better, told, interrupted: self.interrupted(), values }
     }
 
     /// Of each cell whether one of its runs was interrupted.
     fn interrupted(&self) -> Vec<bool> {
-        let stopped =
-            |group: usize| self.groups[group].runs.iter().any(|run| run.summary.end.reason == EndReason::Interrupted);
-        self.of_cells.iter().map(|group| group.is_some_and(stopped)).collect()
+        let stopped = |(_, run): (&Group<'_>, &RunResult)| run.summary.end.reason == EndReason::Interrupted;
+        (0..self.of_cells.len()).map(|cell| self.runs_of(cell).any(stopped)).collect()
     }
 
     fn of_path(&self, path: &str) -> Column {
@@ -252,14 +271,9 @@ impl<'a> Sweep<'a> {
             let tree = serde_json::to_value(run.summary_at(group.common)).ok()?;
             path.split('.').try_fold(&tree, |tree, key| tree.get(key)).and_then(Value::as_f64)
         };
-        let values = |group: &Option<usize>| -> BTreeMap<u64, f64> {
-            let runs = |group: usize| {
-                let group = &self.groups[group];
-                group.runs.iter().filter_map(|run| Some((run.summary.run.seed, number(group, run)?))).collect()
-            };
-            group.map_or_else(BTreeMap::new, runs)
-        };
-        let values: Vec<BTreeMap<u64, f64>> = self.of_cells.iter().map(values).collect();
+        let value = |(group, run): (&Group<'_>, &RunResult)| Some((run.summary.run.seed, number(group, run)?));
+        let values: Vec<BTreeMap<u64, f64>> =
+            (0..self.of_cells.len()).map(|cell| self.runs_of(cell).filter_map(value).collect()).collect();
         let told = |values: &BTreeMap<u64, f64>| {
             estimate(values).map_or_else(|| NOTHING.to_owned(), |estimate| plain(&counted(estimate.mean)))
         };
@@ -405,6 +419,16 @@ mod tests {
         let columns = ["amplification".to_owned()];
         let told = sweep_table(&runs, &["ftl.gc.d".to_owned()], &cells, &Shown { columns: &columns, sort: None });
         assert!(!told.contains('='), "each seed differs by a tenth: {told}");
+    }
+
+    #[test]
+    fn a_sweep_of_seeds_tells_the_figures_of_each() {
+        let (runs, _) = sweep([&[2.0, 9.0], &[]]);
+        let cells = [0, 1].map(|run| Cell { values: vec![(run + 1).to_string()], runs: run..run + 1 });
+        let columns = ["amplification".to_owned(), " gc.victim".to_owned()];
+        let told = sweep_table(&runs, &["seed".to_owned()], &cells, &Shown { columns: &columns, sort: None });
+        assert!(told.contains("2.00 *") && told.contains("9.00 ") && !told.contains("5.50"), "{told}");
+        assert!(told.contains("gc.victim: no run has this figure"), "{told}");
     }
 
     #[test]

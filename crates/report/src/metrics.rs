@@ -1,7 +1,5 @@
 //! What several runs are compared by: the figures of a summary that are worth a picture, the most telling first.
 
-use std::collections::BTreeMap;
-
 use super::along::Along;
 use super::groups::Group;
 use super::numbers::{counted, counted_of, duration, lifetime, percent, short};
@@ -43,6 +41,8 @@ pub(super) struct Measured {
 pub(super) const LIFE: &str = "life";
 /// Differences below this share of the greatest value are not worth a picture.
 const WORTH: f64 = 0.02;
+/// Requests beyond a percentile below which it is not worth seeing first.
+const BEYOND_MIN: f64 = 30.0;
 /// Differences above this share are told first.
 const MUCH: f64 = 0.1;
 
@@ -137,12 +137,29 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
     // A single run has nothing to differ from, but figures.
     let least = groups.len().min(2);
     let has = |measured: &Measured| measured.estimates.iter().flatten().count() >= least.max(1);
-    let (mut worth, rest): (Vec<Measured>, Vec<Measured>) = all.filter(has).partition(|one| one.difference() > WORTH);
+    let is_worth = |one: &Measured| one.difference() > WORTH && !rests_on_few(one.metric, groups);
+    let (mut worth, rest): (Vec<Measured>, Vec<Measured>) = all.filter(has).partition(is_worth);
     // What differs a lot is told before what differs a little, however telling.
     worth.sort_by_key(|one| one.difference() <= MUCH);
     let count = worth.len();
     worth.extend(rest);
     (count, worth)
+}
+
+/// Whether a percentile is decided by so few requests of a run that chance may turn it round.
+fn rests_on_few(metric: &Metric, groups: &[Group<'_>]) -> bool {
+    let beyond = match metric.id {
+        "read-p999" | "write-p999" => 0.001,
+        "read-p99" => 0.01,
+        _ => return false,
+    };
+    let count = |latency: &Latency| if metric.id.starts_with("read") { latency.read } else { latency.write };
+    let is_few = |group: &&Group<'_>, run: &&RunResult| {
+        let summary = run.summary_at(group.common);
+        let requests = summary.latency.as_ref().and_then(count).map_or(0, |figures| figures.count);
+        requests > 0 && requests as f64 * beyond < BEYOND_MIN
+    };
+    groups.iter().any(|group| group.runs.iter().any(|run| is_few(&group, run)))
 }
 
 /// Mean and interval over the seeds, of latencies at the age that all runs have.
@@ -188,10 +205,9 @@ impl Measured {
         Some(if self.metric.better == Better::Less { (least, most) } else { (most, least) })
     }
 
-    /// Its value in each run of a group that has it, by seed.
-    pub(super) fn by_seed(&self, group: &Group<'_>) -> BTreeMap<u64, f64> {
-        let of = |run: &&RunResult| Some((run.summary.run.seed, (self.metric.of)(&run.summary_at(group.common))?));
-        group.runs.iter().filter_map(of).collect()
+    /// Its value in a run of a group.
+    pub(super) fn value(&self, group: &Group<'_>, run: &RunResult) -> Option<f64> {
+        (self.metric.of)(&run.summary_at(group.common))
     }
 
     /// The value of a group in words.

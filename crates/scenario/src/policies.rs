@@ -472,8 +472,8 @@ pub(super) fn lacking(
     let blocks = device.blocks / domains;
     if let Some(most) = needs.blocks_max.filter(|most| blocks > *most) {
         return Some(format!(
-            "a look at every block for each victim, of which a domain may have {most} and this drive's has {blocks}; superblocks \
-             (ftl.unit) or domains of dies (ftl.domain) have fewer"
+            "a look at each block of a domain for every victim: at most {most} are allowed, and this drive's has {blocks}; larger blocks are \
+             fewer, and several dies make them so by ftl.domain = \"die\" or ftl.unit = \"superblock\""
         ));
     }
     let passes = time.is_timed() || time.drive_writes_per_day.is_some();

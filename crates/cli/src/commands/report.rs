@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use wane_report::{FigureFile, Format, differences, figure_files, render, repeated};
 use wane_results::read_runs;
+use wane_units::excerpt_path;
 
 use crate::DONE;
 use crate::args::{FigureFormat, ReportArguments};
@@ -12,6 +13,18 @@ use crate::output::{Failure, Others, check_writable, print, tell, unwritable, wr
 pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let others = Others::of(arguments.force);
     check_writable(&arguments.out, others)?;
+    if let Some(figures) = &arguments.figures {
+        let same = |folder: &&PathBuf| {
+            let (folder, figures) = (folder.canonicalize(), figures.canonicalize());
+            folder.is_ok_and(|folder| figures.is_ok_and(|figures| figures == folder))
+        };
+        if arguments.results.iter().any(|folder| same(&folder)) {
+            let told = excerpt_path(figures);
+            return Err(Failure::wrong(format!(
+                "--figures {told}: holds results, and a folder of results belongs to its run alone; name another folder"
+            )));
+        }
+    }
     let mut results = Vec::new();
     for folder in &arguments.results {
         results.append(&mut read_runs(folder).map_err(Failure::wrong)?);

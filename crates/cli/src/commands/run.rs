@@ -9,7 +9,7 @@ use wane_lab::build::{self, PolicyOverrides};
 use wane_lab::run::Watch;
 use wane_lab::session::{self, Members};
 use wane_nand::Task;
-use wane_report::{self as report, plain, traffic};
+use wane_report::{self as report, counted, plain, traffic};
 use wane_results::{
     Common, EndReason, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
 };
@@ -315,8 +315,11 @@ fn several_seeds(base: &Scenario, seeds: &[u64], arguments: &RunArguments) -> Re
     Ok(code)
 }
 
+/// Of runs that came to their end, where one did: a mean of whole lives and parts of lives is of neither.
 fn statistics_of(results: &[Option<RunResult>]) -> Statistics {
-    let runs = || results.iter().flatten();
+    let is_whole = |result: &&RunResult| !session::interrupted(result);
+    let any_whole = results.iter().flatten().any(|result| is_whole(&result));
+    let runs = || results.iter().flatten().filter(|result| !any_whole || is_whole(result));
     let common = Common::of(runs());
     let summaries: Vec<Summary> = runs().map(|result| result.summary_at(common)).collect();
     Statistics::of(&summaries)
@@ -330,10 +333,17 @@ fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> Str
     };
     let stopped = results.iter().flatten().filter(|result| session::interrupted(result)).count();
     let missing = results.iter().filter(|result| result.is_none()).count();
+    let told = match stopped {
+        0 => String::new(),
+        all if all + missing == results.len() => "; these are figures of the stretch until then".to_owned(),
+        some => format!("; {some} that had begun are left out"),
+    };
     if stopped + missing > 0 {
         let _ = writeln!(
             text,
-            "interrupted: figures of {stopped} of these seeds are of the stretch until then, and {missing} did not begin"
+            "interrupted: {} of {} seeds came to their end{told}",
+            results.len() - stopped - missing,
+            results.len()
         );
     }
     for leaf in GRID_LEAVES {
@@ -351,9 +361,13 @@ fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> Str
     text
 }
 
-/// A number for people: large ones are whole.
+/// A number for people: large ones and counts are whole, small ones have three digits that count.
 fn figure_text(value: f64) -> String {
-    if value.abs() >= 1e5 { format!("{value:.0}") } else { format!("{value:.4}") }
+    match value.abs() {
+        size if size >= 1e5 || value.fract() == 0.0 => format!("{value:.0}"),
+        size if size >= 0.1 => format!("{value:.4}"),
+        _ => plain(&counted(value)),
+    }
 }
 
 /// Tells which runs lack the age at which latencies are compared.

@@ -134,7 +134,7 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
     check_refusals(&[
         (
             "[drive]\npreset = 'ftlsim-256g'\n[ftl]\ngc = 'wear-focusing'",
-            "ftl.gc: wear-focusing goes by a look at every block for each victim, of which a domain may have 4096 and this drive's has",
+            "wear-focusing goes by a look at each block of a domain for every victim: at most 4096 are allowed, and this drive's has",
         ),
         ("[ftl]\ngc = 'gredy'", "did you mean \"greedy\"?"),
         ("[ftl.gc]\npolicy = 'd-choices'\nchoices = 2", "`choices`: is unknown, allowed are `d`"),
