@@ -79,7 +79,7 @@ fn named(group: &Group<'_>, groups: &[Group<'_>]) -> String {
 pub(super) fn of_window(groups: &[Group<'_>]) -> String {
     match groups.first().map(|group| group.common) {
         Some(Common::Probe(age)) => format!(" Of the probe after {} drive writes.", counted(age)),
-        _ => " Of the last full window of each run.".to_owned(),
+        _ => " Of the last full window of each run that has such requests.".to_owned(),
     }
 }
 
@@ -203,7 +203,10 @@ fn statistics_table(groups: &[Group<'_>], kinds: &[Kind]) -> Table {
     headers.extend(PROFILE.iter().map(|statistic| statistic.0.to_owned()));
     let row = |group: &Group<'_>, kind: Kind| {
         let run = group.first();
-        let last = kind.of(&run.windows[group.window_of(run)?])?;
+        let (last, before) = run.windows[..=group.window_of(run)?].split_last()?;
+        // A trace may end without such requests. Probes are of their age alone.
+        let before = before.iter().rev().filter(|window| window.kind != WindowKind::Probe);
+        let last = std::iter::once(last).chain(before).find_map(|window| kind.of(window))?;
         let name = format!("{}, {}", group.label, kind.plural());
         let percentiles = PROFILE.iter().map(|statistic| duration(statistic.1(last)));
         Some([name, duration(last.mean_ns)].into_iter().chain(percentiles).collect())
@@ -303,10 +306,12 @@ fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
     }
     groups
         .iter()
-        .filter(|group| full(group) > 0)
-        .map(|group| {
-            let (count, points) = pooled(group, full(group) - 1);
-            Distribution { group: group.index, label: named(group, groups), class: group.class(), count, points }
+        .filter_map(|group| {
+            let is_probe = |index: usize| group.first().windows[index].kind == WindowKind::Probe;
+            let last = full(group).checked_sub(1)?;
+            let windows = (0..=last).rev().filter(|index| *index == last || !is_probe(*index));
+            let (count, points) = windows.map(|index| pooled(group, index)).find(|(count, _)| *count > 0)?;
+            Some(Distribution { group: group.index, label: named(group, groups), class: group.class(), count, points })
         })
         .collect()
 }

@@ -56,6 +56,19 @@ fn the_page_needs_nothing_else() {
 }
 
 #[test]
+fn runs_whose_last_window_has_no_reads_show_those_of_one_that_has() {
+    let mut runs = vec![timed(longest("one", 1), 8), timed(longest("two", 2), 8)];
+    for (index, run) in runs.iter_mut().enumerate() {
+        run.scenario_toml.push_str(&format!("d = {index}\n"));
+        run.windows[6].latency.read = None;
+        run.windows[7].latency.read = None;
+    }
+    let page = render(&runs);
+    assert!(page.contains("read-cdf"), "no distribution of reads");
+    assert!(page.contains("one, reads") && page.contains("two, reads"), "no percentiles of reads");
+}
+
+#[test]
 fn a_page_of_several_runs_says_which_were_interrupted() {
     let mut runs = vec![longest("one", 1), longest("two", 2), longest("two", 3)];
     assert!(!render(&runs).contains("interrupted"));
