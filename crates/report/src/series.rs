@@ -137,6 +137,10 @@ fn assignments(name: &str) -> Vec<(String, String)> {
             !key.is_empty() && key.chars().all(|letter| letter.is_ascii_alphanumeric() || ".-_".contains(letter))
         });
         match (setting, found.last_mut()) {
+            // A value that is a table: `{ policy = "d-choices", d = 8 }`.
+            (_, Some((_, value))) if value.matches('{').count() > value.matches('}').count() => {
+                *value = format!("{value} {word}");
+            }
             (Some((key, value)), _) => found.push((key.to_owned(), value.to_owned())),
             // A value with a space in it: "7 %".
             (None, Some((_, value))) => *value = format!("{value} {word}"),
@@ -148,8 +152,24 @@ fn assignments(name: &str) -> Vec<(String, String)> {
     found
 }
 
+/// What a table is called by.
+const NAMES: [&str; 5] = ["policy", "pattern", "standin", "trace", "queue-depth"];
+
+/// A table as a name: "d-choices d 8"; `None` of other values.
+fn named(value: &str) -> Option<String> {
+    let mut parsed = format!("value = {}", value.strip_prefix('{').map(|_| value)?).parse::<toml::Table>().ok()?;
+    let toml::Value::Table(mut table) = parsed.remove("value")? else { return None };
+    let bare = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let name = NAMES.iter().find_map(|name| table.remove(*name)).as_ref().map(bare);
+    let rest = table.iter().map(|(key, value)| format!("{key} {}", bare(value)));
+    Some(name.into_iter().chain(rest).collect::<Vec<_>>().join(" "))
+}
+
 /// A value as a person writes it: shares in percent.
 fn shown(key: &str, value: &str) -> String {
+    if let Some(name) = named(value) {
+        return name;
+    }
     const SHARES: [&str; 7] =
         ["spare-factor", "over-provisioning", "read-share", "trim-share", "footprint", "threshold", "share"];
     let last = key.rsplit('.').next().unwrap_or(key);
@@ -296,7 +316,11 @@ mod tests {
 
     #[test]
     fn cells_of_a_sweep_are_named_by_their_values() {
-        let table: [(&[&str], &[&str]); 5] = [
+        let table: [(&[&str], &[&str]); 6] = [
+            (
+                &["ftl.gc={policy=\"d-choices\", d=2}", "ftl.gc={ policy = 'd-choices', d = 8 }"],
+                &["d-choices d 2", "d-choices d 8"],
+            ),
             (&["ftl.gc.policy=greedy", "ftl.gc.policy=fifo"], &["greedy", "fifo"]),
             (&["drive.spare-factor=0.07", "drive.spare-factor=0.1"], &["7\u{a0}%", "10\u{a0}%"]),
             (&["a.d=4 b=7 %", "a.d=8 b=7 %"], &["d 4", "d 8"]),
