@@ -63,11 +63,16 @@ impl Heat {
             picture.append(text(&fit(name, names), at, "end", "tick"));
         }
         let widest = columns.iter().map(|name| width(name)).fold(0.0, f64::max);
-        let every = if widest <= 1.6 * wide { 1 } else { ((widest + 8.0) / wide).ceil().max(1.0) as usize };
+        // A name may be cut, a number may not.
+        let numbers = columns.iter().all(|name| name.starts_with(|letter: char| letter.is_ascii_digit()));
+        let fits = widest + 4.0 <= wide || !numbers && widest <= 1.6 * wide;
+        let every = if fits { 1 } else { ((widest + 8.0) / wide).ceil().max(1.0) as usize };
         let bottom = TOP + high * rows.len() as f64;
         for (column, name) in columns.iter().enumerate().step_by(every) {
-            let at = (left + wide * (column as f64 + 0.5), bottom + 18.0);
-            picture.append(text(&fit(name, wide * every as f64 - 4.0), at, "middle", "tick"));
+            let name = fit(name, wide * every as f64 - 4.0);
+            // The last one may be wider than its column.
+            let at = (left + wide * (column as f64 + 0.5)).min(whole - width(&name) / 2.0);
+            picture.append(text(&name, (at, bottom + 18.0), "middle", "tick"));
         }
         picture.append(text(column_name, (whole, bottom + 36.0), "end", "name"));
         debug_assert_eq!(self.cells.len(), rows.len() * columns.len(), "there is a cell for each row and column");
@@ -125,5 +130,31 @@ impl Heat {
             vec![self.rows.1[index / columns].clone(), self.columns.1[index % columns].clone(), value]
         };
         std::iter::once(header).chain(self.cells.iter().enumerate().map(row)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boxes::{Font, faults};
+
+    #[test]
+    fn numbers_of_many_columns_are_left_out_and_never_cut() {
+        let values: Vec<String> = (2..=20).map(|share| format!("{} %", 2 * share)).collect();
+        let heat = Heat {
+            id: "field".to_owned(),
+            measure: "write amplification".to_owned(),
+            description: String::new(),
+            columns: ("over-provisioning".to_owned(), values),
+            rows: ("policy".to_owned(), vec!["greedy".to_owned(), "d-choices d 8".to_owned()]),
+            cells: vec![Some((1.0, "1.00".to_owned())); 38],
+            best: Some(0),
+        };
+        for (size, font) in [(Size::Column, Font::Noto), (Size::Across, Font::Noto), (Size::Wide, Font::DejaVu)] {
+            let picture = heat.draw(size);
+            assert!(!picture.to_string().contains('\u{2026}'), "{size:?}: a number is cut");
+            let shown = [size.pixels().0];
+            assert_eq!(faults(&picture, &shown, font), Vec::<String>::new(), "{size:?}");
+        }
     }
 }
