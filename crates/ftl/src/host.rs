@@ -367,20 +367,16 @@ impl<M: Media> Ftl<M> {
             }
             let unit = UnitId(unit);
             let (block, within) = self.locator.locate(unit);
-            if let Some(reads) = self.host_reads.get_mut(block.index()) {
-                *reads = reads.saturating_add(1);
-            }
             if self.is_buffered(block, within) {
                 let bytes = self.unit_bytes();
                 self.media.read_buffered(bytes, Task::Host);
+                self.count_reads(block, 1);
                 self.note_unread(&units[first..position], false);
                 continue;
             }
             let more = if M::DETAILED { self.neighbors(unit, &units[position..]) } else { 0 };
             position += more;
-            if let Some(reads) = self.host_reads.get_mut(block.index()) {
-                *reads = reads.saturating_add(more as u32);
-            }
+            self.count_reads(block, 1 + more as u32);
             let (flash, page) = self.layout.place(block, within);
             let bytes = (1 + more as u32) * self.unit_bytes();
             let (task, purpose, rereads_max) = (Task::Host, Purpose::Serve, self.rereads_max(unit));
@@ -394,6 +390,14 @@ impl<M: Media> Ftl<M> {
             self.touch(block);
         }
         Ok(())
+    }
+
+    /// Counts units that the host read of a block, where a policy asks.
+    #[inline]
+    fn count_reads(&mut self, block: SuperblockId, units: u32) {
+        if let Some(reads) = self.host_reads.get_mut(block.index()) {
+            *reads = reads.saturating_add(units);
+        }
     }
 
     /// Counts a read of units of one page if it failed: for all of them, or for those that were lost before.

@@ -135,6 +135,11 @@ impl VictimIndex {
         block.0 - self.first
     }
 
+    /// The places of its blocks among those of the drive.
+    pub fn superblocks(&self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.blocks) as usize
+    }
+
     /// Mapping units in a block.
     pub fn units_per_block(&self) -> u32 {
         self.units_per_block

@@ -73,9 +73,10 @@ impl GcView<'_> {
         self.host_reads.get(block.index()).copied().unwrap_or_default()
     }
 
-    /// The most units that the host read of a block of the drive since its erase.
+    /// The most units that the host read of a block of this domain since its erase: a look at each of its blocks.
     pub fn host_reads_max(&self) -> u32 {
-        self.host_reads.iter().copied().max().unwrap_or_default()
+        let own = self.host_reads.get(self.index.superblocks()).unwrap_or_default();
+        own.iter().copied().max().unwrap_or_default()
     }
 
     /// The closed blocks, in an arbitrary but repeatable order. A policy that looks at all of them says so in
