@@ -178,7 +178,7 @@ fn drawn(heads: Vec<String>, names: &[Vec<String>], columns: &[Column], order: O
     let meanings = [
         ('*', "* best"),
         ('=', "= not told from the best at 95 %, by differences seed by seed"),
-        ('!', "! interrupted, its figures so far: with --out the same command goes on"),
+        ('!', "! interrupted: with --out the same command goes on"),
     ];
     let used = meanings.iter().filter(|(mark, _)| marks.iter().flatten().any(|found| found == mark));
     let legend: Vec<&str> = used.map(|(_, meaning)| *meaning).collect();
@@ -193,6 +193,8 @@ struct Sweep<'a> {
     of_cells: Vec<Option<usize>>,
     /// The seeds of each cell; those of its group where none are given. A sweep of seeds has one group for all cells.
     seeds: Vec<Option<BTreeSet<u64>>>,
+    /// Of each cell whether a run of it was interrupted.
+    interrupted: Vec<bool>,
     /// All measures, and how many of them are worth seeing, which come first.
     worth: usize,
     measures: Vec<Measured>,
@@ -201,18 +203,24 @@ struct Sweep<'a> {
 impl<'a> Sweep<'a> {
     fn of(runs: &'a [RunResult], groups: &'a [Group<'a>], cells: &[Cell]) -> Self {
         let group_of = |cell: &Cell| {
-            let first = runs.get(cell.runs.clone())?.first()?;
-            groups.iter().position(|group| group.runs.iter().any(|run| is_repeated(run, first)))
+            let own = runs.get(cell.runs.clone())?;
+            let has = |group: &Group<'_>| group.runs.iter().any(|run| own.iter().any(|own| is_repeated(run, own)));
+            groups.iter().position(has)
         };
         let seeds =
             |cell: &Cell| runs.get(cell.runs.clone()).unwrap_or_default().iter().map(|run| run.summary.run.seed);
         let seeds = cells.iter().map(|cell| Some(seeds(cell).collect())).collect();
-        Self { seeds, ..Self::with(groups, cells.iter().map(group_of).collect()) }
+        let stopped = |run: &RunResult| run.summary.end.reason == EndReason::Interrupted;
+        let interrupted = |cell: &Cell| runs.get(cell.runs.clone()).is_some_and(|own| own.iter().any(stopped));
+        let interrupted = cells.iter().map(interrupted).collect();
+        Self { seeds, interrupted, ..Self::with(groups, cells.iter().map(group_of).collect()) }
     }
 
     fn with(groups: &'a [Group<'a>], of_cells: Vec<Option<usize>>) -> Self {
         let (worth, measures) = measured(groups);
-        Self { groups, seeds: vec![None; of_cells.len()], of_cells, worth, measures }
+        let stopped = |group: usize| groups[group].first().summary.end.reason == EndReason::Interrupted;
+        let interrupted = of_cells.iter().map(|group| group.is_some_and(stopped)).collect();
+        Self { groups, seeds: vec![None; of_cells.len()], interrupted, of_cells, worth, measures }
     }
 
     /// The runs of a cell.
@@ -257,13 +265,7 @@ impl<'a> Sweep<'a> {
         };
         let told = self.of_cells.iter().enumerate().map(told).collect();
         let (name, better) = (measured.metric.name.to_owned(), measured.metric.better);
-        Column { name, better, told, interrupted: self.interrupted(), values }
-    }
-
-    /// Of each cell whether one of its runs was interrupted.
-    fn interrupted(&self) -> Vec<bool> {
-        let stopped = |(_, run): (&Group<'_>, &RunResult)| run.summary.end.reason == EndReason::Interrupted;
-        (0..self.of_cells.len()).map(|cell| self.runs_of(cell).any(stopped)).collect()
+        Column { name, better, told, interrupted: self.interrupted.clone(), values }
     }
 
     fn of_path(&self, path: &str) -> Column {
@@ -277,7 +279,7 @@ impl<'a> Sweep<'a> {
         let told = |values: &BTreeMap<u64, f64>| {
             estimate(values).map_or_else(|| NOTHING.to_owned(), |estimate| plain(&counted(estimate.mean)))
         };
-        let (told, interrupted) = (values.iter().map(told).collect(), self.interrupted());
+        let (told, interrupted) = (values.iter().map(told).collect(), self.interrupted.clone());
         Column { name: path.to_owned(), better: Better::Neither, told, values, interrupted }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::along::Along;
 use super::series::{shortened, style};
-use wane_results::{Common, Estimate, RunResult, Summary};
+use wane_results::{Common, Estimate, RunResult, Summary, whole_runs};
 
 /// Runs of one scenario by one version, which differ in their seed only.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Group<'a> {
     pub(super) index: usize,
     /// What the latencies of all groups have in common.
     pub(super) common: Common,
+    /// Runs that were interrupted and are not among them, as others came to their end.
+    pub(super) left_out: usize,
     /// What the lives of all groups are laid out along.
     pub(super) life: Along,
     /// Classes of its color and dashes.
@@ -64,7 +66,7 @@ impl Group<'_> {
 
 /// How many of these results are there a second time: of the same scenario, seed and version as one before.
 pub fn repeated(runs: &[RunResult]) -> usize {
-    runs.len() - groups(runs).iter().map(|group| group.runs.len()).sum::<usize>()
+    runs.len() - gathered(runs).iter().map(|group| group.runs.len()).sum::<usize>()
 }
 
 /// Whether two results are of one run. The scenario tells its seed.
@@ -73,9 +75,21 @@ pub(super) fn is_repeated(run: &RunResult, other: &RunResult) -> bool {
         && (run.summary.run.seed, &run.summary.run.version) == (other.summary.run.seed, &other.summary.run.version)
 }
 
-/// The groups, in the order of their first runs. A result that is there twice counts once: an interval over seeds would be too
-/// narrow.
+/// The groups, in the order of their first runs, each of runs that can be averaged.
 pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
+    let mut groups = gathered(runs);
+    for group in &mut groups {
+        let all = group.runs.len();
+        group.runs = whole_runs(std::mem::take(&mut group.runs), |run| &run.summary);
+        group.left_out = all - group.runs.len();
+    }
+    name(&mut groups);
+    style(&mut groups);
+    groups
+}
+
+/// Runs by what sets them apart beside the seed. A result that is there twice counts once: an interval over seeds would be too narrow.
+fn gathered(runs: &[RunResult]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let (common, life) = (Common::of(runs.iter()), Along::of_lives(runs));
     for run in runs {
@@ -93,11 +107,10 @@ pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
                 style: String::new(),
                 common,
                 life,
+                left_out: 0,
             }),
         }
     }
-    name(&mut groups);
-    style(&mut groups);
     groups
 }
 

@@ -159,15 +159,16 @@ fn warnings(groups: &[Group<'_>]) -> String {
     warning_box(&told)
 }
 
-/// How many runs of a group were interrupted; `None` where none was.
+/// What became of the runs of a group that were interrupted; `None` where none was.
 fn interrupted(group: &Group<'_>) -> Option<String> {
-    let stopped = group.runs.iter().filter(|run| run.summary.end.reason == EndReason::Interrupted).count();
-    let told = match (stopped, group.runs.len()) {
-        (0, _) => return None,
-        (1, 1) => "the run was interrupted: its figures are".to_owned(),
-        (stopped, all) => format!("{stopped} of {all} seeds were interrupted: their figures are"),
+    let is_partial = group.first().summary.end.reason == EndReason::Interrupted;
+    let told = match (group.left_out, group.runs.len()) {
+        (0, _) if !is_partial => return None,
+        (0, 1) => "the run was interrupted: its figures are of the stretch until then".to_owned(),
+        (0, all) => format!("all {all} seeds were interrupted: their figures are of the stretch until then"),
+        (some, whole) => format!("{some} of {} seeds were interrupted and are left out", some + whole),
     };
-    Some(format!("{}: {told} of the stretch until then.", group.label))
+    Some(format!("{}: {told}.", group.label))
 }
 
 /// A note of what lies outside of what was validated; of several groups each phrase once.

@@ -73,7 +73,7 @@ fn a_page_of_several_runs_says_which_were_interrupted() {
     let mut runs = vec![longest("one", 1), longest("two", 2), longest("two", 3)];
     assert!(!render(&runs).contains("interrupted"));
     runs[2].summary.end.reason = EndReason::Interrupted;
-    assert!(render(&runs).contains(": 1 of 3 seeds were interrupted"));
+    assert!(render(&runs).contains(": 1 of 3 seeds were interrupted and are left out"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub use folder::{
 pub use grid::{GRID_LEAVES, GridCell, SeededCell, grid_csv, number, seeded_grid_csv, windows_csv};
 pub use latency::{BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, Throughput, Window, WindowKind};
 pub use life::{Calendar, CalendarOrigin, Life, WARRANTY_YEARS};
-pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975};
+pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975, whole_runs};
 pub use summary::{
     BlocksErased, Capacity, EXTRAPOLATED, End, EndCause, EndReason, Flash, Gc, Host, PagesProgrammed, Run, Scaled,
     Scenario, Summary, SummaryWriteAmplification, Wear,

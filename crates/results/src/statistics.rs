@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Row, Summary};
+use super::{EndReason, Row, Summary};
 
 /// Mean and 95 % interval of every number in the summaries of several runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +53,15 @@ impl Estimate {
     pub fn high(&self) -> f64 {
         self.mean + self.half_width
     }
+}
+
+/// Of runs of one scenario those that came to their end, where one did: a mean of whole lives and of parts of lives is of neither.
+pub fn whole_runs<T>(mut runs: Vec<T>, summary: impl Fn(&T) -> &Summary) -> Vec<T> {
+    let is_whole = |run: &T| summary(run).end.reason != EndReason::Interrupted;
+    if runs.iter().any(is_whole) {
+        runs.retain(is_whole);
+    }
+    runs
 }
 
 impl Statistics {
@@ -188,7 +197,7 @@ pub fn student_t_975(freedom: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::test_runs::{test_run, timed};
-    use crate::{Counters, EndReason};
+    use crate::{Counters, EndReason, RunResult};
 
     #[test]
     fn student_t_meets_the_printed_table() {
@@ -228,6 +237,22 @@ mod tests {
         assert_eq!(json["end"]["reasons"], json!(["end-of-life", "interrupted"]));
         assert_eq!(json["end"].get("reason"), None);
         assert_eq!(json["runs"], 2);
+    }
+
+    #[test]
+    fn interrupted_runs_count_only_where_no_run_came_to_its_end() {
+        let mut runs = vec![test_run(1), test_run(2), test_run(3)];
+        let seeds = |runs: &[RunResult]| -> Vec<u64> {
+            whole_runs(runs.iter().collect(), |run| &run.summary).iter().map(|run| run.summary.run.seed).collect()
+        };
+        assert_eq!(seeds(&runs), [1, 2, 3]);
+        runs[1].summary.end.reason = EndReason::Interrupted;
+        assert_eq!(seeds(&runs), [1, 3]);
+        for run in &mut runs {
+            run.summary.end.reason = EndReason::Interrupted;
+        }
+        assert_eq!(seeds(&runs), [1, 2, 3]);
+        assert!(seeds(&[]).is_empty());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use wane_lab::session::{self, Members};
 use wane_nand::Task;
 use wane_report::{self as report, counted, plain, traffic};
 use wane_results::{
-    Common, EndReason, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary,
+    Common, EndReason, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary, whole_runs,
 };
 use wane_scenario::{SEED_MAX, Scale, Scenario, Sources, folder_of};
 use wane_units::{excerpt, excerpt_path};
@@ -315,13 +315,10 @@ fn several_seeds(base: &Scenario, seeds: &[u64], arguments: &RunArguments) -> Re
     Ok(code)
 }
 
-/// Of runs that came to their end, where one did: a mean of whole lives and parts of lives is of neither.
 fn statistics_of(results: &[Option<RunResult>]) -> Statistics {
-    let is_whole = |result: &&RunResult| !session::interrupted(result);
-    let any_whole = results.iter().flatten().any(|result| is_whole(&result));
-    let runs = || results.iter().flatten().filter(|result| !any_whole || is_whole(result));
-    let common = Common::of(runs());
-    let summaries: Vec<Summary> = runs().map(|result| result.summary_at(common)).collect();
+    let runs = whole_runs(results.iter().flatten().collect(), |result| &result.summary);
+    let common = Common::of(runs.iter().copied());
+    let summaries: Vec<Summary> = runs.iter().map(|result| result.summary_at(common)).collect();
     Statistics::of(&summaries)
 }
 

@@ -5,7 +5,7 @@ use std::io::IsTerminal as _;
 use wane_report as report;
 use wane_results::{
     Common, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RUNS, RunResult, SeededCell, Summary, WINDOWS_CSV, grid_csv,
-    seeded_grid_csv, windows_csv,
+    seeded_grid_csv, whole_runs, windows_csv,
 };
 use wane_scenario::Scenario;
 
@@ -120,7 +120,7 @@ impl Swept {
         let summaries = Self::summaries(results);
         let cells = self.rows.chunks(seeds).zip(summaries.chunks(seeds)).map(|(rows, summaries)| SeededCell {
             values: &rows[0][..self.keys().len()],
-            summaries: summaries.iter().flatten().cloned().collect(),
+            summaries: whole_runs(summaries.iter().flatten().cloned().collect(), |summary| summary),
         });
         seeded_grid_csv(self.keys(), GRID_LEAVES, &cells.collect::<Vec<_>>())
     }
