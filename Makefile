@@ -53,7 +53,7 @@ bench: toolchain ## Measure aging against the machine's own ceiling, then schedu
 	$(CARGO) bench --locked -p wane-lab --bench timed
 	$(CARGO) bench --locked -p wane-blockdev --bench requests
 
-claims: toolchain ## Run every published claim, about forty minutes on two cores, and write docs/claims.md
+claims: toolchain ## Run every published claim, an hour or more on two cores, and write docs/claims.md
 	$(WANE) reproduce --write docs/claims.md --figures out/claims
 
 # The build of the tests, whose hot crates are optimized: it is there already, and the page is the same by any.

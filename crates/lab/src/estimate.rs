@@ -351,7 +351,7 @@ fn units_of_trace(scenario: &Scenario, trace: &TraceSpec) -> Option<f64> {
 /// few requests: they might be of any kind.
 fn sample_enough(workload: &mut Workload, of: &Workload, unit: u64) {
     match (workload, of) {
-        (Workload::Trace(small), Workload::Trace(own)) => {
+        (Workload::Trace(small), Workload::Trace(own)) if small.sample > own.sample => {
             let requests = counted(own, unit).map_or(0, |counted| counted.requests);
             let enough = u32::try_from(requests / SAMPLED_REQUESTS_MIN).unwrap_or(u32::MAX);
             small.sample = small.sample.min(enough.max(own.sample));

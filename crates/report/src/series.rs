@@ -157,7 +157,7 @@ const NAMES: [&str; 5] = ["policy", "pattern", "standin", "trace", "queue-depth"
 
 /// A table as a name: "d-choices d 8"; `None` of other values.
 fn named(value: &str) -> Option<String> {
-    let mut parsed = format!("value = {}", value.strip_prefix('{').map(|_| value)?).parse::<toml::Table>().ok()?;
+    let mut parsed = format!("value = {value}").parse::<toml::Table>().ok()?;
     let toml::Value::Table(mut table) = parsed.remove("value")? else { return None };
     let bare = |value: &toml::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let name = NAMES.iter().find_map(|name| table.remove(*name)).as_ref().map(bare);
