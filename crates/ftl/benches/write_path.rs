@@ -23,7 +23,7 @@ use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::{EraseGroup, Ftl, FtlConfig, Outcome, Pooling};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
-use wane_units::{Bytes, Geometry, Lpn};
+use wane_units::{Bytes, Geometry, Lpn, Ratio};
 
 const PAGES_PER_BLOCK: u32 = 256;
 const ROUNDS: usize = 5;
@@ -248,6 +248,7 @@ fn build(case: &Case) -> Ftl<Array> {
         scrub: find(SCRUB_POLICIES, "none").expect("built in").parse(toml::Table::new()).expect("valid"),
         capacity: fixed,
         streams: Streams::new(1),
+        ..FtlConfig::new(&geometry, Ratio::ZERO)
     };
     Ftl::new(Array::new(geometry), config).expect("the case is consistent")
 }

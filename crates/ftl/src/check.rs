@@ -4,6 +4,7 @@ use wane_nand::Media;
 use wane_units::{BlockState, UnitId};
 
 use crate::engine::{Ftl, UNMAPPED};
+use crate::policies::Mode;
 
 impl<M: Media> Ftl<M> {
     /// Checks every invariant by scanning everything. For tests: it costs a pass over all units.
@@ -17,6 +18,11 @@ impl<M: Media> Ftl<M> {
                 continue;
             }
             mapped += 1;
+            expect(
+                false,
+                (self.exported..self.logical_initial).contains(&logical),
+                "mapped data in space that was given up",
+            )?;
             expect(logical, self.reverse[unit as usize], "reverse map of a mapped unit")?;
             expect(true, self.is_valid(UnitId(unit)), "validity of a mapped unit")?;
         }
@@ -27,7 +33,11 @@ impl<M: Media> Ftl<M> {
         expect(mapped, counted, "mapped units and the sum of valid counts")?;
         let mut tally = [0u32; 4];
         for block in self.layout.superblocks() {
-            tally[self.state(block) as usize] += 1;
+            let state = self.state(block);
+            tally[state as usize] += 1;
+            if state == BlockState::Retired {
+                expect(0, self.valid(block), "valid units of a retired block")?;
+            }
             expect(bits(block).sum::<u64>(), u64::from(self.valid(block)), "a block's validity bits and its count")?;
             for member in self.layout.members(block) {
                 let flash = self.media.erase_count(member);
@@ -45,6 +55,7 @@ impl<M: Media> Ftl<M> {
         for logical in &self.lost {
             expect(true, self.map[*logical as usize] != UNMAPPED, "a lost unit is mapped")?;
         }
+        expect(self.mode() == Mode::Degraded, self.trigger().is_some(), "a degraded drive and its trigger")?;
         self.check_stripes()?;
         self.check_free_blocks()
     }

@@ -7,6 +7,7 @@ use wane_units::{AnyDivisor, BlockId, DieId, Divisor, Geometry, Ratio, Superbloc
 use crate::policies::Builtin;
 use crate::policies::allocation::{AllocationPolicy, FreedFirst};
 use crate::policies::capacity::{CapacityPolicy, Fixed};
+use crate::policies::mode::{HostOnly, ModePolicy};
 use crate::policies::placement::{OneStream, PlacementPolicy, Separate};
 use crate::policies::redundancy::{NoRedundancy, RedundancyPolicy};
 use crate::policies::retirement::{Never, RetirePolicy};
@@ -76,6 +77,9 @@ pub struct FtlConfig {
     pub logical_units: u32,
     /// Free blocks that garbage collection keeps, in each domain.
     pub gc_reserve: u32,
+    /// Free blocks of a domain up to which the drive collects unforced, whenever the host has filled a block: only victims of which an eighth or more
+    /// is invalid. 0: never.
+    pub gc_unforced: u32,
     /// Blocks of the drive without the reserve (T of the released FTLSim); superblocks count as one.
     pub rated_blocks: u32,
     /// Rated P/E cycles.
@@ -100,6 +104,8 @@ pub struct FtlConfig {
     pub scrub: Box<dyn ScrubPolicy>,
     /// What happens to the exported capacity.
     pub capacity: Box<dyn CapacityPolicy>,
+    /// When worn blocks are spared.
+    pub mode: Box<dyn ModePolicy>,
     /// The run's random streams.
     pub streams: wane_sim::Streams,
 }
@@ -119,6 +125,7 @@ impl FtlConfig {
             units_per_page: 1,
             logical_units,
             gc_reserve: GC_RESERVE,
+            gc_unforced: 0,
             rated_blocks,
             endurance: None,
             retire: Box::new(Never),
@@ -131,6 +138,7 @@ impl FtlConfig {
             redundancy: Box::new(NoRedundancy),
             scrub: Box::new(NoScrub),
             capacity: Box::new(Fixed),
+            mode: Box::new(HostOnly),
             streams: wane_sim::Streams::new(1),
         }
     }

@@ -9,11 +9,12 @@ use crate::config::{BuildError, FtlConfig, Layout, RefusedSetting as Refused, Un
 use crate::domain::{Domain, Parked};
 use crate::free::FreeList;
 use crate::index::VictimIndex;
+use crate::mode::ModeState;
 use crate::policies::capacity::{CapacityPolicy, CapacityView, Demand};
 use crate::policies::placement::{PlacementPolicy, STREAMS_MAX};
 use crate::policies::retirement::RetirePolicy;
 use crate::policies::scrub::ScrubPolicy;
-use crate::policies::{BlockEvent, Mode, Setting, StreamId};
+use crate::policies::{BlockEvent, Setting, StreamId};
 use crate::room::Room;
 use crate::stripes::Stripes;
 use crate::table::Table;
@@ -42,6 +43,8 @@ pub struct Ftl<M: Media> {
     /// The domain that takes the next host page.
     pub(crate) turn: u32,
     pub(crate) gc_reserve: u32,
+    /// Free blocks of a domain up to which it collects unforced; none below the reserve.
+    pub(crate) gc_unforced: u32,
     pub(crate) rated_blocks: u32,
     pub(crate) endurance: Option<u32>,
     pub(crate) retire: Box<dyn RetirePolicy>,
@@ -59,7 +62,7 @@ pub struct Ftl<M: Media> {
     pub(crate) exported: u32,
     pub(crate) counters: Counters,
     pub(crate) leveling: bool,
-    pub(crate) mode: Mode,
+    pub(crate) mode: ModeState,
     /// Units that the host read of each block since its erase; empty where no policy asks.
     pub(crate) host_reads: Vec<u32>,
     /// `None` where nothing is scrubbed, so that nobody notes what is read.
@@ -71,6 +74,8 @@ pub struct Ftl<M: Media> {
     pub(crate) lost: BTreeSet<u32>,
     /// Units that the last read of the host could not bring.
     pub(crate) unread: Vec<u32>,
+    /// Most re-reads of a host read, whatever error correction would allow.
+    pub(crate) read_recovery: Option<u32>,
     /// Bounds the firmware's own work.
     pub(crate) work: Work,
     /// Blocks read since the scrub policy was last asked.
@@ -161,15 +166,13 @@ impl<M: Media> Ftl<M> {
         if mapped > u64::from(u32::MAX - 1) {
             return Err(BuildError::TooManyUnits { units: mapped });
         }
-        let mut map = Table::<u32>::zeroed(mapped as usize)?;
-        map.fill(UNMAPPED);
-        let erase_count: Vec<u32> =
-            layout.superblocks().map(|block| media.erase_count(layout.member(block, 0)).0).collect();
-        let domains = (0..layout.domains())
-            .map(|domain| build_domain(&config, &layout, domain, &erase_count, &retired))
-            .collect::<std::io::Result<Vec<Domain>>>()?;
+        let map = Table::filled(mapped as usize, UNMAPPED)?;
+        let erases = |block| media.erase_count(layout.member(block, 0)).0;
+        let erase_count: Vec<u32> = layout.superblocks().map(erases).collect();
+        let built = |domain| build_domain(&config, &layout, domain, &erase_count, &retired);
+        let domains = (0..layout.domains()).map(built).collect::<std::io::Result<Vec<Domain>>>()?;
         let (placement, streams) = placement(&config, &layout);
-        let wants_reads = domains.iter().any(|domain| domain.victim.index().reads);
+        let blocks = layout.blocks() as usize;
         let mut ftl = Self {
             layout,
             units_per_block,
@@ -182,10 +185,11 @@ impl<M: Media> Ftl<M> {
             domains,
             turn: 0,
             gc_reserve: config.gc_reserve,
+            gc_unforced: config.gc_unforced,
             rated_blocks: config.rated_blocks,
             endurance: config.endurance,
             retire: config.retire,
-            failures: vec![0; if M::DETAILED { layout.blocks() as usize } else { 0 }],
+            failures: vec![0; if M::DETAILED { blocks } else { 0 }],
             placement,
             stream_count: streams,
             host_stream: StreamId(0),
@@ -194,12 +198,13 @@ impl<M: Media> Ftl<M> {
             exported: config.logical_units,
             counters: Counters::default(),
             leveling: false,
-            mode: Mode::Normal,
-            host_reads: vec![0; if wants_reads { layout.blocks() as usize } else { 0 }],
+            mode: ModeState::new(config.mode),
+            host_reads: vec![0; if config.victim.index().reads { blocks } else { 0 }],
             scrub,
             stripes,
             lost: BTreeSet::new(),
             unread: Vec::new(),
+            read_recovery: None,
             work: Work::default(),
             touched: Vec::new(),
             retired_blocks,
@@ -235,16 +240,6 @@ impl<M: Media> Ftl<M> {
     /// Switches wear leveling on or off. It starts off, as preconditioning wants it; policies hear events either way.
     pub fn set_leveling(&mut self, on: bool) {
         self.leveling = on;
-    }
-
-    /// How policies that focus wear treat its blocks.
-    pub fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    /// Sets the mode, as a host does whose file system could not shrink. It holds from the next choice of a block on.
-    pub fn set_mode(&mut self, mode: Mode) {
-        self.mode = mode;
     }
 
     /// The medium.
@@ -494,7 +489,11 @@ fn build_domain(
         blocks: per_domain,
         units_per_block: layout.units_per_block(),
         endurance: config.endurance,
-        rated_blocks: per_domain.saturating_sub(config.gc_reserve),
+        rated_blocks: if config.rated_blocks >= layout.blocks() {
+            per_domain
+        } else {
+            per_domain.saturating_sub(config.gc_reserve)
+        },
         stream: config.streams.stream(&format!("{family}.{domain}")),
     };
     let (mut victim, mut leveler) = (config.victim.clone(), config.wear_leveling.clone());

@@ -8,6 +8,7 @@ use crate::counters::{Cause, CountPrograms};
 use crate::domain::{Domain, Frontier};
 use crate::engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome, UNMAPPED};
 use crate::index::Lists;
+use crate::policies::Mode;
 use crate::stripes::Stripes;
 use crate::table::prefetch;
 
@@ -327,6 +328,7 @@ impl<M: Media> Ftl<M> {
             "units that are not written yet would be lost with their block"
         );
         state.close(full.block, now, self.erase_count[full.block.index()]);
+        self.judge_mode();
         self.domains[domain].host = self.open_next(domain, self.host_stream);
         match self.reclaim_domain(domain) {
             Outcome::Done if self.domains.len() == 1 && self.domains[0].host.is_none() => {
@@ -379,7 +381,9 @@ impl<M: Media> Ftl<M> {
             self.count_reads(block, 1 + more as u32);
             let (flash, page) = self.layout.place(block, within);
             let bytes = (1 + more as u32) * self.unit_bytes();
-            let (task, purpose, rereads_max) = (Task::Host, Purpose::Serve, self.rereads_max(unit));
+            let (task, purpose) = (Task::Host, Purpose::Serve);
+            // The lower of two limits, where there are two.
+            let rereads_max = self.rereads_max(unit).into_iter().chain(self.read_recovery).min();
             let outcome = self.media.read(PageRead { block: flash, page, bytes, task, purpose, rereads_max });
             // A unit whose relocated data were lost cannot be rebuilt: parity protects the data as programmed. Any other page
             // that cannot be corrected is rebuilt from its stripe.
@@ -390,6 +394,11 @@ impl<M: Media> Ftl<M> {
             self.touch(block);
         }
         Ok(())
+    }
+
+    /// Limits the re-reads of each host read, as NVMe's read recovery level does; `None`: as many as error correction allows.
+    pub fn set_read_recovery(&mut self, rereads_max: Option<u32>) {
+        self.read_recovery = rereads_max;
     }
 
     /// Counts units that the host read of a block, where a policy asks.
@@ -470,6 +479,10 @@ impl<M: Media> Ftl<M> {
             }
         }
         self.drop_emptied();
+        self.mode.has_trimmed = true;
+        if self.mode.mode == Mode::Degraded {
+            self.judge_mode();
+        }
         Ok(())
     }
 
@@ -484,16 +497,21 @@ impl<M: Media> Ftl<M> {
     }
 
     fn trim_unit(&mut self, logical: u32) {
+        self.counters.host_units_trimmed += u64::from(self.unmap(logical));
+    }
+
+    /// Whether the unit was mapped.
+    pub(crate) fn unmap(&mut self, logical: u32) -> bool {
         let unit = std::mem::replace(&mut self.map[logical as usize], UNMAPPED);
         if unit == UNMAPPED {
-            return;
+            return false;
         }
-        self.counters.host_units_trimmed += 1;
         let (block, within) = self.locator.locate(UnitId(unit));
         self.domains[self.layout.domain(block)].index.invalidate(block, within);
         if let Some(stripes) = &mut self.stripes {
             stripes.unit_gone(self.layout.page_of(UnitId(unit)));
         }
+        true
     }
 
     /// Lowers the exported capacity. The caller has trimmed every unit at or above it.

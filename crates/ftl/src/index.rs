@@ -559,7 +559,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn view<'a>(index: &'a VictimIndex, erase_count: &'a [u32], now: u64) -> GcView<'a> {
-        GcView { index, erase_count, host_reads: &[], mode: Mode::Normal, now }
+        GcView { index, erase_count, host_reads: &[], mode: Mode::Normal, free: 16, now }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use wane_units::SuperblockId;
 use crate::domain::{Domain, Mover};
 use crate::engine::{EndOfLife, Ftl, Outcome};
 use crate::policies::capacity::Demand;
-use crate::policies::retirement::{RetireView, Verdict};
+use crate::policies::retirement::{RetireView, RetirementThreshold, Verdict};
 use crate::policies::victim::GcView;
 use crate::policies::{BlockEvent, EraseCause};
 use crate::table::prefetch;
@@ -70,18 +70,26 @@ impl<M: Media> Ftl<M> {
         self.reclaim()
     }
 
+    /// Collects until the domain has its reserve, and on up to `gc_unforced` while victims are worth it.
     pub(crate) fn reclaim_domain(&mut self, domain: usize) -> Outcome {
         let mut fruitless = std::mem::take(&mut self.domains[domain].fruitless);
-        while (self.domains[domain].free.len() as u32) < self.gc_reserve {
+        loop {
+            let free = self.domains[domain].free.len() as u32;
+            let is_forced = free < self.gc_reserve;
+            if !is_forced && free >= self.gc_unforced {
+                break;
+            }
             if let Some(stop) = self.stop_work() {
                 self.domains[domain].fruitless = fruitless;
                 return stop;
             }
-            if !self.domains[domain].index.gains() {
-                return self.no_victim();
+            let victim = if self.domains[domain].index.gains() { self.choose(domain) } else { None };
+            let valid = |victim| self.domains[domain].index.valid(victim);
+            if !is_forced && victim.is_none_or(|victim| !self.is_worth(valid(victim))) {
+                break;
             }
-            let Some(victim) = self.choose(domain) else { return self.no_victim() };
-            let valid = self.domains[domain].index.valid(victim);
+            let Some(victim) = victim else { return self.no_victim() };
+            let valid = valid(victim);
             fruitless = if valid < self.units_per_block { 0 } else { fruitless + 1 };
             if fruitless > 0 && self.is_fruitless(domain, fruitless) {
                 return self.no_victim();
@@ -114,6 +122,11 @@ impl<M: Media> Ftl<M> {
         // Pad once after all victims, not after each: padding each could use up the space that a nearly full victim freed.
         self.fill_page(domain, Mover::GarbageCollection);
         Outcome::Done
+    }
+
+    /// Whether a victim with so many valid units is collected unforced: an eighth of it or more is invalid.
+    fn is_worth(&self, valid: u32) -> bool {
+        8 * u64::from(self.units_per_block - valid) >= u64::from(self.units_per_block)
     }
 
     /// Whether collection gains nothing after so many victims in a row without an invalid unit. Once every closed block could
@@ -167,11 +180,13 @@ impl<M: Media> Ftl<M> {
 
     /// The policy's victim, or greedy's where its answer is no closed block.
     fn choose(&mut self, domain: usize) -> Option<SuperblockId> {
+        self.judge_mode();
         let now = self.counters.host_units_written;
         let state = &mut self.domains[domain];
         state.index.fill_window();
         let (erase_count, host_reads) = (&self.erase_count, &self.host_reads);
-        let view = GcView { index: &state.index, erase_count, host_reads, mode: self.mode, now };
+        let (mode, free) = (self.mode.mode, state.free.len() as u32);
+        let view = GcView { index: &state.index, erase_count, host_reads, mode, free, now };
         let answer = state.victim.choose(&view)?;
         if state.has(answer) && state.index.is_closed(answer) {
             return Some(answer);
@@ -255,8 +270,28 @@ impl<M: Media> Ftl<M> {
             // One more could not be counted.
             return true;
         }
-        let view = RetireView { erase_count, endurance: self.endurance, cause, rber, failures };
+        let mode = self.mode.mode;
+        let view = RetireView { erase_count, endurance: self.endurance, cause, rber, failures, mode };
         self.retire.verdict(&view) == Verdict::Retire
+    }
+
+    /// Changes where blocks leave service. It holds from the next erase on; free blocks that are beyond it leave at once. `None`: the policy has no
+    /// threshold of this kind, and nothing was done. Where the drive demands capacity, answer it, then call [`Ftl::reclaim`].
+    pub fn set_retirement_threshold(&mut self, threshold: RetirementThreshold) -> Option<Outcome> {
+        if !self.retire.set_threshold(threshold) {
+            return None;
+        }
+        let mut last = Outcome::Done;
+        for domain in 0..self.domains.len() {
+            let free: Vec<SuperblockId> = self.domains[domain].free.iter().collect();
+            for block in free {
+                if self.dead.is_none() && self.worn_out(block, EraseCause::GarbageCollection) {
+                    self.domains[domain].free.remove(block, self.erase_count[block.index()]);
+                    last = self.retire(domain, block).unwrap_or(last);
+                }
+            }
+        }
+        Some(self.dead.map_or(last, Outcome::Dead))
     }
 
     /// Takes an erased block out of service and asks what that means for the capacity.
@@ -270,6 +305,7 @@ impl<M: Media> Ftl<M> {
         assert!(state.retired <= state.blocks, "a domain loses no more blocks than it has");
         state.tell(BlockEvent::Retired, block, self.erase_count[block.index()]);
         let free = state.free.len() as u32;
+        self.judge_mode();
         let view = self.capacity_view(free);
         let death = match self.capacity.demand(&view) {
             Demand::EndOfLife => EndOfLife::SpareExhausted,

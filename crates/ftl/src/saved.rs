@@ -5,6 +5,7 @@ use wane_nand::Media;
 use wane_units::{BlockState, SuperblockId};
 
 use crate::engine::Ftl;
+use crate::policies::mode::{Mode, Trigger};
 use crate::policies::{ProjectedWear, SavedState, StateError};
 
 /// What the policies of a drive remember.
@@ -19,6 +20,11 @@ pub struct PolicyStates {
     placement: SavedState,
     capacity: SavedState,
     retire: SavedState,
+    /// `null` where only the host changes the mode.
+    mode_policy: Option<SavedState>,
+    mode: Mode,
+    trigger: Option<Trigger>,
+    has_trimmed: bool,
     /// `null` where nothing scrubs.
     scrub: Option<SavedState>,
     /// `null` where no page protects another.
@@ -77,6 +83,7 @@ impl<M: Media> Ftl<M> {
                 allocation: named("allocation")(domain.allocation.save())?,
             });
         }
+        let mode_policy = self.mode.policy.as_ref().map(|policy| named("mode")(policy.save())).transpose()?;
         let scrub = self.scrub.as_ref().map(|policy| named("scrub")(policy.save())).transpose()?;
         let redundancy = self.stripes.as_ref().map(|stripes| named("redundancy")(stripes.policy.save())).transpose()?;
         Ok(PolicyStates {
@@ -86,6 +93,10 @@ impl<M: Media> Ftl<M> {
             placement: named("placement")(self.placement.save())?,
             capacity: named("capacity")(self.capacity.save())?,
             retire: named("retire")(self.retire.save())?,
+            mode_policy,
+            mode: self.mode.mode,
+            trigger: self.mode.trigger,
+            has_trimmed: self.mode.has_trimmed,
             scrub,
             redundancy,
         })
@@ -130,6 +141,11 @@ impl<M: Media> Ftl<M> {
         self.placement.restore(&saved.placement).map_err(refused("placement"))?;
         self.capacity.restore(&saved.capacity).map_err(refused("capacity"))?;
         self.retire.restore(&saved.retire).map_err(refused("retire"))?;
+        if let Some((policy, saved)) = self.mode.policy.as_mut().zip(saved.mode_policy.as_ref()) {
+            policy.restore(saved).map_err(refused("mode"))?;
+        }
+        (self.mode.mode, self.mode.trigger) = (saved.mode, saved.trigger);
+        self.mode.has_trimmed = saved.has_trimmed;
         if let Some((policy, saved)) = self.scrub.as_mut().zip(saved.scrub.as_ref()) {
             policy.restore(saved).map_err(refused("scrub"))?;
         }

@@ -17,7 +17,7 @@ impl<M: Media> Ftl<M> {
         let now = self.counters.host_units_written;
         let state = &mut self.domains[domain];
         let first = state.free.first()?;
-        let view = FreeView { free: &state.free, erase_count, failures, stream, mode: self.mode, now };
+        let view = FreeView { free: &state.free, erase_count, failures, stream, mode: self.mode.mode, now };
         let answer = state.allocation.choose(&view);
         let is_free = answer == first || state.has(answer) && state.free.contains(answer, erase_count[answer.index()]);
         self.counters.policy_refusals += u64::from(!is_free);

@@ -25,6 +25,16 @@ impl<T: Pod> Table<T> {
         let _ = memory.advise(memmap2::Advice::HugePage);
         Ok(Self { memory, length, kind: std::marker::PhantomData })
     }
+
+    /// `length` entries of one value.
+    ///
+    /// # Errors
+    /// The kernel gives no memory.
+    pub(crate) fn filled(length: usize, value: T) -> std::io::Result<Self> {
+        let mut table = Self::zeroed(length)?;
+        table.fill(value);
+        Ok(table)
+    }
 }
 
 impl<T: Pod> Clone for Table<T> {

@@ -131,6 +131,7 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
         observer,
         unit_bytes: device.unit.0,
         calendar,
+        young_below: detailed::young_below(scenario),
         precondition: Precondition {
             fill_units: if filled { 0 } else { precondition.fill.floor_of(u64::from(device.logical_units)) as u32 },
             sequential_drive_writes: precondition.sequential_drive_writes,
@@ -207,6 +208,7 @@ fn drive(
         units_per_page: device.units_per_page,
         logical_units: device.logical_units,
         gc_reserve: device.gc_reserve,
+        gc_unforced: ftl.gc_unforced,
         rated_blocks: device.rated_blocks,
         endurance: device.endurance,
         retire: policies.retire,
@@ -219,6 +221,7 @@ fn drive(
         redundancy: policies.redundancy,
         scrub: policies.scrub,
         capacity: policies.capacity,
+        mode: policies.mode,
         streams,
     };
     let drive = Drive::new(DriveConfig {

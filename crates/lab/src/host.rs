@@ -27,7 +27,7 @@ impl Host {
         let capacity = drive.capacity_policy();
         let bound = capacity.relocation_bound().map(|bytes| bytes.0 / unit_bytes);
         if capacity.may_shrink() {
-            Self::Space(Box::new(HostSpace::new(drive.logical_initial(), bound)))
+            Self::Space(Box::new(HostSpace::new(drive.logical_initial(), bound, capacity.method())))
         } else {
             Self::Direct
         }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy};
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
+use wane_ftl::policies::mode::{MODE_POLICIES, ModePolicy};
 use wane_ftl::policies::placement::{PLACEMENT_POLICIES, PlacementPolicy};
 use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
 use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetirePolicy};
@@ -125,6 +126,8 @@ families! {
     placement: Placement, PlacementPolicy, placement, placement_policy, PLACEMENT_POLICIES;
     /// Says which free block is opened next.
     allocation: Allocation, AllocationPolicy, allocation, allocation_policy, ALLOCATION_POLICIES;
+    /// Says when worn blocks are spared.
+    mode: Mode, ModePolicy, mode, mode_policy, MODE_POLICIES;
 }
 
 impl PolicyOverrides {

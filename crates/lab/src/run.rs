@@ -8,18 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_ftl::{EndOfLife, Outcome};
-use wane_sim::Stream;
 use wane_ssd::Drive;
 use wane_units::Lpn;
-use wane_workload::{Batch, Op, Progress as Drawn, Source, SourceError};
+use wane_workload::{Batch, Op, Progress as Drawn, SourceError};
 
+mod plan;
 mod record;
 
+pub use plan::{Phase, Plan, Precondition, Stretch};
 pub use record::Finished;
 
 use crate::ahead::Ahead;
 use crate::host::Host;
-use crate::observer::{Observer, ObserverSpec};
+use crate::observer::Observer;
 use wane_results::{Calendar, Counters, EndCause, EndReason, Timeline};
 
 /// Pages handed to the drive at once: large enough to prefetch across, small enough to stay in the first cache.
@@ -37,68 +38,6 @@ const REQUESTS_PER_REPORT: u64 = 256;
 
 /// The window of the last drive write is kept in steps of this part of it.
 const WINDOW_STEPS: u64 = 64;
-
-/// Everything a run needs.
-pub struct Plan {
-    /// The drive, new.
-    pub drive: Drive,
-    /// What is observed beside its aging; none of a drive that only ages.
-    pub observer: Option<Box<ObserverSpec>>,
-    /// Bytes of a mapping unit.
-    pub unit_bytes: u64,
-    /// How fast the drive is written, where the scenario says so.
-    pub calendar: Option<Calendar>,
-    /// What happens before counting starts.
-    pub precondition: Precondition,
-    /// What happens then, in order. At least one.
-    pub phases: Vec<Phase>,
-}
-
-/// How a drive is aged before counting starts. Wear leveling is off meanwhile.
-#[derive(Clone)]
-pub struct Precondition {
-    /// Logical units written sequentially from 0 on, first of all.
-    pub fill_units: u32,
-    /// Whole sequential drive writes after that.
-    pub sequential_drive_writes: u32,
-    /// Units of uniform random writes after that.
-    pub random_units: u64,
-    /// Draws the random ones.
-    pub stream: Stream,
-}
-
-/// One stretch of a run.
-pub struct Phase {
-    /// Where its requests come from.
-    pub source: Box<dyn Source>,
-    /// It ends after this many host units written.
-    pub units_max: Option<u64>,
-    /// It ends after this much of the calendar.
-    pub days_max: Option<Stretch>,
-    /// It ends after this many requests.
-    pub requests_max: Option<u64>,
-}
-
-/// A stretch of the calendar, in what a run counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stretch {
-    /// In host units, of which a day has so many.
-    Units(u64),
-    /// In nanoseconds of the run's clock.
-    Ns(u64),
-}
-
-impl Phase {
-    /// Host units after which it ends, by its drive writes or by its days, and what ends it then.
-    fn units_max(&self) -> (Option<u64>, EndReason) {
-        match (self.units_max, self.days_max) {
-            (units, Some(Stretch::Units(days))) if units.is_none_or(|units| days < units) => {
-                (Some(days), EndReason::Days)
-            }
-            (units, _) => (units, EndReason::DriveWrites),
-        }
-    }
-}
 
 /// How far a run is; given to its watcher after every batch.
 #[derive(Clone, Copy, Debug)]
@@ -245,6 +184,7 @@ pub struct Run {
     host: Host,
     observer: Option<Box<Observer>>,
     calendar: Option<Calendar>,
+    young_below: Option<u32>,
     precondition: Precondition,
     phases: Vec<Phase>,
     stage: Stage,
@@ -269,12 +209,13 @@ pub struct Run {
 impl Run {
     /// A run at its start.
     pub fn new(plan: Plan) -> Self {
-        let Plan { drive, observer, unit_bytes, calendar, precondition, phases } = plan;
+        let Plan { drive, observer, unit_bytes, calendar, young_below, precondition, phases } = plan;
         let logical = drive.logical_initial();
         Self {
             host: Host::of(&drive, unit_bytes),
             observer: observer.map(|spec| Box::new(Observer::new(*spec))),
             calendar,
+            young_below,
             precondition,
             phases,
             stage: Stage::Precondition { done: 0 },
@@ -301,7 +242,15 @@ impl Run {
         let stream = wane_sim::Streams::new(0).stream("nothing");
         let precondition = Precondition { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream };
         let unit_bytes = u64::from(drive.unit_bytes());
-        let plan = Plan { drive, observer: None, unit_bytes, calendar: None, precondition, phases: vec![phase] };
+        let plan = Plan {
+            drive,
+            observer: None,
+            unit_bytes,
+            calendar: None,
+            young_below: None,
+            precondition,
+            phases: vec![phase],
+        };
         let mut run = Self::new(plan);
         (run.host, run.observer) = (Host::Wrapping, Some(Box::new(observer)));
         (run.stage, run.row_due, run.window_due) = (Stage::Phase(0), u64::MAX, u64::MAX);
@@ -340,6 +289,7 @@ impl Run {
             host: self.host.clone(),
             observer: self.observer.as_ref().map(|observer| Box::new(observer.another())),
             calendar: self.calendar,
+            young_below: self.young_below,
             precondition: self.precondition.clone(),
             phases: self.phases.iter().map(phase).collect::<Result<_, SourceError>>()?,
             stage: self.stage.clone(),

@@ -187,6 +187,11 @@ impl Ecc {
         expected
     }
 
+    /// Re-reads after `cycles` by the table of [`Draws::Table`].
+    pub fn rereads_by_table(&self, cycles: u32) -> u32 {
+        self.attempts_by_table(cycles).rereads
+    }
+
     /// The same after `cycles` by the table of [`Draws::Table`].
     pub(crate) fn attempts_by_table(&self, cycles: u32) -> Expected {
         if self.strength.is_none() {

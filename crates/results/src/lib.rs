@@ -32,8 +32,8 @@ pub use summary::{
     Scenario, Summary, SummaryWriteAmplification, Wear,
 };
 pub use tables::panic_is_caught;
-pub use timeline::{Row, TIMELINE_ROWS_MAX, Timeline, windows};
-pub use wane_units::{BlockState, DAYS_PER_YEAR};
+pub use timeline::{BlockAges, Row, TIMELINE_ROWS_MAX, Timeline, windows};
+pub use wane_units::{BlockState, DAYS_PER_YEAR, Trigger};
 pub use wear::{BlockRow, EraseCounts, WearSnapshot};
 
 #[cfg(any(test, feature = "test-runs"))]

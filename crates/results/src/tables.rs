@@ -24,15 +24,18 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
 use serde_json::Value;
+use wane_units::Trigger;
 
 use super::grid::quoted;
 use super::timeline::windows;
 use super::{
-    BlockRow, BlockState, Counters, EraseCounts, Errors, Latency, LatencyFigures, Row, Throughput, Window, WindowKind,
+    BlockAges, BlockRow, BlockState, Counters, EraseCounts, Errors, Latency, LatencyFigures, Row, Throughput, Window,
+    WindowKind,
 };
 
 /// Counters that the first results did not keep; they count as 0 there.
-const COUNTERS_LATER: [&str; 7] = [
+const COUNTERS_LATER: [&str; 8] = [
+    "host_pages_remapped",
     "scrub_checks",
     "recoveries",
     "recovery_failures",
@@ -86,8 +89,29 @@ pub(super) fn timeline_columns(rows: &[Row]) -> Vec<Column> {
     columns.push(column("erase_count_sd", Values::F64(rows.iter().map(|row| row.erase_count.sd).collect())));
     columns.push(column("blocks_retired", Values::U32(rows.iter().map(|row| row.blocks_retired).collect())));
     columns.push(column("logical_bytes_exported", Values::U64(rows.iter().map(|row| row.exported_bytes).collect())));
+    if rows.iter().any(|row| row.states.is_some()) {
+        columns.extend(state_columns(rows));
+    }
     columns
 }
+
+/// The columns of drives whose blocks are told apart by their age.
+fn state_columns(rows: &[Row]) -> Vec<Column> {
+    let states = || rows.iter().map(|row| row.states.unwrap_or_default());
+    let count = |of: fn(BlockAges) -> Option<u32>| Values::Ratio(states().map(|at| of(at).map(f64::from)).collect());
+    vec![
+        column(YOUNG, count(|at| at.young)),
+        column(MIDDLE_AGED, count(|at| at.middle_aged)),
+        column(EFFECTIVE, Values::Ratio(states().map(|at| at.effective_over_provisioning).collect())),
+        column(DEGRADED, Values::Text(states().map(|at| at.degraded.map_or("", Trigger::name)).collect())),
+    ]
+}
+
+const YOUNG: &str = "blocks_young";
+const MIDDLE_AGED: &str = "blocks_middle_aged";
+const EFFECTIVE: &str = "effective_over_provisioning";
+/// What made the drive degraded; nothing while it is normal.
+const DEGRADED: &str = "degraded_by";
 
 /// The columns of `blocks.parquet`.
 pub(super) fn block_columns(rows: &[BlockRow]) -> Vec<Column> {
@@ -389,6 +413,7 @@ impl Table {
         let erases: Vec<Vec<u32>> = erases.into_iter().collect::<Result<_, _>>()?;
         let (mean, sd) = (self.f64s("erase_count_mean")?, self.f64s("erase_count_sd")?);
         let (retired, exported) = (self.u32s("blocks_retired")?, self.u64s("logical_bytes_exported")?);
+        let states = self.states()?;
         let row = |at: usize| Row {
             drive_writes: drive_writes[at],
             phase: phase[at],
@@ -396,8 +421,62 @@ impl Table {
             erase_count: EraseCounts::from_values(std::array::from_fn(|index| erases[index][at]), mean[at], sd[at]),
             blocks_retired: retired[at],
             exported_bytes: exported[at],
+            states: states.get(at).copied(),
         };
         Ok((0..drive_writes.len()).map(row).collect())
+    }
+
+    /// How the blocks stood in each row; nothing where the table does not say.
+    fn states(&self) -> Result<Vec<BlockAges>, String> {
+        if !self.columns().any(|column| column == DEGRADED) {
+            return Ok(Vec::new());
+        }
+        let (young, middle_aged) = (self.counts(YOUNG)?, self.counts(MIDDLE_AGED)?);
+        let (effective, degraded) = (self.ratios(EFFECTIVE)?, self.texts(DEGRADED)?);
+        let states = |at: usize| {
+            let name = degraded[at].as_utf8().unwrap_or("(not UTF-8)");
+            let trigger = Trigger::from_name(name);
+            if trigger.is_none() && !name.is_empty() {
+                return Err(format!("its column '{DEGRADED}' holds '{name}'"));
+            }
+            let effective_over_provisioning = effective[at];
+            Ok(BlockAges {
+                young: young[at],
+                middle_aged: middle_aged[at],
+                effective_over_provisioning,
+                degraded: trigger,
+            })
+        };
+        (0..degraded.len()).map(states).collect()
+    }
+
+    /// A column of whole numbers that may be null.
+    fn counts(&self, name: &str) -> Result<Vec<Option<u32>>, String> {
+        let whole = |value: f64| {
+            let is_count = value >= 0.0 && value <= f64::from(u32::MAX) && value.fract() == 0.0;
+            if is_count {
+                Ok(value as u32)
+            } else {
+                Err(format!("its column '{name}' holds {value}, which is no count"))
+            }
+        };
+        self.ratios(name)?.into_iter().map(|value| value.map(whole).transpose()).collect()
+    }
+
+    /// A column of numbers that may be null.
+    fn ratios(&self, name: &str) -> Result<Vec<Option<f64>>, String> {
+        let (mut values, mut levels) = (Vec::new(), Vec::new());
+        for group in 0..self.file.num_row_groups() {
+            let ColumnReader::DoubleColumnReader(mut reader) = self.reader(group, name)? else {
+                return Err(format!("its column '{name}' holds no numbers"));
+            };
+            reader
+                .read_records(self.rows(), Some(&mut levels), None, &mut values)
+                .map_err(|error| error.to_string())?;
+        }
+        let mut values = values.into_iter();
+        let found = levels.into_iter().map(|level| if level == 0 { None } else { values.next() }).collect();
+        self.complete(name, found)
     }
 
     /// Rows of `blocks.parquet`.

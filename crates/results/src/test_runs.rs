@@ -84,6 +84,7 @@ pub fn made_up(like: MadeUp) -> RunResult {
             erase_count: EraseCounts::of(&counts),
             blocks_retired: retired,
             exported_bytes: (logical - lost) * PAGE,
+            states: None,
         });
     }
     let snapshot = WearSnapshot::new(geometry, counts, vec![UNITS_PER_BLOCK as u32 / 2; blocks as usize], states);

@@ -3,6 +3,8 @@
 //! How long a drive will live is unknown while it lives. Sampling starts fine, and whenever the rows are full every
 //! second one is dropped and the interval doubles, so that the rows always span the whole life evenly.
 
+use wane_units::Trigger;
+
 use super::{Counters, EraseCounts, WriteAmplification, write_amplification};
 
 /// Most rows that a timeline holds.
@@ -23,6 +25,21 @@ pub struct Row {
     pub blocks_retired: u32,
     /// Bytes that the drive exports.
     pub exported_bytes: u64,
+    /// How its blocks stand; of drives for which it is known where a block stops being young, or that may become degraded.
+    pub states: Option<BlockAges>,
+}
+
+/// Where the blocks of a drive stand between new and retired (001, section 3.2.2), and what follows for the drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BlockAges {
+    /// Blocks in service that read without a re-read right after a program; `None` where the boundary is not known.
+    pub young: Option<u32>,
+    /// Blocks in service beyond that.
+    pub middle_aged: Option<u32>,
+    /// What the blocks in service hold beyond the data, over the data; `None` without data.
+    pub effective_over_provisioning: Option<f64>,
+    /// What made the drive degraded; `None` while it is normal.
+    pub degraded: Option<Trigger>,
 }
 
 /// Rows in order of host units written.

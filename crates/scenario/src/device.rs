@@ -4,7 +4,7 @@ use toml::Table;
 use wane_ftl::{EraseGroup, Layout, Pooling, Room};
 use wane_units::{Bytes, Geometry, GeometryError, Ratio, floor_exact};
 
-use super::settings::DriveSettings;
+use super::settings::{DriveSettings, RatedBlocks};
 use super::synonyms::{over_provisioning_of, spare_of};
 use super::written::value_of;
 
@@ -46,6 +46,7 @@ pub(super) struct Grouping {
     /// Stripes, where all that the host writes joins one.
     pub(super) stripes: Option<Stripes>,
     pub(super) gc_reserve: u32,
+    pub(super) rated: RatedBlocks,
 }
 
 /// Stripes over what the host writes.
@@ -336,7 +337,10 @@ impl Shape {
             units_per_page,
             logical_units: logical as u32,
             blocks,
-            rated_blocks: blocks - self.reserve as u32,
+            rated_blocks: match self.grouping.rated {
+                RatedBlocks::BesideReserve => blocks - self.reserve as u32,
+                RatedBlocks::All => blocks,
+            },
             gc_reserve: self.grouping.gc_reserve,
             spare_factor: spare.unwrap_or(1.0 - logical as f64 / self.units(per_plane) as f64),
             endurance: drive.settings.endurance,

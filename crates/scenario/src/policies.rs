@@ -9,6 +9,7 @@ use toml::{Table, Value};
 use wane_ftl::Pooling;
 use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy};
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
+use wane_ftl::policies::mode::{MODE_POLICIES, ModePolicy};
 use wane_ftl::policies::placement::{PLACEMENT_POLICIES, PlacementPolicy};
 use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
 use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetirePolicy};
@@ -42,6 +43,8 @@ pub enum Family {
     Placement,
     /// `ftl.allocation`
     Allocation,
+    /// `ftl.mode`
+    Mode,
 }
 
 /// What there is to say of a family.
@@ -58,7 +61,7 @@ struct FamilyLine {
 
 /// Every family, in the order in which lists show them; all that goes through the families goes through this list. A new family has a
 /// variant of [`Family`], a line here, and in [`FtlSettings`] a field and a method that makes its policy.
-static FAMILIES: [FamilyLine; 8] = [
+static FAMILIES: [FamilyLine; 9] = [
     FamilyLine {
         family: Family::Victim,
         key: "gc",
@@ -114,6 +117,13 @@ static FAMILIES: [FamilyLine; 8] = [
         table: |ftl| &ftl.allocation,
         table_mut: |ftl| &mut ftl.allocation,
         list: &Policies { entries: ALLOCATION_POLICIES, needs: |policy| policy.needs() },
+    },
+    FamilyLine {
+        family: Family::Mode,
+        key: "mode",
+        table: |ftl| &ftl.mode,
+        table_mut: |ftl| &mut ftl.mode,
+        list: &Policies { entries: MODE_POLICIES, needs: |policy| policy.needs() },
     },
 ];
 
@@ -424,6 +434,11 @@ impl FtlSettings {
     /// The policy that says which free block is opened next.
     pub fn allocation_policy(&self) -> Box<dyn AllocationPolicy> {
         accepted(&self.allocation, ALLOCATION_POLICIES)
+    }
+
+    /// The policy that says when worn blocks are spared.
+    pub fn mode_policy(&self) -> Box<dyn ModePolicy> {
+        accepted(&self.mode, MODE_POLICIES)
     }
 
     /// Streams that a domain keeps open.

@@ -73,6 +73,7 @@ impl Resolver<'_> {
             streams: ftl.streams(),
             stripes: ftl.stripes(),
             gc_reserve: ftl.gc_reserve,
+            rated: ftl.rated_blocks,
         };
         let set = Self::section(self.set, "drive").unwrap_or(&empty);
         let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);

@@ -225,6 +225,13 @@ pub struct FtlSettings {
     /// Free blocks that garbage collection keeps, in each domain. At least 2 where blocks can retire or swap.
     #[schemars(range(min = 1, max = 1 << 20))]
     pub gc_reserve: u32,
+    /// Free blocks up to which each domain collects unforced, whenever the host has filled a block: only victims of which an eighth or more is
+    /// invalid. 0: never.
+    #[schemars(range(max = 1 << 20), extend("x-unwritten" = "default"))]
+    pub gc_unforced: u32,
+    /// Which blocks count as rated, T: a fixed drive ends when those in service hold no more than it exports.
+    #[schemars(extend("x-unwritten" = "default"))]
+    pub rated_blocks: RatedBlocks,
     /// When a block leaves service. One whose erase failed leaves it in any case.
     #[schemars(schema_with = "policies::of_family")]
     pub retire: Table,
@@ -242,6 +249,25 @@ pub struct FtlSettings {
     /// Which free block is opened next.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub allocation: Table,
+    /// Erases at which a block is no longer young in the timeline. By default those after which data just programmed are read again, on a drive with a
+    /// `drive.chip` and limited correction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1 << 20))]
+    pub young_below: Option<u32>,
+    /// When a drive that focuses wear is degraded and spares worn blocks.
+    #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
+    pub mode: Table,
+}
+
+/// Which blocks count as rated.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RatedBlocks {
+    /// Those beside the reserve of garbage collection, as in the released FTLSim.
+    #[default]
+    BesideReserve,
+    /// All, as in the artifact of 001.
+    All,
 }
 
 /// The table that chooses a policy with its defaults.
@@ -258,12 +284,16 @@ impl Default for FtlSettings {
             redundancy: chosen("none"),
             scrub: chosen("none"),
             gc_reserve: 7,
+            gc_unforced: 0,
+            rated_blocks: RatedBlocks::BesideReserve,
             retire: chosen("at-endurance"),
             erase_group: EraseGroup::Block,
             domain: Pooling::Drive,
             frontiers: Frontiers::One,
             placement: chosen("one"),
             allocation: chosen("fifo"),
+            young_below: None,
+            mode: chosen("host-only"),
         }
     }
 }

@@ -117,6 +117,8 @@ macro_rules! over_either {
     };
 }
 
+mod control;
+
 /// What the flash knows beside its wear, while the drive ages.
 #[derive(Clone)]
 enum Asleep {
@@ -473,20 +475,6 @@ impl Drive {
     /// Free blocks of the domain that has least.
     pub fn free_blocks_min(&self) -> u32 {
         over_either!(&self.firmware, ftl => ftl.free_blocks_min())
-    }
-
-    /// Lowers the exported capacity, in mapping units. The host has trimmed every unit at or above it.
-    ///
-    /// # Panics
-    /// It would grow.
-    pub fn shrink_to(&mut self, exported: u32) {
-        over_either!(&mut self.firmware, ftl => ftl.shrink_to(exported));
-        self.front.capacity = self.front.capacity.min(Sectors(self.front.unit.0 * u64::from(exported)));
-    }
-
-    /// Switches wear leveling on or off; a new drive's is off.
-    pub fn set_leveling(&mut self, on: bool) {
-        over_either!(&mut self.firmware, ftl => ftl.set_leveling(on));
     }
 
     /// Asks for the map entries of units that will soon be read or written.

@@ -7,7 +7,7 @@ use wane_blockdev::{
     BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, Status, StreamHint, Unsupported, drain,
 };
 use wane_ftl::policies::Builtin;
-use wane_ftl::policies::capacity::{Keep, Shrink, Variant, VariantParams};
+use wane_ftl::policies::capacity::{Keep, Shrink, ShrinkMethod, Variant, VariantParams};
 use wane_ftl::policies::redundancy::{Stripes, StripesParams};
 use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams};
 use wane_ftl::policies::scrub::{Age, AgeParams};
@@ -18,8 +18,13 @@ use wane_ssd::{AgeError, ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing,
 use wane_testkit::{ByHint, conformance};
 use wane_units::{BlockId, Bytes, Geometry, Lba, Lpn, Nanos, Ratio, Sectors, SimTime};
 
-const GRACEFUL: VariantParams =
-    VariantParams { shrink: Shrink::Graceful, keep: Keep::OverProvisioning, relocation_bound: None };
+const GRACEFUL: VariantParams = VariantParams {
+    shrink: Shrink::Graceful,
+    keep: Keep::OverProvisioning,
+    relocation_bound: None,
+    method: ShrinkMethod::Relocate,
+    step: 1,
+};
 
 fn geometry() -> Geometry {
     Geometry::new(2, 1, 1, 24, 8, Bytes(8192)).expect("a small drive")

@@ -40,6 +40,8 @@ counters! {
     host_units_read_unmapped = "host_pages_read_unmapped",
     /// Mapped units that the host trimmed.
     host_units_trimmed = "host_pages_trimmed",
+    /// Mapped units that the host gave another address.
+    host_units_remapped = "host_pages_remapped",
     /// Units programmed for the host.
     programmed_host = "pages_programmed_host",
     /// Units relocated by garbage collection.

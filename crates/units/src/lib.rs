@@ -8,6 +8,7 @@
 
 mod block_state;
 mod counters;
+mod degraded;
 mod divisor;
 mod evenness;
 mod excerpt;
@@ -23,6 +24,7 @@ mod written;
 
 pub use block_state::BlockState;
 pub use counters::Counters;
+pub use degraded::Trigger;
 pub use divisor::{AnyDivisor, Divisor};
 pub use evenness::{jain_index, jain_index_of_sums};
 pub use excerpt::{EXCERPT_CHARS_MAX, Excerpt, excerpt, excerpt_path};

@@ -5,6 +5,7 @@
 
 pub mod allocation;
 pub mod capacity;
+pub mod mode;
 pub mod placement;
 pub mod redundancy;
 pub mod retirement;
@@ -15,10 +16,11 @@ pub mod wear_leveling;
 
 pub(crate) use wear_leveling::CountOrder;
 
+pub use mode::Mode;
+
 pub use state::{ProjectedWear, SavedState, StateError};
 pub use wane_registry::{Builtin, Entry, ParameterError, find, names};
 
-use serde::{Deserialize, Serialize};
 use wane_nand::Task;
 use wane_sim::Stream;
 use wane_units::SuperblockId;
@@ -45,19 +47,6 @@ impl Setting {
     pub fn superblocks(&self) -> impl DoubleEndedIterator<Item = SuperblockId> + Clone + use<> {
         SuperblockId::all(self.first.0..self.first.0 + self.blocks)
     }
-}
-
-/// How a drive that focuses wear treats its blocks. Other policies take no notice.
-///
-/// Source: the capacity-variant SSD (001, section 3.2.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Worn blocks wear on, so that others stay young.
-    #[default]
-    Normal,
-    /// Space has become short: worn blocks are spared.
-    Degraded,
 }
 
 /// One of a drive's open streams, numbered from 0: data in one stream fill the same blocks.

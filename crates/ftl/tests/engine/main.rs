@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod analytic;
+mod mode;
 mod model;
 mod reliability;
+mod remap;
 mod saved;
 mod streams;
 
@@ -17,21 +19,17 @@ use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
-use wane_ftl::{EraseGroup, Ftl, FtlConfig, Outcome, Pooling};
+use wane_ftl::{Ftl, FtlConfig, Outcome};
 use wane_nand::Array;
-use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
+use wane_units::{Bytes, Geometry, Lpn, Ratio, SuperblockId};
 
 fn config(logical_units: u32, rated_blocks: u32, gc_reserve: u32) -> FtlConfig {
     let table = toml::Table::new;
     FtlConfig {
-        units_per_page: 1,
         logical_units,
         gc_reserve,
         rated_blocks,
-        endurance: None,
         retire: find(RETIRE_POLICIES, "never").expect("built in").parse(table()).expect("valid"),
-        erase_group: EraseGroup::Block,
-        domain: Pooling::Drive,
         placement: placement("one"),
         allocation: find(ALLOCATION_POLICIES, "fifo").unwrap().parse(table()).unwrap(),
         victim: find(VICTIM_POLICIES, "greedy").unwrap().parse(table()).unwrap(),
@@ -39,7 +37,7 @@ fn config(logical_units: u32, rated_blocks: u32, gc_reserve: u32) -> FtlConfig {
         redundancy: find(REDUNDANCY_POLICIES, "none").unwrap().parse(table()).unwrap(),
         scrub: find(SCRUB_POLICIES, "none").unwrap().parse(table()).unwrap(),
         capacity: find(CAPACITY_POLICIES, "fixed").unwrap().parse(table()).unwrap(),
-        streams: wane_sim::Streams::new(1),
+        ..FtlConfig::new(&Geometry::flat(8, 4, Bytes(4096)).unwrap(), Ratio::ZERO)
     }
 }
 

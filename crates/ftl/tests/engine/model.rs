@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, Demand};
+use wane_ftl::policies::mode::MODE_POLICIES;
 use wane_ftl::policies::placement::{HostWrite, PlacementPolicy, RelocatedRun};
 use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
-use wane_ftl::policies::retirement::RETIRE_POLICIES;
+use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetirePolicy};
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
@@ -23,6 +24,8 @@ enum Command {
     Write(Vec<u16>),
     Trim(u16),
     Read(u16),
+    /// Destination, source, units of both.
+    Remap(u16, u16, u32, u32),
 }
 
 /// A drive, as numbers that choose from lists.
@@ -45,6 +48,8 @@ struct Drive {
     retire: usize,
     redundancy: usize,
     allocation: usize,
+    degrades: bool,
+    gc_unforced: u32,
 }
 
 /// Relocates whatever was read.
@@ -96,6 +101,13 @@ fn placement(drive: &Drive) -> Box<dyn PlacementPolicy> {
     }
 }
 
+/// When blocks retire: `at-erases` a little before the rating.
+fn retire(drive: &Drive) -> Box<dyn RetirePolicy> {
+    let name = ["at-endurance", "at-gc-erase", "never", "at-erases"][drive.retire];
+    let parameters = if name == "at-erases" { format!("erases = {}", drive.endurance - 2) } else { String::new() };
+    policy(find(RETIRE_POLICIES, name).unwrap(), &parameters)
+}
+
 /// The drive's redundancy, or none where its stripes have no dies to go to.
 fn redundancy(drive: &Drive, unit: EraseGroup, domain: Pooling) -> Box<dyn RedundancyPolicy> {
     let data_pages = drive.dies - 1;
@@ -111,11 +123,12 @@ prop_compose! {
     fn drive()(
         (pages_per_block, units_per_page, dies, planes) in (2u32..6, 1u32..4, 1u32..4, 1u32..3),
         (blocks_per_plane, gc_reserve, utilization, endurance) in (8u32..14, 2u32..4, 10u32..101, 3u32..40),
-        (victim, leveler, capacity, retire, redundancy, allocation) in (0..VICTIM_POLICIES.len(), 0..WEAR_LEVEL_POLICIES.len(), 0usize..4, 0usize..3, 0usize..3, 0..ALLOCATION_POLICIES.len()),
+        (victim, leveler, capacity, retire, redundancy, allocation) in (0..VICTIM_POLICIES.len(), 0..WEAR_LEVEL_POLICIES.len(), 0usize..4, 0usize..4, 0usize..3, 0..ALLOCATION_POLICIES.len()),
         (superblock, per_die, placement) in (any::<bool>(), any::<bool>(), 0usize..3),
+        (degrades, gc_unforced) in (any::<bool>(), 0u32..6),
     ) -> Drive {
         Drive { pages_per_block, units_per_page, dies, planes, blocks_per_plane, gc_reserve, utilization, endurance, victim, leveler,
-                capacity, superblock, per_die, placement, retire, redundancy, allocation }
+                capacity, superblock, per_die, placement, retire, redundancy, allocation, degrades, gc_unforced }
     }
 }
 
@@ -124,6 +137,7 @@ fn command() -> impl Strategy<Value = Command> {
         6 => prop::collection::vec(any::<u16>(), 1..40).prop_map(Command::Write),
         1 => any::<u16>().prop_map(Command::Trim),
         1 => any::<u16>().prop_map(Command::Read),
+        1 => (any::<u16>(), any::<u16>(), 0u32..5, 0u32..5).prop_map(|(to, from, to_units, from_units)| Command::Remap(to, from, to_units, from_units)),
     ]
 }
 
@@ -165,7 +179,9 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
         gc_reserve: drive.gc_reserve,
         rated_blocks,
         endurance: Some(drive.endurance),
-        retire: policy(find(RETIRE_POLICIES, ["at-endurance", "at-gc-erase", "never"][drive.retire]).unwrap(), ""),
+        retire: retire(drive),
+        mode: policy(find(MODE_POLICIES, if drive.degrades { "over-provisioning" } else { "host-only" }).unwrap(), ""),
+        gc_unforced: drive.gc_unforced,
         erase_group: unit,
         domain,
         placement: placement(drive),
@@ -225,6 +241,26 @@ fn write(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, pages: &[u16]) -> bool
     ftl.exported() > 0
 }
 
+/// Remaps where that is allowed, and finds it refused where not.
+fn remap(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, to: (u32, u32), from: (u32, u32)) {
+    let units = |(first, units): (u32, u32)| first..first + units;
+    let overlap = units(to).any(|unit| units(from).contains(&unit));
+    let fits = units(to).end <= ftl.exported() && units(from).end <= ftl.exported();
+    let programmed = ftl.counters().programmed_total();
+    let outcome = ftl.remap(Lpn(to.0), Lpn(from.0), to.1, from.1);
+    assert_eq!(outcome.is_ok(), to.1 >= from.1 && fits && !overlap, "{to:?} {from:?} {outcome:?}");
+    let Ok(moved) = outcome else { return };
+    let held: Vec<Option<Content>> = units(from).map(|unit| oracle.mapped.remove(&unit)).collect();
+    assert_eq!(held.iter().flatten().count() as u32, moved);
+    for (offset, unit) in units(to).enumerate() {
+        match held.get(offset).copied().flatten() {
+            Some(held) => oracle.mapped.insert(unit, held),
+            None => oracle.mapped.remove(&unit),
+        };
+    }
+    assert_eq!(ftl.counters().programmed_total(), programmed, "a remap programs nothing");
+}
+
 /// Scrubs once. False when the drive is dead.
 fn scrub(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle) -> bool {
     let mut outcome = ftl.scrub().unwrap_or(Outcome::Done);
@@ -273,13 +309,18 @@ proptest! {
                 // Blocks that wear alike retire together: the drive has given up all that it had.
                 break;
             }
-            let page = |raw: u16| u32::from(raw) % ftl.exported();
+            let exported = ftl.exported();
+            let page = |raw: u16| u32::from(raw) % exported;
             let alive = match &command {
                 Command::Write(pages) => write(&mut ftl, &mut oracle, pages),
                 Command::Trim(raw) => {
                     let page = page(*raw);
                     ftl.trim(&[Lpn(page)]).unwrap();
                     oracle.mapped.remove(&page);
+                    true
+                }
+                Command::Remap(to, from, to_units, from_units) => {
+                    remap(&mut ftl, &mut oracle, (page(*to), *to_units), (page(*from), *from_units));
                     true
                 }
                 Command::Read(raw) => {

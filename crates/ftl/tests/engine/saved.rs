@@ -2,6 +2,7 @@
 
 use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy, FreeView};
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
+use wane_ftl::policies::mode::MODE_POLICIES;
 use wane_ftl::policies::placement::PLACEMENT_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
@@ -40,6 +41,9 @@ fn drives() -> Vec<(String, FtlConfig)> {
     }
     for entry in RETIRE_POLICIES {
         add("retire", entry.name(), FtlConfig { retire: entry.parse(none()).unwrap(), ..base() });
+    }
+    for entry in MODE_POLICIES {
+        add("mode", entry.name(), FtlConfig { mode: entry.parse(none()).unwrap(), ..base() });
     }
     for entry in REDUNDANCY_POLICIES {
         let parameters = if entry.name() == "none" { "" } else { "data-pages = 3" };

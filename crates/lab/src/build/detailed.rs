@@ -1,7 +1,7 @@
 //! What a scenario asks for beside aging: errors, a clock, a past, probes.
 
 use wane_nand::{
-    CellKind, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Loss, PageTime, REREADS_BOUND, ReadCounts, When,
+    CellKind, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Loss, PageTime, REREADS_BOUND, ReadCounts, When,
 };
 use wane_sim::Streams;
 use wane_ssd::{ClockSpec, MultiPlane, Processors, ReadPriority, SchedulerConfig, Timing, WriteCache};
@@ -79,19 +79,47 @@ pub(super) fn spec(
     })
 }
 
-/// Raw bit errors and their correction.
-pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorConfig> {
-    let chip = scenario.medium.chip.as_ref()?;
-    let (checks, detail) = (scenario.medium.ecc.checks_per_read, scenario.medium.ecc.detail);
-    let (ecc, variation) = (&scenario.medium.ecc, &scenario.medium.variation);
-    let ecc = Ecc {
+/// Erases at which a block is no longer young: as written, or those after which data just programmed are expected to be read again. `None` where
+/// nothing is.
+pub(super) fn young_below(scenario: &Scenario) -> Option<u32> {
+    if let Some(erases) = scenario.ftl.young_below {
+        return Some(erases);
+    }
+    let (chip, ecc) = (scenario.medium.chip.as_ref()?, &scenario.medium.ecc);
+    ecc.strength?;
+    let ecc = error_correction(scenario);
+    let rereads = |erases: u32| match ecc.draws {
+        Draws::Table => ecc.rereads_by_table(erases),
+        Draws::Independent | Draws::Sticky | Draws::Expected => {
+            ecc.rereads_expected(chip.model.rber(f64::from(erases), 0.0, 0.0)).0
+        }
+    };
+    let (mut low, mut high) = (0, scenario::ERASES_INITIAL_MAX);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        (low, high) = if rereads(middle) == 0 { (middle + 1, high) } else { (low, middle) };
+    }
+    Some(low)
+}
+
+/// How reads are corrected.
+fn error_correction(scenario: &Scenario) -> Ecc {
+    let ecc = &scenario.medium.ecc;
+    Ecc {
         codeword_bytes: ecc.codeword.0 as u32,
         strength: ecc.strength,
         rereads_max: ecc.rereads_max,
         scale: ecc.scale,
         draws: ecc.draws,
         sensing: ecc.sensing,
-    };
+    }
+}
+
+/// Raw bit errors and their correction.
+pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorConfig> {
+    let chip = scenario.medium.chip.as_ref()?;
+    let (checks, detail) = (scenario.medium.ecc.checks_per_read, scenario.medium.ecc.detail);
+    let (ecc, variation) = (error_correction(scenario), &scenario.medium.variation);
     Some(ErrorConfig {
         block_sigma: variation.blocks,
         layer_sigma: variation.layers,

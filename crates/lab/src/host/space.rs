@@ -4,7 +4,8 @@
 //! address is its own slot. Once the drive exports less, pages in use above its end are relocated to the lowest free
 //! slots (dissertation 000 §4.5.3), and from then on every address is looked up.
 
-use wane_ftl::policies::capacity::Demand;
+use wane_ftl::policies::Mode;
+use wane_ftl::policies::capacity::{Demand, ShrinkMethod};
 use wane_ftl::{EndOfLife, Origin, Outcome};
 use wane_ssd::Drive;
 use wane_units::Lpn;
@@ -38,6 +39,7 @@ pub(crate) struct HostSpace {
     /// Units trimmed because their space was given up, not because the workload said so.
     trimmed: u64,
     moved: Option<Moved>,
+    method: ShrinkMethod,
 }
 
 /// Where pages are, once one has moved.
@@ -52,7 +54,7 @@ struct Moved {
 }
 
 impl HostSpace {
-    pub(crate) fn new(logical_units: u32, relocations_max: Option<u64>) -> Self {
+    pub(crate) fn new(logical_units: u32, relocations_max: Option<u64>, method: ShrinkMethod) -> Self {
         Self {
             used: vec![0; (logical_units as usize).div_ceil(64)],
             footprint: 0,
@@ -62,6 +64,7 @@ impl HostSpace {
             fresh: Vec::new(),
             trimmed: 0,
             moved: None,
+            method,
         }
     }
 
@@ -253,8 +256,21 @@ impl HostSpace {
                 if least > self.footprint && drive.service_units() <= u64::from(least) {
                     return Err(Ended::Died(EndCause::RelocationBound));
                 }
-                let wanted = u32::try_from(units).unwrap_or(u32::MAX).max(least);
-                if wanted >= self.exported {
+                let asked = u32::try_from(units).unwrap_or(u32::MAX);
+                let wanted = asked.max(least);
+                if wanted > asked && drive.judges_mode() {
+                    // The file system cannot shrink that far, and tells the drive.
+                    drive.set_mode(Mode::Degraded);
+                }
+                if wanted >= self.exported() {
+                    return Ok(());
+                }
+                if self.method == ShrinkMethod::NonContiguous {
+                    let is_first = self.used_max.is_none();
+                    self.used_max = Some(wanted);
+                    if is_first {
+                        self.trim_unused(drive, 0);
+                    }
                     return Ok(());
                 }
                 self.moved.get_or_insert_with(|| Moved::identity(&self.used, self.exported));
@@ -303,15 +319,20 @@ impl HostSpace {
         drive.shrink_to(from + 1);
         let moved = self.moved.as_mut().expect("the drive shrank, so every address is looked up");
         let to = moved.find_free(self.exported).ok_or(Ended::Died(EndCause::FootprintDoesNotFit))?;
-        let (written, outcome) = drive.write_batch_from(Origin::FileSystemMove, &[Lpn(to)]);
-        if written == 1 {
-            if drive.is_lost(Lpn(from)) {
-                // The file system finds no other copy.
-                drive.write_uncorrectable(Lpn(to)).expect("the drive just took the unit");
+        let (written, outcome) = match self.method {
+            ShrinkMethod::Remap => {
+                drive.remap(Lpn(to), Lpn(from), 1, 1).expect("two slots that the drive exports");
+                (1, Outcome::Done)
             }
-            let before = drive.counters().host_units_trimmed;
-            drive.trim_batch(&[Lpn(from)]).expect("the drive exports a slot until its data have moved");
-            self.trimmed += drive.counters().host_units_trimmed - before;
+            ShrinkMethod::Relocate | ShrinkMethod::NonContiguous => {
+                drive.write_batch_from(Origin::FileSystemMove, &[Lpn(to)])
+            }
+        };
+        if written == 1 {
+            if self.method != ShrinkMethod::Remap {
+                self.trimmed += leave(drive, Lpn(from), Lpn(to));
+            }
+            let moved = self.moved.as_mut().expect("as above");
             assert!(to < from, "data move down, out of the space that is given up");
             let owner = std::mem::replace(&mut moved.owner[from as usize], NOWHERE);
             debug_assert_eq!(moved.slot[owner as usize], from, "a page and its slot agree");
@@ -329,6 +350,17 @@ impl HostSpace {
             None => self.is_used(slot).then_some(slot),
         }
     }
+}
+
+/// Trims a unit whose data were written to another place; returns how many units that trimmed.
+fn leave(drive: &mut Drive, from: Lpn, to: Lpn) -> u64 {
+    if drive.is_lost(from) {
+        // The file system finds no other copy.
+        drive.write_uncorrectable(to).expect("the drive just took the unit");
+    }
+    let before = drive.counters().host_units_trimmed;
+    drive.trim_batch(&[from]).expect("the drive exports a slot until its data have moved");
+    drive.counters().host_units_trimmed - before
 }
 
 impl Moved {
@@ -362,7 +394,7 @@ mod tests {
 
     /// Ten addresses, of which the workload wrote 0, 1 and 9; the drive exports eight, so that 9 was moved to slot 2.
     fn shrunk() -> HostSpace {
-        let mut space = HostSpace::new(10, None);
+        let mut space = HostSpace::new(10, None, ShrinkMethod::Relocate);
         space.written(&[0, 1, 9], 3);
         let mut moved = Moved::identity(&space.used, 10);
         (moved.slot[9], moved.owner[9], moved.owner[2]) = (2, NOWHERE, 9);
@@ -389,7 +421,7 @@ mod tests {
             (&[], Some(0), 0),
         ];
         for (written, bound, least) in table {
-            let mut space = HostSpace::new(10, bound);
+            let mut space = HostSpace::new(10, bound, ShrinkMethod::Relocate);
             space.written(written, written.len());
             assert_eq!(space.least_capacity(10), least, "{written:?} {bound:?}");
         }

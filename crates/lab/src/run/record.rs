@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wane_results::{Calendar, Counters, EndCause, EndReason, Row, WearSnapshot};
-use wane_units::{BlockId, SuperblockId};
+use wane_results::{BlockAges, Calendar, Counters, EndCause, EndReason, Row, WearSnapshot};
+use wane_units::{BlockId, BlockState, SuperblockId};
 use wane_workload::{Pace, SourceError};
 
 use super::{Ended, Run, Stage, WINDOW_STEPS};
@@ -88,9 +88,34 @@ impl Run {
             erase_count: wane_results::EraseCounts::of(self.drive.erase_counts()),
             blocks_retired: self.drive.retired_blocks() * self.drive.layout().width(),
             exported_bytes: u64::from(self.exported()) * self.unit_bytes,
+            states: self.states(),
         };
         self.timeline.push(row);
         self.row_due = self.timeline.due_at();
+    }
+
+    /// How the blocks stand, of a drive for which that says something.
+    fn states(&self) -> Option<BlockAges> {
+        let drive = &self.drive;
+        if self.young_below.is_none() && !drive.judges_mode() {
+            return None;
+        }
+        let width = drive.layout().width();
+        let in_service = (drive.layout().blocks() - drive.retired_blocks()) * width;
+        let count = |young_below: u32| {
+            let counts = drive.layout().superblocks().zip(drive.superblock_erase_counts());
+            let young =
+                counts.filter(|(block, erases)| **erases < young_below && drive.state(*block) != BlockState::Retired);
+            young.count() as u32 * width
+        };
+        let young = self.young_below.map(count);
+        let surplus = drive.mode_view().effective_over_provisioning();
+        Some(BlockAges {
+            young,
+            middle_aged: young.map(|young| in_service - young),
+            effective_over_provisioning: surplus.is_finite().then_some(surplus),
+            degraded: drive.trigger(),
+        })
     }
 
     fn wear(&self) -> WearSnapshot {

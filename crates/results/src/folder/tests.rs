@@ -3,9 +3,9 @@
 use super::claim::Folder;
 use super::disk::faults::{killed_after, refused_after};
 use super::*;
-use crate::EndReason;
 use crate::tables::{timeline_columns, to_csv};
 use crate::test_runs::{test_run, timed};
+use crate::{BlockAges, EndReason, Trigger};
 
 const VERSION: &str = "0.1.0";
 
@@ -85,7 +85,33 @@ fn csv_has_a_line_a_row_and_nothing_for_null() {
     assert!(lines[0].starts_with("drive_writes,phase,host_pages_written,"), "{}", lines[0]);
     assert!(lines[1].starts_with("0,0,0,") && lines[1].contains(",,"), "{}", lines[1]);
     let fields: Vec<usize> = lines.iter().map(|line| line.split(',').count()).collect();
-    assert!(fields.iter().all(|count| *count == 41), "{fields:?}");
+    assert!(fields.iter().all(|count| *count == 42), "{fields:?}");
+}
+
+#[test]
+fn what_a_timeline_tells_of_block_ages_comes_back() {
+    let place = tempfile::tempdir().unwrap();
+    let mut run = test_run(1);
+    let triggers = [None, Some(Trigger::LowPool), Some(Trigger::Host)];
+    for (number, row) in run.timeline.iter_mut().enumerate() {
+        let known = number % 3 > 0;
+        row.states = Some(BlockAges {
+            young: known.then_some(number as u32),
+            middle_aged: known.then_some(7),
+            effective_over_provisioning: known.then_some(0.25),
+            degraded: triggers[number % 3],
+        });
+    }
+    single(place.path(), &run, None);
+    assert_eq!(read_run(place.path()).unwrap().timeline, run.timeline);
+    let csv = to_csv(&timeline_columns(&run.timeline));
+    assert!(
+        csv.lines()
+            .next()
+            .unwrap()
+            .ends_with("blocks_young,blocks_middle_aged,effective_over_provisioning,degraded_by")
+    );
+    assert!(csv.lines().nth(2).unwrap().ends_with(",1,7,0.25,low-pool"), "{csv}");
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
         ("[ftl]\nallocation = { policy = 'fifo', defaults = ['d'] }", "policy \"fifo\"; it takes none"),
         (
             "[ftl]\ncapacity = { policy = 'variant', defaults = ['shrnk'] }",
-            "allowed are keep, relocation-bound, shrink; did you mean \"shrink\"?",
+            "allowed are keep, method, relocation-bound, shrink, step; did you mean \"shrink\"?",
         ),
         ("[ftl]\nunit = 'superblok'", "did you mean \"superblock\"?"),
         ("[drive]\nendurance = 'none'\n[ftl]\ngc-reserve = 1\nwear-leveling = 'dual-pool'", "at least 2"),

@@ -9,6 +9,8 @@ pub use variant::{Keep, Shrink, Variant, VariantParams};
 use super::{Builtin, Entry, Needs};
 use crate::policies::state::remembers;
 use dyn_clone::DynClone;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Answers a retired block.
 pub trait CapacityPolicy: Send + DynClone {
@@ -17,6 +19,11 @@ pub trait CapacityPolicy: Send + DynClone {
 
     /// Whether the drive may shrink, so that the host must know which pages it uses.
     fn may_shrink(&self) -> bool;
+
+    /// How the host's file system gives space up.
+    fn method(&self) -> ShrinkMethod {
+        ShrinkMethod::default()
+    }
 
     /// Pages that the file system may relocate over the drive's life; `None`: as many as it takes.
     fn relocation_bound(&self) -> Option<wane_units::Bytes> {
@@ -32,6 +39,19 @@ pub trait CapacityPolicy: Send + DynClone {
 }
 
 dyn_clone::clone_trait_object!(CapacityPolicy);
+
+/// How a file system gives up the end of its space (001, section 3.1.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShrinkMethod {
+    /// Data above the new end are read, and written below it.
+    #[default]
+    Relocate,
+    /// The drive gives data above the new end addresses below it: nothing is written.
+    Remap,
+    /// Nothing moves: free space is marked as taken wherever it lies, and the space that is left lies scattered.
+    NonContiguous,
+}
 
 /// What a capacity policy sees after a block retired. Counts are of the drive; superblocks count as blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

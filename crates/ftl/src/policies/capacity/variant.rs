@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_units::Bytes;
 
-use super::{CapacityPolicy, CapacityView, Demand};
+use super::{CapacityPolicy, CapacityView, Demand, ShrinkMethod};
 use crate::policies::Builtin;
 use crate::policies::state::remembered_by_serde;
 
@@ -36,6 +36,8 @@ pub enum Keep {
     OverProvisioning,
     /// Its capacity as long as spare blocks last.
     Capacity,
+    /// Its spare blocks: it exports less by as much as retired, as the host of 001 has it.
+    Spare,
 }
 
 /// Gives up logical space instead of dying.
@@ -47,7 +49,7 @@ pub enum Keep {
 /// their writes count as `flash.pages_programmed.file_system`, not as host writes.
 ///
 /// Source: dissertation (000) ch. 4 and §4.5.3; the released FTLSim for `lazy`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(extend("dependentSchemas" = {
     "relocation-bound": { "required": ["shrink"], "properties": { "shrink": { "const": Shrink::Graceful } } }
@@ -62,6 +64,24 @@ pub struct VariantParams {
     /// at `"0 B"` it is a fixed one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relocation_bound: Option<Bytes>,
+    /// How a graceful drive's file system gives space up.
+    pub method: ShrinkMethod,
+    /// Blocks that retire before a drive that keeps its spare blocks gives space up again; superblocks count as blocks. The artifact of 001
+    /// gives up whole GiB, 4 of its superblocks.
+    #[schemars(range(min = 1, max = 1 << 20))]
+    pub step: u32,
+}
+
+impl Default for VariantParams {
+    fn default() -> Self {
+        Self {
+            shrink: Shrink::Lazy,
+            keep: Keep::OverProvisioning,
+            relocation_bound: None,
+            method: ShrinkMethod::Relocate,
+            step: 1,
+        }
+    }
 }
 
 impl Builtin for Variant {
@@ -73,8 +93,15 @@ impl Builtin for Variant {
     }
 
     fn check(params: &VariantParams) -> Result<(), String> {
-        if params.relocation_bound.is_some() && params.shrink == Shrink::Lazy {
+        let is_graceful = params.shrink == Shrink::Graceful;
+        if params.relocation_bound.is_some() && !is_graceful {
             return Err("relocation-bound needs shrink = \"graceful\"; a lazy drive relocates nothing".to_owned());
+        }
+        if params.method != ShrinkMethod::Relocate && !is_graceful {
+            return Err("method needs shrink = \"graceful\"; a lazy drive moves nothing".to_owned());
+        }
+        if params.step != 1 && (params.keep != Keep::Spare || !is_graceful) {
+            return Err("step needs shrink = \"graceful\" and keep = \"spare\"".to_owned());
         }
         Ok(())
     }
@@ -103,6 +130,10 @@ impl Variant {
                 (u128::from(service) * u128::from(view.logical_initial) / rated) as u64
             }
             Keep::Capacity => service,
+            Keep::Spare => {
+                let given_up = view.retired_blocks / self.params.step * self.params.step;
+                view.logical_initial.saturating_sub(u64::from(given_up) * u64::from(view.units_per_block)).min(service)
+            }
         };
         debug_assert!(rule <= service, "a drive exports no more than its blocks in service hold");
         if rule < view.exported { Demand::ExportAtMost(rule) } else { Demand::Keep }
@@ -130,6 +161,10 @@ impl CapacityPolicy for Variant {
     fn relocation_bound(&self) -> Option<Bytes> {
         self.params.relocation_bound
     }
+
+    fn method(&self) -> ShrinkMethod {
+        self.params.method
+    }
 }
 
 #[cfg(test)]
@@ -156,6 +191,11 @@ mod tests {
         assert_eq!(variant("shrink = 'graceful'").demand(&view(1, 80)), Demand::ExportAtMost(72));
         let capacity = "shrink = 'graceful'\nkeep = 'capacity'";
         assert_eq!(variant(capacity).demand(&view(2, 80)), Demand::Keep);
+        let spare = "shrink = 'graceful'\nkeep = 'spare'";
+        assert_eq!(variant(spare).demand(&view(1, 80)), Demand::ExportAtMost(70));
+        let by_two = "shrink = 'graceful'\nkeep = 'spare'\nstep = 2";
+        assert_eq!(variant(by_two).demand(&view(1, 80)), Demand::Keep);
+        assert_eq!(variant(by_two).demand(&view(3, 80)), Demand::ExportAtMost(60));
         assert_eq!(variant(capacity).demand(&view(3, 80)), Demand::ExportAtMost(70));
         assert_eq!(variant(capacity).demand(&CapacityView { free: 1, ..view(1, 80) }), Demand::ExportAtMost(0));
     }

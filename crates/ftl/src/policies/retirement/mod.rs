@@ -1,12 +1,14 @@
 //! When a block leaves service.
 
 mod at_endurance;
+mod at_erases;
 mod at_gc_erase;
 mod failures;
 mod never;
 mod rber;
 
 pub use at_endurance::{AtEndurance, AtEnduranceParams};
+pub use at_erases::{AtErases, AtErasesParams};
 pub use at_gc_erase::{AtGcErase, AtGcEraseParams};
 pub use failures::{Failures, FailuresParams};
 pub use never::{Never, NeverParams};
@@ -14,7 +16,7 @@ pub use rber::{Rber, RberParams};
 
 use dyn_clone::DynClone;
 
-use super::{Builtin, Entry, EraseCause, Needs};
+use super::{Builtin, Entry, EraseCause, Mode, Needs};
 use crate::policies::state::remembers;
 
 /// Says whether a block that was just erased leaves service. A block whose erase failed leaves it in any case.
@@ -35,10 +37,24 @@ pub trait RetirePolicy: Send + DynClone {
         Needs::default()
     }
 
+    /// Changes the threshold while the drive lives. Whether the policy has one of this kind.
+    fn set_threshold(&mut self, _threshold: RetirementThreshold) -> bool {
+        false
+    }
+
     remembers!();
 }
 
 dyn_clone::clone_trait_object!(RetirePolicy);
+
+/// Where a block leaves service.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RetirementThreshold {
+    /// At so many erases.
+    Erases(u32),
+    /// At this RBER of data just programmed.
+    Rber(f64),
+}
 
 /// What becomes of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,11 +78,18 @@ pub struct RetireView {
     pub rber: f64,
     /// Programs of it that failed so far.
     pub failures: u32,
+    /// The drive's mode.
+    pub mode: Mode,
 }
 
 impl RetireView {
     fn is_rated_out(&self) -> bool {
         self.endurance.is_some_and(|endurance| self.erase_count >= endurance)
+    }
+
+    /// Whether blocks serve up to the rated endurance, whatever their threshold: those of a degraded drive that has a rating do.
+    fn serves_to_rating(&self) -> bool {
+        self.mode == Mode::Degraded && self.endurance.is_some()
     }
 }
 
@@ -75,8 +98,14 @@ fn retire_if(condition: bool) -> Verdict {
 }
 
 /// Every retirement policy. A new one is a file and a line here.
-pub const RETIRE_POLICIES: &[Entry<Box<dyn RetirePolicy>>] =
-    &[entry::<AtEndurance>(), entry::<AtGcErase>(), entry::<Rber>(), entry::<Failures>(), entry::<Never>()];
+pub const RETIRE_POLICIES: &[Entry<Box<dyn RetirePolicy>>] = &[
+    entry::<AtEndurance>(),
+    entry::<AtErases>(),
+    entry::<AtGcErase>(),
+    entry::<Rber>(),
+    entry::<Failures>(),
+    entry::<Never>(),
+];
 
 const fn entry<P: Builtin + RetirePolicy + 'static>() -> Entry<Box<dyn RetirePolicy>> {
     Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
@@ -95,21 +124,32 @@ mod tests {
             cause,
             rber,
             failures,
+            mode: Mode::Normal,
         };
-        // View, then who retires: at-endurance, at-gc-erase, rber beyond 5 %, two failures, never.
+        let degraded = |view: RetireView| RetireView { mode: Mode::Degraded, ..view };
+        let unrated = |view: RetireView| RetireView { endurance: None, ..view };
+        // View, then who retires: at-endurance, 90 erases, at-gc-erase, rber beyond 5 %, two failures, never.
         let table = [
-            (view(99, Gc, 0.04, 0), [false, false, false, false, false]),
-            (view(100, Gc, 0.0, 0), [true, true, false, false, false]),
-            (view(100, WearLeveling, 0.0, 0), [true, false, false, false, false]),
-            (view(1, Gc, 0.05, 0), [false, false, true, false, false]),
-            (view(1, Gc, 0.0, 1), [true, true, true, false, false]),
-            (view(1, Gc, 0.0, 2), [true, true, true, true, false]),
-            (RetireView { endurance: None, ..view(1000, Gc, 0.0, 0) }, [false; 5]),
+            (view(89, Gc, 0.04, 0), [false, false, false, false, false, false]),
+            (view(90, Gc, 0.04, 0), [false, true, false, false, false, false]),
+            (view(100, Gc, 0.0, 0), [true, true, true, false, false, false]),
+            (view(100, WearLeveling, 0.0, 0), [true, true, false, false, false, false]),
+            (view(1, Gc, 0.05, 0), [false, false, false, true, false, false]),
+            (view(1, Gc, 0.0, 1), [true, true, true, true, false, false]),
+            (view(1, Gc, 0.0, 2), [true, true, true, true, true, false]),
+            (degraded(view(99, Gc, 0.06, 0)), [false; 6]),
+            (degraded(view(100, Gc, 0.06, 0)), [true, true, true, true, false, false]),
+            (degraded(unrated(view(99, Gc, 0.06, 0))), [false, true, false, true, false, false]),
+            (unrated(view(1000, Gc, 0.0, 0)), [false, true, false, false, false, false]),
         ];
         let policies: Vec<Box<dyn RetirePolicy>> = RETIRE_POLICIES
             .iter()
             .map(|entry| {
-                let parameters = if entry.name() == "failures" { "programs = 2" } else { "" };
+                let parameters = match entry.name() {
+                    "failures" => "programs = 2",
+                    "at-erases" => "erases = 90",
+                    _ => "",
+                };
                 entry.parse(parameters.parse().unwrap()).unwrap()
             })
             .collect();
@@ -121,8 +161,13 @@ mod tests {
 
     #[test]
     fn thresholds_out_of_range_are_refused() {
-        for (name, parameters) in [("rber", "threshold = 0"), ("rber", "threshold = 1.5"), ("failures", "programs = 0")]
-        {
+        let refused = [
+            ("rber", "threshold = 0"),
+            ("rber", "threshold = 1.5"),
+            ("failures", "programs = 0"),
+            ("at-erases", "erases = 0"),
+        ];
+        for (name, parameters) in refused {
             let entry = RETIRE_POLICIES.iter().find(|entry| entry.name() == name).unwrap();
             assert!(entry.parse(parameters.parse().unwrap()).is_err(), "{name} {parameters}");
         }

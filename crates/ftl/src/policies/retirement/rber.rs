@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{RetirePolicy, RetireView, Verdict, retire_if};
+use super::{RetirePolicy, RetireView, RetirementThreshold, Verdict, retire_if};
 use crate::policies::state::remembered_by_serde;
 use crate::policies::{Builtin, Needs};
 
@@ -16,8 +16,8 @@ pub struct Rber {
 /// A block leaves service when its RBER reaches a threshold.
 ///
 /// A block leaves service at the erase after which a page just programmed would read with so many raw bit errors, or after a
-/// program of it failed. Blocks that wear faster than others leave earlier, and none leaves because of a rating. It needs
-/// `drive.chip`.
+/// program of it failed. Blocks that wear faster than others leave earlier, and none leaves because of a rating, but that blocks of a degraded drive
+/// serve up to `drive.endurance`. It needs `drive.chip`.
 ///
 /// Source: capacity-variant SSDs (001), which map blocks out at an RBER of 5 %.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -47,7 +47,8 @@ impl RetirePolicy for Rber {
     remembered_by_serde!();
 
     fn verdict(&self, view: &RetireView) -> Verdict {
-        retire_if(view.rber >= self.threshold || view.failures > 0)
+        let is_over = if view.serves_to_rating() { view.is_rated_out() } else { view.rber >= self.threshold };
+        retire_if(is_over || view.failures > 0)
     }
 
     fn retires_at(&self, _rated: Option<u32>) -> Option<u32> {
@@ -55,6 +56,13 @@ impl RetirePolicy for Rber {
     }
 
     fn retires(&self, _rated: Option<u32>) -> bool {
+        true
+    }
+
+    fn set_threshold(&mut self, threshold: RetirementThreshold) -> bool {
+        let RetirementThreshold::Rber(threshold) = threshold else { return false };
+        debug_assert!(threshold > 0.0 && threshold <= 1.0, "a raw bit error rate is a share, found {threshold}");
+        self.threshold = threshold;
         true
     }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
-use super::{GcView, IndexSpec, VictimPolicy};
+use super::{GcView, IndexSpec, Order, VictimPolicy};
 use crate::policies::Builtin;
 use crate::policies::state::remembered_by_serde;
 
@@ -23,6 +23,8 @@ pub enum Tie {
     Oldest,
     /// The one that came last.
     Newest,
+    /// The one with the fewest erases, then the one with the lowest id.
+    LeastWorn,
 }
 
 /// The block with the fewest valid units.
@@ -30,7 +32,7 @@ pub enum Tie {
 /// Reclaims the closed block with the fewest valid units, so that each erase frees the most space. A block that is
 /// valid throughout is never taken.
 ///
-/// `tie = "newest"` is what the released FTLSim calls "cost-benefit".
+/// `tie = "newest"` is what the released FTLSim calls "cost-benefit", `tie = "least-worn"` the traditional drive of the artifact of 001.
 ///
 /// Source: dissertation (000) ch. 4; the released FTLSim for the tie order.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -53,13 +55,14 @@ impl VictimPolicy for Greedy {
     remembered_by_serde!();
 
     fn index(&self) -> IndexSpec {
-        IndexSpec { lowest_only: true, ..IndexSpec::default() }
+        let order = if self.tie == Tie::LeastWorn { Order::Wear } else { Order::Entry };
+        IndexSpec { lowest_only: order == Order::Entry, order, ..IndexSpec::default() }
     }
 
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         let valid = view.lowest().filter(|valid| *valid < view.units_per_block())?;
         match self.tie {
-            Tie::Oldest => view.first(valid),
+            Tie::Oldest | Tie::LeastWorn => view.first(valid),
             Tie::Newest => view.last(valid),
         }
     }
@@ -69,6 +72,7 @@ impl VictimPolicy for Greedy {
 mod tests {
     use super::*;
     use crate::index::tests::{closed, view};
+    use crate::policies::victim::{ClosedBlock, GcTable};
 
     #[test]
     fn the_fewest_valid_units_win_and_the_tie_is_by_entry() {
@@ -76,6 +80,13 @@ mod tests {
         let choose = |tie| Greedy { tie }.choose(&view(&index, &[0; 4], 0));
         assert_eq!(choose(Tie::Oldest), Some(SuperblockId(1)));
         assert_eq!(choose(Tie::Newest), Some(SuperblockId(2)));
+        let greedy = Greedy { tie: Tie::LeastWorn };
+        for (erase_count, want) in [([0, 7, 6, 0], 2), ([0, 6, 6, 0], 1)] {
+            let block = |(valid, erase_count)| ClosedBlock { valid, erase_count, ..ClosedBlock::default() };
+            let closed: Vec<ClosedBlock> = [3, 1, 1, 2].into_iter().zip(erase_count).map(block).collect();
+            let table = GcTable::new(4, greedy.index(), &closed).unwrap();
+            assert_eq!(greedy.clone().choose(&table.view(0)), Some(SuperblockId(want)));
+        }
     }
 
     #[test]

@@ -59,6 +59,7 @@ pub struct GcView<'a> {
     /// By block of the drive; empty where no policy asks for it.
     pub(crate) host_reads: &'a [u32],
     pub(crate) mode: Mode,
+    pub(crate) free: u32,
     pub(crate) now: u64,
 }
 
@@ -66,6 +67,11 @@ impl GcView<'_> {
     /// The drive's mode.
     pub fn mode(&self) -> Mode {
         self.mode
+    }
+
+    /// Free blocks of the domain.
+    pub fn free(&self) -> u32 {
+        self.free
     }
 
     /// Units that the host read of a block since its erase. Kept for [`IndexSpec::reads`] only, 0 without.

@@ -5,6 +5,9 @@ use wane_units::SuperblockId;
 use super::{GcView, IndexSpec, Mode};
 use crate::index::VictimIndex;
 
+/// Free blocks of a domain that nobody has said anything of.
+const FREE: u32 = 16;
+
 /// One closed block of a [`GcTable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClosedBlock {
@@ -78,13 +81,13 @@ impl GcTable {
         self.index.fill_window();
     }
 
-    /// What a policy sees of them once the host has written `now` units.
+    /// What a policy sees of them once the host has written `now` units, on a drive that is normal and has 16 free blocks.
     pub fn view(&self, now: u64) -> GcView<'_> {
-        self.view_in(Mode::Normal, now)
+        self.view_in(Mode::Normal, FREE, now)
     }
 
-    /// The same of a drive in a mode.
-    pub fn view_in(&self, mode: Mode, now: u64) -> GcView<'_> {
-        GcView { index: &self.index, erase_count: &self.erase_count, host_reads: &self.host_reads, mode, now }
+    /// The same of a drive in a mode, with so many free blocks beside.
+    pub fn view_in(&self, mode: Mode, free: u32, now: u64) -> GcView<'_> {
+        GcView { index: &self.index, erase_count: &self.erase_count, host_reads: &self.host_reads, mode, free, now }
     }
 }

@@ -24,10 +24,12 @@ pub struct WearFocusing {
 /// Reclaims the closed block with the highest score: `invalidity` x (invalid / all units) + `aging` x (erases / endurance) + `reads` x (units that the
 /// host read of it / the most that it read of a block). So worn blocks wear on, and data that are read often leave them. A degraded drive spares worn
 /// blocks: its score is `degraded-invalidity` x (invalid / all units) + `degraded-youth` x (1 - erases / endurance). A block that is valid
-/// throughout is never taken. Of equal scores the more worn block is taken, degraded the less worn one, then the lower id. All closed
-/// blocks are looked at, so that a domain may have 4,096.
+/// throughout is never taken. Of equal scores the more worn block is taken, degraded the less worn one, then the lower id. While fewer than
+/// `low-pool` blocks are free, the least worn block of those more than half invalid is taken, if there is one. All closed blocks are looked at, so
+/// that a domain may have 4,096.
 ///
-/// Source: the capacity-variant SSD (001, section 3.2.3, equation 1); the degraded weights are ours: the paper's first two terms over their sum.
+/// Source: the capacity-variant SSD (001, section 3.2.3, equation 1) and, for the low pool, its released code; the degraded weights are ours: the paper's first two
+/// terms over their sum.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WearFocusingParams {
@@ -41,6 +43,8 @@ pub struct WearFocusingParams {
     pub degraded_invalidity: Ratio,
     /// Weight of the wear that is left on a degraded drive.
     pub degraded_youth: Ratio,
+    /// Free blocks of a domain below which only space counts: of the blocks more than half invalid the least worn one is taken.
+    pub low_pool: u32,
 }
 
 impl Default for WearFocusingParams {
@@ -52,6 +56,7 @@ impl Default for WearFocusingParams {
             reads: ratio(0.3),
             degraded_invalidity: ratio(0.57),
             degraded_youth: ratio(0.43),
+            low_pool: 5,
         }
     }
 }
@@ -95,6 +100,11 @@ impl VictimPolicy for WearFocusing {
     }
 
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
+        if view.free() < self.params.low_pool
+            && let Some(block) = least_worn_half_invalid(view)
+        {
+            return Some(block);
+        }
         let reads_max = view.host_reads_max();
         let worthy = view.blocks().filter(|block| view.valid(*block) < view.units_per_block());
         worthy.max_by(|one, other| {
@@ -110,20 +120,30 @@ impl VictimPolicy for WearFocusing {
     }
 }
 
+/// The least worn block of those more than half invalid; of several the one with the lowest id.
+fn least_worn_half_invalid(view: &GcView<'_>) -> Option<SuperblockId> {
+    let half_invalid = view.blocks().filter(|block| 2 * view.valid(*block) < view.units_per_block());
+    half_invalid.min_by_key(|block| (view.erase_count(*block), *block))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::policies::victim::{ClosedBlock, GcTable};
 
-    /// The choice among blocks of 100 units on a drive of 300 cycles, by valid units, erases and reads.
     fn chosen(mode: Mode, blocks: &[(u32, u32, u32)]) -> Option<u32> {
+        chosen_of(mode, 20, blocks)
+    }
+
+    /// The choice among blocks of 100 units on a drive of 300 cycles, by valid units, erases and reads.
+    fn chosen_of(mode: Mode, free: u32, blocks: &[(u32, u32, u32)]) -> Option<u32> {
         let mut policy = WearFocusing { endurance: 300, ..WearFocusing::build(WearFocusingParams::default()) };
         let closed: Vec<ClosedBlock> = blocks
             .iter()
             .map(|&(valid, erase_count, host_reads)| ClosedBlock { valid, erase_count, closed_at: 0, host_reads })
             .collect();
         let table = GcTable::new(100, policy.index(), &closed).unwrap();
-        policy.choose(&table.view_in(mode, 0)).map(|block| block.0)
+        policy.choose(&table.view_in(mode, free, 0)).map(|block| block.0)
     }
 
     #[test]
@@ -147,5 +167,14 @@ mod tests {
         assert_eq!(chosen(Mode::Normal, &[(100, 299, 50), (99, 0, 0)]), Some(1));
         assert_eq!(chosen(Mode::Normal, &[(100, 299, 50)]), None);
         assert_eq!(chosen(Mode::Degraded, &[]), None);
+    }
+
+    #[test]
+    fn a_low_pool_takes_the_least_worn_block_that_is_half_invalid() {
+        let blocks = [(10, 200, 90), (49, 30, 0), (50, 0, 0)];
+        assert_eq!(chosen_of(Mode::Normal, 5, &blocks), Some(0));
+        assert_eq!(chosen_of(Mode::Normal, 4, &blocks), Some(1));
+        assert_eq!(chosen_of(Mode::Degraded, 4, &blocks), Some(1));
+        assert_eq!(chosen_of(Mode::Normal, 4, &blocks[2..]), Some(0), "the score decides where no block is");
     }
 }

@@ -10,6 +10,9 @@ use super::{Action, WearLevelPolicy, WearView};
 use crate::policies::state::remembered_by_serde;
 use crate::policies::{BlockEvent, Builtin, Needs, ProjectedWear, Setting};
 
+/// Most blocks of a domain that are looked at after each erase.
+const BLOCKS_MAX: u32 = 4096;
+
 /// See [`ProgressiveParams`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Progressive {
@@ -31,6 +34,8 @@ pub enum Average {
     GcErases,
     /// All of them.
     AllErases,
+    /// Those of the blocks below the rated endurance, over their number; a look at each block, so that a domain may have 4,096.
+    InService,
 }
 
 /// Progressive: dormant while young, busier towards the rated end.
@@ -48,7 +53,7 @@ pub enum Average {
 ///
 /// It needs `drive.endurance`; without a rating it never acts.
 ///
-/// Source: dissertation (000) §4.2.2 (PWL); the formula of the released FTLSim.
+/// Source: dissertation (000) §4.2.2 (PWL); the formula of the released FTLSim; `in-service` is the released code of 001.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ProgressiveParams {
@@ -100,11 +105,12 @@ impl WearLevelPolicy for Progressive {
     fn plan(&mut self, view: &WearView<'_>) -> Option<Action> {
         let into = view.erased()?;
         let endurance = u64::from(self.endurance.filter(|endurance| *endurance > 0)?);
-        let erases = match self.average {
-            Average::GcErases => view.gc_erases(),
-            Average::AllErases => view.gc_erases() + view.wear_leveling_erases(),
+        let average = match self.average {
+            Average::GcErases => view.gc_erases() / self.rated_blocks,
+            Average::AllErases => (view.gc_erases() + view.wear_leveling_erases()) / self.rated_blocks,
+            Average::InService => average_below(view, endurance),
         };
-        let threshold = self.threshold(endurance, erases / self.rated_blocks);
+        let threshold = self.threshold(endurance, average);
         if u64::from(view.erase_count(into)) <= threshold {
             return None;
         }
@@ -117,12 +123,22 @@ impl WearLevelPolicy for Progressive {
     }
 
     fn needs(&self) -> Needs {
-        Needs { endurance: true, ..Needs::default() }
+        let blocks_max = (self.average == Average::InService).then_some(BLOCKS_MAX);
+        Needs { endurance: true, blocks_max, ..Needs::default() }
     }
 
     fn resync(&mut self, wear: &ProjectedWear<'_>) {
         resync_closed(&mut self.closed, wear);
     }
+}
+
+/// Mean erases, rounded down, of the blocks with fewer than `endurance`; 0 where there is none.
+fn average_below(view: &WearView<'_>, endurance: u64) -> u64 {
+    let counts = view.blocks().map(|block| u64::from(view.erase_count(block)));
+    let (blocks, erases) = counts
+        .filter(|count| *count < endurance)
+        .fold((0, 0), |(blocks, erases): (u64, u64), count| (blocks + 1, erases + count));
+    erases.checked_div(blocks).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -169,6 +185,17 @@ mod tests {
         assert!(policy.plan(&view).is_some());
         policy.average = Average::AllErases;
         assert!(policy.plan(&view).is_none());
+    }
+
+    #[test]
+    fn blocks_out_of_service_are_left_out_of_their_average() {
+        // (counts of five blocks on a drive of 300 cycles, the last just erased, theta 10 %) -> moves. The average is 150, the threshold 165.
+        for (counts, moves) in [([150, 150, 135, 500, 165], false), ([150, 150, 134, 500, 166], true)] {
+            let params = ProgressiveParams { threshold: Ratio::new(0.1).unwrap(), average: Average::InService };
+            let mut policy: Progressive = begun(params, Setting { endurance: Some(300), ..setting(5) });
+            close(&mut policy, &[150]);
+            assert_eq!(policy.plan(&view(Some(4), &counts, &|_| 1)).is_some(), moves, "{counts:?}");
+        }
     }
 
     #[test]

@@ -1,0 +1,103 @@
+//! When a drive that focuses wear spares its worn blocks.
+
+mod host_only;
+mod over_provisioning;
+
+pub use host_only::{HostOnly, HostOnlyParams};
+pub use over_provisioning::{OverProvisioning, OverProvisioningParams};
+
+use dyn_clone::DynClone;
+use serde::{Deserialize, Serialize};
+pub use wane_units::Trigger;
+
+use super::{Builtin, Entry, Needs};
+use crate::policies::state::remembers;
+
+/// How a drive that focuses wear treats its blocks. Other policies take no notice.
+///
+/// Source: the capacity-variant SSD (001, section 3.2.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Worn blocks wear on, so that others stay young.
+    #[default]
+    Normal,
+    /// Space has become short: worn blocks are spared, and serve up to the rated endurance.
+    Degraded,
+}
+
+/// Says when the drive changes its mode.
+///
+/// Asked after a block retired, whenever the host has filled a block, before each victim, and after a trim. The host can change the mode
+/// besides.
+pub trait ModePolicy: Send + DynClone {
+    /// What changes now, if anything does.
+    fn judge(&mut self, view: &ModeView) -> Option<Change>;
+
+    /// Whether it ever changes anything. Where it does not, it is not asked.
+    fn acts(&self) -> bool {
+        true
+    }
+
+    /// What it needs to have any effect.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    remembers!();
+}
+
+dyn_clone::clone_trait_object!(ModePolicy);
+
+/// A change of mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The drive becomes degraded.
+    Degrade(Trigger),
+    /// The drive is normal again.
+    Recover,
+}
+
+/// What a mode policy sees of the drive. Superblocks count as blocks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModeView {
+    /// The mode now.
+    pub mode: Mode,
+    /// Mapping units of all blocks when the drive was new.
+    pub physical_initial: u64,
+    /// Mapping units of the blocks in service, free ones and those of the reserve included.
+    pub physical: u64,
+    /// Logical units when new.
+    pub logical_initial: u64,
+    /// Units that hold valid data.
+    pub valid: u64,
+    /// Free blocks of the domain that has least.
+    pub free: u32,
+    /// Whether a closed block is more than half invalid.
+    pub has_half_invalid: bool,
+    /// The host has trimmed something since the policy was last asked.
+    pub has_trimmed: bool,
+}
+
+impl ModeView {
+    /// EOP: what the blocks in service hold beyond the data, over the data; infinite without data (001, section 3.2.4).
+    pub fn effective_over_provisioning(&self) -> f64 {
+        surplus(self.physical, self.valid)
+    }
+
+    /// OP: the same of the new drive and all that it exports.
+    pub fn over_provisioning(&self) -> f64 {
+        surplus(self.physical_initial, self.logical_initial)
+    }
+}
+
+fn surplus(physical: u64, used: u64) -> f64 {
+    if used == 0 { f64::INFINITY } else { physical as f64 / used as f64 - 1.0 }
+}
+
+/// Every mode policy. A new one is a file and a line here.
+pub const MODE_POLICIES: &[Entry<Box<dyn ModePolicy>>] = &[entry::<HostOnly>(), entry::<OverProvisioning>()];
+
+const fn entry<P: Builtin + ModePolicy + 'static>() -> Entry<Box<dyn ModePolicy>> {
+    Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
+}

@@ -1,0 +1,72 @@
+//! What a run is made of.
+
+use wane_results::{Calendar, EndReason};
+use wane_sim::Stream;
+use wane_ssd::Drive;
+use wane_workload::Source;
+
+use crate::observer::ObserverSpec;
+
+/// Everything a run needs.
+pub struct Plan {
+    /// The drive, new.
+    pub drive: Drive,
+    /// What is observed beside its aging; none of a drive that only ages.
+    pub observer: Option<Box<ObserverSpec>>,
+    /// Bytes of a mapping unit.
+    pub unit_bytes: u64,
+    /// How fast the drive is written, where the scenario says so.
+    pub calendar: Option<Calendar>,
+    /// Erases at which a block is no longer young, where that is known.
+    pub young_below: Option<u32>,
+    /// What happens before counting starts.
+    pub precondition: Precondition,
+    /// What happens then, in order. At least one.
+    pub phases: Vec<Phase>,
+}
+
+/// How a drive is aged before counting starts. Wear leveling is off meanwhile.
+#[derive(Clone)]
+pub struct Precondition {
+    /// Logical units written sequentially from 0 on, first of all.
+    pub fill_units: u32,
+    /// Whole sequential drive writes after that.
+    pub sequential_drive_writes: u32,
+    /// Units of uniform random writes after that.
+    pub random_units: u64,
+    /// Draws the random ones.
+    pub stream: Stream,
+}
+
+/// One stretch of a run.
+pub struct Phase {
+    /// Where its requests come from.
+    pub source: Box<dyn Source>,
+    /// It ends after this many host units written.
+    pub units_max: Option<u64>,
+    /// It ends after this much of the calendar.
+    pub days_max: Option<Stretch>,
+    /// It ends after this many requests.
+    pub requests_max: Option<u64>,
+}
+
+/// A stretch of the calendar, in what a run counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stretch {
+    /// In host units, of which a day has so many.
+    Units(u64),
+    /// In nanoseconds of the run's clock.
+    Ns(u64),
+}
+
+impl Phase {
+    /// Host units after which it ends, by its drive writes or by its days, and what ends it then.
+    pub(super) fn units_max(&self) -> (Option<u64>, EndReason) {
+        match (self.units_max, self.days_max) {
+            (units, Some(Stretch::Units(days))) if units.is_none_or(|units| days < units) => {
+                (Some(days), EndReason::Days)
+            }
+            (units, _) => (units, EndReason::DriveWrites),
+        }
+    }
+}

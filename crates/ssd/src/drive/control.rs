@@ -1,0 +1,68 @@
+//! What a host sets while the drive lives: capacity, mode, thresholds, and where data lie.
+
+use wane_ftl::policies::Mode;
+use wane_ftl::policies::mode::ModeView;
+use wane_ftl::policies::retirement::RetirementThreshold;
+use wane_ftl::{Outcome, RemapError};
+use wane_units::{Lpn, Sectors, Trigger};
+
+use super::{Drive, Firmware, MOVING};
+
+impl Drive {
+    /// Lowers the exported capacity, in mapping units. The host has trimmed every unit at or above it.
+    ///
+    /// # Panics
+    /// It would grow.
+    pub fn shrink_to(&mut self, exported: u32) {
+        over_either!(&mut self.firmware, ftl => ftl.shrink_to(exported));
+        self.front.capacity = self.front.capacity.min(Sectors(self.front.unit.0 * u64::from(exported)));
+    }
+
+    /// Switches wear leveling on or off; a new drive's is off.
+    pub fn set_leveling(&mut self, on: bool) {
+        over_either!(&mut self.firmware, ftl => ftl.set_leveling(on));
+    }
+
+    /// See [`wane_ftl::Ftl::remap`].
+    ///
+    /// # Errors
+    /// A range is not exported, the two overlap, or the destination is the shorter one.
+    pub fn remap(&mut self, to: Lpn, from: Lpn, to_units: u32, from_units: u32) -> Result<u32, RemapError> {
+        over_either!(&mut self.firmware, ftl => ftl.remap(to, from, to_units, from_units))
+    }
+
+    /// How policies that focus wear treat its blocks.
+    pub fn mode(&self) -> Mode {
+        over_either!(&self.firmware, ftl => ftl.mode())
+    }
+
+    /// What made the drive degraded; none while it is normal.
+    pub fn trigger(&self) -> Option<Trigger> {
+        over_either!(&self.firmware, ftl => ftl.trigger())
+    }
+
+    /// Whether the drive may change its mode by itself.
+    pub fn judges_mode(&self) -> bool {
+        over_either!(&self.firmware, ftl => ftl.judges_mode())
+    }
+
+    /// What decides on the mode. It counts the valid units of every block.
+    pub fn mode_view(&self) -> ModeView {
+        over_either!(&self.firmware, ftl => ftl.mode_view())
+    }
+
+    /// Sets the mode, as a host does whose file system could not shrink.
+    pub fn set_mode(&mut self, mode: Mode) {
+        over_either!(&mut self.firmware, ftl => ftl.set_mode(mode));
+    }
+
+    /// See [`wane_ftl::Ftl::set_retirement_threshold`].
+    pub fn set_retirement_threshold(&mut self, threshold: RetirementThreshold) -> Option<Outcome> {
+        over_either!(&mut self.firmware, ftl => ftl.set_retirement_threshold(threshold))
+    }
+
+    /// Limits the re-reads of each host read, as NVMe's read recovery level does; `None`: as many as error correction allows.
+    pub fn set_read_recovery(&mut self, rereads_max: Option<u32>) {
+        over_either!(&mut self.firmware, ftl => ftl.set_read_recovery(rereads_max));
+    }
+}
