@@ -16,7 +16,8 @@ fn the_drives_of_the_papers_come_out() {
         ("ftlsim-8g", 2_097_152, 9109 * 256, 9102, 9109),
         ("amber-mlc", 67_004_006, 74_448_896, 145_401, 145_408),
         ("femu-16g", 3_932_160, 4_194_304, 253, 256),
-        ("cvss-128g", 31_249_920, 33_554_432, 492, 512),
+        ("cvss-128g", 31_249_920, 33_554_432, 512, 512),
+        ("trss-128g", 31_249_920, 33_554_432, 512, 512),
         ("fast19-ssd", 52_428_800, 67_108_864, 65_312, 65_536),
         ("mean-field", 7_130_316, 8_388_608, 124_520, 131_072),
     ];
@@ -24,6 +25,18 @@ fn the_drives_of_the_papers_come_out() {
         let device = resolve(&format!("[drive]\npreset = '{preset}'\n[until]\ndrive-writes = 1"), &[]).unwrap().device;
         let got = (device.logical_units, device.physical_units(), device.rated_blocks, device.blocks);
         assert_eq!(got, (logical, physical, rated, blocks), "{preset}");
+    }
+}
+
+#[test]
+fn the_capacity_variant_drive_scales_by_its_pages() {
+    for (pages, share) in [(64, 16), (16, 64)] {
+        for preset in ["cvss-128g", "trss-128g"] {
+            let file = format!("[drive]\npreset = '{preset}'\npages-per-block = {pages}\n[until]\ndrive-writes = 1");
+            let device = resolve(&file, &[]).unwrap().device;
+            let got = (device.logical_units, device.rated_blocks, device.blocks, device.gc_reserve);
+            assert_eq!(got, (31_249_920 / share, 512, 512, 21), "{preset} {pages}");
+        }
     }
 }
 
@@ -40,7 +53,7 @@ fn every_preset_resolves_and_says_what_it_is() {
 #[test]
 fn presets_of_drives_on_sale_are_what_their_names_say() {
     let bought: Vec<_> =
-        PRESETS.iter().filter(|preset| preset.name.starts_with(['t', 'q']) && preset.name != "tiny").collect();
+        PRESETS.iter().filter(|preset| preset.name.starts_with("tlc-") || preset.name.starts_with("qlc-")).collect();
     assert_eq!(bought.len(), 8);
     for preset in bought {
         let name = preset.name;
