@@ -1,5 +1,7 @@
 //! The pictures of a life: capacity, write amplification and wear over the drive writes.
 
+mod states;
+
 use super::axis::Axis;
 use super::chart::{Chart, Curve, End, Layer, Names, Point, Shape};
 use super::groups::Group;
@@ -35,7 +37,9 @@ pub(super) fn figures(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
         return Vec::new();
     }
     let life = Life { groups, x: Axis::exact(0.0, end, 8), columns: columns(groups, coarseness) };
-    vec![wear(&life), amplification(&life), capacity(&life)]
+    let mut figures = vec![wear(&life), amplification(&life), capacity(&life)];
+    figures.extend(states::states(&life));
+    figures
 }
 
 /// What the three pictures share.

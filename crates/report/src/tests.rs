@@ -7,7 +7,7 @@ use super::page::all_pictures;
 use super::picture::Arrangement;
 use super::{differences, render};
 use wane_results::test_runs::{MadeUp, made_up, test_run, timed};
-use wane_results::{EndReason, RunResult, WindowKind};
+use wane_results::{BlockAges, EndReason, RunResult, Trigger, WindowKind};
 
 fn longest(name: &'static str, seed: u64) -> RunResult {
     made_up(MadeUp { name, seed, blocks: 8192, rows: 2048, variant: true, leveled: false })
@@ -74,6 +74,32 @@ fn a_page_of_several_runs_says_which_were_interrupted() {
     assert!(!render(&runs).contains("interrupted"));
     runs[2].summary.end.reason = EndReason::Interrupted;
     assert!(render(&runs).contains(": 1 of 3 seeds were interrupted and are left out"));
+}
+
+#[test]
+fn blocks_are_told_by_their_age_where_a_timeline_does() {
+    let aged = |name, seed, degraded_at: Option<usize>| {
+        let mut run = longest(name, seed);
+        let rows = run.timeline.len();
+        for (number, row) in run.timeline.iter_mut().enumerate() {
+            let degraded = degraded_at.filter(|at| number >= *at).map(|_| Trigger::OverProvisioning);
+            let (young, middle_aged) = (Some((rows - number) as u32), Some(number as u32));
+            row.states = Some(BlockAges { young, middle_aged, effective_over_provisioning: Some(0.07), degraded });
+        }
+        run
+    };
+    const HEADING: &str = "Young, middle-aged and retired blocks";
+    assert!(!render(&[longest("one", 1)]).contains(HEADING));
+    let page = render(&[aged("one", 1, None)]);
+    assert!(page.contains(HEADING) && page.contains("never degraded") && page.contains("over-provisioning was 7.0"));
+    let mut other = longest("two", 1);
+    other.scenario_toml.push_str("d = 2\n");
+    let page = render(&[aged("one", 1, Some(3)), other]);
+    assert!(
+        page.contains(HEADING) && page.contains("middle-aged blocks, share of all") && page.contains("two \u{2013}")
+    );
+    let page = render(&[aged("one", 1, Some(3))]);
+    assert!(page.contains("fallen below that of the new drive"), "{}", page.contains("degraded"));
 }
 
 #[test]
