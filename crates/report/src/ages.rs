@@ -2,28 +2,28 @@
 
 use super::along::Along;
 use super::groups::{Group, groups};
-use super::numbers::{counted, counted_of};
+use super::numbers::{counted, counted_of, percent};
 use wane_results::{Common, Latency, LatencyOf, RunResult, Throughput, Window, WindowKind};
 
 /// Most names in a note.
 const NAMED_MAX: usize = 6;
 
 impl Group<'_> {
-    /// The window that stands for a run where only one can be shown: its probe at the age that all runs have, or its last full
-    /// window.
-    pub(super) fn window_of(&self, run: &RunResult) -> Option<usize> {
-        match self.common {
-            Common::Probe(age) => run.probe_at(age),
-            Common::Run | Common::Nothing => {
-                // What is left over at the end of a run may be too short to have a tail.
-                let count = |window: &Window| {
-                    let latency = &window.latency;
-                    latency.read.map_or(0, |of| of.count) + latency.write.map_or(0, |of| of.count)
-                };
-                let most = run.windows.iter().map(count).max()?;
-                run.windows.iter().rposition(|window| 2 * count(window) >= most)
-            }
-        }
+    /// The windows that the latencies of a run are of: its probe at the age that all runs have, its last probe where they have none in
+    /// common, or all windows of a timed run. One rule for every figure that stands for a run, so that none has two values.
+    pub(super) fn windows<'a>(&self, run: &'a RunResult) -> &'a [Window] {
+        let only = match (self.common, run.windows.last()) {
+            (Common::Probe(age), _) => run.probe_at(age),
+            (_, Some(last)) if last.kind == WindowKind::Probe => Some(run.windows.len() - 1),
+            _ => return &run.windows,
+        };
+        only.map_or(&[], |index| &run.windows[index..=index])
+    }
+
+    /// Whether its latencies are of whole runs, which have windows beside.
+    pub(super) fn is_of_whole_runs(&self) -> bool {
+        let windows = &self.first().windows;
+        windows.len() > 1 && windows.iter().all(|window| window.kind == WindowKind::Run)
     }
 
     /// What requests of a run took at the age that all runs have.
@@ -42,8 +42,8 @@ impl Group<'_> {
         }
     }
 
-    /// The part of the life that its latencies are of: "after 20 drive writes", "over 12.5 drive writes". Empty where nothing
-    /// was written or nothing is known.
+    /// The part of the life that its latencies are of: "after 20 drive writes", "over the whole run of 12.5 drive writes". Empty where
+    /// nothing is known.
     pub(super) fn age(&self) -> String {
         let of = match self.common {
             Common::Probe(age) => return self.after(age),
@@ -74,11 +74,22 @@ impl Group<'_> {
     }
 }
 
-/// "over 12.5 drive writes"; empty where nothing was written.
+/// "over the whole run of 12.5 drive writes".
 fn over(of: &LatencyOf) -> String {
     match of.until_drive_writes - of.from_drive_writes {
-        written if written > 0.0 => format!("over {}", counted_of(written, "drive write")),
-        _ => String::new(),
+        written if written > 0.0 => format!("over the whole run of {}", counted_of(written, "drive write")),
+        _ => "over the whole run".to_owned(),
+    }
+}
+
+/// What part of a run its first window or [its last full one](RunResult::last_full_window) is, by its requests: "first 2 % of the run".
+pub fn part_of_run(run: &RunResult, window: usize) -> String {
+    let share = percent(run.window_share(window));
+    match window {
+        0 if run.windows.len() == 1 => "whole run".to_owned(),
+        0 => format!("first {share} of the run"),
+        last if last + 1 == run.windows.len() => format!("last {share} of the run"),
+        _ => format!("last full {share} of the run"),
     }
 }
 
@@ -161,7 +172,7 @@ mod tests {
         assert_eq!(told, expected);
         let groups = groups(&runs);
         for group in &groups {
-            assert_eq!(group.window_of(group.first()), Some(1));
+            assert_eq!(group.windows(group.first()), &group.first().windows[1..=1]);
             assert_eq!(group.age(), "after 20 drive writes");
             assert_eq!(group.latency(group.first()), Some(&group.first().windows[1].latency));
         }

@@ -6,10 +6,10 @@ use super::bars::{Bar, Bars};
 use super::chart::{Chart, Curve, Layer};
 use super::groups::Group;
 use super::html::{Figure, Table};
-use super::latency::of_window;
+use super::latency::{Kind, with_part};
 use super::numbers::{counted, duration, unit_of};
 use super::picture::{Arrangement, Drawing};
-use wane_results::{BreakdownMeans, WindowKind};
+use wane_results::{BreakdownMeans, Latency, RunResult, WindowKind};
 
 /// Most groups that stand beside each other as bars.
 const BARS_MAX: usize = 8;
@@ -28,7 +28,7 @@ struct Column {
     parts: Parts,
 }
 
-/// The stack, window by window; for several runs, of the one that stands for each.
+/// The stack, window by window; for several runs, of what their latencies are of.
 pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
     if groups.len() > BARS_MAX {
         return None;
@@ -75,13 +75,13 @@ pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
         };
         Drawing::Bars(Bars {
             id: "breakdown".to_owned(),
-            measure: "mean latency of reads, by what it was spent on".to_owned(),
+            measure: with_part("mean latency of reads by what it was spent on", groups),
             description: "Parts of the mean read latency of each run.".to_owned(),
             bars: columns.iter().map(bar).collect(),
             parts: parts.iter().map(named).collect(),
         })
     };
-    let mut headers = vec!["reads".to_owned()];
+    let mut headers = vec![if groups.len() > 1 { with_part("reads", groups) } else { "reads".to_owned() }];
     headers.extend(parts.iter().map(|part| columns[0].parts[*part].0.to_owned()));
     headers.push("mean".to_owned());
     let row = |index: usize| {
@@ -90,10 +90,7 @@ pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
         std::iter::once(column.name.clone()).chain(cells).chain([duration(total(column))]).collect()
     };
     let table = Table { headers, rows: rows(columns.len()).map(row).collect() };
-    let mut caption = "Parts of the mean read latency, of the page of each request that finished last.".to_owned();
-    if groups.len() > 1 {
-        caption.push_str(&of_window(groups));
-    }
+    let caption = "Parts of the mean read latency, of the page of each request that finished last.".to_owned();
     Some(Figure {
         heading: "Where the time of a read goes".to_owned(),
         caption,
@@ -103,14 +100,10 @@ pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
     })
 }
 
-/// Means of a window's reads over a group's seeds.
-fn parts_of(group: &Group<'_>, index: usize) -> Option<Parts> {
-    let means: Vec<Parts> = group
-        .runs
-        .iter()
-        .filter_map(|run| run.windows.get(index)?.latency.read.as_ref())
-        .map(|read| read.breakdown_ns.named())
-        .collect();
+/// Means of what is read in a part of each of a group's runs.
+fn parts_of<'a>(group: &'a Group<'_>, latency: impl Fn(&'a RunResult) -> Option<&'a Latency>) -> Option<Parts> {
+    let reads = group.runs.iter().filter_map(|run| Kind::Read.figures(latency(run)?));
+    let means: Vec<Parts> = reads.map(|read| read.breakdown_ns.named()).collect();
     let count = means.len() as f64;
     let mean = |part: usize| means.iter().map(|parts| parts[part].1).sum::<f64>() / count;
     let names = BreakdownMeans::default().named();
@@ -121,8 +114,9 @@ fn parts_of(group: &Group<'_>, index: usize) -> Option<Parts> {
 fn columns_of(group: &Group<'_>, along: Along) -> Option<Columns> {
     let run = group.first();
     let places = along.places(run);
+    let of_window = |index: usize| parts_of(group, |run| run.windows.get(index).map(|window| &window.latency));
     let windows: Vec<(usize, Parts)> =
-        (0..run.windows.len()).filter_map(|index| Some((index, parts_of(group, index)?))).collect();
+        (0..run.windows.len()).filter_map(|index| Some((index, of_window(index)?))).collect();
     let few = run.windows.len() == 1 || run.windows.iter().any(|window| window.kind == WindowKind::Probe);
     let name = |index: usize| if run.windows.len() == 1 { "all".to_owned() } else { counted(places[index]) };
     let column = |(slot, (index, parts)): (usize, &(usize, Parts))| {
@@ -147,12 +141,9 @@ fn columns_of(group: &Group<'_>, along: Along) -> Option<Columns> {
     Some((columns, Axis::named(0.0, width, ticks), label))
 }
 
-/// The window that stands for each run as a bar.
+/// Each run as a bar.
 fn bars_of(groups: &[Group<'_>]) -> Option<Vec<Column>> {
-    let column = |group: &Group<'_>| {
-        let window = group.runs.iter().filter_map(|run| group.window_of(run)).min()?;
-        Some((group.label.clone(), parts_of(group, window)?))
-    };
+    let column = |group: &Group<'_>| Some((group.label.clone(), parts_of(group, |run| group.latency(run))?));
     let bar = |(slot, (name, parts)): (usize, (String, _))| Column {
         left: slot as f64 + 0.2,
         right: slot as f64 + 0.8,

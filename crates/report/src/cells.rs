@@ -40,6 +40,8 @@ pub struct Shown<'a> {
 struct Column {
     name: String,
     better: Better,
+    /// Whether it is of requests, and so of a part of the life.
+    is_timed: bool,
     /// Of each cell its runs' figures, by their seeds.
     values: Vec<BTreeMap<u64, f64>>,
     /// Of each cell the figure in words.
@@ -52,7 +54,7 @@ impl Column {
     fn without_figures(name: &str, cells: usize) -> Self {
         let told = vec![NOTHING.to_owned(); cells];
         let (values, interrupted) = (vec![BTreeMap::new(); cells], vec![false; cells]);
-        Self { name: name.to_owned(), better: Better::Neither, values, told, interrupted }
+        Self { name: name.to_owned(), better: Better::Neither, is_timed: false, values, told, interrupted }
     }
 
     fn mean(&self, cell: usize) -> Option<f64> {
@@ -149,6 +151,11 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
     };
     let names: Vec<Vec<String>> = cells.iter().map(|cell| cell.values.clone()).collect();
     let mut told = drawn(headings(keys), &names, &columns, order);
+    if columns.iter().any(|column| column.is_timed)
+        && let Some(group) = groups.iter().find(|group| !group.age().is_empty())
+    {
+        let _ = writeln!(told, "latencies, rates and errors are those {}", plain(&group.age()));
+    }
     for column in columns.iter().filter(|column| column.values.iter().all(BTreeMap::is_empty)) {
         let _ = writeln!(told, "{}: no run has this figure", column.name);
     }
@@ -265,7 +272,8 @@ impl<'a> Sweep<'a> {
         };
         let told = self.of_cells.iter().enumerate().map(told).collect();
         let (name, better) = (measured.metric.name.to_owned(), measured.metric.better);
-        Column { name, better, told, interrupted: self.interrupted.clone(), values }
+        let is_timed = measured.metric.is_timed();
+        Column { name, better, is_timed, told, interrupted: self.interrupted.clone(), values }
     }
 
     fn of_path(&self, path: &str) -> Column {
@@ -280,7 +288,9 @@ impl<'a> Sweep<'a> {
             estimate(values).map_or_else(|| NOTHING.to_owned(), |estimate| plain(&counted(estimate.mean)))
         };
         let (told, interrupted) = (values.iter().map(told).collect(), self.interrupted.clone());
-        Column { name: path.to_owned(), better: Better::Neither, told, values, interrupted }
+        const TIMED: [&str; 3] = ["latency.", "throughput.", "errors."];
+        let is_timed = TIMED.iter().any(|of| path.starts_with(of));
+        Column { name: path.to_owned(), better: Better::Neither, is_timed, told, values, interrupted }
     }
 }
 

@@ -46,7 +46,7 @@ pub(super) fn comparison(groups: &[Group<'_>]) -> Option<Comparison> {
     }
     let names = |measures: &[Measured]| measures.iter().map(|one| one.metric.name).collect::<Vec<_>>().join(", ");
     let more = (beside < all.len()).then(|| (names(&all[beside..]), figure("More measures", &all[beside..])));
-    let headline = if keys.is_empty() || worth == 0 { None } else { headline(&keys, first) };
+    let headline = if keys.is_empty() || worth == 0 { None } else { headline(groups, &keys, first) };
     Some(Comparison { headline, shown, more })
 }
 
@@ -56,7 +56,7 @@ fn capitalized(text: &str) -> String {
 }
 
 /// "Write amplification is least with d 8: 2.31".
-fn headline(keys: &[Key], measured: &Measured) -> Option<String> {
+fn headline(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Option<String> {
     let best = measured.best()?;
     let what = capitalized(measured.metric.name);
     let most = match (measured.metric.better, measured.metric.id) {
@@ -65,7 +65,8 @@ fn headline(keys: &[Key], measured: &Measured) -> Option<String> {
         (Better::Less, _) if measured.metric.is_duration => "shortest",
         (Better::Less, _) => "least",
     };
-    Some(format!("{what} is {most} with {}: {}", in_full(keys, best), measured.told(best)))
+    let part = if measured.metric.is_timed() { groups[best].of_age() } else { String::new() };
+    Some(format!("{what}{part} is {most} with {}: {}", in_full(keys, best), measured.told(best)))
 }
 
 fn figure_of(heading: &str, groups: &[Group<'_>], keys: &[Key], measures: &[Measured]) -> Figure {
@@ -77,6 +78,9 @@ fn figure_of(heading: &str, groups: &[Group<'_>], keys: &[Key], measures: &[Meas
     {
         let told = |group: usize| format!("{} ({})", measured.told(group), groups[group].label);
         caption = format!("From {} to {}.", told(worst), told(best));
+    }
+    if measures.iter().any(|one| one.metric.is_timed()) {
+        caption.push_str(&format!(" Latencies, rates and errors are those{}.", groups[0].of_age()));
     }
     if measures.iter().any(|one| one.alive.iter().any(|alive| *alive)) {
         caption.push_str(" Lives with a \u{2265} had not ended when the run did.");

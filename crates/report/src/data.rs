@@ -12,7 +12,7 @@ use super::marks::{edges, thin};
 pub(super) fn script(chart: &Chart) -> String {
     let mut layers = Map::new();
     for (index, layer) in chart.layers.iter().enumerate() {
-        if let Some(told) = of_layer(layer, chart.columns) {
+        if let Some(told) = of_layer(layer, &chart.x, chart.columns) {
             layers.insert(index.to_string(), told);
         }
     }
@@ -37,18 +37,18 @@ fn axis(axis: &Axis, unit: &str, label: &str) -> Value {
             "names": names })
 }
 
-fn of_layer(layer: &Layer, columns: usize) -> Option<Value> {
+fn of_layer(layer: &Layer, x: &Axis, columns: usize) -> Option<Value> {
     let flat =
         |points: &[(f64, f64)]| -> Vec<Value> { points.iter().flat_map(|(x, y)| [rounded(*x), rounded(*y)]).collect() };
     match layer {
         Layer::Curve(Curve { label, shape, points, .. }) => {
             let kind = if *shape == Shape::Steps { "steps" } else { "curve" };
-            Some(json!({ "kind": kind, "name": label, "points": flat(&thin(points, columns)) }))
+            Some(json!({ "kind": kind, "name": label, "points": flat(&thin(points, x, columns)) }))
         }
         // The script takes it away where it draws anew.
         Layer::Area { class, .. } if class.ends_with("end") => None,
         Layer::Area { points, .. } => {
-            let (low, high) = edges(points, columns);
+            let (low, high) = edges(points, x, columns);
             Some(json!({ "kind": "area", "low": flat(&low), "points": flat(&high) }))
         }
         Layer::Bars { label, bars, .. } => {

@@ -6,10 +6,12 @@ use super::chart::{Chart, Curve, Layer, Shape};
 use super::figures::columns;
 use super::groups::Group;
 use super::html::{Figure, Table};
+use super::latency::with_part;
 use super::numbers::{count, counted, short, short_or_dash};
 use super::panels::{drawn, told};
 use super::picture::{Arrangement, Drawing};
-use wane_results::Window;
+use super::timed;
+use wane_results::{Errors, Window};
 
 /// Re-reads for each page read for the host.
 fn rereads(window: &Window) -> Option<f64> {
@@ -65,27 +67,27 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
         "uncorrectable",
     ];
     let mut headers: Vec<String> = headers.map(str::to_owned).into();
-    headers.insert(0, along.label());
+    headers.insert(0, if groups.len() == 1 { along.label() } else { with_part("errors", groups) });
     let rows = groups.iter().flat_map(|group| {
         let run = group.first();
         let places = along.places(run);
         let alone = groups.len() == 1;
-        let chosen = group.window_of(run);
-        let shown = rows(run.windows.len()).filter(move |_| alone).chain(chosen.filter(|_| !alone));
-        shown.filter_map(move |index| {
-            let window = &run.windows[index];
-            let errors = window.errors?;
-            let place = short(places[index]);
-            Some(vec![
-                if alone { place } else { format!("{}, {place}", group.label) },
+        let windows = rows(run.windows.len()).filter(|_| alone);
+        let windows = windows.filter_map(|index| Some((short(places[index]), run.windows[index].errors?)));
+        let name = if alone { "whole run".to_owned() } else { group.label.clone() };
+        let all = timed::errors(group).filter(|_| !alone || group.is_of_whole_runs()).map(|errors| (name, errors));
+        let told = |(name, errors): (String, Errors)| {
+            vec![
+                name,
                 count(errors.host_page_reads),
                 short_or_dash(errors.host_retry_rate()),
                 count(errors.background_page_reads),
                 short_or_dash(errors.background_retry_rate()),
                 count(errors.recoveries),
                 count(errors.uncorrectable),
-            ])
-        })
+            ]
+        };
+        windows.chain(all).map(told).collect::<Vec<_>>()
     });
     let table = Table { headers, rows: rows.collect() };
     let mut caption = "Reads in the background are those of relocation, scrubbing and reconstruction; lost are pages that the host asked for and that neither \

@@ -1,5 +1,6 @@
 //! The pictures of a timed run: what requests took over the drive's life, and how that is distributed.
 
+use super::ages::part_of_run;
 use super::along::{Along, chart, into_the_tail, of_windows, rows, share_in_words, through};
 use super::axis::Axis;
 use super::breakdown::breakdown;
@@ -11,7 +12,7 @@ use super::numbers::{counted, duration, short};
 use super::palette::{HUES, series};
 use super::panels::{drawn, told as panels_told};
 use super::picture::{Arrangement, Drawing};
-use wane_results::{Common, LatencyFigures, Window, WindowKind};
+use wane_results::{Common, Latency, LatencyFigures, RunResult, Window};
 
 /// Colors of the distributions of one run's windows, which lie close together.
 const APART: [&str; 6] = ["s0", "s1", "s2", "s3", "s4", "s5"];
@@ -41,9 +42,13 @@ impl Kind {
     }
 
     fn of(self, window: &Window) -> Option<&LatencyFigures> {
+        self.figures(&window.latency)
+    }
+
+    pub(super) const fn figures(self, latency: &Latency) -> Option<&LatencyFigures> {
         match self {
-            Self::Read => window.latency.read.as_ref(),
-            Self::Write => window.latency.write.as_ref(),
+            Self::Read => latency.read.as_ref(),
+            Self::Write => latency.write.as_ref(),
         }
     }
 
@@ -75,12 +80,19 @@ fn named(group: &Group<'_>, groups: &[Group<'_>]) -> String {
     }
 }
 
-/// Which window of each run a picture is of.
-pub(super) fn of_window(groups: &[Group<'_>]) -> String {
+/// What the latencies of runs beside each other are of: "whole run", or a probe.
+pub(super) fn told_of(groups: &[Group<'_>]) -> String {
     match groups.first().map(|group| group.common) {
-        Some(Common::Probe(age)) => format!(" Of the probe after {} drive writes.", counted(age)),
-        _ => " Of the last full window of each run that has such requests.".to_owned(),
+        Some(Common::Probe(age)) => format!("probe after {} drive writes", counted(age)),
+        _ if groups.iter().all(Group::is_of_whole_runs) => "whole run".to_owned(),
+        _ => String::new(),
     }
+}
+
+/// A name with what its latencies are of, where that is known.
+pub(super) fn with_part(name: &str, groups: &[Group<'_>]) -> String {
+    let of = told_of(groups);
+    if of.is_empty() { name.to_owned() } else { format!("{name}, {of}") }
 }
 
 /// The percentiles of a single window, in order.
@@ -171,25 +183,36 @@ fn over_life(groups: &[Group<'_>], kind: Kind, along: Along, columns: usize) -> 
     (!drawings.is_empty()).then(|| Figure { heading: heading.to_owned(), caption, drawings, arrangement, table })
 }
 
-/// The windows of a group's first run.
+/// The windows of a group, means of its seeds, and the whole run below them.
 fn window_table(group: &Group<'_>, kind: Kind, along: Along) -> Table {
-    let run = group.first();
-    let places = along.places(run);
+    let windows = group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
     let mut headers = vec![along.label(), kind.plural().to_owned()];
     headers.extend(STATISTICS.iter().map(|statistic| statistic.0.to_owned()));
     headers.push("IOPS".to_owned());
-    let row = |index: usize| {
-        let window = &run.windows[index];
-        let figures = kind.of(window);
-        let count = figures.map_or(0, |figures| figures.count);
-        let told = STATISTICS.iter().map(|statistic| told(figures.map(statistic.1)));
-        [short(places[index]), super::numbers::count(count)]
-            .into_iter()
-            .chain(told)
-            .chain([short(count as f64 / window.seconds)])
-            .collect()
+    let line = |name: String, figures: &dyn Fn(&RunResult) -> Option<LatencyFigures>, iops: Option<f64>| {
+        let count = group.mean_latency(|run| Some(figures(run)?.count as f64)).unwrap_or(0.0);
+        let mean = |statistic: &Statistic| told(group.mean_latency(|run| figures(run).as_ref().map(statistic.1)));
+        let told = STATISTICS.iter().map(mean);
+        let first = [name, super::numbers::count(count.round() as u64)];
+        first.into_iter().chain(told).chain([short(iops.unwrap_or(0.0))]).collect::<Vec<String>>()
     };
-    Table { headers, rows: rows(run.windows.len()).map(row).collect() }
+    let row = |index: usize| {
+        let place = group.mean_latency(|run| Some(along.places(run)[index])).unwrap_or(0.0);
+        let rate = |run: &RunResult| {
+            let window = &run.windows[index];
+            Some(kind.of(window).map_or(0.0, |of| of.count as f64) / window.seconds)
+        };
+        line(short(place), &|run| kind.of(&run.windows[index]).copied(), group.mean_latency(rate))
+    };
+    let whole = group.is_of_whole_runs().then(|| {
+        let figures = |run: &RunResult| kind.figures(group.latency(run)?).copied();
+        let rate = |run: &RunResult| {
+            let throughput = group.throughput(run)?;
+            Some(if kind == Kind::Read { throughput.read.iops } else { throughput.write.iops })
+        };
+        line("whole run".to_owned(), &figures, group.mean_latency(rate))
+    });
+    Table { headers, rows: rows(windows).map(row).chain(whole).collect() }
 }
 
 /// A latency, or a dash.
@@ -197,19 +220,17 @@ pub(super) fn told(latency: Option<f64>) -> String {
     latency.map_or_else(|| "\u{2013}".to_owned(), duration)
 }
 
-/// The percentiles of the window that stands for each group.
+/// The percentiles of each group, means of its seeds.
 fn statistics_table(groups: &[Group<'_>], kinds: &[Kind]) -> Table {
-    let mut headers = vec!["latency".to_owned(), "mean".to_owned()];
+    let mut headers = vec![with_part("latency", groups), "mean".to_owned()];
     headers.extend(PROFILE.iter().map(|statistic| statistic.0.to_owned()));
     let row = |group: &Group<'_>, kind: Kind| {
-        let run = group.first();
-        let (last, before) = run.windows[..=group.window_of(run)?].split_last()?;
-        // A trace may end without such requests. Probes are of their age alone.
-        let before = before.iter().rev().filter(|window| window.kind != WindowKind::Probe);
-        let last = std::iter::once(last).chain(before).find_map(|window| kind.of(window))?;
+        let mean = |figure: fn(&LatencyFigures) -> f64| {
+            group.mean_latency(|run| kind.figures(group.latency(run)?).map(figure)).map(duration)
+        };
         let name = format!("{}, {}", group.label, kind.plural());
-        let percentiles = PROFILE.iter().map(|statistic| duration(statistic.1(last)));
-        Some([name, duration(last.mean_ns)].into_iter().chain(percentiles).collect())
+        let percentiles = PROFILE.iter().filter_map(|statistic| mean(statistic.1));
+        Some([name, mean(|figures| figures.mean_ns)?].into_iter().chain(percentiles).collect())
     };
     let rows = groups.iter().flat_map(|group| kinds.iter().filter_map(move |kind| row(group, *kind)));
     Table { headers, rows: rows.collect() }
@@ -270,50 +291,89 @@ struct Distribution {
     class: String,
     count: u64,
     points: Vec<(u64, f64)>,
+    /// Of each of [`SHARES`] the latency that the other figures of a report tell: a mean over the seeds.
+    told: [Option<f64>; SHARES.len()],
 }
 
-/// The distributions to be drawn: of one run its first and last window or its probes; of several the last window of each.
+/// Shares that a distribution is told by, and the percentile of each, where latencies have it.
+const SHARES: [(f64, Option<Percentile>); 7] = [
+    (0.5, Some(|of| of.p50_ns)),
+    (0.9, Some(|of| of.p90_ns)),
+    (0.99, Some(|of| of.p99_ns)),
+    (0.999, Some(|of| of.p999_ns)),
+    (0.9999, Some(|of| of.p9999_ns)),
+    (0.99999, None),
+    (1.0, Some(|of| of.max_ns)),
+];
+
+type Percentile = fn(&LatencyFigures) -> u64;
+
+/// Windows of a group's runs as one distribution; `figures` are those of the same part of each run. `None` without requests.
+fn pooled(
+    group: &Group<'_>,
+    kind: Kind,
+    (label, class): (String, String),
+    windows: &[&Window],
+    figures: &[LatencyFigures],
+) -> Option<Distribution> {
+    let counted: Vec<(u64, &[(u64, f64)])> =
+        windows.iter().filter_map(|window| Some((kind.of(window)?.count, kind.cdf(window)))).collect();
+    let count = counted.iter().map(|(count, _)| count).sum();
+    let points = pool(&counted);
+    let fewest = figures.iter().map(|of| of.count).min().unwrap_or(0);
+    let told = SHARES.map(|(share, percentile)| {
+        // A tail that no request reaches is not told.
+        let seen = |count: u64| (1.0 - share) * count as f64 >= 1.0 - 1e-9 || share == 1.0;
+        match percentile {
+            Some(of) => {
+                let sum = figures.iter().map(|figures| of(figures) as f64).sum::<f64>();
+                seen(fewest).then(|| sum / figures.len() as f64)
+            }
+            None => points.iter().find(|point| point.1 >= share).filter(|_| seen(count)).map(|point| point.0 as f64),
+        }
+    });
+    (count > 0 && fewest > 0 && !points.is_empty()).then(|| Distribution {
+        group: group.index,
+        label,
+        class,
+        count,
+        points,
+        told,
+    })
+}
+
+/// The distributions to be drawn: of one run its first window, its last and all of it, or its probes; of several what the figures of
+/// each are of.
 fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
-    let pooled = |group: &Group<'_>, index: usize| -> (u64, Vec<(u64, f64)>) {
-        let windows = group.runs.iter().filter_map(|run| run.windows.get(index));
-        let counted: Vec<(u64, &[(u64, f64)])> =
-            windows.filter_map(|window| Some((kind.of(window)?.count, kind.cdf(window)))).collect();
-        (counted.iter().map(|(count, _)| count).sum(), pool(&counted))
+    let whole = |group: &Group<'_>, name: (String, String)| {
+        let windows: Vec<&Window> = group.runs.iter().flat_map(|run| group.windows(run)).collect();
+        let figures: Vec<LatencyFigures> =
+            group.runs.iter().filter_map(|run| kind.figures(group.latency(run)?)).copied().collect();
+        pooled(group, kind, name, &windows, &figures)
     };
-    let full = |group: &Group<'_>| {
-        let last = group.runs.iter().map(|run| group.window_of(run).map_or(0, |last| last + 1));
-        last.min().unwrap_or(0)
+    let [group] = groups else {
+        return groups.iter().filter_map(|group| whole(group, (named(group, groups), group.class()))).collect();
     };
-    if let [group] = groups {
-        let windows = full(group);
-        let probes = group.first().windows.iter().all(|window| window.kind == WindowKind::Probe);
-        let wanted = if probes { windows.min(APART.len()) } else { windows.min(2) };
-        let places = along.places(group.first());
-        let index = |row: usize| if wanted > 1 { row * (windows - 1) / (wanted - 1) } else { 0 };
-        return (0..wanted)
-            .map(|row| {
-                let (count, points) = pooled(group, index(row));
-                let place = along.told(places[index(row)]);
-                let label = match (probes, wanted, row) {
-                    (_, 1, _) => "all".to_owned(),
-                    (true, _, _) => place,
-                    (false, _, 0) => "first window".to_owned(),
-                    (false, _, _) => "last full window".to_owned(),
-                };
-                Distribution { group: group.index, label, class: APART[row].to_owned(), count, points }
-            })
-            .collect();
+    let first = group.first();
+    let shortest = group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
+    let at = |index: usize, row: usize, label: String| {
+        let windows: Vec<&Window> = group.runs.iter().filter_map(|run| run.windows.get(index)).collect();
+        let figures: Vec<LatencyFigures> = windows.iter().filter_map(|window| kind.of(window)).copied().collect();
+        pooled(group, kind, (label, APART[row].to_owned()), &windows, &figures)
+    };
+    if group.is_of_whole_runs() {
+        let last = first.last_full_window().unwrap_or(0).min(shortest - 1);
+        let ends = [0, last].into_iter().take(if last > 0 { 2 } else { 1 }).enumerate();
+        let ends = ends.filter_map(|(row, index)| at(index, row, part_of_run(first, index)));
+        return ends.chain(whole(group, ("whole run".to_owned(), APART[2].to_owned()))).collect();
     }
-    groups
-        .iter()
-        .filter_map(|group| {
-            let is_probe = |index: usize| group.first().windows[index].kind == WindowKind::Probe;
-            let last = full(group).checked_sub(1)?;
-            let windows = (0..=last).rev().filter(|index| *index == last || !is_probe(*index));
-            let (count, points) = windows.map(|index| pooled(group, index)).find(|(count, _)| *count > 0)?;
-            Some(Distribution { group: group.index, label: named(group, groups), class: group.class(), count, points })
-        })
-        .collect()
+    let wanted = shortest.min(APART.len());
+    let places = along.places(first);
+    let probe = |row: usize| {
+        let index = if wanted > 1 { row * (shortest - 1) / (wanted - 1) } else { 0 };
+        at(index, row, if wanted > 1 { along.told(places[index]) } else { "all".to_owned() })
+    };
+    (0..wanted).filter_map(probe).collect()
 }
 
 /// Several distributions as one, each weighted by its requests.
@@ -322,19 +382,24 @@ fn pool(distributions: &[(u64, &[(u64, f64)])]) -> Vec<(u64, f64)> {
         return points.to_vec();
     }
     let total = distributions.iter().map(|(count, _)| count).sum::<u64>() as f64;
-    let mut latencies: Vec<u64> =
-        distributions.iter().flat_map(|(_, points)| points.iter().map(|point| point.0)).collect();
-    latencies.sort_unstable();
-    latencies.dedup();
-    let share_at = |points: &[(u64, f64)], latency: u64| match points.partition_point(|point| point.0 <= latency) {
-        0 => 0.0,
-        after => points[after - 1].1,
-    };
-    let pooled = |latency: u64| {
-        let shares = distributions.iter().map(|(count, points)| *count as f64 * share_at(points, latency));
-        (latency, shares.sum::<f64>() / total)
-    };
-    latencies.into_iter().map(pooled).collect()
+    let mut steps: Vec<(u64, f64)> = Vec::new();
+    for (count, points) in distributions {
+        let before = std::iter::once(0.0).chain(points.iter().map(|point| point.1));
+        steps.extend(points.iter().zip(before).map(|(point, before)| (point.0, *count as f64 * (point.1 - before))));
+    }
+    steps.sort_by_key(|step| step.0);
+    let mut pooled: Vec<(u64, f64)> = Vec::new();
+    let mut sum = 0.0;
+    for (latency, requests) in steps {
+        sum += requests;
+        match pooled.last_mut() {
+            Some(last) if last.0 == latency => last.1 = sum / total,
+            _ => pooled.push((latency, sum / total)),
+        }
+    }
+    // A sum of shares is a rounding error beside all.
+    pooled.last_mut().into_iter().for_each(|last| last.1 = 1.0);
+    pooled
 }
 
 impl Distribution {
@@ -349,26 +414,25 @@ impl Distribution {
 }
 
 fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<Figure> {
-    let of_kind = |groups: &[Group<'_>], kind: Kind| {
-        let mut chosen = chosen(groups, kind, along);
-        chosen.retain(|distribution| !distribution.points.is_empty());
-        chosen
-    };
     let all: Vec<(Kind, Vec<Distribution>)> = Kind::BOTH
         .into_iter()
-        .map(|kind| (kind, of_kind(groups, kind)))
+        .map(|kind| (kind, chosen(groups, kind, along)))
         .filter(|(_, distributions)| !distributions.is_empty())
         .collect();
     let ends = || all.iter().flat_map(|(_, all)| all).flat_map(|one| [one.points.first(), one.points.last()]).flatten();
     let least = ends().map(|point| point.0).min()?.max(1) as f64;
     let most = ends().map(|point| point.0).max()? as f64;
     let requests = all.iter().flat_map(|(_, all)| all).map(|one| one.count).max().unwrap_or(1);
+    let several = groups.len() > 1;
     let charted = |kind: Kind| {
         let what = kind.plural();
         let chart = chart(
             format!("{}-cdf", kind.id()),
             format!("Distribution of the latencies of {what}"),
-            (Axis::durations_along(least, most), "latency".to_owned()),
+            (
+                Axis::durations_along(least, most),
+                if several { with_part("latency", groups) } else { "latency".to_owned() },
+            ),
             (Axis::nines((requests as f64).log10()), format!("share of {what} that took no longer")),
         );
         Chart { columns, ..chart }
@@ -391,30 +455,23 @@ fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<F
         (drawings, arrangement)
     };
     let mut caption = "Each step up the axis leaves a tenth of the requests: the higher, the rarer.".to_owned();
-    if groups.len() > 1 {
-        caption.push_str(&of_window(groups));
+    if !several && groups[0].is_of_whole_runs() {
+        caption.push_str(" Parts of the run are shares of its requests.");
     }
     caption.push_str(&panels_told(groups));
-    let table = distribution_table(&all);
+    let table = distribution_table(groups, &all);
     Some(Figure { heading: "Distribution of latencies".to_owned(), caption, drawings, arrangement, table })
 }
 
-fn distribution_table(drawn: &[(Kind, Vec<Distribution>)]) -> Table {
-    const SHARES: [f64; 7] = [0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 1.0];
+fn distribution_table(groups: &[Group<'_>], drawn: &[(Kind, Vec<Distribution>)]) -> Table {
     let named = |kind: Kind, label: &str| {
         if label == "all" { kind.plural().to_owned() } else { format!("{}, {label}", kind.plural()) }
     };
     let all = || drawn.iter().flat_map(|(kind, all)| all.iter().map(move |one| (*kind, one)));
-    let mut headers = vec!["share".to_owned()];
-    headers.extend(all().map(|(kind, one)| named(kind, &one.label)));
-    let row = |share: f64| {
-        let cells = all().map(|(_, one)| {
-            // A tail that no request reaches is not told.
-            let seen = (1.0 - share) * one.count as f64 >= 1.0 - 1e-9 || share == 1.0;
-            let found = one.points.iter().find(|point| point.1 >= share - 1e-12).or(one.points.last());
-            told(found.filter(|_| seen).map(|point| point.0 as f64))
-        });
-        std::iter::once(share_in_words(share)).chain(cells).collect()
+    let share = if groups.len() > 1 { with_part("share", groups) } else { "share".to_owned() };
+    let headers = std::iter::once(share).chain(all().map(|(kind, one)| named(kind, &one.label))).collect();
+    let row = |(index, (share, _)): (usize, &(f64, Option<Percentile>))| {
+        std::iter::once(share_in_words(*share)).chain(all().map(|(_, one)| told(one.told[index]))).collect()
     };
-    Table { headers, rows: SHARES.map(row).into() }
+    Table { headers, rows: SHARES.iter().enumerate().map(row).collect() }
 }

@@ -45,7 +45,7 @@ mod timed;
 pub mod validated;
 mod words;
 
-pub use ages::ages_note;
+pub use ages::{ages_note, part_of_run};
 pub use cells::{Cell, Shown, check_table, sweep_table};
 pub use differences::differences;
 pub use groups::repeated;

@@ -3,6 +3,7 @@
 use svg::Node;
 use svg::node::element::{Path, SVG};
 
+use super::axis::Axis;
 use super::chart::{Curve, End, Frame, Layer, Point, Shape, short};
 
 /// What a layer draws.
@@ -11,7 +12,7 @@ pub(super) fn path(frame: &Frame<'_>, layer: &Layer) -> Path {
         Layer::Area { points, .. } => area(frame, points),
         Layer::Bars { bars, .. } => bars.iter().filter(|bar| bar.3 > bar.2).map(|bar| rectangle(frame, *bar)).collect(),
         Layer::Curve(curve) => {
-            let points = thin(&curve.points, frame.chart.columns);
+            let points = thin(&curve.points, &frame.chart.x, frame.chart.columns);
             trace(frame, &if curve.shape == Shape::Steps { steps(&points) } else { points })
         }
         Layer::Dots { points, .. } => points.iter().map(|(x, y)| dot((frame.x(*x), frame.y(*y)))).collect(),
@@ -27,7 +28,7 @@ fn ring(at: Point) -> String {
 }
 
 fn area(frame: &Frame<'_>, points: &[(f64, f64, f64)]) -> String {
-    let (low, high) = edges(points, frame.chart.columns);
+    let (low, high) = edges(points, &frame.chart.x, frame.chart.columns);
     let mut data = trace(frame, &high);
     for (x, y) in low.iter().rev() {
         data.push_str(&format!("L{} {}", short(frame.x(*x)), short(frame.y(*y))));
@@ -37,8 +38,8 @@ fn area(frame: &Frame<'_>, points: &[(f64, f64, f64)]) -> String {
 }
 
 /// The lower and the upper edge of an area, thinned each by itself.
-pub(super) fn edges(points: &[(f64, f64, f64)], columns: usize) -> (Vec<Point>, Vec<Point>) {
-    let edge = |of: fn(&(f64, f64, f64)) -> Point| thin(&points.iter().map(of).collect::<Vec<_>>(), columns);
+pub(super) fn edges(points: &[(f64, f64, f64)], x: &Axis, columns: usize) -> (Vec<Point>, Vec<Point>) {
+    let edge = |of: fn(&(f64, f64, f64)) -> Point| thin(&points.iter().map(of).collect::<Vec<_>>(), x, columns);
     (edge(|point| (point.0, point.1)), edge(|point| (point.0, point.2)))
 }
 
@@ -81,13 +82,14 @@ pub(super) fn steps(points: &[Point]) -> Vec<Point> {
     points.first().copied().into_iter().chain(corners).collect()
 }
 
-/// Keeps the first, least, greatest and last point of each of `columns` stretches of x: what a screen can show.
-pub(super) fn thin(points: &[Point], columns: usize) -> Vec<Point> {
+/// Keeps the first, least, greatest and last point of each of `columns` stretches of an axis: what a screen can show.
+pub(super) fn thin(points: &[Point], x: &Axis, columns: usize) -> Vec<Point> {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
-    if points.len() <= 4 * columns || last.0 <= first.0 {
+    let (left, right) = (x.place(first.0), x.place(last.0));
+    if points.len() <= 4 * columns || right <= left {
         return points.to_vec();
     }
-    let column = |point: &Point| ((point.0 - first.0) / (last.0 - first.0) * columns as f64) as usize;
+    let column = |point: &Point| ((x.place(point.0) - left) / (right - left) * columns as f64) as usize;
     let mut kept = Vec::with_capacity(4 * columns + 4);
     for stretch in points.chunk_by(|left, right| column(left) == column(right)) {
         let by_y = |left: &&Point, right: &&Point| left.1.total_cmp(&right.1);
@@ -130,11 +132,20 @@ mod tests {
         let mut points: Vec<Point> = (0..2048).map(|at| (f64::from(at), 1.0)).collect();
         points[790].1 = 9.0;
         points[1500].1 = -9.0;
-        let thinned = thin(&points, 50);
+        let thinned = thin(&points, &Axis::exact(0.0, 2047.0, 5), 50);
         assert!(thinned.len() <= 204, "{}", thinned.len());
         assert_eq!((thinned.first(), thinned.last()), (points.first(), points.last()));
         assert!(thinned.contains(&(790.0, 9.0)) && thinned.contains(&(1500.0, -9.0)));
         assert!(thinned.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+
+    #[test]
+    fn thinning_keeps_what_an_axis_of_ratios_shows() {
+        // Nearly all of what lies on the left half of such an axis is in the first hundredth of an even one.
+        let points: Vec<Point> = (0..2000).map(|at| (10f64.powf(f64::from(at) / 500.0), f64::from(at))).collect();
+        let thinned = thin(&points, &Axis::ratio(1.0, 1e4), 50);
+        let in_left_half = thinned.iter().filter(|point| point.0 < 100.0).count();
+        assert!(in_left_half.abs_diff(thinned.len() / 2) < 5, "{in_left_half} of {}", thinned.len());
     }
 
     #[test]

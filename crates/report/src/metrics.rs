@@ -169,7 +169,8 @@ fn estimate(group: &Group<'_>, metric: &Metric) -> Option<Estimate> {
 }
 
 impl Metric {
-    fn is_timed(&self) -> bool {
+    /// Whether it is of requests, and so of a part of the life.
+    pub(super) fn is_timed(&self) -> bool {
         self.is_duration || matches!(self.id, "read-iops" | "write-iops" | "lost" | "rereads")
     }
 

@@ -56,6 +56,37 @@ fn the_page_needs_nothing_else() {
 }
 
 #[test]
+fn a_figure_of_a_run_has_one_value_and_parts_of_a_run_are_named() {
+    let cells = |page: &str| -> Vec<Vec<String>> {
+        let rows = page.split("<tr>").skip(1).filter_map(|rest| rest.split("</tr>").next());
+        let cells = |row: &str| -> Vec<String> {
+            let cells = row.split("</t").filter_map(|cell| cell.rsplit('>').next());
+            cells.map(str::to_owned).filter(|cell| !cell.is_empty()).collect()
+        };
+        rows.map(cells).collect()
+    };
+    // Windows unlike each other, and unlike the run.
+    let mut runs = vec![timed(longest("one", 1), 8), timed(longest("two", 2), 8)];
+    for (run, index) in runs.iter_mut().zip(0..) {
+        run.scenario_toml.push_str(&format!("d = {index}\n"));
+        for (window, number) in run.windows.iter_mut().zip(1..) {
+            window.latency.read.as_mut().into_iter().for_each(|read| read.p999_ns = 1_000_000 * number);
+        }
+        run.summary.latency.as_mut().and_then(|of| of.read.as_mut()).into_iter().for_each(|of| of.p999_ns = 5_550_000);
+    }
+    let of_several = cells(&render(&runs));
+    let rows: Vec<&Vec<String>> =
+        of_several.iter().filter(|row| row.first().is_some_and(|name| name == "one, reads")).collect();
+    assert!(rows.len() > 1 && rows.iter().all(|row| row.contains(&"5.55\u{a0}ms".to_owned())), "{rows:?}");
+    assert!(of_several.iter().any(|row| row[0] == "latency, whole run"), "{of_several:?}");
+    let of_one = render(&runs[..1]);
+    for part in ["whole run", "first 12\u{a0}% of the run", "last 12\u{a0}% of the run"] {
+        assert!(of_one.contains(part), "{part}");
+    }
+    assert!(cells(&of_one).iter().any(|row| row[0] == "whole run" && row.contains(&"5.55\u{a0}ms".to_owned())));
+}
+
+#[test]
 fn runs_whose_last_window_has_no_reads_show_those_of_one_that_has() {
     let mut runs = vec![timed(longest("one", 1), 8), timed(longest("two", 2), 8)];
     for (index, run) in runs.iter_mut().enumerate() {
@@ -149,7 +180,7 @@ fn a_read_is_told_in_words() {
     let page = render(&[run]);
     for told in [
         "<h1>A read took",
-        "on average over 39 drive writes; 1 in 1,000 took longer than",
+        "on average over the whole run of 39 drive writes; 1 in 1,000 took longer than",
         "Half of the reads took at most",
         "the largest share, 50\u{a0}%, of the time beyond it went to waiting behind the host",
         "and one page was lost",

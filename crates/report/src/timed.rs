@@ -37,7 +37,7 @@ fn iops(group: &Group<'_>, kind: Kind) -> Option<f64> {
 }
 
 /// The errors behind the latencies: those of the probe that they are of, where only probes are timed.
-fn errors(group: &Group<'_>) -> Option<Errors> {
+pub(super) fn errors(group: &Group<'_>) -> Option<Errors> {
     let run = group.first();
     match group.common {
         Common::Probe(age) => run.windows[run.probe_at(age)?].errors,

@@ -70,6 +70,19 @@ impl RunResult {
         self.windows.iter().position(is_it)
     }
 
+    /// The place of the last window that has at least half as many requests as the fullest: what is left over at the end of a run may
+    /// be too short to have a tail. `None` without windows.
+    pub fn last_full_window(&self) -> Option<usize> {
+        let most = self.windows.iter().map(Window::requests).max()?;
+        self.windows.iter().rposition(|window| 2 * window.requests() >= most)
+    }
+
+    /// The share of the run's requests that a window has.
+    pub fn window_share(&self, window: usize) -> f64 {
+        let all: u64 = self.windows.iter().map(Window::requests).sum();
+        self.windows[window].requests() as f64 / all.max(1) as f64
+    }
+
     /// What its latencies are of; `None` where it has none.
     pub fn latency_of(&self) -> Option<LatencyOf> {
         LatencyOf::of(&self.windows, self.summary.end.at_drive_writes)

@@ -247,3 +247,10 @@ pub struct Window {
     /// The same of writes.
     pub write_cdf: Vec<(u64, f64)>,
 }
+
+impl Window {
+    /// Reads and writes that were done.
+    pub fn requests(&self) -> u64 {
+        [self.latency.read, self.latency.write].into_iter().flatten().map(|of| of.count).sum()
+    }
+}

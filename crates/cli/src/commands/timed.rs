@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wane_report::{plain, traffic};
+use wane_report::{part_of_run, plain, traffic};
 use wane_results::{Errors, Latency, LatencyFigures, RunResult, Window, WindowKind};
 use wane_scenario::{Collection, Order, PaceWord, Scenario, Scheduler, Suspend, Time, WritesPerDay};
 use wane_units::Nanos;
@@ -35,16 +35,24 @@ pub(super) fn words(result: &RunResult) -> String {
             format!("began after {began:.2} drive writes; figures of the whole run mix the time before and since");
         line(&mut text, "collection", &told);
     }
+    // The figures of a probe are of its age; those of a timed run stand beside those of its last window.
+    let last = if probe.is_none() { result.last_full_window().filter(|last| *last > 0) } else { None };
     if let Some((latency, throughput)) = summary.latency.as_ref().zip(summary.throughput) {
         for (name, kind, served) in [("reads", READ, throughput.read), ("writes", WRITE, throughput.write)] {
             let Some(figures) = kind(latency) else { continue };
             let served = format!("; {:.0} IOPS, {}/s", served.iops, plain(&traffic(served.bytes_per_second)));
-            line(&mut text, name, &(percentiles(figures) + &served));
+            let of = if last.is_some() { ", whole run" } else { "" };
+            line(&mut text, &format!("{name}{of}"), &(percentiles(figures) + &served));
             for (when, part) in parts.iter().flat_map(|parts| [("  before", &parts.before), ("  since", &parts.since)])
             {
                 if let Some(figures) = kind(part) {
                     line(&mut text, when, &percentiles(figures));
                 }
+            }
+            if let Some((last, figures)) = last.and_then(|last| Some((last, kind(&result.windows[last].latency)?))) {
+                // Below the whole run, of which it is a part.
+                let part = plain(&part_of_run(result, last)).replace(" of the run", "");
+                line(&mut text, &format!("  {part}"), &percentiles(figures));
             }
             if name == "reads" {
                 line(&mut text, "time of a read", &told_parts(figures));
