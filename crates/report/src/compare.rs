@@ -122,7 +122,9 @@ fn drawn(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Vec<Drawing
         }
         [first, second] => {
             let (along, other) = if first.numbers.is_some() { (first, second) } else { (second, first) };
-            let charted = along.numbers.is_some() && along.values.len() > 2 && other.values.len() <= HUES;
+            // A line needs points to go through.
+            let lines_hold = along.of.len() >= 2 * other.values.len();
+            let charted = along.numbers.is_some() && along.values.len() > 2 && other.values.len() <= HUES && lines_hold;
             let chart = charted.then(|| Drawing::Chart(Box::new(lines(measured, along, Some(other)))));
             let fits = along.values.len() <= CELLS_MAX && other.values.len() <= CELLS_MAX;
             let heat = fits.then(|| Drawing::Heat(heat(measured, along, other)));

@@ -20,6 +20,10 @@ pub(super) struct Key {
     pub(super) numbers: Option<Vec<f64>>,
     /// Which value each group has.
     pub(super) of: Vec<usize>,
+    /// Each value as a name.
+    tags: Vec<String>,
+    /// Each value as a name, with that of its key.
+    headings: Vec<String>,
 }
 
 impl Key {
@@ -30,13 +34,49 @@ impl Key {
 
     /// A value as a name: "10 %" and "greedy" say what they are, "4" does not.
     pub(super) fn tag_of(&self, value: usize) -> String {
-        let value = &self.values[value];
-        let bare = value.chars().all(|letter| letter.is_ascii_digit() || ".,-".contains(letter));
-        if bare || matches!(value.as_str(), "true" | "false" | "none") {
-            format!("{} {value}", self.name)
-        } else {
-            value.clone()
+        self.tags[value].clone()
+    }
+
+    /// The value of a group with the name of its key.
+    fn headed(&self, group: usize) -> String {
+        self.headings[self.of[group]].clone()
+    }
+
+    /// Two keys as one axis: its places are the pairs of values that groups have, in the order of the key that tells them apart.
+    fn joined(&self, other: &Self) -> Self {
+        let pair = |group: usize| (self.of[group], other.of[group]);
+        let mut pairs: Vec<(usize, usize)> = (0..self.of.len()).map(pair).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let tells_all = |key: &Self| key.values.len() == pairs.len();
+        let by_other = tells_all(other) && (!tells_all(self) || self.numbers.is_none() && other.numbers.is_some());
+        if by_other {
+            pairs.sort_unstable_by_key(|pair| pair.1);
         }
+        let lead = if by_other { other } else { self };
+        let numbers = lead.numbers.clone().filter(|numbers| numbers.len() == pairs.len());
+        let both = |one: &[String], two: &[String]| -> Vec<String> {
+            pairs.iter().map(|pair| format!("{}, {}", one[pair.0], two[pair.1])).collect()
+        };
+        let place =
+            |group| pairs.iter().position(|one| *one == pair(group)).expect("the pairs are those of the groups");
+        Self {
+            name: format!("{} + {}", self.name, other.name),
+            values: both(&self.values, &other.values),
+            numbers,
+            of: (0..self.of.len()).map(place).collect(),
+            tags: both(&self.tags, &other.tags),
+            headings: both(&self.headings, &other.headings),
+        }
+    }
+
+    /// Whether the groups are no field of two keys: one value tells the other, or fewer than half of the cells were run.
+    fn moves_with(&self, other: &Self) -> bool {
+        let mut pairs: Vec<(usize, usize)> = self.of.iter().copied().zip(other.of.iter().copied()).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let (one, two) = (self.values.len(), other.values.len());
+        pairs.len() == one.max(two) || 2 * pairs.len() <= one * two
     }
 
     fn style(&self, group: usize) -> String {
@@ -69,7 +109,7 @@ pub(super) fn keys(groups: &[Group<'_>]) -> Vec<Key> {
     if assigned.iter().all(same_keys) {
         let of =
             |index: usize| (assigned[0][index].0.clone(), assigned.iter().map(|one| one[index].1.clone()).collect());
-        return keys_of((0..assigned[0].len()).map(of).collect());
+        return together(keys_of((0..assigned[0].len()).map(of).collect(), Follows::Kept));
     }
     let distinct = (1..names.len()).all(|index| !names[..index].contains(&names[index]));
     if distinct {
@@ -80,19 +120,40 @@ pub(super) fn keys(groups: &[Group<'_>]) -> Vec<Key> {
         let values = all.iter().map(|keys| keys.get(&key).cloned().unwrap_or_else(|| "none".to_owned())).collect();
         (key, values)
     };
-    keys_of(differing(&all).into_iter().filter(|key| key != "name").map(of).collect())
+    keys_of(differing(&all).into_iter().filter(|key| key != "name").map(of).collect(), Follows::LeftOut)
 }
 
-/// Keys by their values in each group, without those that do not differ or go along with another one.
-fn keys_of(columns: Vec<(String, Vec<String>)>) -> Vec<Key> {
+/// What becomes of a key that always changes together with one before it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    /// Of a sweep: somebody swept both.
+    Kept,
+    /// Of scenarios: it is told by the other.
+    LeftOut,
+}
+
+/// Keys that move together as one, so that those that are left span a field.
+fn together(keys: Vec<Key>) -> Vec<Key> {
+    let mut kept: Vec<Key> = Vec::new();
+    for mut key in keys {
+        while let Some(index) = kept.iter().position(|other| other.moves_with(&key)) {
+            key = kept.remove(index).joined(&key);
+        }
+        kept.push(key);
+    }
+    kept
+}
+
+/// Keys by their values in each group, without those that do not differ.
+fn keys_of(columns: Vec<(String, Vec<String>)>, follows: Follows) -> Vec<Key> {
     let mut kept: Vec<(String, Vec<String>)> = Vec::new();
     for (key, values) in columns {
         let differs = values.iter().any(|value| *value != values[0]);
-        // What always changes together with a key before it was swept beside it, and is told by it.
-        let follows = kept.iter().any(|(_, before)| {
-            let pairs = || before.iter().zip(&values);
-            pairs().all(|(left, right)| pairs().all(|(other, value)| (left == other) <= (right == value)))
-        });
+        let follows = follows == Follows::LeftOut
+            && kept.iter().any(|(_, before)| {
+                let pairs = || before.iter().zip(&values);
+                pairs().all(|(left, right)| pairs().all(|(other, value)| (left == other) <= (right == value)))
+            });
         if differs && !follows {
             kept.push((key, values));
         }
@@ -126,7 +187,15 @@ fn key_of(key: &str, values: &[String], keys: &[String]) -> Key {
     };
     let twins = keys.iter().filter(|other| last(other) == last(key)).count();
     let name = if twins > 1 { key.to_owned() } else { last(key) };
-    Key { name, values: distinct, numbers: numbers.map(|_| sorted), of }
+    let tags: Vec<String> = distinct.iter().map(|value| tag(&name, value)).collect();
+    let with_name = |tag: &String| if tag.starts_with(&name) { tag.clone() } else { format!("{name} {tag}") };
+    let headings = tags.iter().map(with_name).collect();
+    Key { name, values: distinct, numbers: numbers.map(|_| sorted), of, tags, headings }
+}
+
+fn tag(name: &str, value: &str) -> String {
+    let bare = value.chars().all(|letter| letter.is_ascii_digit() || ".,-".contains(letter));
+    if bare || matches!(value, "true" | "false" | "none") { format!("{name} {value}") } else { value.to_owned() }
 }
 
 /// The settings that a name of a sweep's cell consists of, without the seed; none of another name.
@@ -242,51 +311,47 @@ pub(super) fn style(groups: &mut [Group<'_>]) {
 }
 
 /// The runs as panels: one of all while there are few; of more, one for each value of a key with lines for the other, or
-/// one for each run.
+/// one for each run of a single key. What is more than a picture holds is drawn evenly.
 pub(super) fn panels<'a>(groups: &[Group<'a>]) -> Vec<Panel<'a>> {
     if groups.len() <= HUES {
         return vec![Panel { heading: String::new(), groups: groups.to_vec() }];
     }
     let keys = keys(groups);
-    let lines = (0..keys.len()).rev().find(|index| keys.len() > 1 && keys[*index].values.len() <= HUES);
-    let Some(lines) = lines else {
+    if keys.len() < 2 {
         let alone = |group: &Group<'a>| Panel { heading: group.label.clone(), groups: vec![group.clone()] };
-        return evenly(groups.iter().map(alone).collect());
-    };
+        return evenly(groups.iter().map(alone).collect(), PANELS_MAX);
+    }
+    let few = (0..keys.len()).rev().find(|index| keys[*index].values.len() <= HUES);
+    let lines = few.or_else(|| (0..keys.len()).min_by_key(|index| keys[*index].values.len())).unwrap_or(0);
+    let drawn = evenly((0..keys[lines].values.len()).collect(), HUES);
     let mut panels: Vec<Panel<'a>> = Vec::new();
-    let mut order: Vec<usize> = (0..groups.len()).collect();
+    let mut order: Vec<usize> = (0..groups.len()).filter(|group| drawn.contains(&keys[lines].of[*group])).collect();
     order.sort_by_key(|group| keys.iter().map(|key| key.of[*group]).collect::<Vec<_>>());
     for index in order {
         let rest = keys.iter().enumerate().filter(|(key, _)| *key != lines);
-        let heading = rest.map(|(_, key)| headed(key, index)).collect::<Vec<_>>().join(", ");
+        let heading = rest.map(|(_, key)| key.headed(index)).collect::<Vec<_>>().join(", ");
         let group = Group { label: keys[lines].tag(index), style: keys[lines].style(index), ..groups[index].clone() };
         match panels.iter_mut().find(|panel| panel.heading == heading) {
             Some(panel) => panel.groups.push(group),
             None => panels.push(Panel { heading, groups: vec![group] }),
         }
     }
-    let drawn: usize = panels.iter().map(|panel| panel.groups.len()).sum();
-    debug_assert_eq!(drawn, groups.len(), "each group is drawn in one panel");
-    evenly(panels)
+    evenly(panels, PANELS_MAX)
 }
 
 /// A group by all its keys, each with its name.
 pub(super) fn in_full(keys: &[Key], group: usize) -> String {
-    keys.iter().map(|key| headed(key, group)).collect::<Vec<_>>().join(", ")
+    keys.iter().map(|key| key.headed(group)).collect::<Vec<_>>().join(", ")
 }
 
-fn headed(key: &Key, group: usize) -> String {
-    let tag = key.tag(group);
-    if tag.starts_with(&key.name) { tag } else { format!("{} {tag}", key.name) }
-}
-
-fn evenly(panels: Vec<Panel<'_>>) -> Vec<Panel<'_>> {
-    let count = panels.len();
-    if count <= PANELS_MAX {
-        return panels;
+/// At most so many of a list, with the first and the last.
+fn evenly<T>(all: Vec<T>, most: usize) -> Vec<T> {
+    let count = all.len();
+    if count <= most {
+        return all;
     }
-    let kept: Vec<usize> = (0..PANELS_MAX).map(|place| place * (count - 1) / (PANELS_MAX - 1)).collect();
-    panels.into_iter().enumerate().filter(|(index, _)| kept.contains(index)).map(|(_, panel)| panel).collect()
+    let kept: Vec<usize> = (0..most).map(|place| place * (count - 1) / (most - 1)).collect();
+    all.into_iter().enumerate().filter(|(index, _)| kept.contains(index)).map(|(_, one)| one).collect()
 }
 
 /// A name that fits beside a chart.
@@ -324,7 +389,7 @@ mod tests {
             (&["ftl.gc.policy=greedy", "ftl.gc.policy=fifo"], &["greedy", "fifo"]),
             (&["drive.spare-factor=0.07", "drive.spare-factor=0.1"], &["7\u{a0}%", "10\u{a0}%"]),
             (&["a.d=4 b=7 %", "a.d=8 b=7 %"], &["d 4", "d 8"]),
-            (&["a.d=4 b=x seed=1", "a.d=8 b=y seed=1"], &["d 4", "d 8"]),
+            (&["a.d=4 b=x seed=1", "a.d=8 b=y seed=1"], &["d 4, x", "d 8, y"]),
             (&["a.x=1 b.x=1", "a.x=1 b.x=2", "a.x=2 b.x=1"], &["a.x 1, b.x 1", "a.x 1, b.x 2", "a.x 2, b.x 1"]),
         ];
         for (names, expected) in table {
@@ -358,5 +423,54 @@ mod tests {
         let names: Vec<String> = (0..100).map(|cell| format!("a.d={cell}")).collect();
         let runs = cells(&names.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(super::panels(&groups(&runs)).len(), PANELS_MAX);
+    }
+
+    #[test]
+    fn a_large_field_is_drawn_as_lines_in_panels() {
+        let names: Vec<String> = (0..171).map(|cell| format!("a.d={} b.e={}", cell / 9, cell % 9)).collect();
+        let runs = cells(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let field = groups(&runs);
+        let panels = panels(&field);
+        assert_eq!(panels.len(), PANELS_MAX);
+        for panel in &panels {
+            let labels: Vec<&str> = panel.groups.iter().map(|group| group.label.as_str()).collect();
+            assert_eq!(labels, ["e 0", "e 1", "e 2", "e 3", "e 4", "e 5", "e 6", "e 8"], "{}", panel.heading);
+        }
+    }
+
+    #[test]
+    fn keys_that_move_together_are_one_axis() {
+        // (cells, names of the axes, values of the first)
+        let table: [(&[&str], &[&str], &[&str]); 5] = [
+            (&["a.d=2 b.e=8", "a.d=4 b.e=16", "a.d=8 b.e=32"], &["d + e"], &["2, 8", "4, 16", "8, 32"]),
+            // The second tells more apart, and is the one with numbers.
+            (&["a.p=x b.e=3", "a.p=x b.e=1", "a.p=y b.e=2"], &["p + e"], &["x, 1", "y, 2", "x, 3"]),
+            // A field, though a cell is missing.
+            (&["a.d=1 b.e=1", "a.d=1 b.e=2", "a.d=2 b.e=1"], &["d", "e"], &["1", "2"]),
+            // Neither tells the other, but they are no field.
+            (
+                &["a.d=1 b.e=3", "a.d=2 b.e=1", "a.d=3 b.e=2", "a.d=4 b.e=3", "a.d=1 b.e=2"],
+                &["d + e"],
+                &["1, 2", "1, 3", "2, 1", "3, 2", "4, 3"],
+            ),
+            (
+                &["a.d=1 b.e=8 c.f=0", "a.d=1 b.e=8 c.f=1", "a.d=2 b.e=9 c.f=0", "a.d=2 b.e=9 c.f=1"],
+                &["d + e", "f"],
+                &["1, 8", "2, 9"],
+            ),
+        ];
+        for (names, axes, values) in table {
+            let runs = cells(names);
+            let groups = groups(&runs);
+            let keys = keys(&groups);
+            assert_eq!(keys.iter().map(|key| key.name.as_str()).collect::<Vec<_>>(), axes, "{names:?}");
+            assert_eq!(keys[0].values, values, "{names:?}");
+            for (group, name) in keys[0].of.iter().zip(names) {
+                let value = keys[0].values[*group].split(", ").next().unwrap_or_default();
+                assert!(name.split(' ').next().unwrap_or_default().ends_with(&format!("={value}")), "{name}: {value}");
+            }
+        }
+        let runs = cells(&["a.d=2 b.e=8", "a.d=4 b.e=16", "a.d=8 b.e=32"]);
+        assert_eq!(in_full(&keys(&groups(&runs)), 1), "d 4, e 16");
     }
 }
