@@ -235,34 +235,33 @@ impl Chart {
             .set("data-chart", self.id.as_str())
             .set("data-frame", [frame.left, frame.top, frame.right, frame.bottom].map(short).join(" "));
         grid(&mut picture, &frame);
-        let (mut notes, mut limits, mut marks_drawn) = (Vec::new(), Vec::new(), 0);
+        let mut notes: Vec<Note> = self.curves().filter_map(|curve| note(&frame, curve)).collect();
+        labels::spread(&mut notes, frame.top, frame.bottom);
+        let (mut limits, mut row) = (Vec::new(), 0);
         for (index, layer) in self.layers.iter().enumerate() {
             match layer {
                 Layer::Mark { class, x, label } => {
-                    limits.push(mark(&mut picture, &frame, (class, *x), (label, marks_drawn)));
-                    marks_drawn += 1;
+                    let (limit, drawn_in) = mark(&mut picture, &frame, (class, *x), (label, row), &notes);
+                    limits.push(limit);
+                    row = drawn_in + 1;
                 }
-                Layer::Level { y, label } => limits.push(level(&mut picture, &frame, *y, label)),
+                Layer::Level { y, label } => limits.push(level(&mut picture, &frame, *y, label, &notes)),
                 drawn => {
                     let (class, name) = (layer_class(drawn), layer_name(drawn));
                     let path = marks::path(&frame, drawn).set("class", class).set("data-l", index);
                     picture.append(if name.is_empty() { path } else { path.set("data-s", name) });
-                    if let Layer::Curve(curve) = drawn {
-                        notes.extend(note(&frame, curve));
-                    }
                 }
             }
-        }
-        // Above the curves, which they keep off.
-        for limit in limits {
-            picture.append(limit);
         }
         for curve in self.curves() {
             marks::end(&mut picture, &frame, curve);
         }
-        labels::spread(&mut notes, frame.top, frame.bottom);
         for note in &notes {
             labels::write(&mut picture, &frame, note);
+        }
+        // Above curves and the lines to their names, which they keep off.
+        for limit in limits {
+            picture.append(limit);
         }
         picture
     }
@@ -353,25 +352,41 @@ pub(super) fn line(from: Point, to: Point) -> Path {
     Path::new().set("d", format!("M{} {}L{} {}", short(from.0), short(from.1), short(to.0), short(to.1)))
 }
 
-/// Draws a level and gives its name.
-fn level(picture: &mut SVG, frame: &Frame<'_>, y: f64, label: &str) -> Text {
+/// Draws a level and gives its name, at the end where no line to another name passes, if there is one.
+fn level(picture: &mut SVG, frame: &Frame<'_>, y: f64, label: &str, notes: &[Note]) -> Text {
     let at = frame.y(y);
     picture.append(line((frame.left, at), (frame.right, at)).set("class", "level").set("data-y", y));
     // At the top the name of the axis is above.
     let below = if at < frame.top + LINE { 14.0 } else { -5.0 };
     let label = fit(label, frame.right - frame.left - 8.0);
-    text(&label, (frame.left + 4.0, at + below), "start", "name halo").set("data-y", y)
+    let is_free = |left: f64| labels::is_free(frame, notes, (left, left + width(&label)), at + below);
+    let (left, right) = (frame.left + 4.0, frame.right - 4.0);
+    let (x, anchor) = if is_free(left) || !is_free(right - width(&label)) { (left, "start") } else { (right, "end") };
+    text(&label, (x, at + below), anchor, "name halo").set("data-y", y)
 }
 
-/// Draws a limit and gives its name.
-fn mark(picture: &mut SVG, frame: &Frame<'_>, (class, x): (&str, f64), (label, drawn): (&str, usize)) -> Text {
+/// Most rows among which the name of a limit looks for a free one.
+const ROWS_TRIED: usize = 6;
+
+/// Draws a limit and gives its name with the row that it stands in.
+fn mark(
+    picture: &mut SVG,
+    frame: &Frame<'_>,
+    (class, x): (&str, f64),
+    (label, row): (&str, usize),
+    notes: &[Note],
+) -> (Text, usize) {
     let at = frame.x(x);
     let class = if class.is_empty() { "level".to_owned() } else { format!("level own {class}") };
     picture.append(line((at, frame.top), (at, frame.bottom)).set("class", class).set("data-x", x));
-    // Written to the side with more room, each a line below the one before.
-    let (shift, anchor) = if at > (frame.left + frame.right) / 2.0 { (-5.0, "end") } else { (5.0, "start") };
-    let height = frame.top + 12.0 + LINE * drawn as f64;
-    text(label, (at + shift, height), anchor, "name halo").set("data-x", x)
+    // Written to the side with more room, each below the one before and off the lines to other names.
+    let is_right = at > (frame.left + frame.right) / 2.0;
+    let (shift, anchor) = if is_right { (-5.0, "end") } else { (5.0, "start") };
+    let sides = if is_right { (at - 5.0 - width(label), at - 5.0) } else { (at + 5.0, at + 5.0 + width(label)) };
+    let height = |row: usize| frame.top + 12.0 + LINE * row as f64;
+    let fits = |row: &usize| height(*row) < frame.bottom && labels::is_free(frame, notes, sides, height(*row));
+    let row = (row..row + ROWS_TRIED).find(fits).unwrap_or(row);
+    (text(label, (at + shift, height(row)), anchor, "name halo").set("data-x", x), row)
 }
 
 fn note(frame: &Frame<'_>, curve: &Curve) -> Option<Note> {

@@ -414,25 +414,27 @@ impl Distribution {
 }
 
 fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<Figure> {
-    let all: Vec<(Kind, Vec<Distribution>)> = Kind::BOTH
+    let mut all: Vec<(Kind, Vec<Distribution>)> = Kind::BOTH
         .into_iter()
         .map(|kind| (kind, chosen(groups, kind, along)))
         .filter(|(_, distributions)| !distributions.is_empty())
         .collect();
-    let ends = || all.iter().flat_map(|(_, all)| all).flat_map(|one| [one.points.first(), one.points.last()]).flatten();
-    let least = ends().map(|point| point.0).min()?.max(1) as f64;
-    let most = ends().map(|point| point.0).max()? as f64;
+    let table = distribution_table(groups, &all);
+    let least = all.iter().flat_map(|(_, all)| all).filter_map(|one| one.points.first()).map(|point| point.0).min()?;
+    let (most, slowest) = ends(&all)?;
+    all.iter_mut().flat_map(|(_, all)| all).for_each(|one| one.points.retain(|point| point.0 <= most));
+    all.iter_mut().for_each(|(_, all)| all.retain(|one| !one.points.is_empty()));
+    let (least, most) = (least.max(1) as f64, most as f64);
+    let cut = slowest.map_or_else(String::new, |slowest| format!(" (slowest: {})", duration(slowest as f64)));
     let requests = all.iter().flat_map(|(_, all)| all).map(|one| one.count).max().unwrap_or(1);
     let several = groups.len() > 1;
+    let name = if several { with_part("latency", groups) } else { "latency".to_owned() };
     let charted = |kind: Kind| {
         let what = kind.plural();
         let chart = chart(
             format!("{}-cdf", kind.id()),
             format!("Distribution of the latencies of {what}"),
-            (
-                Axis::durations_along(least, most),
-                if several { with_part("latency", groups) } else { "latency".to_owned() },
-            ),
+            (Axis::durations_along(least, most), name.clone() + &cut),
             (Axis::nines((requests as f64).log10()), format!("share of {what} that took no longer")),
         );
         Chart { columns, ..chart }
@@ -458,9 +460,31 @@ fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<F
     if !several && groups[0].is_of_whole_runs() {
         caption.push_str(" Parts of the run are shares of its requests.");
     }
+    if let Some(slowest) = slowest {
+        caption.push_str(&format!(
+            " The axis ends where at most {BEYOND_FEW} requests of any curve took longer; the slowest took {}.",
+            duration(slowest as f64)
+        ));
+    }
     caption.push_str(&panels_told(groups));
-    let table = distribution_table(groups, &all);
     Some(Figure { heading: "Distribution of latencies".to_owned(), caption, drawings, arrangement, table })
+}
+
+/// An axis of latencies is cut where at most so many requests of each curve lie beyond,
+const BEYOND_FEW: u64 = 3;
+/// if they lie so many times as far.
+const BEYOND_FAR: u64 = 3;
+
+/// Where the axis of distributions ends; the slowest of all, if it lies beyond.
+fn ends(all: &[(Kind, Vec<Distribution>)]) -> Option<(u64, Option<u64>)> {
+    let each = || all.iter().flat_map(|(_, all)| all);
+    let slowest = each().filter_map(|one| one.points.last()).map(|point| point.0).max()?;
+    let few = |one: &Distribution| {
+        let beyond = |share: f64| (1.0 - share) * one.count as f64;
+        one.points.iter().find(|point| beyond(point.1) <= BEYOND_FEW as f64 + 1e-6).map(|point| point.0)
+    };
+    let most = each().filter_map(few).max()?;
+    Some(if slowest > BEYOND_FAR * most { (most, Some(slowest)) } else { (slowest, None) })
 }
 
 fn distribution_table(groups: &[Group<'_>], drawn: &[(Kind, Vec<Distribution>)]) -> Table {

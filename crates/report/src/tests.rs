@@ -87,6 +87,30 @@ fn a_figure_of_a_run_has_one_value_and_parts_of_a_run_are_named() {
 }
 
 #[test]
+fn an_axis_of_latencies_ends_before_a_lone_outlier_and_says_so() {
+    let of = |slowest: u64| {
+        let mut run = timed(longest("one", 1), 1);
+        let window = &mut run.windows[0];
+        (window.latency.write, window.write_cdf) = (None, Vec::new());
+        window.latency.read.as_mut().into_iter().for_each(|read| read.count = 20_000);
+        window.read_cdf = vec![(80_000, 0.5), (900_000, 0.99), (5_000_000, 0.9999), (slowest, 1.0)];
+        let figures = crate::page::all_pictures(&[run]);
+        let figure =
+            figures.into_iter().find(|figure| figure.heading == "Distribution of latencies").expect("it is drawn");
+        let rows = figure.drawings[0].rows();
+        (figure.caption, rows.iter().flatten().any(|cell| cell == &slowest.to_string()), figure.table)
+    };
+    let (caption, drawn, table) = of(200_000_000);
+    assert!(
+        !drawn && caption.contains("at most 3 requests of any curve took longer; the slowest took 200"),
+        "{caption}"
+    );
+    assert!(table.rows.iter().any(|row| row[0].starts_with("100")), "the table has the slowest");
+    let (caption, drawn, _) = of(9_000_000);
+    assert!(drawn && !caption.contains("axis ends"), "{caption}");
+}
+
+#[test]
 fn runs_whose_last_window_has_no_reads_show_those_of_one_that_has() {
     let mut runs = vec![timed(longest("one", 1), 8), timed(longest("two", 2), 8)];
     for (index, run) in runs.iter_mut().enumerate() {
