@@ -148,15 +148,50 @@ fn warnings(groups: &[Group<'_>]) -> String {
     if groups.iter().map(|group| group.runs.len()).sum::<usize>() > 1 {
         told.extend(groups.iter().filter_map(interrupted));
     }
+    told.extend(shared_warnings(groups));
+    warning_box(&told)
+}
+
+/// Most runs that a warning names.
+const WARNED_MAX: usize = 3;
+
+/// The warnings of runs, each once with the runs that it is of. Those that differ in their numbers alone are one.
+fn shared_warnings(groups: &[Group<'_>]) -> Vec<String> {
+    /// A warning as the first run has it, whether others have other numbers, and the groups of those runs.
+    struct Shared<'a> {
+        warning: &'a str,
+        is_varied: bool,
+        groups: Vec<usize>,
+    }
+    let words = |warning: &str| warning.replace(|letter: char| letter.is_ascii_digit() || ".,".contains(letter), "");
+    let mut all: Vec<Shared<'_>> = Vec::new();
     for (group, run) in groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run))) {
         for warning in &run.summary.warnings {
-            let warning = if groups.len() > 1 { format!("{}: {warning}", group.label) } else { warning.clone() };
-            if !told.contains(&warning) {
-                told.push(warning);
+            let Some(shared) = all.iter_mut().find(|shared| words(shared.warning) == words(warning)) else {
+                all.push(Shared { warning, is_varied: false, groups: vec![group.index] });
+                continue;
+            };
+            shared.is_varied |= shared.warning != warning;
+            if !shared.groups.contains(&group.index) {
+                shared.groups.push(group.index);
             }
         }
     }
-    warning_box(&told)
+    let told = |shared: &Shared<'_>| {
+        let names: Vec<&str> = shared.groups.iter().map(|group| groups[*group].label.as_str()).collect();
+        let rest = names.len().saturating_sub(WARNED_MAX);
+        let whose = match (groups.len(), names.len()) {
+            (1, _) => return shared.warning.to_owned(),
+            (all, some) if all == some && shared.is_varied => {
+                format!("all runs, here with the numbers of {}", names[0])
+            }
+            (all, some) if all == some => "all runs".to_owned(),
+            (_, some) if some <= WARNED_MAX => names.join("; "),
+            _ => format!("{} and {rest} more", names[..WARNED_MAX].join("; ")),
+        };
+        format!("{whose}: {}", shared.warning)
+    };
+    all.iter().map(told).collect()
 }
 
 /// What became of the runs of a group that were interrupted; `None` where none was.

@@ -87,6 +87,27 @@ fn a_figure_of_a_run_has_one_value_and_parts_of_a_run_are_named() {
 }
 
 #[test]
+fn a_warning_of_all_runs_stands_once() {
+    let runs: Vec<RunResult> = (0..4)
+        .map(|index| {
+            let mut run = longest(["one", "two", "three", "four"][index], index as u64);
+            run.scenario_toml.push_str(&format!("d = {index}\n"));
+            run.summary.warnings =
+                vec![format!("a drive of 3.84 TB was run as one of {} GB", 100 + index), "slow".to_owned()];
+            if index == 2 {
+                run.summary.warnings.push("odd".to_owned());
+            }
+            run
+        })
+        .collect();
+    let page = render(&runs);
+    assert_eq!(page.matches("was run as one of").count(), 1);
+    for told in ["all runs, here with the numbers of one: a drive of 3.84", "<li>all runs: slow", "<li>three: odd"] {
+        assert!(page.contains(told), "{told}");
+    }
+}
+
+#[test]
 fn an_axis_of_latencies_ends_before_a_lone_outlier_and_says_so() {
     let of = |slowest: u64| {
         let mut run = timed(longest("one", 1), 1);
