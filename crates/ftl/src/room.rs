@@ -64,7 +64,8 @@ impl fmt::Display for Room {
             uses.push(format!("parity takes {} (1 page for {data} of data)", self.parity()));
         }
         let last = uses.pop().unwrap_or_default();
-        write!(f, "{} blocks, of which {} and {last}", self.blocks, uses.join(", "))
+        let blocks = if self.blocks == 1 { "block" } else { "blocks" };
+        write!(f, "{} {blocks}, of which {} and {last}", self.blocks, uses.join(", "))
     }
 }
 

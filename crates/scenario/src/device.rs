@@ -5,7 +5,7 @@ use wane_ftl::{EraseGroup, Layout, Pooling, Room};
 use wane_units::{Bytes, Geometry, GeometryError, Ratio, floor_exact};
 
 use super::settings::{DriveSettings, RatedBlocks};
-use super::synonyms::{over_provisioning_of, spare_of};
+use super::synonyms::{SURPLUS_MAX, over_provisioning_of, spare_of};
 use super::written::value_of;
 
 /// A drive, worked out.
@@ -81,6 +81,16 @@ enum Given {
 }
 
 impl Written<'_> {
+    /// The layer that says how many blocks there are: one of the two keys displaces the other from below; side by side, as they may stand,
+    /// they must agree.
+    fn geometry(&self) -> &Table {
+        if self.set.contains_key("blocks") || self.set.contains_key("blocks-per-plane") {
+            self.set
+        } else {
+            self.inherited
+        }
+    }
+
     /// A key that the scenario sets displaces an inherited one; of two inherited ones the geometry goes before the
     /// spare factor, and the spare factor before the capacity.
     fn given(&self) -> Result<Given, Refusal> {
@@ -171,7 +181,8 @@ impl Shape {
         let inherits = drive.set.contains_key("mapping-unit") || !drive.set.contains_key("page-size");
         let unit = settings.mapping_unit.filter(|_| inherits).map_or(page, |unit| unit.0);
         if !page.is_multiple_of(unit) {
-            let message = format!("found {}, which is no whole fraction of the page, {}", Bytes(unit), Bytes(page));
+            let message =
+                format!("found {}, which is no whole fraction of the page, {}", Bytes(unit).exactly(), Bytes(page));
             return Err(("drive.mapping-unit", message));
         }
         let units_per_flash_block = u128::from(page / unit) * u128::from(pages_per_block);
@@ -201,11 +212,18 @@ impl Shape {
     fn logical(&self, drive: &Written<'_>) -> Result<u128, Refusal> {
         let Some(Bytes(bytes)) = drive.settings.logical_capacity else { return Ok(0) };
         if !bytes.is_multiple_of(self.unit) {
-            let (found, unit) = (Bytes(bytes), Bytes(self.unit));
-            return Err((
-                "drive.logical-capacity",
-                format!("found {found}, which is no multiple of the mapping unit, {unit}"),
-            ));
+            let written =
+                [drive.set, drive.inherited].into_iter().find_map(|table| table.get("logical-capacity")?.as_str());
+            let written = written.unwrap_or_default();
+            let nearest = [bytes / self.unit, bytes / self.unit + 1].into_iter().filter(|units| *units > 0);
+            let nearest: Vec<String> = nearest.map(|units| Bytes(units * self.unit).written_like(written)).collect();
+            let message = format!(
+                "found {}, which is no multiple of the mapping unit, {}; nearest are {}",
+                Bytes(bytes).exactly(),
+                Bytes(self.unit),
+                nearest.join(" and ")
+            );
+            return Err(("drive.logical-capacity", message));
         }
         Ok(u128::from(bytes / self.unit))
     }
@@ -232,12 +250,7 @@ impl Shape {
     }
 
     fn blocks_per_plane(&self, drive: &Written<'_>) -> Result<u128, Refusal> {
-        // One of the two keys displaces the other from below; side by side, as they may stand, they must agree.
-        let layer = if drive.set.contains_key("blocks") || drive.set.contains_key("blocks-per-plane") {
-            drive.set
-        } else {
-            drive.inherited
-        };
+        let layer = drive.geometry();
         let own = |key: &str, count: Option<u32>| count.filter(|_| layer.contains_key(key)).map(u128::from);
         let planes = self.planes;
         match (own("blocks", drive.settings.blocks), own("blocks-per-plane", drive.settings.blocks_per_plane)) {
@@ -319,17 +332,18 @@ impl Shape {
         let blocks = Layout::new(geometry, self.grouping.erase_group, self.grouping.domain, units_per_page).blocks();
         let spare = drive.settings.spare_factor.map_or(0.0, Ratio::get);
         let spare = (given != Given::CapacityAndGeometry).then_some(spare);
-        let key = if drive.set.contains_key("logical-capacity") || spare.is_none() {
-            "drive.logical-capacity"
-        } else {
-            "drive.spare-factor"
-        };
         if logical == 0 {
+            let key = if given == Given::GeometryAndSpare { "drive.spare-factor" } else { "drive.logical-capacity" };
             return Err((key, format!("leaves no logical capacity: less than one mapping unit, {}", Bytes(self.unit))));
         }
         let rooms = self.rooms(blocks);
         if rooms.iter().any(|room| logical > u128::from(room.units_max())) {
-            return Err((key, self.no_room(&rooms, logical as u64, given)));
+            let (advised, message) = self.no_room(drive, &rooms, logical as u64, given);
+            // The key that the advice is about, unless another one was written.
+            let is_capacity = advised == "drive.spare-factor"
+                && !drive.set.contains_key("spare-factor")
+                && drive.set.contains_key("logical-capacity");
+            return Err((if is_capacity { "drive.logical-capacity" } else { advised }, message));
         }
         Ok(Device {
             geometry,
@@ -369,35 +383,96 @@ impl Shape {
         [plain].into_iter().chain(striped).collect()
     }
 
-    /// What takes the blocks of a drive that is too small for its capacity, and what would be possible.
-    fn no_room(&self, rooms: &[Room], logical: u64, given: Given) -> String {
+    /// What takes the blocks of a drive that is too small for its capacity, and what would be possible, behind the key that this is
+    /// about.
+    fn no_room(&self, drive: &Written<'_>, rooms: &[Room], logical: u64, given: Given) -> (&'static str, String) {
         let room = rooms.iter().copied().reduce(Room::tighter).expect("a drive has a room, striped or not");
         let max = room.units_max();
         let needed = |units: u64| rooms.iter().map(|room| room.blocks_needed(units)).max().unwrap_or_default();
         // As a scenario writes it, to the last byte.
         let exact = |units: u64| value_of(&Bytes(units * self.unit)).as_str().unwrap_or_default().to_owned();
-        // Rounded up to as few digits as leave any capacity, so that it is allowed as it stands.
-        let least = |logical: u64, blocks: u64| {
-            let share = 1.0 - logical as f64 / (blocks * room.units_per_block) as f64;
-            let rounded = [1e4, 1e6, 1e8, 1e10].map(|digits| (share * digits).ceil() / digits);
-            rounded.into_iter().find(|share| *share < 1.0).and_then(Ratio::new).unwrap_or(Ratio::ONE)
+        let least =
+            |logical: u64, blocks: u64| rounded_up(1.0 - logical as f64 / (blocks * room.units_per_block) as f64);
+        let smallest = |share: Ratio| match surplus_of(share) {
+            Some(surplus) => format!("{share}, an over-provisioning of {surplus}"),
+            None => share.to_string(),
         };
-        let advice = match given {
+        let (key, advice) = match given {
             // The flash is made to measure: more spare space makes more blocks.
             Given::CapacityAndSpare => {
                 let rated = needed(logical) - room.reserve;
-                format!("the smallest spare-factor for {} is {}", exact(logical), least(logical, rated))
+                let smallest = smallest(least(logical, rated));
+                ("drive.spare-factor", format!("the smallest spare-factor for {} is {smallest}", exact(logical)))
             }
-            _ if max == 0 => format!("at least {} blocks are needed", needed(1)),
-            Given::GeometryAndSpare => format!("the smallest spare-factor is {}", least(max, room.blocks)),
-            Given::CapacityAndGeometry => format!("the largest logical-capacity is {}", exact(max)),
+            _ if max == 0 => self.more_blocks(drive, logical, given),
+            Given::GeometryAndSpare => {
+                ("drive.spare-factor", format!("the smallest spare-factor is {}", smallest(least(max, room.blocks))))
+            }
+            Given::CapacityAndGeometry => {
+                ("drive.logical-capacity", format!("the largest logical-capacity is {}", exact(max)))
+            }
             Given::All => {
-                format!("the largest logical-capacity is {}, spare-factor {}", exact(max), least(max, room.blocks))
+                let smallest = smallest(least(max, room.blocks));
+                let advice = format!("the largest logical-capacity is {}, spare-factor {smallest}", exact(max));
+                ("drive.logical-capacity", advice)
             }
         };
         let (capacity, block) = (Bytes(logical * self.unit), Bytes(room.units_per_block * self.unit));
-        format!("leaves no spare space: {capacity} of logical capacity on {room}, each of {block}; {advice}")
+        (key, format!("leaves no spare space: {capacity} of logical capacity on {room}, each of {block}; {advice}"))
     }
+}
+
+/// An over-provisioning of few digits whose spare factor is at least this, as data sheets write it; `None` beyond what is allowed.
+fn surplus_of(share: Ratio) -> Option<String> {
+    let surplus = over_provisioning_of(share.get());
+    let rounded = [1e4, 1e6, 1e8, 1e10].map(|digits| (surplus * digits).ceil() / digits);
+    let enough = rounded.into_iter().find(|rounded| rounded - surplus < 1e-2 * rounded).unwrap_or(surplus);
+    let percent = format!("{:.8}", 100.0 * enough);
+    (enough <= SURPLUS_MAX).then(|| format!("{} %", percent.trim_end_matches('0').trim_end_matches('.')))
+}
+
+impl Shape {
+    /// How many blocks a drive of so few would need for what it is asked to hold.
+    fn more_blocks(&self, drive: &Written<'_>, logical: u64, given: Given) -> (&'static str, String) {
+        let spare = drive.settings.spare_factor.map_or(0.0, Ratio::get);
+        let asked = |per_plane: u128| match given {
+            Given::GeometryAndSpare => floor_exact((1.0 - spare) * self.units(per_plane) as f64),
+            _ => logical,
+        };
+        let rooms = |per_plane: u128| {
+            let (all, width) = (per_plane * self.planes, self.width);
+            self.rooms(u32::try_from(all / width).unwrap_or(u32::MAX))
+        };
+        let holds = |per_plane: &u128| {
+            let asked = asked(*per_plane);
+            asked > 0 && rooms(*per_plane).iter().all(|room| asked <= room.units_max())
+        };
+        let powers =
+            (0..u32::BITS).map(|power| 1_u128 << power).take_while(|count| self.units(*count) <= u128::from(UNITS_MAX));
+        let enough = powers.clone().find(holds);
+        let (per_plane, beside) = match enough {
+            Some(most) => ((most / 2 + 1..=most).find(holds).unwrap_or(most), String::new()),
+            // Without spare space no number of blocks is enough.
+            None => {
+                let some =
+                    powers.clone().find(|count| rooms(*count).iter().all(|room| room.units_max() > 0)).unwrap_or(1);
+                let left = rooms(some).iter().map(Room::units_max).min().unwrap_or(1);
+                let share = Ratio::new(1.0 - left as f64 / self.units(some) as f64).unwrap_or(Ratio::ONE);
+                (some, format!(", and then spare-factor {}", rounded_up(share.get())))
+            }
+        };
+        if drive.geometry().contains_key("blocks") {
+            ("drive.blocks", format!("at least {} blocks are needed{beside}", per_plane * self.planes))
+        } else {
+            ("drive.blocks-per-plane", format!("at least {per_plane} blocks of each plane are needed{beside}"))
+        }
+    }
+}
+
+/// A share rounded up to as few digits as leave anything beside it, so that it is allowed as it stands.
+fn rounded_up(share: f64) -> Ratio {
+    let rounded = [1e4, 1e6, 1e8, 1e10].map(|digits| (share * digits).ceil() / digits);
+    rounded.into_iter().find(|share| *share < 1.0).and_then(Ratio::new).unwrap_or(Ratio::ONE)
 }
 
 impl Device {

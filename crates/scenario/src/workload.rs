@@ -523,7 +523,11 @@ fn units_of(request: Bytes, space: Space, footprint: u32) -> Result<u32, Refusal
     if !request.0.is_multiple_of(space.unit.0) || units > u64::from(footprint) {
         return Err((
             "request-size".to_owned(),
-            format!("found {request}; a multiple of the mapping unit, {}, up to the footprint is allowed", space.unit),
+            format!(
+                "found {}; a multiple of the mapping unit, {}, up to the footprint is allowed",
+                request.exactly(),
+                space.unit
+            ),
         ));
     }
     Ok(units as u32)

@@ -81,8 +81,8 @@ impl FromStr for Bytes {
             .iter()
             .find_map(|(unit, factor)| trimmed.strip_suffix(unit).map(|number| (number.trim(), *factor)))
             .ok_or_else(refuse)?;
-        if let Ok(whole) = number.replace('_', "").parse::<u64>() {
-            return whole.checked_mul(factor).map(Bytes).ok_or_else(refuse);
+        if let Some(bytes) = exact(number, factor) {
+            return Ok(Bytes(bytes));
         }
         let value = plain_decimal(number).ok_or_else(refuse)? * factor as f64;
         // Above 2^53 a fraction no longer names a whole number of bytes.
@@ -90,6 +90,42 @@ impl FromStr for Bytes {
             return Err(refuse());
         }
         Ok(Bytes(value as u64))
+    }
+}
+
+impl Bytes {
+    /// Most decimals of [`Self::written_like`]: a byte in terabytes.
+    const DECIMALS_MAX: u32 = 12;
+
+    /// To the last byte in the unit of `written`, `60.999999488 GB` like `61 GB`, or in the next smaller one where that takes too many
+    /// decimals. It is read as the same size.
+    pub fn written_like(self, written: &str) -> String {
+        let from =
+            BYTE_UNITS.iter().position(|(unit, _)| written.trim().ends_with(unit)).unwrap_or(BYTE_UNITS.len() - 1);
+        let is_alike = |unit: &str| unit == "B" || unit.contains('i') == BYTE_UNITS[from].0.contains('i');
+        let units = BYTE_UNITS[from..].iter().filter(|(unit, _)| is_alike(unit));
+        let text = |(unit, factor): &(&str, u64)| Some(format!("{} {unit}", self.over(*factor, Self::DECIMALS_MAX)?));
+        units.map(text).find_map(|text| text).unwrap_or_else(|| format!("{} B", self.0))
+    }
+
+    /// To the last byte as short as it goes, in a binary or a decimal unit: `9.5 KiB`, `61 GB`.
+    pub fn exactly(self) -> String {
+        let text = |(unit, factor): &(&str, u64)| Some(format!("{} {unit}", self.over(*factor, 2)?));
+        let units = BYTE_UNITS.iter().filter(|(_, factor)| *factor <= self.0.max(1));
+        units.filter_map(text).min_by_key(String::len).unwrap_or_else(|| "0 B".to_owned())
+    }
+
+    /// How many times a number of bytes it is, where that is exact with so many decimals.
+    fn over(self, factor: u64, decimals_max: u32) -> Option<String> {
+        let (whole, rest) = (self.0 / factor, u128::from(self.0 % factor));
+        let scaled = |decimals: u32| rest * 10_u128.pow(decimals);
+        let decimals = (0..=decimals_max).find(|decimals| scaled(*decimals).is_multiple_of(u128::from(factor)))?;
+        let fraction = scaled(decimals) / u128::from(factor);
+        Some(if decimals == 0 {
+            whole.to_string()
+        } else {
+            format!("{whole}.{fraction:0width$}", width = decimals as usize)
+        })
     }
 }
 
@@ -265,6 +301,31 @@ mod tests {
         ];
         for (text, want) in table {
             assert_eq!(text.parse::<Bytes>().ok().map(|bytes| bytes.0), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_told_in_the_unit_that_was_written() {
+        let table: [(u64, &str, &str); 7] = [
+            (60_999_999_488, "61 GB", "60.999999488 GB"),
+            (61_000_003_584, "61GB", "61.000003584 GB"),
+            (3_840_000_004_096, "3.84 TB", "3.840000004096 TB"),
+            (8 << 30, "8.0 GiB", "8 GiB"),
+            // Eighteen decimals of a GiB.
+            (4096 * 262_145, "1.1 GiB", "1024.00390625 MiB"),
+            (9 << 10, "0.0000001 TiB", "0.0087890625 MiB"),
+            (4096, "what", "4096 B"),
+        ];
+        for (bytes, written, want) in table {
+            let told = Bytes(bytes).written_like(written);
+            assert_eq!(told, want);
+            assert_eq!(told.parse(), Ok(Bytes(bytes)), "{told}");
+        }
+        for (bytes, want) in
+            [(61_000_000_000, "61 GB"), (5 << 10, "5 KiB"), (10_000, "10 kB"), (1001, "1001 B"), (0, "0 B")]
+        {
+            assert_eq!(Bytes(bytes).exactly(), want);
+            assert_eq!(want.parse(), Ok(Bytes(bytes)));
         }
     }
 

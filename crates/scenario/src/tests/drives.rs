@@ -177,3 +177,72 @@ fn a_resolved_scenario_says_what_its_spare_factor_comes_to() {
     let first = resolved.lines().next().unwrap_or_default();
     assert_eq!(first, "# over-provisioning (physical / logical - 1) 25 %, spare factor (1 - logical / physical) 20 %");
 }
+
+/// What the advice of a message says to set.
+fn advised(message: &str) -> Vec<String> {
+    let quoted = |after: &str| {
+        let rest = message.split_once(after)?.1;
+        Some(rest.split(|letter| matches!(letter, ',' | ';')).next().unwrap_or(rest).trim().to_owned())
+    };
+    let mut set = Vec::new();
+    set.extend(quoted("the largest logical-capacity is ").map(|value| format!("drive.logical-capacity={value}")));
+    set.extend(
+        quoted("spare-factor for ").and_then(|rest| Some(format!("drive.spare-factor={}", rest.split_once(" is ")?.1))),
+    );
+    set.extend(quoted("the smallest spare-factor is ").map(|value| format!("drive.spare-factor={value}")));
+    set.extend(quoted(", and then spare-factor ").map(|value| format!("drive.spare-factor={value}")));
+    set.extend(quoted(", spare-factor ").map(|value| format!("drive.spare-factor={value}")));
+    set.extend(quoted("at least ").and_then(|rest| {
+        let of_all = || Some(("blocks", rest.strip_suffix(" blocks are needed")?));
+        let of_each = rest.strip_suffix(" blocks of each plane are needed").map(|count| ("blocks-per-plane", count));
+        let (key, count) = of_each.or_else(of_all)?;
+        Some(format!("drive.{key}={count}"))
+    }));
+    set.extend(
+        quoted("nearest are ").and_then(|rest| Some(format!("drive.logical-capacity={}", rest.split(" and ").next()?))),
+    );
+    set
+}
+
+#[test]
+fn every_advice_on_the_size_of_a_drive_leads_to_a_drive() {
+    // (settings of the drive, the key that is told)
+    let table = [
+        ("logical-capacity = '64 MiB'\nover-provisioning = '0 %'", "drive.over-provisioning"),
+        ("logical-capacity = '64 MiB'\nspare-factor = 0", "drive.spare-factor"),
+        ("preset = 'tiny'\nover-provisioning = '0 %'", "drive.over-provisioning"),
+        ("preset = 'cvss-128g'\nover-provisioning = '0 %'", "drive.over-provisioning"),
+        ("preset = 'femu-16g'\nspare-factor = '0.1 %'", "drive.spare-factor"),
+        ("preset = 'femu-16g'\nblocks-per-plane = 1", "drive.blocks-per-plane"),
+        ("preset = 'femu-16g'\nblocks = 64", "drive.blocks"),
+        ("preset = 'ftlsim-8g'\nblocks = 4", "drive.blocks"),
+        ("preset = 'ftlsim-8g'\nblocks = 4\nspare-factor = 0", "drive.blocks"),
+        ("logical-capacity = '64 MiB'\nblocks = 4", "drive.blocks"),
+        ("preset = 'tlc-enterprise-3.84t'\nlogical-capacity = '5 TB'\nblocks = 4096", "drive.logical-capacity"),
+        ("preset = 'mean-field'\nover-provisioning = '0 %'", "drive.over-provisioning"),
+        ("preset = 'tiny'\nlogical-capacity = '61.00001 MB'", "drive.logical-capacity"),
+        ("logical-capacity = '1 GiB'\nspare-factor = 0\nblocks = 1024", "drive.logical-capacity"),
+    ];
+    for (settings, key) in table {
+        let text = format!("[drive]\n{settings}\n[until]\ndrive-writes = 1");
+        let error = resolve(&text, &[]).expect_err(settings);
+        assert_eq!(error.key, key, "{error}");
+        let set = advised(&error.message);
+        assert!(!set.is_empty(), "{error}");
+        let set: Vec<&str> = set.iter().map(String::as_str).collect();
+        let resolved = resolve(&text, &set);
+        assert!(
+            resolved.is_ok(),
+            "{error}\n  {set:?} leads to {}",
+            resolved.err().map_or_else(String::new, |e| e.to_string())
+        );
+        // The same in the other words.
+        if let Some(surplus) = error.message.rsplit_once("an over-provisioning of ") {
+            let mut set = set.clone();
+            set.retain(|set| !set.contains("spare-factor"));
+            let surplus = format!("drive.over-provisioning={}", surplus.1);
+            set.push(&surplus);
+            assert!(resolve(&text, &set).is_ok(), "{error}\n  {set:?}");
+        }
+    }
+}
