@@ -53,9 +53,9 @@ impl Layer {
         Ok(layer)
     }
 
-    /// One `--set key.path=value`. The value is TOML, or text where it is none.
-    pub(super) fn set(assignment: &str) -> Result<Self, ScenarioError> {
-        let name = format!("--set {assignment}");
+    /// One `--set key.path=value`, or an assignment of another option. The value is TOML, or text where it is none.
+    pub(super) fn set(option: &str, assignment: &str) -> Result<Self, ScenarioError> {
+        let name = format!("{option} {assignment}");
         let mut layer =
             Self { name, text: String::new(), table: Table::new(), spans: BTreeMap::new(), written: BTreeMap::new() };
         let usage = "expected KEY=VALUE, such as ftl.gc.policy=d-choices";

@@ -103,12 +103,24 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong with it.
     pub fn resolve(sources: &Sources<'_>) -> Result<Self, ScenarioError> {
+        Self::resolve_with(sources, &[])
+    }
+
+    /// As [`Self::resolve`], with assignments of other options than `--set` above them, each behind the option that an error names:
+    /// `("--sweep", "ftl.gc=fifo")`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn resolve_with(sources: &Sources<'_>, options: &[(&str, String)]) -> Result<Self, ScenarioError> {
         let mut layers = Vec::new();
         if let Some((name, text)) = sources.file {
             layers.push(Layer::parse(name, text)?);
         }
         for assignment in sources.set {
-            layers.push(Layer::set(assignment)?);
+            layers.push(Layer::set("--set", assignment)?);
+        }
+        for (option, assignment) in options {
+            layers.push(Layer::set(option, assignment)?);
         }
         let mut set = Table::new();
         for layer in &layers {

@@ -1,5 +1,7 @@
 //! The grid of `--sweep`: keys, their values, and the cells between them, made one at a time.
 
+use std::collections::BTreeSet;
+
 use wane_scenario::plain_key;
 use wane_units::excerpt;
 
@@ -13,6 +15,8 @@ pub(crate) struct Axis {
     keys: Vec<String>,
     /// The values of each place along the axis, one a key.
     places: Vec<Vec<String>>,
+    /// Places that were given a second time: they are run once.
+    repeated: Vec<Vec<String>>,
 }
 
 /// Swept keys; without any, one cell that sets nothing.
@@ -25,35 +29,52 @@ pub(crate) struct Grid {
 impl Axis {
     /// The axis of `KEY=V1,V2,...`, or of several of them joined by ` + `, which then change together.
     fn parse(sweep: &str) -> Result<Self, Failure> {
+        let wrong = |what: String| {
+            let form = "expected KEY=V1,V2,..., such as ftl.gc.d=1,2,4,8 or ftl.gc.d=1..8:1";
+            Failure::wrong(format!("--sweep {}: {what}; {form}", excerpt(sweep)))
+        };
         let mut columns: Vec<(String, Vec<String>)> = Vec::new();
         for part in split_outside(sweep, " + ") {
-            let usage = || {
-                Failure::wrong(format!(
-                    "--sweep {}: expected KEY=V1,V2,..., such as ftl.gc.d=1,2,4,8 or ftl.gc.d=1..8:1",
-                    excerpt(sweep)
-                ))
-            };
-            let (key, values) = part.split_once('=').ok_or_else(usage)?;
-            let values = values_of(key.trim(), values)?;
-            if key.trim().is_empty() || values.iter().any(String::is_empty) {
-                return Err(usage());
+            let (key, values) = part.split_once('=').unwrap_or((&part, ""));
+            let (key, values) = (key.trim(), values.trim());
+            if key.is_empty() {
+                return Err(wrong(format!("found no key in \"{}\"", excerpt(&part))));
             }
-            columns.push((key.trim().to_owned(), values));
+            if values.is_empty() {
+                return Err(wrong(format!("found no values of {}", excerpt(key))));
+            }
+            let values = values_of(key, values)?;
+            if values.iter().any(String::is_empty) {
+                return Err(wrong(format!("found an empty value of {}", excerpt(key))));
+            }
+            columns.push((key.to_owned(), values));
         }
         let length = columns[0].1.len();
         if let Some((key, values)) = columns.iter().find(|(_, values)| values.len() != length) {
+            let count = |count: usize| if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
             return Err(Failure::wrong(format!(
-                "--sweep {}: keys joined by + change together, but {} has {length} values and {} has {}",
+                "--sweep {}: keys joined by + change together and need as many values each, but {} has {} and {} has {}; a --sweep of its \
+                 own for each of them makes a grid",
                 excerpt(sweep),
                 excerpt(&columns[0].0),
+                count(length),
                 excerpt(key),
-                values.len()
+                count(values.len())
             )));
         }
-        let places =
+        let all: Vec<Vec<String>> =
             (0..length).map(|place| columns.iter().map(|(_, values)| values[place].clone()).collect()).collect();
-        Ok(Self { keys: columns.into_iter().map(|(key, _)| key).collect(), places })
+        let mut known: BTreeSet<Vec<String>> = BTreeSet::new();
+        let is_new = |place: &Vec<String>| known.insert(place.iter().map(|value| meaning(value)).collect());
+        let (places, repeated) = all.into_iter().partition(is_new);
+        Ok(Self { keys: columns.into_iter().map(|(key, _)| key).collect(), places, repeated })
     }
+}
+
+/// What a value comes to: values of one meaning are a number of one size, or the same text.
+fn meaning(value: &str) -> String {
+    let bare = value.trim().trim_matches(['"', '\'']).trim();
+    wane_results::number(bare).map_or_else(|| bare.to_owned(), |number| format!("{number:e}"))
 }
 
 impl Grid {
@@ -69,7 +90,7 @@ impl Grid {
         }
         let places = seeds.into_iter().map(|seed| vec![seed.to_string()]).collect();
         let mut axes = std::mem::take(&mut self.axes);
-        axes.push(Axis { keys: vec!["seed".to_owned()], places });
+        axes.push(Axis { keys: vec!["seed".to_owned()], places, repeated: Vec::new() });
         *self = Self::of(axes)?;
         Ok(())
     }
@@ -98,6 +119,16 @@ impl Grid {
                 )))
             }
         }
+    }
+
+    /// A sentence for each value that was given twice.
+    pub(crate) fn repeated(&self) -> Vec<String> {
+        let told = |axis: &Axis, place: &Vec<String>| {
+            let settings: Vec<String> =
+                axis.keys.iter().zip(place).map(|(key, value)| format!("{key}={value}")).collect();
+            format!("--sweep: {} is given twice and is run once", excerpt(&settings.join(" ")))
+        };
+        self.axes.iter().flat_map(|axis| axis.repeated.iter().map(move |place| told(axis, place))).collect()
     }
 
     /// The swept keys, in order.
@@ -324,10 +355,46 @@ mod tests {
         assert_eq!(grid.assignments(&rows[5]), ["a=3", "b=z", "c=1"]);
         let refused = super::tests::grid(&["a=1,2 + b=x,y,z"]).map(|_| ()).unwrap_err();
         assert!(refused.contains("a has 2 values and b has 3"), "{refused}");
+        let refused = super::tests::grid(&["a=1 + b=x,y"]).map(|_| ()).unwrap_err();
+        assert!(refused.contains("a has 1 value and b has 2 values"), "{refused}");
         assert!(super::tests::grid(&["a=1 + a=2"]).is_err(), "a key stands once");
         for two in [["drive.over-provisioning=7 %", "drive.spare-factor=0.1"], ["until.days=1", "until.years=1"]] {
             let refused = super::tests::grid(&two).map(|_| ()).unwrap_err();
             assert!(refused.contains("says the same as"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_given_twice_is_run_once_and_told() {
+        let table: [(&str, usize, &[&str]); 6] = [
+            ("a=1,2,1", 2, &["a=1 is"]),
+            ("a=1..4:1,3", 4, &["a=3 is"]),
+            ("a=7 %,0.07,'7 %'", 1, &["a=0.07 is", "a='7 %' is"]),
+            ("a=1 GiB,1024 MiB", 1, &["a=1024 MiB is"]),
+            ("a=x,y,\"x\"", 2, &["a=\"x\" is"]),
+            ("a=1,1,2 + b=x,y,x", 3, &[]),
+        ];
+        for (sweep, cells, told) in table {
+            let grid = grid(&[sweep]).unwrap();
+            assert_eq!(grid.cells, cells, "{sweep}");
+            let repeated = grid.repeated();
+            assert_eq!(repeated.len(), told.len(), "{sweep}: {repeated:?}");
+            assert!(repeated.iter().zip(told).all(|(one, part)| one.contains(part)), "{repeated:?}");
+        }
+    }
+
+    #[test]
+    fn what_lacks_values_is_named() {
+        let table = [
+            ("a=1,2 + b=", "found no values of b"),
+            ("a=1,2 + b", "found no values of b"),
+            ("a=1,,2", "found an empty value of a"),
+            ("=1,2", "found no key in \\\"=1,2\\\""),
+            ("", "found no key"),
+        ];
+        for (sweep, part) in table {
+            let refused = grid(&[sweep]).map(|_| ()).unwrap_err();
+            assert!(refused.contains(part), "{sweep}: {refused}");
         }
     }
 
@@ -341,7 +408,7 @@ mod tests {
 
     #[test]
     fn a_grid_is_refused_before_it_is_laid_out() {
-        let hundred = vec!["1"; 100].join(",");
+        let hundred = (0..100).map(|value| value.to_string()).collect::<Vec<_>>().join(",");
         let axis = |number: usize| format!("k{number}={hundred}");
         let axes: Vec<String> = (0..200).map(axis).collect();
         let axes: Vec<&str> = axes.iter().map(String::as_str).collect();

@@ -43,6 +43,9 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     let file = read_scenario(arguments.scenario.as_deref())?;
     let resolve = |more: &[String]| resolve(arguments, file.as_ref(), more);
     let mut grid = Grid::parse(&arguments.sweep)?;
+    for repeated in grid.repeated() {
+        tell(&format!("wane: {repeated}"));
+    }
     // The first cell stands for all: without its values the scenario may lack what the sweep gives it.
     let base = resolve(&grid.assignments(&grid.row(0)))?;
     let seeds = arguments.seeds.map(|count| seeds_from(base.seed, count)).transpose()?;
@@ -110,14 +113,15 @@ fn read_scenario(path: Option<&Path>) -> Result<Option<(String, String)>, Failur
 }
 
 fn resolve(arguments: &RunArguments, file: Option<&(String, String)>, more: &[String]) -> Result<Scenario, Failure> {
-    let seed = arguments.seed.map(|seed| format!("seed={seed}"));
-    let set: Vec<String> = arguments.set.iter().chain(&seed).chain(more).cloned().collect();
+    let seed = arguments.seed.map(|seed| ("--seed", format!("seed={seed}")));
+    let swept = more.iter().map(|assignment| ("--sweep", assignment.clone()));
+    let options: Vec<(&str, String)> = seed.into_iter().chain(swept).collect();
     let sources = Sources {
         preset: arguments.preset.as_deref(),
         file: file.map(|(name, text)| (name.as_str(), text.as_str())),
-        set: &set,
+        set: &arguments.set,
     };
-    let mut scenario = Scenario::resolve(&sources)?;
+    let mut scenario = Scenario::resolve_with(&sources, &options)?;
     scenario.relative_to(&arguments.scenario.as_deref().map(folder_of).unwrap_or_default());
     match arguments.scale {
         Some(scale) => scenario.scaled(scale).map_err(|error| Failure::wrong(format!("--scale {error}"))),

@@ -66,7 +66,7 @@ fn any_values_give_a_scenario_or_a_sentence() {
     let paths = tables.flat_map(|section| section.keys.iter().map(|(key, _)| format!("{}.{key}", section.name)));
     let fitting = |path: String| -> Vec<String> {
         let assign = |value: &&str| format!("{}={value}", path.trim_start_matches('.'));
-        VALUES.iter().map(assign).filter(|assignment| Layer::set(assignment).is_ok()).collect()
+        VALUES.iter().map(assign).filter(|assignment| Layer::set("--set", assignment).is_ok()).collect()
     };
     let keys: Vec<Vec<String>> = paths.map(fitting).filter(|fitting| !fitting.is_empty()).collect();
     let mut good = 0;
