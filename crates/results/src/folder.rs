@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use wane_units::{FILE_TOO_LARGE, Fnv, excerpt_path};
 
-use super::tables::Table;
+use super::tables::{Table, check_rises};
 use super::{BlockRow, Row, Summary, Window};
 
 pub use claim::{Folder, Traces};
@@ -243,10 +243,12 @@ impl RunFiles<'_> {
         let summary = self.summary()?;
         let missing = |name: &str| self.unreadable(name, "it is missing".to_owned());
         let scenario_toml = self.text(SCENARIO)?.ok_or_else(|| missing(SCENARIO))?;
-        let close = match self.text(LATENCY)? {
+        let close: Close = match self.text(LATENCY)? {
             Some(text) => serde_json::from_str(&text).map_err(|error| self.unreadable(LATENCY, error.to_string()))?,
             None => Close { windows: Vec::new(), raw_bit_errors_per_codeword: None },
         };
+        let ages = close.windows.iter().map(|window| window.at_drive_writes);
+        check_rises("at_drive_writes", ages).map_err(|reason| self.unreadable(LATENCY, reason))?;
         let table = |name: &str| {
             self.bytes(name)?.ok_or_else(|| missing(name))?;
             Table::open(&self.place(name)).map_err(|reason| self.unreadable(name, reason))

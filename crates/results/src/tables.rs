@@ -423,7 +423,9 @@ impl Table {
             exported_bytes: exported[at],
             states: states.get(at).copied(),
         };
-        Ok((0..drive_writes.len()).map(row).collect())
+        let rows: Vec<Row> = (0..drive_writes.len()).map(row).collect();
+        check_order(&rows)?;
+        Ok(rows)
     }
 
     /// How the blocks stood in each row; nothing where the table does not say.
@@ -504,9 +506,68 @@ impl Table {
     }
 }
 
+/// Refuses rows that do not follow each other: time goes on, and counters only grow.
+fn check_order(rows: &[Row]) -> Result<(), String> {
+    let writes = rows.iter().map(|row| row.drive_writes);
+    check_rises("drive_writes", writes)?;
+    for (number, pair) in rows.windows(2).enumerate() {
+        let columns = pair[0].counters.named().zip(pair[1].counters.values());
+        if let Some(((name, before), now)) = columns.into_iter().find(|((_, before), now)| now < before) {
+            return Err(out_of_order(name, number + 1, &before, &now));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses values of a column that are no numbers or that fall from one row, counted from 0, to the next.
+pub(super) fn check_rises(name: &str, values: impl Iterator<Item = f64>) -> Result<(), String> {
+    let mut last = 0.0;
+    for (row, value) in values.enumerate() {
+        if value.is_nan() || value < last {
+            return Err(out_of_order(name, row, &last, &value));
+        }
+        last = value;
+    }
+    Ok(())
+}
+
+fn out_of_order(name: &str, row: usize, before: &dyn std::fmt::Display, now: &dyn std::fmt::Display) -> String {
+    format!("its row {row}, counted from 0, is out of order: {name} is {now} after {before}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_runs::test_run;
+
+    #[test]
+    fn rows_out_of_order_are_refused_with_their_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("timeline.parquet");
+        let rows = test_run(1).timeline;
+        let read = |rows: &[Row]| {
+            let mut bytes = Vec::new();
+            write_parquet(&mut bytes, &timeline_columns(rows), &[]).unwrap();
+            std::fs::write(&path, &bytes).unwrap();
+            Table::open(&path).unwrap().timeline()
+        };
+        assert_eq!(read(&rows).unwrap(), rows);
+        let mut swapped = rows.clone();
+        swapped.swap(3, 4);
+        let sentence = read(&swapped).unwrap_err();
+        assert!(sentence.starts_with("its row 4, counted from 0, is out of order: drive_writes is "), "{sentence}");
+        let mut fallen = rows.clone();
+        fallen[2].counters.programmed_gc = 0;
+        fallen[1].counters.programmed_gc = 7;
+        let sentence = read(&fallen).unwrap_err();
+        assert!(
+            sentence.ends_with("row 2, counted from 0, is out of order: pages_programmed_gc is 0 after 7"),
+            "{sentence}"
+        );
+        let mut no_number = rows;
+        no_number[5].drive_writes = f64::NAN;
+        assert!(read(&no_number).unwrap_err().contains("row 5"));
+    }
 
     fn blocks() -> Vec<BlockRow> {
         let row = |block: u32| BlockRow {
