@@ -134,8 +134,9 @@ pub(crate) struct RunArguments {
     /// Columns of that table: measures, or numbers of the summary such as `wear.erase_count.max`
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "sweep", conflicts_with_all = ["json", "csv"])]
     pub(crate) columns: Vec<String>,
-    /// What that table is sorted by: one of its columns or a swept key
-    #[arg(long, value_name = "NAME", requires = "sweep", conflicts_with_all = ["json", "csv"])]
+    /// What that table is sorted by, the best first: one of its columns or a swept key; `NAME:down` puts the largest first, `NAME:up` the
+    /// smallest
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true, requires = "sweep", conflicts_with_all = ["json", "csv"])]
     pub(crate) sort: Option<String>,
     /// Show no progress
     #[arg(long)]

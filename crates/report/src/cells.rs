@@ -32,8 +32,23 @@ pub struct Cell {
 pub struct Shown<'a> {
     /// Names of measures, or paths of the summary such as `wear.jain_index`; those worth seeing without any.
     pub columns: &'a [String],
-    /// A column or a swept key; the first column without.
+    /// A column or a swept key, with `:up` or `:down` behind it or without; the first column without any.
     pub sort: Option<&'a str>,
+}
+
+/// Which end of the values comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
+}
+
+/// What is sorted by, and in which direction if that is said.
+fn sorted_by(sort: &str) -> (&str, Option<Direction>) {
+    let sort = sort.trim();
+    let directed = [(":up", Direction::Up), (":down", Direction::Down)];
+    let directed = directed.into_iter().find_map(|(end, direction)| Some((sort.strip_suffix(end)?, Some(direction))));
+    directed.unwrap_or((sort, None))
 }
 
 /// A column of figures.
@@ -61,15 +76,24 @@ impl Column {
         estimate(&self.values[cell]).map(|estimate| estimate.mean)
     }
 
-    /// The cells from the best on; interrupted ones and those without a figure last, and all in grid order where neither end is better.
+    /// The cells from the best on, in grid order where neither end is better.
     fn order(&self) -> Vec<usize> {
+        match self.better {
+            Better::Neither => self.directed(None),
+            Better::Less => self.directed(Some(Direction::Up)),
+            Better::More => self.directed(Some(Direction::Down)),
+        }
+    }
+
+    /// The cells by size; interrupted ones and those without a figure last.
+    fn directed(&self, direction: Option<Direction>) -> Vec<usize> {
         let mut cells: Vec<usize> = (0..self.values.len()).collect();
-        let key = |cell: &usize| match (self.mean(*cell), self.better) {
+        let key = |cell: &usize| match (self.mean(*cell), direction) {
             (None, _) => f64::INFINITY,
             _ if self.interrupted[*cell] => f64::MAX,
-            (Some(_), Better::Neither) => 0.0,
-            (Some(mean), Better::Less) => mean,
-            (Some(mean), Better::More) => -mean,
+            (Some(_), None) => 0.0,
+            (Some(mean), Some(Direction::Up)) => mean,
+            (Some(mean), Some(Direction::Down)) => -mean,
         };
         cells.sort_by(|left, right| key(left).total_cmp(&key(right)));
         cells
@@ -115,19 +139,25 @@ pub fn check_table(keys: &[String], shown: &Shown<'_>) -> Result<(), String> {
             measures()
         ));
     }
-    match shown.sort.filter(|name| !is_known(name) && key_of(keys, name).is_none()) {
-        Some(name) => Err(format!(
-            "--sort: \"{}\" is neither a swept key ({}) nor a measure: {}",
-            wane_units::excerpt(name),
-            keys.join(", "),
-            measures()
-        )),
+    let is_sortable = |name: &str| is_known(name) || key_of(keys, name).is_some();
+    match shown.sort.map(|sort| sorted_by(sort).0).filter(|name| !is_sortable(name)) {
+        Some(name) => {
+            let hint = name.strip_prefix('-').filter(|name| is_sortable(name));
+            let hint = hint.map_or_else(String::new, |name| format!("; {name}:down puts the largest first"));
+            Err(format!(
+                "--sort: \"{}\" is neither a swept key ({}) nor a measure: {}{hint}",
+                wane_units::excerpt(name),
+                keys.join(", "),
+                measures()
+            ))
+        }
         None => Ok(()),
     }
 }
 
-/// The measure of an id or a name.
+/// The measure of an id, a name or an abbreviation of the glossary.
 fn metric_of(name: &str) -> Option<&'static Metric> {
+    let name = if name.eq_ignore_ascii_case("waf") { "amplification" } else { name };
     METRICS.iter().find(|metric| metric.id == name || metric.name == name)
 }
 
@@ -144,10 +174,17 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
     let columns = sweep.columns(shown.columns);
     let order = match shown.sort {
         None => columns.first().map(Column::order),
-        Some(name) => match key_of(keys, name) {
-            Some(key) => Some(by_key(cells, key)),
-            None => sweep.column(name).as_ref().map(Column::order),
-        },
+        Some(sort) => {
+            let (name, direction) = sorted_by(sort);
+            match key_of(keys, name) {
+                Some(key) => Some(by_key(cells, key, direction.unwrap_or(Direction::Up))),
+                // The best first where one end is better, else the smallest.
+                None => sweep.column(name).map(|column| match (direction, column.better) {
+                    (None, Better::Less | Better::More) => column.order(),
+                    (direction, _) => column.directed(Some(direction.unwrap_or(Direction::Up))),
+                }),
+            }
+        }
     };
     let names: Vec<Vec<String>> = cells.iter().map(|cell| cell.values.clone()).collect();
     let mut told = drawn(headings(keys), &names, &columns, order);
@@ -308,11 +345,18 @@ fn with_interval(measured: &Measured, group: usize) -> String {
     format!("{} +- {half}", told.strip_suffix(unit).unwrap_or(&told))
 }
 
-/// The cells by the value of a key: numbers by size, all else in grid order behind them.
-fn by_key(cells: &[Cell], key: usize) -> Vec<usize> {
-    let number = |text: &str| wane_results::number(text).unwrap_or(f64::INFINITY);
+/// The cells by the value of a key: numbers by size and all else behind them, or in grid order where no value is a number.
+fn by_key(cells: &[Cell], key: usize, direction: Direction) -> Vec<usize> {
+    let value = |cell: usize| &cells[cell].values[key];
+    let numbers: Vec<Option<f64>> = (0..cells.len()).map(|cell| wane_results::number(value(cell))).collect();
+    let are_words = numbers.iter().all(Option::is_none);
+    let place = |cell: usize| {
+        let first = || (0..cells.len()).find(|other| value(*other) == value(cell)).map(|first| first as f64);
+        let size = if are_words { first() } else { numbers[cell] };
+        size.map_or(f64::INFINITY, |size| if direction == Direction::Up { size } else { -size })
+    };
     let mut order: Vec<usize> = (0..cells.len()).collect();
-    order.sort_by(|left, right| number(&cells[*left].values[key]).total_cmp(&number(&cells[*right].values[key])));
+    order.sort_by(|left, right| place(*left).total_cmp(&place(*right)));
     order
 }
 
@@ -388,6 +432,13 @@ mod tests {
         );
         assert!(lines[1].starts_with("4 ") && lines[1].contains("2.00 *"), "{told}");
         assert!(lines[2].starts_with("2 ") && !lines[2].contains('*'), "{told}");
+        let worst_first = table([&[3.0], &[2.0]], &["amplification"], Some("waf:down"));
+        assert!(worst_first.lines().nth(1).unwrap().starts_with("2 "), "{worst_first}");
+        let by_key_down = table([&[3.0], &[2.0]], &["amplification"], Some("d:down"));
+        assert!(by_key_down.lines().nth(1).unwrap().starts_with("4 "), "{by_key_down}");
+        let path = |sort: &str| table([&[3.0], &[2.0]], &["amplification"], Some(sort));
+        assert_eq!(path("write_amplification.total"), path("write_amplification.total:up"));
+        assert_ne!(path("write_amplification.total"), path("write_amplification.total:down"));
         let by_key = table([&[3.0], &[2.0]], &["amplification"], Some("d"));
         assert!(by_key.lines().nth(1).unwrap().starts_with("2 "), "{by_key}");
     }
@@ -471,8 +522,10 @@ mod tests {
         );
         let refused = check_table(&keys, &Shown { columns: &[], sort: Some("x") }).unwrap_err();
         assert!(refused.contains("\"x\" is neither a swept key (ftl.gc.d) nor a measure: life, "), "{refused}");
+        let refused = check_table(&keys, &Shown { columns: &[], sort: Some("-amplification") }).unwrap_err();
+        assert!(refused.ends_with("; amplification:down puts the largest first"), "{refused}");
         let columns = ["jain".to_owned(), "wear.erase_count.max".to_owned()];
-        for sort in ["d", "ftl.gc.d", "life", "wear.jain_index"] {
+        for sort in ["d", "ftl.gc.d", "life", "wear.jain_index", "d:down", "life:up", "WAF:down"] {
             assert_eq!(check_table(&keys, &Shown { columns: &columns, sort: Some(sort) }), Ok(()));
         }
     }
