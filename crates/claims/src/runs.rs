@@ -90,10 +90,11 @@ impl Runs {
         // The largest first, so that no core is left alone with one at the end.
         wanted.sort_by_key(|scenario| std::cmp::Reverse(scenario.device.logical_units));
         let (done, all) = (AtomicUsize::new(results.len()), results.len() + wanted.len());
-        let outcomes = session::execute_all(&wanted, None, stop, &|number, _, _| {
+        let finished = |number: usize, _: &session::Outcome, _: bool| {
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             each(done, all, &wanted[number].name);
-        });
+        };
+        let outcomes = session::execute_all(&wanted, None, stop, &finished, &|_, _| {});
         for (scenario, outcome) in wanted.iter().zip(outcomes) {
             match outcome {
                 Some(Ok(result)) if !session::interrupted(&result) => results.insert(scenario.hash(), result),

@@ -21,6 +21,8 @@ pub(crate) struct Progress {
     throttle: Throttle,
     bar: Option<ProgressBar>,
     lines: bool,
+    /// The stage that the stopwatch measures: whether it preconditions, and the phase.
+    stage: (bool, usize),
 }
 
 const BAR_STEPS: u64 = 1000;
@@ -43,10 +45,22 @@ impl Progress {
         let mut throttle = Throttle::new(interval);
         // Off a terminal, a run shorter than the interval says nothing.
         throttle.ready();
-        Self { label: label.to_owned(), stopwatch: Stopwatch::start(), throttle, bar, lines: !terminal && !quiet }
+        Self {
+            label: label.to_owned(),
+            stopwatch: Stopwatch::start(),
+            throttle,
+            bar,
+            lines: !terminal && !quiet,
+            stage: (true, 0),
+        }
     }
 
     pub(crate) fn step(&mut self, step: &Step) {
+        // What is done is told of a stage, and so is the time left.
+        if self.stage != (step.preconditioning, step.phase) {
+            self.stage = (step.preconditioning, step.phase);
+            self.stopwatch = Stopwatch::start();
+        }
         if !self.throttle.ready() {
             return;
         }
@@ -77,6 +91,26 @@ impl Progress {
             bar.set_message(left.trim_start_matches(", ").to_owned());
         } else if self.lines && self.throttle.ready() {
             tell(&format!("{}: {text}{left}", self.label));
+        }
+    }
+
+    /// Of several runs some are under way: how many have finished, of how many, and which share of all work is done.
+    pub(crate) fn under_way(&mut self, finished: usize, all: usize, done: f64) {
+        if !self.throttle.ready() {
+            return;
+        }
+        let left = self.stopwatch.left(done).filter(|_| done >= DONE_LEAST);
+        let left = left.map(|left| format!("{} left", short(left)));
+        if let Some(bar) = &self.bar {
+            bar.set_position((done * BAR_STEPS as f64) as u64);
+            bar.set_message(left.unwrap_or_default());
+        } else if self.lines {
+            let left = left.map_or_else(String::new, |left| format!(", {left}"));
+            tell(&format!(
+                "{}: {finished} of {all} runs are done, {:.0} % of the work{left}",
+                self.label,
+                100.0 * done
+            ));
         }
     }
 

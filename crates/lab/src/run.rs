@@ -532,7 +532,8 @@ impl Run {
                 Some(Stretch::Ns(most)) => Some(share(most, self.now_ns() - in_phase.ns_start)),
                 _ => None,
             };
-            let done = [by_units, by_requests, by_clock, self.drive.life_used()].into_iter().flatten().reduce(f64::max);
+            let by_source = self.phases[number].source.share_drawn().or(self.drive.life_used());
+            let done = [by_units, by_requests, by_clock, by_source].into_iter().flatten().reduce(f64::max);
             if self.report(watch, done, false) {
                 return Ok(Err(Ended::Interrupted.into()));
             }

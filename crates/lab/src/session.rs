@@ -386,12 +386,13 @@ impl<'a> Members<'a> {
 /// the members already are read instead of run. Results come in the order of the scenarios; the numbers are those of one
 /// run at a time.
 ///
-/// `each` hears when a scenario is finished: its number, its result and whether it was read.
+/// `each` hears when a scenario is finished: its number, its result and whether it was read; `step` how far one is that runs.
 pub fn execute_all(
     scenarios: &[Scenario],
     members: Option<&Members<'_>>,
     stop: &Arc<AtomicBool>,
     each: &(dyn Fn(usize, &Outcome, bool) + Sync),
+    step: &(dyn Fn(usize, &Step) + Sync),
 ) -> Vec<Option<Outcome>> {
     let need = scenarios.iter().map(|scenario| build::memory_estimate(scenario).0).max().unwrap_or(1).max(1);
     let fit = os::available_memory().map_or(usize::MAX, |available| (available / need).max(1) as usize);
@@ -405,7 +406,12 @@ pub fn execute_all(
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let scenario = scenarios.get(number).filter(|_| !stop.load(Ordering::Relaxed));
                     let Some(scenario) = scenario else { return };
-                    let (outcome, was_there) = execute_member(number, scenario, members, stop);
+                    let (outcome, was_there) = execute_member(
+                        number,
+                        scenario,
+                        members,
+                        &mut Watch { step: &mut |now| step(number, now), stop },
+                    );
                     each(number, &outcome, was_there);
                     *results[number].lock().expect("no holder panics") = Some(outcome);
                 }
@@ -419,12 +425,12 @@ fn execute_member(
     number: usize,
     scenario: &Scenario,
     members: Option<&Members<'_>>,
-    stop: &Arc<AtomicBool>,
+    watch: &mut Watch<'_>,
 ) -> (Outcome, bool) {
     if let Some(result) = members.and_then(|members| members.folder.found(number, VERSION)) {
         return (Ok(result), true);
     }
-    let outcome = execute(scenario, &PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop });
+    let outcome = execute(scenario, &PolicyOverrides::default(), watch);
     let written = outcome.and_then(|result| {
         members.map_or(Ok(()), |members| members.write(number, scenario, &result))?;
         Ok(result)

@@ -124,7 +124,7 @@ fn lives_are_as_they_were() {
 #[test]
 fn equal_seeds_give_equal_bytes_on_any_number_of_threads() {
     let scenarios: Vec<Scenario> = LIVES.iter().map(|(name, toml)| scenario(name, toml)).collect();
-    let parallel = session::execute_all(&scenarios, None, &std::sync::Arc::default(), &|_, _, _| {});
+    let parallel = session::execute_all(&scenarios, None, &std::sync::Arc::default(), &|_, _, _| {}, &|_, _| {});
     for (scenario, outcome) in scenarios.iter().zip(parallel) {
         let together = outcome.unwrap().unwrap();
         let alone = live(scenario);

@@ -73,6 +73,11 @@ pub trait Source: Send {
     /// It cannot be read twice: a stream, or a trace that is read straight from its file.
     fn try_clone(&self) -> Result<Box<dyn Source>, SourceError>;
 
+    /// How much of it is drawn, between 0 and 1, where it ends by itself and that is known: for progress alone.
+    fn share_drawn(&self) -> Option<f64> {
+        None
+    }
+
     /// Whether it is known to go on for ever without a write.
     fn never_writes(&self) -> bool {
         false

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use wane_lab::build::{self, PolicyOverrides};
-use wane_lab::run::Watch;
+use wane_lab::run::{Step, Watch};
 use wane_lab::session::{self, Members};
 use wane_nand::Task;
 use wane_report::{self as report, counted, plain, traffic};
@@ -415,17 +415,39 @@ pub(super) fn run_cells(
     Ok(finished)
 }
 
+/// How far several runs are.
+struct UnderWay {
+    progress: Progress,
+    finished: usize,
+    /// Of each run how much of it is done, and their sum.
+    shares: Vec<f64>,
+    sum: f64,
+}
+
+impl UnderWay {
+    fn set(&mut self, number: usize, share: f64) {
+        self.sum += share - self.shares[number];
+        self.shares[number] = share;
+    }
+}
+
 fn execute_cells(
     scenarios: &[Scenario],
     members: Option<&Members<'_>>,
     stop: &Arc<AtomicBool>,
     quiet: bool,
 ) -> Vec<Option<session::Outcome>> {
-    let progress = Mutex::new((Progress::new("sweep", quiet), 0usize));
+    let under_way = Mutex::new(UnderWay {
+        progress: Progress::new("sweep", quiet),
+        finished: 0,
+        shares: vec![0.0; scenarios.len()],
+        sum: 0.0,
+    });
     let there = AtomicUsize::new(0);
     let each = |number: usize, outcome: &session::Outcome, was_there: bool| {
-        let mut shown = progress.lock().expect("no holder panics");
-        shown.1 += 1;
+        let mut now = under_way.lock().expect("no holder panics");
+        now.finished += 1;
+        now.set(number, 1.0);
         there.fetch_add(usize::from(was_there), Ordering::Relaxed);
         let what = match outcome {
             Ok(_) if was_there => "was there".to_owned(),
@@ -433,11 +455,19 @@ fn execute_cells(
             Ok(result) => format!("{:.1} drive writes", result.summary.end.at_drive_writes),
             Err(error) => error.to_string(),
         };
-        let finished = shown.1;
-        shown.0.say(finished, scenarios.len(), &format!("{}: {what}", excerpt(&scenarios[number].name)));
+        let finished = now.finished;
+        now.progress.say(finished, scenarios.len(), &format!("{}: {what}", excerpt(&scenarios[number].name)));
     };
-    let outcomes = session::execute_all(scenarios, members, stop, &each);
-    progress.lock().expect("no holder panics").0.finish();
+    let step = |number: usize, step: &Step| {
+        let Some(done) = step.done.filter(|_| !step.preconditioning) else { return };
+        let phases = scenarios[number].phases.len().max(1) as f64;
+        let mut now = under_way.lock().expect("no holder panics");
+        now.set(number, (step.phase as f64 + done.min(1.0)) / phases);
+        let (finished, share) = (now.finished, now.sum / scenarios.len() as f64);
+        now.progress.under_way(finished, scenarios.len(), share);
+    };
+    let outcomes = session::execute_all(scenarios, members, stop, &each, &step);
+    under_way.into_inner().expect("no holder panics").progress.finish();
     let there = there.into_inner();
     if there > 0 && !quiet {
         tell(&format!("wane: {there} of {} runs were there already", scenarios.len()));

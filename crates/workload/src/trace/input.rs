@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -21,6 +21,36 @@ pub(super) struct Input {
     pub(super) name: String,
     pub(super) head: Vec<u8>,
     pub(super) bytes: Box<dyn BufRead + Send>,
+    /// How far the file is read; `None` of a pipe.
+    pub(super) read: Option<Arc<FileRead>>,
+}
+
+/// How much of a file is read, packed as it lies there.
+#[derive(Debug)]
+pub(super) struct FileRead {
+    read: AtomicU64,
+    all: u64,
+}
+
+impl FileRead {
+    /// The share that is read.
+    pub(super) fn share(&self) -> f64 {
+        self.read.load(Ordering::Relaxed) as f64 / self.all.max(1) as f64
+    }
+}
+
+/// A file that counts what is read of it.
+struct Counted {
+    file: File,
+    read: Arc<FileRead>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.read.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
 }
 
 impl Input {
@@ -31,8 +61,11 @@ impl Input {
         }
         let (name, path) = (excerpt_path(path), path.to_owned());
         if path.is_file() {
-            let file = File::open(path).map_err(|source| TraceError::Unreadable { name: name.clone(), source })?;
-            return Self::from_read(&name, Box::new(file));
+            let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
+            let (all, file) = opened.map_err(|source| TraceError::Unreadable { name: name.clone(), source })?;
+            let read = Arc::new(FileRead { read: AtomicU64::new(0), all });
+            let input = Self::from_read(&name, Box::new(Counted { file, read: Arc::clone(&read) }))?;
+            return Ok(Self { read: Some(read), ..input });
         }
         Self::awaited(&name, move || Ok(Box::new(File::open(path)?)), stop)
     }
@@ -60,7 +93,7 @@ impl Input {
         };
         let head = take_head(&mut bytes, HEAD_BYTES).map_err(unreadable)?;
         let bytes = BufReader::with_capacity(HEAD_BYTES, Cursor::new(head.clone()).chain(bytes));
-        Ok(Self { name: name.to_owned(), head, bytes: Box::new(bytes) })
+        Ok(Self { name: name.to_owned(), head, bytes: Box::new(bytes), read: None })
     }
 }
 

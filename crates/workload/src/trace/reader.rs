@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::binary::{self, Record, Vscsi};
 use super::compact::{self, Next, State};
 use super::detect::{BYTE_ORDER_MARK, detect, event};
-use super::input::Input;
+use super::input::{FileRead, Input};
 use super::text::{Line, Rules};
 use super::{Arrival, Format, Options, PLACE, TraceError};
 use crate::{Op, Request};
@@ -23,6 +23,7 @@ const GAP_MAX: u64 = 30 * 86_400 * 1_000_000_000;
 pub struct Reader {
     name: String,
     bytes: Box<dyn BufRead + Send>,
+    read: Option<Arc<FileRead>>,
     rules: Rules,
     vscsi: Vscsi,
     skip_bad_lines: bool,
@@ -125,6 +126,7 @@ impl Reader {
             rules: Rules { format, assume: options.assume, event: event(format, &input.head) },
             name: input.name,
             bytes: input.bytes,
+            read: input.read,
             skip_bad_lines: options.skip_bad_lines,
             line: Vec::new(),
             number: 0,
@@ -146,6 +148,11 @@ impl Reader {
     /// The format.
     pub fn format(&self) -> Format {
         self.rules.format
+    }
+
+    /// How much of its file is read, between 0 and 1; `None` where that is not known.
+    pub fn share_read(&self) -> Option<f64> {
+        self.read.as_ref().map(|read| read.share())
     }
 
     /// The file, as messages name it.

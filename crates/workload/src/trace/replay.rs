@@ -468,6 +468,15 @@ impl Source for TraceSource {
         Ok(if nothing { Progress::End } else { Progress::More })
     }
 
+    fn share_drawn(&self) -> Option<f64> {
+        match &self.requests {
+            _ if self.replay.looped => None,
+            Requests::Once(reader) => reader.share_read(),
+            Requests::Held { all, next } => Some(*next as f64 / all.len().max(1) as f64),
+            Requests::Spooled { .. } => None,
+        }
+    }
+
     fn timeless(&self) -> Option<String> {
         self.timeless.map(|format| format!("{}: requests of format {format} have no time of arrival", self.name))
     }

@@ -588,3 +588,26 @@ fn the_pace_of_a_trace_is_the_same_however_it_is_read() {
     assert_eq!(read.pace(), expected);
     assert_eq!(source(TRIMMING, Replay { looped: true, ..once }).unwrap().pace(), None, "all of it comes at once");
 }
+
+#[test]
+fn a_trace_that_ends_tells_how_much_of_it_is_drawn() {
+    use crate::{Batch, Progress, Source};
+    // More than is looked at before the first request.
+    let text: String = (0..40_000).map(|n| format!("{n} 0 {} 8 0\n", n % 1000 * 8)).collect();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    let replay = Replay { page_bytes: 4096, logical_pages: 1000, compact: false, looped: false, sample: 1 };
+    let source = |replay| TraceSource::new(Reader::open(file.path(), &Options::default()).unwrap(), replay).unwrap();
+    for replay in [replay, Replay { compact: true, ..replay }] {
+        let (mut source, mut batch, mut last) = (source(replay), Batch::default(), 0.0);
+        let mut middle = false;
+        while source.next(&mut batch, 100, 100).unwrap() == Progress::More {
+            let share = source.share_drawn().unwrap();
+            assert!((last..=1.0).contains(&share), "{share} after {last}");
+            middle |= (0.4..0.6).contains(&share);
+            last = share;
+        }
+        assert!(middle && last > 0.99, "{last}");
+    }
+    assert_eq!(source(Replay { looped: true, ..replay }).share_drawn(), None, "it goes on for ever");
+}
