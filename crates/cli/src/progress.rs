@@ -94,23 +94,20 @@ impl Progress {
         }
     }
 
-    /// Of several runs some are under way: how many have finished, of how many, and which share of all work is done.
-    pub(crate) fn under_way(&mut self, finished: usize, all: usize, done: f64) {
-        if !self.throttle.ready() {
-            return;
-        }
+    /// Whether it is time to tell something; if so, the next time is later.
+    pub(crate) fn is_due(&mut self) -> bool {
+        self.throttle.ready()
+    }
+
+    /// Of several runs some are under way: what to say of them, and which share of all work is done.
+    pub(crate) fn under_way(&mut self, what: &str, done: f64) {
         let left = self.stopwatch.left(done).filter(|_| done >= DONE_LEAST);
-        let left = left.map(|left| format!("{} left", short(left)));
+        let left = left.map_or_else(String::new, |left| format!(", {} left", short(left)));
         if let Some(bar) = &self.bar {
             bar.set_position((done * BAR_STEPS as f64) as u64);
-            bar.set_message(left.unwrap_or_default());
+            bar.set_message(left.trim_start_matches(", ").to_owned());
         } else if self.lines {
-            let left = left.map_or_else(String::new, |left| format!(", {left}"));
-            tell(&format!(
-                "{}: {finished} of {all} runs are done, {:.0} % of the work{left}",
-                self.label,
-                100.0 * done
-            ));
+            tell(&format!("{}: {what}, {:.0} % of the work{left}", self.label, 100.0 * done));
         }
     }
 

@@ -245,7 +245,7 @@ fn the_extension_chooses_the_form_of_a_trace() {
 #[test]
 fn what_cannot_be_kept_is_refused_before_the_work() {
     let folder = folder_with("s.toml", TINY);
-    let axis = |key: &str| format!("{key}={}", vec!["1"; 100].join(","));
+    let axis = |key: &str| format!("{key}={}", (1..=100).map(|value| value.to_string()).collect::<Vec<_>>().join(","));
     let (a, b, c) = (axis("seed"), axis("ftl.gc-reserve"), axis("until.requests"));
     let long = "x".repeat(5000);
     // (arguments, what is told)

@@ -426,7 +426,7 @@ impl Shape {
 fn surplus_of(share: Ratio) -> Option<String> {
     let surplus = over_provisioning_of(share.get());
     let rounded = [1e4, 1e6, 1e8, 1e10].map(|digits| (surplus * digits).ceil() / digits);
-    let enough = rounded.into_iter().find(|rounded| rounded - surplus < 1e-2 * rounded).unwrap_or(surplus);
+    let enough = rounded.into_iter().find(|rounded| rounded - surplus < 5e-2 * rounded).unwrap_or(surplus);
     let percent = format!("{:.8}", 100.0 * enough);
     (enough <= SURPLUS_MAX).then(|| format!("{} %", percent.trim_end_matches('0').trim_end_matches('.')))
 }

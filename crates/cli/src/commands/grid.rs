@@ -10,6 +10,9 @@ use crate::output::Failure;
 /// Most cells of a grid: their results are held in memory until the report of all of them is made.
 pub(crate) const CELLS_MAX: usize = 10_000;
 
+/// Most repeated values that are named.
+const REPEATED_MAX: usize = 3;
+
 /// Swept keys that change together.
 pub(crate) struct Axis {
     keys: Vec<String>,
@@ -121,14 +124,22 @@ impl Grid {
         }
     }
 
-    /// A sentence for each value that was given twice.
+    /// A sentence for each axis on which values were given more than once.
     pub(crate) fn repeated(&self) -> Vec<String> {
-        let told = |axis: &Axis, place: &Vec<String>| {
-            let settings: Vec<String> =
-                axis.keys.iter().zip(place).map(|(key, value)| format!("{key}={value}")).collect();
-            format!("--sweep: {} is given twice and is run once", excerpt(&settings.join(" ")))
+        let told = |axis: &Axis| {
+            let settings = |place: &Vec<String>| {
+                let all = axis.keys.iter().zip(place).map(|(key, value)| format!("{key}={value}"));
+                excerpt(&all.collect::<Vec<_>>().join(" ")).to_string()
+            };
+            let mut names: Vec<String> = axis.repeated.iter().map(settings).collect();
+            names.dedup();
+            let rest = names.len().saturating_sub(REPEATED_MAX);
+            let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+            names.truncate(REPEATED_MAX);
+            (!names.is_empty())
+                .then(|| format!("--sweep: given more than once and run once: {}{rest}", names.join(", ")))
         };
-        self.axes.iter().flat_map(|axis| axis.repeated.iter().map(move |place| told(axis, place))).collect()
+        self.axes.iter().filter_map(told).collect()
     }
 
     /// The swept keys, in order.
@@ -366,20 +377,20 @@ mod tests {
 
     #[test]
     fn a_value_that_is_given_twice_is_run_once_and_told() {
-        let table: [(&str, usize, &[&str]); 6] = [
-            ("a=1,2,1", 2, &["a=1 is"]),
-            ("a=1..4:1,3", 4, &["a=3 is"]),
-            ("a=7 %,0.07,'7 %'", 1, &["a=0.07 is", "a='7 %' is"]),
-            ("a=1 GiB,1024 MiB", 1, &["a=1024 MiB is"]),
-            ("a=x,y,\"x\"", 2, &["a=\"x\" is"]),
-            ("a=1,1,2 + b=x,y,x", 3, &[]),
+        let table = [
+            ("a=1,2,1", 2, "a=1"),
+            ("a=1..4:1,3", 4, "a=3"),
+            ("a=7 %,0.07,'7 %'", 1, "a=0.07, a='7 %'"),
+            ("a=1 GiB,1024 MiB", 1, "a=1024 MiB"),
+            ("a=x,y,\"x\"", 2, "a=\"x\""),
+            ("a=1..9:1,1..9:1", 9, "a=1, a=2, a=3 and 6 more"),
+            ("a=1,1,2 + b=x,y,x", 3, ""),
         ];
         for (sweep, cells, told) in table {
             let grid = grid(&[sweep]).unwrap();
             assert_eq!(grid.cells, cells, "{sweep}");
-            let repeated = grid.repeated();
-            assert_eq!(repeated.len(), told.len(), "{sweep}: {repeated:?}");
-            assert!(repeated.iter().zip(told).all(|(one, part)| one.contains(part)), "{repeated:?}");
+            let wanted = format!("--sweep: given more than once and run once: {told}");
+            assert_eq!(grid.repeated(), if told.is_empty() { vec![] } else { vec![wanted] }, "{sweep}");
         }
     }
 

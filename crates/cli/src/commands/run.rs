@@ -422,9 +422,24 @@ struct UnderWay {
     /// Of each run how much of it is done, and their sum.
     shares: Vec<f64>,
     sum: f64,
+    /// Of each run whether its drive is being preconditioned.
+    preconditioned: Vec<bool>,
 }
 
 impl UnderWay {
+    fn tell(&mut self) {
+        let all = self.shares.len();
+        if !self.progress.is_due() {
+            return;
+        }
+        let preconditioned = self.preconditioned.iter().filter(|is_it| **is_it).count();
+        let mut what = format!("{} of {all} runs are done", self.finished);
+        if preconditioned > 0 {
+            let _ = write!(what, ", {preconditioned} are preconditioned");
+        }
+        self.progress.under_way(&what, self.sum / all as f64);
+    }
+
     fn set(&mut self, number: usize, share: f64) {
         self.sum += share - self.shares[number];
         self.shares[number] = share;
@@ -442,11 +457,13 @@ fn execute_cells(
         finished: 0,
         shares: vec![0.0; scenarios.len()],
         sum: 0.0,
+        preconditioned: vec![false; scenarios.len()],
     });
     let there = AtomicUsize::new(0);
     let each = |number: usize, outcome: &session::Outcome, was_there: bool| {
         let mut now = under_way.lock().expect("no holder panics");
         now.finished += 1;
+        now.preconditioned[number] = false;
         now.set(number, 1.0);
         there.fetch_add(usize::from(was_there), Ordering::Relaxed);
         let what = match outcome {
@@ -459,12 +476,14 @@ fn execute_cells(
         now.progress.say(finished, scenarios.len(), &format!("{}: {what}", excerpt(&scenarios[number].name)));
     };
     let step = |number: usize, step: &Step| {
-        let Some(done) = step.done.filter(|_| !step.preconditioning) else { return };
-        let phases = scenarios[number].phases.len().max(1) as f64;
         let mut now = under_way.lock().expect("no holder panics");
-        now.set(number, (step.phase as f64 + done.min(1.0)) / phases);
-        let (finished, share) = (now.finished, now.sum / scenarios.len() as f64);
-        now.progress.under_way(finished, scenarios.len(), share);
+        // How long preconditioning takes says nothing of how long the rest will.
+        now.preconditioned[number] = step.preconditioning;
+        if let Some(done) = step.done.filter(|_| !step.preconditioning) {
+            let phases = scenarios[number].phases.len().max(1) as f64;
+            now.set(number, (step.phase as f64 + done.min(1.0)) / phases);
+        }
+        now.tell();
     };
     let outcomes = session::execute_all(scenarios, members, stop, &each, &step);
     under_way.into_inner().expect("no holder panics").progress.finish();
