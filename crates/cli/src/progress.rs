@@ -107,7 +107,8 @@ impl Progress {
             bar.set_position((done * BAR_STEPS as f64) as u64);
             bar.set_message(left.trim_start_matches(", ").to_owned());
         } else if self.lines {
-            tell(&format!("{}: {what}, {:.0} % of the work{left}", self.label, 100.0 * done));
+            let share = if done > 0.0 { format!(", {:.0} % of the work", 100.0 * done) } else { String::new() };
+            tell(&format!("{}: {what}{share}{left}", self.label));
         }
     }
 

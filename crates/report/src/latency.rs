@@ -413,61 +413,15 @@ impl Distribution {
     }
 }
 
-fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<Figure> {
-    let mut all: Vec<(Kind, Vec<Distribution>)> = Kind::BOTH
-        .into_iter()
-        .map(|kind| (kind, chosen(groups, kind, along)))
-        .filter(|(_, distributions)| !distributions.is_empty())
-        .collect();
-    let table = distribution_table(groups, &all);
-    let least = all.iter().flat_map(|(_, all)| all).filter_map(|one| one.points.first()).map(|point| point.0).min()?;
-    let (most, slowest) = ends(&all)?;
-    all.iter_mut().flat_map(|(_, all)| all).for_each(|one| one.points.retain(|point| point.0 <= most));
-    all.iter_mut().for_each(|(_, all)| all.retain(|one| !one.points.is_empty()));
-    let (least, most) = (least.max(1) as f64, most as f64);
-    let cut = slowest.map_or_else(String::new, |slowest| format!(" (slowest: {})", duration(slowest as f64)));
-    let requests = all.iter().flat_map(|(_, all)| all).map(|one| one.count).max().unwrap_or(1);
-    let several = groups.len() > 1;
-    let name = if several { with_part("latency", groups) } else { "latency".to_owned() };
-    let charted = |kind: Kind| {
-        let what = kind.plural();
-        let chart = chart(
-            format!("{}-cdf", kind.id()),
-            format!("Distribution of the latencies of {what}"),
-            (Axis::durations_along(least, most), name.clone() + &cut),
-            (Axis::nines((requests as f64).log10()), format!("share of {what} that took no longer")),
-        );
-        Chart { columns, ..chart }
-    };
-    let curves = |all: &[Distribution]| all.iter().map(|one| Layer::Curve(one.curve())).collect::<Vec<Layer>>();
-    let (drawings, arrangement) = if groups.len() > HUES {
-        let kind = all[0].0;
-        let layers = |some: &[Group<'_>]| {
-            let of = |group: &Group<'_>| -> Option<Layer> {
-                let one = all[0].1.iter().find(|one| one.group == group.index)?;
-                Some(Layer::Curve(Curve { class: group.class(), label: group.label.clone(), ..one.curve() }))
-            };
-            some.iter().filter_map(of).collect()
-        };
-        drawn(groups, &charted(kind), &layers)
-    } else {
-        let chart = |(kind, all): &(Kind, Vec<Distribution>)| Chart { layers: curves(all), ..charted(*kind) };
-        let drawings: Vec<Drawing> = all.iter().map(|one| Drawing::Chart(Box::new(chart(one)))).collect();
-        let arrangement = if drawings.len() > 1 { Arrangement::Pair } else { Arrangement::Whole };
-        (drawings, arrangement)
-    };
-    let mut caption = "Each step up the axis leaves a tenth of the requests: the higher, the rarer.".to_owned();
-    if !several && groups[0].is_of_whole_runs() {
-        caption.push_str(" Parts of the run are shares of its requests.");
-    }
-    if let Some(slowest) = slowest {
-        caption.push_str(&format!(
-            " The axis ends where at most {BEYOND_FEW} requests of any curve took longer; the slowest took {}.",
-            duration(slowest as f64)
-        ));
-    }
-    caption.push_str(&panels_told(groups));
-    Some(Figure { heading: "Distribution of latencies".to_owned(), caption, drawings, arrangement, table })
+/// The distributions of one kind of requests, which share an axis.
+struct OfKind {
+    kind: Kind,
+    all: Vec<Distribution>,
+    /// Ends of the axis.
+    least: u64,
+    most: u64,
+    /// The slowest request, if it lies beyond the axis.
+    slowest: Option<u64>,
 }
 
 /// An axis of latencies is cut where at most so many requests of each curve lie beyond,
@@ -475,23 +429,87 @@ const BEYOND_FEW: u64 = 3;
 /// if they lie so many times as far.
 const BEYOND_FAR: u64 = 3;
 
-/// Where the axis of distributions ends; the slowest of all, if it lies beyond.
-fn ends(all: &[(Kind, Vec<Distribution>)]) -> Option<(u64, Option<u64>)> {
-    let each = || all.iter().flat_map(|(_, all)| all);
-    let slowest = each().filter_map(|one| one.points.last()).map(|point| point.0).max()?;
-    let few = |one: &Distribution| {
-        let beyond = |share: f64| (1.0 - share) * one.count as f64;
-        one.points.iter().find(|point| beyond(point.1) <= BEYOND_FEW as f64 + 1e-6).map(|point| point.0)
-    };
-    let most = each().filter_map(few).max()?;
-    Some(if slowest > BEYOND_FAR * most { (most, Some(slowest)) } else { (slowest, None) })
+impl OfKind {
+    /// `None` without requests.
+    fn of(kind: Kind, all: Vec<Distribution>) -> Option<Self> {
+        let least = all.iter().filter_map(|one| one.points.first()).map(|point| point.0).min()?.max(1);
+        let slowest = all.iter().filter_map(|one| one.points.last()).map(|point| point.0).max()?;
+        let few = |one: &Distribution| {
+            let beyond = |share: f64| (1.0 - share) * one.count as f64;
+            one.points.iter().find(|point| beyond(point.1) <= BEYOND_FEW as f64 + 1e-6).map(|point| point.0)
+        };
+        let most = all.iter().filter_map(few).max()?;
+        let is_cut = slowest > BEYOND_FAR * most;
+        Some(Self { kind, all, least, most: if is_cut { most } else { slowest }, slowest: is_cut.then_some(slowest) })
+    }
+
+    /// Leaves out what lies beyond the axis.
+    fn cut(&mut self) {
+        self.all.iter_mut().for_each(|one| one.points.retain(|point| point.0 <= self.most));
+        self.all.retain(|one| !one.points.is_empty());
+    }
+
+    /// What a caption says of a cut axis.
+    fn told(&self) -> Option<String> {
+        let slowest = duration(self.slowest? as f64);
+        let what = self.kind.plural();
+        Some(format!(
+            " The axis of {what} ends where at most {BEYOND_FEW} {what} of any curve took longer; the slowest took {slowest}."
+        ))
+    }
 }
 
-fn distribution_table(groups: &[Group<'_>], drawn: &[(Kind, Vec<Distribution>)]) -> Table {
+fn distributions(groups: &[Group<'_>], along: Along, columns: usize) -> Option<Figure> {
+    let mut kinds: Vec<OfKind> =
+        Kind::BOTH.into_iter().filter_map(|kind| OfKind::of(kind, chosen(groups, kind, along))).collect();
+    let table = distribution_table(groups, &kinds);
+    kinds.iter_mut().for_each(OfKind::cut);
+    let first = kinds.first()?;
+    let requests = kinds.iter().flat_map(|of| &of.all).map(|one| one.count).max().unwrap_or(1);
+    let several = groups.len() > 1;
+    let name = if several { with_part("latency", groups) } else { "latency".to_owned() };
+    let charted = |of: &OfKind| {
+        let what = of.kind.plural();
+        let cut = of.slowest.map_or_else(String::new, |slowest| format!(" (slowest: {})", duration(slowest as f64)));
+        let chart = chart(
+            format!("{}-cdf", of.kind.id()),
+            format!("Distribution of the latencies of {what}"),
+            (Axis::durations_along(of.least as f64, of.most as f64), name.clone() + &cut),
+            (Axis::nines((requests as f64).log10()), format!("share of {what} that took no longer")),
+        );
+        Chart { columns, ..chart }
+    };
+    let curves = |all: &[Distribution]| all.iter().map(|one| Layer::Curve(one.curve())).collect::<Vec<Layer>>();
+    let (drawings, arrangement) = if groups.len() > HUES {
+        let layers = |some: &[Group<'_>]| {
+            let of = |group: &Group<'_>| -> Option<Layer> {
+                let one = first.all.iter().find(|one| one.group == group.index)?;
+                Some(Layer::Curve(Curve { class: group.class(), label: group.label.clone(), ..one.curve() }))
+            };
+            some.iter().filter_map(of).collect()
+        };
+        drawn(groups, &charted(first), &layers)
+    } else {
+        let chart = |of: &OfKind| Chart { layers: curves(&of.all), ..charted(of) };
+        let drawings: Vec<Drawing> = kinds.iter().map(|of| Drawing::Chart(Box::new(chart(of)))).collect();
+        let arrangement = if drawings.len() > 1 { Arrangement::Pair } else { Arrangement::Whole };
+        (drawings, arrangement)
+    };
+    let mut caption = "Each step up the axis leaves a tenth of the requests: the higher, the rarer.".to_owned();
+    if !several && groups[0].is_of_whole_runs() {
+        caption.push_str(" Parts of the run are shares of its requests.");
+    }
+    let shown = if groups.len() > HUES { 1 } else { kinds.len() };
+    kinds[..shown].iter().filter_map(OfKind::told).for_each(|told| caption.push_str(&told));
+    caption.push_str(&panels_told(groups));
+    Some(Figure { heading: "Distribution of latencies".to_owned(), caption, drawings, arrangement, table })
+}
+
+fn distribution_table(groups: &[Group<'_>], drawn: &[OfKind]) -> Table {
     let named = |kind: Kind, label: &str| {
         if label == "all" { kind.plural().to_owned() } else { format!("{}, {label}", kind.plural()) }
     };
-    let all = || drawn.iter().flat_map(|(kind, all)| all.iter().map(move |one| (*kind, one)));
+    let all = || drawn.iter().flat_map(|of| of.all.iter().map(move |one| (of.kind, one)));
     let share = if groups.len() > 1 { with_part("share", groups) } else { "share".to_owned() };
     let headers = std::iter::once(share).chain(all().map(|(kind, one)| named(kind, &one.label))).collect();
     let row = |(index, (share, _)): (usize, &(f64, Option<Percentile>))| {
