@@ -332,14 +332,8 @@ fn pooled(
             None => points.iter().find(|point| point.1 >= share).filter(|_| seen(count)).map(|point| point.0 as f64),
         }
     });
-    (count > 0 && fewest > 0 && !points.is_empty()).then(|| Distribution {
-        group: group.index,
-        label,
-        class,
-        count,
-        points,
-        told,
-    })
+    let is_there = count > 0 && fewest > 0 && !points.is_empty();
+    is_there.then_some(Distribution { group: group.index, label, class, count, points, told })
 }
 
 /// The distributions to be drawn: of one run its first window, its last and all of it, or its probes; of several what the figures of

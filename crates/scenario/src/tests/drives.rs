@@ -182,7 +182,7 @@ fn a_resolved_scenario_says_what_its_spare_factor_comes_to() {
 fn advised(message: &str) -> Vec<String> {
     let quoted = |after: &str| {
         let rest = message.split_once(after)?.1;
-        Some(rest.split(|letter| matches!(letter, ',' | ';')).next().unwrap_or(rest).trim().to_owned())
+        Some(rest.split([',', ';']).next().unwrap_or(rest).trim().to_owned())
     };
     let mut set = Vec::new();
     set.extend(quoted("the largest logical-capacity is ").map(|value| format!("drive.logical-capacity={value}")));
