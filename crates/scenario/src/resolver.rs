@@ -118,14 +118,13 @@ impl Resolver<'_> {
         Ok(ftl)
     }
 
-    /// `placement` and `frontiers` choose between the same two: the one that is written decides, and `frontiers` keeps it, so that both
-    /// spellings have one hash.
+    /// `placement` and `frontiers` choose the same thing: the one that is written decides. What `frontiers` can say, it keeps, so that
+    /// both spellings have one hash; beside any other placement it stands at its default, which a resolved scenario writes.
     fn agree_on_streams(&self, ftl: &mut FtlSettings) -> Result<(), ScenarioError> {
-        let name = ftl.placement.get("policy").and_then(Value::as_str).unwrap_or_default();
-        let Some(chosen) = [Frontiers::One, Frontiers::Separate].into_iter().find(|frontiers| frontiers.name() == name)
-        else {
-            return Ok(());
-        };
+        let (name, plain) = (ftl.placement.get("policy").and_then(Value::as_str), FtlSettings::default());
+        let name = name.unwrap_or_default();
+        let said = [Frontiers::One, Frontiers::Separate].into_iter().find(|frontiers| frontiers.name() == name);
+        let chosen = said.unwrap_or(plain.frontiers);
         // Of two layers the upper one displaces the other key, as everywhere.
         let layer = |key: &str| self.layers.iter().rposition(|layer| layer.holds(key));
         match (layer("ftl.placement"), layer("ftl.frontiers")) {
@@ -136,10 +135,13 @@ impl Resolver<'_> {
             }
             (Some(placement), frontiers) if frontiers.is_none_or(|frontiers| placement >= frontiers) => {
                 ftl.frontiers = chosen;
+                if said.is_none() {
+                    return Ok(());
+                }
             }
             _ => {}
         }
-        ftl.placement = FtlSettings::default().placement;
+        ftl.placement = plain.placement;
         Ok(())
     }
 

@@ -3,10 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy, FreeView};
+use wane_ftl::policies::placement::PLACEMENT_POLICIES;
 use wane_ftl::policies::victim::{GcView, IndexSpec, VICTIM_POLICIES, VictimPolicy};
 use wane_ftl::policies::{Mode, StreamId, find};
 use wane_ftl::{Ftl, FtlConfig, Origin, Outcome};
 use wane_nand::Array;
+use wane_sim::Streams;
 use wane_testkit::ByHint;
 use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
 
@@ -33,6 +35,52 @@ fn hinted_writes_fill_blocks_of_their_own() {
     let (first, second) = (blocks(0..32), blocks(32..64));
     assert!(first.iter().all(|block| !second.contains(block)), "{first:?} and {second:?}");
     assert_eq!(ftl.counters().policy_refusals, 0);
+}
+
+/// A drive of 128 blocks of 64 units nine tenths of whose writes go to a tenth of its units, and how much of the data in the
+/// block of a hot unit is hot, on average.
+fn aged_under_hot_and_cold(placement: &str) -> (Ftl<Array>, f64) {
+    let table: toml::Table = placement.parse().unwrap();
+    let (name, parameters) = table.iter().next().unwrap();
+    let entry = find(PLACEMENT_POLICIES, name).unwrap();
+    let placement = entry.parse(parameters.as_table().unwrap().clone()).unwrap();
+    let geometry = Geometry::flat(128, 64, Bytes(4096)).unwrap();
+    let logical = 128 * 64 * 8 / 10;
+    let mut ftl = Ftl::new(Array::new(geometry), FtlConfig { placement, ..super::config(logical, 124, 4) }).unwrap();
+    let mut stream = Streams::new(7).stream("writes");
+    (0..logical).for_each(|unit| assert_eq!(ftl.write(&[Lpn(unit)]), (1, Outcome::Done)));
+    let hot = u64::from(logical) / 10;
+    for _ in 0..30 * logical {
+        let unit = if stream.chance(0.9) { stream.below(hot) } else { hot + stream.below(u64::from(logical) - hot) };
+        assert_eq!(ftl.write(&[Lpn(unit as u32)]), (1, Outcome::Done));
+    }
+    ftl.check().unwrap();
+    assert_eq!(ftl.counters().policy_refusals, 0);
+    let mut hot_in_block = std::collections::BTreeMap::<SuperblockId, u32>::new();
+    (0..hot as u32).for_each(|unit| *hot_in_block.entry(block_of(&ftl, unit)).or_default() += 1);
+    let alike = |(block, count): (&SuperblockId, &u32)| f64::from(count * count) / f64::from(ftl.valid(*block));
+    let share = hot_in_block.iter().map(alike).sum::<f64>() / hot as f64;
+    (ftl, share)
+}
+
+#[test]
+fn autostream_keeps_hot_and_cold_data_apart_and_moves_less() {
+    let amplification =
+        |ftl: &Ftl<Array>| ftl.counters().programmed_total() as f64 / ftl.counters().host_units_written as f64;
+    let (one, alike_in_one) = aged_under_hot_and_cold("one = {}");
+    let before = amplification(&one);
+    for (placement, moved) in [
+        ("autostream-sfr = { streams = 4, chunk-units = 16, decay = 400 }", 0.8),
+        ("autostream-mq = { streams = 4, chunk-units = 16 }", 0.95),
+    ] {
+        let (ftl, alike) = aged_under_hot_and_cold(placement);
+        assert!(
+            alike > 4.0 * alike_in_one,
+            "{placement}: {alike} of the data beside hot data are hot, {alike_in_one} with one stream"
+        );
+        let found = amplification(&ftl);
+        assert!(found < moved * before, "{placement}: {found}, with one stream {before}");
+    }
 }
 
 #[test]

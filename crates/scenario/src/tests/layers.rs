@@ -89,6 +89,26 @@ fn of_two_layers_the_upper_one_chooses_the_streams() {
 }
 
 #[test]
+fn a_placement_that_frontiers_cannot_name_takes_its_place_and_makes_room_for_it() {
+    let placement = |preset: &str, ftl: &str, set: &[&str]| {
+        let text = format!("[drive]\npreset = '{preset}'\n[ftl]\n{ftl}\n[until]\nrequests = 9");
+        let scenario = resolve(&text, set).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(resolve(&scenario.to_toml(), &[]).unwrap().hash(), scenario.hash(), "{ftl}");
+        (scenario.ftl.placement["policy"].as_str().unwrap().to_owned(), scenario.ftl.frontiers, scenario.hash())
+    };
+    let (of_layers, one, separate) = (
+        placement("fast19-ssd", "placement = 'autostream-mq'", &[]),
+        wane_ftl::Frontiers::One,
+        wane_ftl::Frontiers::Separate,
+    );
+    assert_eq!((of_layers.0.as_str(), of_layers.1), ("autostream-mq", one), "the preset's frontiers are displaced");
+    assert_eq!(placement("fast19-ssd", "placement = 'autostream-mq'\nfrontiers = 'one'", &[]).2, of_layers.2);
+    let above = placement("tiny", "placement = 'autostream-sfr'", &["ftl.frontiers=separate"]);
+    assert_eq!((above.0.as_str(), above.1), ("one", separate));
+    assert_eq!(above.2, placement("tiny", "frontiers = 'separate'", &[]).2);
+}
+
+#[test]
 fn streams_and_free_blocks_are_chosen_and_their_defaults_count_for_nothing() {
     let hash = |ftl: &str| {
         let text = format!("[ftl]\n{ftl}\n[until]\ndrive-writes = 1");

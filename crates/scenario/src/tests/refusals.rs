@@ -168,6 +168,19 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
             "[ftl]\nfrontiers = 'one'\nplacement = 'separate'",
             "ftl.placement: found \"separate\", but ftl.frontiers is \"one\"; give one of the two",
         ),
+        (
+            "[ftl]\nfrontiers = 'separate'\nplacement = 'autostream-sfr'",
+            "ftl.placement: found \"autostream-sfr\", but ftl.frontiers is \"separate\"; give one of the two",
+        ),
+        (
+            "[ftl]\nplacement = { policy = 'autostream-mq', streams = 17 }",
+            "ftl.placement.streams: policy \"autostream-mq\": `streams`: found 17, expected a whole number from 2 to 16",
+        ),
+        (
+            "[drive]\npreset = 'none'\nblocks = 64\nspare-factor = '20 %'\n[ftl]\nplacement = 'autostream-sfr'",
+            "64 blocks, of which garbage collection keeps 7 free and 8 are open for writing, each of 1 MiB; the smallest spare-factor is \
+             23.44 %",
+        ),
         ("[ftl]\ngc = 3", "expected a policy (greedy, cost-benefit"),
         ("[ftl]\ngc = { policy = 3 }", "found 3, expected a name"),
         ("[ftl]\ngc = { defaults = 3 }", "ftl.gc.defaults: found 3, expected a list of the parameters"),

@@ -1,8 +1,13 @@
 //! Which of a drive's open streams takes what is written.
 
+mod autostream_mq;
+mod autostream_sfr;
+mod chunks;
 mod one;
 mod separate;
 
+pub use autostream_mq::{AutostreamMq, AutostreamMqParams};
+pub use autostream_sfr::{AutostreamSfr, AutostreamSfrParams};
 pub use one::{OneStream, OneStreamParams};
 pub use separate::{Separate, SeparateParams};
 
@@ -33,6 +38,10 @@ pub trait PlacementPolicy: Send + DynClone {
 
     /// The stream of a host request. Asked only where there are several; stream 0 takes the place of an answer that is none.
     fn host(&mut self, write: &HostWrite) -> StreamId;
+
+    /// Hears that a block was opened: for a stream, or `None` where wear leveling moves data there. What is relocated from it later is
+    /// of that opening. Told of the blocks that a new drive opens too.
+    fn opened(&mut self, _block: SuperblockId, _stream: Option<StreamId>) {}
 
     /// The stream of relocated units. Asked only where there are several; stream 0 takes the place of an answer that is none.
     fn relocated(&mut self, run: &RelocatedRun) -> StreamId;
@@ -84,15 +93,28 @@ pub struct RelocatedRun {
 }
 
 /// Every placement policy. A new one is a file and a line here.
-pub const PLACEMENT_POLICIES: &[Entry<Box<dyn PlacementPolicy>>] = &[entry::<OneStream>(), entry::<Separate>()];
+pub const PLACEMENT_POLICIES: &[Entry<Box<dyn PlacementPolicy>>] =
+    &[entry::<OneStream>(), entry::<Separate>(), entry::<AutostreamSfr>(), entry::<AutostreamMq>()];
 
 const fn entry<P: Builtin + PlacementPolicy + 'static>() -> Entry<Box<dyn PlacementPolicy>> {
     Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use wane_sim::Streams;
+
+    /// What a policy is told of a drive of so many blocks of so many units.
+    pub(crate) fn setting(blocks: u32, units_per_block: u32) -> Setting {
+        let stream = Streams::new(1).stream("placement");
+        Setting { first: SuperblockId(0), blocks, units_per_block, endurance: None, rated_blocks: blocks, stream }
+    }
+
+    /// A write of the host.
+    pub(crate) fn write(first: u32, units: u32, now: u64) -> HostWrite {
+        HostWrite { first: Lpn(first), units, origin: Origin::Host, hint: None, now }
+    }
 
     #[test]
     fn one_stream_takes_all_and_separate_ones_go_by_task() {
