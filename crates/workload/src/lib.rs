@@ -1,8 +1,9 @@
-//! Where requests come from, and when: patterns, traces, stand-ins for traces, and [`Arrivals`].
+//! Where requests come from, and when: patterns, traces, stand-ins for traces, key-value stores, and [`Arrivals`].
 //!
 //! A [`Source`] hands the drive batches of pages. Files and formats stay in [`trace`]; a drive never sees one.
 
 mod arrivals;
+pub mod lsm;
 mod mix;
 pub mod pattern;
 mod request;

@@ -370,7 +370,7 @@ fn step(next: &mut u32, pages: u32, request_pages: u32) -> u32 {
 /// Zipf's law by rejection-inversion (W. Hörmann and G. Derflinger, 1996): O(1) a draw and O(1) memory. Logarithms come
 /// from `libm`, the same on every machine.
 #[derive(Clone, Copy, Debug)]
-struct Zipf {
+pub(crate) struct Zipf {
     ranks: f64,
     exponent: f64,
     /// The area of the first rank's bar starts here; beyond the last one it ends.
@@ -381,7 +381,7 @@ struct Zipf {
 }
 
 impl Zipf {
-    fn new(ranks: u32, exponent: f64) -> Self {
+    pub(crate) fn new(ranks: u32, exponent: f64) -> Self {
         let mut law = Self { ranks: f64::from(ranks), exponent, lowest: 0.0, highest: 0.0, shortcut: 0.0 };
         law.lowest = law.area(1.5) - 1.0;
         law.highest = law.area(law.ranks + 0.5);
@@ -413,7 +413,7 @@ impl Zipf {
     }
 
     /// A rank from 0.
-    fn draw(&self, stream: &mut Stream) -> u32 {
+    pub(crate) fn draw(&self, stream: &mut Stream) -> u32 {
         loop {
             let area = self.highest + stream.unit() * (self.lowest - self.highest);
             let x = self.rank_at(area);

@@ -14,11 +14,14 @@ pub struct Batch {
     /// Arrival of its first request in nanoseconds since the source's start; 0 where the source has no times. It never goes
     /// back: a looped trace goes on where it ended.
     pub at: u64,
+    /// How many requests back the one lies that must be done before this one comes: 1 is the one before it, 0 is none. Told of a
+    /// batch of a single request; only a timed run heeds it.
+    pub after: u64,
 }
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { op: Op::Write, pages: Vec::new(), requests: 0, at: 0 }
+        Self { op: Op::Write, pages: Vec::new(), requests: 0, at: 0, after: 0 }
     }
 }
 
@@ -80,6 +83,11 @@ pub trait Source: Send {
 
     /// Whether it is known to go on for ever without a write.
     fn never_writes(&self) -> bool {
+        false
+    }
+
+    /// Whether a probe goes on from where it is, as its next requests mean what it wrote to the drive before; others begin anew.
+    fn goes_on_in_probes(&self) -> bool {
         false
     }
 

@@ -1,0 +1,221 @@
+//! A key-value store as a workload: the I/O of a log-structured merge tree (LSM-tree) with leveled compaction.
+//!
+//! Records are not kept. Which level holds a key's newest version is drawn from how often the key is put (`shape`); tables are
+//! stretches of keys with a size and extents on the drive (`tree`, `ranges`). What comes out are reads, writes and trims of the
+//! drive's units (`source`). The book's page on key-value stores has the whole model, its sources, and what it leaves out.
+//!
+//! Sources: O'Neil et al., The Log-Structured Merge-Tree, 1996; RocksDB's documented defaults; Cooper et al., Benchmarking Cloud Serving
+//! Systems with YCSB, 2010.
+
+mod operations;
+mod ranges;
+mod shape;
+mod source;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use operations::{Keys, Operations};
+pub use source::LsmSource;
+
+use shape::{Popularity, Shape};
+
+/// What becomes of the log of puts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Log {
+    /// It is written in large pieces and nobody waits for it: RocksDB's default, which loses the last puts in a crash of the machine.
+    #[default]
+    Buffered,
+    /// Each put writes the units that its record touches and flushes them.
+    Synced,
+    /// There is none.
+    Off,
+}
+
+/// When units of files that are gone are trimmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Discard {
+    /// At once.
+    #[default]
+    Now,
+    /// After the second flush from then on. What is written again until then is not trimmed.
+    Delayed,
+    /// One extent an operation, while no flush and no compaction is going on. What is written again until then is not trimmed.
+    Idle,
+    /// Never.
+    Never,
+}
+
+/// How the tables come to the drive before the first operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Load {
+    /// The space is trimmed and the tables are written.
+    #[default]
+    Write,
+    /// They count as written, as on a drive that was filled.
+    Assumed,
+}
+
+/// A store. Sizes are in bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LsmConfig {
+    /// Units of the drive that it may use, from 0 on.
+    pub units: u32,
+    /// Bytes of a unit.
+    pub unit_bytes: u64,
+    /// All records, each once: the size of the last level.
+    pub data_bytes: u64,
+    /// A key and its value.
+    pub record_bytes: u64,
+    /// Puts that are gathered in memory.
+    pub memtable_bytes: u64,
+    /// Most of a table.
+    pub table_bytes: u64,
+    /// Most of level 1.
+    pub level_base_bytes: u64,
+    /// How many times as large as a level the next one is.
+    pub fan_out: u32,
+    /// Tables of level 0 at which they are merged into level 1.
+    pub level0_tables: u32,
+    /// What a lookup reads of a table.
+    pub block_bytes: u64,
+    /// How often a table's filter lets a lookup pass whose key it does not hold.
+    pub false_positive: f64,
+    /// How often a block is found in memory; less than 1.
+    pub cache_hits: f64,
+    /// Operations at a time.
+    pub clients: u32,
+    /// What becomes of the log.
+    pub log: Log,
+    /// When freed units are trimmed.
+    pub discard: Discard,
+    /// How the tables come to the drive.
+    pub load: Load,
+    /// What the clients do.
+    pub operations: Operations,
+}
+
+/// A store that cannot be.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LsmError {
+    /// A size that is out of its range.
+    #[error("{name} is {found} bytes; {least} to {most} are allowed")]
+    Size {
+        /// Whose.
+        name: &'static str,
+        /// The size.
+        found: u64,
+        /// The least that is allowed.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// Too many or too few.
+    #[error("{name} is {found}; {least} to {most} are allowed")]
+    Count {
+        /// Of what.
+        name: &'static str,
+        /// The count.
+        found: u32,
+        /// The least that is allowed.
+        least: u32,
+        /// The most.
+        most: u32,
+    },
+    /// A share that is none.
+    #[error("{name} is {found}; {allowed}")]
+    Share {
+        /// Of what.
+        name: &'static str,
+        /// The share.
+        found: f64,
+        /// What is allowed.
+        allowed: &'static str,
+    },
+    /// More than the space holds while tables are merged.
+    #[error("the store needs up to {needed} bytes for {data} bytes of records, and has {found}")]
+    Space {
+        /// Bytes of records.
+        data: u64,
+        /// Bytes that they may take.
+        needed: u64,
+        /// Bytes that there are.
+        found: u64,
+    },
+}
+
+/// Most tables of level 0, over those at which they are merged: then puts wait for a merge.
+const LEVEL0_STOP: u64 = 3;
+
+/// Most records, so that a rank fits 32 bits.
+const RECORDS_MAX: u64 = u32::MAX as u64;
+
+impl LsmConfig {
+    /// Whether a source can be built.
+    ///
+    /// # Errors
+    /// The first value that is out of its range.
+    pub fn check(&self) -> Result<(), LsmError> {
+        let unit = self.unit_bytes;
+        let large = 1 << 40;
+        for (name, found, least, most) in [
+            ("a record", self.record_bytes, 1, self.memtable_bytes),
+            ("the memtable", self.memtable_bytes, unit, large),
+            ("a table", self.table_bytes, unit.max(self.record_bytes), large),
+            ("level 1", self.level_base_bytes, unit, large),
+            ("a block", self.block_bytes, 1, self.table_bytes),
+            ("the data", self.data_bytes, self.table_bytes, self.record_bytes.saturating_mul(RECORDS_MAX)),
+        ] {
+            if !(least..=most).contains(&found) {
+                return Err(LsmError::Size { name, found, least, most });
+            }
+        }
+        for (name, found, least, most) in [
+            ("the fan-out", self.fan_out, 2, 100),
+            ("the number of tables in level 0", self.level0_tables, 1, 100),
+            ("the number of clients", self.clients, 1, 1024),
+        ] {
+            if !(least..=most).contains(&found) {
+                return Err(LsmError::Count { name, found, least, most });
+            }
+        }
+        if !(0.0..=1.0).contains(&self.false_positive) {
+            let (name, allowed) = ("the rate of false positives", "0 to 1 is allowed");
+            return Err(LsmError::Share { name, found: self.false_positive, allowed });
+        }
+        if !(0.0..1.0).contains(&self.cache_hits) {
+            let (name, allowed) = ("the share of blocks found in memory", "0 to less than 1 is allowed");
+            return Err(LsmError::Share { name, found: self.cache_hits, allowed });
+        }
+        self.operations.check()?;
+        let (needed, found) = (self.space(), u64::from(self.units) * unit);
+        if needed > found {
+            return Err(LsmError::Space { data: self.data_bytes, needed, found });
+        }
+        Ok(())
+    }
+
+    /// How often keys are put.
+    fn popularity(&self) -> Popularity {
+        let records = (self.data_bytes / self.record_bytes) as f64;
+        match self.operations.keys {
+            Keys::Zipf { exponent } => Popularity::zipf(records, exponent),
+            // A new record takes the place of an old one, whose place in the order of keys is any.
+            Keys::Uniform | Keys::Latest { .. } => Popularity::uniform(records),
+        }
+    }
+
+    /// Bytes that the store takes at most: all levels, level 0 when puts wait, two logs, and the results of one merge beside its inputs.
+    /// A level above the last may be twice its target, after level 0 came to it or before its table is through.
+    fn space(&self) -> u64 {
+        let shape = Shape::new(self, &Popularity::uniform((self.data_bytes / self.record_bytes).max(1) as f64));
+        let upper: u64 = shape.targets[..shape.targets.len() - 1].iter().sum();
+        let level0 = (LEVEL0_STOP * u64::from(self.level0_tables) + 1) * self.memtable_bytes;
+        let from_level0 = level0 + 2 * shape.targets[0];
+        let between = (u64::from(self.fan_out) + 3) * 2 * self.table_bytes;
+        let merge = if shape.targets.len() == 1 { from_level0 } else { from_level0.max(between) };
+        let tables = (self.data_bytes + 2 * upper) / self.table_bytes + u64::from(self.level0_tables) + 8;
+        self.data_bytes + 2 * upper + 2 * level0 + 2 * self.memtable_bytes + merge + 2 * tables * self.unit_bytes
+    }
+}
