@@ -45,6 +45,9 @@ pub enum PlanError {
     /// A trace cannot be opened or does not fit the drive.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// There is no room for a key-value store.
+    #[error("workload: {0}")]
+    Store(String),
     /// Requests are to come at the times of a trace that has none.
     #[error("{0}, so arrival = \"trace\" cannot be; give arrival.queue-depth or arrival.poisson")]
     Timeless(String),
@@ -182,7 +185,7 @@ fn may_write(workload: &Workload) -> bool {
         Workload::Trace(spec) if !spec.path.is_file() => true,
         Workload::Trace(spec) => Reader::open(&spec.path, &trace_options(spec))
             .map_or(true, |mut reader| reader.any(|request| request.map_or(true, |request| request.op == Op::Write))),
-        Workload::Pattern(_) | Workload::Standin(_) => workload.writes(),
+        Workload::Pattern(_) | Workload::Standin(_) | Workload::Lsm(_) => workload.writes(),
     }
 }
 

@@ -1,10 +1,11 @@
-//! Workloads become sources: patterns, stand-ins, traces and their mixtures.
+//! Workloads become sources: patterns, stand-ins, traces, their mixtures, and key-value stores.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use wane_scenario::{Device, Pattern, StandinSpec, TraceSpec, Workload};
 use wane_sim::Streams;
+use wane_workload::lsm::LsmSource;
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
 use wane_workload::standin::{self, StandinSource};
 use wane_workload::trace::{Assume, Options, Reader, Replay, TraceError, TraceSource, pace};
@@ -53,6 +54,11 @@ impl Opener {
                 Err(PlanError::Trace(TraceError::Interrupted { .. })) => Box::new(Nothing),
                 source => Box::new(source?),
             },
+            Workload::Lsm(spec) => {
+                let config = spec.config(self.device.logical_units, self.device.unit);
+                config.check().map_err(|error| PlanError::Store(error.to_string()))?;
+                Box::new(LsmSource::new(config, stream))
+            }
             Workload::Mix(parts) => {
                 let mut built = Vec::new();
                 for (number, (share, part)) in parts.iter().enumerate() {

@@ -159,6 +159,9 @@ fn traffic(keys: &Keys) -> Vec<String> {
     if of("standin").next().is_some() {
         told.push("a stand-in for a trace".to_owned());
     }
+    if of("lsm").next().is_some() {
+        told.push("a key-value store".to_owned());
+    }
     if of("trace").next().is_some() {
         told.push("a trace".to_owned());
     }

@@ -13,7 +13,7 @@ use super::medium::{CELL_TIMES, chip_tables};
 use super::policies::Family;
 use super::synonyms::translate;
 use super::time::{age_keys, event_keys, priority_keys};
-use super::workload::{kind_of, own_keys};
+use super::workload::{kind_of, own_keys_under};
 
 /// Deepest key that `--set` takes: `phase.0.workload.mix.0.share` and some room.
 const DEPTH_MAX: usize = 8;
@@ -202,10 +202,9 @@ fn lay(base: &mut Table, over: &Table, path: &str) -> Result<(), Refusal> {
                 return Err((path, "found no list of which this would be a part".to_owned()));
             }
             (Some(Value::Table(below)), Value::Table(above)) if !replaces(name, below, above) => {
-                if name == "workload"
-                    && above.get("pattern").is_some_and(|pattern| below.get("pattern") != Some(pattern))
-                {
-                    own_keys().iter().for_each(|key| drop(below.remove(key)));
+                let changes = |key: &&str| above.get(*key).is_some_and(|chosen| below.get(*key) != Some(chosen));
+                if let Some(key) = ["pattern", "lsm"].iter().find(|key| name == "workload" && changes(key)) {
+                    own_keys_under(key).iter().for_each(|key| drop(below.remove(key)));
                 }
                 lay(below, above, &path)?;
             }

@@ -45,7 +45,7 @@ pub use settings::{FtlSettings, SEED_MAX};
 pub use synonyms::{over_provisioning_of, plain_key, spare_of};
 pub use time::{Ages, PaceWord, Probe, Scheduler, Time, WritesPerDay};
 pub use wane_ssd::{Collection, Order, Suspend};
-pub use workload::{Pattern, PatternSpec, StandinSpec, TraceSpec, Workload};
+pub use workload::{LsmSpec, Pattern, PatternSpec, StandinSpec, TraceSpec, Workload};
 
 use layer::{Layer, merge};
 use resolver::{Resolver, at};
@@ -158,7 +158,7 @@ impl Scenario {
                     trace.path = std::path::absolute(&joined).unwrap_or(joined);
                 }
                 Workload::Mix(parts) => parts.iter_mut().for_each(|(_, part)| walk(part, folder)),
-                Workload::Trace(_) | Workload::Pattern(_) | Workload::Standin(_) => {}
+                Workload::Trace(_) | Workload::Pattern(_) | Workload::Standin(_) | Workload::Lsm(_) => {}
             }
         }
         self.phases.iter_mut().for_each(|phase| walk(&mut phase.workload, folder));
@@ -171,7 +171,7 @@ impl Scenario {
             match workload {
                 Workload::Trace(trace) => found.push(&trace.path),
                 Workload::Mix(parts) => parts.iter().for_each(|(_, part)| collect(part, found)),
-                Workload::Pattern(_) | Workload::Standin(_) => {}
+                Workload::Pattern(_) | Workload::Standin(_) | Workload::Lsm(_) => {}
             }
         }
         let mut found = Vec::new();

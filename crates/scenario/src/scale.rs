@@ -311,6 +311,7 @@ fn scale_workload(workload: &mut Workload, from: &Device, to: &Device, folded: F
         Workload::Mix(parts) => {
             parts.iter_mut().for_each(|(_, part)| scale_workload(part, from, to, folded));
         }
+        Workload::Lsm(store) => store.scale(share, to.logical_units, to.unit),
         // Stand-ins are made for the drive that they meet.
         Workload::Trace(_) | Workload::Standin(_) => {}
     }

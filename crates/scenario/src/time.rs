@@ -405,6 +405,7 @@ pub(super) fn untimed(workload: &Workload) -> Option<String> {
         Workload::Pattern(_) => Some("the workload is a pattern".to_owned()),
         Workload::Standin(_) => Some("the workload is a stand-in".to_owned()),
         Workload::Mix(_) => Some("the workload is a mixture".to_owned()),
+        Workload::Lsm(_) => Some("the workload is a key-value store".to_owned()),
         Workload::Trace(trace) => {
             let format = trace.format.as_deref().and_then(|format| format.parse::<Format>().ok());
             let timeless = format.is_some_and(Format::is_timeless);

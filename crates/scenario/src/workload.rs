@@ -30,6 +30,8 @@ pub enum Workload {
     Standin(StandinSpec),
     /// Workloads drawn per request, with their shares.
     Mix(Vec<(Ratio, Workload)>),
+    /// A key-value store.
+    Lsm(LsmSpec),
 }
 
 /// A stand-in for a published trace.
@@ -284,6 +286,11 @@ struct MixSettings {
     mix: Vec<Table>,
 }
 
+mod lsm;
+
+use lsm::LsmSettings;
+pub use lsm::LsmSpec;
+
 /// What a workload has whatever it is.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(default, rename_all = "kebab-case")]
@@ -315,7 +322,7 @@ pub(super) struct WorkloadSettings;
 struct PartSettings;
 
 /// What says of which kind a workload is, in the order in which messages name it.
-pub(super) const KINDS: [&str; 4] = ["pattern", "trace", "standin", "mix"];
+pub(super) const KINDS: [&str; 5] = ["pattern", "trace", "standin", "lsm", "mix"];
 
 /// Lays the keys of some kinds side by side.
 fn side_by_side(description: &str, kinds: &[(Schema, Vec<String>)]) -> Schema {
@@ -354,13 +361,22 @@ fn pattern_schemas(generator: &mut SchemaGenerator) -> (Schema, Schema) {
 }
 
 /// Keys that single patterns have to themselves, which another pattern does not take over.
-pub(super) fn own_keys() -> Vec<String> {
+fn own_keys() -> Vec<String> {
     let shapes = [
         Pattern::HotCold { r: default::r(), h: default::h() },
         Pattern::Zipf { exponent: default::exponent(), scramble: default::scramble() },
         Pattern::Hybrid { sequential_share: default::sequential_share() },
     ];
     shapes.iter().flat_map(Pattern::own_keys).collect()
+}
+
+/// Keys that a layer drops which chooses another `key` of the same kind of workload.
+pub(super) fn own_keys_under(key: &str) -> Vec<String> {
+    match key {
+        "pattern" => own_keys(),
+        "lsm" => lsm::MIXED_KEYS.map(str::to_owned).to_vec(),
+        _ => Vec::new(),
+    }
 }
 
 /// The keys of a struct, in the order of its fields.
@@ -386,9 +402,10 @@ impl JsonSchema for WorkloadSettings {
     }
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut kinds = kinds(generator);
+        kinds.push(keys_of::<LsmSettings>(generator));
         kinds.push(keys_of::<MixSettings>(generator));
         kinds.push(keys_of::<AnySettings>(generator));
-        let about = "Where requests come from: a pattern, a trace, a stand-in for a published trace, or a mixture.";
+        let about = "Where requests come from: a pattern, a trace, a stand-in for a published trace, a key-value store, or a mixture.";
         side_by_side(about, &kinds)
     }
 }
@@ -459,6 +476,10 @@ pub(super) fn workload(table: &Table, space: Space) -> Result<Workload, Refusal>
                 return Err(("standin".to_owned(), message));
             }
             standin_spec(part(table)?).map(Workload::Standin)
+        }
+        "lsm" => {
+            only(table, fields::<LsmSettings>(), "a key-value store")?;
+            LsmSpec::new(part(table)?, space).map(Workload::Lsm)
         }
         "mix" => {
             only(table, fields::<MixSettings>(), "a mixture")?;
@@ -579,6 +600,9 @@ fn mix(parts: &[Table], space: Space) -> Result<Workload, Refusal> {
         let Some(share) = part::<ShareSettings>(table)?.share else {
             return Err((at("share"), "missing; every part of a mixture needs its share".to_owned()));
         };
+        if table.contains_key("lsm") {
+            return Err((at("lsm"), "a key-value store writes its own space and is no part of a mixture".to_owned()));
+        }
         sum += share.get();
         built.push((share, workload(table, space).map_err(|(key, message)| (at(&key), message))?));
     }
@@ -617,7 +641,7 @@ impl Workload {
         match self {
             Workload::Trace(trace) => !trace.looped,
             Workload::Mix(parts) => parts.iter().any(|(share, part)| share.get() > SHARE_MIN && part.ends()),
-            Workload::Pattern(_) | Workload::Standin(_) => false,
+            Workload::Pattern(_) | Workload::Standin(_) | Workload::Lsm(_) => false,
         }
     }
 
@@ -626,6 +650,7 @@ impl Workload {
         match self {
             Workload::Pattern(spec) => spec.read_share.get() + spec.trim_share.get() < 1.0 - SHARE_MIN,
             Workload::Mix(parts) => parts.iter().any(|(share, part)| share.get() > SHARE_MIN && part.writes()),
+            Workload::Lsm(spec) => spec.operations.puts() > SHARE_MIN,
             Workload::Trace(_) | Workload::Standin(_) => true,
         }
     }
@@ -634,6 +659,7 @@ impl Workload {
     pub(super) fn to_table(&self, space: Space, paths: Paths) -> Table {
         match self {
             Workload::Standin(standin) => table_of(&standin.settings()),
+            Workload::Lsm(spec) => table_of(&spec.settings),
             Workload::Trace(trace) => table_of(&trace.settings(paths)),
             Workload::Mix(parts) => {
                 let part = |(share, workload): &(Ratio, Workload)| {

@@ -19,6 +19,7 @@ pub use operations::{Keys, Operations};
 pub use source::LsmSource;
 
 use shape::{Popularity, Shape};
+use wane_units::Bytes;
 
 /// What becomes of the log of puts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,7 +57,7 @@ pub enum Load {
     Assumed,
 }
 
-/// A store. Sizes are in bytes.
+/// A store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LsmConfig {
     /// Units of the drive that it may use, from 0 on.
@@ -100,7 +101,7 @@ pub struct LsmConfig {
 #[non_exhaustive]
 pub enum LsmError {
     /// A size that is out of its range.
-    #[error("{name} is {found} bytes; {least} to {most} are allowed")]
+    #[error("{name} is {}; {} to {} are allowed", Bytes(*found), Bytes(*least), Bytes(*most))]
     Size {
         /// Whose.
         name: &'static str,
@@ -134,7 +135,7 @@ pub enum LsmError {
         allowed: &'static str,
     },
     /// More than the space holds while tables are merged.
-    #[error("the store needs up to {needed} bytes for {data} bytes of records, and has {found}")]
+    #[error("the store needs up to {} for {} of records, and has {}", Bytes(*needed), Bytes(*data), Bytes(*found))]
     Space {
         /// Bytes of records.
         data: u64,
@@ -145,8 +146,9 @@ pub enum LsmError {
     },
 }
 
-/// Most tables of level 0, over those at which they are merged: then puts wait for a merge.
-const LEVEL0_STOP: u64 = 3;
+/// Most tables of level 0, over those at which they are merged: then puts wait for a merge. A guess; RocksDB slows puts down at 20 of
+/// 4 and stops them at 36, which pacing keeps this store away from.
+const LEVEL0_STOP: u64 = 2;
 
 /// Most records, so that a rank fits 32 bits.
 const RECORDS_MAX: u64 = u32::MAX as u64;
@@ -207,13 +209,14 @@ impl LsmConfig {
     }
 
     /// Bytes that the store takes at most: all levels, level 0 when puts wait, two logs, and the results of one merge beside its inputs.
-    /// A level above the last may be twice its target, after level 0 came to it or before its table is through.
+    /// A level above the last may be twice its target and hold what came from level 0 besides. A merge between levels meets half as much
+    /// again as the fan-out says.
     fn space(&self) -> u64 {
         let shape = Shape::new(self, &Popularity::uniform((self.data_bytes / self.record_bytes).max(1) as f64));
         let upper: u64 = shape.targets[..shape.targets.len() - 1].iter().sum();
         let level0 = (LEVEL0_STOP * u64::from(self.level0_tables) + 1) * self.memtable_bytes;
         let from_level0 = level0 + 2 * shape.targets[0];
-        let between = (u64::from(self.fan_out) + 3) * 2 * self.table_bytes;
+        let between = (u64::from(self.fan_out) + 4) * 3 * self.table_bytes / 2;
         let merge = if shape.targets.len() == 1 { from_level0 } else { from_level0.max(between) };
         let tables = (self.data_bytes + 2 * upper) / self.table_bytes + u64::from(self.level0_tables) + 8;
         self.data_bytes + 2 * upper + 2 * level0 + 2 * self.memtable_bytes + merge + 2 * tables * self.unit_bytes

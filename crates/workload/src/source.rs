@@ -86,11 +86,6 @@ pub trait Source: Send {
         false
     }
 
-    /// Whether a probe goes on from where it is, as its next requests mean what it wrote to the drive before; others begin anew.
-    fn goes_on_in_probes(&self) -> bool {
-        false
-    }
-
     /// What it is called and that its requests have no time of arrival, in a sentence; `None` where they have.
     fn timeless(&self) -> Option<String> {
         None

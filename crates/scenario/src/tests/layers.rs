@@ -133,3 +133,44 @@ fn streams_and_free_blocks_are_chosen_and_their_defaults_count_for_nothing() {
     let worn = resolve("[ftl]\nallocation = 'most-worn'\n[until]\ndrive-writes = 1", &[]).unwrap();
     assert_eq!(worn.ftl.allocation["policy"].as_str(), Some("most-worn"));
 }
+
+#[test]
+fn a_layer_may_change_what_the_clients_of_a_store_do() {
+    let store = "[drive]\npreset = 'cvss-128g'\n[workload]\nlsm = 'mixed'\ngets = '30 %'\ndiscard = 'never'\n[until]\nrequests = 9";
+    let of = |set: &[&str]| {
+        let scenario = resolve(store, set).unwrap_or_else(|error| panic!("{error}"));
+        let again = resolve(&scenario.to_toml(), &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((again.hash(), &again.phases), (scenario.hash(), &scenario.phases), "{set:?}");
+        let Workload::Lsm(spec) = &scenario.phases[0].workload else { panic!("a store") };
+        (spec.operations, spec.config(scenario.device.logical_units, scenario.device.unit))
+    };
+    let (mixed, config) = of(&[]);
+    assert_eq!((mixed.gets, mixed.puts(), config.discard), (0.3, 0.7, wane_workload::lsm::Discard::Never));
+    assert_eq!((config.memtable_bytes, config.level_base_bytes, config.record_bytes), (64 << 20, 256 << 20, 1024));
+    // Another mixture takes the store over, and not the shares.
+    let (ycsb, config) = of(&["workload.lsm=ycsb-e"]);
+    assert_eq!((ycsb.scans, ycsb.scan_records, config.discard), (0.95, 100, wane_workload::lsm::Discard::Never));
+    assert_eq!(of(&["workload.gets=0.6"]).0.gets, 0.6);
+}
+
+#[test]
+fn the_store_of_a_smaller_drive_keeps_its_levels() {
+    let text = "[drive]\npreset = 'tlc-enterprise-3.84t'\n[workload]\nlsm = 'ycsb-a'\n[until]\nrequests = 9";
+    let scenario = resolve(text, &[]).unwrap();
+    let small = scenario.scaled("1/16".parse().unwrap()).unwrap();
+    let config = |scenario: &Scenario| {
+        let Workload::Lsm(spec) = &scenario.phases[0].workload else { panic!("a store") };
+        spec.config(scenario.device.logical_units, scenario.device.unit)
+    };
+    let (large, small) = (config(&scenario), config(&small));
+    let share = small.data_bytes as f64 / large.data_bytes as f64;
+    for (large, small) in [
+        (large.memtable_bytes, small.memtable_bytes),
+        (large.table_bytes, small.table_bytes),
+        (large.level_base_bytes, small.level_base_bytes),
+    ] {
+        assert!((small as f64 / large as f64 / share - 1.0).abs() < 1e-3, "{small} of {large} at {share}");
+    }
+    assert_eq!((small.record_bytes, small.block_bytes), (large.record_bytes, large.block_bytes));
+    small.check().unwrap();
+}

@@ -248,6 +248,46 @@ fn a_run_that_cannot_be_is_refused_in_one_sentence() {
 }
 
 #[test]
+fn a_store_that_cannot_be_is_refused_in_one_sentence() {
+    check_refusals(&[
+        ("[workload]\nlsm = 'ycsb-g'", "allowed are ycsb-a, ycsb-b, ycsb-c, ycsb-d, ycsb-e, ycsb-f, mixed"),
+        (
+            "[workload]\nlsm = 'ycsb-a'\ngets = '10 %'",
+            "workload.gets: does not belong to lsm = \"ycsb-a\", which fixes it",
+        ),
+        ("[workload]\nlsm = 'mixed'\ngets = '60 %'\nscans = '50 %'", "read-modify-writes they are 110 %"),
+        (
+            "[workload]\nlsm = 'ycsb-a'\nread-share = '10 %'",
+            "workload.read-share: does not belong to a key-value store",
+        ),
+        ("[workload]\nlsm = 'ycsb-a'\npattern = 'zipf'", "stands beside pattern"),
+        ("[workload]\nlsm = 'ycsb-a'\nfan-out = 1", "workload.fan-out: found 1, expected a whole number from 2 to 100"),
+        ("[workload]\nlsm = 'ycsb-a'\ncache-hits = 1", "workload.cache-hits: the share of blocks found in memory is 1"),
+        (
+            "[workload]\nlsm = 'ycsb-a'\nrecord-size = '65 MiB'",
+            "workload.record-size: a record is 65 MiB; 1 B to 64 MiB are allowed",
+        ),
+        (
+            "[workload]\nlsm = 'ycsb-a'\ndata = '90 %'",
+            "workload.data: 90 % of records may take up to 11.35 GiB while they are compacted, and the drive exports 8 GiB; up to 55 % fit",
+        ),
+        (
+            "[drive]\nlogical-capacity = '1 GiB'\n[workload]\nlsm = 'ycsb-a'",
+            "and the drive exports 1 GiB; give it a smaller memtable, smaller tables or a larger drive",
+        ),
+        ("[workload]\nlsm = 'ycsb-c'\n[until]\ndrive-writes = 1", "its workload writes nothing"),
+        (
+            "[workload]\nmix = [{ share = 1, lsm = 'ycsb-a' }]",
+            "workload.mix.0.lsm: unknown key here; it belongs to [workload]",
+        ),
+        (
+            "[workload]\nlsm = 'ycsb-a'\narrival = 'trace'",
+            "\"trace\" needs the times of a trace, but the workload is a key-value store",
+        ),
+    ]);
+}
+
+#[test]
 fn a_wrong_assignment_is_named() {
     let error = resolve(EXAMPLE, &["ftl.gc.polcy=x"]).unwrap_err().to_string();
     assert!(error.starts_with("--set ftl.gc.polcy=x: ftl.gc.polcy: "), "{error}");

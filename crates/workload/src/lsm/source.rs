@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use wane_sim::Stream;
+use wane_units::Bytes;
 
 use super::ranges::{Extent, Ranges};
 use super::shape::{Popularity, Shape};
@@ -500,7 +501,7 @@ impl LsmSource {
     fn allocate(&mut self, bytes: u64) -> Result<Vec<Extent>, SourceError> {
         let units = self.config.units_of(bytes);
         let Some(extents) = self.space.free.take(units) else {
-            let message = format!("the key-value store has no room for a file of {bytes} bytes; give it less data");
+            let message = format!("the key-value store has no room for a file of {}; give it less data", Bytes(bytes));
             return Err(SourceError::new(message));
         };
         for extent in &extents {
@@ -650,10 +651,6 @@ impl Source for LsmSource {
 
     fn never_writes(&self) -> bool {
         self.config.operations.puts() <= SHARE_MIN
-    }
-
-    fn goes_on_in_probes(&self) -> bool {
-        true
     }
 
     fn notes(&self) -> Vec<String> {

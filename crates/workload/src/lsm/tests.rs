@@ -252,15 +252,15 @@ fn a_store_that_cannot_be_is_refused() {
     assert_eq!(good.check(), Ok(()));
     let asked = |operations: Operations| LsmConfig { operations, ..good.clone() };
     for (config, reason) in [
-        (LsmConfig { record_bytes: 0, ..good.clone() }, "a record is 0 bytes; 1 to 131072 are allowed"),
-        (LsmConfig { memtable_bytes: 100, ..good.clone() }, "a record is 512 bytes; 1 to 100 are allowed"),
-        (LsmConfig { table_bytes: 100, ..good.clone() }, "a table is 100 bytes; 4096 to"),
-        (LsmConfig { data_bytes: 4096, ..good.clone() }, "the data is 4096 bytes; 131072 to"),
+        (LsmConfig { record_bytes: 0, ..good.clone() }, "a record is 0 B; 1 B to 128 KiB are allowed"),
+        (LsmConfig { memtable_bytes: 100, ..good.clone() }, "a record is 512 B; 1 B to 100 B are allowed"),
+        (LsmConfig { table_bytes: 100, ..good.clone() }, "a table is 100 B; 4 KiB to"),
+        (LsmConfig { data_bytes: 4096, ..good.clone() }, "the data is 4 KiB; 128 KiB to"),
         (LsmConfig { fan_out: 1, ..good.clone() }, "the fan-out is 1; 2 to 100 are allowed"),
         (LsmConfig { clients: 0, ..good.clone() }, "the number of clients is 0; 1 to 1024"),
         (LsmConfig { cache_hits: 1.0, ..good.clone() }, "the share of blocks found in memory is 1; 0 to less than 1"),
         (LsmConfig { false_positive: f64::NAN, ..good.clone() }, "the rate of false positives is NaN"),
-        (LsmConfig { units: 5000, ..good.clone() }, "bytes for 16777216 bytes of records, and has 20480000"),
+        (LsmConfig { units: 5000, ..good.clone() }, "for 16 MiB of records, and has 19.53 MiB"),
         (asked(Operations { gets: 0.7, scans: 0.5, ..good.operations }), "the sum of the shares of operations is 1.2"),
         (asked(Operations { scan_records: 0, ..good.operations }), "the longest scan is 0"),
         (asked(puts(Keys::Zipf { exponent: 0.0 })), "Zipf's exponent is 0; more than 0 to 10 is allowed"),
