@@ -7,8 +7,9 @@ use wane_nand::Cells;
 use wane_sim::{Stream, Streams};
 use wane_ssd::Drive;
 use wane_units::BlockId;
-use wane_workload::{Arrival, Batch, SourceError};
+use wane_workload::{Arrival, Batch, Source, SourceError};
 
+use crate::ahead::Ahead;
 use crate::run::{Budget, Phase, Run, Watch};
 use crate::sources::SourceMaker;
 use crate::timed::{Requests, Standing, Timed, TimedSpec};
@@ -29,6 +30,8 @@ pub struct ProbeSpec {
     pub due: Vec<u64>,
     /// Makes the requests of the next look: the same ones for each.
     pub sources: SourceMaker,
+    /// Of each phase, whether a look in it goes on from where its source is instead: a key-value store whose tables lie on the drive.
+    pub goes_on: Vec<bool>,
     /// When requests come.
     pub arrival: Arrival,
     /// How many.
@@ -51,6 +54,20 @@ pub struct ObserverSpec {
     pub probe: Option<ProbeSpec>,
     /// Random streams.
     pub streams: Streams,
+}
+
+/// Where the requests of a run stand between two of them.
+pub(crate) struct Present<'a> {
+    phase: usize,
+    source: &'a dyn Source,
+    /// What it has given and was not served.
+    ahead: &'a Ahead,
+}
+
+impl<'a> Present<'a> {
+    pub(crate) fn of(phase: usize, phases: &'a [Phase], ahead: &'a Ahead) -> Self {
+        Self { phase, source: phases[phase].source.as_ref(), ahead }
+    }
 }
 
 /// What an observed run measured.
@@ -114,6 +131,7 @@ impl Observer {
         let probe = |probe: &ProbeSpec| ProbeSpec {
             due: probe.due.clone(),
             sources: probe.sources.another(),
+            goes_on: probe.goes_on.clone(),
             arrival: probe.arrival,
             requests: probe.requests,
             retention_days: probe.retention_days,
@@ -223,20 +241,30 @@ impl Observer {
     pub(crate) fn probe_if_due(
         &mut self,
         drive: &Drive,
+        present: Option<&Present<'_>>,
         written: u64,
         stop: &Arc<AtomicBool>,
     ) -> Result<(), SourceError> {
-        if self.spec.probe.is_none() { Ok(()) } else { self.probe(drive, written, stop) }
+        if self.spec.probe.is_none() { Ok(()) } else { self.probe(drive, present, written, stop) }
     }
 
-    fn probe(&mut self, drive: &Drive, written: u64, stop: &Arc<AtomicBool>) -> Result<(), SourceError> {
+    fn probe(
+        &mut self,
+        drive: &Drive,
+        present: Option<&Present<'_>>,
+        written: u64,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<(), SourceError> {
         loop {
             let Some(probe) = &mut self.spec.probe else { return Ok(()) };
             let is_due = probe.due.get(self.next_probe).is_some_and(|due| *due <= written);
             if !is_due || stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
-            let source = probe.sources.make()?;
+            let (source, ahead) = match present.filter(|present| probe.goes_on[present.phase]) {
+                Some(present) => (present.source.try_clone()?, present.ahead.clone()),
+                None => (probe.sources.make()?, Ahead::default()),
+            };
             let (arrival, requests, retention_days) = (probe.arrival, probe.requests, probe.retention_days);
             let mut copy = drive.clone();
             copy.set_day(copy.day() + retention_days);
@@ -258,7 +286,7 @@ impl Observer {
                 })
             };
             let phase = Phase { source, units_max: None, days_max: None, requests_max: Some(requests) };
-            let mut run = Run::probe(copy, observer, phase);
+            let mut run = Run::probe(copy, observer, phase, ahead);
             run.advance(Budget::WHOLE, &mut Watch { step: &mut |_| {}, stop })?;
             self.probed.push(run.into_timed(stop));
             self.next_probe += 1;

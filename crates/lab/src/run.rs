@@ -20,7 +20,7 @@ pub use record::Finished;
 
 use crate::ahead::Ahead;
 use crate::host::Host;
-use crate::observer::Observer;
+use crate::observer::{Observer, Present};
 use wane_results::{Calendar, Counters, EndCause, EndReason, Timeline};
 
 /// Pages handed to the drive at once: large enough to prefetch across, small enough to stay in the first cache.
@@ -237,8 +237,9 @@ impl Run {
         }
     }
 
-    /// A run of one phase on a copy of a drive, looked at by `observer`, of which nothing but its measurements is wanted.
-    pub(crate) fn probe(drive: Drive, observer: Observer, phase: Phase) -> Self {
+    /// A run of one phase on a copy of a drive, looked at by `observer`, of which nothing but its measurements is wanted. Its first
+    /// requests are those that were drawn ahead.
+    pub(crate) fn probe(drive: Drive, observer: Observer, phase: Phase, ahead: Ahead) -> Self {
         let stream = wane_sim::Streams::new(0).stream("nothing");
         let precondition = Precondition { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream };
         let unit_bytes = u64::from(drive.unit_bytes());
@@ -255,7 +256,7 @@ impl Run {
         (run.host, run.observer) = (Host::Wrapping, Some(Box::new(observer)));
         (run.stage, run.row_due, run.window_due) = (Stage::Phase(0), u64::MAX, u64::MAX);
         run.zero = *run.drive.counters();
-        run.in_phase.units_start = 0;
+        run.in_phase = InPhase { ahead, ..InPhase::default() };
         run
     }
 
@@ -502,7 +503,8 @@ impl Run {
                     return Ok(Err(Stop::Spent));
                 }
                 if let Some(observer) = &mut observer {
-                    observer.probe_if_due(&self.drive, in_phase.written, watch.stop)?;
+                    let present = Present::of(number, &self.phases, &in_phase.ahead);
+                    observer.probe_if_due(&self.drive, Some(&present), in_phase.written, watch.stop)?;
                 }
             }
             let served = match &mut observer {

@@ -2,11 +2,13 @@
 //!
 //! `ssd` keeps raw latencies; figures, means and distributions are made of them here.
 
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::AtomicBool;
 
 use wane_sim::Stream;
 use wane_ssd::{
     BreakdownSum, Clock, ClockSpec, CommandKind, Completion, Drive, Histogram, Latencies, MeasuredWindow, Meter, Parts,
+    RequestId,
 };
 use wane_workload::{Arrival, Arrivals, Batch, Next, Op};
 
@@ -36,6 +38,45 @@ pub(crate) struct Requests {
     scale: f64,
     /// Bytes of a mapping unit.
     unit_bytes: u64,
+    waiting: Waiting,
+}
+
+/// Requests that a source looks back at: the last ones, as far back as it may.
+#[derive(Clone, Debug, Default)]
+struct Waiting {
+    /// Whether a source looks back; nothing is kept otherwise.
+    is_on: bool,
+    /// The last requests, the newest last, each with its number at the drive; none of one that took no time.
+    recent: VecDeque<Option<u64>>,
+    /// Those that are not done, by their numbers at the drive.
+    open: BTreeSet<u64>,
+}
+
+/// Requests back to which one may wait; those before count as done.
+const LOOKS_BACK: usize = 4096;
+
+impl Waiting {
+    /// The request that one must wait for, if it is not done.
+    fn of(&self, after: u64) -> Option<u64> {
+        let back = usize::try_from(after).ok().filter(|back| (1..=self.recent.len()).contains(back))?;
+        self.recent[self.recent.len() - back].filter(|request| self.open.contains(request))
+    }
+
+    fn submitted(&mut self, request: Option<u64>) {
+        if self.is_on {
+            self.open.extend(request);
+            self.recent.push_back(request);
+            if self.recent.len() > LOOKS_BACK {
+                self.recent.pop_front();
+            }
+        }
+    }
+
+    fn done(&mut self, request: u64) {
+        if self.is_on {
+            self.open.remove(&request);
+        }
+    }
 }
 
 impl Requests {
@@ -47,6 +88,7 @@ impl Requests {
             next: None,
             scale: spec.scale,
             unit_bytes: spec.unit_bytes,
+            waiting: Waiting { is_on: spec.looks_back, ..Waiting::default() },
         }
     }
 
@@ -65,9 +107,15 @@ impl Requests {
     /// early once `stop` is true.
     #[inline]
     pub(crate) fn arrive(&mut self, drive: &mut Drive, batch: &Batch, until_ns: u64, stop: &AtomicBool) -> bool {
-        let Self { meter, arrivals, next, .. } = self;
+        if batch.after > 0 && !self.wait_for(drive, batch.after, until_ns, stop) {
+            return false;
+        }
+        let Self { meter, arrivals, next, waiting, .. } = self;
         let when = next.take().unwrap_or_else(|| arrivals.next(batch.at));
-        let each = &mut |completion: &Completion| meter.record(completion);
+        let each = &mut |completion: &Completion| {
+            meter.record(completion);
+            waiting.done(completion.token);
+        };
         match when {
             Next::At(at) if at > until_ns => {
                 drive.arrive_at(until_ns, stop, each);
@@ -86,6 +134,18 @@ impl Requests {
         true
     }
 
+    /// Lets time run until the request so many back is done, by `until_ns` at the latest: false if it was not by then.
+    #[cold]
+    fn wait_for(&mut self, drive: &mut Drive, after: u64, until_ns: u64, stop: &AtomicBool) -> bool {
+        let Self { meter, waiting, .. } = self;
+        let Some(request) = waiting.of(after) else { return true };
+        let each = &mut |completion: &Completion| {
+            meter.record(completion);
+            waiting.done(completion.token);
+        };
+        drive.arrive_after(RequestId(request), until_ns, stop, each)
+    }
+
     /// Hands over what the drive did for the request.
     #[inline]
     pub(crate) fn submit(&mut self, drive: &mut Drive, batch: &Batch) {
@@ -95,7 +155,8 @@ impl Requests {
             Op::Trim => CommandKind::Trim,
             Op::Flush => CommandKind::Flush,
         };
-        drive.commit(kind, batch.pages.len() as u64 * self.unit_bytes);
+        let request = drive.commit(kind, batch.pages.len() as u64 * self.unit_bytes);
+        self.waiting.submitted(request.map(|request| request.0));
     }
 
     pub(crate) fn window_is_full(&self) -> bool {
@@ -138,6 +199,8 @@ pub struct TimedSpec {
     pub scale: f64,
     /// Bytes of a mapping unit.
     pub unit_bytes: u64,
+    /// Whether some requests wait for others to be done.
+    pub looks_back: bool,
 }
 
 /// What timed requests came to.

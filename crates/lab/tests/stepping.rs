@@ -47,6 +47,17 @@ const SCENARIOS: &[(&str, &[&str])] = &[
     ),
     ("a closed loop by events", &["until.requests=4000", "time.scheduler='event'", "workload.arrival={queue-depth=4}"]),
     (
+        "a key-value store that is looked at",
+        &[
+            "workload={lsm='mixed',gets='30 %',clients=3,log='synced',data='30 %',record-size='512 B',memtable='32 KiB',\
+             table-size='32 KiB',level-base='64 KiB',level0-tables=2,arrival={queue-depth=4}}",
+            "drive.blocks-per-plane=64",
+            "until.drive-writes=2",
+            "time.scheduler='event'",
+            "probe={at-drive-writes=[0, 1.5],until={requests=500}}",
+        ],
+    ),
+    (
         "an open one by the timeline, with errors and a scrubber",
         &[
             "until.requests=4000",

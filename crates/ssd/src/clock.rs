@@ -143,6 +143,30 @@ impl Clock {
         self.at <= until
     }
 
+    /// Lets time run until a request is done that was submitted and whose completion was not handed out, but up to `until` and no
+    /// further. Whether it is done.
+    pub fn arrive_after(
+        &mut self,
+        token: u64,
+        until: u64,
+        stop: &AtomicBool,
+        each: &mut impl FnMut(&Completion),
+    ) -> bool {
+        let mut is_done = false;
+        while !is_done {
+            let seen = &mut |completion: &Completion| {
+                is_done |= completion.token == token;
+                each(completion);
+            };
+            match self.complete(until, stop, seen) {
+                Some(at) => self.at = at.max(self.at),
+                // With nothing left to do the request is none that was submitted.
+                None => return stop.load(Ordering::Relaxed) || self.scheduler.next_at().is_none(),
+            }
+        }
+        true
+    }
+
     /// Tells the scheduler that the time has passed, of a drive on which nobody waits for the next request.
     pub(crate) fn pass(&mut self) {
         self.scheduler.pass_to(self.at);

@@ -578,36 +578,6 @@ impl Drive {
         }
     }
 
-    /// Lets time run until `at`, in nanoseconds, when a request comes. See [`Clock::arrive_at`].
-    #[inline]
-    pub fn arrive_at(&mut self, at: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
-        let Some(clock) = &mut self.clock else { return };
-        clock.arrive_at(at, stop, each);
-        self.follow_clock();
-    }
-
-    /// Lets time run until fewer than `depth` requests are outstanding, when the next one comes. See [`Clock::arrive_below`].
-    #[inline]
-    pub fn arrive_below(&mut self, depth: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
-        let Some(clock) = &mut self.clock else { return };
-        clock.arrive_below(depth, stop, each);
-        self.follow_clock();
-    }
-
-    /// As [`Drive::arrive_below`], but up to `until` and no further. Whether the request came.
-    pub fn arrive_below_until(
-        &mut self,
-        depth: u64,
-        until: u64,
-        stop: &AtomicBool,
-        each: &mut impl FnMut(&Completion),
-    ) -> bool {
-        let Some(clock) = &mut self.clock else { return true };
-        let came = clock.arrive_below_until(depth, until, stop, each);
-        self.follow_clock();
-        came
-    }
-
     /// Lets everything end that was committed. Once `stop` is true, what has not ended is left.
     pub fn drain(&mut self, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
         if let Some(clock) = &mut self.clock {

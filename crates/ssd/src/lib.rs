@@ -22,6 +22,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod arrive;
 mod block;
 mod calendar;
 mod clock;
@@ -54,3 +55,4 @@ pub use node::Utilization;
 pub use scheduler::Scheduler;
 pub use smart::Smart;
 pub use timeline::Timeline;
+pub use wane_blockdev::RequestId;

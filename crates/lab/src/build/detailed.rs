@@ -12,7 +12,7 @@ use crate::observer::{ObserverSpec, Past, ProbeSpec};
 use crate::sources::{Opener, SourceMaker};
 use crate::timed::TimedSpec;
 use wane_results::Calendar;
-use wane_scenario::{self as scenario, Ages, Scenario, Time};
+use wane_scenario::{self as scenario, Ages, Scenario, Time, Workload};
 
 /// Whether a scenario needs more than counting.
 pub(super) fn is_needed(scenario: &Scenario, policies: &Policies) -> bool {
@@ -147,7 +147,10 @@ pub(super) fn clock(scenario: &Scenario, errors: Option<&ErrorConfig>) -> TimedS
         config: schedule(time, timing.suspend.0),
         rereads_max: errors.map_or(0, |errors| errors.ecc.rereads_max.unwrap_or(REREADS_BOUND)),
     };
-    TimedSpec { clock, scale: time.scale, unit_bytes: scenario.device.unit.0 }
+    let probed = scenario.probe.iter().map(|probe| &probe.workload);
+    let mut workloads = scenario.phases.iter().map(|phase| &phase.workload).chain(probed);
+    let looks_back = workloads.any(|workload| matches!(workload, Workload::Lsm(_)));
+    TimedSpec { clock, scale: time.scale, unit_bytes: scenario.device.unit.0, looks_back }
 }
 
 fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
@@ -173,6 +176,11 @@ fn probe(scenario: &Scenario, calendar: Option<Calendar>, opener: &mut Opener) -
     Ok(Some(ProbeSpec {
         due: drive_writes(&probe.ages, calendar).map(|writes| libm::round(writes * logical) as u64).collect(),
         sources: SourceMaker::new(opener, &probe.workload, "probe.workload")?,
+        goes_on: scenario
+            .phases
+            .iter()
+            .map(|phase| matches!(phase.workload, Workload::Lsm(_)) && phase.workload == probe.workload)
+            .collect(),
         arrival: probe.arrival,
         requests: probe.requests,
         retention_days: probe.retention_days,

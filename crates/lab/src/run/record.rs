@@ -8,7 +8,7 @@ use wane_units::{BlockId, BlockState, SuperblockId};
 use wane_workload::{Pace, SourceError};
 
 use super::{Ended, Run, Stage, WINDOW_STEPS};
-use crate::observer::Measured;
+use crate::observer::{Measured, Present};
 use crate::timed::Timed;
 
 /// What a result says of a run that ended by its clock.
@@ -149,7 +149,10 @@ impl Run {
         let written = self.written();
         if let Some(observer) = &mut self.observer {
             // One may be due at the very end.
-            observer.probe_if_due(&self.drive, written, stop)?;
+            let number =
+                if let Stage::Phase(number) = self.stage { Some(number) } else { self.phases.len().checked_sub(1) };
+            let present = number.map(|number| Present::of(number, &self.phases, &self.in_phase.ahead));
+            observer.probe_if_due(&self.drive, present.as_ref(), written, stop)?;
         }
         debug_assert_eq!(self.drive.check(), Ok(()), "the firmware keeps its invariants, however the run ended");
         self.sample();
