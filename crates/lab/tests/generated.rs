@@ -121,12 +121,20 @@ fn firmware(text: &mut String, draw: &mut Draw) {
         "{ policy = 'variant', shrink = 'graceful' }",
         "{ policy = 'variant', shrink = 'graceful', keep = 'capacity' }",
         "{ policy = 'variant', shrink = 'graceful', relocation-bound = '64 KiB' }",
+        "{ policy = 'variant', shrink = 'graceful', keep = 'spare', step = 2, method = 'remap' }",
+        "{ policy = 'variant', shrink = 'graceful', method = 'non-contiguous' }",
     ]);
-    let retire = draw.one(&["at-endurance", "at-gc-erase", "failures", "never"]);
+    let retire = draw.one(&["at-endurance", "at-gc-erase", "failures", "never", "at-erases"]);
     let _ = writeln!(text, "[ftl]\ngc = {gc}\nwear-leveling = {leveling}\ncapacity = {capacity}");
     let _ = writeln!(text, "retire = {{ policy = '{retire}' }}\ngc-reserve = {}", draw.within(2, 4));
     let _ = writeln!(text, "frontiers = '{}'", draw.one(&["one", "separate"]));
     let _ = writeln!(text, "allocation = '{}'", draw.one(&["fifo", "least-worn", "most-worn", "wear-focusing"]));
+    let _ = writeln!(
+        text,
+        "mode = '{}'\ngc-unforced = {}",
+        draw.one(&["host-only", "over-provisioning"]),
+        draw.within(0, 8)
+    );
     let (unit, domain) = (draw.one(&["block", "block", "superblock"]), draw.one(&["drive", "die"]));
     let _ = writeln!(text, "unit = '{unit}'\ndomain = '{domain}'");
     if draw.chance(0.3) {

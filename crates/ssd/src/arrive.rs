@@ -7,7 +7,7 @@ use wane_blockdev::RequestId;
 use crate::{Completion, Drive};
 
 impl Drive {
-    /// Lets time run until `at`, in nanoseconds, when a request comes. See [`Clock::arrive_at`].
+    /// Lets time run until `at`, in nanoseconds, when a request comes. See [`crate::Clock::arrive_at`].
     #[inline]
     pub fn arrive_at(&mut self, at: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
         let Some(clock) = &mut self.clock else { return };
@@ -15,7 +15,7 @@ impl Drive {
         self.follow_clock();
     }
 
-    /// Lets time run until fewer than `depth` requests are outstanding, when the next one comes. See [`Clock::arrive_below`].
+    /// Lets time run until fewer than `depth` requests are outstanding, when the next one comes. See [`crate::Clock::arrive_below`].
     #[inline]
     pub fn arrive_below(&mut self, depth: u64, stop: &AtomicBool, each: &mut impl FnMut(&Completion)) {
         let Some(clock) = &mut self.clock else { return };
