@@ -6,17 +6,17 @@
 use wane_blockdev::{
     BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, Status, StreamHint, Unsupported, drain,
 };
-use wane_ftl::policies::Builtin;
 use wane_ftl::policies::capacity::{Keep, Shrink, ShrinkMethod, Variant, VariantParams};
 use wane_ftl::policies::redundancy::{Stripes, StripesParams};
-use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams};
+use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams, RetirementThreshold};
 use wane_ftl::policies::scrub::{Age, AgeParams};
+use wane_ftl::policies::{Builtin, Mode};
 use wane_ftl::{EndOfLife, FtlConfig, OutOfRange, Pooling};
 use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, Media, rber};
 use wane_sim::{Stream, Streams};
 use wane_ssd::{AgeError, ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing, WriteCache};
 use wane_testkit::{ByHint, conformance};
-use wane_units::{BlockId, Bytes, Geometry, Lba, Lpn, Nanos, Ratio, Sectors, SimTime};
+use wane_units::{BlockId, Bytes, Geometry, Lba, Lpn, Nanos, Ratio, Sectors, SimTime, Trigger};
 
 const GRACEFUL: VariantParams = VariantParams {
     shrink: Shrink::Graceful,
@@ -310,6 +310,40 @@ fn a_host_that_gives_capacity_up_keeps_the_drive_alive() {
 }
 
 /// Time that passes without requests is the scrubber's.
+#[test]
+fn a_read_recovery_level_limits_the_rereads_of_the_host() {
+    let worn = DriveConfig { errors: Some(errors(8, 75)), erase_counts: vec![5000; 48], ..config() };
+    let mut drive = Drive::new(worn).expect("a drive");
+    let units = lpns(0..100);
+    age(&mut drive, &units);
+    drive.wake();
+    let mut unread = |level: Option<u32>| {
+        drive.set_read_recovery(level);
+        drive.read_batch(&units).expect("exported units");
+        drive.unread().len()
+    };
+    // With one re-read the errors are half as many as the code corrects; without any, most pages have a codeword too many.
+    assert_eq!([unread(None), unread(Some(4))], [0, 0]);
+    assert!(unread(Some(0)) > 50);
+    assert_eq!(unread(None), 0, "the level can be raised again");
+}
+
+#[test]
+fn a_host_steers_the_drive_alive() {
+    let mut drive = Drive::new(config()).expect("a drive");
+    age(&mut drive, &lpns(0..100));
+    assert_eq!(drive.remap(Lpn(200), Lpn(10), 4, 4), Ok(4));
+    assert!(drive.lookup(Lpn(10)).is_none() && drive.lookup(Lpn(203)).is_some());
+    assert_eq!((drive.mode(), drive.trigger(), drive.judges_mode()), (Mode::Normal, None, false));
+    drive.set_mode(Mode::Degraded);
+    assert_eq!((drive.mode(), drive.trigger()), (Mode::Degraded, Some(Trigger::Host)));
+    assert_eq!(drive.set_retirement_threshold(RetirementThreshold::Erases(5)), None, "it never retires");
+    // All of it goes along when the drive changes its medium.
+    drive.wake();
+    assert_eq!((drive.mode(), drive.lookup(Lpn(10)), drive.mode_view().valid), (Mode::Degraded, None, 100));
+    drive.check().expect("invariants hold");
+}
+
 #[test]
 fn idle_time_is_scrubbed_in() {
     let mut config = timed(true);
