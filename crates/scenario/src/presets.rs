@@ -42,6 +42,7 @@ pub const PRESETS: &[Preset] = &[
     preset!("femu-16g"),
     preset!("cvss-128g"),
     preset!("trss-128g"),
+    preset!("autostream-128g"),
     preset!("fast19-ssd"),
     preset!("mlc-8g"),
     preset!("mean-field"),
