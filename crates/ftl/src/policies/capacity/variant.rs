@@ -97,6 +97,9 @@ impl Builtin for Variant {
         if params.relocation_bound.is_some() && !is_graceful {
             return Err("relocation-bound needs shrink = \"graceful\"; a lazy drive relocates nothing".to_owned());
         }
+        if params.relocation_bound.is_some() && params.method != ShrinkMethod::Relocate {
+            return Err("relocation-bound needs method = \"relocate\"; nothing else relocates data".to_owned());
+        }
         if params.method != ShrinkMethod::Relocate && !is_graceful {
             return Err("method needs shrink = \"graceful\"; a lazy drive moves nothing".to_owned());
         }
@@ -209,8 +212,17 @@ mod tests {
     }
 
     #[test]
-    fn a_lazy_drive_takes_no_bound() {
-        let refused = Variant::params("relocation-bound = '1 GiB'".parse().unwrap());
-        assert!(refused.unwrap_err().reason.contains("graceful"));
+    fn keys_that_would_mean_nothing_are_refused() {
+        let graceful = "shrink = 'graceful'\n";
+        for (toml, names) in [
+            ("relocation-bound = '1 GiB'".to_owned(), "graceful"),
+            ("method = 'remap'".to_owned(), "graceful"),
+            ("step = 2".to_owned(), "spare"),
+            (format!("{graceful}step = 2"), "spare"),
+            (format!("{graceful}relocation-bound = '1 GiB'\nmethod = 'remap'"), "method"),
+        ] {
+            let refused = Variant::params(toml.parse().unwrap());
+            assert!(refused.unwrap_err().reason.contains(names), "{toml}");
+        }
     }
 }
