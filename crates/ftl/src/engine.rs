@@ -198,7 +198,7 @@ impl<M: Media> Ftl<M> {
             exported: config.logical_units,
             counters: Counters::default(),
             leveling: false,
-            mode: ModeState::new(config.mode),
+            mode: ModeState::new(config.mode, layout.blocks() - retired_blocks),
             host_reads: vec![0; if config.victim.index().reads { blocks } else { 0 }],
             scrub,
             stripes,

@@ -478,12 +478,17 @@ impl<M: Media> Ftl<M> {
                 self.trim_unit(*unit);
             }
         }
+        self.gave_up();
+        Ok(())
+    }
+
+    /// The host has given data up: parity of nothing goes, and a degraded drive may recover.
+    pub(crate) fn gave_up(&mut self) {
         self.drop_emptied();
-        self.mode.has_trimmed = true;
+        self.mode.has_freed = true;
         if self.mode.mode == Mode::Degraded {
             self.judge_mode();
         }
-        Ok(())
     }
 
     /// Whether these are units in a row, none of which is mapped. A host that discards a whole drive names millions of them, and

@@ -13,14 +13,16 @@ pub(crate) struct ModeState {
     pub(crate) mode: Mode,
     /// What made it degraded; `None` while it is normal.
     pub(crate) trigger: Option<Trigger>,
-    pub(crate) has_trimmed: bool,
+    pub(crate) has_freed: bool,
+    /// Blocks in service when the drive was new.
+    blocks_initial: u32,
 }
 
 impl ModeState {
     /// A drive that is normal.
-    pub(crate) fn new(policy: Box<dyn ModePolicy>) -> Self {
+    pub(crate) fn new(policy: Box<dyn ModePolicy>, blocks_initial: u32) -> Self {
         let policy = Some(policy).filter(|policy| policy.acts());
-        Self { policy, mode: Mode::Normal, trigger: None, has_trimmed: false }
+        Self { policy, mode: Mode::Normal, trigger: None, has_freed: false, blocks_initial }
     }
 }
 
@@ -35,10 +37,13 @@ impl<M: Media> Ftl<M> {
         self.mode.trigger
     }
 
-    /// Sets the mode, as a host does whose file system could not shrink. It holds from the next choice of a block on.
+    /// Sets the mode, as a host does whose file system could not shrink. It holds from the next choice of a block on. What made a drive
+    /// degraded that is so already stays on record.
     pub fn set_mode(&mut self, mode: Mode) {
-        self.mode.mode = mode;
-        self.mode.trigger = (mode == Mode::Degraded).then_some(Trigger::Host);
+        if self.mode.mode != mode {
+            self.mode.mode = mode;
+            self.mode.trigger = (mode == Mode::Degraded).then_some(Trigger::Host);
+        }
     }
 
     /// Whether the drive may change its mode by itself.
@@ -54,13 +59,13 @@ impl<M: Media> Ftl<M> {
         let half_invalid = |domain: &crate::domain::Domain| domain.index.lowest().is_some_and(|valid| valid < half);
         ModeView {
             mode: self.mode.mode,
-            physical_initial: u64::from(self.layout.blocks()) * units,
+            physical_initial: u64::from(self.mode.blocks_initial) * units,
             physical: u64::from(in_service) * units,
             logical_initial: u64::from(self.logical_initial),
             valid: self.domains.iter().map(|domain| domain.index.valid_total()).sum(),
             free: self.free_blocks_min(),
             has_half_invalid: self.domains.iter().any(half_invalid),
-            has_trimmed: self.mode.has_trimmed,
+            has_freed: self.mode.has_freed,
         }
     }
 
@@ -78,7 +83,7 @@ impl<M: Media> Ftl<M> {
         debug_assert!(view.valid <= view.physical, "the blocks in service hold the data");
         let Some(policy) = &mut self.mode.policy else { return };
         let change = policy.judge(&view);
-        self.mode.has_trimmed = false;
+        self.mode.has_freed = false;
         match change {
             Some(Change::Degrade(trigger)) if self.mode.mode == Mode::Normal => {
                 (self.mode.mode, self.mode.trigger) = (Mode::Degraded, Some(trigger));

@@ -74,6 +74,7 @@ impl<M: Media> Ftl<M> {
             self.lost.remove(&beyond);
         }
         self.counters.host_units_remapped += u64::from(moved);
+        self.gave_up();
         Ok(moved)
     }
 

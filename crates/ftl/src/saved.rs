@@ -24,7 +24,7 @@ pub struct PolicyStates {
     mode_policy: Option<SavedState>,
     mode: Mode,
     trigger: Option<Trigger>,
-    has_trimmed: bool,
+    has_freed: bool,
     /// `null` where nothing scrubs.
     scrub: Option<SavedState>,
     /// `null` where no page protects another.
@@ -96,7 +96,7 @@ impl<M: Media> Ftl<M> {
             mode_policy,
             mode: self.mode.mode,
             trigger: self.mode.trigger,
-            has_trimmed: self.mode.has_trimmed,
+            has_freed: self.mode.has_freed,
             scrub,
             redundancy,
         })
@@ -145,7 +145,7 @@ impl<M: Media> Ftl<M> {
             policy.restore(saved).map_err(refused("mode"))?;
         }
         (self.mode.mode, self.mode.trigger) = (saved.mode, saved.trigger);
-        self.mode.has_trimmed = saved.has_trimmed;
+        self.mode.has_freed = saved.has_freed;
         if let Some((policy, saved)) = self.scrub.as_mut().zip(saved.scrub.as_ref()) {
             policy.restore(saved).map_err(refused("scrub"))?;
         }

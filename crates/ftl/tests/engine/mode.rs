@@ -9,7 +9,7 @@ use wane_ftl::policies::{Entry, Mode, find};
 use wane_ftl::{EndOfLife, Ftl, FtlConfig, Outcome};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
-use wane_units::{Bytes, Geometry, Lpn};
+use wane_units::{BlockId, Bytes, Geometry, Lpn};
 
 const BLOCKS: u32 = 40;
 const PAGES: u32 = 8;
@@ -90,8 +90,32 @@ fn a_drive_recovers_once_enough_is_trimmed_and_the_host_has_the_last_word() {
     assert_eq!(ftl.trigger(), Some(Trigger::Host));
     (0..100).for_each(|_| assert!(!matches!(step(&mut ftl, &mut stream, 26 * PAGES), Outcome::Dead(_))));
     assert_eq!(ftl.trigger(), Some(Trigger::Host), "what the host says holds while nothing is trimmed");
+    ftl.remap(Lpn(34 * PAGES - 1), Lpn(26 * PAGES), 1, 1).unwrap();
+    assert_eq!(ftl.mode(), Mode::Normal, "a remap gives data up, too");
+    ftl.set_mode(Mode::Degraded);
     ftl.set_mode(Mode::Normal);
     assert_eq!(ftl.trigger(), None);
+}
+
+#[test]
+fn the_host_does_not_rewrite_why_a_drive_is_degraded() {
+    let (mut ftl, mut stream) = (new(variant()), Streams::new(3).stream("writes"));
+    live(&mut ftl, &mut stream, 30 * PAGES, |ftl| ftl.mode() == Mode::Degraded);
+    ftl.set_mode(Mode::Degraded);
+    assert_eq!(ftl.trigger(), Some(Trigger::OverProvisioning));
+}
+
+#[test]
+fn blocks_that_were_never_in_service_are_no_over_provisioning_lost() {
+    let mut array = Array::new(Geometry::flat(BLOCKS, PAGES, Bytes(4096)).unwrap());
+    (0..2).for_each(|block| array.set_erase_count(BlockId(block), u32::MAX));
+    let mut ftl = Ftl::new(array, FtlConfig { logical_units: 32 * PAGES, ..variant() }).unwrap();
+    let all: Vec<u32> = (0..32 * PAGES).collect();
+    for _ in 0..3 {
+        assert_eq!(ftl.write(Lpn::slice(&all)).1, Outcome::Done);
+    }
+    let view = ftl.mode_view();
+    assert_eq!((view.effective_over_provisioning(), ftl.mode()), (view.over_provisioning(), Mode::Normal));
 }
 
 #[test]

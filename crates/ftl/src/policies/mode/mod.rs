@@ -28,7 +28,7 @@ pub enum Mode {
 
 /// Says when the drive changes its mode.
 ///
-/// Asked after a block retired, whenever the host has filled a block, before each victim, and after a trim. The host can change the mode
+/// Asked after a block retired, whenever the host has filled a block, before each victim, and after a trim or a remap. The host can change the mode
 /// besides.
 pub trait ModePolicy: Send + DynClone {
     /// What changes now, if anything does.
@@ -63,7 +63,7 @@ pub enum Change {
 pub struct ModeView {
     /// The mode now.
     pub mode: Mode,
-    /// Mapping units of all blocks when the drive was new.
+    /// Mapping units of the blocks in service when the drive was new.
     pub physical_initial: u64,
     /// Mapping units of the blocks in service, free ones and those of the reserve included.
     pub physical: u64,
@@ -75,8 +75,8 @@ pub struct ModeView {
     pub free: u32,
     /// Whether a closed block is more than half invalid.
     pub has_half_invalid: bool,
-    /// The host has trimmed something since the policy was last asked.
-    pub has_trimmed: bool,
+    /// The host has given data up, by a trim or a remap, since the policy was last asked.
+    pub has_freed: bool,
 }
 
 impl ModeView {

@@ -25,7 +25,7 @@ pub struct OverProvisioning {
 /// - the flash in service falls below `watermark`, or
 /// - fewer than `low-pool` blocks are free and no closed block is more than half invalid.
 ///
-/// It is normal again once the host has trimmed and the effective over-provisioning is above that of the new drive by more than `hysteresis`, with the
+/// It is normal again once the host has given data up, by a trim or a remap, and the effective over-provisioning is above that of the new drive by more than `hysteresis`, with the
 /// flash in service at or above the watermark. So is one that the host made degraded.
 ///
 /// Source: the capacity-variant SSD (001, section 3.2.4), which has no hysteresis; the low pool is that of its released code.
@@ -73,7 +73,7 @@ impl ModePolicy for OverProvisioning {
                 Some(Change::Degrade(Trigger::LowPool))
             }
             Mode::Degraded
-                if view.has_trimmed && now > new + self.params.hysteresis.get() && !self.is_below_watermark(view) =>
+                if view.has_freed && now > new + self.params.hysteresis.get() && !self.is_below_watermark(view) =>
             {
                 Some(Change::Recover)
             }
@@ -100,7 +100,7 @@ mod tests {
             valid,
             free: 20,
             has_half_invalid: true,
-            has_trimmed: false,
+            has_freed: false,
         }
     }
 
@@ -129,10 +129,10 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_recovers_when_the_host_has_trimmed_enough() {
-        let degraded = ModeView { mode: Mode::Degraded, has_trimmed: true, ..view(100_000, 90_000) };
+    fn a_drive_recovers_when_the_host_has_freed_enough() {
+        let degraded = ModeView { mode: Mode::Degraded, has_freed: true, ..view(100_000, 90_000) };
         assert_eq!(judged("", degraded), Some(Change::Recover));
-        assert_eq!(judged("", ModeView { has_trimmed: false, ..degraded }), None);
+        assert_eq!(judged("", ModeView { has_freed: false, ..degraded }), None);
         assert_eq!(judged("hysteresis = 0.04", degraded), None, "11.1 % is no more than 7.4 and 4 %");
         assert_eq!(judged("watermark = 0.9", degraded), None);
         assert_eq!(judged("", ModeView { valid: 94_000, ..degraded }), None, "6.4 %");
