@@ -204,6 +204,23 @@ fn unforced_collection_keeps_more_blocks_free_but_takes_no_block_that_is_nearly_
 }
 
 #[test]
+fn a_block_of_which_less_than_an_eighth_is_invalid_is_no_unforced_victim() {
+    // Blocks of 32 pages, 12 of 40 written in order; then some pages of each written block are trimmed.
+    let collected = |trimmed: u32| {
+        let geometry = Geometry::flat(BLOCKS, 32, Bytes(4096)).unwrap();
+        let config = FtlConfig { gc_unforced: BLOCKS, endurance: None, ..super::config(34 * 32, BLOCKS, 3) };
+        let mut ftl = Ftl::new(Array::new(geometry), config).unwrap();
+        let units = |range: std::ops::Range<u32>| range.map(Lpn).collect::<Vec<_>>();
+        ftl.write(&units(0..12 * 32));
+        (0..12).for_each(|block| ftl.trim(&units(block * 32..block * 32 + trimmed)).unwrap());
+        ftl.write(&units(12 * 32..13 * 32));
+        ftl.check().unwrap();
+        ftl.counters().gc_victims
+    };
+    assert_eq!((collected(3), collected(4) > 0), (0, true));
+}
+
+#[test]
 fn a_drive_dies_when_all_that_is_free_retires() {
     let mut ftl = new(FtlConfig { capacity: policy(CAPACITY_POLICIES, "fixed", ""), ..variant() });
     let mut stream = Streams::new(5).stream("writes");

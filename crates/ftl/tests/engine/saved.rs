@@ -9,7 +9,7 @@ use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, Health, SCRUB_POLICIES, ScrubPolicy, ScrubTable};
 use wane_ftl::policies::victim::{VICTIM_POLICIES, VictimPolicy};
 use wane_ftl::policies::wear_leveling::{WEAR_LEVEL_POLICIES, WearTable};
-use wane_ftl::policies::{BlockEvent, Builtin, EraseCause, ProjectedWear, Setting};
+use wane_ftl::policies::{BlockEvent, Builtin, EraseCause, Mode, ProjectedWear, Setting};
 use wane_ftl::{BlockState, Ftl, FtlConfig, Outcome, PolicyStates, Pooling};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
@@ -85,6 +85,9 @@ fn every_built_in_goes_on_from_its_saved_state() {
         let mut stream = Streams::new(11).stream("writes");
         let mut ftl = new(&config);
         live(&mut ftl, &mut stream, 6000);
+        if name.starts_with("mode") {
+            ftl.set_mode(Mode::Degraded);
+        }
         let text = serde_json::to_string(&ftl.save_policies().unwrap()).unwrap();
         let mut other = ftl.clone();
         // Its policies are new ones before they are restored: nothing is kept by the way.
