@@ -50,7 +50,7 @@ impl<M: Media> Ftl<M> {
         expect(closed, tally[BlockState::Closed as usize], "the victim index and the closed blocks")?;
         expect(self.retired_blocks, tally[BlockState::Retired as usize], "retired blocks")?;
         let erases = self.erases_total() - self.erases_initial;
-        let caused = self.counters.erases_gc + self.counters.erases_wear_leveling + self.counters.erases_scrub;
+        let caused = self.counters.erases_total();
         expect(caused, erases * u64::from(self.layout.width()), "erases by cause and by block")?;
         for logical in &self.lost {
             expect(true, self.map[*logical as usize] != UNMAPPED, "a lost unit is mapped")?;

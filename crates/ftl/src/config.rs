@@ -2,13 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wane_units::{AnyDivisor, BlockId, DieId, Divisor, Geometry, Ratio, SuperblockId, UnitId};
+use wane_units::{AnyDivisor, BlockId, Bytes, DieId, Divisor, Geometry, Ratio, SuperblockId, UnitId};
 
 use crate::policies::Builtin;
 use crate::policies::allocation::{AllocationPolicy, FreedFirst};
 use crate::policies::capacity::{CapacityPolicy, Fixed};
 use crate::policies::mode::{HostOnly, ModePolicy};
 use crate::policies::placement::{OneStream, PlacementPolicy, Separate};
+use crate::policies::recovery::{NoRecovery, RecoveryPolicy};
 use crate::policies::redundancy::{NoRedundancy, RedundancyPolicy};
 use crate::policies::retirement::{Never, RetirePolicy};
 use crate::policies::scrub::{NoScrub, ScrubPolicy};
@@ -106,12 +107,21 @@ pub struct FtlConfig {
     pub capacity: Box<dyn CapacityPolicy>,
     /// When worn blocks are spared.
     pub mode: Box<dyn ModePolicy>,
+    /// How the drive finds its data after a power cut.
+    pub recovery: Box<dyn RecoveryPolicy>,
+    /// The controller's page buffers survive a power cut. Without it a flush pads the open pages.
+    pub power_loss_protection: bool,
+    /// NVRAM for the remap log.
+    pub remap_log: Bytes,
     /// The run's random streams.
     pub streams: wane_sim::Streams,
 }
 
 /// Free blocks that garbage collection keeps, unless said otherwise: those of the released FTLSim.
 const GC_RESERVE: u32 = 7;
+
+/// The paper's: for a drive of 1 TiB (001, section 3.1.3).
+const REMAP_LOG: Bytes = Bytes(1 << 20);
 
 impl FtlConfig {
     /// Page-mapped firmware of one domain that collects greedily, levels no wear, and retires no block. It exports what
@@ -139,6 +149,9 @@ impl FtlConfig {
             scrub: Box::new(NoScrub),
             capacity: Box::new(Fixed),
             mode: Box::new(HostOnly),
+            recovery: Box::new(NoRecovery),
+            power_loss_protection: true,
+            remap_log: REMAP_LOG,
             streams: wane_sim::Streams::new(1),
         }
     }
@@ -163,6 +176,8 @@ pub enum RefusedSetting {
     Redundancy,
     /// [`FtlConfig::domain`].
     Domain,
+    /// [`FtlConfig::recovery`].
+    Recovery,
 }
 
 impl std::fmt::Display for RefusedSetting {
@@ -176,6 +191,7 @@ impl std::fmt::Display for RefusedSetting {
             Self::Placement => "placement",
             Self::Redundancy => "redundancy",
             Self::Domain => "domain",
+            Self::Recovery => "recovery",
         })
     }
 }
@@ -198,6 +214,9 @@ pub enum BuildError {
         /// What was found and what is allowed.
         reason: String,
     },
+    /// A drive is to recover that keeps no out-of-band data.
+    #[error("the drive keeps no out-of-band data: its recovery policy is none")]
+    NothingKept,
     /// The kernel gave no memory for the maps.
     #[error("no memory for the maps: {0}")]
     Memory(#[from] std::io::Error),

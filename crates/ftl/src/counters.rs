@@ -17,6 +17,8 @@ pub enum Cause {
     Scrub,
     /// It protects other pages.
     Parity,
+    /// It tells a recovery of the map, or of trims.
+    Metadata,
 }
 
 /// Counts units programmed.
@@ -35,6 +37,7 @@ impl CountPrograms for Counters {
             Cause::FileSystem => &mut self.programmed_file_system,
             Cause::Scrub => &mut self.programmed_scrub,
             Cause::Parity => &mut self.programmed_parity,
+            Cause::Metadata => &mut self.programmed_metadata,
         } += units;
     }
 }

@@ -10,6 +10,7 @@ use crate::domain::{Domain, Parked};
 use crate::free::FreeList;
 use crate::index::VictimIndex;
 use crate::mode::ModeState;
+use crate::persist::{Buffered, Capture, Persist, Shape, metadata_blocks};
 use crate::policies::capacity::{CapacityPolicy, CapacityView, Demand};
 use crate::policies::placement::{PlacementPolicy, STREAMS_MAX};
 use crate::policies::retirement::RetirePolicy;
@@ -92,6 +93,12 @@ pub struct Ftl<M: Media> {
     pub(crate) tags: Vec<M::Tag>,
     /// Tags of the host's present write; empty where it gave none.
     pub(crate) tags_written: Vec<M::Tag>,
+    /// What makes the drive's state survive a power cut; `None` where none ever comes.
+    pub(crate) persist: Option<Box<Persist>>,
+    /// Units of a recovery that were not programmed again yet.
+    pub(crate) rescued: Vec<Buffered<M::Tag>>,
+    /// Power cuts that are taken for a test.
+    pub(crate) capture: Option<Box<Capture<M>>>,
 }
 
 /// Why a drive is dead.
@@ -148,25 +155,28 @@ impl<M: Media> Ftl<M> {
     /// # Errors
     /// The counts contradict each other, do not fit 32 bits, or the maps find no memory.
     pub fn new(media: M, config: FtlConfig) -> Result<Self, BuildError> {
+        check_page(&config)?;
+        let layout = Layout::new(*media.geometry(), config.erase_group, config.domain, config.units_per_page);
+        check_counts(&config, &layout, unusable(&media, &layout).into_iter().filter(|is_so| *is_so).count() as u32)?;
+        let mut ftl = Self::assemble(media, config)?;
+        ftl.begin();
+        Ok(ftl)
+    }
+
+    /// The parts of an FTL, every usable block free and none open.
+    pub(crate) fn assemble(media: M, config: FtlConfig) -> Result<Self, BuildError> {
         assert!(M::DETAILED || size_of::<M::Tag>() == 0, "only a detailed medium is told of every unit");
         check_page(&config)?;
         let layout = Layout::new(*media.geometry(), config.erase_group, config.domain, config.units_per_page);
         let units_per_block = layout.units_per_block();
         let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
         let scrub = scrub(&config, &layout);
-        // A block whose erase count cannot rise any further is out of service, like one that is bad from the factory.
-        let unusable = |flash| media.is_unusable(flash) || media.erase_count(flash).0 == u32::MAX;
-        let retired: Vec<bool> = layout.superblocks().map(|block| layout.members(block).any(unusable)).collect();
+        let retired = unusable(&media, &layout);
         let retired_blocks = retired.iter().filter(|is_retired| **is_retired).count() as u32;
-        check_counts(&config, &layout, retired_blocks)?;
+        let persist = persist(&config, &layout)?;
         let pages = layout.blocks() * layout.pages_per_superblock();
         let stripes = stripes(&config, &layout, pages, media.geometry().dies())?;
-        let stripes_max = stripes.as_ref().map_or(0, |_| Stripes::count_max(pages));
-        let mapped = u64::from(config.logical_units) + u64::from(stripes_max) * u64::from(config.units_per_page);
-        if mapped > u64::from(u32::MAX - 1) {
-            return Err(BuildError::TooManyUnits { units: mapped });
-        }
-        let map = Table::filled(mapped as usize, UNMAPPED)?;
+        let map = empty_map(&config, stripes.as_ref().map_or(0, |_| Stripes::count_max(pages)))?;
         let erases = |block| media.erase_count(layout.member(block, 0)).0;
         let erase_count: Vec<u32> = layout.superblocks().map(erases).collect();
         let built = |domain| build_domain(&config, &layout, domain, &erase_count, &retired);
@@ -215,25 +225,30 @@ impl<M: Media> Ftl<M> {
             tags: vec![M::Tag::default(); if size_of::<M::Tag>() > 0 { physical_units as usize } else { 0 }],
             tags_written: Vec::new(),
             origins: Vec::new(),
+            persist,
+            rescued: Vec::new(),
+            capture: None,
             media,
             capacity: config.capacity,
         };
-        ftl.begin();
+        if ftl.erases_initial > 0 {
+            // Policies begin with new blocks, and these are not.
+            ftl.resync_policies();
+        }
         Ok(ftl)
     }
 
-    fn begin(&mut self) {
+    /// The host's blocks are opened, those of a new drive or what a recovered one lacks.
+    pub(crate) fn begin(&mut self) {
         let has_place = |domain: &Domain| domain.parked.len() == self.stream_count as usize;
         let kept = self.domains.iter().all(has_place);
         assert!(kept, "a placement policy keeps as many streams after it has begun as before");
         let retired: u32 = self.domains.iter().map(|domain| domain.retired).sum();
         assert_eq!(retired, self.retired_blocks, "each block out of service is one of a domain's");
-        if self.erases_initial > 0 {
-            // Policies begin with new blocks, and these are not.
-            self.resync_policies();
-        }
         for domain in 0..self.domains.len() {
-            self.domains[domain].host = self.open_next(domain, StreamId(0));
+            if self.domains[domain].host.is_none() {
+                self.domains[domain].host = self.open_next(domain, StreamId(0));
+            }
         }
     }
 
@@ -303,7 +318,8 @@ impl<M: Media> Ftl<M> {
     /// Where a firmware block stands.
     pub fn state(&self, block: SuperblockId) -> BlockState {
         let domain = self.domain_of(block);
-        let open = domain.open().any(|frontier| frontier.block == block);
+        let is_taken = self.persist.as_ref().is_some_and(|persist| persist.takes(block));
+        let open = is_taken || domain.open().any(|frontier| frontier.block == block);
         let states = [self.retired[block.index()], open, domain.index.is_closed(block)];
         debug_assert!(states.into_iter().filter(|is_so| *is_so).count() <= 1, "a block stands in one state");
         match () {
@@ -376,6 +392,41 @@ impl<M: Media> Ftl<M> {
     }
 }
 
+/// The map of an empty drive: entries for the host's units, and for the parity of so many stripes.
+fn empty_map(config: &FtlConfig, stripes_max: u32) -> Result<Table<u32>, BuildError> {
+    let units = u64::from(config.logical_units) + u64::from(stripes_max) * u64::from(config.units_per_page);
+    if units > u64::from(u32::MAX - 1) {
+        return Err(BuildError::TooManyUnits { units });
+    }
+    Ok(Table::filled(units as usize, UNMAPPED)?)
+}
+
+/// Firmware blocks that cannot be used. One whose erase count cannot rise any further is out of service, like one that is bad from the
+/// factory.
+fn unusable<M: Media>(media: &M, layout: &Layout) -> Vec<bool> {
+    let is_so = |flash| media.is_unusable(flash) || media.erase_count(flash).0 == u32::MAX;
+    layout.superblocks().map(|block| layout.members(block).any(is_so)).collect()
+}
+
+/// What makes the drive survive a power cut; `None` where it keeps nothing.
+fn persist(config: &FtlConfig, layout: &Layout) -> Result<Option<Box<Persist>>, BuildError> {
+    if !config.recovery.acts() {
+        return Ok(None);
+    }
+    if config.redundancy.acts() {
+        let reason = "stripes do not survive a power cut yet: use redundancy = none with a recovery policy".to_owned();
+        return Err(BuildError::Contradiction { setting: Refused::Recovery, reason });
+    }
+    let shape = Shape {
+        blocks: layout.blocks(),
+        pages_per_block: layout.pages_per_superblock(),
+        logical_units: config.logical_units,
+        page_bytes: layout.unit_bytes() * layout.units_per_page(),
+    };
+    let persist = Persist::new(config.recovery.clone(), &shape, config.power_loss_protection, config.remap_log.0)?;
+    Ok(Some(Box::new(persist)))
+}
+
 /// For whom data are written to open streams.
 fn writers(config: &FtlConfig) -> Vec<Task> {
     let tasks = [Task::Host, Task::GarbageCollection].into_iter();
@@ -424,8 +475,23 @@ fn room(config: &FtlConfig, layout: &Layout, open: u32) -> Room {
         reserve: u64::from(config.gc_reserve) * domains,
         open: u64::from(open) * domains,
         bad: 0,
+        metadata: metadata(config, layout),
         data_pages: None,
     }
+}
+
+/// Blocks that the metadata area takes at most.
+fn metadata(config: &FtlConfig, layout: &Layout) -> u64 {
+    if !config.recovery.acts() {
+        return 0;
+    }
+    let page_bytes = layout.unit_bytes() * layout.units_per_page();
+    metadata_blocks(
+        config.recovery.summaries(),
+        u64::from(config.logical_units),
+        page_bytes,
+        layout.pages_per_superblock(),
+    )
 }
 
 /// The room of a drive whose host data are striped; `None` where they are not.

@@ -8,6 +8,7 @@ use crate::counters::{Cause, CountPrograms};
 use crate::domain::{Domain, Frontier};
 use crate::engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome, UNMAPPED};
 use crate::index::Lists;
+use crate::persist::Event;
 use crate::policies::Mode;
 use crate::stripes::Stripes;
 use crate::table::prefetch;
@@ -39,7 +40,10 @@ impl<M: Media> Ftl<M> {
 
     /// What the medium keeps of a logical unit's data, the default where it is not mapped.
     pub fn tag(&self, unit: Lpn) -> M::Tag {
-        let Some(found) = self.lookup(unit) else { return M::Tag::default() };
+        let Some(found) = self.lookup(unit) else {
+            let buffered = self.rescued.iter().find(|buffered| buffered.logical == unit);
+            return buffered.map(|buffered| buffered.tag).unwrap_or_default();
+        };
         let (block, within) = self.layout.locate(found);
         if self.is_buffered(block, within) {
             return self.tags.get(found.index()).copied().unwrap_or_default();
@@ -68,6 +72,7 @@ impl<M: Media> Ftl<M> {
     pub fn write_uncorrectable(&mut self, unit: Lpn) -> Result<(), OutOfRange> {
         self.check_range(&[unit.0])?;
         if self.map[unit.index()] != UNMAPPED {
+            self.note_lost(unit.0, false);
             self.lost.insert(unit.0);
         }
         Ok(())
@@ -89,7 +94,7 @@ impl<M: Media> Ftl<M> {
         self.counters.host_units_read_unmapped += units;
     }
 
-    fn write_for(&mut self, units: &[u32], cause: Cause) -> (usize, Outcome) {
+    pub(crate) fn write_for(&mut self, units: &[u32], cause: Cause) -> (usize, Outcome) {
         if let Err(refused) = self.check_range(units) {
             return (0, Outcome::OutOfRange(refused));
         }
@@ -134,10 +139,10 @@ impl<M: Media> Ftl<M> {
             let run_max = if one_write { 1 } else { self.run_max(frontier) };
             let run = room.min(units.len() - done).min(run_max);
             debug_assert!(run > 0, "a turn writes a unit at least, so that the loop ends");
-            self.write_run(domain, frontier, units, done, run, cause);
             if !self.lost.is_empty() {
                 self.forget_loss(&units[done..done + run]);
             }
+            self.write_run(domain, frontier, units, done, run, cause);
             done += run;
             let page_is_full = (frontier.next + run as u32).is_multiple_of(self.layout.units_per_page());
             if !page_is_full {
@@ -163,7 +168,7 @@ impl<M: Media> Ftl<M> {
     /// Writes units to the domains in turn while that is all there is to do: no block fills up, no leveler is due, nothing is
     /// striped or lost. Returns how many; the next one may need [`Ftl::write_for`].
     fn write_across(&mut self, units: &[u32], done: usize, cause: Cause) -> usize {
-        if self.stripes.is_some() || !self.lost.is_empty() {
+        if self.stripes.is_some() || self.persist.is_some() || !self.lost.is_empty() {
             return 0;
         }
         let Self { map, reverse, domains, layout, media, counters, turn, .. } = self;
@@ -335,6 +340,7 @@ impl<M: Media> Ftl<M> {
                 self.dead = Some(EndOfLife::NoFreeBlock);
                 Outcome::Dead(EndOfLife::NoFreeBlock)
             }
+            Outcome::Done => self.keep(),
             outcome => outcome,
         }
     }
@@ -489,6 +495,7 @@ impl<M: Media> Ftl<M> {
         if self.mode.mode == Mode::Degraded {
             self.judge_mode();
         }
+        self.keep_what_was_given_up();
     }
 
     /// Whether these are units in a row, none of which is mapped. A host that discards a whole drive names millions of them, and
@@ -502,7 +509,10 @@ impl<M: Media> Ftl<M> {
     }
 
     fn trim_unit(&mut self, logical: u32) {
-        self.counters.host_units_trimmed += u64::from(self.unmap(logical));
+        if self.unmap(logical) {
+            self.counters.host_units_trimmed += 1;
+            self.note_trimmed(logical..logical + 1, false);
+        }
     }
 
     /// Whether the unit was mapped.
@@ -527,6 +537,7 @@ impl<M: Media> Ftl<M> {
             given_up.all(|unit| *unit == UNMAPPED),
             "what is given up was trimmed, or it would take space for ever"
         );
+        self.event(Event::Nvram);
         self.exported = exported;
     }
 
@@ -566,14 +577,24 @@ impl<M: Media> Ftl<M> {
         let (from, to) = (page(first_unit), page(first_unit + units));
         debug_assert!(to <= self.layout.pages_per_superblock(), "a block is programmed up to its last page");
         self.counters.program_operations += u64::from(to - from);
+        if self.persist.is_some() {
+            self.program_stamped(block, from..to, first_unit + units, task);
+        } else {
+            self.program_media(block, from..to, task);
+        }
+    }
+
+    /// Has the medium program pages of a block.
+    #[inline(always)]
+    pub(crate) fn program_media(&mut self, block: SuperblockId, pages: std::ops::Range<u32>, task: Task) {
         let width = self.layout.width();
         if width == 1 {
             let member = self.layout.member(block, 0);
-            let tags = self.tags.get(self.tags_of(block, from..to)).unwrap_or_default();
-            self.media.program(member, from, to - from, task, tags);
+            let tags = self.tags.get(self.tags_of(block, pages.clone())).unwrap_or_default();
+            self.media.program(member, pages.start, pages.end - pages.start, task, tags);
             return;
         }
-        for page in from..to {
+        for page in pages {
             let tags = self.tags.get(self.tags_of(block, page..page + 1)).unwrap_or_default();
             self.media.program(self.layout.member(block, page % width), page / width, 1, task, tags);
         }

@@ -76,6 +76,7 @@ impl<M: Media> Ftl<M> {
         let state = &mut self.domains[domain];
         state.free.remove(into, self.erase_count[into.index()]);
         state.tell(BlockEvent::Opened, into, self.erase_count[into.index()]);
+        self.note_opened(into, None);
         self.domains[domain].index.open(from);
         self.copy_whole(domain, from, into);
         self.recycle(domain, from, EraseCause::WearLeveling).stop()
@@ -92,6 +93,7 @@ impl<M: Media> Ftl<M> {
             return self.retire(domain, hot);
         }
         self.domains[domain].tell(BlockEvent::Opened, hot, self.erase_count[hot.index()]);
+        self.note_opened(hot, None);
         self.domains[domain].index.open(cold);
         self.copy_whole(domain, cold, hot);
         self.recycle(domain, cold, EraseCause::WearLeveling).stop()

@@ -62,6 +62,9 @@ impl<M: Media> Ftl<M> {
             tags: self.tags,
             tags_written: self.tags_written,
             origins: self.origins,
+            persist: self.persist,
+            rescued: self.rescued,
+            capture: None,
         }
     }
 
@@ -76,6 +79,15 @@ impl<M: Media> Ftl<M> {
                 let rows = |member: u32| page.saturating_sub(member).div_ceil(width);
                 found.extend((0..width).map(|member| (self.layout.member(block, member), rows(member))));
             }
+        }
+        if let Some(persist) = &self.persist
+            && let Some(block) = persist.area.ring.back()
+            && persist.area.written < self.layout.pages_per_superblock()
+        {
+            let page = persist.area.written;
+            let rows = |member: u32| page.saturating_sub(member).div_ceil(width);
+            found.extend((0..width).map(|member| (self.layout.member(*block, member), rows(member))));
+            found.retain(|(_, first)| *first < self.media.geometry().pages_per_block());
         }
         let pages = self.media.geometry().pages_per_block();
         assert!(

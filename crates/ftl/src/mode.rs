@@ -3,6 +3,7 @@
 use wane_nand::Media;
 
 use crate::engine::Ftl;
+use crate::persist::Event;
 use crate::policies::mode::{Change, Mode, ModePolicy, ModeView, Trigger};
 
 /// The mode and who decides on it.
@@ -15,7 +16,7 @@ pub(crate) struct ModeState {
     pub(crate) trigger: Option<Trigger>,
     pub(crate) has_freed: bool,
     /// Blocks in service when the drive was new.
-    blocks_initial: u32,
+    pub(crate) blocks_initial: u32,
 }
 
 impl ModeState {
@@ -41,6 +42,7 @@ impl<M: Media> Ftl<M> {
     /// degraded that is so already stays on record.
     pub fn set_mode(&mut self, mode: Mode) {
         if self.mode.mode != mode {
+            self.event(Event::Nvram);
             self.mode.mode = mode;
             self.mode.trigger = (mode == Mode::Degraded).then_some(Trigger::Host);
         }
@@ -83,6 +85,9 @@ impl<M: Media> Ftl<M> {
         debug_assert!(view.valid <= view.physical, "the blocks in service hold the data");
         let Some(policy) = &mut self.mode.policy else { return };
         let change = policy.judge(&view);
+        if change.is_some() {
+            self.event(Event::Nvram);
+        }
         self.mode.has_freed = false;
         match change {
             Some(Change::Degrade(trigger)) if self.mode.mode == Mode::Normal => {

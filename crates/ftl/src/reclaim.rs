@@ -5,6 +5,7 @@ use wane_units::SuperblockId;
 
 use crate::domain::{Domain, Mover};
 use crate::engine::{EndOfLife, Ftl, Outcome};
+use crate::persist::Event;
 use crate::policies::capacity::Demand;
 use crate::policies::retirement::{RetireView, RetirementThreshold, Verdict};
 use crate::policies::victim::GcView;
@@ -213,6 +214,7 @@ impl<M: Media> Ftl<M> {
         assert!(!self.retired[block.index()], "a retired block is never erased again");
         assert!(self.erase_count[block.index()] < u32::MAX, "a block retires at the last erase that can be counted");
         assert!(self.domains[domain].has(block), "an erase is counted by the domain of its block");
+        self.before_erase(block);
         let width = self.layout.width();
         for member in 0..width {
             let erases = self.media.erase(self.layout.member(block, member), cause.task());
@@ -237,8 +239,10 @@ impl<M: Media> Ftl<M> {
                 state.wear_leveling_erases += 1;
             }
             EraseCause::Scrub => self.counters.erases_scrub += u64::from(width),
+            EraseCause::Metadata => self.counters.erases_metadata += u64::from(width),
         }
         state.tell(BlockEvent::Erased(cause), block, self.erase_count[block.index()]);
+        self.after_erase(block);
     }
 
     /// Frees an erased block. A drive that ran out in the middle of a relocation writes on in it at once.
@@ -297,6 +301,7 @@ impl<M: Media> Ftl<M> {
     /// Takes an erased block out of service and asks what that means for the capacity.
     pub(crate) fn retire(&mut self, domain: usize, block: SuperblockId) -> Option<Outcome> {
         assert!(!self.retired[block.index()], "a block retires once");
+        self.event(Event::Nvram);
         self.retired_blocks += 1;
         self.retired[block.index()] = true;
         let state = &mut self.domains[domain];

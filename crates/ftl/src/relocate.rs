@@ -43,7 +43,12 @@ impl<M: Media> Ftl<M> {
         while done < count {
             let place = || self.place_run(domain, victim, mover.task(), count - done);
             let stream = asked.take().unwrap_or_else(place);
-            let Some(frontier) = self.frontier_or_next(domain, stream) else {
+            let (stream, frontier) = match self.frontier_or_next(domain, stream) {
+                // Pages that power cuts tore may leave the stream short of room that it was sure of. The host's will do then.
+                None if self.persist.is_some() => (self.host_stream, self.frontier(domain, self.host_stream)),
+                found => (stream, found),
+            };
+            let Some(frontier) = frontier else {
                 self.put_back(domain, victim, done, count);
                 return Err(EndOfLife::NoFreeBlock);
             };

@@ -4,6 +4,7 @@ use wane_nand::Media;
 use wane_units::Lpn;
 
 use crate::engine::{Ftl, UNMAPPED};
+use crate::persist::Event;
 
 /// A REMAP that is refused. Nothing of it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +40,16 @@ pub enum RemapError {
         /// Units of the source.
         from_units: u32,
     },
+    /// The remap log has no room.
+    #[error("the remap log holds {entries} entries of at most {entries_max}, and the command needs {needed} more")]
+    LogFull {
+        /// Entries in it, after what could be cleaned.
+        entries: usize,
+        /// Entries that fit.
+        entries_max: usize,
+        /// Entries of the command.
+        needed: usize,
+    },
 }
 
 impl<M: Media> Ftl<M> {
@@ -52,30 +63,60 @@ impl<M: Media> Ftl<M> {
     /// A range is not exported, the two overlap, or the destination is the shorter one.
     pub fn remap(&mut self, to: Lpn, from: Lpn, to_units: u32, from_units: u32) -> Result<u32, RemapError> {
         self.check_remap(to, from, to_units, from_units)?;
+        self.log_room(from, from_units)?;
+        self.harden_units(from, from_units);
+        self.event(Event::Nvram);
         let mut moved = 0;
+        let sequence = self.persist.as_mut().map_or(0, |persist| persist.oob.take());
         for offset in 0..from_units {
             let (source, target) = (from.0 + offset, to.0 + offset);
             self.unmap(target);
             self.lost.remove(&target);
             let unit = std::mem::replace(&mut self.map[source as usize], UNMAPPED);
             if unit == UNMAPPED {
+                self.note_trimmed(target..target + 1, true);
                 continue;
+            }
+            if let Some(persist) = &mut self.persist {
+                persist.nvram.remaps.insert(unit, target, sequence);
             }
             debug_assert_eq!(self.reverse[unit as usize], source, "the reverse map leads back to the source");
             self.map[target as usize] = unit;
             self.reverse[unit as usize] = target;
             if self.lost.remove(&source) {
+                self.note_lost(target, true);
                 self.lost.insert(target);
             }
             moved += 1;
         }
-        for beyond in to.0 + from_units..to.0 + to_units {
-            self.unmap(beyond);
-            self.lost.remove(&beyond);
+        if moved > 0 {
+            self.note_trimmed(from.0..from.0 + from_units, true);
+        }
+        let beyond = to.0 + from_units..to.0 + to_units;
+        for unit in beyond.clone() {
+            self.unmap(unit);
+            self.lost.remove(&unit);
+        }
+        if !beyond.is_empty() {
+            self.note_trimmed(beyond, true);
         }
         self.counters.host_units_remapped += u64::from(moved);
         self.gave_up();
         Ok(moved)
+    }
+
+    /// Makes room in the remap log for units that are to be remapped.
+    fn log_room(&mut self, from: Lpn, from_units: u32) -> Result<(), RemapError> {
+        let sources = |ftl: &Self| -> Vec<u32> {
+            let mapped = Lpn::all(from.0..from.0 + from_units).filter_map(|logical| ftl.lookup(logical));
+            mapped.map(|unit| unit.0).collect()
+        };
+        if self.persist.is_none() || self.make_log_room(sources) {
+            return Ok(());
+        }
+        let needed = sources(self).len();
+        let (entries, entries_max) = self.persist.as_ref().map_or((0, 0), |persist| persist.remap_log());
+        Err(RemapError::LogFull { entries, entries_max, needed })
     }
 
     fn check_remap(&self, to: Lpn, from: Lpn, to_units: u32, from_units: u32) -> Result<(), RemapError> {

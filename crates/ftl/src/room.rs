@@ -17,6 +17,8 @@ pub struct Room {
     pub open: u64,
     /// Blocks that are bad from the start.
     pub bad: u64,
+    /// Blocks of the metadata area, at most.
+    pub metadata: u64,
     /// Data pages for each page of parity, where all that the host writes is striped.
     pub data_pages: Option<u64>,
 }
@@ -24,7 +26,7 @@ pub struct Room {
 impl Room {
     /// Blocks that hold neither data nor parity.
     pub fn blocks_kept(&self) -> u64 {
-        self.reserve + self.open + self.bad
+        self.reserve + self.open + self.bad + self.metadata
     }
 
     /// The largest number of logical units that fit.
@@ -60,6 +62,10 @@ impl fmt::Display for Room {
         if self.bad > 0 {
             uses.push(format!("{} {} bad", self.bad, is(self.bad)));
         }
+        if self.metadata > 0 {
+            let are = if self.metadata == 1 { "is" } else { "are" };
+            uses.push(format!("{} {are} for what recovery needs", self.metadata));
+        }
         if let Some(data) = self.data_pages {
             uses.push(format!("parity takes {} (1 page for {data} of data)", self.parity()));
         }
@@ -73,13 +79,15 @@ impl fmt::Display for Room {
 mod tests {
     use super::*;
 
-    const ROOM: Room = Room { blocks: 100, units_per_block: 64, reserve: 7, open: 2, bad: 0, data_pages: None };
+    const ROOM: Room =
+        Room { blocks: 100, units_per_block: 64, reserve: 7, open: 2, bad: 0, metadata: 0, data_pages: None };
 
     #[test]
     fn what_fits_needs_the_blocks_that_there_are_and_a_unit_more_does_not() {
         let table = [
             (ROOM, 91 * 64),
             (Room { bad: 1, ..ROOM }, 90 * 64),
+            (Room { metadata: 3, ..ROOM }, 88 * 64),
             // 91 * 64 * 15 / 16 is 5460 units.
             (Room { data_pages: Some(15), ..ROOM }, 5460),
             (Room { data_pages: Some(2), ..ROOM }, 3882),

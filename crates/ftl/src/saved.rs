@@ -25,6 +25,8 @@ pub struct PolicyStates {
     mode: Mode,
     trigger: Option<Trigger>,
     has_freed: bool,
+    /// `null` where the drive keeps no out-of-band data.
+    recovery: Option<SavedState>,
     /// `null` where nothing scrubs.
     scrub: Option<SavedState>,
     /// `null` where no page protects another.
@@ -84,6 +86,7 @@ impl<M: Media> Ftl<M> {
             });
         }
         let mode_policy = self.mode.policy.as_ref().map(|policy| named("mode")(policy.save())).transpose()?;
+        let recovery = self.persist.as_ref().map(|persist| named("recovery")(persist.policy.save())).transpose()?;
         let scrub = self.scrub.as_ref().map(|policy| named("scrub")(policy.save())).transpose()?;
         let redundancy = self.stripes.as_ref().map(|stripes| named("redundancy")(stripes.policy.save())).transpose()?;
         Ok(PolicyStates {
@@ -97,6 +100,7 @@ impl<M: Media> Ftl<M> {
             mode: self.mode.mode,
             trigger: self.mode.trigger,
             has_freed: self.mode.has_freed,
+            recovery,
             scrub,
             redundancy,
         })
@@ -146,6 +150,9 @@ impl<M: Media> Ftl<M> {
         }
         (self.mode.mode, self.mode.trigger) = (saved.mode, saved.trigger);
         self.mode.has_freed = saved.has_freed;
+        if let Some((persist, saved)) = self.persist.as_mut().zip(saved.recovery.as_ref()) {
+            persist.policy.restore(saved).map_err(refused("recovery"))?;
+        }
         if let Some((policy, saved)) = self.scrub.as_mut().zip(saved.scrub.as_ref()) {
             policy.restore(saved).map_err(refused("scrub"))?;
         }

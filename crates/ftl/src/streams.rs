@@ -28,6 +28,7 @@ impl<M: Media> Ftl<M> {
         assert!(!state.index.is_closed(block), "a free block is in no index");
         assert!(!self.retired[block.index()], "a block out of service is never opened");
         state.tell(BlockEvent::Opened, block, erases);
+        self.note_opened(block, stream);
         self.placement.opened(block, stream);
         Some(block)
     }

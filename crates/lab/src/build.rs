@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use wane_ftl::FtlConfig;
+use wane_ftl::policies::recovery::Summaries;
 use wane_ftl::{BuildError, RefusedSetting};
 use wane_results::Calendar;
 use wane_sim::Streams;
@@ -85,6 +86,7 @@ fn key_of(setting: RefusedSetting) -> &'static str {
         RefusedSetting::Placement => "ftl.placement",
         RefusedSetting::Redundancy => "ftl.redundancy.data-pages",
         RefusedSetting::Domain => "ftl.domain",
+        RefusedSetting::Recovery => "ftl.recovery",
     }
 }
 
@@ -225,6 +227,9 @@ fn drive(
         scrub: policies.scrub,
         capacity: policies.capacity,
         mode: policies.mode,
+        recovery: policies.recovery,
+        power_loss_protection: device.power_loss_protection,
+        remap_log: ftl.remap_log,
         streams,
     };
     let drive = Drive::new(DriveConfig {
@@ -252,5 +257,17 @@ pub(crate) fn memory_of(scenario: &Scenario, policies: &Policies) -> Bytes {
     } else {
         0
     };
-    Bytes(scenario.device.memory_bytes() + looked_up + detailed::memory(scenario, policies))
+    let survives = match Some(&policies.recovery).filter(|policy| policy.acts()).map(|policy| policy.summaries()) {
+        None => 0,
+        // A sequence number a page, and what summaries tell.
+        Some(summaries) => {
+            let device = &scenario.device;
+            let told = match summaries {
+                Summaries::Map => 4 * u64::from(device.logical_units),
+                Summaries::Unmapped => u64::from(device.logical_units) / 8,
+            };
+            4 * u64::from(device.geometry.blocks()) * u64::from(device.geometry.pages_per_block()) + told
+        }
+    };
+    Bytes(scenario.device.memory_bytes() + looked_up + survives + detailed::memory(scenario, policies))
 }

@@ -9,6 +9,7 @@ use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy};
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
 use wane_ftl::policies::mode::{MODE_POLICIES, ModePolicy};
 use wane_ftl::policies::placement::{PLACEMENT_POLICIES, PlacementPolicy};
+use wane_ftl::policies::recovery::{RECOVERY_POLICIES, RecoveryPolicy};
 use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
 use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetirePolicy};
 use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubPolicy};
@@ -128,6 +129,8 @@ families! {
     allocation: Allocation, AllocationPolicy, allocation, allocation_policy, ALLOCATION_POLICIES;
     /// Says when worn blocks are spared.
     mode: Mode, ModePolicy, mode, mode_policy, MODE_POLICIES;
+    /// Says how the drive finds its data after a power cut.
+    recovery: Recovery, RecoveryPolicy, recovery, recovery_policy, RECOVERY_POLICIES;
 }
 
 impl PolicyOverrides {

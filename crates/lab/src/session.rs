@@ -255,6 +255,7 @@ fn flash(counters: &Counters, reads_buffered: u64) -> Flash {
             file_system: counters.programmed_file_system,
             scrub: counters.programmed_scrub,
             parity: counters.programmed_parity,
+            metadata: counters.programmed_metadata,
             padding: counters.programmed_padding,
             total: counters.programmed_total(),
         },
@@ -265,7 +266,8 @@ fn flash(counters: &Counters, reads_buffered: u64) -> Flash {
             gc: counters.erases_gc,
             wear_leveling: counters.erases_wear_leveling,
             scrub: counters.erases_scrub,
-            total: counters.erases_gc + counters.erases_wear_leveling + counters.erases_scrub,
+            metadata: counters.erases_metadata,
+            total: counters.erases_total(),
         },
     }
 }

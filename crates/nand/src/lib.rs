@@ -59,6 +59,12 @@ pub trait Media {
     /// Erases a block and returns its new erase count.
     fn erase(&mut self, block: BlockId, task: Task) -> PeCycles;
 
+    /// Power failed while a page was programmed: it cannot be read until its block is erased. It takes no more programs.
+    fn tear_page(&mut self, _block: BlockId, _page: u32) {}
+
+    /// Power failed while a block was erased: none of its pages can be read, nor programmed before it is erased again.
+    fn tear_block(&mut self, _block: BlockId) {}
+
     /// Erases of a block so far.
     fn erase_count(&self, block: BlockId) -> PeCycles;
 

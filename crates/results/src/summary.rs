@@ -134,6 +134,9 @@ pub struct PagesProgrammed {
     /// Parity of stripes.
     #[serde(default)]
     pub parity: u64,
+    /// What a recovery needs: the checkpoint, and the journal of trims.
+    #[serde(default)]
+    pub metadata: u64,
     /// Left empty in flash pages that were closed before they were full.
     pub padding: u64,
     /// All of these.
@@ -150,6 +153,9 @@ pub struct BlocksErased {
     /// By scrubbing.
     #[serde(default)]
     pub scrub: u64,
+    /// Of the metadata area.
+    #[serde(default)]
+    pub metadata: u64,
     /// All of these.
     pub total: u64,
 }

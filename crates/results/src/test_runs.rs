@@ -214,7 +214,8 @@ fn flash(counters: &Counters) -> Flash {
             gc: counters.erases_gc,
             wear_leveling: counters.erases_wear_leveling,
             scrub: counters.erases_scrub,
-            total: counters.erases_gc + counters.erases_wear_leveling + counters.erases_scrub,
+            metadata: counters.erases_metadata,
+            total: counters.erases_total(),
         },
     }
 }

@@ -1,7 +1,8 @@
 //! The drive of a scenario: two of capacity, spare factor and geometry give the third.
 
 use toml::Table;
-use wane_ftl::{EraseGroup, Layout, Pooling, Room};
+use wane_ftl::policies::recovery::Summaries;
+use wane_ftl::{EraseGroup, Layout, Pooling, Room, metadata_blocks};
 use wane_units::{Bytes, Geometry, GeometryError, Ratio, floor_exact};
 
 use super::settings::{DriveSettings, RatedBlocks};
@@ -31,6 +32,8 @@ pub struct Device {
     pub endurance: Option<u32>,
     /// Logical bytes of the drive that this one is a smaller copy of.
     pub scaled_from: Option<Bytes>,
+    /// The controller's page buffers survive a power cut.
+    pub power_loss_protection: bool,
 }
 
 /// A key and what is wrong with it.
@@ -47,6 +50,8 @@ pub(super) struct Grouping {
     pub(super) stripes: Option<Stripes>,
     pub(super) gc_reserve: u32,
     pub(super) rated: RatedBlocks,
+    /// What a drive that recovers keeps summaries of.
+    pub(super) summaries: Option<Summaries>,
 }
 
 /// Stripes over what the host writes.
@@ -336,7 +341,7 @@ impl Shape {
             let key = if given == Given::GeometryAndSpare { "drive.spare-factor" } else { "drive.logical-capacity" };
             return Err((key, format!("leaves no logical capacity: less than one mapping unit, {}", Bytes(self.unit))));
         }
-        let rooms = self.rooms(blocks);
+        let rooms = self.rooms(blocks, logical);
         if rooms.iter().any(|room| logical > u128::from(room.units_max())) {
             let (advised, message) = self.no_room(drive, &rooms, logical as u64, given);
             // The key that the advice is about, unless another one was written.
@@ -359,12 +364,13 @@ impl Shape {
             spare_factor: spare.unwrap_or(1.0 - logical as f64 / self.units(per_plane) as f64),
             endurance: drive.settings.endurance,
             scaled_from: drive.settings.scaled_from,
+            power_loss_protection: drive.settings.power_loss_protection,
         })
     }
 
     /// Where data can lie among so many firmware blocks. All that a drive is asked to hold must fit each room: every block that
     /// is written is open, and stripes need room for their parity. The firmware refuses stripes wider than the drive.
-    fn rooms(&self, blocks: u32) -> Vec<Room> {
+    fn rooms(&self, blocks: u32, logical: u128) -> Vec<Room> {
         let open = |streams: u32| u64::from(streams) * self.domains as u64;
         let plain = Room {
             blocks: u64::from(blocks),
@@ -372,6 +378,7 @@ impl Shape {
             reserve: self.reserve as u64,
             open: open(self.grouping.streams),
             bad: 0,
+            metadata: self.grouping.summaries.map_or(0, |summaries| self.metadata(summaries, logical)),
             data_pages: None,
         };
         let fits = |stripes: &Stripes| stripes.data_pages < self.channels * self.dies_per_channel;
@@ -381,6 +388,13 @@ impl Shape {
             ..plain
         });
         [plain].into_iter().chain(striped).collect()
+    }
+
+    /// Blocks of the metadata area.
+    fn metadata(&self, summaries: Summaries, logical: u128) -> u64 {
+        let pages = self.units_per_block() * u128::from(self.unit) / u128::from(self.page);
+        let (logical, pages) = (u64::try_from(logical).unwrap_or(u64::MAX), u32::try_from(pages).unwrap_or(u32::MAX));
+        metadata_blocks(summaries, logical, self.page as u32, pages.max(2))
     }
 
     /// What takes the blocks of a drive that is too small for its capacity, and what would be possible, behind the key that this is
@@ -441,7 +455,7 @@ impl Shape {
         };
         let rooms = |per_plane: u128| {
             let (all, width) = (per_plane * self.planes, self.width);
-            self.rooms(u32::try_from(all / width).unwrap_or(u32::MAX))
+            self.rooms(u32::try_from(all / width).unwrap_or(u32::MAX), u128::from(asked(per_plane)))
         };
         let holds = |per_plane: &u128| {
             let asked = asked(*per_plane);

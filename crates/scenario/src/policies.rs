@@ -11,6 +11,7 @@ use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy};
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, CapacityPolicy};
 use wane_ftl::policies::mode::{MODE_POLICIES, ModePolicy};
 use wane_ftl::policies::placement::{PLACEMENT_POLICIES, PlacementPolicy};
+use wane_ftl::policies::recovery::{RECOVERY_POLICIES, RecoveryPolicy};
 use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
 use wane_ftl::policies::retirement::{RETIRE_POLICIES, RetirePolicy};
 use wane_ftl::policies::scrub::{SCRUB_POLICIES, ScrubPolicy};
@@ -45,6 +46,8 @@ pub enum Family {
     Allocation,
     /// `ftl.mode`
     Mode,
+    /// `ftl.recovery`
+    Recovery,
 }
 
 /// What there is to say of a family.
@@ -61,7 +64,7 @@ struct FamilyLine {
 
 /// Every family, in the order in which lists show them; all that goes through the families goes through this list. A new family has a
 /// variant of [`Family`], a line here, and in [`FtlSettings`] a field and a method that makes its policy.
-static FAMILIES: [FamilyLine; 9] = [
+static FAMILIES: [FamilyLine; 10] = [
     FamilyLine {
         family: Family::Victim,
         key: "gc",
@@ -124,6 +127,13 @@ static FAMILIES: [FamilyLine; 9] = [
         table: |ftl| &ftl.mode,
         table_mut: |ftl| &mut ftl.mode,
         list: &Policies { entries: MODE_POLICIES, needs: |policy| policy.needs() },
+    },
+    FamilyLine {
+        family: Family::Recovery,
+        key: "recovery",
+        table: |ftl| &ftl.recovery,
+        table_mut: |ftl| &mut ftl.recovery,
+        list: &Policies { entries: RECOVERY_POLICIES, needs: |policy| policy.needs() },
     },
 ];
 
@@ -439,6 +449,11 @@ impl FtlSettings {
     /// The policy that says when worn blocks are spared.
     pub fn mode_policy(&self) -> Box<dyn ModePolicy> {
         accepted(&self.mode, MODE_POLICIES)
+    }
+
+    /// The policy that says how the drive finds its data after a power cut.
+    pub fn recovery_policy(&self) -> Box<dyn RecoveryPolicy> {
+        accepted(&self.recovery, RECOVERY_POLICIES)
     }
 
     /// Streams that a domain keeps open.

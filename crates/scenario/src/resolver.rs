@@ -74,6 +74,7 @@ impl Resolver<'_> {
             stripes: ftl.stripes(),
             gc_reserve: ftl.gc_reserve,
             rated: ftl.rated_blocks,
+            summaries: Some(ftl.recovery_policy()).filter(|policy| policy.acts()).map(|policy| policy.summaries()),
         };
         let set = Self::section(self.set, "drive").unwrap_or(&empty);
         let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);

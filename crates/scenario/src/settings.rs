@@ -151,6 +151,10 @@ pub(super) struct DriveSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-least" = SECTOR, "x-most" = Bytes(1 << 56), "x-default" = "none"))]
     pub(super) scaled_from: Option<Bytes>,
+    /// The controller's page buffers survive a power cut, so that all that is acknowledged does. Without it a flush pads the pages that are
+    /// being filled, and so does an erase whose data they may hold. Needs a recovery policy.
+    #[schemars(extend("x-unwritten" = "default"))]
+    pub(super) power_loss_protection: bool,
     /// Whose raw bit errors the flash has: a published chip, or a table `[drive.chip]` with the nine parameters and `data`, as `wane rber
     /// fit` prints it under `[rber]`. `"none"`: no bit is ever wrong.
     #[serde(with = "or_none")]
@@ -187,6 +191,7 @@ impl Default for DriveSettings {
             mapping_unit: None,
             endurance: Some(500),
             scaled_from: None,
+            power_loss_protection: true,
             chip: None,
             cell: None,
             timing: TimingSpec::default(),
@@ -257,6 +262,12 @@ pub struct FtlSettings {
     /// When a drive that focuses wear is degraded and spares worn blocks.
     #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
     pub mode: Table,
+    /// How the drive finds its data after a power cut, and what it programs ahead for that. Where it keeps nothing, power is never cut.
+    #[schemars(schema_with = "policies::of_family", extend("x-unwritten" = "default"))]
+    pub recovery: Table,
+    /// NVRAM for entries of the remap log, 8 bytes for each unit remapped and not erased since. Needs a recovery policy.
+    #[schemars(extend("x-least" = Bytes(8), "x-most" = Bytes(1 << 40), "x-unwritten" = "default"))]
+    pub remap_log: Bytes,
 }
 
 /// Which blocks count as rated.
@@ -294,6 +305,8 @@ impl Default for FtlSettings {
             allocation: chosen("fifo"),
             young_below: None,
             mode: chosen("host-only"),
+            recovery: chosen("none"),
+            remap_log: Bytes(MIB),
         }
     }
 }

@@ -59,7 +59,7 @@ impl Drive {
             host_bytes_written: counters.host_units_written * unit,
             host_bytes_read: counters.host_units_read * unit,
             flash_bytes_programmed: counters.programmed_total() * unit,
-            blocks_erased: counters.erases_gc + counters.erases_wear_leveling + counters.erases_scrub,
+            blocks_erased: counters.erases_total(),
             erase_count_min: counts.iter().copied().min().unwrap_or(0),
             erase_count_mean: sum / counts.len() as f64,
             erase_count_max: counts.iter().copied().max().unwrap_or(0),

@@ -5,6 +5,7 @@
 
 mod by_hint;
 pub mod conformance;
+pub mod crash;
 mod failing;
 pub mod plain;
 pub mod queueing;
@@ -13,7 +14,7 @@ pub mod tails;
 pub use by_hint::ByHint;
 pub use failing::FailingMedia;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
 use wane_nand::{Media, PageRead, ReadOutcome, Task};
@@ -62,6 +63,8 @@ pub struct StrictMedia {
     erase_counts: Vec<u32>,
     /// Contents of each programmed page that came with any, a mapping unit each.
     contents: BTreeMap<Ppn, Vec<Option<Content>>>,
+    /// Pages that power failed in the middle of.
+    torn: BTreeSet<Ppn>,
     /// Reads served.
     pub reads: u64,
 }
@@ -75,6 +78,7 @@ impl StrictMedia {
             programmed: vec![0; blocks],
             erase_counts: vec![0; blocks],
             contents: BTreeMap::new(),
+            torn: BTreeSet::new(),
             reads: 0,
         }
     }
@@ -112,6 +116,7 @@ impl Media for StrictMedia {
 
     fn tag(&self, block: BlockId, page: u32, unit: u32) -> Self::Tag {
         assert!(page < self.programmed(block), "page {page} of block {block} holds nothing");
+        assert!(!self.torn.contains(&self.geometry.page(block, page)), "page {page} of block {block} is torn");
         self.contents.get(&self.geometry.page(block, page))?.get(unit as usize).copied().flatten()
     }
 
@@ -122,13 +127,38 @@ impl Media for StrictMedia {
             "page {index} of block {block} is read before it is programmed"
         );
         self.reads += 1;
-        ReadOutcome::Corrected { rereads: 0 }
+        match self.torn.contains(&self.geometry.page(block, index)) {
+            true => ReadOutcome::Uncorrectable,
+            false => ReadOutcome::Corrected { rereads: 0 },
+        }
+    }
+
+    fn tear_page(&mut self, block: BlockId, page: u32) {
+        let programmed = &mut self.programmed[block.index()];
+        assert!(
+            page <= *programmed,
+            "page {page} of block {block} is torn, which is not the next one after {programmed}"
+        );
+        *programmed = (*programmed).max(page + 1);
+        let page = self.geometry.page(block, page);
+        self.contents.remove(&page);
+        self.torn.insert(page);
+    }
+
+    fn tear_block(&mut self, block: BlockId) {
+        let pages = self.geometry.pages_per_block();
+        self.programmed[block.index()] = pages;
+        for page in (0..pages).map(|page| self.geometry.page(block, page)) {
+            self.contents.remove(&page);
+            self.torn.insert(page);
+        }
     }
 
     fn erase(&mut self, block: BlockId, _task: Task) -> PeCycles {
         self.programmed[block.index()] = 0;
         for page in 0..self.geometry.pages_per_block() {
             self.contents.remove(&self.geometry.page(block, page));
+            self.torn.remove(&self.geometry.page(block, page));
         }
         self.erase_counts[block.index()] += 1;
         PeCycles(self.erase_counts[block.index()])

@@ -54,6 +54,8 @@ counters! {
     programmed_scrub = "pages_programmed_scrub",
     /// Units of parity, programmed for the first time or relocated with the block they lie in.
     programmed_parity = "pages_programmed_parity",
+    /// Units of pages that tell a recovery of the map, or of trims.
+    programmed_metadata = "pages_programmed_metadata",
     /// Units of padding in pages that closed before they were full.
     programmed_padding = "pages_programmed_padding",
     /// Flash pages programmed.
@@ -64,6 +66,8 @@ counters! {
     erases_wear_leveling = "blocks_erased_wear_leveling",
     /// Flash blocks erased by scrubbing.
     erases_scrub = "blocks_erased_scrub",
+    /// Flash blocks of the metadata area that were erased.
+    erases_metadata = "blocks_erased_metadata",
     /// Pages that scrubbing read to see how they fare.
     scrub_checks = "scrub_checks",
     /// Pages that error correction gave up and redundancy gave back.
@@ -103,6 +107,11 @@ impl Counters {
         Self::NAMES.iter().copied().zip(self.values())
     }
 
+    /// Flash blocks erased for any cause.
+    pub fn erases_total(&self) -> u64 {
+        self.erases_gc + self.erases_wear_leveling + self.erases_scrub + self.erases_metadata
+    }
+
     /// Units programmed for any cause.
     pub fn programmed_total(&self) -> u64 {
         self.programmed_host
@@ -111,6 +120,7 @@ impl Counters {
             + self.programmed_file_system
             + self.programmed_scrub
             + self.programmed_parity
+            + self.programmed_metadata
             + self.programmed_padding
     }
 }

@@ -7,6 +7,7 @@ pub mod allocation;
 pub mod capacity;
 pub mod mode;
 pub mod placement;
+pub mod recovery;
 pub mod redundancy;
 pub mod retirement;
 pub mod scrub;
@@ -87,13 +88,15 @@ pub enum EraseCause {
     WearLeveling,
     /// Scrubbing moved its data away.
     Scrub,
+    /// The metadata area needs it no longer.
+    Metadata,
 }
 
 impl EraseCause {
     /// For whom the flash works then.
     pub fn task(self) -> Task {
         match self {
-            Self::GarbageCollection => Task::GarbageCollection,
+            Self::GarbageCollection | Self::Metadata => Task::GarbageCollection,
             Self::WearLeveling => Task::WearLeveling,
             Self::Scrub => Task::Scrub,
         }

@@ -4,6 +4,7 @@ use wane_ftl::policies::allocation::{ALLOCATION_POLICIES, AllocationPolicy, Free
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::mode::MODE_POLICIES;
 use wane_ftl::policies::placement::PLACEMENT_POLICIES;
+use wane_ftl::policies::recovery::RECOVERY_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, Health, SCRUB_POLICIES, ScrubPolicy, ScrubTable};
@@ -44,6 +45,9 @@ fn drives() -> Vec<(String, FtlConfig)> {
     }
     for entry in MODE_POLICIES {
         add("mode", entry.name(), FtlConfig { mode: entry.parse(none()).unwrap(), ..base() });
+    }
+    for entry in RECOVERY_POLICIES {
+        add("recovery", entry.name(), FtlConfig { recovery: entry.parse(none()).unwrap(), ..base() });
     }
     for entry in REDUNDANCY_POLICIES {
         let parameters = if entry.name() == "none" { "" } else { "data-pages = 3" };

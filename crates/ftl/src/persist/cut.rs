@@ -1,0 +1,227 @@
+//! A power cut: what is left of a drive.
+
+use wane_nand::Media;
+use wane_units::{Counters, Lpn, SuperblockId};
+
+use super::area::{Area, Record};
+use super::oob::OutOfBand;
+use super::{Nvram, Persist};
+use crate::config::Layout;
+use crate::engine::Ftl;
+use crate::policies::Mode;
+use crate::policies::mode::Trigger;
+use crate::table::Table;
+
+/// Something that persists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A page of a block is programmed.
+    Program {
+        /// The block.
+        block: SuperblockId,
+        /// The page's number in it.
+        page: u32,
+    },
+    /// A block is erased.
+    Erase {
+        /// The block.
+        block: SuperblockId,
+    },
+    /// NVRAM is written.
+    Nvram,
+}
+
+/// What is left of a drive when power fails: flash with its out-of-band data, NVRAM, and with power-loss protection what lay in the
+/// controller's buffers. [`Ftl::recover`] makes a drive of it.
+#[derive(Clone)]
+pub struct PowerCut<M: Media> {
+    pub(super) media: M,
+    pub(super) layout: Layout,
+    /// By physical unit, the logical unit of its out-of-band data.
+    pub(super) logical: Table<u32>,
+    pub(super) oob: OutOfBand,
+    pub(super) area: Area,
+    pub(super) nvram: Nvram,
+    pub(super) kept: Kept,
+    /// Records of the journal that are on no page yet.
+    pub(super) journal: Vec<Record>,
+    /// Units in the controller's buffers, in the order in which they were written.
+    pub(super) buffered: Vec<Buffered<M::Tag>>,
+    /// What was about to happen; nothing where the drive was idle.
+    pub(super) event: Option<Event>,
+    /// What the laboratory counts, which is not the firmware's to lose.
+    pub(super) ledger: Ledger,
+}
+
+/// What NVRAM holds at every moment, as the firmware writes it before it acknowledges it.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) exported: u32,
+    pub(super) mode: Mode,
+    pub(super) trigger: Option<Trigger>,
+    pub(super) retired: Vec<SuperblockId>,
+}
+
+/// A unit that was accepted and not programmed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffered<T> {
+    pub(crate) logical: Lpn,
+    pub(crate) tag: T,
+    /// Its data were lost before.
+    pub(crate) is_lost: bool,
+}
+
+/// See [`PowerCut::ledger`].
+#[derive(Clone, Debug)]
+pub(super) struct Ledger {
+    pub(super) counters: Counters,
+    pub(super) erases_initial: u64,
+    pub(super) blocks_initial: u32,
+    /// Of each domain: erases by garbage collection and by wear leveling.
+    pub(super) erases: Vec<(u64, u64)>,
+}
+
+impl<M: Media> PowerCut<M> {
+    /// What was about to happen; `None` where the drive was idle.
+    pub fn event(&self) -> Option<Event> {
+        self.event
+    }
+
+    /// The medium.
+    pub fn media(&self) -> &M {
+        &self.media
+    }
+
+    /// The cut came while the event went on: a page that is torn reads as uncorrectable, and so does what is left of a block whose
+    /// erase was cut short. `lower`: pages before it in its block that share its wordline and are torn with it. NVRAM is written whole
+    /// or not at all, so that there the cut stays as it was.
+    #[must_use]
+    pub fn torn(mut self, lower: u32) -> Self {
+        match self.event {
+            Some(Event::Program { block, page }) => {
+                for torn in page.saturating_sub(lower)..=page {
+                    let (flash, row) = self.layout.place_page(block, torn);
+                    self.media.tear_page(flash, row);
+                    self.oob.tear(self.layout.page_id(block, torn));
+                }
+            }
+            Some(Event::Erase { block }) => {
+                self.layout.members(block).for_each(|member| self.media.tear_block(member));
+                self.oob.tear_block(block);
+            }
+            Some(Event::Nvram) | None => {}
+        }
+        self
+    }
+}
+
+/// Cuts taken before events, for tests that want them all.
+#[derive(Clone)]
+pub(crate) struct Capture<M: Media> {
+    /// What is left of a drive that is about to do this: a function, since only media that can be cloned have one.
+    take: fn(&Ftl<M>, Event) -> PowerCut<M>,
+    cuts: Vec<PowerCut<M>>,
+}
+
+impl<M: Media> Ftl<M> {
+    /// Power fails while the drive is idle. `None` where the drive keeps no out-of-band data.
+    pub fn power_cut(mut self) -> Option<PowerCut<M>> {
+        let persist = self.persist.take()?;
+        let (kept, ledger) = (self.kept(), self.ledger());
+        let buffered = self.buffered(&persist);
+        let journal = surviving(&persist);
+        let Persist { oob, area, nvram, .. } = *persist;
+        let (media, layout, logical) = (self.media, self.layout, self.reverse);
+        Some(PowerCut { media, layout, logical, oob, area, nvram, kept, journal, buffered, event: None, ledger })
+    }
+
+    /// Something is about to persist.
+    #[inline]
+    pub(crate) fn event(&mut self, event: Event) {
+        if self.capture.is_some() {
+            self.capture_event(event);
+        }
+    }
+
+    #[cold]
+    fn capture_event(&mut self, event: Event) {
+        let Some(mut capture) = self.capture.take() else { return };
+        capture.cuts.push((capture.take)(self, event));
+        self.capture = Some(capture);
+    }
+
+    fn kept(&self) -> Kept {
+        let retired = self.layout.superblocks().filter(|block| self.retired[block.index()]).collect();
+        Kept { exported: self.exported, mode: self.mode.mode, trigger: self.mode.trigger, retired }
+    }
+
+    fn ledger(&self) -> Ledger {
+        Ledger {
+            counters: self.counters,
+            erases_initial: self.erases_initial,
+            blocks_initial: self.mode.blocks_initial,
+            erases: self.domains.iter().map(|domain| (domain.gc_erases, domain.wear_leveling_erases)).collect(),
+        }
+    }
+
+    /// Units that survive in the controller's buffers.
+    fn buffered(&self, persist: &Persist) -> Vec<Buffered<M::Tag>> {
+        if !persist.power_loss_protection {
+            return Vec::new();
+        }
+        // Of a recovery that goes on.
+        let mut found = self.rescued.clone();
+        let per_page = self.layout.units_per_page();
+        for block in self.layout.superblocks() {
+            let programmed = persist.oob.programmed(block) * per_page;
+            for within in programmed..persist.accepted[block.index()] {
+                let unit = self.layout.unit(block, within);
+                let logical = self.reverse[unit.index()];
+                if self.map.get(logical as usize) == Some(&unit.0) {
+                    found.retain(|rescued| rescued.logical.0 != logical);
+                    let tag = self.tags.get(unit.index()).copied().unwrap_or_default();
+                    let is_lost = self.lost.contains(&logical);
+                    found.push(Buffered { logical: Lpn(logical), tag, is_lost });
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Journal records that are not lost with the controller's memory.
+fn surviving(persist: &Persist) -> Vec<Record> {
+    let survives = |pending: &&super::Pending| persist.power_loss_protection || pending.is_in_nvram;
+    persist.journal.iter().filter(survives).map(|pending| pending.record).collect()
+}
+
+impl<M: Media + Clone> Ftl<M> {
+    /// Starts to take a power cut before every event, for tests. Nothing happens where the drive keeps no out-of-band data.
+    pub fn capture_cuts(&mut self) {
+        if self.persist.is_some() {
+            self.capture = Some(Box::new(Capture { take: Self::cut_before, cuts: Vec::new() }));
+        }
+    }
+
+    /// The cuts taken since this was last asked, in order.
+    pub fn take_cuts(&mut self) -> Vec<PowerCut<M>> {
+        self.capture.as_mut().map(|capture| std::mem::take(&mut capture.cuts)).unwrap_or_default()
+    }
+
+    fn cut_before(&self, event: Event) -> PowerCut<M> {
+        let persist = self.persist.as_ref().expect("cuts are taken of a drive that keeps out-of-band data");
+        PowerCut {
+            media: self.media.clone(),
+            layout: self.layout,
+            logical: self.reverse.clone(),
+            oob: persist.oob.clone(),
+            area: persist.area.clone(),
+            nvram: persist.nvram.clone(),
+            kept: self.kept(),
+            journal: surviving(persist),
+            buffered: self.buffered(persist),
+            event: Some(event),
+            ledger: self.ledger(),
+        }
+    }
+}

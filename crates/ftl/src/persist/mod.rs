@@ -1,0 +1,111 @@
+//! What survives a power cut, and how the firmware sees to it.
+//!
+//! Without power there is flash, and a little NVRAM. Flash holds data with their out-of-band data ([`oob`]) and the metadata area
+//! ([`area`]); NVRAM holds the remap log ([`log`]), the lists of blocks, and what the drive acknowledges at once: capacity, mode,
+//! retired blocks. [`write`] keeps them up, [`cut`] takes away everything else, [`recover`] builds the firmware again.
+//!
+//! Events are what persists: a page programmed, a block erased, NVRAM written. Between two of them a cut makes no difference, so that
+//! a test that cuts before every event has cut everywhere.
+
+pub(crate) mod area;
+mod cut;
+mod log;
+mod oob;
+mod recover;
+mod write;
+
+use std::collections::{BTreeSet, VecDeque};
+
+use wane_units::SuperblockId;
+
+pub use area::{Summaries, metadata_blocks};
+pub(crate) use cut::{Buffered, Capture};
+pub use cut::{Event, PowerCut};
+pub use log::REMAP_ENTRY_BYTES;
+pub use recover::Recovery;
+
+use crate::policies::StreamId;
+use crate::policies::recovery::RecoveryPolicy;
+use area::{Area, Record};
+use log::RemapLog;
+use oob::OutOfBand;
+
+/// See the module's text.
+#[derive(Clone)]
+pub(crate) struct Persist {
+    pub(crate) policy: Box<dyn RecoveryPolicy>,
+    pub(crate) power_loss_protection: bool,
+    pub(crate) oob: OutOfBand,
+    pub(crate) area: Area,
+    pub(crate) nvram: Nvram,
+    /// Records that no journal page holds yet.
+    pub(crate) journal: Vec<Pending>,
+    /// By block: units that the controller has accepted for it. Those beyond the last programmed page lie in its buffer.
+    pub(crate) accepted: Vec<u32>,
+    /// When a summary was written last, by sequence number.
+    pub(crate) summed_up_at: u64,
+}
+
+/// What lies in NVRAM beside what the firmware keeps in fields of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Nvram {
+    pub(crate) remaps: RemapLog,
+    /// Blocks that were opened since the oldest summary, the oldest first.
+    pub(crate) opened: VecDeque<SuperblockId>,
+    /// Blocks that may hold something.
+    pub(crate) used: Vec<bool>,
+    /// By block: the stream that it was opened for.
+    pub(crate) streams: Vec<Option<StreamId>>,
+    /// Blocks that are being erased: one, and after a power cut those that were.
+    pub(crate) erasing: BTreeSet<SuperblockId>,
+}
+
+/// A record that waits for a journal page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    pub(crate) record: Record,
+    /// It is part of a REMAP, whose command lies in NVRAM until the record is on flash.
+    pub(crate) is_in_nvram: bool,
+}
+
+impl Persist {
+    /// Of a new drive.
+    pub(crate) fn new(
+        policy: Box<dyn RecoveryPolicy>,
+        shape: &Shape,
+        power_loss_protection: bool,
+        remap_log_bytes: u64,
+    ) -> std::io::Result<Self> {
+        let kind = policy.summaries();
+        let blocks = shape.blocks as usize;
+        Ok(Self {
+            policy,
+            power_loss_protection,
+            oob: OutOfBand::new(shape.blocks, shape.pages_per_block)?,
+            area: Area::new(kind, shape.logical_units, shape.page_bytes)?,
+            nvram: Nvram {
+                remaps: RemapLog::new(remap_log_bytes),
+                opened: VecDeque::new(),
+                used: vec![false; blocks],
+                streams: vec![None; blocks],
+                erasing: BTreeSet::new(),
+            },
+            journal: Vec::new(),
+            accepted: vec![0; blocks],
+            summed_up_at: 0,
+        })
+    }
+
+    /// Whether a block belongs to the metadata area, or waits to be erased again after a power cut.
+    pub(crate) fn takes(&self, block: SuperblockId) -> bool {
+        self.area.ring.contains(&block) || self.nvram.erasing.contains(&block)
+    }
+}
+
+/// What the persistent part needs to know of a drive.
+pub(crate) struct Shape {
+    pub(crate) blocks: u32,
+    pub(crate) pages_per_block: u32,
+    pub(crate) logical_units: u32,
+    pub(crate) page_bytes: u32,
+}

@@ -1,0 +1,190 @@
+//! Out-of-band data: what a page tells of itself when the firmware's tables are gone.
+//!
+//! A page carries the logical unit of each of its mapping units, and one sequence number. The logical units are entries of the reverse
+//! map, which is kept once for both; only the sequence numbers are stored here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use wane_units::SuperblockId;
+
+use crate::config::PageId;
+use crate::table::Table;
+
+/// Offset of an erased page.
+const ERASED: u32 = 0;
+/// Offset of a page whose program was cut short.
+const TORN: u32 = u32::MAX;
+/// Offset of a page whose sequence number is too far from its block's first; it lies in `far`.
+const FAR: u32 = u32::MAX - 1;
+
+/// What a read of a page's out-of-band data finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stamp {
+    /// The page is erased.
+    Erased,
+    /// It cannot be read: power failed while it was programmed or erased.
+    Torn,
+    /// It was programmed as the one of this number.
+    At(u64),
+}
+
+/// The sequence numbers of a drive's pages: 4 bytes a page, and 8 a block.
+#[derive(Clone, Debug)]
+pub(crate) struct OutOfBand {
+    pages_per_block: u32,
+    /// By page: its sequence number less that of its block's first page, plus 1.
+    offsets: Table<u32>,
+    /// By block: the sequence number of its first page.
+    base: Vec<u64>,
+    far: BTreeMap<u32, u64>,
+    /// Units that were programmed without their data, which were lost before.
+    lost: BTreeSet<u32>,
+    next: u64,
+}
+
+impl OutOfBand {
+    /// Of erased flash.
+    pub(crate) fn new(blocks: u32, pages_per_block: u32) -> std::io::Result<Self> {
+        let pages = blocks as usize * pages_per_block as usize;
+        Ok(Self {
+            pages_per_block,
+            offsets: Table::zeroed(pages)?,
+            base: vec![0; blocks as usize],
+            far: BTreeMap::new(),
+            lost: BTreeSet::new(),
+            // 0 is before everything.
+            next: 1,
+        })
+    }
+
+    /// The number that the next program gets.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// A number for something else that has its place in the order of programs.
+    pub(crate) fn take(&mut self) -> u64 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    /// Numbers `count` pages of a block, from `first` on, that are programmed in order.
+    #[inline]
+    pub(crate) fn program(&mut self, first: PageId, count: u32) {
+        let block = (first.0 / self.pages_per_block) as usize;
+        if first.0.is_multiple_of(self.pages_per_block) {
+            self.base[block] = self.next;
+        }
+        let from = self.next - self.base[block] + 1;
+        self.next += u64::from(count);
+        let offsets = &mut self.offsets[first.index()..][..count as usize];
+        debug_assert!(offsets.iter().all(|offset| *offset == ERASED), "a page is programmed once an erase");
+        if from + u64::from(count) > u64::from(FAR) {
+            offsets.fill(FAR);
+            self.far.extend((first.0..first.0 + count).zip(self.next - u64::from(count)..));
+            return;
+        }
+        for (entry, offset) in offsets.iter_mut().zip(from as u32..) {
+            *entry = offset;
+        }
+    }
+
+    /// A unit is programmed without its data.
+    pub(crate) fn mark_lost(&mut self, unit: u32) {
+        self.lost.insert(unit);
+    }
+
+    pub(crate) fn lost_units(&self) -> impl Iterator<Item = u32> {
+        self.lost.iter().copied()
+    }
+
+    /// A block is erased; `units` are its mapping units.
+    pub(crate) fn erase(&mut self, block: SuperblockId, units: Range<u32>) {
+        let pages = self.pages(block);
+        self.offsets[pages.start as usize..pages.end as usize].fill(ERASED);
+        if !self.far.is_empty() {
+            self.far.retain(|page, _| !pages.contains(page));
+        }
+        if !self.lost.is_empty() {
+            self.lost.retain(|unit| !units.contains(unit));
+        }
+    }
+
+    /// Power failed while a page was programmed.
+    pub(crate) fn tear(&mut self, page: PageId) {
+        self.offsets[page.index()] = TORN;
+    }
+
+    /// Power failed while a block was erased.
+    pub(crate) fn tear_block(&mut self, block: SuperblockId) {
+        let pages = self.pages(block);
+        self.offsets[pages.start as usize..pages.end as usize].fill(TORN);
+    }
+
+    pub(crate) fn stamp(&self, page: PageId) -> Stamp {
+        match self.offsets[page.index()] {
+            ERASED => Stamp::Erased,
+            TORN => Stamp::Torn,
+            FAR => Stamp::At(self.far[&page.0]),
+            offset => Stamp::At(self.base[(page.0 / self.pages_per_block) as usize] + u64::from(offset) - 1),
+        }
+    }
+
+    /// Pages of a block that are not erased. They are the first ones, so that a search by halves finds the end.
+    pub(crate) fn programmed(&self, block: SuperblockId) -> u32 {
+        let pages = self.pages(block);
+        let offsets = &self.offsets[pages.start as usize..pages.end as usize];
+        offsets.partition_point(|offset| *offset != ERASED) as u32
+    }
+
+    /// The number of the last readable page of a block.
+    pub(crate) fn last(&self, block: SuperblockId) -> Option<u64> {
+        let first = self.pages(block).start;
+        (first..first + self.programmed(block)).rev().find_map(|page| match self.stamp(PageId(page)) {
+            Stamp::At(sequence) => Some(sequence),
+            Stamp::Erased | Stamp::Torn => None,
+        })
+    }
+
+    fn pages(&self, block: SuperblockId) -> Range<u32> {
+        let first = block.0 * self.pages_per_block;
+        first..first + self.pages_per_block
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_rise_within_a_block_whatever_lies_between() {
+        let mut oob = OutOfBand::new(3, 4).unwrap();
+        oob.program(PageId(4), 2);
+        oob.program(PageId(0), 1);
+        assert_eq!(oob.take(), 4);
+        oob.program(PageId(6), 1);
+        let stamps = (0..8).map(|page| oob.stamp(PageId(page))).collect::<Vec<_>>();
+        let at = Stamp::At;
+        let erased = Stamp::Erased;
+        assert_eq!(stamps, [at(3), erased, erased, erased, at(1), at(2), at(5), erased]);
+        assert_eq!((oob.programmed(SuperblockId(1)), oob.last(SuperblockId(1))), (3, Some(5)));
+        oob.tear(PageId(6));
+        assert_eq!((oob.stamp(PageId(6)), oob.last(SuperblockId(1))), (Stamp::Torn, Some(2)));
+        oob.mark_lost(5);
+        oob.erase(SuperblockId(1), 4..8);
+        assert_eq!((oob.programmed(SuperblockId(1)), oob.lost_units().count(), oob.next()), (0, 0, 6));
+    }
+
+    #[test]
+    fn a_block_that_stays_open_for_long_keeps_its_order() {
+        let mut oob = OutOfBand::new(2, 4).unwrap();
+        oob.program(PageId(0), 1);
+        oob.next += u64::from(u32::MAX);
+        oob.program(PageId(1), 2);
+        assert_eq!(oob.stamp(PageId(2)), Stamp::At(u64::from(u32::MAX) + 3));
+        assert_eq!(oob.last(SuperblockId(0)), Some(u64::from(u32::MAX) + 3));
+        oob.erase(SuperblockId(0), 0..4);
+        assert!(oob.far.is_empty());
+    }
+}

@@ -1,0 +1,449 @@
+//! Building the firmware again from what a power cut left.
+
+use std::collections::BTreeSet;
+
+use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
+use wane_units::{Lpn, SuperblockId, UnitId};
+
+use super::area::{Change, MetaPage, Record, Summaries};
+use super::cut::{Buffered, Kept, Ledger, PowerCut};
+use super::oob::Stamp;
+use crate::config::{BuildError, FtlConfig};
+use crate::counters::Cause;
+use crate::domain::Frontier;
+use crate::engine::{Ftl, Outcome, UNMAPPED};
+use crate::policies::capacity::Demand;
+use crate::policies::{BlockEvent, EraseCause, StreamId};
+
+/// An entry of the map, while it is built, of a unit that was trimmed or lies in a buffer: no page has a say any more.
+const GONE: u32 = u32::MAX - 1;
+
+/// What a recovery did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovery {
+    /// Pages of the checkpoint, or of the full scan's summaries, that were read.
+    pub summary_pages_read: u64,
+    /// Pages of the journal that were read.
+    pub journal_pages_read: u64,
+    /// Data pages whose out-of-band data were read, torn ones among them.
+    pub data_pages_read: u64,
+    /// Of all pages read, those that power had failed in the middle of, or that wear has made uncorrectable.
+    pub pages_unreadable: u64,
+    /// Blocks whose end was sought among their pages.
+    pub blocks_searched: u64,
+    /// Blocks that were being written and go on after their last page.
+    pub blocks_resumed: u64,
+    /// Blocks erased: those that the cut may have come during the erase of, and those that hold nothing where free ones are short.
+    pub blocks_erased: u64,
+    /// Logical units that hold data.
+    pub units_mapped: u64,
+    /// Of these, units that came from the controller's buffers and were programmed again.
+    pub units_rewritten: u64,
+    /// Capacity that the drive demands, as a block retired meanwhile. To be answered as a demand of a write is.
+    pub demand: Option<Demand>,
+}
+
+impl Recovery {
+    fn note(&mut self, stop: Option<Outcome>) {
+        if let Some(Outcome::Demand(demand)) = stop {
+            self.demand = Some(demand);
+        }
+    }
+}
+
+impl<M: Media> Ftl<M> {
+    /// Builds the firmware from what a power cut left: from flash, the metadata area and NVRAM alone. `config` is the drive's own.
+    ///
+    /// Policies begin anew. Lost besides are counts of reads since the last erase, when blocks closed, what a scrubber was to look
+    /// at, and stripes half filled.
+    ///
+    /// # Errors
+    /// The configuration contradicts itself, keeps no out-of-band data, or memory is short.
+    pub fn recover(cut: PowerCut<M>, config: FtlConfig) -> Result<(Self, Recovery), BuildError> {
+        Self::recover_watched(cut, config, |_| {})
+    }
+
+    /// As [`Ftl::recover`]. `ready` is called when everything is found, before the drive writes anything: a test may ask for the cuts
+    /// that come in the middle of a recovery.
+    ///
+    /// # Errors
+    /// As [`Ftl::recover`].
+    pub fn recover_watched(
+        cut: PowerCut<M>,
+        config: FtlConfig,
+        ready: impl FnOnce(&mut Self),
+    ) -> Result<(Self, Recovery), BuildError> {
+        let PowerCut { media, logical, oob, area, nvram, kept, journal, buffered, ledger, .. } = cut;
+        let mut ftl = Self::assemble(media, config)?;
+        let Some(persist) = &mut ftl.persist else { return Err(BuildError::NothingKept) };
+        ftl.reverse = logical;
+        (persist.oob, persist.area, persist.nvram) = (oob, area, nvram);
+        let mut report = Recovery::default();
+        ftl.restore_kept(kept, ledger);
+        let mut records = ftl.read_area(&mut report);
+        records.extend_from_slice(&journal);
+        let in_nvram = |record| super::Pending { record, is_in_nvram: true };
+        ftl.persist.as_mut().expect("checked above").journal = journal.into_iter().map(in_nvram).collect();
+        ftl.drop_dangling_remaps();
+        // What lay in the buffers is the newest of its unit.
+        buffered.iter().for_each(|unit| ftl.map[unit.logical.index()] = GONE);
+        ftl.scan(&mut report);
+        ftl.apply_trims(&records);
+        ftl.take_summaries_up();
+        report.units_mapped = ftl.take_units_up();
+        ftl.find_lost(&records);
+        ftl.take_blocks_up(&mut report);
+        ftl.rescued = buffered;
+        ready(&mut ftl);
+        ftl.erase_again(&mut report);
+        ftl.begin();
+        ftl.reclaim_reserve(&mut report);
+        ftl.rewrite_buffered(&mut report);
+        Ok((ftl, report))
+    }
+
+    fn restore_kept(&mut self, kept: Kept, ledger: Ledger) {
+        let Kept { exported, mode, trigger, retired } = kept;
+        (self.exported, self.mode.mode, self.mode.trigger) = (exported, mode, trigger);
+        for block in retired {
+            if !std::mem::replace(&mut self.retired[block.index()], true) {
+                let erases = self.erase_count[block.index()];
+                let domain = &mut self.domains[self.layout.domain(block)];
+                domain.free.remove(block, erases);
+                domain.retired += 1;
+                domain.tell(BlockEvent::Retired, block, erases);
+                self.retired_blocks += 1;
+            }
+        }
+        self.counters = ledger.counters;
+        self.erases_initial = ledger.erases_initial;
+        self.mode.blocks_initial = ledger.blocks_initial;
+        for (domain, (gc, wear_leveling)) in self.domains.iter_mut().zip(ledger.erases) {
+            (domain.gc_erases, domain.wear_leveling_erases) = (gc, wear_leveling);
+        }
+    }
+
+    /// Reads the metadata area from its newest page back to where summaries tell all. Returns the journal's records.
+    fn read_area(&mut self, report: &mut Recovery) -> Vec<Record> {
+        let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
+        let mut pages = Vec::new();
+        for block in &persist.area.ring {
+            report.blocks_searched += 1;
+            pages.extend((0..persist.oob.programmed(*block)).map(|page| (*block, page)));
+        }
+        let last = persist.area.ring.back().map_or(0, |block| persist.oob.programmed(*block));
+        let parts = persist.area.parts.len();
+        let (mut seen, mut records, mut newest, mut owed) = (BTreeSet::new(), Vec::new(), None, 0);
+        for (block, row) in pages.into_iter().rev() {
+            let readable = self.read_oob(block, row, report);
+            let persist = self.persist.as_ref().expect("as above");
+            let page = persist.area.pages.get(&self.layout.page_id(block, row).0).filter(|_| readable);
+            match page {
+                None => {}
+                Some(MetaPage::Journal(found)) => {
+                    report.journal_pages_read += 1;
+                    owed += u32::from(newest.is_none());
+                    records.extend_from_slice(found);
+                }
+                Some(MetaPage::Summary(part)) => {
+                    report.summary_pages_read += 1;
+                    newest.get_or_insert(*part);
+                    seen.insert(*part);
+                }
+            }
+            if seen.len() == parts {
+                break;
+            }
+        }
+        let persist = self.persist.as_mut().expect("as above");
+        persist.area.next_part = newest.map_or(0, |part| (part + 1) % parts as u32);
+        persist.area.written = last;
+        persist.area.journal_owed = owed;
+        persist.summed_up_at = persist.area.parts.iter().map(|part| part.sequence).max().unwrap_or(0);
+        for (part, summary) in (0..).zip(&persist.area.parts) {
+            debug_assert_eq!(summary.sequence > 0, seen.contains(&part), "the newest summary of each part is found");
+        }
+        records
+    }
+
+    /// Reads a page for its out-of-band data: whether that worked.
+    fn read_oob(&mut self, block: SuperblockId, row: u32, report: &mut Recovery) -> bool {
+        let oob = &self.persist.as_ref().expect("a drive that recovers keeps out-of-band data").oob;
+        let stamp = oob.stamp(self.layout.page_id(block, row));
+        let (flash, page) = self.layout.place_page(block, row);
+        let bytes = self.media.geometry().page_size().0 as u32;
+        let (task, purpose) = (Task::GarbageCollection, Purpose::Recover);
+        let read = self.media.read(PageRead { block: flash, page, bytes, task, purpose, rereads_max: None });
+        let is_readable = matches!(stamp, Stamp::At(_)) && read != ReadOutcome::Uncorrectable;
+        report.pages_unreadable += u64::from(!is_readable);
+        is_readable
+    }
+
+    /// Entries of the remap log whose unit was never programmed, or is no longer there.
+    fn drop_dangling_remaps(&mut self) {
+        let layout = self.layout;
+        let persist = self.persist.as_mut().expect("a drive that recovers keeps out-of-band data");
+        let gone: Vec<u32> = persist.nvram.remaps.iter().map(|(unit, ..)| unit).collect();
+        for unit in gone {
+            if !matches!(persist.oob.stamp(layout.page_of(UnitId(unit))), Stamp::At(_)) {
+                persist.nvram.remaps.forget(unit..unit + 1);
+            }
+        }
+    }
+
+    /// Maps each logical unit to the newest of its places among the pages that have to be read.
+    fn scan(&mut self, report: &mut Recovery) {
+        let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
+        let (floor, is_checkpoint) = (persist.area.floor(), persist.area.kind() == Summaries::Map);
+        let holds_data = |block: &SuperblockId| {
+            persist.nvram.used[block.index()] && !self.retired[block.index()] && !persist.area.ring.contains(block)
+        };
+        let blocks: BTreeSet<SuperblockId> = if is_checkpoint {
+            persist.nvram.opened.iter().copied().filter(holds_data).collect()
+        } else {
+            self.layout.superblocks().filter(holds_data).collect()
+        };
+        for block in blocks {
+            report.blocks_searched += 1;
+            let end = self.persist.as_ref().expect("as above").oob.programmed(block);
+            for row in (0..end).rev() {
+                report.data_pages_read += 1;
+                if !self.read_oob(block, row, report) {
+                    continue;
+                }
+                self.layout.units_of(self.layout.page_id(block, row)).for_each(|unit| self.note_unit(unit));
+                if is_checkpoint && self.sequence(self.layout.first_unit(self.layout.page_id(block, row))) < floor {
+                    break;
+                }
+            }
+        }
+        // Of blocks that need not be read, too.
+        let remapped: Vec<u32> =
+            self.persist.as_ref().expect("as above").nvram.remaps.iter().map(|(unit, ..)| unit).collect();
+        remapped.into_iter().for_each(|unit| self.note_unit(UnitId(unit)));
+    }
+
+    /// The number of a unit's page. 0: it cannot be read.
+    fn sequence(&self, unit: UnitId) -> u64 {
+        let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
+        match persist.oob.stamp(self.layout.page_of(unit)) {
+            Stamp::At(sequence) => sequence,
+            Stamp::Erased | Stamp::Torn => 0,
+        }
+    }
+
+    /// Whose data a unit holds and since when: what its out-of-band data say, unless it was remapped after it was programmed.
+    fn owner(&self, unit: UnitId) -> (u32, u64) {
+        let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
+        let programmed = self.sequence(unit);
+        match persist.nvram.remaps.get(unit.0) {
+            Some((logical, given)) if given > programmed => (logical, given),
+            _ => (self.reverse[unit.index()], programmed),
+        }
+    }
+
+    /// Takes a unit into the map where it is newer than what the map has and what summaries tell. Of two in one page the later one is
+    /// newer.
+    fn note_unit(&mut self, unit: UnitId) {
+        let (logical, since) = self.owner(unit);
+        if logical >= self.exported {
+            return;
+        }
+        let area = &self.persist.as_ref().expect("a drive that recovers keeps out-of-band data").area;
+        if since < area.summed_up(logical) && (area.kind() == Summaries::Map || area.was_unmapped(logical)) {
+            return;
+        }
+        let found = self.map[logical as usize];
+        if found == GONE {
+            return;
+        }
+        if found == UNMAPPED || (self.owner(UnitId(found)).1, found) < (since, unit.0) {
+            self.map[logical as usize] = unit.0;
+        }
+    }
+
+    /// Unmaps what was trimmed after it was written.
+    fn apply_trims(&mut self, records: &[Record]) {
+        for record in records.iter().filter(|record| record.change == Change::Trimmed) {
+            for logical in record.first..(record.first + record.units).min(self.exported) {
+                let area = &self.persist.as_ref().expect("a drive that recovers keeps out-of-band data").area;
+                let since = match self.map[logical as usize] {
+                    GONE => continue,
+                    UNMAPPED => area.summed_up(logical),
+                    unit => self.owner(UnitId(unit)).1,
+                };
+                if record.sequence > since {
+                    self.map[logical as usize] = GONE;
+                }
+            }
+        }
+    }
+
+    /// Maps what nothing is known of since its last summary as the summary has it.
+    fn take_summaries_up(&mut self) {
+        let area = &self.persist.as_ref().expect("a drive that recovers keeps out-of-band data").area;
+        for (logical, entry) in (0..self.exported).zip(self.map.iter_mut()) {
+            match *entry {
+                GONE => *entry = UNMAPPED,
+                UNMAPPED => *entry = area.mapped(logical).unwrap_or(UNMAPPED),
+                _ => {}
+            }
+        }
+    }
+
+    /// Marks what the map points to as valid. Returns how many units are mapped.
+    fn take_units_up(&mut self) -> u64 {
+        let mut mapped = 0;
+        for logical in 0..self.exported {
+            let unit = self.map[logical as usize];
+            if unit == UNMAPPED {
+                continue;
+            }
+            mapped += 1;
+            // The remap log's units have another one in their out-of-band data.
+            self.reverse[unit as usize] = logical;
+            let (block, within) = self.locator.locate(UnitId(unit));
+            self.domains[self.layout.domain(block)].index.add_one(block, within);
+        }
+        mapped
+    }
+
+    /// Units whose data are lost: their page says so, the journal, or a summary.
+    fn find_lost(&mut self, records: &[Record]) {
+        let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
+        let is_older = |logical: u32, than: u64| {
+            let unit = self.map[logical as usize];
+            unit != UNMAPPED && self.owner(UnitId(unit)).1 < than
+        };
+        let mut lost = BTreeSet::new();
+        for record in records.iter().filter(|record| record.change == Change::Lost) {
+            let units = record.first..record.first + record.units;
+            lost.extend(units.filter(|logical| is_older(*logical, record.sequence)));
+        }
+        for part in &persist.area.parts {
+            lost.extend(part.lost.iter().filter(|logical| is_older(**logical, part.sequence)));
+        }
+        for unit in persist.oob.lost_units() {
+            let logical = self.reverse[unit as usize];
+            if self.map.get(logical as usize) == Some(&unit) {
+                lost.insert(logical);
+            }
+        }
+        self.lost = lost;
+    }
+
+    /// Sorts the blocks: one that was being written goes on after its last page, and any other one that holds something is closed.
+    fn take_blocks_up(&mut self, report: &mut Recovery) {
+        let per_page = self.layout.units_per_page();
+        let persist = self.persist.as_mut().expect("a drive that recovers keeps out-of-band data");
+        let mut closing = Vec::new();
+        for block in self.layout.superblocks() {
+            let programmed = persist.oob.programmed(block);
+            let is_kept = persist.area.ring.contains(&block) || persist.nvram.erasing.contains(&block);
+            if self.retired[block.index()] || programmed == 0 && !is_kept {
+                persist.nvram.used[block.index()] = false;
+                continue;
+            }
+            persist.accepted[block.index()] = programmed * per_page;
+            let domain = &mut self.domains[self.layout.domain(block)];
+            domain.free.remove(block, self.erase_count[block.index()]);
+            domain.tell(BlockEvent::Opened, block, self.erase_count[block.index()]);
+            if is_kept {
+                continue;
+            }
+            let frontier = Frontier { block, next: programmed * per_page };
+            let stream = persist.nvram.streams[block.index()];
+            let place = match stream {
+                Some(StreamId(0)) => Some(&mut domain.host),
+                Some(stream) => domain.parked.get_mut(stream.index()).map(|parked| &mut parked.frontier),
+                None => None,
+            };
+            match place.filter(|place| place.is_none() && programmed < self.layout.pages_per_superblock()) {
+                Some(place) => {
+                    report.blocks_resumed += 1;
+                    *place = Some(frontier);
+                }
+                None => closing.push((persist.oob.last(block), block)),
+            }
+        }
+        closing.sort_unstable();
+        let now = self.counters.host_units_written;
+        for (_, block) in closing {
+            let erases = self.erase_count[block.index()];
+            self.domains[self.layout.domain(block)].close(block, now, erases);
+        }
+    }
+
+    /// Erases the blocks whose erase may have been cut short. Where collection would find fewer free blocks than its reserve, so are those
+    /// that hold nothing valid: one may have been opened for data that never came.
+    fn erase_again(&mut self, report: &mut Recovery) {
+        while let Some(block) = self.persist.as_ref().and_then(|persist| persist.nvram.erasing.first().copied()) {
+            report.blocks_erased += 1;
+            report.note(self.recycle_unclosed(block, EraseCause::GarbageCollection).stop());
+        }
+        for domain in 0..self.domains.len() {
+            while (self.domains[domain].free.len() as u32) < self.gc_reserve
+                && self.domains[domain].index.lowest() == Some(0)
+                && let Some(block) = self.domains[domain].index.first(0)
+            {
+                report.blocks_erased += 1;
+                self.domains[domain].index.open(block);
+                report.note(self.recycle(domain, block, EraseCause::GarbageCollection).stop());
+            }
+        }
+    }
+
+    /// Collects what the cut interrupted: the host must not take the blocks that collection needs.
+    fn reclaim_reserve(&mut self, report: &mut Recovery) {
+        loop {
+            match self.reclaim() {
+                Outcome::Paused => {}
+                outcome => return report.note(Some(outcome)),
+            }
+        }
+    }
+
+    /// Programs again what lay in the controller's buffers.
+    fn rewrite_buffered(&mut self, report: &mut Recovery) {
+        while let Some(unit) = self.rescued.first().copied() {
+            let is_unmapped = self.map[unit.logical.index()] == UNMAPPED;
+            if !self.rewrite(unit, report) {
+                // A dead drive keeps them in its buffers.
+                return;
+            }
+            report.units_rewritten += 1;
+            report.units_mapped += u64::from(is_unmapped);
+            if unit.is_lost {
+                self.note_lost(unit.logical.0, true);
+                self.lost.insert(unit.logical.0);
+            }
+            self.rescued.remove(0);
+        }
+    }
+
+    /// Programs a unit that lay in the controller's buffer. False where the drive is dead.
+    fn rewrite(&mut self, unit: Buffered<M::Tag>, report: &mut Recovery) -> bool {
+        loop {
+            self.tags_written.push(unit.tag);
+            let (done, outcome) = self.write_for(&[unit.logical.0], Cause::GarbageCollection);
+            self.tags_written.clear();
+            let outcome = match outcome {
+                Outcome::Paused => self.resume(),
+                Outcome::Demand(_) => {
+                    report.note(Some(outcome));
+                    self.reclaim()
+                }
+                outcome => outcome,
+            };
+            if done == 1 || matches!(outcome, Outcome::Dead(_) | Outcome::OutOfRange(_)) {
+                return done == 1;
+            }
+        }
+    }
+
+    /// The logical units that hold data, for tests.
+    pub fn mapped_units(&self) -> impl Iterator<Item = Lpn> {
+        let units = (0..self.logical_initial).zip(self.map.iter());
+        units.filter(|(_, unit)| **unit != UNMAPPED).map(|(logical, _)| Lpn(logical))
+    }
+}

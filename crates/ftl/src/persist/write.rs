@@ -1,0 +1,413 @@
+//! What the firmware writes so that a power cut finds it.
+
+use wane_nand::{Media, Task};
+use wane_units::{Lpn, SuperblockId, UnitId};
+
+use super::area::{Change, MetaPage, Record, Summaries};
+use super::oob::Stamp;
+use super::{Event, Pending, Persist};
+use crate::counters::{Cause, CountPrograms};
+use crate::engine::{Ftl, Outcome, UNMAPPED};
+use crate::policies::recovery::RecoveryView;
+use crate::policies::{BlockEvent, EraseCause, StreamId};
+use crate::reclaim::Recycled;
+
+/// Journal pages that may have to be written before [`Ftl::keep`] is called again: of the host's commands since then, and of one
+/// that is going on.
+const JOURNAL_AHEAD: u32 = 2;
+
+impl<M: Media> Ftl<M> {
+    /// Whether the drive keeps out-of-band data, so that a power cut leaves something.
+    pub fn keeps_out_of_band(&self) -> bool {
+        self.persist.is_some()
+    }
+
+    /// Programs pages with their out-of-band data. `end`: the first unit of the block that was not accepted yet.
+    pub(crate) fn program_stamped(&mut self, block: SuperblockId, pages: std::ops::Range<u32>, end: u32, task: Task) {
+        let Some(persist) = &mut self.persist else { return };
+        persist.accepted[block.index()] = end;
+        if pages.is_empty() {
+            return;
+        }
+        if self.layout.units_per_page() > 1 || !self.lost.is_empty() {
+            pages.clone().for_each(|page| self.mark_units(block, page));
+        }
+        if self.capture.is_none() {
+            self.stamp(block, pages.clone());
+            return self.program_media(block, pages, task);
+        }
+        for page in pages {
+            self.event(Event::Program { block, page });
+            self.stamp(block, page..page + 1);
+            self.program_media(block, page..page + 1, task);
+        }
+    }
+
+    fn stamp(&mut self, block: SuperblockId, pages: std::ops::Range<u32>) {
+        let Some(persist) = &mut self.persist else { return };
+        persist.oob.program(self.layout.page_id(block, pages.start), pages.end - pages.start);
+    }
+
+    /// A page is about to be programmed: units of it that are not valid any more, and padding, say that they hold nothing, or one
+    /// that was replaced while it waited would look newer than what replaced it. Units whose data are lost say that.
+    fn mark_units(&mut self, block: SuperblockId, page: u32) {
+        let index = &self.domains[self.layout.domain(block)].index;
+        let base = self.layout.unit(block, 0).0;
+        for unit in self.layout.units_of(self.layout.page_id(block, page)) {
+            let logical = &mut self.reverse[unit.index()];
+            if !index.is_valid(block, unit.0 - base) {
+                *logical = UNMAPPED;
+            } else if self.lost.contains(logical)
+                && let Some(persist) = &mut self.persist
+            {
+                persist.oob.mark_lost(unit.0);
+            }
+        }
+    }
+
+    /// The host's logical units hold nothing any more, as of now; those after each other make one record.
+    pub(crate) fn note_trimmed(&mut self, units: std::ops::Range<u32>, is_in_nvram: bool) {
+        self.note(units, Change::Trimmed, is_in_nvram);
+    }
+
+    /// What a logical unit holds is lost, as of now.
+    pub(crate) fn note_lost(&mut self, logical: u32, is_in_nvram: bool) {
+        self.note(logical..logical + 1, Change::Lost, is_in_nvram);
+    }
+
+    fn note(&mut self, units: std::ops::Range<u32>, change: Change, is_in_nvram: bool) {
+        let Some(persist) = &mut self.persist else { return };
+        if let Some(Pending { record, is_in_nvram: before }) = persist.journal.last_mut()
+            && (record.change, *before) == (change, is_in_nvram)
+            && record.sequence + 1 == persist.oob.next()
+            && record.first + record.units == units.start
+        {
+            record.units += units.end - units.start;
+            return;
+        }
+        let sequence = persist.oob.take();
+        let record = Record { first: units.start, units: units.end - units.start, sequence, change };
+        persist.journal.push(Pending { record, is_in_nvram });
+    }
+
+    /// A block leaves the free list.
+    pub(crate) fn note_opened(&mut self, block: SuperblockId, stream: Option<StreamId>) {
+        if self.persist.is_none() {
+            return;
+        }
+        self.event(Event::Nvram);
+        let Some(persist) = &mut self.persist else { return };
+        persist.nvram.used[block.index()] = true;
+        persist.nvram.streams[block.index()] = stream;
+        if persist.area.kind() == Summaries::Map {
+            persist.nvram.opened.push_back(block);
+        }
+    }
+
+    /// A block that holds nothing valid is about to be erased. What its data depend on goes to flash first: units that were moved out of
+    /// it, or replaced what it held, may lie in the controller's memory, and so may the word that they were trimmed.
+    pub(crate) fn before_erase(&mut self, block: SuperblockId) {
+        let Some(persist) = &self.persist else { return };
+        if !persist.power_loss_protection {
+            self.harden();
+        }
+        self.event(Event::Nvram);
+        if let Some(persist) = &mut self.persist {
+            persist.nvram.erasing.insert(block);
+        }
+        self.event(Event::Erase { block });
+    }
+
+    /// A block was erased.
+    pub(crate) fn after_erase(&mut self, block: SuperblockId) {
+        let Some(persist) = &mut self.persist else { return };
+        let units = self.layout.unit(block, 0).0..self.layout.unit(block, 0).0 + self.units_per_block;
+        persist.oob.erase(block, units.clone());
+        persist.accepted[block.index()] = 0;
+        let pages =
+            self.layout.page_id(block, 0).0..self.layout.page_id(block, 0).0 + self.layout.pages_per_superblock();
+        while let Some((page, _)) = persist.area.pages.range(pages.clone()).next() {
+            let page = *page;
+            persist.area.pages.remove(&page);
+        }
+        self.event(Event::Nvram);
+        if let Some(persist) = &mut self.persist {
+            persist.nvram.erasing.remove(&block);
+            persist.nvram.used[block.index()] = false;
+            persist.nvram.remaps.forget(units);
+        }
+    }
+
+    /// Makes sure that all that was written, trimmed and remapped so far survives a power cut. With power-loss protection it does
+    /// so anyway; without it open pages are padded and the journal is written.
+    pub fn flush(&mut self) -> Outcome {
+        if let Some(death) = self.dead {
+            return Outcome::Dead(death);
+        }
+        let Some(persist) = &self.persist else { return Outcome::Done };
+        if !persist.power_loss_protection {
+            self.harden();
+        }
+        for domain in 0..self.domains.len() {
+            match self.reclaim_domain(domain) {
+                Outcome::Done => {}
+                stop => return stop,
+            }
+        }
+        match self.keep() {
+            Outcome::Done => self.run_pending(),
+            stop => stop,
+        }
+    }
+
+    /// Programs what lies in the controller's memory.
+    fn harden(&mut self) {
+        let per_page = self.layout.units_per_page();
+        for domain in 0..self.domains.len() {
+            for stream in (0..self.stream_count).map(StreamId) {
+                let Some(frontier) = self.frontier(domain, stream) else { continue };
+                let padding = frontier.next.next_multiple_of(per_page) - frontier.next;
+                if padding == 0 {
+                    continue;
+                }
+                let host = stream == self.host_stream;
+                let task = if host { Task::Host } else { self.domains[domain].parked[stream.index()].task };
+                self.pad(frontier.block, frontier.next, padding, task);
+                self.advance(domain, stream, frontier, padding);
+            }
+        }
+        self.write_journal();
+    }
+
+    /// Programs the journal's records, a page of them after the other. Without a free block they stay where they are.
+    fn write_journal(&mut self) {
+        while let Some(persist) = &self.persist
+            && !persist.journal.is_empty()
+        {
+            let count = persist.journal.len().min(persist.area.records_per_page());
+            let records = persist.journal[..count].iter().map(|pending| pending.record).collect();
+            if !self.write_meta(MetaPage::Journal(records)) {
+                return;
+            }
+            let Some(persist) = &mut self.persist else { return };
+            persist.journal.drain(..count);
+            persist.area.journal_owed += 1;
+        }
+    }
+
+    /// Programs a page of the metadata area. False where no block is free for it.
+    fn write_meta(&mut self, page: MetaPage) -> bool {
+        let Some((block, row)) = self.meta_page() else { return false };
+        let per_page = self.layout.units_per_page();
+        let first = row * per_page;
+        self.clear_tags(self.layout.unit(block, first), per_page);
+        let base = self.layout.unit(block, first).index();
+        self.reverse[base..][..per_page as usize].fill(UNMAPPED);
+        self.counters.programmed(Cause::Metadata, u64::from(per_page));
+        self.counters.program_operations += 1;
+        let id = self.layout.page_id(block, row);
+        self.event(Event::Program { block, page: row });
+        self.stamp(block, row..row + 1);
+        self.program_media(block, row..row + 1, Task::GarbageCollection);
+        let Some(persist) = &mut self.persist else { return false };
+        persist.accepted[block.index()] = first + per_page;
+        persist.area.written = row + 1;
+        if let (MetaPage::Summary(part), Stamp::At(sequence)) = (&page, persist.oob.stamp(id)) {
+            let units = persist.area.units(*part);
+            let lost = self.lost.range(units).copied().collect();
+            persist.area.sum_up(*part, sequence, &self.map, lost);
+            persist.summed_up_at = sequence;
+        }
+        persist.area.pages.insert(id.0, page);
+        true
+    }
+
+    /// The next page of the metadata area. Opens a block where the last one is full.
+    fn meta_page(&mut self) -> Option<(SuperblockId, u32)> {
+        let pages = self.layout.pages_per_superblock();
+        let area = &self.persist.as_ref()?.area;
+        if area.ring.is_empty() || area.written == pages {
+            self.open_meta()?;
+        }
+        let area = &self.persist.as_ref()?.area;
+        Some((*area.ring.back()?, area.written))
+    }
+
+    /// Opens a block for the metadata area, of the domain with most free ones.
+    fn open_meta(&mut self) -> Option<()> {
+        let most =
+            (0..self.domains.len()).max_by_key(|domain| (self.domains[*domain].free.len(), usize::MAX - domain))?;
+        let block = self.open_block(most, None)?;
+        let persist = self.persist.as_mut()?;
+        persist.area.ring.push_back(block);
+        persist.area.written = 0;
+        Some(())
+    }
+
+    /// Writes the summaries that are due, and erases what of the metadata area tells nothing more. A block at least is free for each
+    /// domain where this is called.
+    pub(crate) fn keep(&mut self) -> Outcome {
+        if self.persist.is_none() {
+            return Outcome::Done;
+        }
+        if let Some(stop) = self.open_ahead() {
+            return stop;
+        }
+        self.keep_journal_short();
+        for _ in 0..self.summaries_due() {
+            if self.persist.as_ref().is_some_and(|persist| !persist.power_loss_protection) {
+                // A summary tells of units that must not be lost after it.
+                self.harden();
+            }
+            let Some(part) = self.persist.as_ref().map(|persist| persist.area.next_part) else { break };
+            if !self.write_meta(MetaPage::Summary(part)) {
+                break;
+            }
+            if let Some(persist) = &mut self.persist {
+                persist.area.journal_owed = persist.area.journal_owed.saturating_sub(1);
+            }
+            if let Some(stop) = self.open_ahead().or_else(|| self.drop_spent()) {
+                return stop;
+            }
+        }
+        self.forget_opened();
+        Outcome::Done
+    }
+
+    /// Opens the metadata area's next block while collection is at rest: in its midst the journal may have to be written, and no
+    /// block may be free.
+    fn open_ahead(&mut self) -> Option<Outcome> {
+        let area = &self.persist.as_ref()?.area;
+        if !area.ring.is_empty() && area.written + JOURNAL_AHEAD <= self.layout.pages_per_superblock() {
+            return None;
+        }
+        self.open_meta()?;
+        (0..self.domains.len()).find_map(|domain| match self.reclaim_domain(domain) {
+            Outcome::Done => None,
+            stop => Some(stop),
+        })
+    }
+
+    /// The journal's records leave the controller's memory once they fill a page.
+    fn keep_journal_short(&mut self) {
+        let Some(persist) = &self.persist else { return };
+        if persist.journal.len() >= persist.area.records_per_page() {
+            self.write_journal();
+        }
+    }
+
+    fn summaries_due(&self) -> u32 {
+        let Some(persist) = &self.persist else { return 0 };
+        let parts = persist.area.parts.len() as u32;
+        let view = RecoveryView { programmed: persist.oob.next() - persist.summed_up_at.max(1), summaries: parts };
+        persist.policy.due(&view).max(persist.area.journal_owed).min(parts)
+    }
+
+    /// Erases the oldest block of the metadata area while no page of it tells anything.
+    fn drop_spent(&mut self) -> Option<Outcome> {
+        loop {
+            let persist = self.persist.as_ref()?;
+            let block = persist.area.spent(|block| persist.oob.last(block))?;
+            self.event(Event::Nvram);
+            self.persist.as_mut()?.area.ring.pop_front();
+            let stop = self.recycle_unclosed(block, EraseCause::Metadata).stop();
+            if stop.is_some() {
+                return stop;
+            }
+        }
+    }
+
+    /// Erases a block that is in no index.
+    pub(crate) fn recycle_unclosed(&mut self, block: SuperblockId, cause: EraseCause) -> Recycled {
+        let domain = self.layout.domain(block);
+        // Policies are told of no erase of a block that they did not hear was closed.
+        self.domains[domain].tell(BlockEvent::Closed, block, self.erase_count[block.index()]);
+        self.recycle(domain, block, cause)
+    }
+
+    /// Forgets the blocks that summaries tell all of: those opened first whenever it is asked, all of them once a round.
+    fn forget_opened(&mut self) {
+        while let Some(block) = self.persist.as_ref().and_then(|persist| persist.nvram.opened.front().copied())
+            && self.is_told(block)
+            && let Some(persist) = &mut self.persist
+        {
+            persist.nvram.opened.pop_front();
+        }
+        if self.persist.as_ref().is_some_and(|persist| persist.area.next_part == 0) {
+            let opened = self.persist.as_mut().map(|persist| std::mem::take(&mut persist.nvram.opened));
+            let kept = opened.into_iter().flatten().filter(|block| !self.is_told(*block)).collect();
+            self.persist.as_mut().expect("it just had a list").nvram.opened = kept;
+        }
+    }
+
+    /// Whether summaries tell all of a block.
+    fn is_told(&self, block: SuperblockId) -> bool {
+        let Some(persist) = &self.persist else { return true };
+        let is_open = || self.domain_of(block).open().any(|frontier| frontier.block == block);
+        let is_old = || persist.oob.last(block).is_none_or(|sequence| sequence < persist.area.floor());
+        !persist.nvram.used[block.index()] || is_old() && !is_open()
+    }
+
+    /// Makes room in the remap log for the entries of a command that remaps these units. False where there is none to be made.
+    pub(crate) fn make_log_room(&mut self, units: impl Fn(&Self) -> Vec<u32>) -> bool {
+        loop {
+            let wanted = units(self);
+            let Some(persist) = &self.persist else { return true };
+            let log = &persist.nvram.remaps;
+            let is_hopeless = log.len() == 0 || self.dead.is_some();
+            if log.len() + log.added_by(&wanted) <= log.entries_max() {
+                return true;
+            }
+            let fullest = log.fullest(self.units_per_block).map(SuperblockId);
+            let Some(block) = fullest.filter(|_| !is_hopeless) else { return false };
+            if !self.clean(block) {
+                return false;
+            }
+        }
+    }
+
+    /// Moves what a block holds, so that its entries of the remap log go.
+    fn clean(&mut self, block: SuperblockId) -> bool {
+        let domain = self.layout.domain(block);
+        self.close_early(domain, block);
+        if !self.domains[domain].index.is_closed(block) || self.domains[domain].free.is_empty() {
+            return false;
+        }
+        self.domains[domain].index.open(block);
+        if self.relocate(domain, block, crate::domain::Mover::GarbageCollection).is_err() {
+            return false;
+        }
+        let recycled = self.recycle(domain, block, EraseCause::GarbageCollection).stop();
+        !matches!(recycled, Some(Outcome::Dead(_))) && !matches!(self.reclaim_domain(domain), Outcome::Dead(_))
+    }
+
+    /// Whether a physical unit lies in the controller's buffer and would be lost with it.
+    pub(crate) fn is_volatile(&self, unit: UnitId) -> bool {
+        let Some(persist) = &self.persist else { return false };
+        !persist.power_loss_protection && persist.oob.stamp(self.layout.page_of(unit)) == Stamp::Erased
+    }
+
+    /// Programs what lies in the controller's memory where a unit of a range does.
+    pub(crate) fn harden_units(&mut self, first: Lpn, units: u32) {
+        let is_volatile = |logical: Lpn| self.lookup(logical).is_some_and(|unit| self.is_volatile(unit));
+        if self.persist.is_some() && Lpn::all(first.0..first.0 + units).any(is_volatile) {
+            self.harden();
+        }
+    }
+
+    /// The journal has grown by what the host gave up; it is written where it fills a page.
+    pub(crate) fn keep_what_was_given_up(&mut self) {
+        let is_full = |persist: &Persist| persist.journal.len() >= persist.area.records_per_page();
+        if self.dead.is_none() && self.persist.as_deref().is_some_and(is_full) {
+            // A drive that this kills says so at the next write. Space that it demands is demanded again by the next block that retires.
+            let _ = self.keep();
+        }
+    }
+}
+
+impl Persist {
+    /// The remap log's entries, and how many fit.
+    pub(crate) fn remap_log(&self) -> (usize, usize) {
+        (self.nvram.remaps.len(), self.nvram.remaps.entries_max())
+    }
+}

@@ -1,0 +1,58 @@
+//! How a drive finds its data again after a power cut, and what it writes ahead for that.
+
+mod checkpoint;
+mod full_scan;
+mod none;
+
+pub use checkpoint::{Checkpoint, CheckpointParams};
+pub use full_scan::{FullScan, FullScanParams};
+pub use none::{NoRecovery, NoRecoveryParams};
+
+use dyn_clone::DynClone;
+
+pub use crate::persist::Summaries;
+
+use super::{Builtin, Entry, Needs};
+use crate::policies::state::remembers;
+
+/// Says what a drive writes so that it can recover.
+///
+/// Asked whenever the host has filled a block, and at each flush.
+pub trait RecoveryPolicy: Send + DynClone {
+    /// What summaries tell. A drive whose summaries tell its map reads only what was programmed since; any other one reads all pages.
+    fn summaries(&self) -> Summaries;
+
+    /// Summaries to write now. The mechanism writes one besides for each page of the journal.
+    fn due(&self, view: &RecoveryView) -> u32;
+
+    /// What it needs to have any effect.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// Whether the drive can recover at all. Where it cannot, it keeps no out-of-band data.
+    fn acts(&self) -> bool {
+        true
+    }
+
+    remembers!();
+}
+
+dyn_clone::clone_trait_object!(RecoveryPolicy);
+
+/// What a recovery policy sees.
+#[derive(Clone, Copy, Debug)]
+pub struct RecoveryView {
+    /// Pages programmed since the last summary.
+    pub programmed: u64,
+    /// Summaries that together tell of all logical units.
+    pub summaries: u32,
+}
+
+/// Every recovery policy. A new one is a file and a line here.
+pub const RECOVERY_POLICIES: &[Entry<Box<dyn RecoveryPolicy>>] =
+    &[entry::<NoRecovery>(), entry::<FullScan>(), entry::<Checkpoint>()];
+
+const fn entry<P: Builtin + RecoveryPolicy + 'static>() -> Entry<Box<dyn RecoveryPolicy>> {
+    Entry::of::<P>(|table| Ok(Box::new(P::read(table)?)))
+}

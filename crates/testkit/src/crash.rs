@@ -1,0 +1,465 @@
+//! A crash explorer: power is cut before every event that persists, and in the middle of it, and the drive has to come back as its
+//! host may expect.
+//!
+//! A run is a random drive and random commands, both of one seed. An oracle keeps what each logical unit may hold: what was there at
+//! the last flush, or anything written since; a command that the cut interrupts may have happened, for each unit, or not.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
+use wane_ftl::policies::capacity::{CAPACITY_POLICIES, Demand};
+use wane_ftl::policies::mode::MODE_POLICIES;
+use wane_ftl::policies::placement::PLACEMENT_POLICIES;
+use wane_ftl::policies::recovery::RECOVERY_POLICIES;
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
+use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
+use wane_ftl::policies::victim::VICTIM_POLICIES;
+use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
+use wane_ftl::policies::{Entry, Mode, find};
+use wane_ftl::{EraseGroup, Ftl, FtlConfig, Layout, Outcome, Pooling, PowerCut, Recovery};
+use wane_sim::{Stream, Streams};
+use wane_units::{Bytes, Geometry, Lpn};
+
+use crate::{Content, StrictMedia};
+
+/// What was explored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Power cuts that the drive came back from.
+    pub cuts: u64,
+    /// Of these, cuts in the middle of a program or an erase.
+    pub torn: u64,
+    /// Of these, cuts during a recovery.
+    pub twice: u64,
+    /// Cuts that found collection in the middle of a block, a shrink, or a retired block since the drive was new.
+    pub worn: u64,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.cuts += other.cuts;
+        self.torn += other.torn;
+        self.twice += other.twice;
+        self.worn += other.worn;
+    }
+}
+
+/// A cut after which the drive was not as its host may expect. Its text says how to come back to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The run.
+    pub seed: u64,
+    /// Which command of it, and which of the events during it.
+    pub at: (usize, usize),
+    /// Whether the event went on when power failed.
+    pub is_torn: bool,
+    /// What was wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { seed, at: (command, event), is_torn, what } = self;
+        let torn = if *is_torn { ", torn" } else { "" };
+        write!(f, "seed {seed}, command {command}, event {event}{torn}: {what}")
+    }
+}
+
+/// Relocates or checks whatever was read.
+#[derive(Clone)]
+struct Eager;
+
+impl ScrubPolicy for Eager {
+    fn next(&mut self, view: &ScrubView<'_>) -> Option<Action> {
+        view.touched().find(|block| view.valid(*block).is_some()).map(Action::Relocate)
+    }
+}
+
+fn policy<T>(family: &[Entry<T>], name: &str, parameters: &str) -> T {
+    let table = parameters.parse().expect("written here");
+    find(family, name).expect("built in").parse(table).expect("its parameters are written here")
+}
+
+/// One of a list.
+fn one_of<T: Copy>(stream: &mut Stream, list: &[T]) -> T {
+    list[stream.below(list.len() as u64) as usize]
+}
+
+/// A random small drive that keeps out-of-band data.
+fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {
+    let (dies, planes) = one_of(stream, &[(1, 1), (1, 1), (1, 2), (2, 1)]);
+    let pages_per_block = 3 + stream.below(5) as u32;
+    let geometry =
+        Geometry::new(dies, 1, planes, 14 + stream.below(8) as u32, pages_per_block, Bytes(64 << stream.below(3)))
+            .expect("a small drive fits");
+    let units_per_page = one_of(stream, &[1, 1, 2, 4]);
+    let erase_group = if planes > 1 { EraseGroup::Superblock } else { EraseGroup::Block };
+    let domain = if dies > 1 { Pooling::Die } else { Pooling::Drive };
+    let layout = Layout::new(geometry, erase_group, domain, units_per_page);
+    let recovery =
+        one_of(stream, &[("full-scan", ""), ("checkpoint", "interval = 4"), ("checkpoint", "interval = 30")]);
+    let leveler = one_of(
+        stream,
+        &[
+            ("none", ""),
+            ("none", ""),
+            ("hot-cold-swap", "threshold = 1"),
+            ("pwl", "threshold = '10 %'"),
+            ("dual-pool", "threshold = 1"),
+        ],
+    );
+    let capacity = one_of(
+        stream,
+        &[("fixed", ""), ("variant", "shrink = 'graceful'"), ("variant", "shrink = 'graceful'\nkeep = 'capacity'")],
+    );
+    let gc_reserve = 2 + stream.below(2) as u32;
+    let endurance = one_of(stream, &[6, 12, 1000]);
+    let config = FtlConfig {
+        units_per_page,
+        logical_units: layout.units_per_block() * layout.blocks(),
+        gc_reserve,
+        rated_blocks: layout.blocks() - gc_reserve * layout.domains(),
+        endurance: Some(endurance),
+        retire: policy(RETIRE_POLICIES, "at-endurance", ""),
+        erase_group,
+        domain,
+        placement: policy(PLACEMENT_POLICIES, one_of(stream, &["one", "separate", "separate"]), ""),
+        allocation: policy(ALLOCATION_POLICIES, one_of(stream, &["fifo", "least-worn"]), ""),
+        victim: policy(VICTIM_POLICIES, one_of(stream, &["greedy", "cost-benefit"]), ""),
+        wear_leveling: policy(WEAR_LEVEL_POLICIES, leveler.0, leveler.1),
+        scrub: Box::new(Eager),
+        capacity: policy(CAPACITY_POLICIES, capacity.0, capacity.1),
+        mode: policy(MODE_POLICIES, one_of(stream, &["host-only", "over-provisioning"]), ""),
+        recovery: policy(RECOVERY_POLICIES, recovery.0, recovery.1),
+        power_loss_protection: stream.chance(0.5),
+        remap_log: Bytes(one_of(stream, &[64, 1024])),
+        ..FtlConfig::new(&geometry, wane_units::Ratio::ZERO)
+    };
+    let share = 30 + stream.below(70) as u32;
+    let most = most_units(geometry, &config);
+    (geometry, FtlConfig { logical_units: (most * share / 100).max(1), ..config }, most)
+}
+
+/// The most logical units that the firmware accepts for a drive.
+fn most_units(geometry: Geometry, config: &FtlConfig) -> u32 {
+    let fits =
+        |units: u32| Ftl::new(StrictMedia::new(geometry), FtlConfig { logical_units: units, ..config.clone() }).is_ok();
+    let (mut most, mut too_many) = (1, config.logical_units);
+    while most + 1 < too_many {
+        let middle = most.midpoint(too_many);
+        if fits(middle) { most = middle } else { too_many = middle }
+    }
+    most
+}
+
+/// What a host does.
+#[derive(Clone, Debug)]
+enum Command {
+    Write(Vec<u32>),
+    Trim(Vec<u32>),
+    /// Destination, source, units of both.
+    Remap(u32, u32, u32, u32),
+    Scrub(u32),
+    Flush,
+    /// The mode.
+    Degrade(bool),
+}
+
+fn command(stream: &mut Stream, exported: u32) -> Command {
+    let mut below = |most: u32| stream.below(u64::from(most)) as u32;
+    let unit = below(exported);
+    match below(20) {
+        0..=3 => Command::Write((unit..unit + 1 + below(6)).map(|unit| unit % exported).collect()),
+        4..=11 => {
+            let among = if below(2) == 0 { (exported / 4).max(1) } else { exported };
+            Command::Write((0..1 + below(6)).map(|_| below(among)).collect())
+        }
+        12..=13 => Command::Trim((unit..(unit + 1 + below(8)).min(exported)).collect()),
+        14..=15 => {
+            let from_units = 1 + below(4);
+            Command::Remap(unit, below(exported), from_units + below(2), from_units)
+        }
+        16..=17 => Command::Scrub(unit),
+        18 => Command::Flush,
+        _ => Command::Degrade(below(3) == 0),
+    }
+}
+
+/// What a unit holds: a version, or nothing.
+type Held = Option<u64>;
+
+/// What each unit may hold after a power cut.
+#[derive(Clone, Debug, Default)]
+struct Oracle {
+    /// What it holds now.
+    now: BTreeMap<u32, u64>,
+    /// What it held since the last flush, the present included, where that is more than one thing.
+    since: BTreeMap<u32, Vec<Held>>,
+    written: u64,
+}
+
+impl Oracle {
+    fn set(&mut self, unit: u32, held: Held) {
+        let before = self.now.get(&unit).copied();
+        let history = self.since.entry(unit).or_insert_with(|| vec![before]);
+        history.push(held);
+        match held {
+            Some(version) => self.now.insert(unit, version),
+            None => self.now.remove(&unit),
+        };
+    }
+
+    fn may_hold(&self, unit: u32, held: Held) -> bool {
+        match self.since.get(&unit) {
+            Some(history) => history.contains(&held),
+            None => self.now.get(&unit).copied() == held,
+        }
+    }
+
+    /// All of it is durable.
+    fn flushed(&mut self) {
+        self.since.clear();
+    }
+}
+
+/// A run: the drive, its oracle, and what was found.
+struct Run {
+    seed: u64,
+    config: FtlConfig,
+    /// The most logical units that the firmware accepts for such a drive.
+    most: u32,
+    ftl: Ftl<StrictMedia>,
+    oracle: Oracle,
+    stream: Stream,
+    tally: Tally,
+    /// How many of the cuts during a recovery are looked at.
+    twice: u64,
+}
+
+/// Explores one run of so many commands: every cut of it, and with chance 1 in `twice` the cuts in the recovery after it.
+///
+/// # Errors
+/// The first cut after which the drive was not as its host may expect.
+pub fn explore(seed: u64, commands: usize, twice: u64) -> Result<Tally, Failure> {
+    let mut stream = Streams::new(seed).stream("crash");
+    let (geometry, config, most) = drive(&mut stream);
+    let mut ftl = Ftl::new(StrictMedia::new(geometry), config.clone()).expect("the largest drive that fits was sought");
+    ftl.set_leveling(true);
+    ftl.capture_cuts();
+    let oracle = Oracle::default();
+    let mut run = Run { seed, config, most, ftl, oracle, stream, tally: Tally::default(), twice };
+    for number in 0..commands {
+        if run.ftl.exported() == 0 || run.ftl.end_of_life().is_some() {
+            break;
+        }
+        let command = command(&mut run.stream, run.ftl.exported());
+        run.execute(number, &command)?;
+    }
+    Ok(run.tally)
+}
+
+impl Run {
+    /// Carries a command out, and then looks at each cut that might have come during it.
+    fn execute(&mut self, number: usize, command: &Command) -> Result<(), Failure> {
+        let exported = self.ftl.exported();
+        match command {
+            Command::Write(units) => self.write(units),
+            Command::Trim(units) => {
+                self.ftl.trim(Lpn::slice(units)).expect("it is exported");
+                units.iter().for_each(|unit| self.oracle.set(*unit, None));
+            }
+            Command::Remap(to, from, to_units, from_units) => self.remap((*to, *to_units), (*from, *from_units)),
+            Command::Scrub(unit) => {
+                self.ftl.read(&[Lpn(*unit)]).expect("it is exported");
+                let outcome = self.ftl.scrub().unwrap_or(Outcome::Done);
+                self.settle(outcome);
+            }
+            Command::Flush => {
+                let outcome = self.ftl.flush();
+                self.settle(outcome);
+            }
+            Command::Degrade(is_degraded) => {
+                self.ftl.set_mode(if *is_degraded { Mode::Degraded } else { Mode::Normal });
+            }
+        }
+        let is_dead = self.ftl.end_of_life().is_some();
+        let cuts = self.ftl.take_cuts();
+        for (event, cut) in cuts.into_iter().enumerate() {
+            let seed = self.seed;
+            let fails = |is_torn, what| Failure { seed, at: (number, event), is_torn, what };
+            // Until the command is over, each of its units is old or new.
+            self.look(cut.clone(), exported, is_dead).map_err(|what| fails(false, what))?;
+            self.look(cut.torn(0), exported, is_dead).map_err(|what| fails(true, what))?;
+            self.tally.torn += 1;
+        }
+        let is_durable = self.config.power_loss_protection || matches!(command, Command::Flush);
+        if is_durable && !is_dead {
+            self.oracle.flushed();
+        }
+        if let Some(cut) = self.ftl.clone().power_cut() {
+            self.look(cut, self.ftl.exported(), is_dead).map_err(|what| Failure {
+                seed: self.seed,
+                at: (number, usize::MAX),
+                is_torn: false,
+                what,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, units: &[u32]) {
+        let mut left = units;
+        while !left.is_empty() {
+            let fitting: Vec<u32> = left.iter().map(|unit| unit % self.ftl.exported().max(1)).collect();
+            let versions = self.oracle.written..;
+            let tags: Vec<Option<Content>> =
+                versions.zip(&fitting).map(|(version, unit)| Some(Content { unit: Lpn(*unit), version })).collect();
+            let (done, outcome) = self.ftl.write_tagged(Lpn::slice(&fitting), &tags);
+            for unit in &fitting[..done] {
+                let version = self.oracle.written;
+                self.oracle.written += 1;
+                self.oracle.set(*unit, Some(version));
+            }
+            // What was not written any more may be there in part.
+            left = &left[done..];
+            self.settle(outcome);
+            if self.ftl.end_of_life().is_some() || self.ftl.exported() == 0 {
+                return;
+            }
+        }
+    }
+
+    fn remap(&mut self, (to, to_units): (u32, u32), (from, from_units): (u32, u32)) {
+        if self.ftl.remap(Lpn(to), Lpn(from), to_units, from_units).is_err() {
+            return;
+        }
+        let held: Vec<Held> = (from..from + from_units).map(|unit| self.oracle.now.get(&unit).copied()).collect();
+        (from..from + from_units).for_each(|unit| self.oracle.set(unit, None));
+        for (offset, unit) in (to..to + to_units).enumerate() {
+            self.oracle.set(unit, held.get(offset).copied().flatten());
+        }
+    }
+
+    /// Answers demands as a host that keeps nothing above what is exported, and goes on after pauses.
+    fn settle(&mut self, mut outcome: Outcome) {
+        loop {
+            outcome = match outcome {
+                Outcome::Demand(demand) => {
+                    self.answer(demand);
+                    self.ftl.reclaim()
+                }
+                Outcome::Paused => self.ftl.resume(),
+                Outcome::Done | Outcome::Dead(_) | Outcome::OutOfRange(_) => return,
+            };
+        }
+    }
+
+    fn answer(&mut self, demand: Demand) {
+        let Some((above, is_exported_less)) = given_up(&self.ftl, demand) else { return };
+        self.ftl.trim(Lpn::slice(&above)).expect("it is exported");
+        above.iter().for_each(|unit| self.oracle.set(*unit, None));
+        if is_exported_less {
+            self.ftl.shrink_to(self.ftl.exported() - above.len() as u32);
+        }
+    }
+
+    /// Recovers a drive and compares it with what its host may expect: what it may have held before the command, or since.
+    fn look(&mut self, cut: PowerCut<StrictMedia>, exported: u32, is_dead: bool) -> Result<(), String> {
+        self.tally.cuts += 1;
+        let counters = self.ftl.counters();
+        self.tally.worn += u64::from(self.ftl.retired_blocks() > 0 && counters.gc_victims > 0);
+        let looks_twice = self.stream.below(self.twice) == 0;
+        let config = self.config.clone();
+        let ready = |ftl: &mut Ftl<StrictMedia>| {
+            if looks_twice {
+                ftl.capture_cuts()
+            }
+        };
+        let (mut ftl, report) = Ftl::recover_watched(cut, config.clone(), ready).map_err(|error| error.to_string())?;
+        let cuts = ftl.take_cuts();
+        self.agrees(&mut ftl, &report, exported, is_dead)?;
+        for cut in cuts {
+            for cut in [cut.clone(), cut.torn(0)] {
+                self.tally.cuts += 1;
+                self.tally.twice += 1;
+                let (mut ftl, report) = Ftl::recover(cut, config.clone()).map_err(|error| error.to_string())?;
+                self.agrees(&mut ftl, &report, exported, is_dead).map_err(|what| format!("twice: {what}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn agrees(
+        &self,
+        ftl: &mut Ftl<StrictMedia>,
+        report: &Recovery,
+        exported: u32,
+        is_dead: bool,
+    ) -> Result<(), String> {
+        ftl.check()?;
+        if !(self.ftl.exported()..=exported).contains(&ftl.exported()) {
+            let least = self.ftl.exported();
+            return Err(format!("{} units exported, {least} to {exported} expected", ftl.exported()));
+        }
+        let mut mapped = 0;
+        for unit in 0..ftl.logical_initial() {
+            let is_mapped = ftl.lookup(Lpn(unit)).is_some();
+            mapped += u64::from(is_mapped);
+            let held = ftl.tag(Lpn(unit)).map(|content| content.version);
+            if is_mapped && held.is_none() {
+                return Err(format!("unit {unit} is mapped to padding"));
+            }
+            if ftl.is_lost(Lpn(unit)) {
+                return Err(format!("unit {unit} is lost, though flash never failed"));
+            }
+            // A command that a dying drive did not finish may have written more than it said.
+            let is_unsaid = is_dead && held.is_some_and(|version| version >= self.oracle.written);
+            if !self.oracle.may_hold(unit, held) && !is_unsaid {
+                let (now, since) = (self.oracle.now.get(&unit), self.oracle.since.get(&unit));
+                return Err(format!(
+                    "unit {unit} holds {held:?}; written last was {now:?}, since the last flush {since:?}"
+                ));
+            }
+        }
+        if mapped != report.units_mapped {
+            return Err(format!("{} units reported as mapped, {mapped} are", report.units_mapped));
+        }
+        if let Some(demand) = report.demand {
+            if let Some((above, is_exported_less)) = given_up(ftl, demand) {
+                ftl.trim(Lpn::slice(&above)).expect("it is exported");
+                if is_exported_less {
+                    ftl.shrink_to(ftl.exported() - above.len() as u32);
+                }
+            }
+            ftl.reclaim();
+        }
+        // It goes on living.
+        if ftl.exported() > 0 && !is_dead {
+            for unit in 0..4 {
+                let unit = Lpn(unit * 7 % ftl.exported());
+                let (_, outcome) = ftl.write(&[unit]);
+                // A cut costs a page that is torn, or an erase. A drive that exports more than a new one of as many blocks could may die
+                // of that.
+                let has_room = ftl.exported() + ftl.retired_blocks() * ftl.layout().units_per_block() <= self.most;
+                if let Outcome::Dead(death) = outcome
+                    && has_room
+                {
+                    return Err(format!("the drive dies after the cut: {death:?}"));
+                }
+            }
+            ftl.check()?;
+        }
+        Ok(())
+    }
+}
+
+/// What a host gives up that keeps nothing above what is to be exported, and whether less is exported then.
+fn given_up(ftl: &Ftl<StrictMedia>, demand: Demand) -> Option<(Vec<u32>, bool)> {
+    let keep = match demand {
+        Demand::ExportAtMost(units) => (units as u32).min(ftl.exported()),
+        Demand::DropUnused => ftl.exported() / 2,
+        Demand::Keep | Demand::EndOfLife => return None,
+    };
+    Some(((keep..ftl.exported()).collect(), matches!(demand, Demand::ExportAtMost(_))))
+}
