@@ -15,6 +15,7 @@ use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
 use wane_ftl::policies::find;
 use wane_ftl::policies::placement::PLACEMENT_POLICIES;
+use wane_ftl::policies::recovery::RECOVERY_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
@@ -36,10 +37,17 @@ struct Case {
     victim: &'static str,
     leveler: &'static str,
     redundancy: &'static str,
+    recovery: &'static str,
 }
 
 const fn case(name: &'static str, logical_blocks: u32, victim: &'static str, leveler: &'static str) -> Case {
-    Case { name, logical_blocks, dies: 1, victim, leveler, redundancy: "policy = 'none'" }
+    let none = "policy = 'none'";
+    Case { name, logical_blocks, dies: 1, victim, leveler, redundancy: none, recovery: none }
+}
+
+/// Greedy with out-of-band data, on so many dies.
+const fn kept(name: &'static str, logical_blocks: u32, dies: u32, recovery: &'static str) -> Case {
+    Case { recovery, ..on_dies(name, logical_blocks, dies, "policy = 'none'") }
 }
 
 const fn on_dies(name: &'static str, logical_blocks: u32, dies: u32, redundancy: &'static str) -> Case {
@@ -63,6 +71,10 @@ const CASES: &[Case] = &[
     on_dies("8g-dies", 8192, 8, "policy = 'none'"),
     on_dies("1g-stripes", 1024, 8, "policy = 'stripes'\ndata-pages = 7"),
     on_dies("8g-stripes", 8192, 8, "policy = 'stripes'\ndata-pages = 7"),
+    kept("1g-full-scan", 1024, 1, "policy = 'full-scan'"),
+    kept("8g-full-scan", 8192, 1, "policy = 'full-scan'"),
+    kept("8g-checkpoint", 8192, 1, "policy = 'checkpoint'"),
+    kept("8g-checkpoint-dies", 8192, 8, "policy = 'checkpoint'"),
     case("256g-greedy-full", 262_144, "policy = 'greedy'", "policy = 'none'"),
 ];
 
@@ -221,6 +233,7 @@ fn build(case: &Case) -> Ftl<Array> {
     let (victim, victim_parameters) = table(case.victim);
     let (leveler, leveler_parameters) = table(case.leveler);
     let (redundancy, redundancy_parameters) = table(case.redundancy);
+    let (recovery, recovery_parameters) = table(case.recovery);
     // Parity of one page in eight takes as much again as the spare blocks of a drive without it.
     let share = if redundancy == "none" { 0.9 } else { 0.7 };
     let rated_blocks = (f64::from(case.logical_blocks) / share) as u32 / case.dies * case.dies;
@@ -247,6 +260,7 @@ fn build(case: &Case) -> Ftl<Array> {
             .expect("valid"),
         scrub: find(SCRUB_POLICIES, "none").expect("built in").parse(toml::Table::new()).expect("valid"),
         capacity: fixed,
+        recovery: find(RECOVERY_POLICIES, &recovery).expect("built in").parse(recovery_parameters).expect("valid"),
         streams: Streams::new(1),
         ..FtlConfig::new(&geometry, Ratio::ZERO)
     };

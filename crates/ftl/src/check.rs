@@ -4,6 +4,7 @@ use wane_nand::Media;
 use wane_units::{BlockState, UnitId};
 
 use crate::engine::{Ftl, UNMAPPED};
+use crate::persist::metadata_blocks;
 use crate::policies::Mode;
 
 impl<M: Media> Ftl<M> {
@@ -57,6 +58,7 @@ impl<M: Media> Ftl<M> {
         }
         expect(self.mode() == Mode::Degraded, self.trigger().is_some(), "a degraded drive and its trigger")?;
         self.check_stripes()?;
+        self.check_persistence()?;
         self.check_free_blocks()
     }
 
@@ -72,6 +74,28 @@ impl<M: Media> Ftl<M> {
             }
         }
         Ok(())
+    }
+
+    fn check_persistence(&self) -> Result<(), String> {
+        let Some(persist) = &self.persist else { return Ok(()) };
+        for (unit, ..) in persist.nvram.remaps.iter() {
+            let (block, within) = self.layout.locate(UnitId(unit));
+            expect(
+                true,
+                within < persist.accepted[block.index()],
+                "a unit with an entry of the remap log was written",
+            )?;
+        }
+        for block in self.layout.superblocks() {
+            let is_free = self.state(block) == BlockState::Free;
+            let is_empty = persist.oob.programmed(block) == 0;
+            expect(false, is_free && !is_empty, "a free block with programmed pages")?;
+        }
+        let pages = self.layout.pages_per_superblock();
+        let page_bytes = self.unit_bytes() * self.layout.units_per_page();
+        let logical = u64::from(self.logical_initial);
+        let most = metadata_blocks(persist.area.kind(), logical, page_bytes, pages);
+        expect(false, persist.area.ring.len() as u64 > most, "more blocks of the metadata area than were set aside")
     }
 
     fn check_stripes(&self) -> Result<(), String> {

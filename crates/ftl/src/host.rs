@@ -168,10 +168,11 @@ impl<M: Media> Ftl<M> {
     /// Writes units to the domains in turn while that is all there is to do: no block fills up, no leveler is due, nothing is
     /// striped or lost. Returns how many; the next one may need [`Ftl::write_for`].
     fn write_across(&mut self, units: &[u32], done: usize, cause: Cause) -> usize {
-        if self.stripes.is_some() || self.persist.is_some() || !self.lost.is_empty() {
+        let stamps_by_unit = self.capture.is_some() || self.persist.is_some() && self.layout.units_per_page() > 1;
+        if self.stripes.is_some() || stamps_by_unit || !self.lost.is_empty() {
             return 0;
         }
-        let Self { map, reverse, domains, layout, media, counters, turn, .. } = self;
+        let Self { map, reverse, domains, layout, media, counters, turn, persist, .. } = self;
         let (map, reverse) = (&mut map[..], &mut reverse[..]);
         let (units_per_block, per_page, locator) = (self.units_per_block, layout.units_per_page(), self.locator);
         let mut position = done;
@@ -200,6 +201,10 @@ impl<M: Media> Ftl<M> {
                 let page = layout.page_in_block(next);
                 let (flash, row) = layout.place_page(block, page);
                 counters.program_operations += 1;
+                if let Some(persist) = persist {
+                    persist.accepted[block.index()] = next + 1;
+                    persist.oob.program(block, page, 1);
+                }
                 // Only a detailed medium keeps tags, and none comes here.
                 media.program(flash, row, 1, Task::Host, &[]);
                 *turn = if *turn + 1 == count { 0 } else { *turn + 1 };

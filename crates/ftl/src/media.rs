@@ -81,12 +81,11 @@ impl<M: Media> Ftl<M> {
             }
         }
         if let Some(persist) = &self.persist
-            && let Some(block) = persist.area.ring.back()
-            && persist.area.written < self.layout.pages_per_superblock()
+            && let Some((block, page)) = persist.area.next()
+            && page < self.layout.pages_per_superblock()
         {
-            let page = persist.area.written;
             let rows = |member: u32| page.saturating_sub(member).div_ceil(width);
-            found.extend((0..width).map(|member| (self.layout.member(*block, member), rows(member))));
+            found.extend((0..width).map(|member| (self.layout.member(block, member), rows(member))));
             found.retain(|(_, first)| *first < self.media.geometry().pages_per_block());
         }
         let pages = self.media.geometry().pages_per_block();

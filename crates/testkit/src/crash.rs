@@ -235,6 +235,11 @@ struct Run {
     tally: Tally,
     /// How many of the cuts during a recovery are looked at.
     twice: u64,
+    /// Retired blocks, and the mode, when the present command began.
+    retired: u32,
+    mode: Mode,
+    /// What the last command remapped: from where, to where, and what.
+    remapped: Vec<(u32, u32, u64)>,
 }
 
 /// Explores one run of so many commands: every cut of it, and with chance 1 in `twice` the cuts in the recovery after it.
@@ -248,7 +253,8 @@ pub fn explore(seed: u64, commands: usize, twice: u64) -> Result<Tally, Failure>
     ftl.set_leveling(true);
     ftl.capture_cuts();
     let oracle = Oracle::default();
-    let mut run = Run { seed, config, most, ftl, oracle, stream, tally: Tally::default(), twice };
+    let (tally, retired, mode) = (Tally::default(), 0, Mode::Normal);
+    let mut run = Run { seed, config, most, ftl, oracle, stream, tally, twice, retired, mode, remapped: Vec::new() };
     for number in 0..commands {
         if run.ftl.exported() == 0 || run.ftl.end_of_life().is_some() {
             break;
@@ -263,6 +269,8 @@ impl Run {
     /// Carries a command out, and then looks at each cut that might have come during it.
     fn execute(&mut self, number: usize, command: &Command) -> Result<(), Failure> {
         let exported = self.ftl.exported();
+        (self.retired, self.mode) = (self.ftl.retired_blocks(), self.ftl.mode());
+        self.remapped.clear();
         match command {
             Command::Write(units) => self.write(units),
             Command::Trim(units) => {
@@ -335,6 +343,15 @@ impl Run {
             return;
         }
         let held: Vec<Held> = (from..from + from_units).map(|unit| self.oracle.now.get(&unit).copied()).collect();
+        for (offset, version) in (0..).zip(&held) {
+            // Where the source may hold nothing for another reason, nothing can be said of the pair.
+            let was_empty = self.oracle.since.get(&(from + offset)).is_some_and(|history| history.contains(&None));
+            if let Some(version) = version
+                && !was_empty
+            {
+                self.remapped.push((from + offset, to + offset, *version));
+            }
+        }
         (from..from + from_units).for_each(|unit| self.oracle.set(unit, None));
         for (offset, unit) in (to..to + to_units).enumerate() {
             self.oracle.set(unit, held.get(offset).copied().flatten());
@@ -421,6 +438,18 @@ impl Run {
                     "unit {unit} holds {held:?}; written last was {now:?}, since the last flush {since:?}"
                 ));
             }
+        }
+        let held = |unit: u32| ftl.tag(Lpn(unit)).map(|content| content.version);
+        for (from, to, version) in &self.remapped {
+            if held(*from).is_none() && held(*to) != Some(*version) {
+                return Err(format!("remapped from {from} to {to}, version {version} is at neither"));
+            }
+        }
+        if ftl.retired_blocks() < self.retired {
+            return Err(format!("{} blocks are out of service, and {} were", ftl.retired_blocks(), self.retired));
+        }
+        if !self.config.mode.acts() && ftl.mode() != self.mode && ftl.mode() != self.ftl.mode() {
+            return Err(format!("the mode is {:?}", ftl.mode()));
         }
         if mapped != report.units_mapped {
             return Err(format!("{} units reported as mapped, {mapped} are", report.units_mapped));

@@ -5,7 +5,7 @@
 //! (`full-scan`). Summaries are written in turn, so that the last ones of each part are together the newest. Once every part was
 //! summed up after a journal page was written, that page tells nothing more, and the log's oldest block can be erased.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use wane_units::SuperblockId;
@@ -50,6 +50,16 @@ pub(crate) enum MetaPage {
     Summary(u32),
 }
 
+/// A block of the area.
+#[derive(Clone, Debug)]
+pub(crate) struct MetaBlock {
+    pub(crate) block: SuperblockId,
+    /// What was programmed, in order; `None` for a page that power failed in the middle of.
+    pub(crate) pages: Vec<Option<MetaPage>>,
+    /// The number of its last page.
+    pub(crate) newest: u64,
+}
+
 /// One part's newest summary.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Part {
@@ -66,16 +76,13 @@ pub(crate) struct Area {
     logical_units: u32,
     units_per_part: u32,
     records_per_page: usize,
-    /// By page.
-    pub(crate) pages: BTreeMap<u32, MetaPage>,
     pub(crate) parts: Vec<Part>,
-    /// Of the newest summary of each part: map entries, or words of bits.
-    content: Table<u32>,
+    /// Of the newest summary of each part: map entries, or words of bits. `None`: the drive's map will do, see [`Area::keep_content`].
+    content: Option<Table<u32>>,
     /// The part that is summed up next; its summary is the oldest.
     pub(crate) next_part: u32,
-    /// The log's blocks, the oldest first, and the pages written of the last one.
-    pub(crate) ring: VecDeque<SuperblockId>,
-    pub(crate) written: u32,
+    /// The log's blocks, the oldest first. The last one is written.
+    pub(crate) ring: VecDeque<MetaBlock>,
     /// Journal pages that wait for a summary in return, so that the log stays short.
     pub(crate) journal_owed: u32,
 }
@@ -85,20 +92,18 @@ impl Area {
         let units_per_part = units_per_part(kind, page_bytes);
         let parts = logical_units.div_ceil(units_per_part);
         let content = match kind {
-            Summaries::Map => Table::filled(logical_units as usize, UNMAPPED)?,
-            Summaries::Unmapped => Table::zeroed(logical_units.div_ceil(u32::BITS) as usize)?,
+            Summaries::Map => None,
+            Summaries::Unmapped => Some(Table::zeroed(logical_units.div_ceil(u32::BITS) as usize)?),
         };
         Ok(Self {
             kind,
             logical_units,
             units_per_part,
             records_per_page: (u64::from(page_bytes) / RECORD_BYTES).max(1) as usize,
-            pages: BTreeMap::new(),
             parts: vec![Part::default(); parts as usize],
             content,
             next_part: 0,
             ring: VecDeque::new(),
-            written: 0,
             journal_owed: 0,
         })
     }
@@ -127,19 +132,34 @@ impl Area {
         first..(first + self.units_per_part).min(self.logical_units)
     }
 
+    /// Keeps what each page of the checkpoint holds, from now on: `map` is the drive's, and is what they may hold now.
+    ///
+    /// An entry of a page is only ever read where nothing that happened to its unit since survives. Where all that happened does, as with
+    /// power-loss protection, that is where nothing happened, and then it is the entry of the map at the cut: no copy is needed.
+    pub(crate) fn keep_content(&mut self, map: Table<u32>) {
+        if self.kind == Summaries::Map {
+            self.content = Some(map);
+        }
+    }
+
+    pub(crate) fn keeps_content(&self) -> bool {
+        self.content.is_some()
+    }
+
     /// A part is summed up. `map` is the drive's, `lost` the units of the part whose data are lost.
     pub(crate) fn sum_up(&mut self, part: u32, sequence: u64, map: &[u32], lost: Vec<u32>) {
         let units = self.units(part);
-        match self.kind {
-            Summaries::Map => {
+        match (self.kind, &mut self.content) {
+            (_, None) => {}
+            (Summaries::Map, Some(content)) => {
                 let (from, to) = (units.start as usize, units.end as usize);
-                self.content[from..to].copy_from_slice(&map[from..to]);
+                content[from..to].copy_from_slice(&map[from..to]);
             }
-            Summaries::Unmapped => {
+            (Summaries::Unmapped, Some(content)) => {
                 for logical in units {
                     let (word, bit) = ((logical / u32::BITS) as usize, 1 << (logical % u32::BITS));
                     let is_unmapped = map[logical as usize] == UNMAPPED;
-                    if is_unmapped { self.content[word] |= bit } else { self.content[word] &= !bit }
+                    if is_unmapped { content[word] |= bit } else { content[word] &= !bit }
                 }
             }
         }
@@ -149,20 +169,37 @@ impl Area {
 
     /// Where a checkpoint has a unit mapped.
     pub(crate) fn mapped(&self, logical: u32) -> Option<u32> {
-        let entry = if self.kind == Summaries::Map { self.content[logical as usize] } else { UNMAPPED };
-        Some(entry).filter(|unit| *unit != UNMAPPED)
+        let content = self.content.as_ref().filter(|_| self.kind == Summaries::Map && self.summed_up(logical) > 0)?;
+        Some(content[logical as usize]).filter(|unit| *unit != UNMAPPED)
     }
 
     /// Whether a unit held nothing when its part was summed up.
     pub(crate) fn was_unmapped(&self, logical: u32) -> bool {
-        let bit = || self.content[(logical / u32::BITS) as usize] >> (logical % u32::BITS) & 1 == 1;
-        self.kind == Summaries::Unmapped && bit()
+        let Some(content) = self.content.as_ref().filter(|_| self.kind == Summaries::Unmapped) else { return false };
+        content[(logical / u32::BITS) as usize] >> (logical % u32::BITS) & 1 == 1
     }
 
-    /// Blocks of which no page tells anything that others do not, the oldest first: the last block is never one.
-    pub(crate) fn spent(&self, newest: impl Fn(SuperblockId) -> Option<u64>) -> Option<SuperblockId> {
-        let oldest = *self.ring.front().filter(|_| self.ring.len() > 1)?;
-        newest(oldest).is_none_or(|sequence| sequence < self.floor()).then_some(oldest)
+    /// The oldest block, where no page of it tells anything that others do not. Never the last one.
+    pub(crate) fn spent(&self) -> Option<SuperblockId> {
+        let oldest = self.ring.front().filter(|_| self.ring.len() > 1)?;
+        (oldest.newest < self.floor()).then_some(oldest.block)
+    }
+
+    /// Whether a block is one of the log's.
+    pub(crate) fn has(&self, block: SuperblockId) -> bool {
+        self.ring.iter().any(|meta| meta.block == block)
+    }
+
+    /// The block that is written, and the next page of it; `None` before the first.
+    pub(crate) fn next(&self) -> Option<(SuperblockId, u32)> {
+        self.ring.back().map(|meta| (meta.block, meta.pages.len() as u32))
+    }
+
+    /// A page was programmed as the one of this number.
+    pub(crate) fn push(&mut self, page: MetaPage, sequence: u64) {
+        let meta = self.ring.back_mut().expect("a page is programmed in a block of the area");
+        meta.pages.push(Some(page));
+        meta.newest = sequence;
     }
 }
 
@@ -189,6 +226,7 @@ mod tests {
     #[test]
     fn parts_are_summed_up_in_turn() {
         let mut area = Area::new(Summaries::Map, 40, 64).unwrap();
+        area.keep_content(Table::filled(40, UNMAPPED).unwrap());
         assert_eq!((area.parts.len(), area.units(2), area.floor()), (3, 32..40, 0));
         let map: Vec<u32> = (0..40).map(|unit| if unit % 2 == 0 { unit + 100 } else { UNMAPPED }).collect();
         for (part, sequence) in [(0, 7), (1, 8), (2, 9)] {

@@ -92,8 +92,8 @@ impl<M: Media> PowerCut<M> {
         &self.media
     }
 
-    /// The cut came while the event went on: a page that is torn reads as uncorrectable, and so does what is left of a block whose
-    /// erase was cut short. `lower`: pages before it in its block that share its wordline and are torn with it. NVRAM is written whole
+    /// The cut came while the event went on: a page that is torn reads as uncorrectable, and a block whose erase was cut short as erased,
+    /// though it takes no program before it is erased again. `lower`: pages before it in its block that share its wordline and are torn with it. NVRAM is written whole
     /// or not at all, so that there the cut stays as it was.
     #[must_use]
     pub fn torn(mut self, lower: u32) -> Self {
@@ -107,7 +107,9 @@ impl<M: Media> PowerCut<M> {
             }
             Some(Event::Erase { block }) => {
                 self.layout.members(block).for_each(|member| self.media.tear_block(member));
-                self.oob.tear_block(block);
+                // It reads as if it were erased, and is not.
+                let units = self.layout.unit(block, 0).0..self.layout.unit(block, 0).0 + self.layout.units_per_block();
+                self.oob.erase(block, units);
             }
             Some(Event::Nvram) | None => {}
         }
@@ -130,7 +132,10 @@ impl<M: Media> Ftl<M> {
         let (kept, ledger) = (self.kept(), self.ledger());
         let buffered = self.buffered(&persist);
         let journal = surviving(&persist);
-        let Persist { oob, area, nvram, .. } = *persist;
+        let Persist { oob, mut area, nvram, .. } = *persist;
+        if !area.keeps_content() {
+            area.keep_content(self.map);
+        }
         let (media, layout, logical) = (self.media, self.layout, self.reverse);
         Some(PowerCut { media, layout, logical, oob, area, nvram, kept, journal, buffered, event: None, ledger })
     }
@@ -198,7 +203,10 @@ fn surviving(persist: &Persist) -> Vec<Record> {
 impl<M: Media + Clone> Ftl<M> {
     /// Starts to take a power cut before every event, for tests. Nothing happens where the drive keeps no out-of-band data.
     pub fn capture_cuts(&mut self) {
-        if self.persist.is_some() {
+        if let Some(persist) = &mut self.persist {
+            if !persist.area.keeps_content() {
+                persist.area.keep_content(self.map.clone());
+            }
             self.capture = Some(Box::new(Capture { take: Self::cut_before, cuts: Vec::new() }));
         }
     }

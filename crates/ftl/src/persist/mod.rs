@@ -24,8 +24,10 @@ pub use cut::{Event, PowerCut};
 pub use log::REMAP_ENTRY_BYTES;
 pub use recover::Recovery;
 
+use crate::engine::UNMAPPED;
 use crate::policies::StreamId;
 use crate::policies::recovery::RecoveryPolicy;
+use crate::table::Table;
 use area::{Area, Record};
 use log::RemapLog;
 use oob::OutOfBand;
@@ -78,11 +80,15 @@ impl Persist {
     ) -> std::io::Result<Self> {
         let kind = policy.summaries();
         let blocks = shape.blocks as usize;
+        let mut area = Area::new(kind, shape.logical_units, shape.page_bytes)?;
+        if !power_loss_protection {
+            area.keep_content(Table::filled(shape.logical_units as usize, UNMAPPED)?);
+        }
         Ok(Self {
             policy,
             power_loss_protection,
             oob: OutOfBand::new(shape.blocks, shape.pages_per_block)?,
-            area: Area::new(kind, shape.logical_units, shape.page_bytes)?,
+            area,
             nvram: Nvram {
                 remaps: RemapLog::new(remap_log_bytes),
                 opened: VecDeque::new(),
@@ -98,7 +104,7 @@ impl Persist {
 
     /// Whether a block belongs to the metadata area, or waits to be erased again after a power cut.
     pub(crate) fn takes(&self, block: SuperblockId) -> bool {
-        self.area.ring.contains(&block) || self.nvram.erasing.contains(&block)
+        self.area.has(block) || self.nvram.erasing.contains(&block)
     }
 }
 

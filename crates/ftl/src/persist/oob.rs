@@ -35,8 +35,8 @@ pub(crate) struct OutOfBand {
     pages_per_block: u32,
     /// By page: its sequence number less that of its block's first page, plus 1.
     offsets: Table<u32>,
-    /// By block: the sequence number of its first page.
-    base: Vec<u64>,
+    /// By block: the sequence numbers of its first page and of the last one programmed.
+    ends: Vec<[u64; 2]>,
     far: BTreeMap<u32, u64>,
     /// Units that were programmed without their data, which were lost before.
     lost: BTreeSet<u32>,
@@ -50,7 +50,7 @@ impl OutOfBand {
         Ok(Self {
             pages_per_block,
             offsets: Table::zeroed(pages)?,
-            base: vec![0; blocks as usize],
+            ends: vec![[0; 2]; blocks as usize],
             far: BTreeMap::new(),
             lost: BTreeSet::new(),
             // 0 is before everything.
@@ -69,20 +69,22 @@ impl OutOfBand {
         self.next - 1
     }
 
-    /// Numbers `count` pages of a block, from `first` on, that are programmed in order.
+    /// Numbers `count` pages of a block, from its page `row` on, that are programmed in order.
     #[inline]
-    pub(crate) fn program(&mut self, first: PageId, count: u32) {
-        let block = (first.0 / self.pages_per_block) as usize;
-        if first.0.is_multiple_of(self.pages_per_block) {
-            self.base[block] = self.next;
+    pub(crate) fn program(&mut self, block: SuperblockId, row: u32, count: u32) {
+        let first = block.0 * self.pages_per_block + row;
+        let [base, last] = &mut self.ends[block.index()];
+        if row == 0 {
+            *base = self.next;
         }
-        let from = self.next - self.base[block] + 1;
+        let from = self.next - *base + 1;
         self.next += u64::from(count);
-        let offsets = &mut self.offsets[first.index()..][..count as usize];
+        *last = self.next - 1;
+        let offsets = &mut self.offsets[first as usize..][..count as usize];
         debug_assert!(offsets.iter().all(|offset| *offset == ERASED), "a page is programmed once an erase");
         if from + u64::from(count) > u64::from(FAR) {
             offsets.fill(FAR);
-            self.far.extend((first.0..first.0 + count).zip(self.next - u64::from(count)..));
+            self.far.extend((first..first + count).zip(self.next - u64::from(count)..));
             return;
         }
         for (entry, offset) in offsets.iter_mut().zip(from as u32..) {
@@ -116,18 +118,12 @@ impl OutOfBand {
         self.offsets[page.index()] = TORN;
     }
 
-    /// Power failed while a block was erased.
-    pub(crate) fn tear_block(&mut self, block: SuperblockId) {
-        let pages = self.pages(block);
-        self.offsets[pages.start as usize..pages.end as usize].fill(TORN);
-    }
-
     pub(crate) fn stamp(&self, page: PageId) -> Stamp {
         match self.offsets[page.index()] {
             ERASED => Stamp::Erased,
             TORN => Stamp::Torn,
             FAR => Stamp::At(self.far[&page.0]),
-            offset => Stamp::At(self.base[(page.0 / self.pages_per_block) as usize] + u64::from(offset) - 1),
+            offset => Stamp::At(self.ends[(page.0 / self.pages_per_block) as usize][0] + u64::from(offset) - 1),
         }
     }
 
@@ -136,6 +132,11 @@ impl OutOfBand {
         let pages = self.pages(block);
         let offsets = &self.offsets[pages.start as usize..pages.end as usize];
         offsets.partition_point(|offset| *offset != ERASED) as u32
+    }
+
+    /// The number of the last page that was programmed of a block: what the firmware knows while it has power.
+    pub(crate) fn newest(&self, block: SuperblockId) -> u64 {
+        self.ends[block.index()][1]
     }
 
     /// The number of the last readable page of a block.
@@ -160,10 +161,10 @@ mod tests {
     #[test]
     fn numbers_rise_within_a_block_whatever_lies_between() {
         let mut oob = OutOfBand::new(3, 4).unwrap();
-        oob.program(PageId(4), 2);
-        oob.program(PageId(0), 1);
+        oob.program(SuperblockId(1), 0, 2);
+        oob.program(SuperblockId(0), 0, 1);
         assert_eq!(oob.take(), 4);
-        oob.program(PageId(6), 1);
+        oob.program(SuperblockId(1), 2, 1);
         let stamps = (0..8).map(|page| oob.stamp(PageId(page))).collect::<Vec<_>>();
         let at = Stamp::At;
         let erased = Stamp::Erased;
@@ -179,9 +180,9 @@ mod tests {
     #[test]
     fn a_block_that_stays_open_for_long_keeps_its_order() {
         let mut oob = OutOfBand::new(2, 4).unwrap();
-        oob.program(PageId(0), 1);
+        oob.program(SuperblockId(0), 0, 1);
         oob.next += u64::from(u32::MAX);
-        oob.program(PageId(1), 2);
+        oob.program(SuperblockId(0), 1, 2);
         assert_eq!(oob.stamp(PageId(2)), Stamp::At(u64::from(u32::MAX) + 3));
         assert_eq!(oob.last(SuperblockId(0)), Some(u64::from(u32::MAX) + 3));
         oob.erase(SuperblockId(0), 0..4);

@@ -127,17 +127,17 @@ impl<M: Media> Ftl<M> {
     fn read_area(&mut self, report: &mut Recovery) -> Vec<Record> {
         let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
         let mut pages = Vec::new();
-        for block in &persist.area.ring {
+        for (number, meta) in persist.area.ring.iter().enumerate() {
             report.blocks_searched += 1;
-            pages.extend((0..persist.oob.programmed(*block)).map(|page| (*block, page)));
+            pages.extend((0..persist.oob.programmed(meta.block)).map(|row| (number, meta.block, row)));
         }
-        let last = persist.area.ring.back().map_or(0, |block| persist.oob.programmed(*block));
+        let last = persist.area.ring.back().map_or(0, |meta| persist.oob.programmed(meta.block));
         let parts = persist.area.parts.len();
         let (mut seen, mut records, mut newest, mut owed) = (BTreeSet::new(), Vec::new(), None, 0);
-        for (block, row) in pages.into_iter().rev() {
+        for (number, block, row) in pages.into_iter().rev() {
             let readable = self.read_oob(block, row, report);
             let persist = self.persist.as_ref().expect("as above");
-            let page = persist.area.pages.get(&self.layout.page_id(block, row).0).filter(|_| readable);
+            let page = persist.area.ring[number].pages.get(row as usize).filter(|_| readable).and_then(Option::as_ref);
             match page {
                 None => {}
                 Some(MetaPage::Journal(found)) => {
@@ -157,7 +157,10 @@ impl<M: Media> Ftl<M> {
         }
         let persist = self.persist.as_mut().expect("as above");
         persist.area.next_part = newest.map_or(0, |part| (part + 1) % parts as u32);
-        persist.area.written = last;
+        if let Some(meta) = persist.area.ring.back_mut() {
+            // It goes on after a page that the cut tore.
+            meta.pages.resize(last as usize, None);
+        }
         persist.area.journal_owed = owed;
         persist.summed_up_at = persist.area.parts.iter().map(|part| part.sequence).max().unwrap_or(0);
         for (part, summary) in (0..).zip(&persist.area.parts) {
@@ -196,7 +199,7 @@ impl<M: Media> Ftl<M> {
         let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
         let (floor, is_checkpoint) = (persist.area.floor(), persist.area.kind() == Summaries::Map);
         let holds_data = |block: &SuperblockId| {
-            persist.nvram.used[block.index()] && !self.retired[block.index()] && !persist.area.ring.contains(block)
+            persist.nvram.used[block.index()] && !self.retired[block.index()] && !persist.area.has(*block)
         };
         let blocks: BTreeSet<SuperblockId> = if is_checkpoint {
             persist.nvram.opened.iter().copied().filter(holds_data).collect()
@@ -339,7 +342,7 @@ impl<M: Media> Ftl<M> {
         let mut closing = Vec::new();
         for block in self.layout.superblocks() {
             let programmed = persist.oob.programmed(block);
-            let is_kept = persist.area.ring.contains(&block) || persist.nvram.erasing.contains(&block);
+            let is_kept = persist.area.has(block) || persist.nvram.erasing.contains(&block);
             if self.retired[block.index()] || programmed == 0 && !is_kept {
                 persist.nvram.used[block.index()] = false;
                 continue;

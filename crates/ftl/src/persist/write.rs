@@ -3,7 +3,7 @@
 use wane_nand::{Media, Task};
 use wane_units::{Lpn, SuperblockId, UnitId};
 
-use super::area::{Change, MetaPage, Record, Summaries};
+use super::area::{Change, MetaBlock, MetaPage, Record, Summaries};
 use super::oob::Stamp;
 use super::{Event, Pending, Persist};
 use crate::counters::{Cause, CountPrograms};
@@ -45,7 +45,7 @@ impl<M: Media> Ftl<M> {
 
     fn stamp(&mut self, block: SuperblockId, pages: std::ops::Range<u32>) {
         let Some(persist) = &mut self.persist else { return };
-        persist.oob.program(self.layout.page_id(block, pages.start), pages.end - pages.start);
+        persist.oob.program(block, pages.start, pages.end - pages.start);
     }
 
     /// A page is about to be programmed: units of it that are not valid any more, and padding, say that they hold nothing, or one
@@ -124,12 +124,6 @@ impl<M: Media> Ftl<M> {
         let units = self.layout.unit(block, 0).0..self.layout.unit(block, 0).0 + self.units_per_block;
         persist.oob.erase(block, units.clone());
         persist.accepted[block.index()] = 0;
-        let pages =
-            self.layout.page_id(block, 0).0..self.layout.page_id(block, 0).0 + self.layout.pages_per_superblock();
-        while let Some((page, _)) = persist.area.pages.range(pages.clone()).next() {
-            let page = *page;
-            persist.area.pages.remove(&page);
-        }
         self.event(Event::Nvram);
         if let Some(persist) = &mut self.persist {
             persist.nvram.erasing.remove(&block);
@@ -205,32 +199,28 @@ impl<M: Media> Ftl<M> {
         self.reverse[base..][..per_page as usize].fill(UNMAPPED);
         self.counters.programmed(Cause::Metadata, u64::from(per_page));
         self.counters.program_operations += 1;
-        let id = self.layout.page_id(block, row);
         self.event(Event::Program { block, page: row });
         self.stamp(block, row..row + 1);
         self.program_media(block, row..row + 1, Task::GarbageCollection);
         let Some(persist) = &mut self.persist else { return false };
         persist.accepted[block.index()] = first + per_page;
-        persist.area.written = row + 1;
-        if let (MetaPage::Summary(part), Stamp::At(sequence)) = (&page, persist.oob.stamp(id)) {
-            let units = persist.area.units(*part);
-            let lost = self.lost.range(units).copied().collect();
-            persist.area.sum_up(*part, sequence, &self.map, lost);
+        let sequence = persist.oob.next() - 1;
+        if let MetaPage::Summary(part) = page {
+            let lost = self.lost.range(persist.area.units(part)).copied().collect();
+            persist.area.sum_up(part, sequence, &self.map, lost);
             persist.summed_up_at = sequence;
         }
-        persist.area.pages.insert(id.0, page);
+        persist.area.push(page, sequence);
         true
     }
 
     /// The next page of the metadata area. Opens a block where the last one is full.
     fn meta_page(&mut self) -> Option<(SuperblockId, u32)> {
         let pages = self.layout.pages_per_superblock();
-        let area = &self.persist.as_ref()?.area;
-        if area.ring.is_empty() || area.written == pages {
+        if self.persist.as_ref()?.area.next().is_none_or(|(_, next)| next == pages) {
             self.open_meta()?;
         }
-        let area = &self.persist.as_ref()?.area;
-        Some((*area.ring.back()?, area.written))
+        self.persist.as_ref()?.area.next()
     }
 
     /// Opens a block for the metadata area, of the domain with most free ones.
@@ -239,8 +229,7 @@ impl<M: Media> Ftl<M> {
             (0..self.domains.len()).max_by_key(|domain| (self.domains[*domain].free.len(), usize::MAX - domain))?;
         let block = self.open_block(most, None)?;
         let persist = self.persist.as_mut()?;
-        persist.area.ring.push_back(block);
-        persist.area.written = 0;
+        persist.area.ring.push_back(MetaBlock { block, pages: Vec::new(), newest: 0 });
         Some(())
     }
 
@@ -277,8 +266,8 @@ impl<M: Media> Ftl<M> {
     /// Opens the metadata area's next block while collection is at rest: in its midst the journal may have to be written, and no
     /// block may be free.
     fn open_ahead(&mut self) -> Option<Outcome> {
-        let area = &self.persist.as_ref()?.area;
-        if !area.ring.is_empty() && area.written + JOURNAL_AHEAD <= self.layout.pages_per_superblock() {
+        let pages = self.layout.pages_per_superblock();
+        if self.persist.as_ref()?.area.next().is_some_and(|(_, next)| next + JOURNAL_AHEAD <= pages) {
             return None;
         }
         self.open_meta()?;
@@ -306,8 +295,7 @@ impl<M: Media> Ftl<M> {
     /// Erases the oldest block of the metadata area while no page of it tells anything.
     fn drop_spent(&mut self) -> Option<Outcome> {
         loop {
-            let persist = self.persist.as_ref()?;
-            let block = persist.area.spent(|block| persist.oob.last(block))?;
+            let block = self.persist.as_ref()?.area.spent()?;
             self.event(Event::Nvram);
             self.persist.as_mut()?.area.ring.pop_front();
             let stop = self.recycle_unclosed(block, EraseCause::Metadata).stop();
@@ -344,7 +332,7 @@ impl<M: Media> Ftl<M> {
     fn is_told(&self, block: SuperblockId) -> bool {
         let Some(persist) = &self.persist else { return true };
         let is_open = || self.domain_of(block).open().any(|frontier| frontier.block == block);
-        let is_old = || persist.oob.last(block).is_none_or(|sequence| sequence < persist.area.floor());
+        let is_old = || persist.oob.newest(block) < persist.area.floor();
         !persist.nvram.used[block.index()] || is_old() && !is_open()
     }
 

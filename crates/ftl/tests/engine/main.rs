@@ -5,6 +5,7 @@
 mod analytic;
 mod mode;
 mod model;
+mod recovery;
 mod reliability;
 mod remap;
 mod saved;

@@ -1,0 +1,167 @@
+//! What a drive writes so that it survives a power cut, and what it reads after one. That it comes back at all is the crash explorer's
+//! (`wane_testkit::crash`).
+
+use wane_ftl::policies::recovery::RECOVERY_POLICIES;
+use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::{Entry, find};
+use wane_ftl::{BuildError, Ftl, FtlConfig, Outcome, Pooling, RefusedSetting, RemapError};
+use wane_nand::Array;
+use wane_sim::{Stream, Streams};
+use wane_units::{Bytes, Geometry, Lpn};
+
+const BLOCKS: u32 = 40;
+const PAGES: u32 = 16;
+/// A summary of the map tells of 16 units.
+const PAGE: Bytes = Bytes(64);
+
+fn policy<T>(family: &[Entry<T>], name: &str, parameters: &str) -> T {
+    find(family, name).unwrap().parse(parameters.parse().unwrap()).unwrap()
+}
+
+fn kept(name: &str, parameters: &str) -> FtlConfig {
+    FtlConfig { recovery: policy(RECOVERY_POLICIES, name, parameters), ..super::config(20 * PAGES, BLOCKS - 3, 3) }
+}
+
+fn new(config: &FtlConfig) -> Ftl<Array> {
+    Ftl::new(Array::new(Geometry::flat(BLOCKS, PAGES, PAGE).unwrap()), config.clone()).unwrap()
+}
+
+fn write(ftl: &mut Ftl<Array>, stream: &mut Stream, units: u32) {
+    for _ in 0..units {
+        let unit = Lpn(stream.below(u64::from(ftl.exported())) as u32);
+        assert_eq!(ftl.write(&[unit]), (1, Outcome::Done));
+    }
+}
+
+fn places(ftl: &Ftl<Array>) -> Vec<Option<wane_units::UnitId>> {
+    Lpn::all(0..ftl.logical_initial()).map(|unit| ftl.lookup(unit)).collect()
+}
+
+#[test]
+fn a_checkpoint_bounds_what_is_read() {
+    let interval = 8_u32;
+    let config = kept("checkpoint", &format!("interval = {interval}"));
+    let (mut ftl, mut stream) = (new(&config), Streams::new(4).stream("writes"));
+    write(&mut ftl, &mut stream, 4000);
+    let (programmed, metadata) = (ftl.counters().programmed_total(), ftl.counters().programmed_metadata);
+    let share = metadata as f64 * f64::from(interval) / (programmed - metadata) as f64;
+    assert!((0.8..1.0).contains(&share), "a page of the map for 8 others: {share}");
+    assert!(ftl.counters().erases_metadata > 10);
+    let before = places(&ftl);
+    let (recovered, report) = Ftl::recover(ftl.power_cut().unwrap(), config).unwrap();
+    assert_eq!(places(&recovered), before);
+    let parts = 20;
+    assert_eq!((report.summary_pages_read, report.journal_pages_read, report.pages_unreadable), (parts, 0, 0));
+    // The last round of the map, what is due until the host's block is full, and a page of each block that was open.
+    let since = parts * u64::from(interval) + 2 * u64::from(PAGES);
+    assert!(report.data_pages_read <= since + report.blocks_searched, "{report:?}");
+    assert_eq!(report.units_mapped, before.iter().flatten().count() as u64);
+}
+
+#[test]
+fn a_full_scan_reads_every_programmed_page_and_writes_nothing_until_something_is_trimmed() {
+    let config = kept("full-scan", "");
+    let (mut ftl, mut stream) = (new(&config), Streams::new(4).stream("writes"));
+    write(&mut ftl, &mut stream, 4000);
+    assert_eq!(ftl.counters().programmed_metadata, 0);
+    let units: Vec<Lpn> = (0..ftl.exported()).step_by(2).map(Lpn).collect();
+    ftl.trim(&units).unwrap();
+    write(&mut ftl, &mut stream, 400);
+    assert!(ftl.counters().programmed_metadata > 0, "half of the units are 160 records, of which 4 fill a page");
+    let before = places(&ftl);
+    let (recovered, report) = Ftl::recover(ftl.power_cut().unwrap(), config).unwrap();
+    assert_eq!(places(&recovered), before);
+    assert!(report.data_pages_read > u64::from(20 * PAGES), "{report:?}");
+}
+
+/// With power-loss protection no copy of the map is kept; the explorer's drives keep one.
+#[test]
+fn a_checkpoint_without_a_copy_of_the_map_is_the_one_with_it() {
+    let config = kept("checkpoint", "interval = 8");
+    let lived = |copies: bool| {
+        let (mut ftl, mut stream) = (new(&config), Streams::new(6).stream("writes"));
+        if copies {
+            ftl.capture_cuts();
+        }
+        for round in 0..40 {
+            write(&mut ftl, &mut stream, 50);
+            ftl.trim(&[Lpn(round), Lpn(round + 100)]).unwrap();
+            ftl.remap(Lpn(round), Lpn(200), 4, 4).unwrap();
+            drop(ftl.take_cuts());
+        }
+        let before = places(&ftl);
+        let (recovered, report) = Ftl::recover(ftl.power_cut().unwrap(), config.clone()).unwrap();
+        assert_eq!(places(&recovered), before);
+        report
+    };
+    assert_eq!(lived(false), lived(true));
+}
+
+#[test]
+fn without_protection_a_flush_pads_and_writes_the_journal() {
+    for (power_loss_protection, padding, metadata) in [(true, 0, 0), (false, 3, 8)] {
+        let config = FtlConfig { units_per_page: 4, power_loss_protection, ..kept("full-scan", "") };
+        let mut ftl = new(&config);
+        ftl.write(&[Lpn(0), Lpn(1), Lpn(2), Lpn(3), Lpn(4)]);
+        assert_eq!(ftl.flush(), Outcome::Done);
+        assert_eq!(ftl.counters().programmed_padding, padding);
+        // A page of the journal, and the summary that it is owed: 4 units each.
+        ftl.trim(&[Lpn(0)]).unwrap();
+        assert_eq!(ftl.flush(), Outcome::Done);
+        assert_eq!(ftl.counters().programmed_metadata, metadata);
+        // Nothing is new.
+        assert_eq!(ftl.flush(), Outcome::Done);
+        assert_eq!((ftl.counters().programmed_padding, ftl.counters().programmed_metadata), (padding, metadata));
+        let (recovered, report) = Ftl::recover(ftl.power_cut().unwrap(), config).unwrap();
+        let mapped: Vec<Lpn> = recovered.mapped_units().collect();
+        assert_eq!(mapped, [1, 2, 3, 4].map(Lpn));
+        assert_eq!(report.units_rewritten, u64::from(power_loss_protection), "the fifth unit fills no page");
+    }
+}
+
+#[test]
+fn what_is_not_flushed_is_lost_without_protection() {
+    let config = FtlConfig { units_per_page: 4, power_loss_protection: false, ..kept("full-scan", "") };
+    let mut ftl = new(&config);
+    ftl.write(&[0, 1, 2, 3, 4].map(Lpn));
+    let (recovered, _) = Ftl::recover(ftl.power_cut().unwrap(), config).unwrap();
+    assert_eq!(recovered.mapped_units().collect::<Vec<_>>(), [0, 1, 2, 3].map(Lpn));
+}
+
+#[test]
+fn a_full_remap_log_is_cleaned_or_the_command_is_refused() {
+    let config = FtlConfig { remap_log: Bytes(64), ..kept("checkpoint", "") };
+    let (mut ftl, mut stream) = (new(&config), Streams::new(4).stream("writes"));
+    write(&mut ftl, &mut stream, 1000);
+    let units: Vec<Lpn> = (0..64).map(Lpn).collect();
+    ftl.write(&units);
+    let (gc, mapped) = (ftl.counters().programmed_gc, places(&ftl).iter().flatten().count());
+    for round in 0..8 {
+        assert_eq!(ftl.remap(Lpn(100 + 4 * round), Lpn(4 * round), 4, 4), Ok(4));
+        ftl.check().unwrap();
+    }
+    assert!(ftl.counters().programmed_gc > gc, "32 entries do not fit 8");
+    let refused = ftl.remap(Lpn(100), Lpn(40), 9, 9);
+    assert!(matches!(refused, Err(RemapError::LogFull { entries_max: 8, needed: 9, .. })), "{refused:?}");
+    let left = places(&ftl).iter().flatten().count();
+    assert!(left < mapped, "destinations that held something were replaced");
+    let before = places(&ftl);
+    let (recovered, _) = Ftl::recover(ftl.power_cut().unwrap(), config).unwrap();
+    assert_eq!(places(&recovered), before);
+}
+
+#[test]
+fn a_drive_that_keeps_nothing_does_not_recover_and_stripes_do_not_survive() {
+    let nothing = kept("none", "");
+    assert!(new(&nothing).power_cut().is_none());
+    let cut = new(&kept("full-scan", "")).power_cut().unwrap();
+    assert!(matches!(Ftl::recover(cut, nothing), Err(BuildError::NothingKept)));
+    let striped = FtlConfig {
+        domain: Pooling::Die,
+        redundancy: policy(REDUNDANCY_POLICIES, "stripes", "data-pages = 3"),
+        ..kept("full-scan", "")
+    };
+    let array = Array::new(Geometry::new(4, 1, 1, 16, PAGES, PAGE).unwrap());
+    let refused = Ftl::new(array, FtlConfig { logical_units: 160, rated_blocks: 56, ..striped }).err();
+    assert!(matches!(refused, Some(BuildError::Contradiction { setting: RefusedSetting::Recovery, .. })));
+}
