@@ -12,6 +12,7 @@ mod prevention;
 mod reliability;
 mod runs;
 mod unpublished;
+mod variant;
 mod wear;
 
 use std::collections::BTreeSet;
@@ -267,6 +268,7 @@ pub fn claims() -> Vec<Claim> {
         .chain(holistic::claims())
         .chain([prevention::model()])
         .chain(datacenter::claims())
+        .chain(variant::claims())
         .collect::<Vec<Claim>>();
     for claim in &mut claims {
         if KEPT_BY_SEEDS.contains(&claim.id) {
@@ -315,6 +317,8 @@ mod tests {
         assert_eq!(ids.len(), claims.len());
         let wanted = (1..=10).map(|n| format!("WL{n}")).chain((1..=11).map(|n| format!("CV{n}")));
         let wanted = wanted.chain((1..=10).map(|n| format!("RE{n}"))).chain(["DC4".to_owned()]);
+        let variant = [4, 5, 6, 7, 8, 13, 14, 17, 18, 20].map(|n| format!("CS{n}"));
+        let wanted = wanted.chain(variant);
         wanted.for_each(|id| assert!(ids.contains(id.as_str()), "{id}"));
         assert!(claims.iter().map(|claim| claim.scenarios().len()).sum::<usize>() > 100);
     }

@@ -1,11 +1,12 @@
-//! Figures 4 to 9 and 11 of Kim et al., FAST 2019 (004), with our numbers; the paper's are known where its text has them.
+//! Figures of papers with our numbers: 4 to 9 and 11 of Kim et al., FAST 2019 (004), here, and those of the capacity-variant drive, from `variant`. The
+//! papers' numbers are known where their text has them.
 
 use wane_workload::standin::TRAFFIC_STANDINS;
 
 use super::holistic::{self, Scheme as Approach, Served};
 use super::reliability::{AGES, CHIPS, Chip, REREADS, STRIPES, Scheme, THRESHOLDS, TLC, failure_rate, programmed};
 use super::unpublished::OURS;
-use super::{Runs, mean};
+use super::{Runs, mean, variant};
 use wane_report::published::{Bars, Distributions, Picture, page};
 use wane_results::RunResult;
 use wane_scenario::Scenario;
@@ -15,6 +16,9 @@ const TAIL: &str = "99.9 % of read latency, 1 = without errors";
 
 /// The page of a claim's figures, if the paper has some.
 pub(super) fn of(id: &str, runs: &Runs) -> Option<String> {
+    if let Some((title, pictures)) = variant::pictures(id, runs) {
+        return Some(page(title, &lead("Jiao et al., FAST 2024"), &pictures));
+    }
     let (title, pictures) = match id {
         "RE2" => ("Figure 5: raw bit errors", vec![figure5(runs)]),
         "RE3" => ("Figure 4: error correction and re-reads", CHIPS.iter().map(|chip| figure4(runs, chip)).collect()),
@@ -30,11 +34,12 @@ pub(super) fn of(id: &str, runs: &Runs) -> Option<String> {
         ),
         _ => return None,
     };
-    Some(page(
-        title,
-        "After Kim et al., FAST 2019. Dashed lines, and bars that say so, are the numbers in its text.",
-        &pictures,
-    ))
+    Some(page(title, &lead("Kim et al., FAST 2019"), &pictures))
+}
+
+/// What a page says above its figures.
+fn lead(paper: &str) -> String {
+    format!("After {paper}. Dashed lines, and bars that say so, are the numbers in its text.")
 }
 
 fn bars(heading: &'static str, caption: String, measure: &'static str, series: Vec<String>) -> Bars {

@@ -1,0 +1,314 @@
+//! CS4 to CS8, CS13, CS14, CS17, CS18 and CS20: the capacity-variant drive (Jiao et al., FAST 2024: 001).
+//!
+//! Here are its lives and what is measured of them; the claims stand in the files below. What file systems, key-value stores and NVRAM add
+//! to the drive is elsewhere or not there yet.
+
+mod figures;
+mod lifetime;
+mod speed;
+mod wear;
+
+use super::{Claim, Class, Finding, Matter, Others, Reading, Runs, Verdict, scenario};
+use wane_report::published::Picture;
+use wane_results::{RunResult, Window};
+use wane_scenario::Scenario;
+
+/// Pages of a block of the paper's drive.
+const PAGES_WHOLE: u32 = 1024;
+/// Pages of a block of the claims' drives: 1/64.
+const PAGES: u32 = 16;
+/// Pages of a block of the larger drives that some claims are run on besides: 1/16.
+const PAGES_LARGER: u32 = 64;
+/// Bytes that the whole drive exports.
+const WHOLE_BYTES: f64 = 122_070.0 * 1_048_576.0;
+/// Blocks of a superblock.
+const SUPERBLOCK: usize = 64;
+/// Drive writes between two probes.
+const STEP: u32 = 10;
+/// Outstanding requests that keep most dies busy.
+const DEEP: u32 = 32;
+/// The last probe; no drive lives that long.
+const LAST: u32 = 310;
+
+/// What the paper compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Design {
+    Variant,
+    Traditional,
+    Streams,
+}
+
+impl Design {
+    const ALL: [Self; 3] = [Self::Traditional, Self::Streams, Self::Variant];
+
+    const fn preset(self) -> &'static str {
+        match self {
+            Self::Variant => "cvss-128g",
+            Self::Traditional => "trss-128g",
+            Self::Streams => "autostream-128g",
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Variant => "CVSS",
+            Self::Traditional => "TrSS",
+            Self::Streams => "AutoStream",
+        }
+    }
+}
+
+/// What is read and written, half of the requests each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// By Zipf's law with fio's exponent: what is written often is read often.
+    Zipf,
+    /// At random.
+    Uniform,
+    /// Writes by Zipf's law on a sixth of the data, reads uniform on all: most of what is read is seldom written.
+    Apart,
+}
+
+impl Access {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Zipf => "Zipf",
+            Self::Uniform => "random",
+            Self::Apart => "reads apart from writes",
+        }
+    }
+
+    /// The workload's keys.
+    fn workload(self, share: u32) -> String {
+        let pattern = |pattern: &str, footprint: &str, reads: &str| {
+            format!("{pattern}, footprint = '{footprint} %', request-size = '16 KiB', read-share = '{reads} %'")
+        };
+        let one = |table: String| table.replace(", ", "\n");
+        let all = share.to_string();
+        match self {
+            Self::Zipf => one(pattern("pattern = 'zipf', exponent = 1.1", &all, "50")),
+            Self::Uniform => one(pattern("pattern = 'uniform'", &all, "50")),
+            Self::Apart => format!(
+                "mix = [{{ share = '50 %', {} }}, {{ share = '50 %', {} }}]",
+                pattern("pattern = 'zipf', exponent = 1.1", &format!("{:.1}", f64::from(share) / 6.0), "0"),
+                // A few writes tell the host that all of it is in use.
+                pattern("pattern = 'uniform'", &all, "99"),
+            ),
+        }
+    }
+}
+
+/// What another reading of the paper changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Twist {
+    None,
+    /// Host and garbage collection fill one block, as in the released code.
+    OneFrontier,
+    /// Re-reads by the released code's table: one for each 50 cycles.
+    Table,
+    /// Streams by chunks of a request instead of 1 MiB.
+    SmallChunks,
+    /// Weights of the victim score: invalid share, age, reads.
+    Weights([&'static str; 3]),
+    /// Without wear leveling.
+    Unleveled,
+}
+
+/// A drive's life to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Life {
+    design: Design,
+    access: Access,
+    /// Percent of the capacity that holds data.
+    share: u32,
+    /// Pages of a block.
+    pages: u32,
+    /// Bits that a codeword of 4 KiB is corrected for.
+    strength: u32,
+    /// Requests of a probe that are outstanding.
+    depth: u32,
+    /// Drive writes between two probes.
+    step: u32,
+    twist: Twist,
+}
+
+impl Life {
+    const fn new(design: Design, access: Access, share: u32) -> Self {
+        Self { design, access, share, pages: PAGES, strength: 50, depth: 1, step: STEP, twist: Twist::None }
+    }
+
+    /// The life that most claims look at: Zipf, 30 % mapped.
+    const fn of(design: Design) -> Self {
+        Self::new(design, Access::Zipf, 30)
+    }
+
+    const fn with(self, twist: Twist) -> Self {
+        Self { twist, ..self }
+    }
+
+    const fn with_strength(self, strength: u32) -> Self {
+        Self { strength, ..self }
+    }
+
+    const fn deep(self) -> Self {
+        Self { depth: DEEP, ..self }
+    }
+
+    const fn larger(self) -> Self {
+        Self { pages: PAGES_LARGER, ..self }
+    }
+
+    fn name(self) -> String {
+        let Self { design, access, share, pages, strength, depth, step, twist } = self;
+        let twist = match twist {
+            Twist::None => String::new(),
+            Twist::OneFrontier => ", one frontier".to_owned(),
+            Twist::Table => ", c/50 table".to_owned(),
+            Twist::SmallChunks => ", streams by 16 KiB".to_owned(),
+            Twist::Weights(weights) => format!(", weights {}", weights.join("/")),
+            Twist::Unleveled => ", without wear leveling".to_owned(),
+        };
+        let scale = PAGES_WHOLE / pages;
+        let probes = if step == STEP { String::new() } else { format!(", probes every {step}") };
+        format!(
+            "{}, {}, {share} %, {strength} bits{twist}, {depth} deep{probes}, 1/{scale}",
+            design.name(),
+            access.name()
+        )
+    }
+
+    fn scenario(self) -> Scenario {
+        let Self { design, access, share, pages, strength, depth, step, twist } = self;
+        let mut text = format!(
+            "[drive]\npreset = '{}'\npages-per-block = {pages}\n[drive.ecc]\nstrength = {strength}\n",
+            design.preset()
+        );
+        if twist == Twist::Table {
+            text += "draws = 'table'\n";
+        }
+        // A smaller block is erased for as small a part of the time, so that the dies' time is divided as on the whole drive.
+        text += &format!("[drive.timing]\nerase = '{} ns'\n[ftl]\n", 5_000_000 / (PAGES_WHOLE / pages));
+        match twist {
+            Twist::OneFrontier => text += "frontiers = 'one'\n",
+            Twist::Unleveled => text += "wear-leveling = { policy = 'none' }\n",
+            Twist::Weights([invalidity, aging, reads]) => {
+                text += &format!(
+                    "gc = {{ policy = 'wear-focusing', invalidity = {invalidity}, aging = {aging}, reads = {reads} }}\n"
+                );
+            }
+            Twist::SmallChunks | Twist::None | Twist::Table => {}
+        }
+        if design == Design::Streams {
+            // A smaller drive has fewer chunks, each of which is written as much more often.
+            let decay = 1_000_000 / (PAGES_WHOLE / pages);
+            let chunk = if twist == Twist::SmallChunks { 4 } else { 256 };
+            text += &format!("placement = {{ policy = 'autostream-sfr', chunk-units = {chunk}, decay = {decay} }}\n");
+        }
+        let ages = (0..=LAST).step_by(step as usize);
+        let ages = ages.map(|age| age.to_string()).collect::<Vec<_>>().join(", ");
+        text += &format!(
+            "[workload]\n{}\n[precondition]\nfill = '{share} %'\n[time]\nscheduler = 'timeline'\n[probe]\n\
+             at-drive-writes = [{ages}]\nuntil = {{ requests = 20000 }}\nworkload = {{ arrival = {{ queue-depth = {depth} }} }}\n\
+             [until]\nend-of-life = true\n",
+            access.workload(share)
+        );
+        scenario(&self.name(), &text)
+    }
+}
+
+/// Scenarios of lives.
+fn lives(lives: impl IntoIterator<Item = Life>) -> Vec<Scenario> {
+    lives.into_iter().map(Life::scenario).collect()
+}
+
+/// The variant and the traditional drive.
+const fn pair(access: Access, share: u32) -> [Life; 2] {
+    [Life::new(Design::Variant, access, share), Life::new(Design::Traditional, access, share)]
+}
+
+/// Read throughput of a window, in MB/s.
+fn read_rate(window: &Window) -> f64 {
+    window.throughput.read.bytes_per_second / 1e6
+}
+
+/// Write throughput of a window, in MB/s.
+fn write_rate(window: &Window) -> f64 {
+    window.throughput.write.bytes_per_second / 1e6
+}
+
+/// Terabytes (10^12) that a whole drive takes in so many drive writes.
+fn terabytes(drive_writes: f64) -> f64 {
+    drive_writes * WHOLE_BYTES / 1e12
+}
+
+/// Drive writes until the read throughput is below a share of that of the new drive, linear between two probes; to the end of the drive's
+/// life where it never is.
+fn drive_writes_at(result: &RunResult, requirement: f64) -> f64 {
+    let end = result.summary.end.at_drive_writes;
+    let Some(first) = result.windows.first() else { return end };
+    let wanted = requirement * read_rate(first);
+    let Some(below) = result.windows.iter().position(|window| read_rate(window) < wanted) else { return end };
+    let (before, after) = (&result.windows[below - 1], &result.windows[below]);
+    let part = (read_rate(before) - wanted) / (read_rate(before) - read_rate(after));
+    before.at_drive_writes + part * (after.at_drive_writes - before.at_drive_writes)
+}
+
+/// Windows of two lives at equal host writes, from the first after both were new.
+fn side_by_side<'a>(one: &'a RunResult, other: &'a RunResult) -> impl Iterator<Item = (&'a Window, &'a Window)> {
+    one.windows.iter().zip(&other.windows).skip(1)
+}
+
+/// Re-reads for each GiB that the host read.
+fn rereads_per_gib(result: &RunResult) -> f64 {
+    let pages_of_gib = f64::from(1 << 18);
+    result.summary.errors.and_then(|errors| errors.host_retry_rate()).unwrap_or(0.0) * pages_of_gib
+}
+
+impl Runs {
+    fn life(&self, life: Life) -> &RunResult {
+        self.get(&life.scenario())
+    }
+}
+
+fn finding(ours: String, agrees: bool, note: String, table: String) -> Finding {
+    Finding { ours, verdict: Verdict::of(agrees), note, table }
+}
+
+fn reading(matter: Matter, what: &str, (ours, agrees): (String, bool)) -> Reading {
+    Reading { what: what.to_owned(), matter, ours, verdict: Verdict::of(agrees) }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:+.0} %", 100.0 * share)
+}
+
+const CONFIGURATION: &str = "presets cvss-128g, trss-128g and autostream-128g at 1/64: 16 of 1,024 pages in a block, an erase 1/64 as long; 30 or 70 % \
+                             mapped, the rest never written; requests of 16 KiB, half of them reads, Zipf 1.1 or uniform; lives to their end, with a \
+                             probe of 20,000 requests of the same kind when new and after every 10 drive writes, one at a time";
+
+const PUBLISHED: &str = "FEMU with 128 GiB beneath F2FS, fio with its default settings and requests of 16 KiB, half of them reads; the file system is \
+                         aged first, and the drive by an acceleration factor of 2; retries by halving the RBER in the text, by a table of one for each \
+                         50 cycles in the released code";
+
+const READ: &str = "no file system and no page cache: the drive sees fio's requests; fio's default is one request at a time; retries by halving the RBER";
+
+/// A claim on these lives.
+const fn claim(
+    class: Class,
+    texts: [&'static str; 4],
+    scenarios: fn() -> Vec<Scenario>,
+    evaluate: fn(&Runs) -> Finding,
+    others: Others,
+) -> Claim {
+    Claim::new(class, texts, [CONFIGURATION, PUBLISHED, READ], scenarios, evaluate, others)
+}
+
+/// A page's title and figures for a claim, if the paper has some.
+pub(super) fn pictures(id: &str, runs: &Runs) -> Option<(&'static str, Vec<Picture>)> {
+    figures::of(id, runs)
+}
+
+/// Every claim, in order.
+pub(super) fn claims() -> Vec<Claim> {
+    wear::first().into_iter().chain(speed::claims()).chain(lifetime::claims()).chain(wear::last()).collect()
+}

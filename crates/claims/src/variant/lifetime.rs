@@ -1,0 +1,137 @@
+//! CS13 and CS14: host writes until a drive is slower than required (001, section 5.3).
+
+use super::{
+    Access, Claim, Class, Design, Finding, Life, Matter, Others, Reading, Runs, Twist, claim, drive_writes_at, finding,
+    lives, percent, reading, terabytes,
+};
+use crate::{gain, mean};
+use wane_scenario::Scenario;
+
+/// Required shares of the new drive's read throughput; the last one asks for nothing.
+pub(super) const REQUIREMENTS: [f64; 4] = [0.8, 0.6, 0.4, 0.0];
+
+/// What the paper runs, with the name of its figure.
+const WORKLOADS: [(Access, u32, &str); 4] =
+    [(Access::Zipf, 30, "15a"), (Access::Zipf, 70, "15b"), (Access::Uniform, 30, "15c"), (Access::Uniform, 70, "15d")];
+
+pub(super) fn claims() -> Vec<Claim> {
+    vec![
+        claim(
+            Class::Order,
+            [
+                "CS13",
+                "001 Fig. 15a",
+                "Zipf, 30 % mapped, at least 0.8 of the new drive's throughput: 10 / 18 / 28 TB for TrSS / AutoStream / CVSS",
+                "TrSS below AutoStream below CVSS, none above 41 TB / WAF",
+            ],
+            || lives(designs(Access::Zipf, 30)),
+            cs13,
+            Others::Run { scenarios: cs13_others, evaluate: cs13_readings },
+        ),
+        claim(
+            Class::Order,
+            [
+                "CS14",
+                "001 Fig. 15, §5.3",
+                "at 0.8, CVSS over TrSS and over AutoStream: random 30 % +270 and +50 %, both at 70 % +123 and +55 %, all four +168 and +57 % on \
+                 average; without a requirement CVSS takes 10.4 and 12 TB more (15b)",
+                "every gain positive",
+            ],
+            || lives(WORKLOADS.into_iter().flat_map(|(access, share, _)| designs(access, share))),
+            cs14,
+            Others::None("those of CS13 change the same lives"),
+        ),
+    ]
+}
+
+pub(super) fn designs(access: Access, share: u32) -> [Life; 3] {
+    Design::ALL.map(|design| Life::new(design, access, share))
+}
+
+/// Terabytes that drives take at a requirement.
+pub(super) fn taken(runs: &Runs, designs: [Life; 3], requirement: f64) -> [f64; 3] {
+    designs.map(|life| terabytes(drive_writes_at(runs.life(life), requirement)))
+}
+
+/// Terabytes at 0.8 and whether they agree.
+fn order(runs: &Runs, designs: [Life; 3]) -> (String, bool) {
+    let found = taken(runs, designs, 0.8);
+    let told = found.map(|terabytes| format!("{terabytes:.1}")).join(" / ");
+    let ceilings = designs.map(|life| {
+        let amplification = runs.life(life).summary.write_amplification.total.unwrap_or(1.0);
+        // 300 cycles of 128 GiB.
+        300.0 * 128.0 * f64::from(1 << 30) / 1e12 / amplification
+    });
+    let is_below = found.iter().zip(ceilings).all(|(found, ceiling)| *found <= ceiling);
+    (format!("{told} TB"), found.is_sorted() && is_below)
+}
+
+fn cs13(runs: &Runs) -> Finding {
+    let (ours, agrees) = order(runs, designs(Access::Zipf, 30));
+    finding(ours, agrees, String::new(), table(runs))
+}
+
+/// Terabytes by requirement, as they are and as a drive that counts two cycles for each erase takes them.
+fn table(runs: &Runs) -> String {
+    let mut text =
+        "| at least | TrSS | AutoStream | CVSS | the same, erases counted twice |\n|---|---:|---:|---:|---|\n"
+            .to_owned();
+    for requirement in REQUIREMENTS {
+        let found = taken(runs, designs(Access::Zipf, 30), requirement);
+        let [whole, half] = [1.0, 0.5].map(|factor| found.map(|terabytes| format!("{:.1}", factor * terabytes)));
+        let asked = if requirement > 0.0 { requirement.to_string() } else { "no requirement".to_owned() };
+        text += &format!("| {asked} | {} | {} |\n", whole.join(" | "), half.join(" / "));
+    }
+    text
+}
+
+fn cs13_cases() -> [(Matter, &'static str, [Life; 3]); 4] {
+    let zipf = designs(Access::Zipf, 30);
+    [
+        (Matter::Choice, "writes by Zipf on a sixth of the data, reads uniform on all", designs(Access::Apart, 30)),
+        (Matter::Choice, "re-reads by the table of the released code", zipf.map(|life| life.with(Twist::Table))),
+        (Matter::Choice, "streams by chunks of 16 KiB instead of 1 MiB", {
+            let [traditional, streams, variant] = zipf;
+            [traditional, streams.with(Twist::SmallChunks), variant]
+        }),
+        (Matter::Scale, "1/16", zipf.map(Life::larger)),
+    ]
+}
+
+fn cs13_others() -> Vec<Scenario> {
+    lives(cs13_cases().into_iter().flat_map(|(_, _, lives)| lives))
+}
+
+fn cs13_readings(runs: &Runs) -> Vec<Reading> {
+    let of = |(matter, what, lives): (Matter, &'static str, [Life; 3])| reading(matter, what, order(runs, lives));
+    cs13_cases().into_iter().map(of).collect()
+}
+
+fn cs14(runs: &Runs) -> Finding {
+    let at = |requirement| WORKLOADS.map(|(access, share, _)| taken(runs, designs(access, share), requirement));
+    let gains: Vec<[f64; 2]> = at(0.8)
+        .into_iter()
+        .map(|[traditional, streams, variant]| [gain(variant, traditional), gain(variant, streams)])
+        .collect();
+    let over = |base: usize| mean(gains.iter().map(|gains| gains[base]));
+    let ours = format!("all four on average {} and {}", percent(over(0)), percent(over(1)));
+    let agrees = gains.iter().flatten().all(|gain| *gain > 0.0);
+    let mut text = "| workload | figure | at least | TrSS | AutoStream | CVSS | CVSS over TrSS | over AutoStream |\n\
+                    |---|---|---|---:|---:|---:|---:|---:|\n"
+        .to_owned();
+    for (access, share, figure) in WORKLOADS {
+        for requirement in [REQUIREMENTS[0], REQUIREMENTS[3]] {
+            let found = taken(runs, designs(access, share), requirement);
+            let [traditional, streams, variant] = found;
+            let asked = if requirement > 0.0 { requirement.to_string() } else { "no requirement".to_owned() };
+            text += &format!(
+                "| {}, {share} % | {figure} | {asked} | {} TB | {} | {} |\n",
+                access.name(),
+                found.map(|terabytes| format!("{terabytes:.1}")).join(" TB | "),
+                percent(gain(variant, traditional)),
+                percent(gain(variant, streams))
+            );
+        }
+    }
+    finding(ours, agrees, String::new(), text.replace(" TB TB", " TB"))
+}

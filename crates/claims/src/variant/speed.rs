@@ -1,0 +1,171 @@
+//! CS6 to CS8: throughput over the life of a drive (001, section 5.2.1).
+
+use super::{
+    Access, Claim, Class, Design, Finding, Life, Matter, Others, Reading, Runs, Twist, claim, finding, lives, pair,
+    percent, read_rate, reading, side_by_side, write_rate,
+};
+use crate::mean;
+use wane_results::RunResult;
+use wane_scenario::Scenario;
+
+/// Shares of the capacity that hold data.
+pub(super) const SHARES: [u32; 2] = [30, 70];
+
+pub(super) fn claims() -> Vec<Claim> {
+    vec![
+        claim(
+            Class::Mechanism,
+            [
+                "CS6",
+                "001 Fig. 10",
+                "Zipf: CVSS reads faster than TrSS by up to 0.72 at equal host writes",
+                "0.4 to 1.2 at 30 or at 70 % mapped",
+            ],
+            || both(Access::Zipf),
+            |runs| gains(runs, Access::Zipf, [0.4, 1.2]),
+            Others::Run { scenarios: cs6_others, evaluate: cs6_readings },
+        ),
+        claim(
+            Class::Mechanism,
+            [
+                "CS7",
+                "001 Fig. 11",
+                "random: CVSS reads faster than TrSS by up to 0.6 (30 % mapped) and 0.7 (70 %)",
+                "0.3 to 1.1 at both",
+            ],
+            || both(Access::Uniform),
+            |runs| gains(runs, Access::Uniform, [0.3, 1.1]),
+            Others::None("those of CS6 change the same lives"),
+        ),
+        claim(
+            Class::Mechanism,
+            [
+                "CS8",
+                "001 Fig. 13",
+                "TrSS writes 60 % less while wear leveling runs; CVSS writes 12 % more than TrSS on average",
+                "TrSS 40 to 75 % less in the probes in which a request waits behind wear leveling",
+            ],
+            cs8_lives,
+            cs8,
+            Others::None("what wear leveling moves does not hang on retries or frontiers of CVSS"),
+        ),
+    ]
+}
+
+fn both(access: Access) -> Vec<Scenario> {
+    lives(SHARES.into_iter().flat_map(|share| pair(access, share)))
+}
+
+/// The largest gain of the variant drive's read throughput at equal host writes, and after how many drive writes.
+fn largest_gain(runs: &Runs, [variant, traditional]: [Life; 2]) -> (f64, f64) {
+    let (variant, traditional) = (runs.life(variant), runs.life(traditional));
+    let gains = side_by_side(variant, traditional)
+        .map(|(one, other)| (read_rate(one) / read_rate(other) - 1.0, one.at_drive_writes));
+    gains.fold((f64::MIN, 0.0), |best, next| if next.0 > best.0 { next } else { best })
+}
+
+fn gains(runs: &Runs, access: Access, [least, most]: [f64; 2]) -> Finding {
+    let found = SHARES.map(|share| largest_gain(runs, pair(access, share)));
+    let is_near = |(gain, _): (f64, f64)| (least..=most).contains(&gain);
+    let agrees = match access {
+        Access::Uniform => found.into_iter().all(is_near),
+        Access::Zipf | Access::Apart => {
+            is_near(found.into_iter().fold((f64::MIN, 0.0), |a, b| if b.0 > a.0 { b } else { a }))
+        }
+    };
+    let [low, high] = found;
+    let ours = format!("{:+.2} (30 %), {:+.2} (70 %)", low.0, high.0);
+    finding(ours, agrees, String::new(), table(runs, access))
+}
+
+/// Read throughput of a new drive's over the life, every fourth probe.
+fn table(runs: &Runs, access: Access) -> String {
+    let designs: Vec<Life> = SHARES.into_iter().flat_map(|share| pair(access, share)).collect();
+    let results: Vec<&RunResult> = designs.iter().map(|life| runs.life(*life)).collect();
+    let mut text =
+        "| drive writes | CVSS, 30 % | TrSS, 30 % | CVSS, 70 % | TrSS, 70 % |\n|---:|---:|---:|---:|---:|\n".to_owned();
+    let longest = results.iter().map(|result| result.windows.len()).max().unwrap_or(0);
+    for number in (0..longest).filter(|number| number % 3 == 0) {
+        let age =
+            results.iter().find_map(|result| result.windows.get(number)).map_or(0.0, |window| window.at_drive_writes);
+        text += &format!("| {age:.0} |");
+        for result in &results {
+            let rate = result
+                .windows
+                .get(number)
+                .map(|window| format!(" {:.2} |", read_rate(window) / read_rate(&result.windows[0])));
+            text += &rate.unwrap_or_else(|| " - |".to_owned());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The lives under another reading.
+fn twisted(twist: Twist) -> [Life; 2] {
+    pair(Access::Zipf, 30).map(|life| life.with(twist))
+}
+
+fn cs6_cases() -> [(Matter, &'static str, [Life; 2]); 5] {
+    [
+        (
+            Matter::Choice,
+            "30 % alone: writes by Zipf on a sixth of the data, reads uniform on all",
+            pair(Access::Apart, 30),
+        ),
+        (Matter::Choice, "30 % alone: re-reads by the table of the released code", twisted(Twist::Table)),
+        (Matter::Choice, "30 % alone: 32 requests at a time", pair(Access::Zipf, 30).map(Life::deep)),
+        (Matter::Choice, "30 % alone: one frontier, as in the released code", {
+            let [variant, traditional] = pair(Access::Zipf, 30);
+            [variant.with(Twist::OneFrontier), traditional]
+        }),
+        (Matter::Scale, "30 % alone: 1/16", pair(Access::Zipf, 30).map(Life::larger)),
+    ]
+}
+
+fn cs6_others() -> Vec<Scenario> {
+    lives(cs6_cases().into_iter().flat_map(|(_, _, lives)| lives))
+}
+
+fn cs6_readings(runs: &Runs) -> Vec<Reading> {
+    let of = |(matter, what, lives): (Matter, &'static str, [Life; 2])| {
+        let (gain, at) = largest_gain(runs, lives);
+        reading(matter, what, (format!("{gain:+.2} after {at:.0} drive writes"), (0.4..=1.2).contains(&gain)))
+    };
+    cs6_cases().into_iter().map(of).collect()
+}
+
+/// Lives of the claim on wear leveling.
+const LEVELED: [Life; 2] = {
+    let leveled = Life { step: 2, ..Life::new(Design::Traditional, Access::Zipf, 70).deep() };
+    [leveled, leveled.with(Twist::Unleveled)]
+};
+
+/// The variant drive beside them.
+const VARIANT: Life = Life { design: Design::Variant, ..LEVELED[0] };
+
+fn cs8_lives() -> Vec<Scenario> {
+    lives(LEVELED.into_iter().chain([VARIANT]))
+}
+
+fn cs8(runs: &Runs) -> Finding {
+    let [leveled, unleveled] = LEVELED.map(|life| runs.life(life));
+    let waits = |result: &RunResult, number: usize| {
+        let latency = &result.windows[number].latency;
+        [latency.read, latency.write].into_iter().flatten().any(|of| of.breakdown_ns.behind_wear_leveling > 0.0)
+    };
+    let drops: Vec<f64> = side_by_side(leveled, unleveled)
+        .enumerate()
+        .filter(|(number, _)| waits(leveled, number + 1))
+        .map(|(_, (with, without))| write_rate(with) / write_rate(without) - 1.0)
+        .collect();
+    let variant = runs.life(VARIANT);
+    let gain = mean(side_by_side(variant, leveled).map(|(one, other)| write_rate(one) / write_rate(other) - 1.0));
+    let told = if drops.is_empty() {
+        "no probe meets wear leveling".to_owned()
+    } else {
+        format!("TrSS {} on average over {} probes", percent(mean(drops.iter().copied())), drops.len())
+    };
+    let agrees = !drops.is_empty() && (-0.75..=-0.4).contains(&mean(drops.iter().copied()));
+    finding(format!("{told}; CVSS {} on average", percent(gain)), agrees, String::new(), String::new())
+}
