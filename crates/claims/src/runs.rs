@@ -160,12 +160,15 @@ mod tests {
 
     #[test]
     fn claims_of_lives_run_what_they_look_at() {
-        let text = "drive = { preset = 'tiny' }\nworkload.pattern = 'uniform'\nuntil.drive-writes = 1";
+        let text = "drive = { preset = 'tiny' }\nworkload = { pattern = 'uniform', read-share = 0.5 }\nuntil.drive-writes = 1\n\
+                    time.scheduler = 'timeline'\nprobe = { at-drive-writes = [0, 0.5], until = { requests = 100 } }";
         let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
         let result = session::execute(&scenario("short", text), &PolicyOverrides::default(), &mut watch).unwrap();
-        for claim in claims().iter().filter(|claim| claim.id.starts_with("CV")) {
-            let row = stood_in(claim.scenarios(), &result, 0).reproduced(claim);
+        for claim in claims().iter().filter(|claim| claim.id.starts_with("CV") || claim.id.starts_with("CS")) {
+            let runs = stood_in(claim.scenarios(), &result, 0);
+            let row = runs.reproduced(claim);
             assert!(!row.finding.ours.is_empty(), "{}", claim.id);
+            assert_eq!(runs.figure(claim).is_some(), !claim.scenarios().is_empty(), "{}", claim.id);
             let with_another_seed = (claim.scenarios)().into_iter().map(|scenario| shifted(&scenario, 1));
             (claim.evaluate)(&stood_in(with_another_seed, &result, 1));
         }

@@ -244,13 +244,15 @@ fn terabytes(drive_writes: f64) -> f64 {
 /// Drive writes until the read throughput is below a share of that of the new drive, linear between two probes; to the end of the drive's
 /// life where it never is.
 fn drive_writes_at(result: &RunResult, requirement: f64) -> f64 {
-    let end = result.summary.end.at_drive_writes;
-    let Some(first) = result.windows.first() else { return end };
-    let wanted = requirement * read_rate(first);
-    let Some(below) = result.windows.iter().position(|window| read_rate(window) < wanted) else { return end };
-    let (before, after) = (&result.windows[below - 1], &result.windows[below]);
+    drive_writes_between(&result.windows, requirement).unwrap_or(result.summary.end.at_drive_writes)
+}
+
+fn drive_writes_between(windows: &[Window], requirement: f64) -> Option<f64> {
+    let wanted = requirement * read_rate(windows.first()?);
+    let below = windows.iter().position(|window| read_rate(window) < wanted)?;
+    let (before, after) = (&windows[below - 1], &windows[below]);
     let part = (read_rate(before) - wanted) / (read_rate(before) - read_rate(after));
-    before.at_drive_writes + part * (after.at_drive_writes - before.at_drive_writes)
+    Some(before.at_drive_writes + part * (after.at_drive_writes - before.at_drive_writes))
 }
 
 /// Windows of two lives at equal host writes, from the first after both were new.
@@ -311,4 +313,45 @@ pub(super) fn pictures(id: &str, runs: &Runs) -> Option<(&'static str, Vec<Pictu
 /// Every claim, in order.
 pub(super) fn claims() -> Vec<Claim> {
     wear::first().into_iter().chain(speed::claims()).chain(lifetime::claims()).chain(wear::last()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wane_results::{Latency, OpThroughput, Throughput, WindowKind};
+
+    #[test]
+    fn a_drive_is_too_slow_between_two_probes() {
+        let window = |at_drive_writes: f64, megabytes: f64| Window {
+            kind: WindowKind::Probe,
+            at_drive_writes,
+            at_days: None,
+            erase_count_mean: 0.0,
+            seconds: 1.0,
+            latency: Latency::default(),
+            throughput: Throughput {
+                read: OpThroughput { iops: 0.0, bytes_per_second: megabytes * 1e6 },
+                write: OpThroughput::default(),
+            },
+            errors: None,
+            read_cdf: Vec::new(),
+            write_cdf: Vec::new(),
+        };
+        let windows = [window(0.0, 100.0), window(10.0, 90.0), window(20.0, 70.0), window(30.0, 95.0)];
+        // (share of the new drive's throughput, drive writes)
+        for (requirement, want) in [(1.0, Some(0.0)), (0.95, Some(5.0)), (0.8, Some(15.0)), (0.7, None), (0.0, None)] {
+            assert_eq!(drive_writes_between(&windows, requirement), want, "{requirement}");
+        }
+        assert_eq!(drive_writes_between(&[], 0.8), None);
+    }
+
+    #[test]
+    fn a_smaller_drive_divides_the_time_of_its_dies_as_the_whole_one() {
+        for (life, pages) in [(Life::of(Design::Variant), 16), (Life::of(Design::Variant).larger(), 64)] {
+            let written = life.scenario().to_toml();
+            let erase = format!("erase = \"{} ns\"", 5_000_000 * pages / 1024);
+            let micros = format!("erase = \"{} us\"", 5_000_000.0 * f64::from(pages) / 1024.0 / 1000.0);
+            assert!(written.contains(&erase) || written.contains(&micros), "{erase}\n{written}");
+        }
+    }
 }
