@@ -284,3 +284,15 @@ fn cs20(runs: &Runs) -> Finding {
     let is_same = (spare * 1e4).round() == 737.0 && traditional == 36 && variant == 492;
     finding(ours, is_same, CS20_NOTE.to_owned(), String::new())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Verdict;
+
+    #[test]
+    fn a_mebibyte_of_log_holds_half_a_gibibyte_of_remapped_data() {
+        let found = cs4();
+        assert_eq!((found.ours.as_str(), found.verdict), ("512 MiB", Verdict::Agrees));
+    }
+}
