@@ -152,6 +152,14 @@ mod tests {
     use wane_lab::build::PolicyOverrides;
     use wane_lab::run::Watch;
 
+    /// A short run with two probes, half of whose requests read.
+    fn short_run() -> RunResult {
+        let text = "drive = { preset = 'tiny' }\nworkload = { pattern = 'uniform', read-share = 0.5 }\nuntil.drive-writes = 1\n\
+                    time.scheduler = 'timeline'\nprobe = { at-drive-writes = [0, 0.5], until = { requests = 100 } }";
+        let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+        session::execute(&scenario("short", text), &PolicyOverrides::default(), &mut watch).unwrap()
+    }
+
     /// One short run in the place of every scenario.
     fn stood_in(scenarios: impl IntoIterator<Item = Scenario>, result: &RunResult, shift: u64) -> Runs {
         let results = scenarios.into_iter().map(|scenario| (scenario.hash(), result.clone())).collect();
@@ -160,10 +168,7 @@ mod tests {
 
     #[test]
     fn claims_of_lives_run_what_they_look_at() {
-        let text = "drive = { preset = 'tiny' }\nworkload = { pattern = 'uniform', read-share = 0.5 }\nuntil.drive-writes = 1\n\
-                    time.scheduler = 'timeline'\nprobe = { at-drive-writes = [0, 0.5], until = { requests = 100 } }";
-        let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-        let result = session::execute(&scenario("short", text), &PolicyOverrides::default(), &mut watch).unwrap();
+        let result = short_run();
         for claim in claims().iter().filter(|claim| claim.id.starts_with("CV") || claim.id.starts_with("CS")) {
             let runs = stood_in(claim.scenarios(), &result, 0);
             let row = runs.reproduced(claim);
@@ -171,6 +176,18 @@ mod tests {
             assert_eq!(runs.figure(claim).is_some(), !claim.scenarios().is_empty(), "{}", claim.id);
             let with_another_seed = (claim.scenarios)().into_iter().map(|scenario| shifted(&scenario, 1));
             (claim.evaluate)(&stood_in(with_another_seed, &result, 1));
+        }
+    }
+
+    #[test]
+    fn the_page_has_the_texts_of_the_variant_drives_claims() {
+        let (page, result) = (include_str!("../../../docs/claims.md"), short_run());
+        for claim in claims().iter().filter(|claim| claim.id.starts_with("CS")) {
+            let row = stood_in(claim.scenarios(), &result, 0).reproduced(claim);
+            // Whether seeds were tried follows from the verdicts, which a short run does not have.
+            for (title, text) in crate::details(&row).into_iter().filter(|(title, _)| *title != "seeds") {
+                assert!(page.contains(&format!("\n- {title}: {text}\n")), "{}: {title}: {text}", claim.id);
+            }
         }
     }
 

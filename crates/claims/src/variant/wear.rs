@@ -111,7 +111,7 @@ const CS5_NOTE: &str = "the blocks that take the writes come to the end of their
 const CS17_NOTE: &str = "TrSS with 90 bits re-reads about as often as CVSS with 50, as in the paper, but TrSS with 50 not as much more often. Zipf \
                          reads what it writes, and the host's data lie in the most worn blocks. Over its cycles a block needs 3.25 re-reads a \
                          page on average up to 267 erases, and 3.56 up to 300: where reads follow writes, no gathering of wear gains more. Where \
-                         most of what is read is seldom written, it lies in young blocks, and the ratio is near the paper's";
+                         most of what is read is seldom written, it lies in young blocks, and TrSS re-reads 2.25 times as often";
 
 const CS18_NOTE: &str = "the signs of invalidity and age come out, by less. Those of reads do not: Zipf reads what it writes, so that a block that is read \
                          often is one of whose data much is written anew, and collecting it costs less. Where reads lie apart from writes (as in \
