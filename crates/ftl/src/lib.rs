@@ -34,7 +34,7 @@ pub use config::{BuildError, EraseGroup, Frontiers, FtlConfig, Layout, Pooling, 
 pub use counters::Cause;
 pub use engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome};
 pub use persist::{Event, PowerCut, REMAP_ENTRY_BYTES, Recovery, metadata_blocks};
-pub use remap::{REMAP_LOG_BYTES_PER_TIB, REMAP_LOG_ENTRY_BYTES, RemapError, remappable_bytes};
+pub use remap::RemapError;
 pub use room::Room;
 pub use saved::{PolicyStateError, PolicyStates};
 pub use wane_units::{BlockState, Counters};

@@ -6,16 +6,6 @@ use wane_units::Lpn;
 use crate::engine::{Ftl, UNMAPPED};
 use crate::persist::Event;
 
-/// Bytes of non-volatile memory for the log of remapped units, for each TiB of flash. Source: 001, section 3.1.3.
-pub const REMAP_LOG_BYTES_PER_TIB: u64 = 1 << 20;
-/// Bytes of an entry of that log: a physical unit and its new logical one. Source: 001, section 3.1.3.
-pub const REMAP_LOG_ENTRY_BYTES: u64 = 8;
-
-/// Bytes of data whose new addresses a log of `log_bytes` can hold, one entry for each unit of `unit_bytes`.
-pub const fn remappable_bytes(log_bytes: u64, unit_bytes: u64) -> u64 {
-    log_bytes / REMAP_LOG_ENTRY_BYTES * unit_bytes
-}
-
 /// A REMAP that is refused. Nothing of it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -1,6 +1,6 @@
 //! CS4, CS5, CS17, CS18 and CS20: capacity, wear and what the firmware's rules cost (001, sections 3 and 5.4).
 
-use wane_ftl::{REMAP_LOG_BYTES_PER_TIB, remappable_bytes};
+use wane_ftl::REMAP_ENTRY_BYTES;
 
 use super::{
     Access, Claim, Class, Design, Finding, Life, Matter, Others, PAGES, PUBLISHED, Reading, Runs, SUPERBLOCK, Twist,
@@ -17,6 +17,9 @@ const WEIGHTS: [(&str, [&str; 3]); 4] = [
     ("reads 0.6", ["0.2", "0.2", "0.6"]),
     ("age 0.6", ["0.2", "0.6", "0.2"]),
 ];
+
+/// Bytes of the log of remapped units of a drive of 1 TiB (001, section 3.1.3).
+const LOG_BYTES: u64 = 1 << 20;
 
 /// Bits that TrSS corrects in figure 18.
 const STRENGTHS: [u32; 5] = [50, 60, 70, 80, 90];
@@ -123,7 +126,7 @@ const CS20_NOTE: &str = "the released code counts bad superblocks, 512 less the 
 
 fn cs4() -> Finding {
     let unit = Life::of(Design::Variant).scenario().device.unit.0;
-    let mib = remappable_bytes(REMAP_LOG_BYTES_PER_TIB, unit) >> 20;
+    let mib = (LOG_BYTES / REMAP_ENTRY_BYTES * unit) >> 20;
     finding(format!("{mib} MiB"), mib == 512, String::new(), String::new())
 }
 
