@@ -390,7 +390,7 @@ impl Run {
         let config = self.config.clone();
         let ready = |ftl: &mut Ftl<StrictMedia>| {
             if looks_twice {
-                ftl.capture_cuts()
+                ftl.capture_cuts();
             }
         };
         let (mut ftl, report) = Ftl::recover_watched(cut, config.clone(), ready).map_err(|error| error.to_string())?;
