@@ -8,6 +8,7 @@ use wane_ssd::{Collection, Suspend};
 use wane_workload::Arrival;
 
 use super::medium::Medium;
+use super::settings::FtlSettings;
 use super::time::Time;
 use super::written::table_of;
 use super::{Scenario, presets};
@@ -31,6 +32,8 @@ impl Scenario {
         let levels = self.ftl.wear_level_policy().acts();
         let overtakes = time.read_priority || time.suspend != Suspend::None;
         let classes = time.gc != Collection::Foreground || scrubs || levels || overtakes;
+        let keeps_nothing = !self.ftl.recovery_policy().acts();
+        let powered = "power is never cut, as ftl.recovery is \"none\"";
         let rules = [
             ("time.write-cache-latency", timed && time.write_cache.is_none(), "there is no time.write-cache"),
             ("time.think-time", timed && time.processors.is_none(), "time.processors is \"none\""),
@@ -61,10 +64,16 @@ impl Scenario {
             ),
             ("drive.initial.reads", no_errors, states),
             ("drive.initial.retention", no_errors, states),
+            (
+                "ftl.gc-unforced",
+                self.ftl.gc_unforced <= self.ftl.gc_reserve,
+                "no more blocks are asked for than ftl.gc-reserve keeps free",
+            ),
+            ("ftl.remap-log", keeps_nothing, powered),
+            ("drive.power-loss-protection", keeps_nothing, powered),
             ("drive.faults.lost-die-at", medium.faults.lost_die.is_none(), "no drive.faults.lost-die is lost"),
         ];
-        let (own, below) =
-            (sections(time, medium), sections(&presets::time(&self.preset), &presets::medium(&self.preset)));
+        let (own, below) = (self.entries(), preset_entries(&self.preset));
         let given = |key: &str| lookup(&own, key) != lookup(&below, key);
         let mut told: Vec<(&str, &str)> = Vec::new();
         for (key, idle, why) in rules {
@@ -77,10 +86,35 @@ impl Scenario {
     }
 }
 
-/// The tables `drive` and `time` with every key.
-fn sections(time: &Time, medium: &Medium) -> Table {
-    let drive = medium.entries().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    Table::from_iter([("drive".to_owned(), Value::Table(drive)), ("time".to_owned(), Value::Table(table_of(time)))])
+impl Scenario {
+    /// The tables `drive`, `ftl` and `time` with every key that a rule is about.
+    fn entries(&self) -> Table {
+        let ftl = table_of(&self.ftl);
+        let firmware = FIRMWARE_KEYS.map(|key| ftl.get(key).expect("it is a key of the firmware").clone());
+        sections(&self.time, &self.medium, firmware, self.device.power_loss_protection)
+    }
+}
+
+/// Keys of `ftl` that a rule is about.
+const FIRMWARE_KEYS: [&str; 2] = ["gc-unforced", "remap-log"];
+
+/// The same tables of a preset.
+fn preset_entries(preset: &str) -> Table {
+    let defaults = table_of(&FtlSettings::default());
+    let firmware = FIRMWARE_KEYS.map(|key| {
+        let default = || defaults.get(key).expect("it is a key of the firmware").clone();
+        presets::written(preset, "ftl", key).unwrap_or_else(default)
+    });
+    let protected = presets::written(preset, "drive", "power-loss-protection").and_then(|value| value.as_bool());
+    sections(&presets::time(preset), &presets::medium(preset), firmware, protected.unwrap_or(true))
+}
+
+fn sections(time: &Time, medium: &Medium, firmware: [Value; 2], power_loss_protection: bool) -> Table {
+    let mut drive: Table = medium.entries().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    drive.insert("power-loss-protection".to_owned(), Value::from(power_loss_protection));
+    let ftl = FIRMWARE_KEYS.into_iter().map(str::to_owned).zip(firmware).collect();
+    let tables = [("drive", drive), ("ftl", ftl), ("time", table_of(time))];
+    tables.into_iter().map(|(key, table)| (key.to_owned(), Value::Table(table))).collect()
 }
 
 fn lookup<'t>(table: &'t Table, key: &str) -> Option<&'t Value> {

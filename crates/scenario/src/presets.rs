@@ -81,6 +81,11 @@ pub(super) fn medium(preset: &str) -> Medium {
     Medium::of(&drive).expect("a preset's chip is whole")
 }
 
+/// What a preset writes for a key of a section.
+pub(super) fn written(preset: &str, section: &str, key: &str) -> Option<toml::Value> {
+    part(preset, section).get(key).cloned()
+}
+
 /// The clock of a preset.
 pub(super) fn time(preset: &str) -> Time {
     part(preset, "time").try_into().expect("presets are scenarios, as a test checks")
