@@ -680,8 +680,10 @@ impl Run {
                 self.host.release(&mut batch.pages);
                 self.drive.trim_batch(Lpn::slice(&batch.pages)).expect(EXPORTED);
             }
-            // The page buffer survives power loss, so a flush programs nothing.
-            Op::Flush => {}
+            Op::Flush => {
+                let outcome = self.drive.flush_batch();
+                self.settle(outcome, stop)?;
+            }
         }
         Ok(())
     }

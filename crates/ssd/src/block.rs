@@ -127,7 +127,11 @@ impl Drive {
                 self.trim(range);
                 Status::Done
             }
-            Kind::Flush => Status::Done,
+            Kind::Flush => {
+                let outcome = self.flush_batch();
+                self.settle(outcome);
+                Status::Done
+            }
             Kind::Remap => unreachable!("the check refuses remaps"),
         }
     }
@@ -342,6 +346,10 @@ impl BlockDevice for Drive {
         // What ran before the clock started took no time.
         self.run_to(at);
         let status = self.execute(&request);
+        if request.flags.fua && request.kind.changes_contents() {
+            let outcome = self.flush_firmware();
+            self.settle(outcome);
+        }
         let kind = match request.kind {
             Kind::Read => CommandKind::Read,
             Kind::Write | Kind::Remap => CommandKind::Write,

@@ -449,6 +449,19 @@ impl Drive {
         over_either!(&mut self.firmware, ftl => ftl.trim(units))
     }
 
+    /// Makes sure that what was written and trimmed so far survives a power cut: see [`Ftl::flush`]. What it programs is charged to no
+    /// request.
+    pub fn flush_batch(&mut self) -> Outcome {
+        let outcome = self.flush_firmware();
+        self.commit_background();
+        outcome
+    }
+
+    /// As [`Drive::flush_batch`], and what it programs is part of the present request.
+    pub(crate) fn flush_firmware(&mut self) -> Outcome {
+        over_either!(&mut self.firmware, ftl => ftl.flush())
+    }
+
     /// See [`Ftl::write_uncorrectable`].
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use wane_blockdev::{
     BlockDevice, Completion, Notice, NoticeKind, Request, SectorRange, Status, StreamHint, Unsupported, drain,
 };
 use wane_ftl::policies::capacity::{Keep, Shrink, ShrinkMethod, Variant, VariantParams};
+use wane_ftl::policies::recovery::{FullScan, FullScanParams};
 use wane_ftl::policies::redundancy::{Stripes, StripesParams};
 use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams, RetirementThreshold};
 use wane_ftl::policies::scrub::{Age, AgeParams};
@@ -50,6 +51,15 @@ fn clock(by_events: bool) -> ClockSpec {
 
 fn timed(by_events: bool) -> DriveConfig {
     DriveConfig { clock: Some(clock(by_events)), ..config() }
+}
+
+/// It keeps out-of-band data, and its buffers do not survive a power cut.
+fn unprotected(mut config: DriveConfig) -> DriveConfig {
+    config.ftl.recovery = Box::new(FullScan::build(FullScanParams::default()));
+    config.ftl.power_loss_protection = false;
+    // Two blocks for metadata, and what padding wastes.
+    config.ftl.logical_units = config.ftl.logical_units * 3 / 4;
+    config
 }
 
 fn errors(rereads_max: u32, strength: u32) -> ErrorConfig {
@@ -111,7 +121,7 @@ fn a_drive_is_a_block_device() {
         config.ftl.scrub = Box::new(Age::new(AgeParams::default()).expect("defaults"));
         config
     };
-    let cases: [(&str, DriveConfig); 8] = [
+    let cases: [(&str, DriveConfig); 10] = [
         ("an untimed drive", config()),
         ("a drive timed by events", timed(true)),
         ("a drive timed by the timeline", timed(false)),
@@ -120,11 +130,41 @@ fn a_drive_is_a_block_device() {
         ("a drive that errs, by the timeline", erring(false)),
         ("a drive with a write cache", cached()),
         ("a drive that scrubs", scrubbed()),
+        ("a drive that pads when it is flushed", unprotected(config())),
+        ("a drive that pads when it is flushed, by events", unprotected(timed(true))),
     ];
     for (name, config) in cases {
         let make = || -> Box<dyn BlockDevice> { Box::new(Drive::new(config.clone()).expect(name)) };
         conformance::block_device_cases(name, &make, 24);
     }
+}
+
+#[test]
+fn a_flush_programs_what_would_be_lost_and_waits_for_it() {
+    const PROGRAM_NS: u64 = 600_000;
+    let page = |drive: &Drive| (drive.counters().programmed_padding, drive.counters().programmed_metadata);
+    for by_events in [true, false] {
+        let mut drive = Drive::new(unprotected(timed(by_events))).expect("it has room");
+        // Half a page.
+        let written = ask(&mut drive, 0, Request::write_without_bytes(sectors(0, 8)));
+        assert!(written.at < SimTime(PROGRAM_NS), "a unit that fills no page is not programmed");
+        let flushed = ask(&mut drive, written.at.0, Request::flush());
+        assert!(flushed.at >= SimTime(written.at.0 + PROGRAM_NS), "{flushed:?}");
+        assert_eq!(page(&drive), (1, 0));
+        // A write that is to be durable waits for its own program.
+        let durable = ask(&mut drive, flushed.at.0, Request::write_without_bytes(sectors(8, 8)).with_fua());
+        assert!(durable.at >= SimTime(flushed.at.0 + PROGRAM_NS), "{durable:?}");
+        assert_eq!(page(&drive), (2, 0));
+        // A trim is one after its record was.
+        let trimmed = ask(&mut drive, durable.at.0, Request::trim(sectors(0, 8)));
+        assert_eq!(page(&drive), (2, 0));
+        ask(&mut drive, trimmed.at.0, Request::flush());
+        assert_eq!(page(&drive), (2, 4), "a page of the journal, and the summary that it is owed");
+    }
+    let mut drive = Drive::new(timed(true)).expect("it has room");
+    let written = ask(&mut drive, 0, Request::write_without_bytes(sectors(0, 8)));
+    ask(&mut drive, written.at.0, Request::flush());
+    assert_eq!(page(&drive), (0, 0));
 }
 
 #[test]
