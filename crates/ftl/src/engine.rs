@@ -417,6 +417,10 @@ fn persist(config: &FtlConfig, layout: &Layout) -> Result<Option<Box<Persist>>, 
         let reason = "stripes do not survive a power cut yet: use redundancy = none with a recovery policy".to_owned();
         return Err(BuildError::Contradiction { setting: Refused::Recovery, reason });
     }
+    if layout.pages_per_superblock() < 2 {
+        let reason = "a block has 1 page; a recovery policy needs at least 2".to_owned();
+        return Err(BuildError::Contradiction { setting: Refused::PagesPerBlock, reason });
+    }
     let shape = Shape {
         blocks: layout.blocks(),
         pages_per_block: layout.pages_per_superblock(),
@@ -482,7 +486,7 @@ fn room(config: &FtlConfig, layout: &Layout, open: u32) -> Room {
 
 /// Blocks that the metadata area takes at most.
 fn metadata(config: &FtlConfig, layout: &Layout) -> u64 {
-    if !config.recovery.acts() {
+    if !config.recovery.acts() || layout.pages_per_superblock() < 2 {
         return 0;
     }
     let page_bytes = layout.unit_bytes() * layout.units_per_page();

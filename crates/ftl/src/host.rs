@@ -23,7 +23,17 @@ impl<M: Media> Ftl<M> {
     /// Writes logical units in order. Returns how many were written and how the call ended. Where one of them is not below
     /// [`Ftl::exported`], none is written.
     pub fn write(&mut self, units: &[Lpn]) -> (usize, Outcome) {
-        self.write_for(bytemuck::cast_slice(units), Cause::Host)
+        let (done, outcome) = self.write_for(bytemuck::cast_slice(units), Cause::Host);
+        self.forget_rescued(&units[..done]);
+        (done, outcome)
+    }
+
+    /// Units that lie in the controller's buffers since a recovery were written or trimmed.
+    #[inline]
+    fn forget_rescued(&mut self, units: &[Lpn]) {
+        if !self.rescued.is_empty() {
+            self.rescued.retain(|rescued| !units.contains(&rescued.logical));
+        }
     }
 
     /// As [`Ftl::write`], with what the medium is to keep of each unit's data.
@@ -61,6 +71,7 @@ impl<M: Media> Ftl<M> {
         self.hint = hint;
         let end = self.write_for(bytemuck::cast_slice(units), cause);
         self.hint = None;
+        self.forget_rescued(&units[..end.0]);
         end
     }
 
@@ -477,6 +488,7 @@ impl<M: Media> Ftl<M> {
         if !self.lost.is_empty() {
             self.forget_loss(units);
         }
+        self.forget_rescued(Lpn::slice(units));
         for (number, some) in units.chunks(TRIMMED_AT_ONCE).enumerate() {
             if self.is_unmapped_run(some) {
                 continue;
@@ -488,6 +500,7 @@ impl<M: Media> Ftl<M> {
                 }
                 self.trim_unit(*unit);
             }
+            self.keep_what_was_given_up();
         }
         self.gave_up();
         Ok(())

@@ -3,12 +3,20 @@
 use bytemuck::Pod;
 use memmap2::MmapMut;
 
-/// A fixed-length table of plain integers, zeroed, in anonymous memory that asks the kernel for huge pages.
+/// Tables up to here lie on the heap: a huge page holds 2 MiB, and tests make millions of small drives.
+const SMALL_BYTES: usize = 64 << 10;
+
+/// A fixed-length table of plain integers, zeroed, a large one in anonymous memory that asks the kernel for huge pages.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
-    memory: MmapMut,
+    memory: Memory<T>,
     length: usize,
-    kind: std::marker::PhantomData<T>,
+}
+
+#[derive(Debug)]
+enum Memory<T> {
+    Small(Vec<T>),
+    Mapped(MmapMut),
 }
 
 impl<T: Pod> Table<T> {
@@ -19,11 +27,14 @@ impl<T: Pod> Table<T> {
     pub(crate) fn zeroed(length: usize) -> std::io::Result<Self> {
         assert!(align_of::<T>() <= 4096, "a table's entries are aligned to a page at most");
         let bytes = length.checked_mul(size_of::<T>()).ok_or(std::io::ErrorKind::OutOfMemory)?;
+        if bytes <= SMALL_BYTES {
+            return Ok(Self { memory: Memory::Small(vec![T::zeroed(); length]), length });
+        }
         let memory = MmapMut::map_anon(bytes.max(1))?;
         // Advice only: without huge pages the table works, more slowly.
         #[cfg(target_os = "linux")]
         let _ = memory.advise(memmap2::Advice::HugePage);
-        Ok(Self { memory, length, kind: std::marker::PhantomData })
+        Ok(Self { memory: Memory::Mapped(memory), length })
     }
 
     /// `length` entries of one value.
@@ -51,17 +62,25 @@ impl<T: Pod> std::ops::Deref for Table<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: the mapping begins at a page, which is aligned for any T, and has room for `length` of them; `zeroed` saw to
-        // that. Any bytes are a T, as it is Pod.
-        unsafe { std::slice::from_raw_parts(self.memory.as_ptr().cast(), self.length) }
+        match &self.memory {
+            Memory::Small(table) => table,
+            // SAFETY: the mapping begins at a page, which is aligned for any T, and has room for `length` of them; `zeroed` saw to
+            // that. Any bytes are a T, as it is Pod.
+            Memory::Mapped(memory) => unsafe { std::slice::from_raw_parts(memory.as_ptr().cast(), self.length) },
+        }
     }
 }
 
 impl<T: Pod> std::ops::DerefMut for Table<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above, and nobody else sees the mapping while it is borrowed.
-        unsafe { std::slice::from_raw_parts_mut(self.memory.as_mut_ptr().cast(), self.length) }
+        match &mut self.memory {
+            Memory::Small(table) => table,
+            // SAFETY: as above, and nobody else sees the mapping while it is borrowed.
+            Memory::Mapped(memory) => unsafe {
+                std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast(), self.length)
+            },
+        }
     }
 }
 
@@ -86,11 +105,14 @@ mod tests {
 
     #[test]
     fn tables_start_at_zero_and_prefetch_stays_inside() {
-        let mut table = Table::<u32>::zeroed(1000).unwrap();
-        assert!(table.iter().all(|entry| *entry == 0));
-        table[999] = 7;
-        prefetch(&table, 999);
-        prefetch(&table, 1_000_000_000);
-        assert_eq!((table.len(), table[999]), (1000, 7));
+        for length in [1000, SMALL_BYTES] {
+            let mut table = Table::<u32>::zeroed(length).unwrap();
+            assert_eq!(matches!(table.memory, Memory::Mapped(_)), length > 1000);
+            assert!(table.iter().all(|entry| *entry == 0));
+            table[999] = 7;
+            prefetch(&table, 999);
+            prefetch(&table, 1_000_000_000);
+            assert_eq!((table.len(), table[999], table.clone()[999]), (length, 7, 7));
+        }
     }
 }

@@ -129,8 +129,7 @@ impl Drive {
             }
             Kind::Flush => {
                 let outcome = self.flush_batch();
-                self.settle(outcome);
-                Status::Done
+                if self.settle(outcome) { Status::Done } else { Status::NoSpace(Vec::new()) }
             }
             Kind::Remap => unreachable!("the check refuses remaps"),
         }

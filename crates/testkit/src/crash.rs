@@ -23,6 +23,9 @@ use wane_units::{Bytes, Geometry, Lpn};
 
 use crate::{Content, StrictMedia};
 
+/// After one command of so many the run goes on with a drive that lost its power.
+const ADOPTED: u64 = 12;
+
 /// What was explored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -305,13 +308,43 @@ impl Run {
         if is_durable && !is_dead {
             self.oracle.flushed();
         }
-        if let Some(cut) = self.ftl.clone().power_cut() {
+        if self.stream.below(ADOPTED) == 0 && !is_dead {
+            self.go_on_with_the_recovered().map_err(|what| Failure {
+                seed: self.seed,
+                at: (number, usize::MAX),
+                is_torn: false,
+                what,
+            })?;
+        } else if let Some(cut) = self.ftl.clone().power_cut() {
             self.look(cut, self.ftl.exported(), is_dead).map_err(|what| Failure {
                 seed: self.seed,
                 at: (number, usize::MAX),
                 is_torn: false,
                 what,
             })?;
+        }
+        Ok(())
+    }
+
+    /// Power fails between two commands, and the run goes on with the drive that came back.
+    fn go_on_with_the_recovered(&mut self) -> Result<(), String> {
+        let Some(cut) = self.ftl.clone().power_cut() else { return Ok(()) };
+        let (mut ftl, report) = Ftl::recover(cut, self.config.clone()).map_err(|error| error.to_string())?;
+        ftl.set_leveling(true);
+        let exported = self.ftl.exported();
+        let mut kept = ftl.clone();
+        self.agrees(&mut kept, &report, exported, false)?;
+        // What it holds now is on flash or in buffers that survive.
+        self.oracle.flushed();
+        self.oracle.now =
+            (0..ftl.logical_initial()).filter_map(|unit| Some((unit, ftl.tag(Lpn(unit))?.version))).collect();
+        self.ftl = ftl;
+        self.ftl.capture_cuts();
+        self.tally.cuts += 1;
+        if let Some(demand) = report.demand {
+            self.settle(Outcome::Demand(demand));
+            drop(self.ftl.take_cuts());
+            self.oracle.flushed();
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Drives come back from a power cut at any moment. `WANE_CUTS` says how many are explored: 100,000 where it is not set.
+//! Drives come back from a power cut at any moment. `WANE_CUTS` says how many are explored: 500,000 where it is not set.
 
 use wane_testkit::crash::{Tally, explore};
 
@@ -10,7 +10,7 @@ const TWICE: u64 = 50;
 
 #[test]
 fn drives_come_back_from_every_cut() {
-    let cuts = std::env::var("WANE_CUTS").ok().map_or(100_000, |cuts| cuts.parse().expect("WANE_CUTS is a number"));
+    let cuts = std::env::var("WANE_CUTS").ok().map_or(500_000, |cuts| cuts.parse().expect("WANE_CUTS is a number"));
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let explored = |core: u64| {
         let mut tally = Tally::default();

@@ -185,11 +185,6 @@ impl Area {
         (oldest.newest < self.floor()).then_some(oldest.block)
     }
 
-    /// Whether a block is one of the log's.
-    pub(crate) fn has(&self, block: SuperblockId) -> bool {
-        self.ring.iter().any(|meta| meta.block == block)
-    }
-
     /// The block that is written, and the next page of it; `None` before the first.
     pub(crate) fn next(&self) -> Option<(SuperblockId, u32)> {
         self.ring.back().map(|meta| (meta.block, meta.pages.len() as u32))
@@ -211,12 +206,15 @@ fn units_per_part(kind: Summaries, page_bytes: u32) -> u32 {
     }
 }
 
+/// Journal pages that may be written before their summaries are.
+const JOURNAL_SLACK: u64 = 4;
+
 /// Firmware blocks that the metadata area takes at most. For each summary at most one journal page is written, and a log that goes round holds what is
 /// needed, the rest of its oldest block, and a block that was opened ahead.
 pub fn metadata_blocks(kind: Summaries, logical_units: u64, page_bytes: u32, pages_per_block: u32) -> u64 {
     let parts = logical_units.div_ceil(u64::from(units_per_part(kind, page_bytes)));
     // A block's last page may stay empty, where the next block was opened ahead.
-    (2 * parts + 1).div_ceil(u64::from(pages_per_block - 1)) + 2
+    (2 * parts + JOURNAL_SLACK).div_ceil(u64::from(pages_per_block - 1)) + 2
 }
 
 #[cfg(test)]

@@ -44,6 +44,8 @@ pub(crate) struct Persist {
     pub(crate) journal: Vec<Pending>,
     /// By block: units that the controller has accepted for it. Those beyond the last programmed page lie in its buffer.
     pub(crate) accepted: Vec<u32>,
+    /// By block: whether it belongs to the metadata area.
+    pub(crate) in_area: Vec<bool>,
     /// When a summary was written last, by sequence number.
     pub(crate) summed_up_at: u64,
 }
@@ -98,13 +100,14 @@ impl Persist {
             },
             journal: Vec::new(),
             accepted: vec![0; blocks],
+            in_area: vec![false; blocks],
             summed_up_at: 0,
         })
     }
 
     /// Whether a block belongs to the metadata area, or waits to be erased again after a power cut.
     pub(crate) fn takes(&self, block: SuperblockId) -> bool {
-        self.area.has(block) || self.nvram.erasing.contains(&block)
+        self.in_area[block.index()] || self.nvram.erasing.contains(&block)
     }
 }
 

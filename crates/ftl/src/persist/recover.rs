@@ -78,6 +78,9 @@ impl<M: Media> Ftl<M> {
         let Some(persist) = &mut ftl.persist else { return Err(BuildError::NothingKept) };
         ftl.reverse = logical;
         (persist.oob, persist.area, persist.nvram) = (oob, area, nvram);
+        for meta in &persist.area.ring {
+            persist.in_area[meta.block.index()] = true;
+        }
         let mut report = Recovery::default();
         ftl.restore_kept(kept, ledger);
         let mut records = ftl.read_area(&mut report);
@@ -199,7 +202,7 @@ impl<M: Media> Ftl<M> {
         let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
         let (floor, is_checkpoint) = (persist.area.floor(), persist.area.kind() == Summaries::Map);
         let holds_data = |block: &SuperblockId| {
-            persist.nvram.used[block.index()] && !self.retired[block.index()] && !persist.area.has(*block)
+            persist.nvram.used[block.index()] && !self.retired[block.index()] && !persist.in_area[block.index()]
         };
         let blocks: BTreeSet<SuperblockId> = if is_checkpoint {
             persist.nvram.opened.iter().copied().filter(holds_data).collect()
@@ -245,8 +248,8 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Takes a unit into the map where it is newer than what the map has and what summaries tell. Of two in one page the later one is
-    /// newer.
+    /// Takes a unit into the map where it is newer than what the map has and what summaries tell. Of two in one page the first one says
+    /// that it holds nothing.
     fn note_unit(&mut self, unit: UnitId) {
         let (logical, since) = self.owner(unit);
         if logical >= self.exported {
@@ -260,7 +263,7 @@ impl<M: Media> Ftl<M> {
         if found == GONE {
             return;
         }
-        if found == UNMAPPED || (self.owner(UnitId(found)).1, found) < (since, unit.0) {
+        if found == UNMAPPED || self.owner(UnitId(found)).1 < since {
             self.map[logical as usize] = unit.0;
         }
     }
@@ -342,7 +345,7 @@ impl<M: Media> Ftl<M> {
         let mut closing = Vec::new();
         for block in self.layout.superblocks() {
             let programmed = persist.oob.programmed(block);
-            let is_kept = persist.area.has(block) || persist.nvram.erasing.contains(&block);
+            let is_kept = persist.takes(block);
             if self.retired[block.index()] || programmed == 0 && !is_kept {
                 persist.nvram.used[block.index()] = false;
                 continue;
@@ -381,6 +384,11 @@ impl<M: Media> Ftl<M> {
     /// that hold nothing valid: one may have been opened for data that never came.
     fn erase_again(&mut self, report: &mut Recovery) {
         while let Some(block) = self.persist.as_ref().and_then(|persist| persist.nvram.erasing.first().copied()) {
+            if self.valid(block) > 0 {
+                // Wear has made what replaced these data unreadable: they are the newest that there are.
+                self.keep_erasing(block);
+                continue;
+            }
             report.blocks_erased += 1;
             report.note(self.recycle_unclosed(block, EraseCause::GarbageCollection).stop());
         }
@@ -394,6 +402,13 @@ impl<M: Media> Ftl<M> {
                 report.note(self.recycle(domain, block, EraseCause::GarbageCollection).stop());
             }
         }
+    }
+
+    /// A block that was to be erased stays as it is.
+    fn keep_erasing(&mut self, block: SuperblockId) {
+        let (now, erases) = (self.counters.host_units_written, self.erase_count[block.index()]);
+        self.persist.as_mut().expect("a drive that recovers keeps out-of-band data").nvram.erasing.remove(&block);
+        self.domains[self.layout.domain(block)].close(block, now, erases);
     }
 
     /// Collects what the cut interrupted: the host must not take the blocks that collection needs.

@@ -7,7 +7,7 @@ use super::area::{Change, MetaBlock, MetaPage, Record, Summaries};
 use super::oob::Stamp;
 use super::{Event, Pending, Persist};
 use crate::counters::{Cause, CountPrograms};
-use crate::engine::{Ftl, Outcome, UNMAPPED};
+use crate::engine::{EndOfLife, Ftl, Outcome, UNMAPPED};
 use crate::policies::recovery::RecoveryView;
 use crate::policies::{BlockEvent, EraseCause, StreamId};
 use crate::reclaim::Recycled;
@@ -133,23 +133,26 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Makes sure that all that was written, trimmed and remapped so far survives a power cut. With power-loss protection it does
-    /// so anyway; without it open pages are padded and the journal is written.
+    /// so anyway; without it open pages are padded and the journal is written. It is done unless the drive is dead; a demand or a pause is
+    /// to be answered as that of a write.
     pub fn flush(&mut self) -> Outcome {
         if let Some(death) = self.dead {
             return Outcome::Dead(death);
         }
         let Some(persist) = &self.persist else { return Outcome::Done };
-        if !persist.power_loss_protection {
-            self.harden();
+        if persist.power_loss_protection {
+            return Outcome::Done;
         }
-        for domain in 0..self.domains.len() {
-            match self.reclaim_domain(domain) {
-                Outcome::Done => {}
-                stop => return stop,
+        self.harden();
+        let reclaimed = self.reclaim();
+        // The journal may have found no free block.
+        self.write_journal();
+        match reclaimed {
+            _ if self.persist.as_ref().is_some_and(|persist| !persist.journal.is_empty()) => {
+                self.dead = Some(EndOfLife::NoFreeBlock);
+                Outcome::Dead(EndOfLife::NoFreeBlock)
             }
-        }
-        match self.keep() {
-            Outcome::Done => self.run_pending(),
+            Outcome::Done => self.keep(),
             stop => stop,
         }
     }
@@ -229,6 +232,7 @@ impl<M: Media> Ftl<M> {
             (0..self.domains.len()).max_by_key(|domain| (self.domains[*domain].free.len(), usize::MAX - domain))?;
         let block = self.open_block(most, None)?;
         let persist = self.persist.as_mut()?;
+        persist.in_area[block.index()] = true;
         persist.area.ring.push_back(MetaBlock { block, pages: Vec::new(), newest: 0 });
         Some(())
     }
@@ -297,7 +301,9 @@ impl<M: Media> Ftl<M> {
         loop {
             let block = self.persist.as_ref()?.area.spent()?;
             self.event(Event::Nvram);
-            self.persist.as_mut()?.area.ring.pop_front();
+            let persist = self.persist.as_mut()?;
+            persist.area.ring.pop_front();
+            persist.in_area[block.index()] = false;
             let stop = self.recycle_unclosed(block, EraseCause::Metadata).stop();
             if stop.is_some() {
                 return stop;
@@ -383,10 +389,12 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// The journal has grown by what the host gave up; it is written where it fills a page.
+    /// The journal has grown by what the host gave up: it is written where it fills a page, and the summaries that it is owed are.
     pub(crate) fn keep_what_was_given_up(&mut self) {
-        let is_full = |persist: &Persist| persist.journal.len() >= persist.area.records_per_page();
-        if self.dead.is_none() && self.persist.as_deref().is_some_and(is_full) {
+        let is_due = |persist: &Persist| {
+            persist.journal.len() >= persist.area.records_per_page() || persist.area.journal_owed > 0
+        };
+        if self.dead.is_none() && self.persist.as_deref().is_some_and(is_due) {
             // A drive that this kills says so at the next write. Space that it demands is demanded again by the next block that retires.
             let _ = self.keep();
         }

@@ -165,3 +165,39 @@ fn a_drive_that_keeps_nothing_does_not_recover_and_stripes_do_not_survive() {
     let refused = Ftl::new(array, FtlConfig { logical_units: 160, rated_blocks: 56, ..striped }).err();
     assert!(matches!(refused, Some(BuildError::Contradiction { setting: RefusedSetting::Recovery, .. })));
 }
+
+#[test]
+fn lost_data_stay_lost() {
+    for (name, parameters) in [("full-scan", ""), ("checkpoint", "interval = 8")] {
+        let config = kept(name, parameters);
+        let (mut ftl, mut stream) = (new(&config), Streams::new(4).stream("writes"));
+        let all: Vec<Lpn> = Lpn::all(0..ftl.exported()).collect();
+        ftl.write(&all);
+        for unit in [Lpn(3), Lpn(4), Lpn(5)] {
+            ftl.write_uncorrectable(unit).unwrap();
+        }
+        ftl.remap(Lpn(100), Lpn(4), 1, 1).unwrap();
+        // What is written is lost no longer. Then the lost units' block is collected, and their page says that it holds nothing of theirs.
+        for round in 0..2 {
+            let lost: Vec<Lpn> = all.iter().copied().filter(|unit| ftl.is_lost(*unit)).collect();
+            assert_eq!(lost, [3, 5, 100].map(Lpn));
+            let (recovered, _) = Ftl::recover(ftl.clone().power_cut().unwrap(), config.clone()).unwrap();
+            recovered.check().unwrap();
+            assert!(lost.iter().all(|unit| recovered.is_lost(*unit)), "{name}, round {round}");
+            assert_eq!(
+                all.iter().filter(|unit| recovered.is_lost(**unit)).count(),
+                lost.len(),
+                "{name}, round {round}"
+            );
+            let (at, gc) = (ftl.lookup(Lpn(3)), ftl.counters().programmed_gc);
+            while ftl.lookup(Lpn(3)) == at {
+                let unit = Lpn(stream.below(u64::from(ftl.exported())) as u32);
+                if lost.contains(&unit) {
+                    continue;
+                }
+                assert_eq!(ftl.write(&[unit]), (1, Outcome::Done));
+            }
+            assert!(ftl.counters().programmed_gc > gc);
+        }
+    }
+}
