@@ -437,6 +437,9 @@ fn writers(config: &FtlConfig) -> Vec<Task> {
     tasks.chain(config.scrub.acts().then_some(Task::Scrub)).collect()
 }
 
+/// Free blocks that a drive which recovers keeps at least, in each domain.
+const RECOVERY_RESERVE: u32 = 3;
+
 /// Before a layout is made, which divides by it.
 fn check_page(config: &FtlConfig) -> Result<(), BuildError> {
     if config.units_per_page > 0 {
@@ -466,6 +469,14 @@ fn check_counts(config: &FtlConfig, layout: &Layout, retired_blocks: u32) -> Res
         let reason = "found 0; garbage collection needs at least 1 free block".to_owned();
         return Err(BuildError::Contradiction { setting: Refused::GcReserve, reason });
     }
+    if config.recovery.acts() && config.gc_reserve < RECOVERY_RESERVE {
+        let reason = format!(
+            "found {}; a drive with a recovery policy needs at least {RECOVERY_RESERVE}: the host, collection and the metadata area may each \
+             open a block before one is free again",
+            config.gc_reserve
+        );
+        return Err(BuildError::Contradiction { setting: Refused::GcReserve, reason });
+    }
     let setting = if retired_blocks > 0 { Refused::FactoryBad } else { Refused::LogicalUnits };
     check_room(config, layout, setting, Room { bad: u64::from(retired_blocks), ..room(config, layout, open) })
 }
@@ -480,6 +491,11 @@ fn room(config: &FtlConfig, layout: &Layout, open: u32) -> Room {
         open: u64::from(open) * domains,
         bad: 0,
         metadata: metadata(config, layout),
+        padding: if config.recovery.acts() && !config.power_loss_protection {
+            Room::padding(layout.units_per_page(), u64::from(open) * domains)
+        } else {
+            0
+        },
         data_pages: None,
     }
 }

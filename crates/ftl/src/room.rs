@@ -19,6 +19,8 @@ pub struct Room {
     pub bad: u64,
     /// Blocks of the metadata area, at most.
     pub metadata: u64,
+    /// Mapping units that padding may take of each block: see [`Room::padding`].
+    pub padding: u64,
     /// Data pages for each page of parity, where all that the host writes is striped.
     pub data_pages: Option<u64>,
 }
@@ -29,16 +31,27 @@ impl Room {
         self.reserve + self.open + self.bad + self.metadata
     }
 
+    /// Units of each block that padding may take on a drive whose buffers do not survive a power cut: before an erase the open page of each
+    /// open block is filled up. A victim with no more invalid units would free nothing.
+    pub fn padding(units_per_page: u32, open: u64) -> u64 {
+        if units_per_page == 1 { 0 } else { u64::from(units_per_page - 1) * open + u64::from(units_per_page) }
+    }
+
+    /// Units of a block beside padding.
+    fn units_left(&self) -> u64 {
+        self.units_per_block.saturating_sub(self.padding)
+    }
+
     /// The largest number of logical units that fit.
     pub fn units_max(&self) -> u64 {
-        let usable = self.blocks.saturating_sub(self.blocks_kept()) * self.units_per_block;
+        let usable = self.blocks.saturating_sub(self.blocks_kept()) * self.units_left();
         self.data_pages.map_or(usable, |data| usable * data / (data + 1))
     }
 
     /// The smallest number of blocks in which so many logical units fit, with the same reserve, open blocks and bad blocks.
     pub fn blocks_needed(&self, logical_units: u64) -> u64 {
         let written = self.data_pages.map_or(logical_units, |data| (logical_units * (data + 1)).div_ceil(data));
-        written.div_ceil(self.units_per_block) + self.blocks_kept()
+        written.div_ceil(self.units_left().max(1)) + self.blocks_kept()
     }
 
     /// The one of two in which less fits.
@@ -48,7 +61,7 @@ impl Room {
 
     /// Blocks that parity fills, rounded up.
     fn parity(&self) -> u64 {
-        let usable = self.blocks.saturating_sub(self.blocks_kept()) * self.units_per_block;
+        let usable = self.blocks.saturating_sub(self.blocks_kept()) * self.units_left();
         (usable - self.units_max()).div_ceil(self.units_per_block)
     }
 }
@@ -66,6 +79,10 @@ impl fmt::Display for Room {
             let are = if self.metadata == 1 { "is" } else { "are" };
             uses.push(format!("{} {are} for what recovery needs", self.metadata));
         }
+        if self.padding > 0 {
+            let (taken, all) = (self.padding.min(self.units_per_block), self.units_per_block);
+            uses.push(format!("padding may take {taken} of the {all} mapping units of each"));
+        }
         if let Some(data) = self.data_pages {
             uses.push(format!("parity takes {} (1 page for {data} of data)", self.parity()));
         }
@@ -79,8 +96,16 @@ impl fmt::Display for Room {
 mod tests {
     use super::*;
 
-    const ROOM: Room =
-        Room { blocks: 100, units_per_block: 64, reserve: 7, open: 2, bad: 0, metadata: 0, data_pages: None };
+    const ROOM: Room = Room {
+        blocks: 100,
+        units_per_block: 64,
+        reserve: 7,
+        open: 2,
+        bad: 0,
+        metadata: 0,
+        padding: 0,
+        data_pages: None,
+    };
 
     #[test]
     fn what_fits_needs_the_blocks_that_there_are_and_a_unit_more_does_not() {
@@ -88,6 +113,7 @@ mod tests {
             (ROOM, 91 * 64),
             (Room { bad: 1, ..ROOM }, 90 * 64),
             (Room { metadata: 3, ..ROOM }, 88 * 64),
+            (Room { padding: 14, ..ROOM }, 91 * 50),
             // 91 * 64 * 15 / 16 is 5460 units.
             (Room { data_pages: Some(15), ..ROOM }, 5460),
             (Room { data_pages: Some(2), ..ROOM }, 3882),
@@ -98,6 +124,8 @@ mod tests {
             assert!(room.blocks_needed(fits + 1) > room.blocks, "{room}");
         }
         assert_eq!(Room { blocks: 5, ..ROOM }.units_max(), 0, "less than is kept");
+        assert_eq!((Room::padding(1, 4), Room::padding(8, 2)), (0, 22));
+        assert_eq!(Room { padding: 70, ..ROOM }.units_max(), 0, "padding takes all of a block");
     }
 
     #[test]

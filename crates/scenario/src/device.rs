@@ -52,6 +52,8 @@ pub(super) struct Grouping {
     pub(super) rated: RatedBlocks,
     /// What a drive that recovers keeps summaries of.
     pub(super) summaries: Option<Summaries>,
+    /// The controller's buffers survive a power cut.
+    pub(super) power_loss_protection: bool,
 }
 
 /// Stripes over what the host writes.
@@ -364,7 +366,7 @@ impl Shape {
             spare_factor: spare.unwrap_or(1.0 - logical as f64 / self.units(per_plane) as f64),
             endurance: drive.settings.endurance,
             scaled_from: drive.settings.scaled_from,
-            power_loss_protection: drive.settings.power_loss_protection,
+            power_loss_protection: self.grouping.power_loss_protection,
         })
     }
 
@@ -379,6 +381,12 @@ impl Shape {
             open: open(self.grouping.streams),
             bad: 0,
             metadata: self.grouping.summaries.map_or(0, |summaries| self.metadata(summaries, logical)),
+            padding: match self.grouping.summaries {
+                Some(_) if !self.grouping.power_loss_protection => {
+                    Room::padding((self.page / self.unit) as u32, open(self.grouping.streams))
+                }
+                _ => 0,
+            },
             data_pages: None,
         };
         let fits = |stripes: &Stripes| stripes.data_pages < self.channels * self.dies_per_channel;

@@ -67,6 +67,11 @@ impl Resolver<'_> {
     pub(super) fn resolve(&self, preset: String) -> Result<Scenario, ScenarioError> {
         let empty = Table::new();
         let ftl = self.ftl(Self::section(self.merged, "ftl").unwrap_or(&empty))?;
+        let set = Self::section(self.set, "drive").unwrap_or(&empty);
+        let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);
+        let mut drive = Self::section(self.merged, "drive").cloned().unwrap_or_default();
+        medium::fill_in_cell_times(&mut drive);
+        let drive: DriveSettings = self.settings(&drive, "drive")?;
         let grouping = Grouping {
             erase_group: ftl.erase_group,
             domain: ftl.domain,
@@ -75,12 +80,8 @@ impl Resolver<'_> {
             gc_reserve: ftl.gc_reserve,
             rated: ftl.rated_blocks,
             summaries: Some(ftl.recovery_policy()).filter(|policy| policy.acts()).map(|policy| policy.summaries()),
+            power_loss_protection: drive.power_loss_protection,
         };
-        let set = Self::section(self.set, "drive").unwrap_or(&empty);
-        let inherited = Self::section(self.inherited, "drive").unwrap_or(&empty);
-        let mut drive = Self::section(self.merged, "drive").cloned().unwrap_or_default();
-        medium::fill_in_cell_times(&mut drive);
-        let drive: DriveSettings = self.settings(&drive, "drive")?;
         let written = device::Written { settings: &drive, set, inherited };
         let device = device::device(&written, grouping).map_err(|(key, message)| self.error(key, message))?;
         self.check_reserve(&device, &ftl)?;

@@ -94,7 +94,7 @@ fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {
     let (dies, planes) = one_of(stream, &[(1, 1), (1, 1), (1, 2), (2, 1)]);
     let pages_per_block = 3 + stream.below(5) as u32;
     let geometry =
-        Geometry::new(dies, 1, planes, 14 + stream.below(8) as u32, pages_per_block, Bytes(64 << stream.below(3)))
+        Geometry::new(dies, 1, planes, 15 + stream.below(8) as u32, pages_per_block, Bytes(64 << stream.below(3)))
             .expect("a small drive fits");
     let units_per_page = one_of(stream, &[1, 1, 2, 4]);
     let erase_group = if planes > 1 { EraseGroup::Superblock } else { EraseGroup::Block };
@@ -116,7 +116,7 @@ fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {
         stream,
         &[("fixed", ""), ("variant", "shrink = 'graceful'"), ("variant", "shrink = 'graceful'\nkeep = 'capacity'")],
     );
-    let gc_reserve = 2 + stream.below(2) as u32;
+    let gc_reserve = 3 + stream.below(2) as u32;
     let endurance = one_of(stream, &[6, 12, 1000]);
     let config = FtlConfig {
         units_per_page,
@@ -140,15 +140,21 @@ fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {
         ..FtlConfig::new(&geometry, wane_units::Ratio::ZERO)
     };
     let share = 30 + stream.below(70) as u32;
-    let most = most_units(geometry, &config);
+    let mut config = config;
+    let mut most = most_units(geometry, &config);
+    if most == 0 {
+        // Padding would take all of each block.
+        config.power_loss_protection = true;
+        most = most_units(geometry, &config);
+    }
     (geometry, FtlConfig { logical_units: (most * share / 100).max(1), ..config }, most)
 }
 
-/// The most logical units that the firmware accepts for a drive.
+/// The most logical units that the firmware accepts for a drive; 0: it accepts none.
 fn most_units(geometry: Geometry, config: &FtlConfig) -> u32 {
     let fits =
         |units: u32| Ftl::new(StrictMedia::new(geometry), FtlConfig { logical_units: units, ..config.clone() }).is_ok();
-    let (mut most, mut too_many) = (1, config.logical_units);
+    let (mut most, mut too_many) = (0, config.logical_units);
     while most + 1 < too_many {
         let middle = most.midpoint(too_many);
         if fits(middle) { most = middle } else { too_many = middle }

@@ -156,6 +156,10 @@ fn a_drive_that_keeps_nothing_does_not_recover_and_stripes_do_not_survive() {
     assert!(new(&nothing).power_cut().is_none());
     let cut = new(&kept("full-scan", "")).power_cut().unwrap();
     assert!(matches!(Ftl::recover(cut, nothing), Err(BuildError::NothingKept)));
+    let array = Array::new(Geometry::flat(BLOCKS, PAGES, PAGE).unwrap());
+    let short = FtlConfig { gc_reserve: 2, ..kept("full-scan", "") };
+    let refused = Ftl::new(array, short).err();
+    assert!(matches!(refused, Some(BuildError::Contradiction { setting: RefusedSetting::GcReserve, .. })));
     let striped = FtlConfig {
         domain: Pooling::Die,
         redundancy: policy(REDUNDANCY_POLICIES, "stripes", "data-pages = 3"),

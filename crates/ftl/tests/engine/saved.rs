@@ -47,7 +47,7 @@ fn drives() -> Vec<(String, FtlConfig)> {
         add("mode", entry.name(), FtlConfig { mode: entry.parse(none()).unwrap(), ..base() });
     }
     for entry in RECOVERY_POLICIES {
-        add("recovery", entry.name(), FtlConfig { recovery: entry.parse(none()).unwrap(), ..base() });
+        add("recovery", entry.name(), FtlConfig { recovery: entry.parse(none()).unwrap(), gc_reserve: 3, ..base() });
     }
     for entry in REDUNDANCY_POLICIES {
         let parameters = if entry.name() == "none" { "" } else { "data-pages = 3" };

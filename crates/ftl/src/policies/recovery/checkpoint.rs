@@ -17,8 +17,8 @@ pub struct Checkpoint {
 /// The drive writes its map to flash a page at a time, in turn, and after a power cut reads it and what was programmed since.
 ///
 /// A page of the map holds a quarter as many entries as it has bytes: 1,024 in 4 KiB. The map is on flash once in `interval` times its pages
-/// programmed; recovery reads at most that many pages beside the map, and one of each block that was open. The drive programs one page
-/// in `interval` more.
+/// programmed and a host's block filled; recovery reads at most that many pages beside the map, and one of each block that was open. The drive programs
+/// one page in `interval` more, and one for each page of its journal of trims.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CheckpointParams {
