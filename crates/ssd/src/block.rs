@@ -129,7 +129,7 @@ impl Drive {
             }
             Kind::Flush => {
                 let outcome = self.flush_batch();
-                if self.settle(outcome) { Status::Done } else { Status::NoSpace(Vec::new()) }
+                if self.settle(outcome) { Status::Done } else { Status::MediumError(Vec::new()) }
             }
             Kind::Remap => unreachable!("the check refuses remaps"),
         }
@@ -344,10 +344,12 @@ impl BlockDevice for Drive {
         self.prepare();
         // What ran before the clock started took no time.
         self.run_to(at);
-        let status = self.execute(&request);
+        let mut status = self.execute(&request);
         if request.flags.fua && request.kind.changes_contents() {
             let outcome = self.flush_firmware();
-            self.settle(outcome);
+            if !self.settle(outcome) {
+                status = joined(status, Status::NoSpace(vec![request.range]));
+            }
         }
         let kind = match request.kind {
             Kind::Read => CommandKind::Read,

@@ -349,7 +349,6 @@ fn a_host_that_gives_capacity_up_keeps_the_drive_alive() {
     assert_eq!(drive.check(), Ok(()));
 }
 
-/// Time that passes without requests is the scrubber's.
 #[test]
 fn a_read_recovery_level_limits_the_rereads_of_the_host() {
     let worn = DriveConfig { errors: Some(errors(8, 75)), erase_counts: vec![5000; 48], ..config() };
@@ -384,6 +383,7 @@ fn a_host_steers_the_drive_alive() {
     drive.check().expect("invariants hold");
 }
 
+/// Time that passes without requests is the scrubber's.
 #[test]
 fn idle_time_is_scrubbed_in() {
     let mut config = timed(true);
