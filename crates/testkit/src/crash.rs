@@ -35,7 +35,7 @@ pub struct Tally {
     pub torn: u64,
     /// Of these, cuts during a recovery.
     pub twice: u64,
-    /// Cuts that found collection in the middle of a block, a shrink, or a retired block since the drive was new.
+    /// Of these, cuts of drives that have collected, and lost blocks to wear.
     pub worn: u64,
 }
 
