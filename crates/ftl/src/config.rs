@@ -214,6 +214,9 @@ pub enum BuildError {
         /// What was found and what is allowed.
         reason: String,
     },
+    /// What is to recover is left of another drive.
+    #[error("what is left is of another drive: blocks, units or the recovery policy differ")]
+    AnotherDrive,
     /// A drive is to recover that keeps no out-of-band data.
     #[error("the drive keeps no out-of-band data: its recovery policy is none")]
     NothingKept,
@@ -271,6 +274,13 @@ impl UnitLocator {
 }
 
 impl Layout {
+    /// Whether blocks and units lie alike.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let shape =
+            |layout: &Self| (layout.geometry, layout.width, layout.stride, layout.domains, layout.units_per_page);
+        shape(self) == shape(other)
+    }
+
     /// The layout of a geometry.
     pub fn new(geometry: Geometry, erase_group: EraseGroup, domain: Pooling, units_per_page: u32) -> Self {
         let domains = match domain {

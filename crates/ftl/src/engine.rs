@@ -155,32 +155,31 @@ impl<M: Media> Ftl<M> {
     /// # Errors
     /// The counts contradict each other, do not fit 32 bits, or the maps find no memory.
     pub fn new(media: M, config: FtlConfig) -> Result<Self, BuildError> {
-        check_page(&config)?;
-        let layout = Layout::new(*media.geometry(), config.erase_group, config.domain, config.units_per_page);
-        check_counts(&config, &layout, unusable(&media, &layout).into_iter().filter(|is_so| *is_so).count() as u32)?;
-        let mut ftl = Self::assemble(media, config)?;
+        let mut ftl = Self::assemble(media, config, true)?;
         ftl.begin();
         Ok(ftl)
     }
 
-    /// The parts of an FTL, every usable block free and none open.
-    pub(crate) fn assemble(media: M, config: FtlConfig) -> Result<Self, BuildError> {
+    /// The parts of an FTL, every usable block free and none open. A new drive has room for all that it exports; one that lost blocks need
+    /// not have.
+    pub(crate) fn assemble(media: M, config: FtlConfig, is_new: bool) -> Result<Self, BuildError> {
         assert!(M::DETAILED || size_of::<M::Tag>() == 0, "only a detailed medium is told of every unit");
         check_page(&config)?;
         let layout = Layout::new(*media.geometry(), config.erase_group, config.domain, config.units_per_page);
         let units_per_block = layout.units_per_block();
         let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
-        let scrub = scrub(&config, &layout);
-        let retired = unusable(&media, &layout);
+        let (scrub, retired) = (scrub(&config, &layout), unusable(&media, &layout));
         let retired_blocks = retired.iter().filter(|is_retired| **is_retired).count() as u32;
+        if is_new {
+            check_counts(&config, &layout, retired_blocks)?;
+        }
         let persist = persist(&config, &layout)?;
         let pages = layout.blocks() * layout.pages_per_superblock();
         let stripes = stripes(&config, &layout, pages, media.geometry().dies())?;
         let map = empty_map(&config, stripes.as_ref().map_or(0, |_| Stripes::count_max(pages)))?;
         let erases = |block| media.erase_count(layout.member(block, 0)).0;
         let erase_count: Vec<u32> = layout.superblocks().map(erases).collect();
-        let built = |domain| build_domain(&config, &layout, domain, &erase_count, &retired);
-        let domains = (0..layout.domains()).map(built).collect::<std::io::Result<Vec<Domain>>>()?;
+        let domains = build_domains(&config, &layout, &erase_count, &retired)?;
         let (placement, streams) = placement(&config, &layout);
         let blocks = layout.blocks() as usize;
         let mut ftl = Self {
@@ -557,6 +556,16 @@ fn placement(config: &FtlConfig, layout: &Layout) -> (Box<dyn PlacementPolicy>, 
     policy.begin(whole_drive(config, layout, "placement"));
     let streams = policy.streams(&writers(config));
     (policy, streams)
+}
+
+/// All domains, their blocks free.
+fn build_domains(
+    config: &FtlConfig,
+    layout: &Layout,
+    erase_count: &[u32],
+    retired: &[bool],
+) -> std::io::Result<Vec<Domain>> {
+    (0..layout.domains()).map(|domain| build_domain(config, layout, domain, erase_count, retired)).collect()
 }
 
 /// One domain, its blocks free.

@@ -386,7 +386,7 @@ impl<M: Media> Ftl<M> {
             let unit = self.map[units[position] as usize];
             position += 1;
             if unit == UNMAPPED {
-                self.counters.host_units_read_unmapped += 1;
+                self.read_unmapped_unit(units[first]);
                 continue;
             }
             let unit = UnitId(unit);
@@ -416,6 +416,18 @@ impl<M: Media> Ftl<M> {
             self.touch(block);
         }
         Ok(())
+    }
+
+    /// Reads a unit that no page holds.
+    fn read_unmapped_unit(&mut self, logical: u32) {
+        match self.rescued.iter().find(|rescued| rescued.logical.0 == logical) {
+            None => self.counters.host_units_read_unmapped += 1,
+            Some(rescued) => {
+                let (is_lost, bytes) = (rescued.is_lost, self.unit_bytes());
+                self.media.read_buffered(bytes, Task::Host);
+                self.note_unread(&[logical], is_lost);
+            }
+        }
     }
 
     /// Limits the re-reads of each host read, as NVMe's read recovery level does; `None`: as many as error correction allows.

@@ -68,7 +68,10 @@ impl<M: Media> Ftl<M> {
             self.dead = None;
             self.pressed = false;
         }
-        self.reclaim()
+        match self.reclaim() {
+            Outcome::Done if !self.rescued.is_empty() => self.rewrite_rescued(),
+            outcome => outcome,
+        }
     }
 
     /// Collects until the domain has its reserve, and on up to `gc_unforced` while victims are worth it.

@@ -71,6 +71,7 @@ impl<M: Media> Ftl<M> {
         for offset in 0..from_units {
             let (source, target) = (from.0 + offset, to.0 + offset);
             self.unmap(target);
+            self.remap_rescued(source, target);
             self.lost.remove(&target);
             let unit = std::mem::replace(&mut self.map[source as usize], UNMAPPED);
             if unit == UNMAPPED {
@@ -95,6 +96,7 @@ impl<M: Media> Ftl<M> {
         let beyond = to.0 + from_units..to.0 + to_units;
         for unit in beyond.clone() {
             self.unmap(unit);
+            self.rescued.retain(|rescued| rescued.logical.0 != unit);
             self.lost.remove(&unit);
         }
         if !beyond.is_empty() {
@@ -103,6 +105,15 @@ impl<M: Media> Ftl<M> {
         self.counters.host_units_remapped += u64::from(moved);
         self.gave_up();
         Ok(moved)
+    }
+
+    /// A unit that lies in the controller's buffers since a recovery gets another address.
+    fn remap_rescued(&mut self, source: u32, target: u32) {
+        self.rescued.retain(|rescued| rescued.logical.0 != target);
+        self.rescued
+            .iter_mut()
+            .filter(|rescued| rescued.logical.0 == source)
+            .for_each(|rescued| rescued.logical = Lpn(target));
     }
 
     /// Makes room in the remap log for units that are to be remapped.

@@ -108,6 +108,12 @@ impl Area {
         })
     }
 
+    /// Whether two areas are of drives with the same summaries of as many units.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let shape = |area: &Self| (area.kind, area.logical_units, area.units_per_part);
+        shape(self) == shape(other)
+    }
+
     pub(crate) fn kind(&self) -> Summaries {
         self.kind
     }
@@ -209,8 +215,8 @@ fn units_per_part(kind: Summaries, page_bytes: u32) -> u32 {
 /// Journal pages that may be written before their summaries are.
 const JOURNAL_SLACK: u64 = 4;
 
-/// Firmware blocks that the metadata area takes at most. For each summary at most one journal page is written, and a log that goes round holds what is
-/// needed, the rest of its oldest block, and a block that was opened ahead.
+/// Firmware blocks that the metadata area takes at most. For each summary at most one journal page is written. A log that goes round holds
+/// what is needed, the rest of its oldest block, and a block that was opened ahead.
 pub fn metadata_blocks(kind: Summaries, logical_units: u64, page_bytes: u32, pages_per_block: u32) -> u64 {
     let parts = logical_units.div_ceil(u64::from(units_per_part(kind, page_bytes)));
     // A block's last page may stay empty, where the next block was opened ahead.

@@ -49,7 +49,12 @@ impl RemapLog {
         self.entries.iter().map(|(unit, (logical, sequence))| (*unit, *logical, *sequence))
     }
 
-    /// Units are erased, or were never programmed.
+    /// Keeps the entries of some units alone.
+    pub(crate) fn retain(&mut self, mut is_kept: impl FnMut(u32) -> bool) {
+        self.entries.retain(|unit, _| is_kept(*unit));
+    }
+
+    /// Units are erased.
     pub(crate) fn forget(&mut self, units: Range<u32>) {
         let gone: Vec<u32> = self.entries.range(units).map(|(unit, _)| *unit).collect();
         for unit in gone {

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::{Lpn, SuperblockId, UnitId};
+use wane_units::{SuperblockId, UnitId};
 
 use super::area::{Change, MetaPage, Record, Summaries};
 use super::cut::{Buffered, Kept, Ledger, PowerCut};
 use super::oob::Stamp;
+use super::{Pending, Persist};
 use crate::config::{BuildError, FtlConfig};
 use crate::counters::Cause;
 use crate::domain::Frontier;
@@ -58,7 +59,7 @@ impl<M: Media> Ftl<M> {
     /// at, and stripes half filled.
     ///
     /// # Errors
-    /// The configuration contradicts itself, keeps no out-of-band data, or memory is short.
+    /// The configuration contradicts itself, is that of another drive, keeps no out-of-band data, or memory is short.
     pub fn recover(cut: PowerCut<M>, config: FtlConfig) -> Result<(Self, Recovery), BuildError> {
         Self::recover_watched(cut, config, |_| {})
     }
@@ -73,9 +74,12 @@ impl<M: Media> Ftl<M> {
         config: FtlConfig,
         ready: impl FnOnce(&mut Self),
     ) -> Result<(Self, Recovery), BuildError> {
-        let PowerCut { media, logical, oob, area, nvram, kept, journal, buffered, ledger, .. } = cut;
-        let mut ftl = Self::assemble(media, config)?;
+        let PowerCut { media, layout, logical, oob, area, nvram, kept, journal, buffered, ledger, .. } = cut;
+        let mut ftl = Self::assemble(media, config, false)?;
         let Some(persist) = &mut ftl.persist else { return Err(BuildError::NothingKept) };
+        if !persist.area.is_like(&area) || !layout.is_like(&ftl.layout) {
+            return Err(BuildError::AnotherDrive);
+        }
         ftl.reverse = logical;
         (persist.oob, persist.area, persist.nvram) = (oob, area, nvram);
         for meta in &persist.area.ring {
@@ -85,8 +89,8 @@ impl<M: Media> Ftl<M> {
         ftl.restore_kept(kept, ledger);
         let mut records = ftl.read_area(&mut report);
         records.extend_from_slice(&journal);
-        let in_nvram = |record| super::Pending { record, is_in_nvram: true };
-        ftl.persist.as_mut().expect("checked above").journal = journal.into_iter().map(in_nvram).collect();
+        let in_nvram = |record| Pending { record, is_in_nvram: true };
+        ftl.persisted_mut().journal = journal.into_iter().map(in_nvram).collect();
         ftl.drop_dangling_remaps();
         // What lay in the buffers is the newest of its unit.
         buffered.iter().for_each(|unit| ftl.map[unit.logical.index()] = GONE);
@@ -103,6 +107,14 @@ impl<M: Media> Ftl<M> {
         ftl.reclaim_reserve(&mut report);
         ftl.rewrite_buffered(&mut report);
         Ok((ftl, report))
+    }
+
+    fn persisted(&self) -> &Persist {
+        self.persist.as_ref().expect("a drive that recovers keeps out-of-band data")
+    }
+
+    fn persisted_mut(&mut self) -> &mut Persist {
+        self.persist.as_mut().expect("a drive that recovers keeps out-of-band data")
     }
 
     fn restore_kept(&mut self, kept: Kept, ledger: Ledger) {
@@ -128,7 +140,7 @@ impl<M: Media> Ftl<M> {
 
     /// Reads the metadata area from its newest page back to where summaries tell all. Returns the journal's records.
     fn read_area(&mut self, report: &mut Recovery) -> Vec<Record> {
-        let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
+        let persist = self.persisted();
         let mut pages = Vec::new();
         for (number, meta) in persist.area.ring.iter().enumerate() {
             report.blocks_searched += 1;
@@ -139,7 +151,7 @@ impl<M: Media> Ftl<M> {
         let (mut seen, mut records, mut newest, mut owed) = (BTreeSet::new(), Vec::new(), None, 0);
         for (number, block, row) in pages.into_iter().rev() {
             let readable = self.read_oob(block, row, report);
-            let persist = self.persist.as_ref().expect("as above");
+            let persist = self.persisted();
             let page = persist.area.ring[number].pages.get(row as usize).filter(|_| readable).and_then(Option::as_ref);
             match page {
                 None => {}
@@ -158,7 +170,7 @@ impl<M: Media> Ftl<M> {
                 break;
             }
         }
-        let persist = self.persist.as_mut().expect("as above");
+        let persist = self.persisted_mut();
         persist.area.next_part = newest.map_or(0, |part| (part + 1) % parts as u32);
         if let Some(meta) = persist.area.ring.back_mut() {
             // It goes on after a page that the cut tore.
@@ -174,7 +186,7 @@ impl<M: Media> Ftl<M> {
 
     /// Reads a page for its out-of-band data: whether that worked.
     fn read_oob(&mut self, block: SuperblockId, row: u32, report: &mut Recovery) -> bool {
-        let oob = &self.persist.as_ref().expect("a drive that recovers keeps out-of-band data").oob;
+        let oob = &self.persisted().oob;
         let stamp = oob.stamp(self.layout.page_id(block, row));
         let (flash, page) = self.layout.place_page(block, row);
         let bytes = self.media.geometry().page_size().0 as u32;
@@ -185,21 +197,16 @@ impl<M: Media> Ftl<M> {
         is_readable
     }
 
-    /// Entries of the remap log whose unit was never programmed, or is no longer there.
+    /// Drops entries of the remap log whose unit was never programmed, or is no longer there.
     fn drop_dangling_remaps(&mut self) {
         let layout = self.layout;
-        let persist = self.persist.as_mut().expect("a drive that recovers keeps out-of-band data");
-        let gone: Vec<u32> = persist.nvram.remaps.iter().map(|(unit, ..)| unit).collect();
-        for unit in gone {
-            if !matches!(persist.oob.stamp(layout.page_of(UnitId(unit))), Stamp::At(_)) {
-                persist.nvram.remaps.forget(unit..unit + 1);
-            }
-        }
+        let Persist { nvram, oob, .. } = self.persisted_mut();
+        nvram.remaps.retain(|unit| matches!(oob.stamp(layout.page_of(UnitId(unit))), Stamp::At(_)));
     }
 
     /// Maps each logical unit to the newest of its places among the pages that have to be read.
     fn scan(&mut self, report: &mut Recovery) {
-        let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
+        let persist = self.persisted();
         let (floor, is_checkpoint) = (persist.area.floor(), persist.area.kind() == Summaries::Map);
         let holds_data = |block: &SuperblockId| {
             persist.nvram.used[block.index()] && !self.retired[block.index()] && !persist.in_area[block.index()]
@@ -211,7 +218,7 @@ impl<M: Media> Ftl<M> {
         };
         for block in blocks {
             report.blocks_searched += 1;
-            let end = self.persist.as_ref().expect("as above").oob.programmed(block);
+            let end = self.persisted().oob.programmed(block);
             for row in (0..end).rev() {
                 report.data_pages_read += 1;
                 if !self.read_oob(block, row, report) {
@@ -224,14 +231,13 @@ impl<M: Media> Ftl<M> {
             }
         }
         // Of blocks that need not be read, too.
-        let remapped: Vec<u32> =
-            self.persist.as_ref().expect("as above").nvram.remaps.iter().map(|(unit, ..)| unit).collect();
+        let remapped: Vec<u32> = self.persisted().nvram.remaps.iter().map(|(unit, ..)| unit).collect();
         remapped.into_iter().for_each(|unit| self.note_unit(UnitId(unit)));
     }
 
     /// The number of a unit's page. 0: it cannot be read.
     fn sequence(&self, unit: UnitId) -> u64 {
-        let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
+        let persist = self.persisted();
         match persist.oob.stamp(self.layout.page_of(unit)) {
             Stamp::At(sequence) => sequence,
             Stamp::Erased | Stamp::Torn => 0,
@@ -240,7 +246,7 @@ impl<M: Media> Ftl<M> {
 
     /// Whose data a unit holds and since when: what its out-of-band data say, unless it was remapped after it was programmed.
     fn owner(&self, unit: UnitId) -> (u32, u64) {
-        let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
+        let persist = self.persisted();
         let programmed = self.sequence(unit);
         match persist.nvram.remaps.get(unit.0) {
             Some((logical, given)) if given > programmed => (logical, given),
@@ -255,7 +261,7 @@ impl<M: Media> Ftl<M> {
         if logical >= self.exported {
             return;
         }
-        let area = &self.persist.as_ref().expect("a drive that recovers keeps out-of-band data").area;
+        let area = &self.persisted().area;
         if since < area.summed_up(logical) && (area.kind() == Summaries::Map || area.was_unmapped(logical)) {
             return;
         }
@@ -272,7 +278,7 @@ impl<M: Media> Ftl<M> {
     fn apply_trims(&mut self, records: &[Record]) {
         for record in records.iter().filter(|record| record.change == Change::Trimmed) {
             for logical in record.first..(record.first + record.units).min(self.exported) {
-                let area = &self.persist.as_ref().expect("a drive that recovers keeps out-of-band data").area;
+                let area = &self.persisted().area;
                 let since = match self.map[logical as usize] {
                     GONE => continue,
                     UNMAPPED => area.summed_up(logical),
@@ -287,11 +293,11 @@ impl<M: Media> Ftl<M> {
 
     /// Maps what nothing is known of since its last summary as the summary has it.
     fn take_summaries_up(&mut self) {
-        let area = &self.persist.as_ref().expect("a drive that recovers keeps out-of-band data").area;
-        for (logical, entry) in (0..self.exported).zip(self.map.iter_mut()) {
+        let Self { persist: Some(persist), map, exported, .. } = self else { return };
+        for (logical, entry) in (0..*exported).zip(map.iter_mut()) {
             match *entry {
                 GONE => *entry = UNMAPPED,
-                UNMAPPED => *entry = area.mapped(logical).unwrap_or(UNMAPPED),
+                UNMAPPED => *entry = persist.area.mapped(logical).unwrap_or(UNMAPPED),
                 _ => {}
             }
         }
@@ -316,7 +322,7 @@ impl<M: Media> Ftl<M> {
 
     /// Units whose data are lost: their page says so, the journal, or a summary.
     fn find_lost(&mut self, records: &[Record]) {
-        let persist = self.persist.as_ref().expect("a drive that recovers keeps out-of-band data");
+        let persist = self.persisted();
         let is_older = |logical: u32, than: u64| {
             let unit = self.map[logical as usize];
             unit != UNMAPPED && self.owner(UnitId(unit)).1 < than
@@ -341,7 +347,7 @@ impl<M: Media> Ftl<M> {
     /// Sorts the blocks: one that was being written goes on after its last page, and any other one that holds something is closed.
     fn take_blocks_up(&mut self, report: &mut Recovery) {
         let per_page = self.layout.units_per_page();
-        let persist = self.persist.as_mut().expect("a drive that recovers keeps out-of-band data");
+        let Some(persist) = &mut self.persist else { return };
         let mut closing = Vec::new();
         for block in self.layout.superblocks() {
             let programmed = persist.oob.programmed(block);
@@ -407,7 +413,7 @@ impl<M: Media> Ftl<M> {
     /// A block that was to be erased stays as it is.
     fn keep_erasing(&mut self, block: SuperblockId) {
         let (now, erases) = (self.counters.host_units_written, self.erase_count[block.index()]);
-        self.persist.as_mut().expect("a drive that recovers keeps out-of-band data").nvram.erasing.remove(&block);
+        self.persisted_mut().nvram.erasing.remove(&block);
         self.domains[self.layout.domain(block)].close(block, now, erases);
     }
 
@@ -422,7 +428,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Programs again what lay in the controller's buffers.
-    fn rewrite_buffered(&mut self, report: &mut Recovery) {
+    pub(crate) fn rewrite_buffered(&mut self, report: &mut Recovery) {
         while let Some(unit) = self.rescued.first().copied() {
             let is_unmapped = self.map[unit.logical.index()] == UNMAPPED;
             if !self.rewrite(unit, report) {
@@ -437,6 +443,14 @@ impl<M: Media> Ftl<M> {
             }
             self.rescued.remove(0);
         }
+    }
+
+    /// As when the drive came back: what it could not program then.
+    pub(crate) fn rewrite_rescued(&mut self) -> Outcome {
+        let mut report = Recovery::default();
+        self.rewrite_buffered(&mut report);
+        let demanded = report.demand.map_or(Outcome::Done, Outcome::Demand);
+        self.dead.map_or(demanded, Outcome::Dead)
     }
 
     /// Programs a unit that lay in the controller's buffer. False where the drive is dead.
@@ -458,10 +472,50 @@ impl<M: Media> Ftl<M> {
             }
         }
     }
+}
 
-    /// The logical units that hold data, for tests.
-    pub fn mapped_units(&self) -> impl Iterator<Item = Lpn> {
-        let units = (0..self.logical_initial).zip(self.map.iter());
-        units.filter(|(_, unit)| **unit != UNMAPPED).map(|(logical, _)| Lpn(logical))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policies::recovery::{FullScan, FullScanParams};
+    use wane_nand::Array;
+    use wane_units::{Bytes, Geometry, Lpn, Ratio};
+
+    /// Of a drive that died while it recovered, with units 1 to 4 in its buffers still.
+    fn rescued() -> Ftl<Array> {
+        let geometry = Geometry::flat(20, 8, Bytes(4096)).expect("a small drive");
+        let recovery = Box::new(<FullScan as crate::policies::Builtin>::build(FullScanParams::default()));
+        let config = FtlConfig { recovery, ..FtlConfig::new(&geometry, Ratio::new(0.5).expect("a ratio")) };
+        let mut ftl = Ftl::new(Array::new(geometry), config).expect("it has room");
+        ftl.rescued = [1, 2, 3, 4].map(|unit| Buffered { logical: Lpn(unit), tag: (), is_lost: unit == 4 }).into();
+        ftl
+    }
+
+    fn left(ftl: &Ftl<Array>) -> Vec<u32> {
+        ftl.rescued.iter().map(|rescued| rescued.logical.0).collect()
+    }
+
+    #[test]
+    fn what_comes_later_is_newer_than_what_a_recovery_left_in_buffers() {
+        let mut ftl = rescued();
+        assert_eq!(ftl.write(&[Lpn(1), Lpn(9)]), (2, Outcome::Done));
+        ftl.trim(&[Lpn(2)]).expect("it is exported");
+        assert_eq!(left(&ftl), [3, 4]);
+        ftl.remap(Lpn(10), Lpn(3), 2, 1).expect("it is exported");
+        assert_eq!(left(&ftl), [10, 4]);
+        ftl.remap(Lpn(10), Lpn(9), 1, 1).expect("it is exported");
+        assert_eq!(left(&ftl), [4]);
+        let cut = ftl.power_cut().expect("it keeps out-of-band data");
+        assert_eq!(cut.buffered.iter().map(|unit| unit.logical.0).collect::<Vec<_>>(), [4]);
+    }
+
+    #[test]
+    fn what_a_recovery_left_in_buffers_is_read_there_and_programmed_once_there_is_room() {
+        let mut ftl = rescued();
+        ftl.read(&[Lpn(1), Lpn(4), Lpn(5)]).expect("they are exported");
+        assert_eq!((ftl.counters().host_units_read_unmapped, ftl.unread()), (1, &[Lpn(4)][..]));
+        assert_eq!(ftl.look_for_space(), Outcome::Done);
+        assert_eq!(left(&ftl), [0; 0]);
+        assert!((1..=4).all(|unit| ftl.lookup(Lpn(unit)).is_some()) && ftl.is_lost(Lpn(4)) && !ftl.is_lost(Lpn(3)));
     }
 }

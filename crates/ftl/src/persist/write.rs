@@ -110,6 +110,11 @@ impl<M: Media> Ftl<M> {
         let Some(persist) = &self.persist else { return };
         if !persist.power_loss_protection {
             self.harden();
+            let is_written = self.persist.as_ref().is_none_or(|persist| persist.journal.is_empty());
+            debug_assert!(
+                is_written,
+                "the reserve has a block for the journal, or an erase could bring trimmed data back"
+            );
         }
         self.event(Event::Nvram);
         if let Some(persist) = &mut self.persist {
@@ -136,12 +141,11 @@ impl<M: Media> Ftl<M> {
     /// so anyway; without it open pages are padded and the journal is written. It is done unless the drive is dead; a demand or a pause is
     /// to be answered as that of a write.
     pub fn flush(&mut self) -> Outcome {
+        if self.persist.as_ref().is_none_or(|persist| persist.power_loss_protection) {
+            return Outcome::Done;
+        }
         if let Some(death) = self.dead {
             return Outcome::Dead(death);
-        }
-        let Some(persist) = &self.persist else { return Outcome::Done };
-        if persist.power_loss_protection {
-            return Outcome::Done;
         }
         self.harden();
         let reclaimed = self.reclaim();
@@ -259,11 +263,11 @@ impl<M: Media> Ftl<M> {
             if let Some(persist) = &mut self.persist {
                 persist.area.journal_owed = persist.area.journal_owed.saturating_sub(1);
             }
+            self.forget_opened();
             if let Some(stop) = self.open_ahead().or_else(|| self.drop_spent()) {
                 return stop;
             }
         }
-        self.forget_opened();
         Outcome::Done
     }
 
@@ -319,7 +323,7 @@ impl<M: Media> Ftl<M> {
         self.recycle(domain, block, cause)
     }
 
-    /// Forgets the blocks that summaries tell all of: those opened first whenever it is asked, all of them once a round.
+    /// Forgets the blocks that summaries tell all of: after each summary those that were opened first, after a round all.
     fn forget_opened(&mut self) {
         while let Some(block) = self.persist.as_ref().and_then(|persist| persist.nvram.opened.front().copied())
             && self.is_told(block)

@@ -37,6 +37,10 @@ fn places(ftl: &Ftl<Array>) -> Vec<Option<wane_units::UnitId>> {
     Lpn::all(0..ftl.logical_initial()).map(|unit| ftl.lookup(unit)).collect()
 }
 
+fn mapped(ftl: &Ftl<Array>) -> Vec<Lpn> {
+    Lpn::all(0..ftl.logical_initial()).filter(|unit| ftl.lookup(*unit).is_some()).collect()
+}
+
 #[test]
 fn a_checkpoint_bounds_what_is_read() {
     let interval = 8_u32;
@@ -113,8 +117,7 @@ fn without_protection_a_flush_pads_and_writes_the_journal() {
         assert_eq!(ftl.flush(), Outcome::Done);
         assert_eq!((ftl.counters().programmed_padding, ftl.counters().programmed_metadata), (padding, metadata));
         let (recovered, report) = Ftl::recover(ftl.power_cut().unwrap(), config).unwrap();
-        let mapped: Vec<Lpn> = recovered.mapped_units().collect();
-        assert_eq!(mapped, [1, 2, 3, 4].map(Lpn));
+        assert_eq!(mapped(&recovered), [1, 2, 3, 4].map(Lpn));
         assert_eq!(report.units_rewritten, u64::from(power_loss_protection), "the fifth unit fills no page");
     }
 }
@@ -125,7 +128,7 @@ fn what_is_not_flushed_is_lost_without_protection() {
     let mut ftl = new(&config);
     ftl.write(&[0, 1, 2, 3, 4].map(Lpn));
     let (recovered, _) = Ftl::recover(ftl.power_cut().unwrap(), config).unwrap();
-    assert_eq!(recovered.mapped_units().collect::<Vec<_>>(), [0, 1, 2, 3].map(Lpn));
+    assert_eq!(mapped(&recovered), [0, 1, 2, 3].map(Lpn));
 }
 
 #[test]
@@ -160,6 +163,15 @@ fn a_drive_that_keeps_nothing_does_not_recover_and_stripes_do_not_survive() {
     let short = FtlConfig { gc_reserve: 2, ..kept("full-scan", "") };
     let refused = Ftl::new(array, short).err();
     assert!(matches!(refused, Some(BuildError::Contradiction { setting: RefusedSetting::GcReserve, .. })));
+    let one_page = Array::new(Geometry::flat(BLOCKS, 1, PAGE).unwrap());
+    let fine = FtlConfig { units_per_page: 4, logical_units: 20, ..kept("full-scan", "") };
+    let refused = Ftl::new(one_page, fine).err();
+    assert!(matches!(refused, Some(BuildError::Contradiction { setting: RefusedSetting::PagesPerBlock, .. })));
+    let cut = || new(&kept("full-scan", "")).power_cut().unwrap();
+    for other in [kept("checkpoint", ""), FtlConfig { logical_units: 9, ..kept("full-scan", "") }] {
+        assert!(matches!(Ftl::recover(cut(), other), Err(BuildError::AnotherDrive)));
+    }
+    assert!(Ftl::recover(cut(), kept("full-scan", "")).is_ok());
     let striped = FtlConfig {
         domain: Pooling::Die,
         redundancy: policy(REDUNDANCY_POLICIES, "stripes", "data-pages = 3"),

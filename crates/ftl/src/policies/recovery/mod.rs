@@ -43,7 +43,7 @@ dyn_clone::clone_trait_object!(RecoveryPolicy);
 /// What a recovery policy sees.
 #[derive(Clone, Copy, Debug)]
 pub struct RecoveryView {
-    /// Pages programmed since the last summary.
+    /// Pages programmed since the last summary; a trim or a remap counts as one.
     pub programmed: u64,
     /// Summaries that together tell of all logical units.
     pub summaries: u32,
