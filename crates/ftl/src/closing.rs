@@ -5,6 +5,8 @@
 //! between buckets flips a bit in each; the first of a bucket is found along its levels. Heaps did the same in thrice
 //! the time.
 
+use wane_archive::{Archive, ArchiveError};
+
 /// No block, or no slot.
 const NOWHERE: u32 = u32::MAX;
 
@@ -48,6 +50,15 @@ impl ClosingOrder {
             entries: vec![(0, NOWHERE); blocks as usize],
             next: 0,
         }
+    }
+
+    /// All of it, to a file or back into one of as many blocks.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.fixed("closing.words", &mut self.words)?;
+        archive.fixed("closing.slots", &mut self.slots)?;
+        archive.fixed("closing.blocks", &mut self.blocks)?;
+        archive.field("closing.entries", &mut self.entries)?;
+        archive.field("closing.next", &mut self.next)
     }
 
     /// A block closes, as the last one; of those that close at the same clock the lower id comes first.

@@ -1,5 +1,7 @@
 //! A domain: the blocks that share a free list, frontiers, a victim index and policies.
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_nand::Task;
 use wane_units::SuperblockId;
 
@@ -12,7 +14,7 @@ use crate::policies::victim::VictimPolicy;
 use crate::policies::wear_leveling::WearLevelPolicy;
 
 /// A block that is being written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Frontier {
     pub(crate) block: SuperblockId,
     /// The next unit to write.
@@ -20,7 +22,7 @@ pub(crate) struct Frontier {
 }
 
 /// A stream that is not the host's present one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Parked {
     pub(crate) frontier: Option<Frontier>,
     /// For whom it was written last: its open page is filled up in that name.
@@ -82,6 +84,20 @@ impl Domain {
     /// The blocks being written.
     pub(crate) fn open(&self) -> impl Iterator<Item = Frontier> {
         std::iter::once(self.host).chain(self.parked.iter().map(|parked| parked.frontier)).flatten()
+    }
+
+    /// Its state but for its policies', to a file or back.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("domain.blocks", &(self.first, self.blocks, self.parked.len() as u32))?;
+        self.free.archive(archive)?;
+        self.index.archive(archive)?;
+        archive.field("domain.host", &mut self.host)?;
+        archive.field("domain.parked", &mut self.parked)?;
+        archive.field("domain.leveling-due", &mut self.leveling_due)?;
+        archive.field("domain.fruitless", &mut self.fruitless)?;
+        archive.field("domain.erases", &mut self.gc_erases)?;
+        archive.field("domain.leveling-erases", &mut self.wear_leveling_erases)?;
+        archive.field("domain.retired", &mut self.retired)
     }
 
     /// Tells those policies of a block that hear of blocks.

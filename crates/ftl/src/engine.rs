@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
 use wane_nand::{Media, Task};
 use wane_units::{BlockState, Counters, Lpn, SuperblockId, UnitId};
 
@@ -102,7 +103,7 @@ pub struct Ftl<M: Media> {
 }
 
 /// Why a drive is dead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EndOfLife {
     /// A fixed drive's spare blocks are used up.
     SpareExhausted,

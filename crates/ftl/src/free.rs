@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use wane_archive::{Archive, ArchiveError};
 use wane_units::SuperblockId;
 
 use crate::policies::CountOrder;
@@ -20,6 +21,12 @@ pub(crate) struct FreeList {
 impl FreeList {
     pub(crate) fn new(order: FreeOrder) -> Self {
         Self { order, freed: VecDeque::new(), by_wear: CountOrder::default() }
+    }
+
+    /// The free blocks, to a file or back.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("free.freed", &mut self.freed)?;
+        archive.field("free.by-wear", &mut self.by_wear)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -9,6 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_units::SuperblockId;
 
 use crate::policies::wear_leveling::ValidUnits;
@@ -52,7 +54,7 @@ pub struct IndexSpec {
 const NOWHERE: u32 = u32::MAX;
 
 /// What is kept of a closed block beside its row. One line of the cache holds all of it, for it is asked once for each victim.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[repr(C, align(32))]
 struct ClosedBlock {
     /// Number of the closing; 0 while the block is not closed.
@@ -127,6 +129,26 @@ impl VictimIndex {
             listed: Listed::new(spec, blocks, sentinels),
             coming: Coming::default(),
         })
+    }
+
+    /// All of it, to a file or back into an index of as many blocks.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.rows.archive(archive)?;
+        archive.fixed("index.sentinels", &mut self.sentinels)?;
+        archive.optional("index.by-closing", &mut self.closing, ClosingOrder::archive)?;
+        archive.field("index.heaps", &mut self.heaps)?;
+        archive.fixed("index.keys", &mut self.keys)?;
+        archive.fixed("index.counts", &mut self.counts)?;
+        archive.field("index.lowest", &mut self.lowest)?;
+        archive.field("index.bucketed", &mut self.bucketed)?;
+        archive.field("index.bucketed-valid", &mut self.bucketed_valid)?;
+        archive.list("index.closed", &mut self.closed)?;
+        archive.field("index.closings", &mut self.closings)?;
+        archive.field("index.closing", &mut self.by_closing)?;
+        archive.field("index.waiting", &mut self.waiting)?;
+        archive.field("index.sequence", &mut self.sequence)?;
+        // What the last prefetches named is a hint, and is not kept.
+        archive.field("index.listed", &mut self.listed)
     }
 
     #[inline(always)]

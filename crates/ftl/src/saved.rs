@@ -1,12 +1,14 @@
-//! The state of all policies of a drive, as plain data: what a drive that is kept in a file writes beside its tables.
+//! The state of the firmware, for a drive that is kept in a file: its tables, and what its policies remember.
 
 use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_nand::Media;
 use wane_units::{BlockState, SuperblockId};
 
 use crate::engine::Ftl;
 use crate::policies::mode::{Mode, Trigger};
 use crate::policies::{ProjectedWear, SavedState, StateError};
+use crate::stripes::Stripes;
 
 /// What the policies of a drive remember.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +70,71 @@ pub enum PolicyStateError {
         /// The shape of this one.
         wanted: String,
     },
+}
+
+impl<M: Media<Tag = ()>> Ftl<M> {
+    /// The firmware's state, to a file or back into new firmware that was built the same way; `media` does the same for its medium.
+    /// Thereafter it goes on as if it had never stopped.
+    ///
+    /// # Errors
+    /// As of [`Archive`]; a policy from outside cannot be saved; it holds what another kind of drive has.
+    pub fn archive(
+        &mut self,
+        archive: &mut dyn Archive,
+        media: impl FnOnce(&mut M, &mut dyn Archive) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let shape = (self.layout.blocks(), self.units_per_block, self.layout.units_per_page(), self.logical_initial);
+        archive.same("drive.shape", &shape)?;
+        self.archive_policies(archive)?;
+        media(&mut self.media, archive)?;
+        archive.fixed("map", &mut self.map)?;
+        archive.fixed("reverse-map", &mut self.reverse)?;
+        archive.same("domains", &(self.domains.len() as u32))?;
+        self.domains.iter_mut().try_for_each(|domain| domain.archive(archive))?;
+        self.archive_blocks(archive)?;
+        self.archive_host(archive)?;
+        archive.optional("stripes", &mut self.stripes, Stripes::archive)?;
+        archive.optional("recovery", &mut self.persist, |persist, archive| persist.archive(archive))?;
+        archive.field("recovery.rescued", &mut self.rescued)
+    }
+
+    /// Policies write a text of their own, which needs no program to be read.
+    fn archive_policies(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let unsaved = |error: PolicyStateError| ArchiveError::Unsaved(error.to_string());
+        let saved = self.save_policies().map_err(unsaved)?;
+        let malformed = |error: serde_json::Error| ArchiveError::Unsaved(format!("the policies' state: {error}"));
+        let mut text = serde_json::to_string(&saved).map_err(malformed)?;
+        archive.field("policies", &mut text)?;
+        if archive.is_reading() {
+            self.restore_policies(&serde_json::from_str(&text).map_err(malformed)?).map_err(unsaved)?;
+        }
+        Ok(())
+    }
+
+    fn archive_blocks(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.fixed("blocks.erases", &mut self.erase_count)?;
+        archive.field("blocks.erases-initial", &mut self.erases_initial)?;
+        archive.field("blocks.retired", &mut self.retired)?;
+        archive.field("blocks.retired-count", &mut self.retired_blocks)?;
+        // A medium that lists no failures has no table for them.
+        archive.list("blocks.failures", &mut self.failures)?;
+        archive.fixed("blocks.host-reads", &mut self.host_reads)?;
+        archive.field("blocks.touched", &mut self.touched)?;
+        archive.field("blocks.initial", &mut self.mode.blocks_initial)
+    }
+
+    fn archive_host(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("host.exported", &mut self.exported)?;
+        archive.field("host.turn", &mut self.turn)?;
+        archive.field("host.stream", &mut self.host_stream)?;
+        archive.field("host.read-recovery", &mut self.read_recovery)?;
+        archive.field("host.lost", &mut self.lost)?;
+        archive.field("counters", &mut self.counters)?;
+        archive.field("leveling", &mut self.leveling)?;
+        archive.field("work", &mut self.work)?;
+        archive.field("pressed", &mut self.pressed)?;
+        archive.field("dead", &mut self.dead)
+    }
 }
 
 impl<M: Media> Ftl<M> {

@@ -5,6 +5,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_nand::Task;
 use wane_units::DieId;
 
@@ -20,7 +22,7 @@ const SECOND_PREFETCH: usize = 8;
 const NONE: u32 = u32::MAX;
 
 /// A stripe. Numbers are used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StripeId(pub(crate) u32);
 
 impl StripeId {
@@ -64,7 +66,7 @@ pub(crate) struct Stripes {
 ///
 /// A drive that has no room for parity keeps thousands of them waiting, and releases most before their parity is written.
 /// So a released stripe only loses its ticket, and its entry is skipped when it comes up.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Full {
     /// Ticket, stripe, task. An entry counts while its ticket is the one that its stripe holds.
     queue: VecDeque<(u64, StripeId, Task)>,
@@ -120,7 +122,7 @@ impl Full {
 
 /// Stripes that take pages, numbered in the order in which they began. Each die fills them in that order, so one number for each
 /// die says which stripes have a page of it: all below.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Filling {
     stripes: VecDeque<StripeId>,
     /// Number of the first of them.
@@ -135,7 +137,7 @@ impl Filling {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Stripe {
     /// Members so far, those whose block was erased included.
     joined: u32,
@@ -144,7 +146,7 @@ struct Stripe {
     stage: Stage,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Stage {
     Vacant,
     Filling,
@@ -176,6 +178,19 @@ impl Stripes {
             turn: 0,
             prefetched: [0; SECOND_PREFETCH],
         })
+    }
+
+    /// All stripes, to a file or back. What the last prefetches named is a hint, and is not kept.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("stripes.data-pages", &(self.data_pages as u32))?;
+        archive.fixed("stripes.of-pages", &mut self.stripe_of)?;
+        archive.field("stripes.stripes", &mut self.stripes)?;
+        archive.list("stripes.members", &mut self.members)?;
+        archive.field("stripes.vacant", &mut self.vacant)?;
+        archive.field("stripes.filling", &mut self.filling)?;
+        archive.field("stripes.full", &mut self.full)?;
+        archive.field("stripes.emptied", &mut self.emptied)?;
+        archive.field("stripes.turn", &mut self.turn)
     }
 
     /// Most stripes at a time: each keeps a data page and a page of parity from being erased, but for those that have no

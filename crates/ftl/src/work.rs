@@ -5,6 +5,7 @@
 //! compared belongs to the drive's state and never to a call, so a drive dies at the same write however its requests
 //! are batched.
 
+use serde::{Deserialize, Serialize};
 use wane_nand::Media;
 
 use crate::engine::{EndOfLife, Ftl, Outcome};
@@ -29,7 +30,7 @@ const IDLE_WINDOW_CONTENTS: u64 = 64;
 const RATIO_MAX: [u64; 2] = [1000, 100];
 
 /// Where work and gain stood when something began.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Mark {
     moved: u64,
     asked: u64,
@@ -46,7 +47,7 @@ impl Mark {
 }
 
 /// See the module's text.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Work {
     /// Beginnings of the short, the long and the idle window.
     windows: [Mark; 3],

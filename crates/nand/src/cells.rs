@@ -5,8 +5,10 @@
 //! the firmware, and what a sense costs to the scheduler. Binomial errors and re-reads that disturb are from Kim et al.
 //! (FAST 2019), sections 3.2 and 4 and note 2.
 
+use bytemuck::{Pod, Zeroable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_sim::{Binomial, Stream};
 use wane_units::{BlockId, Geometry};
 
@@ -94,7 +96,7 @@ pub struct PageOutcome {
 }
 
 /// What was seen since the flash was new.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCounters {
     /// Codewords read: each once, at the first sense. The measured RBER is `raw_bit_errors` over their bits.
     pub codewords_read: u64,
@@ -184,7 +186,8 @@ struct Disturb {
     scale: Vec<f64>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
 struct Counts {
     reads: u32,
     rereads: u32,
@@ -295,6 +298,33 @@ impl Cells {
         let terms = cells.config.model.terms(0.0, 1.0, 1.0);
         (0..blocks).for_each(|block| cells.wear(block, &terms));
         cells
+    }
+
+    /// Their state, to a file or back into cells of the same kind.
+    ///
+    /// # Errors
+    /// As of [`Archive`].
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.fixed("cells.base", &mut self.base)?;
+        archive.same("cells.retain", &self.retention.is_some())?;
+        if let Some(retention) = &mut self.retention {
+            archive.fixed("cells.retention", &mut retention.scale)?;
+            match &mut retention.written {
+                Written::Blocks(days) => archive.fixed("cells.written", days)?,
+                Written::Pages(seconds) => archive.fixed("cells.programmed", seconds)?,
+            }
+        }
+        archive.same("cells.disturbed", &self.disturb.is_some())?;
+        if let Some(disturb) = &mut self.disturb {
+            archive.fixed("cells.disturb", &mut disturb.scale)?;
+        }
+        archive.fixed("cells.reads", &mut self.counts)?;
+        archive.fixed("cells.blocks", &mut self.block_factors)?;
+        archive.fixed("cells.layers", &mut self.layer_factors)?;
+        archive.fixed("cells.erases", &mut self.cycles)?;
+        archive.field("cells.stream", &mut self.stream)?;
+        archive.field("cells.counters", &mut self.counters)?;
+        archive.fixed("cells.histogram", &mut self.histogram.counts)
     }
 
     /// `count` pages of a block were programmed from page `first` on, at `now_days`.

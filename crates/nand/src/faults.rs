@@ -5,6 +5,8 @@
 //! that only redundancy survives a lost die or wordline, is from Kim et al. (FAST 2019), section 4.5. No rates are published
 //! there: every rate here is the user's.
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_sim::Stream;
 use wane_units::{BlockId, DieId, Geometry};
 
@@ -41,7 +43,7 @@ pub struct FailureRate {
 }
 
 /// A loss and its time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fault {
     /// When.
     pub when: When,
@@ -50,7 +52,7 @@ pub struct Fault {
 }
 
 /// A time that does not need a clock.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum When {
     /// Once the host has written the drive's capacity this often.
     DriveWrites(f64),
@@ -59,7 +61,7 @@ pub enum When {
 }
 
 /// What is lost, for ever.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Loss {
     /// A die: every page reads uncorrectable, every program and erase fails.
     Die(DieId),
@@ -190,6 +192,22 @@ impl Faults {
         };
         faults.look_ahead();
         faults
+    }
+
+    /// Their state, to a file or back into faults of the same drive.
+    ///
+    /// # Errors
+    /// As of [`Archive`].
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("faults.factory-bad", &self.factory_bad)?;
+        archive.field("faults.lost", &mut self.lost)?;
+        archive.field("faults.unreported", &mut self.unreported)?;
+        archive.field("faults.pending", &mut self.pending)?;
+        archive.field("faults.next-writes", &mut self.drive_writes_next)?;
+        archive.field("faults.next-erases", &mut self.erases_next)?;
+        archive.field("faults.erases", &mut self.erases)?;
+        archive.fixed("faults.cycles", &mut self.cycles)?;
+        archive.field("faults.stream", &mut self.stream)
     }
 
     /// Whether a block was bad from the factory.

@@ -1,5 +1,7 @@
 //! Flash as hardware has it: an array that wears, cells that err, and a list of what it was busy with.
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_units::{BlockId, Geometry, PeCycles};
 
 use crate::cells::Cells;
@@ -8,7 +10,7 @@ use crate::op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
 use crate::{Array, Media};
 
 /// Whether the errors of relocation reads are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relocations {
     /// They are drawn as for any read.
     #[default]
@@ -155,6 +157,26 @@ impl Flash {
         self.array.erase_counts()
     }
 
+    /// Its state, to a file or back into flash of the same make. What it listed is not kept.
+    ///
+    /// # Errors
+    /// As of [`Archive`].
+    pub fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.array.archive(archive)?;
+        self.archive_beside(archive)
+    }
+
+    /// What there is beside the array.
+    fn archive_beside(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("flash.day", &mut self.now_days)?;
+        archive.fixed("flash.written", &mut self.written)?;
+        archive.field("flash.erase-failed", &mut self.erase_failed)?;
+        archive.field("flash.failed", &mut self.failed)?;
+        archive.field("flash.relocations", &mut self.relocations)?;
+        archive.optional("flash.errs", &mut self.cells, Cells::archive)?;
+        archive.optional("flash.fails", &mut self.faults, Faults::archive)
+    }
+
     #[inline]
     fn note(&mut self, kind: OpKind, task: Task, block: BlockId, page: u32, bytes: u32, rereads: u32) {
         if self.recording {
@@ -231,6 +253,16 @@ impl Resting {
             programmed(&mut flash, block, first);
         }
         flash
+    }
+
+    /// What the flash knew when it went to rest, to a file or back. It must have been at rest on the same flash.
+    ///
+    /// # Errors
+    /// As of [`Archive`].
+    pub fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.fixed("resting.erases", &mut self.erase_counts)?;
+        archive.field("resting.unprogrammed", &mut self.unprogrammed)?;
+        self.flash.archive_beside(archive)
     }
 
     /// Lets days pass. See [`Flash::set_now_days`].

@@ -14,6 +14,7 @@ mod power;
 pub mod rber;
 mod tail;
 
+use wane_archive::{Archive, ArchiveError};
 use wane_units::{BlockId, Geometry, PeCycles};
 
 pub use cell::{CellKind, PageType};
@@ -135,6 +136,16 @@ impl Array {
     /// Pages programmed since the flash was new.
     pub fn pages_programmed(&self) -> u64 {
         self.pages_programmed
+    }
+
+    /// Its state, to a file or back into an array of the same flash.
+    ///
+    /// # Errors
+    /// As of [`Archive`].
+    pub fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.fixed("array.erases", &mut self.erase_counts)?;
+        archive.list("array.reads", &mut self.reads)?;
+        archive.field("array.programmed", &mut self.pages_programmed)
     }
 }
 

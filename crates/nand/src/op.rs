@@ -1,9 +1,10 @@
 //! What a medium is asked and what it did: the list of flash operations that a scheduler turns into time.
 
+use serde::{Deserialize, Serialize};
 use wane_units::BlockId;
 
 /// On whose behalf flash works: the classes that a scheduler tells apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Task {
     /// The host's requests, the file system's relocations and reconstruction for a host read among them.
     Host,

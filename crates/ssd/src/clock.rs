@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use wane_archive::{Archive, ArchiveError};
 use wane_nand::{FlashOp, Task};
 use wane_units::Geometry;
 
@@ -203,6 +204,22 @@ impl Clock {
             self.scheduler.submit(self.at, command, ops);
         }
         !self.is_over
+    }
+
+    /// Lets time run until the flash has nothing left to do. No request is outstanding.
+    pub(crate) fn finish_work(&mut self, stop: &AtomicBool) {
+        while let Some(next) = self.scheduler.next_work_at().filter(|next| *next <= CLOCK_MAX_NS)
+            && !stop.load(Ordering::Relaxed)
+        {
+            self.arrive_at(next, stop, &mut |_| {});
+            self.pass();
+        }
+    }
+
+    /// Where time stands, to a file or back. The schedule is empty on both sides.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("clock.now", &mut self.at)?;
+        archive.field("clock.is-over", &mut self.is_over)
     }
 
     /// Whether the scrubber's operations so far are through.

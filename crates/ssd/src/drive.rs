@@ -118,6 +118,7 @@ macro_rules! over_either {
 }
 
 mod control;
+mod kept;
 
 /// What the flash knows beside its wear, while the drive ages.
 #[derive(Clone)]

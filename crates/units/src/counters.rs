@@ -8,7 +8,7 @@ use std::ops::Sub;
 macro_rules! counters {
     ($($(#[$doc:meta])* $field:ident = $name:literal,)*) => {
         /// Monotone counters since the drive was new.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
         pub struct Counters {
             $($(#[$doc])* pub $field: u64,)*
         }

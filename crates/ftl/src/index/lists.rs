@@ -5,6 +5,7 @@
 //! they came to their bucket; they are listed in the order of these moments once the lists below are used up. What is
 //! chosen, and the order of blocks with equally many valid units, are the same.
 
+use serde::{Deserialize, Serialize};
 use wane_units::SuperblockId;
 
 use super::rows::{Links, Place, RowsMut, State};
@@ -14,7 +15,7 @@ use super::{IndexSpec, Order, VictimIndex};
 const LISTED_SHARE: u32 = 128;
 
 /// Which buckets are lists.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Listed {
     /// Buckets of fewer valid units than this are lists. At least one block is listed if any is in a bucket.
     pub(super) below: u32,

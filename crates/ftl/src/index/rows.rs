@@ -4,6 +4,9 @@
 //! of these lies in a line of the cache that is far away, so they share one: a row starts with two words of state, and the
 //! validity bits follow. Blocks of up to 384 units have rows of one line.
 
+use bytemuck::{Pod, Zeroable};
+use wane_archive::{Archive, ArchiveError};
+
 use crate::table::{Table, prefetch};
 
 /// Words before the validity bits.
@@ -52,7 +55,8 @@ impl State {
 }
 
 /// The neighbors of a block in its list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
 pub(super) struct Links {
     pub(super) previous: u32,
     pub(super) next: u32,
@@ -93,6 +97,10 @@ impl Rows {
         let bit_words = units_per_block.div_ceil(64) as usize;
         let row_words = (STATE_WORDS + bit_words).next_power_of_two().max(LINE_WORDS);
         Ok(Self { words: Table::zeroed(blocks as usize * row_words)?, shift: row_words.trailing_zeros(), bit_words })
+    }
+
+    pub(super) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.fixed("index.rows", &mut self.words)
     }
 
     #[inline(always)]

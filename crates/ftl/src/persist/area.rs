@@ -8,6 +8,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_units::SuperblockId;
 
 use crate::engine::UNMAPPED;
@@ -17,7 +19,7 @@ use crate::table::Table;
 const RECORD_BYTES: u64 = 16;
 
 /// What happened to logical units without a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) first: u32,
     pub(crate) units: u32,
@@ -25,7 +27,7 @@ pub(crate) struct Record {
     pub(crate) change: Change,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Change {
     /// The units hold nothing from here on.
     Trimmed,
@@ -43,7 +45,7 @@ pub enum Summaries {
 }
 
 /// A page of the area, as it can be read from flash.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum MetaPage {
     Journal(Vec<Record>),
     /// The part of this number. Its content lies in the area's table, as only the newest one of a part is ever wanted.
@@ -51,7 +53,7 @@ pub(crate) enum MetaPage {
 }
 
 /// A block of the area.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct MetaBlock {
     pub(crate) block: SuperblockId,
     /// What was programmed, in order; `None` for a page that power failed in the middle of.
@@ -61,7 +63,7 @@ pub(crate) struct MetaBlock {
 }
 
 /// One part's newest summary.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Part {
     /// 0: it was never written, and all its units hold nothing.
     pub(crate) sequence: u64,
@@ -106,6 +108,17 @@ impl Area {
             ring: VecDeque::new(),
             journal_owed: 0,
         })
+    }
+
+    /// All of it, to a file or back into the area of a drive of the same kind.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("area.parts", &(self.parts.len() as u32))?;
+        archive.field("area.summaries", &mut self.parts)?;
+        archive
+            .optional("area.content", &mut self.content, |content, archive| archive.fixed("area.entries", content))?;
+        archive.field("area.next-part", &mut self.next_part)?;
+        archive.field("area.ring", &mut self.ring)?;
+        archive.field("area.journal-owed", &mut self.journal_owed)
     }
 
     /// Whether two areas are of drives with the same summaries of as many units.

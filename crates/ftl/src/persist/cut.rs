@@ -1,5 +1,6 @@
 //! A power cut: what is left of a drive.
 
+use serde::{Deserialize, Serialize};
 use wane_nand::Media;
 use wane_units::{Counters, Lpn, SuperblockId};
 
@@ -63,7 +64,7 @@ pub(super) struct Kept {
 }
 
 /// A unit that was accepted and not programmed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Buffered<T> {
     pub(crate) logical: Lpn,
     pub(crate) tag: T,

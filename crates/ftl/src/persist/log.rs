@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use wane_archive::{Archive, ArchiveError};
+
 /// Bytes of an entry.
 ///
 /// Source: 001, section 3.1.3.
@@ -19,6 +21,11 @@ pub(crate) struct RemapLog {
 impl RemapLog {
     pub(crate) fn new(bytes: u64) -> Self {
         Self { entries: BTreeMap::new(), entries_max: usize::try_from(bytes / REMAP_ENTRY_BYTES).unwrap_or(usize::MAX) }
+    }
+
+    /// The entries, to a file or back.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("nvram.remaps", &mut self.entries)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -16,6 +16,8 @@ mod write;
 
 use std::collections::{BTreeSet, VecDeque};
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_units::SuperblockId;
 
 pub use area::{Summaries, metadata_blocks};
@@ -65,7 +67,7 @@ pub(crate) struct Nvram {
 }
 
 /// A record that waits for a journal page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub(crate) record: Record,
     /// It is part of a REMAP, whose command lies in NVRAM until the record is on flash.
@@ -103,6 +105,22 @@ impl Persist {
             in_area: vec![false; blocks],
             summed_up_at: 0,
         })
+    }
+
+    /// All of it but for the policy, to a file or back.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("recovery.power-loss-protection", &self.power_loss_protection)?;
+        self.oob.archive(archive)?;
+        self.area.archive(archive)?;
+        self.nvram.remaps.archive(archive)?;
+        archive.field("nvram.opened", &mut self.nvram.opened)?;
+        archive.field("nvram.used", &mut self.nvram.used)?;
+        archive.field("nvram.streams", &mut self.nvram.streams)?;
+        archive.field("nvram.erasing", &mut self.nvram.erasing)?;
+        archive.field("recovery.journal", &mut self.journal)?;
+        archive.fixed("recovery.accepted", &mut self.accepted)?;
+        archive.field("recovery.in-area", &mut self.in_area)?;
+        archive.field("recovery.summed-up", &mut self.summed_up_at)
     }
 
     /// Whether a block belongs to the metadata area, or waits to be erased again after a power cut.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use wane_archive::{Archive, ArchiveError};
 use wane_units::SuperblockId;
 
 use crate::config::PageId;
@@ -56,6 +57,15 @@ impl OutOfBand {
             // 0 is before everything.
             next: 1,
         })
+    }
+
+    /// All of it, to a file or back.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.fixed("oob.offsets", &mut self.offsets)?;
+        archive.fixed("oob.ends", &mut self.ends)?;
+        archive.field("oob.far", &mut self.far)?;
+        archive.field("oob.lost", &mut self.lost)?;
+        archive.field("oob.next", &mut self.next)
     }
 
     /// The number that the next program gets.

@@ -22,6 +22,7 @@ pub use mode::Mode;
 pub use state::{ProjectedWear, SavedState, StateError};
 pub use wane_registry::{Builtin, Entry, ParameterError, find, names};
 
+use serde::{Deserialize, Serialize};
 use wane_nand::Task;
 use wane_sim::Stream;
 use wane_units::SuperblockId;
@@ -51,7 +52,7 @@ impl Setting {
 }
 
 /// One of a drive's open streams, numbered from 0: data in one stream fill the same blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct StreamId(pub u32);
 
 impl StreamId {

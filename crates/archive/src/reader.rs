@@ -1,0 +1,146 @@
+//! Reads an archive.
+
+use std::io::{ErrorKind, Read};
+
+use crate::writer::WORD;
+use crate::{Archive, ArchiveError, Form, Kind, MAGIC, PIECE_BYTES};
+
+/// Reads state that a [`crate::Writer`] wrote. Reads are large but for short fields; a buffer makes those cheap.
+#[derive(Debug)]
+pub struct Reader<R: Read> {
+    from: R,
+    /// The field that was read last, for messages.
+    last: String,
+}
+
+impl<R: Read> Reader<R> {
+    /// Begins to read.
+    ///
+    /// # Errors
+    /// It is no archive, or of a version that is not known.
+    pub fn new(from: R) -> Result<Self, ArchiveError> {
+        let mut reader = Self { from, last: "its first bytes".to_owned() };
+        let mut magic = [0; MAGIC.len()];
+        reader.exactly(&mut magic).map_err(|error| match error {
+            ArchiveError::CutShort { .. } => ArchiveError::NotAnArchive,
+            other => other,
+        })?;
+        let text = |bytes: &[u8]| bytes.escape_ascii().to_string();
+        let named = MAGIC.len() - 2;
+        if magic[..named] != MAGIC[..named] {
+            return Err(ArchiveError::NotAnArchive);
+        }
+        if magic != MAGIC {
+            return Err(ArchiveError::Version { found: text(&magic[named..]), known: text(&MAGIC[named..]) });
+        }
+        Ok(reader)
+    }
+
+    /// Reads the archive's end, after which its file has nothing more.
+    ///
+    /// # Errors
+    /// Something else is there.
+    pub fn finish(mut self) -> Result<(), ArchiveError> {
+        self.head("end", Kind::End)?;
+        match self.from.read(&mut [0])? {
+            0 => Ok(()),
+            _ => Err(ArchiveError::TooLong),
+        }
+    }
+
+    fn exactly(&mut self, bytes: &mut [u8]) -> Result<(), ArchiveError> {
+        self.from.read_exact(bytes).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => ArchiveError::CutShort { name: self.last.clone() },
+            _ => error.into(),
+        })
+    }
+
+    fn damaged(&self) -> ArchiveError {
+        ArchiveError::Damaged { name: self.last.clone() }
+    }
+
+    fn check(&mut self, checksum: u32) -> Result<(), ArchiveError> {
+        let mut written = [0; 4];
+        self.exactly(&mut written)?;
+        if u32::from_le_bytes(written) == checksum { Ok(()) } else { Err(self.damaged()) }
+    }
+
+    /// The head of a record: its length.
+    fn head(&mut self, name: &str, kind: Kind) -> Result<u64, ArchiveError> {
+        let mut head = vec![0];
+        self.exactly(&mut head)?;
+        let count = usize::from(head[0]);
+        head.resize(1 + count + 1 + 8, 0);
+        self.exactly(&mut head[1..])?;
+        self.check(crc32fast::hash(&head))?;
+        let found = &head[1..=count];
+        if found != name.as_bytes() || head[1 + count] != kind as u8 {
+            let found = String::from_utf8_lossy(found).into_owned();
+            return Err(ArchiveError::AnotherField { found, wanted: name.to_owned() });
+        }
+        name.clone_into(&mut self.last);
+        let mut length = [0; 8];
+        length.copy_from_slice(&head[count + 2..]);
+        Ok(u64::from_le_bytes(length))
+    }
+
+    /// One piece, to where it belongs.
+    fn piece(&mut self, bytes: &mut [u8]) -> Result<(), ArchiveError> {
+        let mut form = [0];
+        self.exactly(&mut form)?;
+        let mut checksum = crc32fast::Hasher::new();
+        checksum.update(&form);
+        match form[0] {
+            form if form == Form::Plain as u8 => {
+                self.exactly(bytes)?;
+                checksum.update(bytes);
+                self.check(checksum.finalize())
+            }
+            form if form == Form::Repeated as u8 => {
+                let mut word = [0; WORD];
+                self.exactly(&mut word)?;
+                checksum.update(&word);
+                self.check(checksum.finalize())?;
+                if !bytes.len().is_multiple_of(WORD) {
+                    return Err(self.damaged());
+                }
+                // A page that holds it already is not touched: it may have no memory yet.
+                for place in bytes.chunks_mut(1 << 12) {
+                    if !place.chunks_exact(WORD).all(|held| held == word) {
+                        place.chunks_exact_mut(WORD).for_each(|held| held.copy_from_slice(&word));
+                    }
+                }
+                Ok(())
+            }
+            _ => Err(self.damaged()),
+        }
+    }
+}
+
+impl<R: Read> Archive for Reader<R> {
+    fn is_reading(&self) -> bool {
+        true
+    }
+
+    fn value(&mut self, name: &str, bytes: &mut Vec<u8>) -> Result<(), ArchiveError> {
+        let mut left = self.head(name, Kind::Value)?;
+        bytes.clear();
+        // As much as was found, and not as much as is claimed.
+        while left > 0 {
+            let (from, count) = (bytes.len(), left.min(PIECE_BYTES as u64) as usize);
+            bytes.resize(from + count, 0);
+            self.piece(&mut bytes[from..])?;
+            left -= count as u64;
+        }
+        Ok(())
+    }
+
+    fn table(&mut self, name: &str, bytes: &mut [u8]) -> Result<(), ArchiveError> {
+        let length = self.head(name, Kind::Table)?;
+        if length != bytes.len() as u64 {
+            let (found, wanted) = (format!("{length} B long"), format!("{} B", bytes.len()));
+            return Err(ArchiveError::AnotherDrive { name: name.to_owned(), found, wanted });
+        }
+        bytes.chunks_mut(PIECE_BYTES).try_for_each(|piece| self.piece(piece))
+    }
+}

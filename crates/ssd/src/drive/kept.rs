@@ -1,0 +1,147 @@
+//! A drive on its way to a file, or back.
+
+use std::sync::atomic::AtomicBool;
+
+use wane_archive::{Archive, ArchiveError};
+use wane_blockdev::{Notice, NoticeKind};
+use wane_nand::{Array, Flash};
+use wane_units::{Sectors, SimTime};
+
+use super::{Asleep, Drive, Firmware, GO, MOVING};
+
+/// The medium that the firmware was over when the drive was saved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Over {
+    /// The counting one, and errors have not begun.
+    Counting,
+    /// The counting one; what flash knows beside its wear was kept.
+    Resting,
+    /// The detailed one.
+    Detailed,
+}
+
+impl Over {
+    const ALL: [Self; 3] = [Self::Counting, Self::Resting, Self::Detailed];
+}
+
+impl Drive {
+    /// The drive's state, to a file or back into a new drive of the same configuration, which then goes on as if it had never
+    /// stopped. A drive is saved at rest: what is under way on its flash ends first, and time passes for it. The schedule of a drive
+    /// with a clock begins anew.
+    ///
+    /// Where this fails while it reads, the drive is half of each and not to be used.
+    ///
+    /// # Errors
+    /// As of [`Archive`]; requests are outstanding, or a policy from outside cannot be saved.
+    pub fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        if !archive.is_reading() {
+            self.come_to_rest(&GO)?;
+        }
+        // The clock first: a drive that gets one wakes.
+        self.archive_time(archive)?;
+        let mut over = self.over() as u8;
+        archive.field("drive.medium", &mut over)?;
+        if archive.is_reading() {
+            self.come_over(Over::ALL.get(usize::from(over)).copied())?;
+        }
+        match &mut self.firmware {
+            Firmware::Counting(ftl) => ftl.archive(archive, Array::archive)?,
+            Firmware::Detailed(ftl) => ftl.archive(archive, Flash::archive)?,
+            Firmware::Moving => unreachable!("{MOVING}"),
+        }
+        if let Asleep::Resting(resting) = &mut self.asleep {
+            resting.archive(archive)?;
+        }
+        self.archive_front(archive)
+    }
+
+    /// Lets everything end that the flash does, and goes to the counting medium where that is possible.
+    fn come_to_rest(&mut self, stop: &AtomicBool) -> Result<(), ArchiveError> {
+        let waiting = self.front.pending.len() + self.front.done.len();
+        let outstanding = self.clock.as_ref().map_or(0, |clock| clock.scheduler().outstanding());
+        if waiting > 0 || outstanding > 0 {
+            let requests = (waiting as u64).max(outstanding);
+            return Err(ArchiveError::Unsaved(format!(
+                "a drive is saved at rest, and {requests} of its requests are not over or were not taken out"
+            )));
+        }
+        if let Some(clock) = &mut self.clock {
+            clock.finish_work(stop);
+        }
+        self.front.now = self.front.now.max(SimTime(self.clock.as_ref().map_or(0, crate::Clock::now_ns)));
+        self.follow_clock();
+        self.rest();
+        Ok(())
+    }
+
+    fn over(&self) -> Over {
+        match self.asleep {
+            Asleep::Never => Over::Counting,
+            Asleep::Resting(_) => Over::Resting,
+            Asleep::Awake => Over::Detailed,
+        }
+    }
+
+    /// Brings a new drive over the medium that the saved one was over.
+    fn come_over(&mut self, over: Option<Over>) -> Result<(), ArchiveError> {
+        if matches!(over, Some(Over::Resting | Over::Detailed)) {
+            self.wake();
+        }
+        if over == Some(Over::Resting) {
+            self.rest();
+        }
+        if over == Some(self.over()) {
+            return Ok(());
+        }
+        let (found, wanted) = (format!("{over:?}"), format!("{:?}", self.over()));
+        Err(ArchiveError::AnotherDrive { name: "medium".to_owned(), found, wanted })
+    }
+
+    fn archive_time(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("drive.day", &mut self.day)?;
+        archive.field("drive.first-day", &mut self.first_day)?;
+        archive.field("drive.keeps-detail", &mut self.keeps_detail)?;
+        let mut is_timed = self.clock.is_some();
+        archive.field("drive.is-timed", &mut is_timed)?;
+        if is_timed && self.clock.is_none() {
+            let Some(spec) = self.clock_spec.clone() else {
+                let (found, wanted) = ("timed".to_owned(), "without a clock".to_owned());
+                return Err(ArchiveError::AnotherDrive { name: "clock".to_owned(), found, wanted });
+            };
+            let first_day = self.first_day;
+            self.start_clock(&spec).expect("the clock was checked when the drive was built");
+            self.first_day = first_day;
+        }
+        if let Some(clock) = &mut self.clock {
+            clock.archive(archive)?;
+        }
+        Ok(())
+    }
+
+    fn archive_front(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let front = &mut self.front;
+        archive.field("front.now", &mut front.now.0)?;
+        archive.field("front.next-id", &mut front.next_id)?;
+        archive.field("front.capacity", &mut front.capacity.0)?;
+        archive.field("front.read-modify-writes", &mut front.read_modify_writes)?;
+        let mut wanted = front.wanted.map(|sectors| sectors.0);
+        archive.field("front.wanted", &mut wanted)?;
+        front.wanted = wanted.map(Sectors);
+        let mut notices: Vec<(u64, bool, u64)> = front
+            .notices
+            .iter()
+            .map(|notice| match notice.kind {
+                NoticeKind::CapacityChanged(sectors) => (notice.at.0, true, sectors.0),
+                NoticeKind::CapacityWanted(sectors) => (notice.at.0, false, sectors.0),
+                _ => unreachable!("the drive posts no other notice"),
+            })
+            .collect();
+        archive.field("front.notices", &mut notices)?;
+        let notice = |(at, is_changed, sectors)| {
+            let kind = if is_changed { NoticeKind::CapacityChanged } else { NoticeKind::CapacityWanted };
+            Notice { at: SimTime(at), kind: kind(Sectors(sectors)) }
+        };
+        front.notices = notices.into_iter().map(notice).collect();
+        Ok(())
+    }
+}
