@@ -1,5 +1,6 @@
 //! A mixture: each request comes from one of several sources, by chance.
 
+use wane_archive::{Archive, ArchiveError};
 use wane_sim::Stream;
 
 use crate::source::SHARE_MIN;
@@ -59,6 +60,13 @@ impl Source for Mix {
         let part = |(share, part): &(f64, Box<dyn Source>)| Ok((*share, part.try_clone()?));
         let parts = self.parts.iter().map(part).collect::<Result<_, SourceError>>()?;
         Ok(Box::new(Self { parts, stream: self.stream.clone(), current: self.current }))
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("mix.parts", &(self.parts.len() as u32))?;
+        archive.field("mix.stream", &mut self.stream)?;
+        archive.field("mix.current", &mut self.current)?;
+        self.parts.iter_mut().try_for_each(|(_, part)| part.archive(archive))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Every generator is a pure function of its stream, so a batch's size never changes what is drawn.
 
+use wane_archive::{Archive, ArchiveError};
 use wane_sim::Stream;
 
 use crate::source::SHARE_MIN;
@@ -221,6 +222,15 @@ impl Source for PatternSource {
     fn try_clone(&self) -> Result<Box<dyn Source>, SourceError> {
         Ok(Box::new(self.clone()))
     }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("pattern.stream", &mut self.stream)?;
+        let mut next = self.picker.next();
+        archive.field("pattern.next", &mut next)?;
+        self.picker.set_next(next);
+        archive.field("pattern.rest", &mut self.rest)?;
+        archive.field("pattern.drawn", &mut self.drawn)
+    }
 }
 
 /// Draws first pages.
@@ -279,6 +289,20 @@ impl Picker {
     }
 
     /// Parts of the footprint with their chances. An empty part's chance goes to the next one, or to the last.
+    /// Where the next sequential request begins.
+    fn next(&self) -> u32 {
+        match self {
+            Self::Sequential { next, .. } | Self::Hybrid { next, .. } => *next,
+            Self::Uniform { .. } | Self::Parts(_) | Self::Zipf { .. } => 0,
+        }
+    }
+
+    fn set_next(&mut self, to: u32) {
+        if let Self::Sequential { next, .. } | Self::Hybrid { next, .. } = self {
+            *next = to;
+        }
+    }
+
     fn parts(parts: &[(f64, u32)]) -> Self {
         let (mut below, mut first) = (0.0, 0u64);
         let mut built: Vec<Part> = Vec::new();

@@ -1,7 +1,9 @@
 //! One request of a host, as a trace records it.
 
+use serde::{Deserialize, Serialize};
+
 /// What a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Op {
     /// Read data.
     Read,

@@ -1,5 +1,7 @@
 //! The seam between workloads and drives.
 
+use wane_archive::{Archive, ArchiveError};
+
 use crate::Op;
 
 /// Page accesses of one kind, in order. The drive's page is one mapping unit.
@@ -75,6 +77,15 @@ pub trait Source: Send {
     /// # Errors
     /// It cannot be read twice: a stream, or a trace that is read straight from its file.
     fn try_clone(&self) -> Result<Box<dyn Source>, SourceError>;
+
+    /// Where it stands, to a file or back into a new source of the same workload, which then gives what this one would have given.
+    ///
+    /// # Errors
+    /// As of [`Archive`]; it cannot be saved, or its trace is another one by now.
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let _ = archive;
+        Err(ArchiveError::Unsaved("this workload comes from outside and does not implement `archive`".to_owned()))
+    }
 
     /// How much of it is drawn, between 0 and 1, where it ends by itself and that is known: for progress alone.
     fn share_drawn(&self) -> Option<f64> {

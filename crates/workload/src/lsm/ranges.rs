@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// Units in a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Extent {
     pub(super) start: u32,
     pub(super) units: u32,
@@ -16,7 +18,7 @@ impl Extent {
 }
 
 /// A set of units, kept as extents that do not touch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Ranges {
     /// Units of each extent, by its start.
     extents: BTreeMap<u32, u32>,

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
 use wane_sim::Stream;
 use wane_units::Bytes;
 
@@ -57,7 +59,7 @@ pub struct LsmSource {
 }
 
 /// Where files lie.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Space {
     free: Ranges,
     /// What was freed since the last flush, and before it, as far as it is to be trimmed and was not.
@@ -66,7 +68,7 @@ struct Space {
 }
 
 /// The log of a memtable.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct LogFile {
     extents: Vec<Extent>,
     filled: u64,
@@ -74,7 +76,7 @@ struct LogFile {
 }
 
 /// What a client or the store does next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Step {
     Io(Io),
     Put,
@@ -85,7 +87,7 @@ pub(super) enum Step {
 }
 
 /// A request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Io {
     op: Op,
     at: Extent,
@@ -94,7 +96,7 @@ pub(super) struct Io {
 
 /// Who asks. A request of a client waits for the client's one before; a flush for the log that it replaces; what a merge writes for
 /// what it read last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Who {
     Log,
     Flush,
@@ -129,7 +131,7 @@ impl Who {
 }
 
 /// Bytes that a store moved since it was loaded.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Written {
     pub(super) puts: u64,
     pub(super) log: u64,
@@ -673,5 +675,26 @@ impl Source for LsmSource {
 
     fn try_clone(&self) -> Result<Box<dyn Source>, SourceError> {
         Ok(Box::new(self.clone()))
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("lsm.stream", &mut self.stream)?;
+        archive.field("lsm.tree", &mut self.tree)?;
+        archive.field("lsm.space", &mut self.space)?;
+        archive.field("lsm.memtable", &mut self.memtable)?;
+        archive.field("lsm.log", &mut self.log)?;
+        archive.field("lsm.clients", &mut self.clients)?;
+        archive.field("lsm.turn", &mut self.turn)?;
+        archive.field("lsm.flush", &mut self.flush)?;
+        archive.field("lsm.flushing", &mut self.flushing)?;
+        archive.field("lsm.merge", &mut self.merge)?;
+        archive.field("lsm.merging", &mut self.merging)?;
+        archive.field("lsm.credit", &mut self.credit)?;
+        archive.field("lsm.ready", &mut self.ready)?;
+        archive.field("lsm.is-begun", &mut self.is_begun)?;
+        archive.field("lsm.has-loaded", &mut self.has_loaded)?;
+        archive.field("lsm.given", &mut self.given)?;
+        archive.field("lsm.last", &mut self.last)?;
+        archive.field("lsm.written", &mut self.written)
     }
 }

@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::ranges::Extent;
 
 /// One more than the largest place of a key.
 pub(super) const PLACES: u64 = 1 << 32;
 
 /// A file of sorted records.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Table {
     /// Places of the keys that it covers.
     pub(super) keys: Range<u64>,
@@ -18,7 +20,7 @@ pub(super) struct Table {
 }
 
 /// Tables of ascending keys that do not overlap.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Level {
     pub(super) tables: Vec<Table>,
     pub(super) bytes: u64,
@@ -50,7 +52,7 @@ impl Level {
 }
 
 /// A tree.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tree {
     /// Flushed tables, which may hold any key, the oldest first.
     pub(super) level0: VecDeque<Table>,
@@ -59,7 +61,7 @@ pub(super) struct Tree {
 }
 
 /// Tables that are merged into the next level. Until it is done, nothing else changes but that tables come to level 0.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Merge {
     /// The level that it leaves.
     pub(super) from: usize,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wane_archive::{Archive, ArchiveError};
 use wane_sim::Stream;
 
 use super::{DRIVE_GIB, HOT_PART, Layout, PAGES_MIN, Spread, Standin, TRAFFIC_GIB, TrafficStandin, find};
@@ -356,6 +357,19 @@ impl Source for StandinSource {
 
     fn try_clone(&self) -> Result<Box<dyn Source>, SourceError> {
         Ok(Box::new(self.clone()))
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.field("standin.stream", &mut self.stream)?;
+        archive.field("standin.cursor", &mut self.cursor)?;
+        archive.field("standin.stretch", &mut self.stretch)?;
+        archive.field("standin.rest", &mut self.rest)?;
+        let mut left = if let Draws::Looped(turn) = &self.draws { turn.left } else { 0 };
+        archive.field("standin.left", &mut left)?;
+        if let Draws::Looped(turn) = &mut self.draws {
+            turn.left = left;
+        }
+        Ok(())
     }
 }
 

@@ -3,7 +3,9 @@
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::{Arc, Mutex};
 
+use serde::{Deserialize, Serialize};
 use tempfile::SpooledTempFile;
+use wane_archive::{Archive, ArchiveError};
 
 use super::compact::{Encoder, Next, State, read_record};
 use super::spans::Spans;
@@ -106,6 +108,8 @@ pub struct TraceSource {
     /// Arrival of the last request, and what is added to those of the present round.
     last_at: u64,
     round_at: u64,
+    /// Requests of the present round that were taken.
+    met: u64,
     name: String,
     /// Whether there was a read or write yet.
     moved: bool,
@@ -129,7 +133,7 @@ enum Requests {
 }
 
 /// A request as it meets the drive: its time in the trace, and its pages from `first` up to `end`, modulo not yet taken.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Met {
     at: u64,
     op: Op,
@@ -236,6 +240,7 @@ impl TraceSource {
             rest: None,
             last_at: 0,
             round_at: 0,
+            met: 0,
             name,
             moved: true,
             writeless,
@@ -271,6 +276,7 @@ impl TraceSource {
             rest: None,
             last_at: 0,
             round_at: 0,
+            met: 0,
             moved: false,
             writeless: false,
             notes: Vec::new(),
@@ -288,7 +294,7 @@ impl TraceSource {
             }
             Requests::Held { all, .. } => Requests::Held { all: Arc::clone(all), next: 0 },
         };
-        Some(Self { rest: None, last_at: 0, round_at: 0, moved: true, ..self.with(requests) })
+        Some(Self { rest: None, last_at: 0, round_at: 0, met: 0, moved: true, ..self.with(requests) })
     }
 
     /// The same source with these requests before it.
@@ -300,6 +306,7 @@ impl TraceSource {
             rest: self.rest,
             last_at: self.last_at,
             round_at: self.round_at,
+            met: self.met,
             name: self.name.clone(),
             moved: self.moved,
             writeless: self.writeless,
@@ -314,6 +321,7 @@ impl TraceSource {
         // What a sample leaves out still takes its time.
         let whole = self.round_at.saturating_add(self.tally.last_at);
         self.round_at = if self.replay.sample > 1 { whole } else { self.last_at };
+        self.met = 0;
     }
 
     /// The next request of a trace that is not held, those that are left out among them.
@@ -396,6 +404,7 @@ impl TraceSource {
             return Ok(Some(rest));
         }
         let Some(met) = self.next_met()? else { return Ok(None) };
+        self.met += 1;
         // An odd timestamp that goes back counts as the one before it.
         let at = self.round_at.saturating_add(met.at).max(self.last_at);
         self.last_at = at;
@@ -466,6 +475,27 @@ impl Source for TraceSource {
             return Err(SourceError(format!("{}: {NOTHING}", self.name)));
         }
         Ok(if nothing { Progress::End } else { Progress::More })
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let mut met = self.met;
+        archive.field("trace.met", &mut met)?;
+        if archive.is_reading() {
+            // A round that begins anew sets it to 0.
+            self.met = met;
+            for number in 0..met {
+                let next = self.next_met().map_err(|error| ArchiveError::Unsaved(error.to_string()))?;
+                if next.is_none() || self.met == 0 {
+                    let reason = format!("{}: it ends after {number} requests, and {met} of it were used", self.name);
+                    return Err(ArchiveError::Unsaved(reason));
+                }
+            }
+        }
+        self.met = met;
+        archive.field("trace.rest", &mut self.rest)?;
+        archive.field("trace.last-at", &mut self.last_at)?;
+        archive.field("trace.round-at", &mut self.round_at)?;
+        archive.field("trace.moved", &mut self.moved)
     }
 
     fn share_drawn(&self) -> Option<f64> {

@@ -1,0 +1,343 @@
+//! A drive that is a file: a folder with a manifest, the drive's state, and a lock.
+//!
+//! | file | is |
+//! |---|---|
+//! | `drive.json` | the manifest: version, the drive's scenario, which state file counts, what was done to the drive |
+//! | `state.N` | the state that was saved as the Nth, an archive (`wane-archive`) |
+//! | `lock` | held by whoever has the drive open; empty |
+//!
+//! A save writes a new state file beside the old one, and then renames a new manifest into place: before that moment the old drive
+//! counts, after it the new one, whatever stops the machine. State files never change once they are written, so that a fork is a
+//! folder with hard links to them.
+
+mod manifest;
+#[cfg(test)]
+mod tests;
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use wane_archive::{ArchiveError, Reader, Writer};
+use wane_units::{excerpt_path, why_unwritten};
+
+use manifest::{MANIFEST, ManifestError};
+pub use manifest::{Manifest, Stored, VERSION};
+
+const LOCK: &str = "lock";
+/// What a file is called while it is written.
+const UNFINISHED: &str = ".part";
+
+/// Bytes that a state file is read in at once, where it is read in short pieces.
+const READ_BYTES: usize = 1 << 16;
+
+/// Why a drive's folder cannot be used. Each message names it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShelfError {
+    /// Something is there already.
+    #[error("{0} is there already; give another name, or remove it")]
+    Exists(String),
+    /// There is nothing.
+    #[error("{0}: there is no such drive")]
+    Missing(String),
+    /// It is no drive.
+    #[error("{0} is not a drive: it has no {MANIFEST}")]
+    NotADrive(String),
+    /// Another process has it open.
+    #[error("{0} is in use by another process; wait until that has ended")]
+    Busy(String),
+    /// Its manifest cannot be used.
+    #[error("{0}/{MANIFEST}: {1}")]
+    Manifest(String, ManifestError),
+    /// Its state cannot be read.
+    #[error("{path}/{file} cannot be read: {error}")]
+    State {
+        /// The folder.
+        path: String,
+        /// The state file.
+        file: String,
+        /// Why.
+        error: ArchiveError,
+    },
+    /// Its state has another length than it was written with.
+    #[error("{path}/{file} has {found} B, and was written with {wanted} B: it is damaged")]
+    Length {
+        /// The folder.
+        path: String,
+        /// The state file.
+        file: String,
+        /// Bytes found.
+        found: u64,
+        /// Bytes that were written.
+        wanted: u64,
+    },
+    /// It cannot be saved; what was there before still is.
+    #[error("{path} cannot be saved: {error}; the drive is as it was")]
+    Unsaved {
+        /// The folder.
+        path: String,
+        /// Why.
+        error: ArchiveError,
+    },
+    /// The system refuses.
+    #[error("{path} cannot be {doing}: {why}")]
+    System {
+        /// The folder.
+        path: String,
+        /// What was to be done with it.
+        doing: &'static str,
+        /// What the system says.
+        why: String,
+    },
+}
+
+/// A drive's folder, open and locked.
+#[derive(Debug)]
+pub struct DriveFolder {
+    path: PathBuf,
+    manifest: Manifest,
+    /// Held as long as the folder is open.
+    _lock: File,
+}
+
+fn shown(path: &Path) -> String {
+    excerpt_path(path).to_string()
+}
+
+fn system(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> ShelfError {
+    let path = shown(path);
+    move |error| ShelfError::System { path, doing, why: why_unwritten(&error) }
+}
+
+impl DriveFolder {
+    /// A new drive at `path`, whose state `write` writes. The folder appears whole, or not at all.
+    ///
+    /// # Errors
+    /// Something is there already, or the system refuses.
+    pub fn create(
+        path: &Path,
+        manifest: Manifest,
+        write: impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveError>,
+    ) -> Result<Self, ShelfError> {
+        let staging = Staging::beside(path)?;
+        let mut manifest = manifest;
+        manifest.stored =
+            write_state(&staging.path, 1, write).map_err(|error| ShelfError::Unsaved { path: shown(path), error })?;
+        write_manifest(&staging.path, &manifest).map_err(system(path, "created"))?;
+        staging.appear(path)?;
+        Self::open(path)
+    }
+
+    /// Opens the drive at `path`.
+    ///
+    /// # Errors
+    /// It is no drive, damaged, of a later version, or in use.
+    pub fn open(path: &Path) -> Result<Self, ShelfError> {
+        if !path.exists() {
+            return Err(ShelfError::Missing(shown(path)));
+        }
+        if !path.join(MANIFEST).is_file() {
+            return Err(ShelfError::NotADrive(shown(path)));
+        }
+        let lock = lock(path)?;
+        let text = fs::read(path.join(MANIFEST)).map_err(system(path, "read"))?;
+        let manifest = Manifest::parse(&text).map_err(|error| ShelfError::Manifest(shown(path), error))?;
+        let folder = Self { path: path.to_owned(), manifest, _lock: lock };
+        folder.remove_leftovers();
+        Ok(folder)
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is said of the drive.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Reads the drive's state by `read`, to its end.
+    ///
+    /// # Errors
+    /// The state is damaged, or of another drive.
+    pub fn read<T>(
+        &self,
+        read: impl FnOnce(&mut Reader<BufReader<File>>) -> Result<T, ArchiveError>,
+    ) -> Result<T, ShelfError> {
+        let Stored { file, bytes, .. } = &self.manifest.stored;
+        let unread = |error: ArchiveError| ShelfError::State { path: shown(&self.path), file: file.clone(), error };
+        let opened = File::open(self.path.join(file)).map_err(|error| unread(error.into()))?;
+        let found = opened.metadata().map_err(|error| unread(error.into()))?.len();
+        if found != *bytes {
+            return Err(ShelfError::Length { path: shown(&self.path), file: file.clone(), found, wanted: *bytes });
+        }
+        let read = || {
+            let mut reader = Reader::new(BufReader::with_capacity(READ_BYTES, opened))?;
+            let found = read(&mut reader)?;
+            reader.finish()?;
+            Ok(found)
+        };
+        read().map_err(unread)
+    }
+
+    /// Saves the drive, whose state `write` writes, with what is said of it now. Until it is done the drive that was saved before
+    /// counts.
+    ///
+    /// # Errors
+    /// The state cannot be written; the drive is as it was.
+    pub fn save(
+        &mut self,
+        manifest: Manifest,
+        write: impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveError>,
+    ) -> Result<(), ShelfError> {
+        let mut manifest = manifest;
+        let number = self.manifest.stored.number + 1;
+        manifest.stored = write_state(&self.path, number, write)
+            .map_err(|error| ShelfError::Unsaved { path: shown(&self.path), error })?;
+        if let Err(error) = write_manifest(&self.path, &manifest) {
+            let _ = fs::remove_file(self.path.join(&manifest.stored.file));
+            return Err(ShelfError::Unsaved { path: shown(&self.path), error: error.into() });
+        }
+        self.manifest = manifest;
+        self.remove_leftovers();
+        Ok(())
+    }
+
+    /// Another drive at `path` that is what this one was when it was saved last. Both share their files, which never change.
+    ///
+    /// # Errors
+    /// Something is there already, or the system refuses.
+    pub fn fork(&self, path: &Path, name: impl FnOnce(&mut Manifest)) -> Result<Self, ShelfError> {
+        let staging = Staging::beside(path)?;
+        let file = &self.manifest.stored.file;
+        let (from, to) = (self.path.join(file), staging.path.join(file));
+        // Another file system has no links to this one: what is copied there is the same.
+        if fs::hard_link(&from, &to).is_err() {
+            fs::copy(&from, &to).map_err(system(path, "forked"))?;
+        }
+        let mut manifest = self.manifest.clone();
+        name(&mut manifest);
+        write_manifest(&staging.path, &manifest).map_err(system(path, "forked"))?;
+        staging.appear(path)?;
+        Self::open(path)
+    }
+
+    /// Removes what a save that was stopped left behind, and the state before the present one.
+    fn remove_leftovers(&self) {
+        let Ok(entries) = fs::read_dir(&self.path) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let is_old = name.starts_with("state.") && name != self.manifest.stored.file.as_str();
+            if is_old || name.ends_with(UNFINISHED) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// A folder that is made under another name, and gets its own when it is whole. It goes where that does not happen.
+struct Staging {
+    path: PathBuf,
+    is_done: bool,
+}
+
+impl Staging {
+    fn beside(path: &Path) -> Result<Self, ShelfError> {
+        if path.symlink_metadata().is_ok() {
+            return Err(ShelfError::Exists(shown(path)));
+        }
+        let Some(name) = path.file_name() else {
+            return Err(ShelfError::Exists(shown(path)));
+        };
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}{UNFINISHED}", std::process::id()));
+        let staging = Self { path: path.with_file_name(hidden), is_done: false };
+        fs::create_dir(&staging.path).map_err(system(path, "created"))?;
+        Ok(staging)
+    }
+
+    fn appear(mut self, path: &Path) -> Result<(), ShelfError> {
+        if path.symlink_metadata().is_ok() {
+            return Err(ShelfError::Exists(shown(path)));
+        }
+        sync_folder(&self.path);
+        fs::rename(&self.path, path).map_err(system(path, "created"))?;
+        self.is_done = true;
+        if let Some(parent) = path.parent() {
+            sync_folder(parent);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if !self.is_done {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+fn lock(path: &Path) -> Result<File, ShelfError> {
+    let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path.join(LOCK));
+    let file = open().map_err(system(path, "locked"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(ShelfError::Busy(shown(path))),
+        Err(TryLockError::Error(error)) => Err(system(path, "locked")(error)),
+    }
+}
+
+/// Writes a state file and waits until it lies on the disk.
+fn write_state(
+    folder: &Path,
+    number: u64,
+    write: impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveError>,
+) -> Result<Stored, ArchiveError> {
+    let file = format!("state.{number}");
+    let unfinished = folder.join(format!("{file}{UNFINISHED}"));
+    let written = || {
+        let mut writer = Writer::new(File::create(&unfinished)?)?;
+        write(&mut writer)?;
+        let written = writer.finish()?;
+        written.sync_all()?;
+        let bytes = written.metadata()?.len();
+        fs::rename(&unfinished, folder.join(&file))?;
+        Ok(Stored { file, number, bytes })
+    };
+    let stored = written();
+    if stored.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    stored.map_err(|error| match error {
+        ArchiveError::Io(error) => ArchiveError::Unsaved(why_unwritten(&error)),
+        other => other,
+    })
+}
+
+fn write_manifest(folder: &Path, manifest: &Manifest) -> io::Result<()> {
+    let unfinished = folder.join(format!("{MANIFEST}{UNFINISHED}"));
+    let written = || {
+        let mut file = File::create(&unfinished)?;
+        file.write_all(manifest.text().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&unfinished, folder.join(MANIFEST))
+    };
+    let done = written();
+    if done.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    sync_folder(folder);
+    done
+}
+
+/// Waits until the names in a folder lie on the disk. Systems that cannot are left to their own care.
+fn sync_folder(path: &Path) {
+    if cfg!(unix) {
+        let _ = File::open(path).and_then(|folder| folder.sync_all());
+    }
+}

@@ -1,0 +1,104 @@
+//! What a drive's folder says of the drive, as a text that a person can read.
+
+use serde::{Deserialize, Serialize};
+
+/// The manifest's name.
+pub(crate) const MANIFEST: &str = "drive.json";
+
+/// The version of the folder's form. A folder of a later one is refused.
+pub const VERSION: u32 = 1;
+
+/// The manifest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// [`VERSION`] of whoever wrote it.
+    pub version: u32,
+    /// The version of wane that wrote it.
+    pub wane: String,
+    /// What the drive is made of: a scenario with every key, in TOML.
+    pub scenario: String,
+    /// The workload that it was aged by last: a table of a scenario, in TOML. Its place is in the state.
+    pub workload: Option<String>,
+    /// What was done to the drive, in sentences.
+    pub history: Vec<String>,
+    /// The state file that counts.
+    pub stored: Stored,
+    /// CRC-32 of all this with 0 in its place, as [`serde_json::to_string`] writes it.
+    pub(crate) checksum: u32,
+}
+
+/// A state file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stored {
+    /// Its name in the folder.
+    pub file: String,
+    /// Which save it is, counted from 1.
+    pub number: u64,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// Why a manifest cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// It is no JSON of this kind.
+    #[error("it is not what wane writes: {0}")]
+    Malformed(serde_json::Error),
+    /// Its version is a later one.
+    #[error("it is of version {0}; this wane reads versions up to {VERSION}, so use a later one")]
+    Later(u64),
+    /// It was edited.
+    #[error("its checksum does not agree with it: the file is damaged, or was edited")]
+    Damaged,
+    /// It names a file outside its folder.
+    #[error("it names the state file \"{0}\", which is none of its folder")]
+    Outside(String),
+}
+
+impl Manifest {
+    /// Of a new drive that is made of `scenario`.
+    pub fn new(scenario: String) -> Self {
+        Self {
+            version: VERSION,
+            wane: env!("CARGO_PKG_VERSION").to_owned(),
+            scenario,
+            workload: None,
+            history: Vec::new(),
+            stored: Stored::default(),
+            checksum: 0,
+        }
+    }
+
+    fn right_checksum(&self) -> u32 {
+        let bare = Self { checksum: 0, ..self.clone() };
+        crc32fast::hash(serde_json::to_string(&bare).expect("a manifest is plain data").as_bytes())
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let whole = Self { checksum: self.right_checksum(), ..self.clone() };
+        serde_json::to_string_pretty(&whole).expect("a manifest is plain data") + "\n"
+    }
+
+    /// The manifest of these bytes.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
+        let value: serde_json::Value = serde_json::from_slice(bytes).map_err(ManifestError::Malformed)?;
+        // Before anything else: a later version may have other fields.
+        if let Some(version) = value.get("version").and_then(serde_json::Value::as_u64)
+            && version > u64::from(VERSION)
+        {
+            return Err(ManifestError::Later(version));
+        }
+        let found: Self = serde_json::from_value(value).map_err(ManifestError::Malformed)?;
+        if found.checksum != found.right_checksum() {
+            return Err(ManifestError::Damaged);
+        }
+        let named = found.stored.file.strip_prefix("state.").and_then(|number| number.parse().ok());
+        if named != Some(found.stored.number) {
+            return Err(ManifestError::Outside(found.stored.file));
+        }
+        Ok(found)
+    }
+}
