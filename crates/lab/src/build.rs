@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use wane_ftl::FtlConfig;
 use wane_ftl::policies::recovery::Summaries;
 use wane_ftl::{BuildError, RefusedSetting};
+use wane_nand::ErrorConfig;
 use wane_results::Calendar;
 use wane_sim::Streams;
 use wane_ssd::{Drive, DriveConfig, DriveError};
@@ -206,9 +207,31 @@ fn drive(
     calendar: Option<Calendar>,
     opener: &mut Opener,
 ) -> Result<(Drive, Option<Box<ObserverSpec>>), PlanError> {
-    let (Scenario { device, ftl, .. }, streams) = (scenario, opener.streams);
     let is_observed = detailed::is_needed(scenario, &policies);
     let errors = detailed::errors(scenario, &policies);
+    let drive = drive_of(scenario, policies, errors, opener.streams)?;
+    let observer =
+        is_observed.then(|| detailed::spec(scenario, errors.as_ref(), calendar, opener).map(Box::new)).transpose()?;
+    Ok((drive, observer))
+}
+
+/// The drive of a scenario alone: nothing is observed of it, and no trace is read.
+///
+/// # Errors
+/// Firmware and flash do not fit each other.
+pub fn bare_drive(scenario: &Scenario) -> Result<Drive, PlanError> {
+    let policies = Policies::of(&scenario.ftl);
+    let errors = detailed::errors(scenario, &policies);
+    drive_of(scenario, policies, errors, Streams::new(scenario.seed))
+}
+
+fn drive_of(
+    scenario: &Scenario,
+    policies: Policies,
+    errors: Option<ErrorConfig>,
+    streams: Streams,
+) -> Result<Drive, PlanError> {
+    let Scenario { device, ftl, .. } = scenario;
     let config = FtlConfig {
         units_per_page: device.units_per_page,
         logical_units: device.logical_units,
@@ -239,9 +262,7 @@ fn drive(
         clock: scenario.time.is_timed().then(|| detailed::clock(scenario, errors.as_ref()).clock),
         ..DriveConfig::new(device.geometry, config)
     })?;
-    let observer =
-        is_observed.then(|| detailed::spec(scenario, errors.as_ref(), calendar, opener).map(Box::new)).transpose()?;
-    Ok((drive, observer))
+    Ok(drive)
 }
 
 /// Bytes that a run holds at its peak, roughly.

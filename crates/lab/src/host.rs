@@ -2,6 +2,7 @@
 
 mod space;
 
+use wane_archive::{Archive, ArchiveError};
 use wane_ftl::EndOfLife;
 use wane_ftl::policies::capacity::Demand;
 use wane_ssd::Drive;
@@ -30,6 +31,20 @@ impl Host {
             Self::Space(Box::new(HostSpace::new(drive.logical_initial(), bound, capacity.method())))
         } else {
             Self::Direct
+        }
+    }
+
+    /// What it knows of the drive's space, to a file or back.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        let kind = match self {
+            Self::Direct => 0u8,
+            Self::Space(_) => 1,
+            Self::Wrapping => 2,
+        };
+        archive.same("host", &kind)?;
+        match self {
+            Self::Space(space) => space.archive(archive),
+            Self::Direct | Self::Wrapping => Ok(()),
         }
     }
 

@@ -12,6 +12,7 @@ use wane_ssd::Drive;
 use wane_units::Lpn;
 use wane_workload::{Batch, Op, Progress as Drawn, SourceError};
 
+mod kept;
 mod plan;
 mod record;
 

@@ -16,10 +16,11 @@ pub struct Manifest {
     pub version: u32,
     /// The version of wane that wrote it.
     pub wane: String,
-    /// What the drive is made of: a scenario with every key, in TOML.
+    /// What the drive is made of, and the workload that it was aged by last: a scenario with every key, in TOML. The place in the
+    /// workload is in the state.
     pub scenario: String,
-    /// The workload that it was aged by last: a table of a scenario, in TOML. Its place is in the state.
-    pub workload: Option<String>,
+    /// How many workloads it had before this one.
+    pub workloads: u32,
     /// What was done to the drive, in sentences.
     pub history: Vec<String>,
     /// The state file that counts.
@@ -65,7 +66,7 @@ impl Manifest {
             version: VERSION,
             wane: env!("CARGO_PKG_VERSION").to_owned(),
             scenario,
-            workload: None,
+            workloads: 0,
             history: Vec::new(),
             stored: Stored::default(),
             checksum: 0,

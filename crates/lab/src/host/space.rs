@@ -4,6 +4,7 @@
 //! address is its own slot. Once the drive exports less, pages in use above its end are relocated to the lowest free
 //! slots (dissertation 000 §4.5.3), and from then on every address is looked up.
 
+use wane_archive::{Archive, ArchiveError};
 use wane_ftl::policies::Mode;
 use wane_ftl::policies::capacity::{Demand, ShrinkMethod};
 use wane_ftl::{EndOfLife, Origin, Outcome};
@@ -66,6 +67,26 @@ impl HostSpace {
             moved: None,
             method,
         }
+    }
+
+    /// All that it knows, to a file or back into that of a drive of the same kind.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        debug_assert!(self.fresh.is_empty(), "a drive is saved between two writes");
+        archive.fixed("space.used", &mut self.used)?;
+        archive.field("space.footprint", &mut self.footprint)?;
+        archive.field("space.relocations-left", &mut self.relocations_left)?;
+        archive.field("space.exported", &mut self.exported)?;
+        archive.field("space.used-max", &mut self.used_max)?;
+        archive.field("space.trimmed", &mut self.trimmed)?;
+        let mut has_moved = self.moved.is_some();
+        archive.field("space.has-moved", &mut has_moved)?;
+        if has_moved {
+            let moved = self.moved.get_or_insert(Moved { slot: Vec::new(), owner: Vec::new(), lowest_free: 0 });
+            archive.list("space.slots", &mut moved.slot)?;
+            archive.list("space.owners", &mut moved.owner)?;
+            archive.field("space.lowest-free", &mut moved.lowest_free)?;
+        }
+        Ok(())
     }
 
     /// Logical units that the drive still exports. It never grows.

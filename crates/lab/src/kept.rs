@@ -1,0 +1,362 @@
+//! A drive that is kept in a folder, with the host that uses it and its place in its workload: created, aged, saved, forked, looked at.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wane_archive::{Archive, ArchiveError};
+use wane_results::EndCause;
+use wane_scenario::{Scenario, ScenarioError, Sources};
+use wane_shelf::{DriveFolder, Manifest, ShelfError};
+use wane_sim::Streams;
+use wane_ssd::Drive;
+use wane_workload::SourceError;
+
+use crate::build::{self, PlanError};
+use crate::calendar;
+use crate::run::{Budget, Phase, Progress, Run, Watch};
+use crate::session::{self, SessionError};
+use crate::sources::Opener;
+
+/// Steps of aging in a drive write at least, and units in one at most: between two of them it is looked whether the drive is as old
+/// as it should be, and days pass.
+const STEPS_PER_DRIVE_WRITE: u64 = 64;
+const STEP_UNITS_MAX: u64 = 1 << 20;
+
+/// How far a drive is to age.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    /// Until it has taken so many drive writes since it was new.
+    DriveWrites(f64),
+    /// Until this share of its rated erases is used.
+    Wear(f64),
+    /// Until it takes no more writes.
+    EndOfLife,
+}
+
+/// Why aging stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// The drive is as old as it was to be.
+    Target,
+    /// It was that old before.
+    Already,
+    /// It died.
+    Died(EndCause),
+    /// The workload, a trace, ended.
+    WorkloadEnd,
+    /// The user stopped it; what was done is done.
+    Interrupted,
+}
+
+/// Why a kept drive does not do what it was asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeptError {
+    /// Its folder.
+    #[error(transparent)]
+    Shelf(#[from] ShelfError),
+    /// Its scenario, or one that was given beside.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// It cannot be built.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// It needs too much memory.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// Its trace breaks off.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It has several phases.
+    #[error(
+        "a drive is aged by one workload at a time, and the scenario has {0} phases; give one of them by --workload"
+    )]
+    Phases(usize),
+    /// The workload would never end.
+    #[error("a drive ages by writes, and its workload writes nothing")]
+    Writeless,
+    /// The drive has no rated erases.
+    #[error("the wear of a drive without ftl.endurance has no end to be measured by; age it by drive-writes")]
+    Unrated,
+    /// The user stopped it before anything was done.
+    #[error("stopped before the drive was open")]
+    Interrupted,
+}
+
+/// What a watcher is told between two steps.
+#[derive(Clone, Copy, Debug)]
+pub struct Aged {
+    /// Drive writes since the drive was new.
+    pub drive_writes: f64,
+    /// How much of what was asked for is done, between 0 and 1.
+    pub done: Option<f64>,
+    /// Flash units programmed since the drive was new.
+    pub programmed: u64,
+}
+
+/// See the head of this file.
+pub struct Kept {
+    folder: DriveFolder,
+    scenario: Scenario,
+    life: Life,
+}
+
+/// What is saved of it beside its scenario.
+struct Life {
+    run: Run,
+    /// How many workloads the drive had before this one.
+    workloads: u32,
+    /// Drive writes a day, where the scenario has a calendar.
+    per_day: Option<f64>,
+    /// A day and the units that were written by then; from there on days follow the units.
+    since: (f64, u64),
+}
+
+/// The workload of a scenario that has one.
+fn workload(scenario: &Scenario) -> Result<&wane_scenario::Workload, KeptError> {
+    match &scenario.phases[..] {
+        [phase] => Ok(&phase.workload),
+        phases => Err(KeptError::Phases(phases.len())),
+    }
+}
+
+/// The workload of a scenario, as the one of this number since the drive was new, and how many drive writes it makes a day.
+fn phase(scenario: &Scenario, number: u32, stop: &Arc<AtomicBool>) -> Result<(Phase, Option<f64>), KeptError> {
+    let mut opener = Opener::new(scenario.device, Streams::new(scenario.seed), Arc::clone(stop));
+    let source = opener.source(workload(scenario)?, &format!("workload.{number}"))?;
+    let calendar = calendar::calendar(scenario, &mut opener)?;
+    if stop.load(Ordering::Relaxed) {
+        // What could not be opened in full would give nothing.
+        return Err(KeptError::Interrupted);
+    }
+    let phase = Phase { source, units_max: None, days_max: None, requests_max: None };
+    Ok((phase, calendar.map(|calendar| calendar.drive_writes_per_day)))
+}
+
+impl Life {
+    /// Of a new drive under its scenario's workload, which is the one of this number.
+    fn new(scenario: &Scenario, workloads: u32, stop: &Arc<AtomicBool>) -> Result<Self, KeptError> {
+        session::check_memory(scenario)?;
+        let drive = build::bare_drive(scenario)?;
+        let (phase, per_day) = phase(scenario, workloads, stop)?;
+        let run = Run::of_kept(drive, scenario.device.unit.0, phase);
+        Ok(Self { run, workloads, per_day, since: (0.0, 0) })
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.run.archive(archive)?;
+        archive.field("days.since", &mut self.since)
+    }
+
+    fn written(&self) -> u64 {
+        self.run.drive().counters().host_units_written
+    }
+
+    /// From here on days follow what is written.
+    fn begin_days(&mut self) {
+        self.since = (self.run.drive().day(), self.written());
+    }
+
+    /// Lets the days pass that the last writes took.
+    fn let_days_pass(&mut self) {
+        let Some(per_day) = self.per_day else { return };
+        let (day, units) = self.since;
+        let drive_writes = (self.written() - units) as f64 / f64::from(self.run.drive().logical_initial());
+        let today = day + drive_writes / per_day;
+        if today > self.run.drive().day() {
+            self.run.drive_mut().set_day(today);
+        }
+    }
+}
+
+/// The scenario of a text that was kept.
+fn resolved(text: &str) -> Result<Scenario, ScenarioError> {
+    Scenario::resolve(&Sources { file: Some(("drive.json", text)), ..Sources::default() })
+}
+
+impl Kept {
+    /// A new drive, empty, at `path`.
+    ///
+    /// # Errors
+    /// Something is there, or the scenario makes no drive.
+    pub fn create(path: &Path, scenario: &Scenario, stop: &Arc<AtomicBool>) -> Result<Self, KeptError> {
+        let mut life = Life::new(scenario, 0, stop)?;
+        let mut manifest = Manifest::new(scenario.to_toml());
+        manifest.history.push(format!("created of {}", scenario.name));
+        let folder = DriveFolder::create(path, manifest, |writer| life.archive(writer as &mut dyn Archive))?;
+        Ok(Self { folder, scenario: scenario.clone(), life })
+    }
+
+    /// Opens the drive at `path`. Everything is read and verified.
+    ///
+    /// # Errors
+    /// It is no drive, damaged, in use, or needs too much memory.
+    pub fn open(path: &Path, stop: &Arc<AtomicBool>) -> Result<Self, KeptError> {
+        let folder = DriveFolder::open(path)?;
+        let scenario = resolved(&folder.manifest().scenario)?;
+        let mut life = Life::new(&scenario, folder.manifest().workloads, stop)?;
+        folder.read(|reader| life.archive(reader as &mut dyn Archive))?;
+        Ok(Self { folder, scenario, life })
+    }
+
+    /// Saves it as it is now; `note` says in a sentence what was done to it.
+    ///
+    /// # Errors
+    /// It cannot be written; the drive that was saved before is still there.
+    pub fn save(&mut self, note: String) -> Result<(), KeptError> {
+        let mut manifest = self.folder.manifest().clone();
+        (manifest.scenario, manifest.workloads) = (self.scenario.to_toml(), self.life.workloads);
+        manifest.history.push(note);
+        let life = &mut self.life;
+        Ok(self.folder.save(manifest, |writer| life.archive(writer as &mut dyn Archive))?)
+    }
+
+    /// Another drive at `path`, which is what this one was when it was saved last.
+    ///
+    /// # Errors
+    /// Something is there, or the system refuses.
+    pub fn fork(&self, path: &Path) -> Result<(), KeptError> {
+        let from = wane_units::excerpt_path(self.folder.path()).to_string();
+        self.folder.fork(path, |manifest| manifest.history.push(format!("forked from {from}")))?;
+        Ok(())
+    }
+
+    /// What it is made of, with its workload.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// What was done to it, in sentences, the first first.
+    pub fn history(&self) -> &[String] {
+        &self.folder.manifest().history
+    }
+
+    /// The drive.
+    pub fn drive(&self) -> &Drive {
+        self.life.run.drive()
+    }
+
+    /// Drive writes since it was new.
+    pub fn drive_writes(&self) -> f64 {
+        self.life.written() as f64 / f64::from(self.drive().logical_initial())
+    }
+
+    /// Gives it the workload of this scenario, of the same drive. One that is the same goes on where it stood.
+    ///
+    /// # Errors
+    /// The scenario has several phases, or a workload that cannot be opened.
+    pub fn set_workload(&mut self, scenario: Scenario, stop: &Arc<AtomicBool>) -> Result<(), KeptError> {
+        if workload(&scenario)? == workload(&self.scenario)? {
+            return Ok(());
+        }
+        assert_eq!(scenario.device, self.scenario.device, "a workload is all that changes of a drive's scenario");
+        let (phase, per_day) = phase(&scenario, self.life.workloads + 1, stop)?;
+        self.life.run.take_workload(phase);
+        self.life.workloads += 1;
+        self.life.per_day = per_day;
+        self.life.begin_days();
+        self.scenario = scenario;
+        Ok(())
+    }
+
+    /// Lets it lie for so many days without power: its data age.
+    ///
+    /// # Panics
+    /// The days are negative or no finite number.
+    pub fn wait(&mut self, days: f64) {
+        let drive = self.life.run.drive_mut();
+        drive.set_day(drive.day() + days);
+        self.life.begin_days();
+    }
+
+    /// Lets it age, at the engine's full speed: no request takes time, and no read errs. Days pass as
+    /// `time.drive-writes-per-day` says, where the scenario has that. A stop comes between two steps.
+    ///
+    /// # Errors
+    /// The target makes no sense for the drive, or its trace breaks off.
+    pub fn age(
+        &mut self,
+        target: Target,
+        stop: &Arc<AtomicBool>,
+        each: &mut dyn FnMut(&Aged),
+    ) -> Result<Reached, KeptError> {
+        if let Some(cause) = self.cause() {
+            return Ok(Reached::Died(cause));
+        }
+        if self.life.run.never_writes() {
+            return Err(KeptError::Writeless);
+        }
+        if matches!(target, Target::Wear(_)) && self.drive().life_used().is_none() {
+            return Err(KeptError::Unrated);
+        }
+        let logical = u64::from(self.drive().logical_initial());
+        let goal = match target {
+            Target::DriveWrites(writes) => (writes * logical as f64).round() as u64,
+            Target::Wear(_) | Target::EndOfLife => u64::MAX,
+        };
+        let (from, mut is_first) = (self.share_of(target), true);
+        loop {
+            if self.is_reached(target, goal) {
+                return Ok(if is_first { Reached::Already } else { Reached::Target });
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Ok(Reached::Interrupted);
+            }
+            is_first = false;
+            let written = self.life.written();
+            let units = (next_step(written, logical) - written).min(goal - written);
+            // Nothing stops in the middle of a step: what is saved stands between two requests.
+            let going = Arc::new(AtomicBool::new(false));
+            let mut watch = Watch { step: &mut |_| {}, stop: &going };
+            let progress = self.life.run.advance(Budget::units(units), &mut watch)?;
+            self.life.let_days_pass();
+            let done = self.share_of(target).zip(from).map(|(now, from)| (now - from) / (1.0 - from).max(1e-9));
+            let programmed = self.drive().counters().programmed_total();
+            each(&Aged { drive_writes: self.drive_writes(), done, programmed });
+            if progress == Progress::Over {
+                return Ok(self.cause().map_or(Reached::WorkloadEnd, Reached::Died));
+            }
+        }
+    }
+
+    fn is_reached(&self, target: Target, goal: u64) -> bool {
+        match target {
+            Target::DriveWrites(_) => self.drive().counters().host_units_written >= goal,
+            Target::Wear(share) => self.drive().life_used().is_some_and(|used| used >= share),
+            Target::EndOfLife => false,
+        }
+    }
+
+    /// How much of the way to a target lies behind the drive.
+    fn share_of(&self, target: Target) -> Option<f64> {
+        match target {
+            Target::DriveWrites(writes) => Some(self.drive_writes() / writes.max(1e-9)),
+            Target::Wear(share) => self.drive().life_used().map(|used| used / share.max(1e-9)),
+            Target::EndOfLife => self.drive().life_used(),
+        }
+    }
+
+    /// Checks every invariant of the firmware.
+    ///
+    /// # Errors
+    /// The first one that does not hold.
+    pub fn check(&self) -> Result<(), String> {
+        self.drive().check()
+    }
+
+    /// What it died of; `None` while it takes writes.
+    pub fn cause(&self) -> Option<EndCause> {
+        self.life.run.died_of()
+    }
+}
+
+/// Where the step after so many units ends. Places are the same however a life is cut in parts, and a drive write ends a step.
+fn next_step(written: u64, logical: u64) -> u64 {
+    let steps = u128::from(logical.div_ceil(STEP_UNITS_MAX).max(STEPS_PER_DRIVE_WRITE));
+    let number = u128::from(written) * steps / u128::from(logical) + 1;
+    u64::try_from((number * u128::from(logical)).div_ceil(steps)).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+use wane_archive::Writer;
+use wane_scenario::{Scenario, Sources};
+
+use super::*;
+use crate::build::PolicyOverrides;
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::resolve(&Sources { file: Some(("kept.toml", text)), ..Sources::default() }).unwrap()
+}
+
+fn go() -> Arc<AtomicBool> {
+    Arc::default()
+}
+
+fn bytes(kept: &mut Kept) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new()).unwrap();
+    kept.life.archive(&mut writer).unwrap();
+    writer.finish().unwrap()
+}
+
+fn age(kept: &mut Kept, target: Target) -> Reached {
+    kept.age(target, &go(), &mut |_| {}).unwrap()
+}
+
+const LIVES: [&str; 5] = [
+    "[drive]\npreset = \"tiny\"\n[workload]\npattern = \"zipf\"\nexponent = 0.9\n[until]\ndrive-writes = 1\n",
+    "[drive]\npreset = \"tiny\"\nchip = \"tlc-72l-2018\"\necc.strength = 60\n[time]\ndrive-writes-per-day = 0.5\n\
+     [workload]\npattern = \"hot-cold\"\nr = 0.8\nh = 0.2\n[until]\ndrive-writes = 1\n",
+    "[drive]\npreset = \"tiny\"\nendurance = 40\n[ftl]\ncapacity = { policy = \"variant\", shrink = \"graceful\" }\nwear-leveling = \"pwl\"\n\
+     [workload]\npattern = \"uniform\"\nfootprint = 0.4\n[until]\nend-of-life = true\n",
+    "[drive]\npreset = \"tiny\"\nspare-factor = 0.4\n[ftl]\nrecovery = \"checkpoint\"\n[workload]\npattern = \"uniform\"\nread-share = 0.3\n\
+     trim-share = 0.1\n[until]\ndrive-writes = 1\n",
+    "[drive]\npreset = \"tiny\"\n[workload]\nstandin = \"lm-tbe\"\n[until]\ndrive-writes = 1\n",
+];
+
+#[test]
+fn a_life_in_parts_is_the_same_as_one_at_once() {
+    let place = tempfile::tempdir().unwrap();
+    for (number, text) in LIVES.into_iter().enumerate() {
+        let scenario = scenario(text);
+        let path = |name: &str| place.path().join(format!("{name}-{number}.wane"));
+        let mut whole = Kept::create(&path("whole"), &scenario, &go()).unwrap();
+        let mut parts = Kept::create(&path("parts"), &scenario, &go()).unwrap();
+        let whole_end = age(&mut whole, Target::DriveWrites(9.0));
+        for writes in [0.37, 1.0, 4.123, 9.0] {
+            let reached = age(&mut parts, Target::DriveWrites(writes));
+            assert!(reached == Reached::Target || reached == whole_end, "{number}: {reached:?}");
+            parts.check().unwrap();
+            parts.save("aged".to_owned()).unwrap();
+            drop(parts);
+            parts = Kept::open(&path("parts"), &go()).unwrap();
+        }
+        assert!(bytes(&mut whole) == bytes(&mut parts), "{number}");
+        assert_eq!(
+            age(&mut parts, Target::DriveWrites(9.0)),
+            if whole_end == Reached::Target { Reached::Already } else { whole_end }
+        );
+        let fork = path("fork");
+        parts.fork(&fork).unwrap();
+        let mut fork = Kept::open(&fork, &go()).unwrap();
+        let ended = (age(&mut whole, Target::DriveWrites(12.0)), age(&mut fork, Target::DriveWrites(12.0)));
+        assert_eq!(ended.0, ended.1);
+        assert!(bytes(&mut whole) == bytes(&mut fork), "{number}: a fork goes on as its parent would");
+    }
+}
+
+#[test]
+fn a_kept_drive_ages_as_a_run_of_its_scenario_does() {
+    let place = tempfile::tempdir().unwrap();
+    let text = "[drive]\npreset = \"tiny\"\n[precondition]\nfill = 0\nrandom-drive-writes = 0\n[workload]\npattern = \"zipf\"\nexponent = 0.9\n\
+                [until]\ndrive-writes = 7\n";
+    let scenario = scenario(text);
+    let run = session::execute(&scenario, &PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop: &go() });
+    let summary = run.unwrap().summary;
+    let mut kept = Kept::create(&place.path().join("a.wane"), &scenario, &go()).unwrap();
+    assert_eq!(age(&mut kept, Target::DriveWrites(7.0)), Reached::Target);
+    let counters = kept.drive().counters();
+    assert_eq!(counters.host_units_written, summary.host.pages_written);
+    assert_eq!(counters.programmed_total(), summary.flash.pages_programmed.total);
+}
+
+#[test]
+fn a_drive_ages_to_a_share_of_its_wear_and_to_its_end() {
+    let place = tempfile::tempdir().unwrap();
+    let mut kept = Kept::create(&place.path().join("a.wane"), &scenario(LIVES[2]), &go()).unwrap();
+    assert_eq!(age(&mut kept, Target::Wear(0.5)), Reached::Target);
+    let used = kept.drive().life_used().unwrap();
+    assert!((0.5..0.52).contains(&used), "{used}");
+    let died = age(&mut kept, Target::EndOfLife);
+    assert!(matches!(died, Reached::Died(_)), "{died:?}");
+    assert_eq!(age(&mut kept, Target::Wear(0.1)), died);
+    kept.save("aged to its end".to_owned()).unwrap();
+    let path = place.path().join("a.wane");
+    drop(kept);
+    let again = Kept::open(&path, &go()).unwrap();
+    assert_eq!(again.cause().map(Reached::Died), Some(died));
+    assert_eq!(again.history().len(), 2);
+}
+
+#[test]
+fn a_workload_is_changed_and_days_pass_while_a_drive_lies() {
+    let place = tempfile::tempdir().unwrap();
+    let mut kept = Kept::create(&place.path().join("a.wane"), &scenario(LIVES[1]), &go()).unwrap();
+    age(&mut kept, Target::DriveWrites(2.0));
+    assert_eq!(kept.drive().day(), 4.0);
+    kept.wait(30.0);
+    age(&mut kept, Target::DriveWrites(3.0));
+    assert_eq!(kept.drive().day(), 36.0);
+    let other = LIVES[1].replace("pattern = \"hot-cold\"\nr = 0.8\nh = 0.2", "pattern = \"sequential\"");
+    kept.set_workload(scenario(&other), &go()).unwrap();
+    age(&mut kept, Target::DriveWrites(4.0));
+    kept.save("aged".to_owned()).unwrap();
+    let path = place.path().join("a.wane");
+    let before = bytes(&mut kept);
+    drop(kept);
+    let mut kept = Kept::open(&path, &go()).unwrap();
+    assert!(bytes(&mut kept) == before);
+    let reads = LIVES[1].replace("h = 0.2", "h = 0.2\nread-share = 1").replace("drive-writes = 1\n", "requests = 9\n");
+    kept.set_workload(scenario(&reads), &go()).unwrap();
+    let refused = kept.age(Target::EndOfLife, &go(), &mut |_| {}).unwrap_err();
+    assert_eq!(refused.to_string(), "a drive ages by writes, and its workload writes nothing");
+}
+
+#[test]
+fn aging_stops_between_two_steps_and_goes_on() {
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name);
+    let mut stopped = Kept::create(&path("a.wane"), &scenario(LIVES[0]), &go()).unwrap();
+    let mut whole = Kept::create(&path("b.wane"), &scenario(LIVES[0]), &go()).unwrap();
+    let stop = go();
+    let flag = Arc::clone(&stop);
+    let reached = stopped.age(Target::DriveWrites(3.0), &stop, &mut |aged| {
+        flag.store(aged.drive_writes > 1.2, Ordering::Relaxed);
+    });
+    assert_eq!(reached.unwrap(), Reached::Interrupted);
+    assert!(stopped.drive_writes() < 1.3);
+    age(&mut stopped, Target::DriveWrites(3.0));
+    age(&mut whole, Target::DriveWrites(3.0));
+    assert!(bytes(&mut stopped) == bytes(&mut whole));
+}
+
+#[test]
+fn steps_end_at_the_same_places_and_with_each_drive_write() {
+    for logical in [1, 63, 64, 1000, 5_000_000, 268_435_456] {
+        let (mut written, mut steps) = (0, 0);
+        while written < 2 * logical {
+            let next = next_step(written, logical);
+            assert!(next > written && next - written <= STEP_UNITS_MAX, "{logical}: {written} to {next}");
+            assert_eq!(next_step(next - 1, logical), next);
+            assert!(written >= logical || next <= logical, "{logical}: {next}");
+            (written, steps) = (next, steps + 1);
+        }
+        assert!(steps >= 2 * logical.min(64), "{logical}: {steps}");
+    }
+}

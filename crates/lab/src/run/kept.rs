@@ -1,0 +1,53 @@
+//! A run of a drive that is kept: it has no preconditioning and no end of its own, counts from the drive's beginning, and is saved
+//! between two steps.
+
+use wane_archive::{Archive, ArchiveError};
+use wane_results::EndCause;
+use wane_ssd::Drive;
+
+use super::{Ended, Phase, Plan, Precondition, Run, Stage};
+
+impl Run {
+    /// A run that keeps its drive, under one workload that does not end by itself.
+    pub(crate) fn of_kept(drive: Drive, unit_bytes: u64, phase: Phase) -> Self {
+        let stream = wane_sim::Streams::new(0).stream("nothing");
+        let precondition = Precondition { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream };
+        let (observer, calendar, young_below) = (None, None, None);
+        let plan = Plan { drive, observer, unit_bytes, calendar, young_below, precondition, phases: vec![phase] };
+        let mut run = Self::new(plan);
+        run.drive.set_leveling(true);
+        // No timeline, no window of the last drive write.
+        (run.stage, run.row_due, run.window_due) = (Stage::Phase(0), u64::MAX, u64::MAX);
+        run
+    }
+
+    /// Takes another workload, or the same one from its start; a run that was over because of its workload goes on.
+    pub(crate) fn take_workload(&mut self, phase: Phase) {
+        self.phases = vec![phase];
+        (self.stage, self.end) = (Stage::Phase(0), None);
+        self.in_phase = super::InPhase::default();
+    }
+
+    /// Whether its workload is known to go on for ever without a write.
+    pub(crate) fn never_writes(&self) -> bool {
+        self.phases.iter().all(|phase| phase.source.never_writes())
+    }
+
+    /// What its drive died of; of a drive that still lives, that its data do not fit any more.
+    pub(crate) fn died_of(&self) -> Option<EndCause> {
+        match self.end {
+            Some(Ended::Died(cause)) => Some(cause),
+            _ => self.drive.end_of_life().map(|cause| self.host.cause(cause)),
+        }
+    }
+
+    /// The drive, its host, and the place in the workload, to a file or back into a new run of the same kind.
+    ///
+    /// # Errors
+    /// As of [`Archive`]; drive or workload cannot be saved.
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.drive.archive(archive)?;
+        self.host.archive(archive)?;
+        self.phases.iter_mut().try_for_each(|phase| phase.source.archive(archive))
+    }
+}
