@@ -12,6 +12,8 @@ use wane_workload::trace::Format;
 
 use crate::complete;
 
+pub(crate) mod drive;
+
 /// The page that `wane reproduce --check` reads unless told otherwise.
 pub(crate) const CLAIMS_PAGE: &str = "docs/claims.md";
 
@@ -44,6 +46,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run a scenario: a drive's life, or a grid of lives
     Run(RunArguments),
+    /// Make a drive that is kept in a folder, age it, fork it, ask it
+    Drive(drive::DriveArguments),
     /// Run the experiments behind published claims, and compare
     Reproduce(ReproduceArguments),
     /// Age one drive three ways under a recorded database trace, and draw the report

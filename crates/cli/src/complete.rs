@@ -12,7 +12,8 @@ use clap_complete::CompletionCandidate;
 use clap_complete::env::{self, CompleteEnv, EnvCompleter, Shells};
 use wane_claims::claims;
 use wane_nand::rber::CHIPS;
-use wane_scenario::{PRESETS, keys, policies as all_policies};
+use wane_scenario::{PRESETS, Pattern, keys, policies as all_policies};
+use wane_workload::lsm::Operations;
 use wane_workload::standin;
 use wane_workload::trace::Format;
 
@@ -68,6 +69,12 @@ pub(crate) fn policies() -> Vec<CompletionCandidate> {
 pub(crate) fn standins() -> Vec<CompletionCandidate> {
     let all = standin::names().map(CompletionCandidate::new);
     all.chain([named("list", "list the stand-ins")]).collect()
+}
+
+/// What ages a drive, by its name.
+pub(crate) fn workloads() -> Vec<CompletionCandidate> {
+    let names = Pattern::NAMES.iter().copied().chain(standin::names()).chain(Operations::YCSB.iter().copied());
+    names.map(CompletionCandidate::new).collect()
 }
 
 pub(crate) fn formats() -> Vec<CompletionCandidate> {

@@ -74,6 +74,7 @@ fn dispatch(command: Command) -> Result<i32, Failure> {
     }
     match command {
         Command::Run(arguments) => commands::run::run(&arguments),
+        Command::Drive(arguments) => commands::drive::drive(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::reproduce(&arguments),
         Command::Demo(arguments) => commands::demo::demo(&arguments),
         Command::Presets(arguments) => commands::lists::presets(&arguments),

@@ -215,6 +215,33 @@ fn drive(
     Ok((drive, observer))
 }
 
+/// A look at a drive that lives already: as many requests of the scenario as its only phase has, without preconditioning.
+pub(crate) fn look(scenario: &Scenario, drive: Drive, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
+    let streams = Streams::new(scenario.seed);
+    let mut opener = Opener::new(scenario.device, streams, Arc::clone(stop));
+    let phase = &scenario.phases[0];
+    let source = opener.source(&phase.workload, "look.workload")?;
+    if phase.arrival == Arrival::Trace
+        && let Some(reason) = source.timeless()
+    {
+        return Err(PlanError::Timeless(reason));
+    }
+    let errors = detailed::errors(scenario, &Policies::of(&scenario.ftl));
+    let stream = streams.stream("precondition");
+    let mut observer = detailed::spec(scenario, errors.as_ref(), None, &mut opener)?;
+    // It has a past of its own.
+    observer.past = crate::observer::Past::default();
+    Ok(Plan {
+        drive,
+        observer: Some(Box::new(observer)),
+        unit_bytes: scenario.device.unit.0,
+        calendar: None,
+        young_below: detailed::young_below(scenario),
+        precondition: Precondition { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream },
+        phases: vec![Phase { source, units_max: None, days_max: None, requests_max: phase.until.requests }],
+    })
+}
+
 /// The drive of a scenario alone: nothing is observed of it, and no trace is read.
 ///
 /// # Errors

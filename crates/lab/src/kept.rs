@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
-use wane_results::EndCause;
+use wane_results::{EndCause, RunResult};
 use wane_scenario::{Scenario, ScenarioError, Sources};
 use wane_shelf::{DriveFolder, Manifest, ShelfError};
 use wane_sim::Streams;
@@ -14,6 +14,7 @@ use wane_workload::SourceError;
 
 use crate::build::{self, PlanError};
 use crate::calendar;
+use crate::progress::Stopwatch;
 use crate::run::{Budget, Phase, Progress, Run, Watch};
 use crate::session::{self, SessionError};
 use crate::sources::Opener;
@@ -32,6 +33,10 @@ pub enum Target {
     Wear(f64),
     /// Until it takes no more writes.
     EndOfLife,
+    /// Until it has so many drive writes left: a copy lives to its end first.
+    DriveWritesLeft(f64),
+    /// Until it has so many days left, at the pace of its calendar.
+    DaysLeft(f64),
 }
 
 /// Why aging stopped.
@@ -79,6 +84,12 @@ pub enum KeptError {
     /// The drive has no rated erases.
     #[error("the wear of a drive without ftl.endurance has no end to be measured by; age it by drive-writes")]
     Unrated,
+    /// Days are asked for without a calendar.
+    #[error("a drive whose days are to be counted needs a pace; give time.drive-writes-per-day")]
+    NoPace,
+    /// Its end never comes, or cannot be looked for.
+    #[error("the drive's end cannot be found: {0}")]
+    NoEnd(String),
     /// The user stopped it before anything was done.
     #[error("stopped before the drive was open")]
     Interrupted,
@@ -212,13 +223,13 @@ impl Kept {
         Ok(self.folder.save(manifest, |writer| life.archive(writer as &mut dyn Archive))?)
     }
 
-    /// Another drive at `path`, which is what this one was when it was saved last.
+    /// Another drive at `to` that is what the one at `from` was when it was saved last. Both share their files, and nothing is read.
     ///
     /// # Errors
-    /// Something is there, or the system refuses.
-    pub fn fork(&self, path: &Path) -> Result<(), KeptError> {
-        let from = wane_units::excerpt_path(self.folder.path()).to_string();
-        self.folder.fork(path, |manifest| manifest.history.push(format!("forked from {from}")))?;
+    /// `from` is no drive or in use, something is at `to`, or the system refuses.
+    pub fn fork(from: &Path, to: &Path) -> Result<(), KeptError> {
+        let name = wane_units::excerpt_path(from);
+        DriveFolder::open(from)?.fork(to, |manifest| manifest.history.push(format!("forked from {name}")))?;
         Ok(())
     }
 
@@ -290,10 +301,19 @@ impl Kept {
         if matches!(target, Target::Wear(_)) && self.drive().life_used().is_none() {
             return Err(KeptError::Unrated);
         }
+        let target = match target {
+            Target::DriveWritesLeft(left) => self.end(stop)?.map(|end| Target::DriveWrites(end - left)),
+            Target::DaysLeft(days) => {
+                let per_day = self.life.per_day.ok_or(KeptError::NoPace)?;
+                self.end(stop)?.map(|end| Target::DriveWrites(end - days * per_day))
+            }
+            target => Some(target),
+        };
+        let Some(target) = target else { return Ok(Reached::Interrupted) };
         let logical = u64::from(self.drive().logical_initial());
         let goal = match target {
-            Target::DriveWrites(writes) => (writes * logical as f64).round() as u64,
-            Target::Wear(_) | Target::EndOfLife => u64::MAX,
+            Target::DriveWrites(writes) => (writes * logical as f64).round().max(0.0) as u64,
+            _ => u64::MAX,
         };
         let (from, mut is_first) = (self.share_of(target), true);
         loop {
@@ -320,11 +340,34 @@ impl Kept {
         }
     }
 
+    /// Drive writes at which a copy of it dies; `None` where the user stops that.
+    fn end(&self, stop: &AtomicBool) -> Result<Option<f64>, KeptError> {
+        if self.drive().life_used().is_none() {
+            return Err(KeptError::Unrated);
+        }
+        let mut copy = self.life.run.try_clone().map_err(|error| KeptError::NoEnd(error.to_string()))?;
+        let step = u64::from(self.drive().logical_initial()).min(STEP_UNITS_MAX);
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let going = Arc::new(AtomicBool::new(false));
+            if copy.advance(Budget::units(step), &mut Watch { step: &mut |_| {}, stop: &going })? == Progress::Over {
+                break;
+            }
+        }
+        if copy.died_of().is_none() {
+            return Err(KeptError::NoEnd("its workload ends before".to_owned()));
+        }
+        let written = copy.drive().counters().host_units_written;
+        Ok(Some(written as f64 / f64::from(self.drive().logical_initial())))
+    }
+
     fn is_reached(&self, target: Target, goal: u64) -> bool {
         match target {
             Target::DriveWrites(_) => self.drive().counters().host_units_written >= goal,
             Target::Wear(share) => self.drive().life_used().is_some_and(|used| used >= share),
-            Target::EndOfLife => false,
+            Target::EndOfLife | Target::DriveWritesLeft(_) | Target::DaysLeft(_) => false,
         }
     }
 
@@ -333,8 +376,20 @@ impl Kept {
         match target {
             Target::DriveWrites(writes) => Some(self.drive_writes() / writes.max(1e-9)),
             Target::Wear(share) => self.drive().life_used().map(|used| used / share.max(1e-9)),
-            Target::EndOfLife => self.drive().life_used(),
+            Target::EndOfLife | Target::DriveWritesLeft(_) | Target::DaysLeft(_) => self.drive().life_used(),
         }
+    }
+
+    /// What it answers to requests now: the run of a scenario of the same drive, of its requests and its arrivals. The drive is not kept.
+    ///
+    /// # Errors
+    /// The workload cannot be opened, its requests have no times, or its trace breaks off.
+    pub fn look(self, scenario: &Scenario, watch: &mut Watch<'_>) -> Result<RunResult, KeptError> {
+        workload(scenario)?;
+        let stopwatch = Stopwatch::start();
+        let plan = build::look(scenario, self.life.run.into_drive(), watch.stop)?;
+        let overrides = build::PolicyOverrides::default();
+        Ok(session::to_its_end(scenario, &overrides, Run::of_look(plan), &stopwatch, watch)?)
     }
 
     /// Checks every invariant of the firmware.

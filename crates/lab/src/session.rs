@@ -9,10 +9,10 @@ use crate::build::{self, PlanError, PolicyOverrides};
 use crate::calendar;
 use crate::os;
 use crate::progress::Stopwatch;
-use crate::run::{Finished, Step, Watch, run};
+use crate::run::{Budget, Finished, Run, Step, Watch};
 use wane_results::{
     BlocksErased, Calendar, Capacity, Counters, EXTRAPOLATED, End, EndReason, Fingerprints, Flash, Folder, Gc, Host,
-    Inputs, LatencyOf, Life, Member, Origin, PagesProgrammed, ResultError, Run, RunResult, Scaled, Summary,
+    Inputs, LatencyOf, Life, Member, Origin, PagesProgrammed, ResultError, RunResult, Scaled, Summary,
     SummaryWriteAmplification, Wear, Window, write_amplification,
 };
 use wane_scenario::{ChipSpec, Scenario};
@@ -82,15 +82,27 @@ pub fn execute(
 ) -> Result<RunResult, SessionError> {
     check_fit(build::memory_of(scenario, &overrides.policies(scenario).map_err(PlanError::from)?))?;
     let stopwatch = Stopwatch::start();
-    let plan = build::plan_with(scenario, overrides, watch.stop)?;
+    let run = Run::new(build::plan_with(scenario, overrides, watch.stop)?);
+    to_its_end(scenario, overrides, run, &stopwatch, watch)
+}
+
+/// The result of a run of a scenario that is at its start.
+pub(crate) fn to_its_end(
+    scenario: &Scenario,
+    overrides: &PolicyOverrides,
+    mut run: Run,
+    stopwatch: &Stopwatch,
+    watch: &mut Watch<'_>,
+) -> Result<RunResult, SessionError> {
     let mut measured = Measured::default();
     let Watch { step: on_step, stop } = watch;
     let mut step = |step: &Step| {
-        measured.note(&stopwatch, step);
+        measured.note(stopwatch, step);
         on_step(step);
     };
-    let finished = run(plan, &mut Watch { step: &mut step, stop })?;
-    Ok(result(scenario, overrides, &finished, &stopwatch, &measured))
+    run.advance(Budget::WHOLE, &mut Watch { step: &mut step, stop })?;
+    let finished = run.finish(stop)?;
+    Ok(result(scenario, overrides, &finished, stopwatch, &measured))
 }
 
 /// When the measured phase began and what was programmed by then.
@@ -188,13 +200,13 @@ fn result(
 }
 
 /// How fast the run was, and what else may differ between two runs of the same scenario.
-fn speed(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measured: &Measured) -> Run {
+fn speed(scenario: &Scenario, finished: &Finished, stopwatch: &Stopwatch, measured: &Measured) -> wane_results::Run {
     let wall_seconds = stopwatch.elapsed().as_secs_f64();
     let seconds = wall_seconds - measured.from_seconds;
     let rate = (measured.programmed - measured.from_programmed) as f64 / seconds;
     let operations =
         finished.measured.as_ref().map(|observed| observed.operations).filter(|operations| *operations > 0);
-    Run {
+    wane_results::Run {
         seed: scenario.seed,
         wall_seconds,
         flash_pages_programmed_per_second: rate.is_finite().then_some(rate),

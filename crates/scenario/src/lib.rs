@@ -16,6 +16,7 @@ mod policies;
 mod presets;
 mod resolved;
 mod resolver;
+mod rework;
 mod scale;
 mod schema;
 mod settings;

@@ -686,6 +686,9 @@ impl Workload {
 }
 
 impl Pattern {
+    /// The names of all of them.
+    pub const NAMES: [&'static str; 6] = ["uniform", "hot-cold", "zipf", "sequential", "hybrid", "jesd219"];
+
     /// Its name in a scenario.
     pub fn name(&self) -> &'static str {
         match self {

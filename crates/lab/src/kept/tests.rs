@@ -56,7 +56,8 @@ fn a_life_in_parts_is_the_same_as_one_at_once() {
             if whole_end == Reached::Target { Reached::Already } else { whole_end }
         );
         let fork = path("fork");
-        parts.fork(&fork).unwrap();
+        drop(parts);
+        Kept::fork(&path("parts"), &fork).unwrap();
         let mut fork = Kept::open(&fork, &go()).unwrap();
         let ended = (age(&mut whole, Target::DriveWrites(12.0)), age(&mut fork, Target::DriveWrites(12.0)));
         assert_eq!(ended.0, ended.1);
@@ -95,6 +96,23 @@ fn a_drive_ages_to_a_share_of_its_wear_and_to_its_end() {
     let again = Kept::open(&path, &go()).unwrap();
     assert_eq!(again.cause().map(Reached::Died), Some(died));
     assert_eq!(again.history().len(), 2);
+}
+
+#[test]
+fn a_drive_ages_up_to_a_day_before_its_end() {
+    let place = tempfile::tempdir().unwrap();
+    let text = LIVES[2].replace("[workload]", "[time]\ndrive-writes-per-day = 0.5\n[workload]");
+    let mut kept = Kept::create(&place.path().join("a.wane"), &scenario(&text), &go()).unwrap();
+    assert_eq!(age(&mut kept, Target::DaysLeft(1.0)), Reached::Target);
+    let (day, writes) = (kept.drive().day(), kept.drive_writes());
+    assert!(kept.cause().is_none());
+    assert_eq!(age(&mut kept, Target::DriveWritesLeft(0.5)), Reached::Already);
+    assert!(matches!(age(&mut kept, Target::EndOfLife), Reached::Died(_)));
+    assert!((kept.drive_writes() - writes - 0.5).abs() < 1e-3, "{} after {writes}", kept.drive_writes());
+    assert!((kept.drive().day() - day - 1.0).abs() < 0.05, "{} after {day}", kept.drive().day());
+    let mut paceless = Kept::create(&place.path().join("b.wane"), &scenario(LIVES[2]), &go()).unwrap();
+    let refused = paceless.age(Target::DaysLeft(1.0), &go(), &mut |_| {}).unwrap_err().to_string();
+    assert_eq!(refused, "a drive whose days are to be counted needs a pace; give time.drive-writes-per-day");
 }
 
 #[test]

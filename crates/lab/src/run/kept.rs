@@ -5,6 +5,8 @@ use wane_archive::{Archive, ArchiveError};
 use wane_results::EndCause;
 use wane_ssd::Drive;
 
+use crate::host::Host;
+
 use super::{Ended, Phase, Plan, Precondition, Run, Stage};
 
 impl Run {
@@ -19,6 +21,16 @@ impl Run {
         // No timeline, no window of the last drive write.
         (run.stage, run.row_due, run.window_due) = (Stage::Phase(0), u64::MAX, u64::MAX);
         run
+    }
+
+    /// A look at a drive that is not kept afterwards: a run of this plan whose host gives nothing back.
+    pub(crate) fn of_look(plan: Plan) -> Self {
+        Self { host: Host::Wrapping, ..Self::new(plan) }
+    }
+
+    /// The drive, of which nothing else is wanted.
+    pub(crate) fn into_drive(self) -> Drive {
+        self.drive
     }
 
     /// Takes another workload, or the same one from its start; a run that was over because of its workload goes on.

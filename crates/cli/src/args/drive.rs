@@ -1,0 +1,201 @@
+//! What `wane drive` is asked.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use clap_complete::{ArgValueCandidates, ArgValueCompleter};
+use wane_lab::kept::Target;
+use wane_scenario::Scale;
+use wane_units::Ratio;
+
+use crate::complete;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  A drive as one would buy it, a QLC drive in mid-life:
+    wane drive create qlc.wane --preset qlc-client-2t \\
+      --capacity '64 GiB'
+    wane drive age qlc.wane --until wear='50 %'
+  How it stands, and how fast it answers now:
+    wane drive show qlc.wane
+    wane drive probe qlc.wane
+  Two futures of one past:
+    wane drive fork qlc.wane hot.wane
+    wane drive age hot.wane --until drive-writes=900 \\
+      --workload zipf
+  A day before its end:
+    wane drive age qlc.wane --until end-of-life")]
+pub(crate) struct DriveArguments {
+    #[command(subcommand)]
+    pub(crate) command: DriveCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DriveCommand {
+    /// Make a new drive, a folder, of a preset, a scenario or keys. It holds nothing: [precondition] is left out
+    Create(CreateArguments),
+    /// Age a drive at full speed; stopped, it goes on from there next time
+    Age(AgeArguments),
+    /// Say how a drive stands
+    Show(ShowArguments),
+    /// Make another drive that is what this one is now, and shares its files
+    Fork(ForkArguments),
+    /// Verify a drive's files and every invariant of its firmware
+    Check(CheckArguments),
+    /// Let a drive lie without power: its data age
+    Wait(WaitArguments),
+    /// Measure how fast a copy of a drive answers now; the drive stays as it is
+    Probe(ProbeArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CreateArguments {
+    /// The folder of the new drive
+    pub(crate) drive: PathBuf,
+    /// A scenario file: its drive, and its workload to age by
+    pub(crate) scenario: Option<PathBuf>,
+    /// Start from this preset instead of the file's
+    #[arg(long, add = ArgValueCandidates::new(complete::presets))]
+    pub(crate) preset: Option<String>,
+    /// Override a key, such as `drive.endurance=1000`
+    #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
+    pub(crate) set: Vec<String>,
+    /// What it exports when new, such as `1 TiB`: drive.logical-capacity, by as many blocks as that takes
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) capacity: Option<String>,
+    /// Make it a smaller drive of the same shape: `auto` for as small as is faithful, or a ratio of its blocks such as `1/64`
+    #[arg(long, value_name = "RATIO", conflicts_with = "capacity")]
+    pub(crate) scale: Option<Scale>,
+    /// Root of all random streams, instead of the scenario's
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// What it is aged by: a pattern or stand-in by its name, a scenario file whose [workload] counts, or a trace, which is looped
+    #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::workloads))]
+    pub(crate) workload: Option<String>,
+    /// Age it at once, as `wane drive age --until` does
+    #[arg(long, value_name = "TARGET", value_parser = target)]
+    pub(crate) until: Option<Target>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct AgeArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// How far: `drive-writes=200` since it was new, `wear='75 %'` of its rated erases, `end-of-life`, or so far before it:
+    /// `drive-writes-left=1`, `days-left=1`
+    #[arg(long, value_name = "TARGET", value_parser = target)]
+    pub(crate) until: Target,
+    /// What it is aged by from now on: a pattern or stand-in by its name, a scenario file whose [workload] counts, or a trace, which is
+    /// looped. Without, what aged it last goes on where it stood
+    #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::workloads))]
+    pub(crate) workload: Option<String>,
+    /// Override a key of the workload or of time, such as `workload.exponent=0.9`
+    #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
+    pub(crate) set: Vec<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ShowArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ForkArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// The folder of the new drive
+    pub(crate) to: PathBuf,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WaitArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// For how long
+    #[arg(long, value_name = "DAYS", value_parser = days)]
+    pub(crate) days: f64,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ProbeArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// Requests to serve
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub(crate) requests: u64,
+    /// What is asked: as of `wane drive age`. Without, half reads and half writes at random addresses
+    #[arg(long, value_name = "NAME|FILE", add = ArgValueCandidates::new(complete::workloads))]
+    pub(crate) workload: Option<String>,
+    /// Override a key of the workload or of time, such as `workload.arrival.queue-depth=16`
+    #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
+    pub(crate) set: Vec<String>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+const TARGETS: &str = "drive-writes=NUMBER, wear=SHARE such as wear='75 %', end-of-life, drive-writes-left=NUMBER and \
+                       days-left=NUMBER are allowed";
+
+fn target(text: &str) -> Result<Target, String> {
+    let (name, value) = text.split_once('=').map_or((text.trim(), None), |(name, value)| (name.trim(), Some(value)));
+    match (name, value) {
+        ("end-of-life", None) => Ok(Target::EndOfLife),
+        ("drive-writes", Some(value)) => number(name, value).map(Target::DriveWrites),
+        ("drive-writes-left", Some(value)) => number(name, value).map(Target::DriveWritesLeft),
+        ("days-left", Some(value)) => number(name, value).map(Target::DaysLeft),
+        ("wear", Some(value)) => match value.trim().parse::<Ratio>() {
+            Ok(share) if share.get() > 0.0 => Ok(Target::Wear(share.get())),
+            _ => Err("wear is above 0 and at most 1, or above \"0 %\" and at most \"100 %\"".to_owned()),
+        },
+        _ => Err(TARGETS.to_owned()),
+    }
+}
+
+fn number(name: &str, value: &str) -> Result<f64, String> {
+    let number = value.trim().parse::<f64>().ok().filter(|number| *number > 0.0 && *number <= 1e9);
+    number.ok_or_else(|| format!("{name} is a number above 0 and up to 1e9"))
+}
+
+/// The longest time that a drive may lie: as in scenarios.
+const DAYS_MAX: f64 = 1e6;
+
+fn days(text: &str) -> Result<f64, String> {
+    let days = text.trim().parse::<f64>().ok().filter(|days| *days > 0.0 && *days <= DAYS_MAX);
+    days.ok_or_else(|| format!("a number of days above 0 and up to {DAYS_MAX} is allowed"))
+}

@@ -1,0 +1,299 @@
+//! `wane drive`: drives that are kept.
+
+mod show;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::json;
+use toml::{Table, Value};
+use wane_ftl::policies::Mode;
+use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target};
+use wane_lab::progress::Stopwatch;
+use wane_lab::run::{Step, Watch};
+use wane_report::plain;
+use wane_scenario::{Pattern, Scenario, Sources, folder_of};
+use wane_units::{excerpt, excerpt_path};
+use wane_workload::lsm::Operations;
+use wane_workload::standin;
+
+use crate::args::drive::{
+    AgeArguments, CheckArguments, CreateArguments, DriveArguments, DriveCommand, ForkArguments, ProbeArguments,
+    ShowArguments, WaitArguments,
+};
+use crate::output::{Failure, line, pretty, print, read_text, unknown};
+use crate::progress::{Progress, stop_flag};
+use crate::{DIFFERS, DONE, INTERRUPTED};
+
+pub(crate) fn drive(arguments: &DriveArguments) -> Result<i32, Failure> {
+    match &arguments.command {
+        DriveCommand::Create(arguments) => create(arguments),
+        DriveCommand::Age(arguments) => age(arguments),
+        DriveCommand::Show(arguments) => show(arguments),
+        DriveCommand::Fork(arguments) => fork(arguments),
+        DriveCommand::Check(arguments) => check(arguments),
+        DriveCommand::Wait(arguments) => wait(arguments),
+        DriveCommand::Probe(arguments) => probe(arguments),
+    }
+}
+
+impl From<KeptError> for Failure {
+    fn from(error: KeptError) -> Self {
+        match error {
+            KeptError::Scenario(error) => error.into(),
+            other => Self::wrong(other),
+        }
+    }
+}
+
+/// Requests of the scenario of a drive that ages: it ends by what it is aged to.
+const UNCOUNTED: u64 = 1;
+
+fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
+    if arguments.scenario.is_none() && arguments.preset.is_none() && arguments.set.is_empty() {
+        let sentence = "create needs a drive, such as `wane drive create d.wane --preset tiny`, a scenario file, or keys \
+                        that say all of one; `wane presets` lists the drives to start from";
+        return Err(Failure::wrong(sentence));
+    }
+    let file = arguments.scenario.as_deref().map(read_text).transpose()?;
+    let seed = arguments.seed.map(|seed| ("--seed", format!("seed={seed}")));
+    let capacity = arguments
+        .capacity
+        .as_ref()
+        .map(|size| ("--capacity", format!("drive.logical-capacity={}", Value::from(size.trim()))));
+    let sources = Sources {
+        preset: arguments.preset.as_deref(),
+        file: file.as_ref().map(|(name, text)| (name.as_str(), text.as_str())),
+        set: &arguments.set,
+    };
+    // A drive that is kept ends by what it is aged to, so that its scenario need not say when.
+    let endless = ("--until", format!("until.requests={UNCOUNTED}"));
+    let options: Vec<(&str, String)> = seed.into_iter().chain(capacity).collect();
+    let mut scenario = Scenario::resolve_with(&sources, &options).or_else(|error| {
+        let mut options = options.clone();
+        options.push(endless);
+        Scenario::resolve_with(&sources, &options).map_err(|_| error)
+    })?;
+    scenario.relative_to(&arguments.scenario.as_deref().map(folder_of).unwrap_or_default());
+    if let Some(scale) = arguments.scale {
+        scenario = scenario.scaled(scale).map_err(|error| Failure::wrong(format!("--scale {error}")))?;
+    }
+    if arguments.workload.is_some() {
+        scenario = reworked(&scenario, arguments.workload.as_deref(), &[], UNCOUNTED, false)?;
+    }
+    let stop = stop_flag();
+    let mut kept = Kept::create(&arguments.drive, &scenario, &stop)?;
+    match arguments.until {
+        Some(target) => {
+            let aged = age_to(&mut kept, &arguments.drive, target, &stop, (arguments.json, arguments.quiet));
+            if aged.is_err() {
+                // Half of what was asked for is not left behind.
+                drop(kept);
+                let _ = std::fs::remove_dir_all(&arguments.drive);
+            }
+            aged
+        }
+        None => {
+            answer(arguments.json, &kept, &arguments.drive, "created")?;
+            Ok(DONE)
+        }
+    }
+}
+
+/// The scenario of a drive under another workload, where one is given.
+fn reworked(
+    scenario: &Scenario,
+    workload: Option<&str>,
+    set: &[String],
+    requests: u64,
+    timed: bool,
+) -> Result<Scenario, Failure> {
+    let (table, folder) = match workload {
+        None => (None, None),
+        Some(name) => {
+            let (table, folder) = workload_table(name)?;
+            (Some(table), folder)
+        }
+    };
+    let mut reworked = scenario.reworked(table, requests, set, timed)?;
+    if let Some(folder) = folder {
+        reworked.relative_to(&folder);
+    } else if workload.is_some() || !set.is_empty() {
+        reworked.relative_to(Path::new(""));
+    }
+    Ok(reworked)
+}
+
+/// The workload that a name or a file stands for, and the folder that its traces are relative to.
+fn workload_table(given: &str) -> Result<(Table, Option<std::path::PathBuf>), Failure> {
+    let one = |key: &str, value: &str| Table::from_iter([(key.to_owned(), Value::from(value))]);
+    let path = Path::new(given);
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        let (name, text) = read_text(path)?;
+        let whole: Table =
+            text.parse().map_err(|error: toml::de::Error| Failure::wrong(format!("{name}: {}", error.message())))?;
+        let Some(Value::Table(workload)) = whole.get("workload") else {
+            return Err(Failure::wrong(format!("{name}: has no [workload] table, which is what ages the drive")));
+        };
+        return Ok((workload.clone(), Some(folder_of(path))));
+    }
+    if path.is_file() {
+        let mut table = one("trace", given);
+        table.insert("loop".to_owned(), Value::from(true));
+        return Ok((table, Some(std::path::PathBuf::new())));
+    }
+    if Pattern::NAMES.contains(&given) {
+        return Ok((one("pattern", given), None));
+    }
+    if standin::names().any(|name| name == given) {
+        return Ok((one("standin", given), None));
+    }
+    if Operations::YCSB.contains(&given) {
+        return Ok((one("lsm", given), None));
+    }
+    let known: Vec<&str> =
+        Pattern::NAMES.iter().copied().chain(standin::names()).chain(Operations::YCSB.iter().copied()).collect();
+    Err(unknown("workload", given, &known))
+}
+
+/// Opens a drive for a command.
+fn open(path: &Path, stop: &Arc<AtomicBool>) -> Result<Kept, Failure> {
+    Ok(Kept::open(path, stop)?)
+}
+
+fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
+    let stop = stop_flag();
+    let mut kept = open(&arguments.drive, &stop)?;
+    if arguments.workload.is_some() || !arguments.set.is_empty() {
+        let scenario = reworked(kept.scenario(), arguments.workload.as_deref(), &arguments.set, UNCOUNTED, false)?;
+        kept.set_workload(scenario, &stop)?;
+    }
+    age_to(&mut kept, &arguments.drive, arguments.until, &stop, (arguments.json, arguments.quiet))
+}
+
+/// Ages an open drive, saves it, and says what became of it.
+fn age_to(
+    kept: &mut Kept,
+    path: &Path,
+    target: Target,
+    stop: &Arc<AtomicBool>,
+    (as_json, is_quiet): (bool, bool),
+) -> Result<i32, Failure> {
+    let before = kept.drive_writes();
+    let stopwatch = Stopwatch::start();
+    let mut progress = Progress::new(&excerpt_path(path), is_quiet);
+    let reached = kept.age(target, stop, &mut |aged: &Aged| {
+        let Aged { drive_writes, done, programmed } = *aged;
+        progress.step(&Step { preconditioning: false, phase: 0, drive_writes, done, programmed });
+    });
+    progress.finish();
+    let reached = reached?;
+    let seconds = stopwatch.elapsed().as_secs_f64();
+    let by = show::workload(kept.scenario());
+    if kept.drive_writes() > before {
+        kept.save(format!("aged from {before:.2} to {:.2} drive writes by {by}", kept.drive_writes()))?;
+    }
+    let words = match reached {
+        Reached::Target => "aged".to_owned(),
+        Reached::Already => "was as old as that already".to_owned(),
+        Reached::Died(cause) if kept.drive_writes() > before => format!("died ({})", cause.name()),
+        Reached::Died(cause) => format!("is dead ({}) and ages no more", cause.name()),
+        Reached::WorkloadEnd => "aged until its workload ended".to_owned(),
+        Reached::Interrupted => "was stopped, and goes on from here the next time".to_owned(),
+    };
+    answer(as_json, kept, path, &words)?;
+    if !as_json && kept.drive_writes() > before {
+        let mut text = String::new();
+        let lived = kept.drive_writes() - before;
+        line(&mut text, "speed", &format!("{lived:.2} drive writes in {seconds:.1} s"));
+        print(&text)?;
+    }
+    Ok(if stop.load(Ordering::Relaxed) { INTERRUPTED } else { DONE })
+}
+
+/// What a command that changed a drive prints.
+fn answer(as_json: bool, kept: &Kept, path: &Path, words: &str) -> Result<(), Failure> {
+    if as_json {
+        return print(&(pretty(&show::facts(kept, path))? + "\n"));
+    }
+    print(&format!("{}: {words}\n{}", excerpt_path(path), show::short(kept)))
+}
+
+fn show(arguments: &ShowArguments) -> Result<i32, Failure> {
+    let kept = open(&arguments.drive, &stop_flag())?;
+    let facts = show::facts(&kept, &arguments.drive);
+    print(&if arguments.json { pretty(&facts)? + "\n" } else { show::words(&kept, &facts) })?;
+    Ok(DONE)
+}
+
+fn fork(arguments: &ForkArguments) -> Result<i32, Failure> {
+    // Only its folder: what is shared is not read.
+    Kept::fork(&arguments.drive, &arguments.to)?;
+    let (from, to) = (excerpt_path(&arguments.drive), excerpt_path(&arguments.to));
+    if arguments.json {
+        print(
+            &(pretty(
+                &json!({ "drive": arguments.to.display().to_string(), "forked_from": arguments.drive.display().to_string() }),
+            )? + "\n"),
+        )?;
+    } else {
+        print(&format!("{to}: forked from {from}\n"))?;
+    }
+    Ok(DONE)
+}
+
+fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
+    let kept = open(&arguments.drive, &stop_flag())?;
+    let checked = kept.check();
+    let path = excerpt_path(&arguments.drive);
+    if arguments.json {
+        let fault = checked.as_ref().err();
+        print(
+            &(pretty(
+                &json!({ "drive": arguments.drive.display().to_string(), "is_sound": fault.is_none(), "fault": fault }),
+            )? + "\n"),
+        )?;
+    } else {
+        print(&match &checked {
+            Ok(()) => format!("{path}: its files are whole, and every invariant of its firmware holds\n"),
+            Err(fault) => format!("{path}: its files are whole, but its firmware is not sound: {}\n", excerpt(fault)),
+        })?;
+    }
+    Ok(if checked.is_ok() { DONE } else { DIFFERS })
+}
+
+fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {
+    let mut kept = open(&arguments.drive, &stop_flag())?;
+    kept.wait(arguments.days);
+    kept.save(format!("left without power for {} days", plain(&arguments.days.to_string())))?;
+    answer(arguments.json, &kept, &arguments.drive, &format!("lay for {} days", arguments.days))?;
+    Ok(DONE)
+}
+
+fn probe(arguments: &ProbeArguments) -> Result<i32, Failure> {
+    let stop = stop_flag();
+    let kept = open(&arguments.drive, &stop)?;
+    let given = arguments.workload.as_deref().unwrap_or("uniform");
+    let mut set = Vec::new();
+    if arguments.workload.is_none() {
+        set.push("workload.read-share=0.5".to_owned());
+    }
+    set.extend(arguments.set.iter().cloned());
+    let scenario = reworked(kept.scenario(), Some(given), &set, arguments.requests, true)?;
+    let is_degraded = kept.drive().mode() == Mode::Degraded;
+    let mut progress = Progress::new(&excerpt_path(&arguments.drive), arguments.quiet);
+    let mut step = |step: &Step| progress.step(step);
+    let result = kept.look(&scenario, &mut Watch { step: &mut step, stop: &stop });
+    progress.finish();
+    let result = result?;
+    if arguments.json {
+        print(&result.summary.to_json())?;
+    } else {
+        let mode = if is_degraded { ", degraded" } else { "" };
+        let asked = show::workload(&scenario);
+        let path = excerpt_path(&arguments.drive);
+        print(&format!("{path}: {} requests of {asked}{mode}\n{}", arguments.requests, super::timed::words(&result)))?;
+    }
+    Ok(if stop.load(Ordering::Relaxed) { INTERRUPTED } else { DONE })
+}

@@ -1,0 +1,232 @@
+//! How a kept drive stands, in words, as a picture, and as JSON.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Serialize;
+use wane_ftl::policies::Mode;
+use wane_lab::kept::Kept;
+use wane_report::{plain, traffic};
+use wane_results::write_amplification;
+use wane_scenario::{Pattern, Scenario, Workload};
+use wane_units::{BlockState, Bytes, Lpn};
+
+use crate::output::line;
+
+/// Rows of the picture of erases, and the length of its longest bar.
+const ROWS: usize = 10;
+const BAR: usize = 40;
+
+/// What is told of a drive.
+#[derive(Debug, Serialize)]
+pub(super) struct Facts {
+    drive: String,
+    scenario: String,
+    preset: String,
+    cell: Option<String>,
+    day: f64,
+    is_dead: bool,
+    cause: Option<&'static str>,
+    mode: &'static str,
+    drive_writes: f64,
+    bytes_written: u64,
+    bytes_programmed: u64,
+    write_amplification: Option<f64>,
+    life_used: Option<f64>,
+    endurance: Option<u32>,
+    erases: Erases,
+    capacity: Capacity,
+    blocks: Blocks,
+    workload: String,
+    history: Vec<String>,
+}
+
+/// Erases of blocks in service.
+#[derive(Debug, Serialize)]
+struct Erases {
+    mean: f64,
+    least: u32,
+    most: u32,
+}
+
+#[derive(Debug, Serialize)]
+struct Capacity {
+    bytes_initial: u64,
+    bytes_exported: u64,
+    bytes_mapped: u64,
+    bytes_lost: u64,
+}
+
+/// Blocks of the firmware.
+#[derive(Debug, Default, Serialize)]
+struct Blocks {
+    free: u32,
+    open: u32,
+    closed: u32,
+    retired: u32,
+}
+
+/// What a workload is, in a few words.
+pub(super) fn workload(scenario: &Scenario) -> String {
+    fn named(workload: &Workload) -> String {
+        match workload {
+            Workload::Pattern(spec) => match spec.pattern {
+                Pattern::Zipf { exponent, .. } => format!("zipf of exponent {exponent}"),
+                pattern => pattern.name().to_owned(),
+            },
+            Workload::Standin(spec) => format!("the stand-in {}", spec.name),
+            Workload::Trace(spec) => format!("the trace {}", wane_units::excerpt_path(&spec.path)),
+            Workload::Lsm(_) => "a key-value store".to_owned(),
+            Workload::Mix(parts) => parts.iter().map(|(_, part)| named(part)).collect::<Vec<String>>().join(" and "),
+        }
+    }
+    named(&scenario.phases[0].workload)
+}
+
+/// Everything that is told.
+pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
+    let (drive, scenario) = (kept.drive(), kept.scenario());
+    let (counters, unit) = (drive.counters(), u64::from(drive.unit_bytes()));
+    let mut blocks = Blocks::default();
+    let mut erases = Erases { mean: 0.0, least: u32::MAX, most: 0 };
+    let mut in_service = 0u32;
+    for block in drive.layout().superblocks() {
+        match drive.state(block) {
+            BlockState::Free => blocks.free += 1,
+            BlockState::Open => blocks.open += 1,
+            BlockState::Closed => blocks.closed += 1,
+            BlockState::Retired => {
+                blocks.retired += 1;
+                continue;
+            }
+        }
+        let count = drive.superblock_erase_counts()[block.index()];
+        in_service += 1;
+        erases.mean += f64::from(count);
+        (erases.least, erases.most) = (erases.least.min(count), erases.most.max(count));
+    }
+    erases.mean /= f64::from(in_service.max(1));
+    erases.least = erases.least.min(erases.most);
+    let units = || (0..drive.exported()).map(Lpn);
+    Facts {
+        drive: path.display().to_string(),
+        scenario: scenario.name.clone(),
+        preset: scenario.preset.clone(),
+        cell: scenario.medium.cell.map(|cell| cell.name().to_owned()),
+        day: drive.day(),
+        is_dead: kept.cause().is_some(),
+        cause: kept.cause().map(|cause| cause.name()),
+        mode: if drive.mode() == Mode::Degraded { "degraded" } else { "normal" },
+        drive_writes: kept.drive_writes(),
+        bytes_written: counters.host_units_written * unit,
+        bytes_programmed: counters.programmed_total() * unit,
+        write_amplification: write_amplification(counters).total,
+        life_used: drive.life_used(),
+        endurance: scenario.device.endurance,
+        erases,
+        capacity: Capacity {
+            bytes_initial: u64::from(drive.logical_initial()) * unit,
+            bytes_exported: u64::from(drive.exported()) * unit,
+            bytes_mapped: units().filter(|unit| drive.lookup(*unit).is_some()).count() as u64 * unit,
+            bytes_lost: units().filter(|unit| drive.is_lost(*unit)).count() as u64 * unit,
+        },
+        blocks,
+        workload: workload(scenario),
+        history: kept.history().to_vec(),
+    }
+}
+
+/// The lines that matter most, after a command that changed the drive.
+pub(super) fn short(kept: &Kept) -> String {
+    let mut text = String::new();
+    let counters = kept.drive().counters();
+    let unit = u64::from(kept.drive().unit_bytes());
+    line(
+        &mut text,
+        "written",
+        &written(kept.drive_writes(), counters.host_units_written * unit, write_amplification(counters).total),
+    );
+    line(&mut text, "wear", &wear(kept.drive().life_used(), kept.cause().map(|cause| cause.name())));
+    line(
+        &mut text,
+        "capacity",
+        &exported(u64::from(kept.drive().exported()) * unit, u64::from(kept.drive().logical_initial()) * unit),
+    );
+    text
+}
+
+fn written(drive_writes: f64, bytes: u64, amplification: Option<f64>) -> String {
+    let amplified = amplification.map_or_else(String::new, |found| format!("; write amplification {found:.3}"));
+    format!("{} in {drive_writes:.2} drive writes{amplified}", plain(&traffic(bytes as f64)))
+}
+
+fn wear(used: Option<f64>, cause: Option<&str>) -> String {
+    let used = used.map_or_else(
+        || "it has no rated erases".to_owned(),
+        |used| format!("{:.1} % of its rated erases used", 100.0 * used),
+    );
+    cause.map_or(used.clone(), |cause| format!("{used}; dead ({cause})"))
+}
+
+fn exported(exported: u64, initial: u64) -> String {
+    if exported == initial {
+        return format!("{} exported", Bytes(initial));
+    }
+    format!("{} exported of {} when new", Bytes(exported), Bytes(initial))
+}
+
+/// All of it, for people.
+pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
+    let mut text = String::new();
+    let mut say = |name: &str, value: String| line(&mut text, name, &value);
+    let cell = facts.cell.as_ref().map_or_else(String::new, |cell| format!(", {}", cell.to_uppercase()));
+    say("drive", format!("{} ({}{cell}), day {:.1}", facts.scenario, facts.preset, facts.day));
+    let Capacity { bytes_initial, bytes_exported, bytes_mapped, bytes_lost } = facts.capacity;
+    let lost = if bytes_lost > 0 { format!("; {} of it lost", Bytes(bytes_lost)) } else { String::new() };
+    let held = 100.0 * bytes_mapped as f64 / bytes_exported.max(1) as f64;
+    say("capacity", format!("{}; {held:.1} % of it holds data{lost}", exported(bytes_exported, bytes_initial)));
+    say("written", written(facts.drive_writes, facts.bytes_written, facts.write_amplification));
+    say("wear", wear(facts.life_used, facts.cause));
+    let Erases { mean, least, most } = facts.erases;
+    let rated = facts.endurance.map_or_else(String::new, |rated| format!(" of {rated} rated"));
+    say("erases", format!("of a block in service: mean {mean:.1}, least {least}, most {most}{rated}"));
+    let Blocks { free, open, closed, retired } = facts.blocks;
+    say("blocks", format!("{closed} full, {open} being written, {free} free, {retired} retired; mode {}", facts.mode));
+    say("workload", format!("{}, which goes on where it stands", facts.workload));
+    for (number, event) in facts.history.iter().enumerate() {
+        say(if number == 0 { "history" } else { "" }, event.clone());
+    }
+    text.push_str(&picture(kept));
+    text
+}
+
+/// How many blocks were erased how often, as bars.
+fn picture(kept: &Kept) -> String {
+    let drive = kept.drive();
+    let counts: Vec<u32> = drive
+        .layout()
+        .superblocks()
+        .filter(|block| drive.state(*block) != BlockState::Retired)
+        .map(|block| drive.superblock_erase_counts()[block.index()])
+        .collect();
+    let (Some(least), Some(most)) = (counts.iter().min(), counts.iter().max()) else { return String::new() };
+    if most == least {
+        return format!("\nevery block in service was erased {least} times\n");
+    }
+    let width = (most - least + 1).div_ceil(ROWS as u32);
+    let mut rows = [0usize; ROWS];
+    counts.iter().for_each(|count| rows[((count - least) / width) as usize] += 1);
+    let longest = rows.iter().copied().max().unwrap_or(1).max(1);
+    let mut text = String::from("\n     erases   blocks\n");
+    for (row, blocks) in (0..).zip(rows) {
+        let first = least + row * width;
+        if first > *most {
+            break;
+        }
+        let last = (first + width - 1).min(*most);
+        let range = if first == last { format!("{first}") } else { format!("{first}-{last}") };
+        let bar = (blocks * BAR).div_ceil(longest);
+        let _ = writeln!(text, "{range:>11} {blocks:>8} {}", "#".repeat(bar));
+    }
+    text
+}

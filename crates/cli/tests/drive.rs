@@ -1,0 +1,160 @@
+//! `wane drive` as its user meets it.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::path::Path;
+use std::process::{Command as Process, Stdio};
+
+use assert_cmd::Command;
+
+/// Runs `wane drive` with these words; gives the exit code, stdout and stderr.
+fn drive(folder: &Path, words: &str) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+    let output = command.arg("drive").args(words.split_whitespace()).current_dir(folder).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// The same of one that goes well.
+fn done(folder: &Path, words: &str) -> String {
+    let (code, out, err) = drive(folder, words);
+    assert_eq!(code, 0, "{words}: {err}");
+    out
+}
+
+fn facts(folder: &Path, name: &str) -> serde_json::Value {
+    serde_json::from_str(&done(folder, &format!("show {name} --json"))).unwrap()
+}
+
+#[test]
+fn a_drive_is_made_aged_in_parts_and_forked() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    assert!(done(folder, "create b.wane --preset tiny --workload zipf").starts_with("b.wane: created\n"));
+    done(folder, "create a.wane --preset tiny --workload zipf --until drive-writes=6");
+    for writes in ["1.3", "4", "6"] {
+        done(folder, &format!("age b.wane --until drive-writes={writes}"));
+    }
+    let (mut a, mut b) = (facts(folder, "a.wane"), facts(folder, "b.wane"));
+    for facts in [&mut a, &mut b] {
+        let object = facts.as_object_mut().unwrap();
+        object.remove("drive");
+        object.remove("history");
+    }
+    assert_eq!(a, b);
+    let states: Vec<Vec<u8>> = ["a.wane/state.2", "b.wane/state.4"]
+        .into_iter()
+        .map(|file| std::fs::read(folder.join(file)).unwrap())
+        .collect();
+    assert!(states[0] == states[1], "100 then 100 is 200, byte for byte");
+    done(folder, "fork a.wane c.wane");
+    assert!(done(folder, "show c.wane").contains("forked from a.wane"));
+    assert!(done(folder, "age a.wane --until drive-writes=5").starts_with("a.wane: was as old as that already\n"));
+    assert!(done(folder, "check b.wane").ends_with("every invariant of its firmware holds\n"));
+    let end = done(folder, "age b.wane --until end-of-life");
+    assert!(end.starts_with("b.wane: died (spare-exhausted)\n"), "{end}");
+    assert!(
+        done(folder, "age b.wane --until wear=99%").starts_with("b.wane: is dead (spare-exhausted) and ages no more\n")
+    );
+    let shown = done(folder, "show b.wane");
+    for part in ["by zipf of exponent", "dead (spare-exhausted)", "     erases   blocks\n"] {
+        assert!(shown.contains(part), "{part} in {shown}");
+    }
+}
+
+#[test]
+fn a_probe_tells_latencies_and_leaves_the_drive_as_it_was() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    done(folder, "create a.wane --preset tiny");
+    done(folder, "age a.wane --until wear=50% --quiet");
+    let before = std::fs::read(folder.join("a.wane/drive.json")).unwrap();
+    let told = done(folder, "probe a.wane --requests 2000");
+    assert!(told.starts_with("a.wane: 2000 requests of uniform\n") && told.contains("p99.9"), "{told}");
+    let summary: serde_json::Value =
+        serde_json::from_str(&done(folder, "probe a.wane --requests 2000 --json --set workload.arrival.queue-depth=8"))
+            .unwrap();
+    assert!(summary["latency"]["read"].is_object() && summary["host"]["pages_read"].as_u64() > Some(900), "{summary}");
+    assert_eq!(std::fs::read(folder.join("a.wane/drive.json")).unwrap(), before);
+    done(folder, "wait a.wane --days 30.5");
+    assert_eq!(facts(folder, "a.wane")["day"], 30.5);
+}
+
+#[test]
+fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    done(folder, "create a.wane --preset tiny");
+    done(folder, "create endless.wane --preset tiny --set drive.endurance=none");
+    std::fs::create_dir(folder.join("empty")).unwrap();
+    std::fs::write(folder.join("phases.toml"), "[drive]\npreset = \"tiny\"\n").unwrap();
+    let before = std::fs::read(folder.join("a.wane/drive.json")).unwrap();
+    let table = [
+        ("create a.wane --preset tiny", "a.wane is there already; give another name, or remove it"),
+        ("create", "the following required arguments were not provided"),
+        ("create x.wane", "create needs a drive, such as `wane drive create d.wane --preset tiny`"),
+        ("create x.wane --preset tinny", "--preset: found \"tinny\""),
+        ("create x.wane --preset tiny --capacity 3", "--capacity"),
+        ("create x.wane --preset tiny --until days-left=1", "give time.drive-writes-per-day"),
+        ("create nowhere/x.wane --preset tiny", "nowhere/x.wane cannot be created: "),
+        ("age absent.wane --until end-of-life", "absent.wane: there is no such drive"),
+        ("show empty", "empty is not a drive: it has no drive.json"),
+        (
+            "age a.wane --until tomorrow",
+            "drive-writes=NUMBER, wear=SHARE such as wear='75 %', end-of-life, drive-writes-left=NUMBER and",
+        ),
+        ("age a.wane --until drive-writes=-3", "drive-writes is a number above 0 and up to 1e9"),
+        ("age a.wane --until days-left=1", "give time.drive-writes-per-day"),
+        ("age a.wane --until wear=120%", "wear is above 0 and at most 1"),
+        ("age endless.wane --until wear=50%", "a drive without ftl.endurance"),
+        ("age a.wane --until end-of-life --workload zpf", "did you mean \"zipf\"?"),
+        ("age a.wane --until end-of-life --workload phases.toml", "phases.toml: has no [workload] table"),
+        (
+            "age a.wane --until end-of-life --set drive.endurance=5",
+            "drive.endurance: a drive that exists is not changed",
+        ),
+        ("age a.wane --until end-of-life --set workload.read-share=1", "its workload writes nothing"),
+        ("wait a.wane --days 0", "a number of days above 0"),
+        ("probe a.wane --set workload.arrival=trace", "needs the times of a trace"),
+        ("fork a.wane endless.wane", "endless.wane is there already; give another name, or remove it"),
+        ("fork absent.wane x.wane", "absent.wane: there is no such drive"),
+    ];
+    for (words, part) in table {
+        let (code, out, err) = drive(folder, words);
+        assert_eq!((code, out.as_str()), (2, ""), "{words}: {err}");
+        assert!(err.contains(part) && !err.contains("internal error"), "{words}: {err}");
+    }
+    assert_eq!(std::fs::read(folder.join("a.wane/drive.json")).unwrap(), before);
+    let left: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 4, "{left:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn aging_that_is_stopped_is_saved_and_a_second_process_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    done(folder, "create a.wane --preset ftlsim-8g --set drive.endurance=none");
+    let mut child = Process::new(env!("CARGO_BIN_EXE_wane"))
+        .args(["drive", "age", "a.wane", "--until", "drive-writes=1000000"])
+        .current_dir(folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // It holds the lock once it has begun.
+    let refused = (0..600).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let (code, _, err) = drive(folder, "fork a.wane b.wane");
+        if code == 0 {
+            std::fs::remove_dir_all(folder.join("b.wane")).unwrap();
+        }
+        (code == 2).then_some(err)
+    });
+    let refused = refused.expect("the first process comes to have the drive open");
+    assert_eq!(refused, "wane: a.wane is in use by another process; wait until that has ended\n");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    Process::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(done(folder, "check a.wane").contains("its files are whole"));
+}
