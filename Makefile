@@ -53,6 +53,7 @@ bench: toolchain ## Measure aging against the machine's own ceiling, then schedu
 	$(CARGO) bench --locked -p wane-ftl --bench write_path -- 8g 256g
 	$(CARGO) bench --locked -p wane-ssd --bench scheduler
 	$(CARGO) bench --locked -p wane-ssd --bench drive
+	$(CARGO) bench --locked -p wane-ssd --bench kept
 	$(CARGO) bench --locked -p wane-lab --bench timed
 	$(CARGO) bench --locked -p wane-blockdev --bench requests
 
