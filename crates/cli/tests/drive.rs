@@ -106,7 +106,9 @@ fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
         ("age a.wane --until drive-writes=-3", "drive-writes is a number above 0 and up to 1e9"),
         ("age a.wane --until days-left=1", "give time.drive-writes-per-day"),
         ("age a.wane --until wear=120%", "wear is above 0 and at most 1"),
-        ("age endless.wane --until wear=50%", "a drive without ftl.endurance"),
+        ("age endless.wane --until wear=50%", "no block of the drive ever retires (drive.endurance, ftl.retire)"),
+        ("age endless.wane --until end-of-life", "age it by drive-writes"),
+        ("age a.wane --until end-of-life --set workload={trace='-'}", "stdin can be read only once"),
         ("age a.wane --until end-of-life --workload zpf", "did you mean \"zipf\"?"),
         ("age a.wane --until end-of-life --workload phases.toml", "phases.toml: has no [workload] table"),
         (

@@ -78,11 +78,16 @@ pub enum KeptError {
         "a drive is aged by one workload at a time, and the scenario has {0} phases; give one of them by --workload"
     )]
     Phases(usize),
+    /// Its workload cannot be opened a second time.
+    #[error("a drive is opened again and again, and stdin can be read only once; give workload.trace a file")]
+    Stdin,
     /// The workload would never end.
     #[error("a drive ages by writes, and its workload writes nothing")]
     Writeless,
-    /// The drive has no rated erases.
-    #[error("the wear of a drive without ftl.endurance has no end to be measured by; age it by drive-writes")]
+    /// The drive has no rated erases, or no block of it ever retires.
+    #[error(
+        "no block of the drive ever retires (drive.endurance, ftl.retire), so that its wear has no end; age it by drive-writes"
+    )]
     Unrated,
     /// Days are asked for without a calendar.
     #[error("a drive whose days are to be counted needs a pace; give time.drive-writes-per-day")]
@@ -134,6 +139,9 @@ fn workload(scenario: &Scenario) -> Result<&wane_scenario::Workload, KeptError> 
 
 /// The workload of a scenario, as the one of this number since the drive was new, and how many drive writes it makes a day.
 fn phase(scenario: &Scenario, number: u32, stop: &Arc<AtomicBool>) -> Result<(Phase, Option<f64>), KeptError> {
+    if scenario.traces().iter().any(|path| *path == Path::new("-")) {
+        return Err(KeptError::Stdin);
+    }
     let mut opener = Opener::new(scenario.device, Streams::new(scenario.seed), Arc::clone(stop));
     let source = opener.source(workload(scenario)?, &format!("workload.{number}"))?;
     let calendar = calendar::calendar(scenario, &mut opener)?;
@@ -298,7 +306,7 @@ impl Kept {
         if self.life.run.never_writes() {
             return Err(KeptError::Writeless);
         }
-        if matches!(target, Target::Wear(_)) && self.drive().life_used().is_none() {
+        if matches!(target, Target::Wear(_) | Target::EndOfLife) && self.drive().life_used().is_none() {
             return Err(KeptError::Unrated);
         }
         let target = match target {

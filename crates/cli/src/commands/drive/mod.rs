@@ -13,7 +13,7 @@ use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target};
 use wane_lab::progress::Stopwatch;
 use wane_lab::run::{Step, Watch};
 use wane_report::plain;
-use wane_scenario::{Pattern, Scenario, Sources, folder_of};
+use wane_scenario::{Pattern, Scenario, Sources, folder_of, over_provisioning_of};
 use wane_units::{excerpt, excerpt_path};
 use wane_workload::lsm::Operations;
 use wane_workload::standin;
@@ -22,7 +22,7 @@ use crate::args::drive::{
     AgeArguments, CheckArguments, CreateArguments, DriveArguments, DriveCommand, ForkArguments, ProbeArguments,
     ShowArguments, WaitArguments,
 };
-use crate::output::{Failure, line, pretty, print, read_text, unknown};
+use crate::output::{Failure, line, pretty, print, read_text, tell, unknown};
 use crate::progress::{Progress, stop_flag};
 use crate::{DIFFERS, DONE, INTERRUPTED};
 
@@ -46,6 +46,9 @@ impl From<KeptError> for Failure {
         }
     }
 }
+
+/// What the reserve makes of over-provisioning is told from here on.
+const RESERVE_TOLD: f64 = 1.25;
 
 /// Requests of the scenario of a drive that ages: it ends by what it is aged to.
 const UNCOUNTED: u64 = 1;
@@ -82,6 +85,9 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     if arguments.workload.is_some() {
         scenario = reworked(&scenario, arguments.workload.as_deref(), &[], UNCOUNTED, false)?;
     }
+    if let Some(size) = &arguments.capacity {
+        tell_reserve(&scenario, size);
+    }
     let stop = stop_flag();
     let mut kept = Kept::create(&arguments.drive, &scenario, &stop)?;
     match arguments.until {
@@ -98,6 +104,20 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
             answer(arguments.json, &kept, &arguments.drive, "created")?;
             Ok(DONE)
         }
+    }
+}
+
+/// A reserve of blocks that was made for a large drive may be most of a small one's flash.
+fn tell_reserve(scenario: &Scenario, size: &str) {
+    let (all, beside) = (scenario.device.over_provisioning(), over_provisioning_of(scenario.device.spare_factor));
+    if all > RESERVE_TOLD * beside {
+        tell(&format!(
+            "wane: --capacity {}: with the blocks that garbage collection reserves, over-provisioning is {:.0} % and not {:.0} %; \
+             a larger capacity, or --scale auto, is nearer to the preset",
+            excerpt(size),
+            100.0 * all,
+            100.0 * beside
+        ));
     }
 }
 

@@ -55,6 +55,7 @@ struct Capacity {
     bytes_exported: u64,
     bytes_mapped: u64,
     bytes_lost: u64,
+    over_provisioning_initial: f64,
 }
 
 /// Blocks of the firmware.
@@ -129,6 +130,7 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
             bytes_exported: u64::from(drive.exported()) * unit,
             bytes_mapped: units().filter(|unit| drive.lookup(*unit).is_some()).count() as u64 * unit,
             bytes_lost: units().filter(|unit| drive.is_lost(*unit)).count() as u64 * unit,
+            over_provisioning_initial: scenario.device.over_provisioning(),
         },
         blocks,
         workload: workload(scenario),
@@ -181,10 +183,12 @@ pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
     let mut say = |name: &str, value: String| line(&mut text, name, &value);
     let cell = facts.cell.as_ref().map_or_else(String::new, |cell| format!(", {}", cell.to_uppercase()));
     say("drive", format!("{} ({}{cell}), day {:.1}", facts.scenario, facts.preset, facts.day));
-    let Capacity { bytes_initial, bytes_exported, bytes_mapped, bytes_lost } = facts.capacity;
+    let Capacity { bytes_initial, bytes_exported, bytes_mapped, bytes_lost, over_provisioning_initial } =
+        facts.capacity;
     let lost = if bytes_lost > 0 { format!("; {} of it lost", Bytes(bytes_lost)) } else { String::new() };
     let held = 100.0 * bytes_mapped as f64 / bytes_exported.max(1) as f64;
     say("capacity", format!("{}; {held:.1} % of it holds data{lost}", exported(bytes_exported, bytes_initial)));
+    say("over-provisioning", format!("{:.1} % when new", 100.0 * over_provisioning_initial));
     say("written", written(facts.drive_writes, facts.bytes_written, facts.write_amplification));
     say("wear", wear(facts.life_used, facts.cause));
     let Erases { mean, least, most } = facts.erases;
