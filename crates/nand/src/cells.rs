@@ -186,6 +186,21 @@ struct Disturb {
     scale: Vec<f64>,
 }
 
+/// A block as it was before an erase.
+#[derive(Clone, Debug)]
+pub(crate) struct CellsPast {
+    counts: Option<Counts>,
+    written: WrittenPast,
+}
+
+/// When its pages were programmed.
+#[derive(Clone, Debug)]
+enum WrittenPast {
+    Nowhere,
+    Block(f64),
+    Pages(Vec<u32>),
+}
+
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 struct Counts {
@@ -357,6 +372,36 @@ impl Cells {
         if let Some(cycles) = self.cycles.get_mut(block) {
             *cycles = erase_count;
         }
+    }
+
+    /// What an erase and the programs after it take from a block.
+    pub(crate) fn past(&self, block: BlockId) -> CellsPast {
+        let written = match self.retention.as_ref().map(|retention| &retention.written) {
+            None => WrittenPast::Nowhere,
+            Some(Written::Blocks(days)) => WrittenPast::Block(days[block.index()]),
+            Some(Written::Pages(seconds)) => WrittenPast::Pages(seconds[self.pages_of(block)].to_vec()),
+        };
+        CellsPast { counts: self.counts.get(block.index()).copied(), written }
+    }
+
+    /// An erase never happened: the block has been erased `erase_count` times and holds what it held.
+    pub(crate) fn unerase(&mut self, block: BlockId, erase_count: u32, past: CellsPast) {
+        self.erase(block, erase_count);
+        let CellsPast { counts, written } = past;
+        if let (Some(present), Some(counts)) = (self.counts.get_mut(block.index()), counts) {
+            *present = counts;
+        }
+        let pages = self.pages_of(block);
+        match (self.retention.as_mut().map(|retention| &mut retention.written), written) {
+            (Some(Written::Blocks(days)), WrittenPast::Block(day)) => days[block.index()] = day,
+            (Some(Written::Pages(seconds)), WrittenPast::Pages(past)) => seconds[pages].copy_from_slice(&past),
+            _ => {}
+        }
+    }
+
+    fn pages_of(&self, block: BlockId) -> std::ops::Range<usize> {
+        let first = block.index() * self.pages_per_block as usize;
+        first..first + self.pages_per_block as usize
     }
 
     fn wear(&mut self, block: usize, terms: &Terms) {

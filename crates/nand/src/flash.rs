@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
 use wane_units::{BlockId, Geometry, PeCycles};
 
-use crate::cells::Cells;
+use crate::cells::{Cells, CellsPast};
 use crate::faults::Faults;
-use crate::op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
+use crate::op::{Barrier, FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
 use crate::{Array, Media};
 
 /// Whether the errors of relocation reads are drawn.
@@ -212,6 +212,15 @@ impl Flash {
     }
 }
 
+/// A block of flash as it was before an erase.
+#[derive(Clone, Debug)]
+pub struct FlashPast {
+    array: (u32, u32),
+    written: f64,
+    is_usable: bool,
+    cells: Option<CellsPast>,
+}
+
 /// What flash knows beside its array, which ages by itself meanwhile.
 #[derive(Clone, Debug)]
 pub struct Resting {
@@ -285,6 +294,34 @@ impl Media for Flash {
     const DETAILED: bool = true;
 
     type Tag = ();
+
+    type Past = FlashPast;
+
+    fn past(&self, block: BlockId) -> FlashPast {
+        FlashPast {
+            array: self.array.past(block),
+            written: self.written[block.index()],
+            is_usable: !self.erase_failed.contains(&block),
+            cells: self.cells.as_ref().map(|cells| cells.past(block)),
+        }
+    }
+
+    fn unerase(&mut self, block: BlockId, past: FlashPast) {
+        let FlashPast { array, written, is_usable, cells } = past;
+        self.array.unerase(block, array);
+        self.written[block.index()] = written;
+        if is_usable {
+            self.erase_failed.retain(|failed| *failed != block);
+        }
+        if let (Some(present), Some(cells)) = (&mut self.cells, cells) {
+            present.unerase(block, array.0, cells);
+        }
+    }
+
+    fn barrier(&mut self, barrier: Barrier) {
+        // For nobody in particular: it has no time of its own.
+        self.note(OpKind::Barrier(barrier), Task::Host, BlockId(0), 0, 0, 0);
+    }
 
     fn geometry(&self) -> &Geometry {
         self.array.geometry()

@@ -24,8 +24,8 @@ pub use cells::{
 pub use config::NandConfigError;
 pub use ecc::{Draws, Ecc, REREADS_BOUND, SOFT_STEPS, Sensing, SoftStep, TABLE_CYCLES, TABLE_RETIRE};
 pub use faults::{FailureRate, Fault, FaultConfig, Faults, Loss, When};
-pub use flash::{Flash, Relocations, Resting};
-pub use op::{FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
+pub use flash::{Flash, FlashPast, Relocations, Resting};
+pub use op::{Barrier, FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome, Task};
 pub use tail::TailTable;
 
 /// What flash does. Every call changes state at once and takes no time.
@@ -38,6 +38,9 @@ pub trait Media {
     /// along when it relocates. `()` where nothing is kept; the firmware then keeps no table of tags either. Only a
     /// detailed medium may keep any.
     type Tag: Copy + Default + std::fmt::Debug + Send;
+
+    /// What an erase takes from a block: enough to put it back.
+    type Past: Clone + std::fmt::Debug + Send;
 
     /// The shape of the flash.
     fn geometry(&self) -> &Geometry;
@@ -65,6 +68,18 @@ pub trait Media {
 
     /// Power failed while a block was erased: none of its pages can be read, nor programmed before it is erased again.
     fn tear_block(&mut self, _block: BlockId) {}
+
+    /// A block as it is before an erase.
+    fn past(&self, block: BlockId) -> Self::Past;
+
+    /// Power failed before the last erase of a block began: it is as it was.
+    fn unerase(&mut self, block: BlockId, past: Self::Past);
+
+    /// Power failed before the program of a page began: the page is erased. It is the last one of its block.
+    fn unprogram(&mut self, _block: BlockId, _page: u32) {}
+
+    /// The next program or erase waits for more than it would by itself, where time is kept.
+    fn barrier(&mut self, _barrier: Barrier) {}
 
     /// Erases of a block so far.
     fn erase_count(&self, block: BlockId) -> PeCycles;
@@ -153,6 +168,20 @@ impl Media for Array {
     const DETAILED: bool = false;
 
     type Tag = ();
+
+    /// Its erases, and its reads since the last one.
+    type Past = (u32, u32);
+
+    fn past(&self, block: BlockId) -> (u32, u32) {
+        (self.erase_counts[block.index()], self.reads(block))
+    }
+
+    fn unerase(&mut self, block: BlockId, (erases, reads): (u32, u32)) {
+        self.erase_counts[block.index()] = erases;
+        if let Some(count) = self.reads.get_mut(block.index()) {
+            *count = reads;
+        }
+    }
 
     fn geometry(&self) -> &Geometry {
         &self.geometry

@@ -93,6 +93,19 @@ pub enum OpKind {
     Erase,
     /// None: the data were still in the controller's page buffer and only had to be handed out.
     Buffered,
+    /// None: the next program or erase of the list waits for more than its place in it says.
+    Barrier(Barrier),
+}
+
+/// What a program or an erase waits for besides, all of it that came before: what a power cut must not find the other way round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Barrier {
+    /// Every program.
+    Programs,
+    /// Every erase.
+    Erases,
+    /// Every program and every erase.
+    Changes,
 }
 
 /// One flash operation, as state went through it. Its place in a list is its place in the history of the drive.
@@ -104,14 +117,15 @@ pub enum OpKind {
 ///   empty its block. It waits neither for a page of parity nor for one that is filled up with padding after an earlier erase:
 ///   none of the data of its block lies there;
 /// - a recovery read, for the last read of another purpose before it;
-/// - a read of a page whose program has not ended is served from the controller's buffer.
+/// - a read of a page whose program has not ended is served from the controller's buffer;
+/// - a program or an erase behind an [`OpKind::Barrier`], for what that says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashOp {
     /// What is done.
     pub kind: OpKind,
     /// For whom.
     pub task: Task,
-    /// Where. For [`OpKind::Buffered`] the block means nothing.
+    /// Where. For [`OpKind::Buffered`] and [`OpKind::Barrier`] the block means nothing.
     pub block: BlockId,
     /// Page in the block; 0 for an erase.
     pub page: u32,

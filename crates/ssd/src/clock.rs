@@ -3,12 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
-use wane_nand::{FlashOp, Task};
+use wane_nand::{FlashOp, OpKind, Task};
 use wane_units::Geometry;
 
 use crate::{
-    CLOCK_MAX_NS, Command, CommandKind, Completion, ConfigError, EventScheduler, Scheduler, SchedulerConfig, Timeline,
-    Timing, operation_ns_bound,
+    CLOCK_MAX_NS, Command, CommandKind, Completion, ConfigError, EventScheduler, Progress, Scheduler, SchedulerConfig,
+    Timeline, Timing, operation_ns_bound,
 };
 
 /// Days of a nanosecond.
@@ -78,6 +78,13 @@ impl Clock {
     pub(crate) fn renew(&mut self, spec: &ClockSpec, geometry: &Geometry) {
         debug_assert_eq!(self.scheduler.outstanding(), 0, "what is outstanding would be lost");
         self.scheduler = spec.scheduler(geometry).expect("the clock was made of it");
+    }
+
+    /// Goes on at `at`, in nanoseconds, no earlier than now, with nothing outstanding. What was is lost.
+    pub(crate) fn restart(&mut self, spec: &ClockSpec, geometry: &Geometry, at: u64) {
+        debug_assert!(at >= self.at, "time does not go back");
+        self.scheduler = spec.scheduler(geometry).expect("the clock was made of it");
+        self.at = at.min(CLOCK_MAX_NS);
     }
 
     /// Whether the simulated time is used up. From then on requests are not timed.
@@ -200,7 +207,10 @@ impl Clock {
             return false;
         }
         self.is_over |= !self.scheduler.fits(self.at, ops.len(), self.operation_ns);
-        if !self.is_over {
+        if self.is_over {
+            let changes = ops.iter().filter(|op| matches!(op.kind, OpKind::Program | OpKind::Erase));
+            self.scheduler.skip_changes(changes.count());
+        } else {
             self.scheduler.submit(self.at, command, ops);
         }
         !self.is_over
@@ -220,6 +230,26 @@ impl Clock {
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("clock.now", &mut self.at)?;
         archive.field("clock.is-over", &mut self.is_over)
+    }
+
+    /// Keeps account of programs and erases, as a power cut needs it. See [`Scheduler::track_changes`].
+    pub fn track_changes(&mut self) {
+        self.scheduler.track_changes();
+    }
+
+    /// Programs and erases that are done, of all submitted, up to the first one that is not. See [`Scheduler::settle_changes`].
+    pub fn settle_changes(&mut self) -> u64 {
+        self.scheduler.settle_changes(self.at)
+    }
+
+    /// Programs and erases that were submitted so far.
+    pub fn changes_seen(&self) -> u64 {
+        self.scheduler.changes_seen()
+    }
+
+    /// How far those are that come after these. See [`Scheduler::progress`].
+    pub fn progress(&self) -> Vec<Progress> {
+        self.scheduler.progress(self.at)
     }
 
     /// Whether the scrubber's operations so far are through.

@@ -47,6 +47,7 @@ pub use config::{
     CLOCK_MAX_NS, Collection, ConfigError, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend,
     TIME_MAX_NS, Timing, WriteCache, operation_ns_bound,
 };
+pub use depend::Progress;
 pub use drive::{AgeError, Drive, DriveConfig, DriveError};
 pub use event::EventScheduler;
 pub use latency::{BreakdownSum, Histogram, Latencies, PERCENTILES};

@@ -4,6 +4,7 @@ use wane_nand::{FlashOp, Task};
 
 use crate::command::{Command, Completion};
 use crate::config::CLOCK_MAX_NS;
+use crate::depend::Progress;
 use crate::event::EventScheduler;
 use crate::node::Utilization;
 use crate::timeline::Timeline;
@@ -113,6 +114,37 @@ impl Scheduler {
     /// For how long dies and channels were held so far.
     pub fn utilization(&self) -> Utilization {
         either!(self, scheduler => scheduler.utilization())
+    }
+
+    /// Keeps account of programs and erases, as a power cut needs it. Before the first one is submitted.
+    pub fn track_changes(&mut self) {
+        either!(self, scheduler => scheduler.track_changes());
+    }
+
+    /// So many programs and erases are not submitted, and count as done.
+    pub fn skip_changes(&mut self, count: usize) {
+        either!(self, scheduler => scheduler.skip_changes(count));
+    }
+
+    /// Forgets the programs and erases that are done at `now`, the time up to which it ran, as far as all before them are. Returns how many
+    /// of all submitted are forgotten.
+    pub fn settle_changes(&mut self, now: u64) -> u64 {
+        either!(self, scheduler => scheduler.settle_changes(now))
+    }
+
+    /// Programs and erases that were submitted or skipped so far.
+    pub fn changes_seen(&self) -> u64 {
+        either!(self, scheduler => scheduler.changes_seen())
+    }
+
+    /// Lets all flash operations end, for the host or not. Returns when the last one did, ns.
+    pub fn run_out(&mut self) -> u64 {
+        either!(self, scheduler => scheduler.run_out())
+    }
+
+    /// How far the programs and erases are at `now` that were not forgotten, in the order of submission.
+    pub fn progress(&self, now: u64) -> Vec<Progress> {
+        either!(self, scheduler => scheduler.progress(now))
     }
 
     /// Records that were ever alive at once: what memory grows with.

@@ -26,7 +26,7 @@ use crate::command::{Breakdown, Command, CommandKind, Completion};
 use crate::config::{
     Collection, ConfigError, MultiPlane, Order, ReadPriority, SchedulerConfig, Suspend, Timing, check,
 };
-use crate::depend::Graph;
+use crate::depend::{Graph, Progress};
 use crate::due::Due;
 use crate::node::{CLASSES, Utilization};
 use crate::slab::Slab;
@@ -282,6 +282,37 @@ impl Timeline {
     #[inline]
     pub fn busy_until(&self) -> u64 {
         self.busy_until.iter().fold(0, |latest, end| latest.max(*end))
+    }
+
+    /// As [`crate::Scheduler::run_out`].
+    pub fn run_out(&mut self) -> u64 {
+        self.run(NEVER - 1);
+        self.busy_until().max(self.now)
+    }
+
+    /// As [`crate::Scheduler::track_changes`].
+    pub fn track_changes(&mut self) {
+        self.graph.track_changes();
+    }
+
+    /// As [`crate::Scheduler::skip_changes`].
+    pub fn skip_changes(&mut self, count: usize) {
+        self.graph.skip_changes(count);
+    }
+
+    /// As [`crate::Scheduler::settle_changes`].
+    pub fn settle_changes(&mut self, now: u64) -> u64 {
+        self.graph.settle_changes(now)
+    }
+
+    /// As [`crate::Scheduler::changes_seen`].
+    pub fn changes_seen(&self) -> u64 {
+        self.graph.changes_seen()
+    }
+
+    /// As [`crate::Scheduler::progress`].
+    pub fn progress(&self, now: u64) -> Vec<Progress> {
+        self.graph.progress(now)
     }
 
     /// Reads served from the controller's buffer.

@@ -56,6 +56,20 @@ impl Media for FailingMedia {
 
     type Tag = <StrictMedia as Media>::Tag;
 
+    type Past = <StrictMedia as Media>::Past;
+
+    fn past(&self, block: BlockId) -> Self::Past {
+        self.media.past(block)
+    }
+
+    fn unerase(&mut self, block: BlockId, past: Self::Past) {
+        self.media.unerase(block, past);
+    }
+
+    fn unprogram(&mut self, block: BlockId, page: u32) {
+        self.media.unprogram(block, page);
+    }
+
     fn geometry(&self) -> &Geometry {
         self.media.geometry()
     }

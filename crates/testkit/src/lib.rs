@@ -17,7 +17,7 @@ pub use failing::FailingMedia;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
-use wane_nand::{Media, PageRead, ReadOutcome, Task};
+use wane_nand::{Barrier, FlashOp, Media, OpKind, PageRead, ReadOutcome, Task};
 use wane_units::{BlockId, Geometry, Lpn, PeCycles, Ppn};
 
 /// Keys of `[drive]` of a scenario whose drive collects garbage all the time and takes milliseconds; each test adds dies,
@@ -67,6 +67,17 @@ pub struct StrictMedia {
     torn: BTreeSet<Ppn>,
     /// Reads served.
     pub reads: u64,
+    /// What it did since this was emptied; `None`: nobody asks.
+    pub ops: Option<Vec<FlashOp>>,
+}
+
+/// What a block of [`StrictMedia`] held before an erase.
+#[derive(Clone, Debug)]
+pub struct StrictPast {
+    programmed: u32,
+    erase_count: u32,
+    contents: BTreeMap<Ppn, Vec<Option<Content>>>,
+    torn: BTreeSet<Ppn>,
 }
 
 impl StrictMedia {
@@ -80,7 +91,19 @@ impl StrictMedia {
             contents: BTreeMap::new(),
             torn: BTreeSet::new(),
             reads: 0,
+            ops: None,
         }
+    }
+
+    fn note(&mut self, kind: OpKind, task: Task, block: BlockId, page: u32, bytes: u32) {
+        if let Some(ops) = &mut self.ops {
+            ops.push(FlashOp { kind, task, block, page, bytes, rereads: 0 });
+        }
+    }
+
+    fn pages_of(&self, block: BlockId) -> std::ops::Range<Ppn> {
+        let first = self.geometry.page(block, 0);
+        first..Ppn(first.0 + self.geometry.pages_per_block())
     }
 
     /// Pages of a block that are programmed.
@@ -95,11 +118,47 @@ impl Media for StrictMedia {
     /// `None`: padding, parity, or data of which the test said nothing.
     type Tag = Option<Content>;
 
+    type Past = StrictPast;
+
+    fn past(&self, block: BlockId) -> StrictPast {
+        let pages = self.pages_of(block);
+        StrictPast {
+            programmed: self.programmed[block.index()],
+            erase_count: self.erase_counts[block.index()],
+            contents: self.contents.range(pages.clone()).map(|(page, contents)| (*page, contents.clone())).collect(),
+            torn: self.torn.range(pages).copied().collect(),
+        }
+    }
+
+    fn unerase(&mut self, block: BlockId, past: StrictPast) {
+        assert_eq!(self.programmed(block), 0, "what was programmed after an erase is undone before it");
+        self.programmed[block.index()] = past.programmed;
+        self.erase_counts[block.index()] = past.erase_count;
+        self.contents.extend(past.contents);
+        self.torn.extend(past.torn);
+    }
+
+    fn unprogram(&mut self, block: BlockId, page: u32) {
+        assert_eq!(self.programmed(block), page + 1, "the last page of block {block} is undone first");
+        self.programmed[block.index()] = page;
+        self.contents.remove(&self.geometry.page(block, page));
+    }
+
+    fn barrier(&mut self, barrier: Barrier) {
+        self.note(OpKind::Barrier(barrier), Task::Host, BlockId(0), 0, 0);
+    }
+
+    fn read_buffered(&mut self, bytes: u32, task: Task) {
+        self.note(OpKind::Buffered, task, BlockId(0), 0, bytes);
+    }
+
     fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    fn program(&mut self, block: BlockId, first: u32, count: u32, _task: Task, tags: &[Self::Tag]) {
+    fn program(&mut self, block: BlockId, first: u32, count: u32, task: Task, tags: &[Self::Tag]) {
+        let bytes = self.geometry.page_size().0 as u32;
+        (first..first + count).for_each(|page| self.note(OpKind::Program, task, block, page, bytes));
         let programmed = &mut self.programmed[block.index()];
         assert!(
             count == 0 || first == *programmed,
@@ -127,6 +186,7 @@ impl Media for StrictMedia {
             "page {index} of block {block} is read before it is programmed"
         );
         self.reads += 1;
+        self.note(OpKind::Read(read.purpose), read.task, block, index, read.bytes);
         match self.torn.contains(&self.geometry.page(block, index)) {
             true => ReadOutcome::Uncorrectable,
             false => ReadOutcome::Corrected { rereads: 0 },
@@ -154,7 +214,8 @@ impl Media for StrictMedia {
         }
     }
 
-    fn erase(&mut self, block: BlockId, _task: Task) -> PeCycles {
+    fn erase(&mut self, block: BlockId, task: Task) -> PeCycles {
+        self.note(OpKind::Erase, task, block, 0, 0);
         self.programmed[block.index()] = 0;
         for page in 0..self.geometry.pages_per_block() {
             self.contents.remove(&self.geometry.page(block, page));

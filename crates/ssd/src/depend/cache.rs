@@ -1,10 +1,12 @@
-//! The write cache, and flushes.
+//! The write cache, and flushes and barriers.
 //!
 //! A write is acknowledged a fixed time after it is admitted; it is admitted, in turn, when its bytes fit. Programs that
 //! end make room: those of a command free what it brought, together with what earlier writes left behind that filled no
 //! page and made no program.
 
 use std::collections::VecDeque;
+
+use wane_nand::Barrier;
 
 use super::{Graph, Links, News};
 use crate::command::Breakdown;
@@ -29,10 +31,10 @@ impl Cache {
     }
 }
 
-/// Programs between flushes.
+/// Programs between flushes and barriers; another one of these counts erases, for barriers alone.
 #[derive(Clone, Debug)]
 pub(super) struct Flushes {
-    /// From the oldest flush that waits on.
+    /// From the oldest flush or barrier that waits on.
     spans: VecDeque<Span>,
     /// Spans that have gone.
     gone: u32,
@@ -42,18 +44,27 @@ pub(super) struct Flushes {
     end: u64,
 }
 
-/// Programs between two flushes.
+/// Programs between two flushes or barriers.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     /// Those whose end is not known, and the latest end of the others.
     left: u32,
     end: u64,
-    /// The flush behind them.
-    flush: u32,
+    behind: Behind,
+}
+
+/// What waits for a span and all before it.
+#[derive(Clone, Copy, Debug)]
+enum Behind {
+    Nothing,
+    /// A command.
+    Flush(u32),
+    /// An operation with a barrier before it.
+    Barrier(u32),
 }
 
 impl Span {
-    const NEW: Self = Self { left: 0, end: 0, flush: NONE };
+    const NEW: Self = Self { left: 0, end: 0, behind: Behind::Nothing };
 }
 
 impl Flushes {
@@ -68,6 +79,40 @@ impl Flushes {
         let last = self.spans.len() - 1;
         self.spans[last].left += 1;
         self.gone.wrapping_add(last as u32)
+    }
+
+    /// Something waits for all so far: returns their latest end where that is known of all.
+    fn wait(&mut self, behind: Behind) -> Option<u64> {
+        if self.pending == 0 {
+            return Some(self.spans.iter().fold(self.end, |latest, span| latest.max(span.end)));
+        }
+        let last = self.spans.len() - 1;
+        self.spans[last].behind = behind;
+        self.spans.push_back(Span::NEW);
+        None
+    }
+
+    /// The end is known of one that was counted.
+    #[inline]
+    fn leave(&mut self, span: u32, end: u64) {
+        self.pending -= 1;
+        let place = span.wrapping_sub(self.gone) as usize;
+        let span = &mut self.spans[place];
+        span.left -= 1;
+        span.end = span.end.max(end);
+    }
+
+    /// What waits for nothing any more, in order, and until when it did.
+    #[inline]
+    fn next_behind(&mut self) -> Option<(Behind, u64)> {
+        let Span { left, end, behind } = *self.spans.front()?;
+        if left > 0 || matches!(behind, Behind::Nothing) {
+            return None;
+        }
+        self.spans.pop_front();
+        self.gone = self.gone.wrapping_add(1);
+        self.end = self.end.max(end);
+        Some((behind, self.end))
     }
 }
 
@@ -111,11 +156,20 @@ impl Graph {
     }
 
     /// Programs of a command take what lies loose in the cache along.
+    /// Pages that the drive fills up on its own account take along what lies loose in the cache, unless a write waits there: it came before
+    /// them, and is not to wait for them.
+    pub(super) fn take_along(&mut self, command: u32) {
+        if self.cache.as_ref().is_some_and(|cache| cache.waiting.is_empty()) {
+            self.take_loose(command);
+        }
+    }
+
     #[inline]
     fn take_loose(&mut self, command: u32) {
         let Some(cache) = &mut self.cache else { return };
         if self.parts[command].programs > 0 {
             self.parts[command].cached += std::mem::take(&mut cache.loose);
+            self.parts[command].is_leaving = true;
             cache.leaving += 1;
         }
     }
@@ -148,7 +202,7 @@ impl Graph {
     /// A program of a command ends at `end` and makes room then; until then the command keeps its slot.
     #[inline]
     pub(super) fn leave_cache(&mut self, now: u64, command: u32, bytes: u32, end: u64) {
-        if self.cache.is_none() {
+        if self.cache.is_none() || !self.parts[command].is_leaving {
             return;
         }
         if end > now {
@@ -184,19 +238,11 @@ impl Graph {
     /// A flush waits for every program so far.
     pub(super) fn submit_flush(&mut self, command: u32) {
         self.take_loose(command);
-        let flushes = &mut self.flushes;
-        if flushes.pending > 0 {
+        let Some(latest) = self.flushes.wait(Behind::Flush(command)) else {
             self.parts[command].left += 1;
-            let last = flushes.spans.len() - 1;
-            flushes.spans[last].flush = command;
-            flushes.spans.push_back(Span::NEW);
             return;
-        }
-        let latest = flushes
-            .spans
-            .iter()
-            .fold(self.parts[command].submitted_at.max(flushes.end), |latest, span| latest.max(span.end));
-        self.flushed(command, latest);
+        };
+        self.flushed(command, latest.max(self.parts[command].submitted_at));
         if self.parts[command].left == 0 {
             self.none_left(command);
         }
@@ -215,24 +261,54 @@ impl Graph {
     /// The end of a program is known; flushes end in order.
     #[inline]
     pub(super) fn leave_flush(&mut self, span: u32, end: u64) {
-        let flushes = &mut self.flushes;
-        flushes.pending -= 1;
-        let place = span.wrapping_sub(flushes.gone) as usize;
-        let span = &mut flushes.spans[place];
-        span.left -= 1;
-        span.end = span.end.max(end);
-        while let Some(Span { left: 0, end, flush }) = self.flushes.spans.front().copied()
-            && flush != NONE
-        {
-            let flushes = &mut self.flushes;
-            flushes.spans.pop_front();
-            flushes.gone = flushes.gone.wrapping_add(1);
-            flushes.end = flushes.end.max(end);
-            let latest = flushes.end;
-            self.flushed(flush, latest);
-            self.parts[flush].left -= 1;
-            if self.parts[flush].left == 0 {
-                self.none_left(flush);
+        self.flushes.leave(span, end);
+        while let Some((behind, latest)) = self.flushes.next_behind() {
+            self.go_on(behind, latest);
+        }
+    }
+
+    /// The same of an erase.
+    pub(super) fn leave_erases(&mut self, span: u32, end: u64) {
+        self.erases.leave(span, end);
+        while let Some((behind, latest)) = self.erases.next_behind() {
+            self.go_on(behind, latest);
+        }
+    }
+
+    /// What waited for all before it until `latest` goes on.
+    fn go_on(&mut self, behind: Behind, latest: u64) {
+        match behind {
+            Behind::Nothing => {}
+            Behind::Barrier(id) => self.satisfy(id, latest),
+            Behind::Flush(flush) => {
+                self.flushed(flush, latest);
+                self.parts[flush].left -= 1;
+                if self.parts[flush].left == 0 {
+                    self.none_left(flush);
+                }
+            }
+        }
+    }
+
+    /// The next program or erase waits for more than it would by itself, and for what other barriers before it say.
+    pub(crate) fn set_barrier(&mut self, barrier: Barrier) {
+        let is_another = self.barrier.is_some_and(|before| before != barrier);
+        self.barrier = Some(if is_another { Barrier::Changes } else { barrier });
+    }
+
+    /// A program or an erase waits for all that its barrier names.
+    #[cold]
+    pub(super) fn wait_at_barrier(&mut self, id: u32, links: &mut Links, barrier: Barrier) {
+        if matches!(barrier, Barrier::Programs | Barrier::Changes) {
+            match self.flushes.wait(Behind::Barrier(id)) {
+                Some(latest) => links.wait_until(latest),
+                None => links.waits += 1,
+            }
+        }
+        if matches!(barrier, Barrier::Erases | Barrier::Changes) {
+            match self.erases.wait(Behind::Barrier(id)) {
+                Some(latest) => links.wait_until(latest),
+                None => links.waits += 1,
             }
         }
     }

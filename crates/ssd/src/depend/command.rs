@@ -16,6 +16,8 @@ pub(super) struct Parts {
     pub(super) programs: u32,
     /// Bytes that its programs will free in the cache.
     pub(super) cached: u64,
+    /// Whether writes wait in the cache until its programs are done.
+    pub(super) is_leaving: bool,
     /// Programs that wait for admission to the cache.
     pub(super) admission: u32,
     /// Transfers of its pages from the controller's buffer.
@@ -49,6 +51,7 @@ impl Graph {
                 left: 0,
                 programs: 0,
                 cached: 0,
+                is_leaving: false,
                 admission: NONE,
                 handed_ns: 0,
                 end: now,
@@ -72,7 +75,10 @@ impl Graph {
     pub(crate) fn close(&mut self, now: u64, command: u32) {
         self.close_job();
         match self.parts[command].kind {
-            CommandKind::Trim => self.finish(command, now, Breakdown::default()),
+            CommandKind::Trim => {
+                self.take_along(command);
+                self.finish(command, now, Breakdown::default());
+            }
             CommandKind::Flush => self.submit_flush(command),
             CommandKind::Read | CommandKind::Write => self.submit_data(now, command),
         }

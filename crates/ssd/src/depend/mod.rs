@@ -9,13 +9,14 @@
 //! are.
 
 mod cache;
+mod changes;
 mod collection;
 mod command;
 mod relocation;
 
 use std::collections::VecDeque;
 
-use wane_nand::{FlashOp, OpKind, Purpose, Task};
+use wane_nand::{Barrier, FlashOp, OpKind, Purpose, Task};
 use wane_units::Geometry;
 
 use crate::command::Breakdown;
@@ -23,6 +24,8 @@ use crate::config::{Collection, SchedulerConfig};
 use crate::node::{CLASSES, Kind};
 use crate::slab::{Beside, NONE, Slab};
 use cache::{Cache, Flushes};
+use changes::Changes;
+pub use changes::Progress;
 use collection::Job;
 use command::Parts;
 use relocation::{Epoch, Group, Recovery};
@@ -42,6 +45,11 @@ pub(crate) struct Graph {
     dies: Vec<Die>,
     cache: Option<Cache>,
     flushes: Flushes,
+    erases: Flushes,
+    /// What the next program or erase waits for besides.
+    barrier: Option<Barrier>,
+    /// How far programs and erases are; `None` where nobody asks.
+    changes: Option<Box<Changes>>,
     collection: Collection,
     /// The queue of each task's programs. One of a lower number may overtake.
     ranks: [u8; CLASSES],
@@ -110,7 +118,7 @@ struct Links {
     recoveries: u32,
     /// What its recovery has cost so far.
     recovery: u32,
-    /// Programs are counted by the flush that waits for them.
+    /// Programs are counted by the flush or the barrier that waits for them, erases by the barrier.
     flush: u32,
     bytes: u32,
     block: u32,
@@ -187,6 +195,9 @@ impl Graph {
             dies: vec![Die::NEW; geometry.dies() as usize],
             cache: config.write_cache.map(Cache::new),
             flushes: Flushes::new(),
+            erases: Flushes::new(),
+            barrier: None,
+            changes: None,
             collection: config.collection,
             ranks,
             last_read: NONE,
@@ -212,6 +223,7 @@ impl Graph {
             OpKind::Program => Kind::Program,
             OpKind::Erase => Kind::Erase,
             OpKind::Buffered => Kind::Buffered,
+            OpKind::Barrier(_) => unreachable!("a barrier is no operation, and is told by itself"),
         }
     }
 
@@ -262,7 +274,7 @@ impl Graph {
             OpKind::Read(purpose) => self.add_read(now, id, &mut links, purpose),
             OpKind::Program => self.add_program(now, id, &mut links, op.page),
             OpKind::Erase => self.add_erase(now, id, &mut links),
-            OpKind::Buffered => {}
+            OpKind::Buffered | OpKind::Barrier(_) => {}
         }
         self.join_job(&mut links, sequence);
         let waits = links.waits;
@@ -292,7 +304,7 @@ impl Graph {
 
     #[inline]
     fn add_program(&mut self, now: u64, id: u32, links: &mut Links, page: u32) {
-        self.follow_last(id, links);
+        self.add_change(id, links);
         let block = &mut self.blocks[links.block as usize];
         debug_assert!(page >= block.issued, "the pages of a block are programmed in order between two erases");
         block.issued = page + 1;
@@ -317,8 +329,21 @@ impl Graph {
         self.hold(now, id, links);
     }
 
-    fn add_erase(&mut self, now: u64, id: u32, links: &mut Links) {
+    /// A program or an erase comes.
+    #[inline]
+    fn add_change(&mut self, id: u32, links: &mut Links) {
+        if let Some(changes) = &mut self.changes {
+            changes.add(id);
+        }
+        if let Some(barrier) = self.barrier.take() {
+            self.wait_at_barrier(id, links, barrier);
+        }
         self.follow_last(id, links);
+    }
+
+    fn add_erase(&mut self, now: u64, id: u32, links: &mut Links) {
+        self.add_change(id, links);
+        links.flush = self.erases.add();
         let block = &mut self.blocks[links.block as usize];
         block.issued = 0;
         if block.reads > 0 && block.eraser == NONE {
@@ -539,6 +564,9 @@ impl Graph {
                 self.dies[die as usize].programs_pending -= 1;
             }
         }
+        if let Some(changes) = &mut self.changes {
+            changes.ended(id, end);
+        }
         if follower != NONE {
             self.satisfy(follower, end);
         }
@@ -547,6 +575,8 @@ impl Graph {
                 self.leave_cache(now, links.command, links.bytes, end);
             }
             self.leave_flush(links.flush, end);
+        } else {
+            self.leave_erases(links.flush, end);
         }
     }
 

@@ -10,6 +10,9 @@ use crate::slab::NONE;
 impl EventScheduler {
     /// Takes one operation of a command's list.
     pub(super) fn add(&mut self, command: u32, op: &FlashOp) {
+        if let OpKind::Barrier(barrier) = op.kind {
+            return self.graph.set_barrier(barrier);
+        }
         let command = if op.task == Task::Host { command } else { NONE };
         let die = if op.kind == OpKind::Buffered { NONE } else { self.geometry.die_of(op.block).0 };
         let kind = self.graph.kind_of(self.now, op, die);

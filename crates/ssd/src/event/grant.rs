@@ -122,8 +122,19 @@ impl EventScheduler {
             die.phase = Phase::Array;
             die.ends = now + array_ns;
             self.calendar.set(index, self.now, die.ends);
+            self.note_begun(first);
         }
         self.begin_jobs(index, first);
+    }
+
+    /// The flash is at work on programs or erases that run as one.
+    #[inline]
+    fn note_begun(&mut self, first: u32) {
+        let mut id = first;
+        while self.graph.tracks_changes() && id != NONE && self.nodes[id].kind != Kind::Read {
+            self.graph.change_begins(id, self.now);
+            id = self.nodes[id].next_in_batch;
+        }
     }
 
     /// Adds the next operations of the queue while they are of the same kind and on other planes.
@@ -226,7 +237,9 @@ impl EventScheduler {
         die.phase = Phase::Array;
         die.ends = self.now + array_ns;
         self.calendar.set(index, self.now, die.ends);
-        if die.queues.has_reads() {
+        let (first, has_reads) = (die.batch, die.queues.has_reads());
+        self.note_begun(first);
+        if has_reads {
             self.mark_die(index);
         }
     }

@@ -309,7 +309,7 @@ fn waits_for(history: &History, log: &[Logged], index: usize) -> Vec<usize> {
             .find(|other| matches!(of(*other).kind, OpKind::Read(purpose) if purpose != Purpose::Recover))
             .into_iter()
             .collect(),
-        OpKind::Read(_) | OpKind::Buffered => Vec::new(),
+        OpKind::Read(_) | OpKind::Buffered | OpKind::Barrier(_) => Vec::new(),
     }
 }
 

@@ -98,6 +98,9 @@ impl Timeline {
     /// Takes one operation of a command's list.
     #[inline]
     pub(super) fn add(&mut self, command: u32, op: &FlashOp) {
+        if let OpKind::Barrier(barrier) = op.kind {
+            return self.graph.set_barrier(barrier);
+        }
         let command = if op.task == Task::Host { command } else { NONE };
         let die = if op.kind == OpKind::Buffered { NONE } else { self.geometry.die_of(op.block).0 };
         let kind = self.graph.kind_of(self.now, op, die);
@@ -159,6 +162,9 @@ impl Timeline {
         let op = &self.ops[id];
         self.unplaced[op.task as usize] -= 1;
         self.busy_until[op.task as usize] = self.busy_until[op.task as usize].max(end);
+        if self.graph.tracks_changes() && matches!(op.kind, Kind::Program | Kind::Erase) {
+            self.graph.change_begins(id, end - op.times.array_ns);
+        }
         let known = |until: u64| op.times.breakdown(op.kind, waited, op.entered - until);
         let done = self.graph.ended(self.now, id, end, known);
         if done != NONE {
