@@ -37,7 +37,7 @@ test: toolchain python ## Run all tests; WANE_TEST_DATA names a folder of real t
 	@WANE_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked; status=$$?; \
 	  if [ -s $(SKIPPED) ]; then echo "make: $$(wc -l < $(SKIPPED)) tests skipped:"; sort $(SKIPPED); else echo "make: 0 tests skipped"; fi; exit $$status
 
-torture: toolchain ## Cut the power of random drives ten million times, about two minutes on two cores
+torture: toolchain ## Cut the power of random drives twelve million times, about five minutes on two cores
 	WANE_CUTS=10000000 $(CARGO) test --locked -p wane-testkit --test crash -- --nocapture
 
 docs-check: toolchain ## Run every command of the README and the book, slow ones too, and hold their figures to what comes out

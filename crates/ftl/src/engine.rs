@@ -11,7 +11,7 @@ use crate::domain::{Domain, Parked};
 use crate::free::FreeList;
 use crate::index::VictimIndex;
 use crate::mode::ModeState;
-use crate::persist::{Buffered, Capture, Persist, Shape, metadata_blocks};
+use crate::persist::{Buffered, Capture, Flight, Persist, Shape, metadata_blocks};
 use crate::policies::capacity::{CapacityPolicy, CapacityView, Demand};
 use crate::policies::placement::{PlacementPolicy, STREAMS_MAX};
 use crate::policies::retirement::RetirePolicy;
@@ -100,6 +100,8 @@ pub struct Ftl<M: Media> {
     pub(crate) rescued: Vec<Buffered<M::Tag>>,
     /// Power cuts that are taken for a test.
     pub(crate) capture: Option<Box<Capture<M>>>,
+    /// What a power cut undoes of what was done last; `None` where no time is kept.
+    pub(crate) flight: Option<Box<Flight<M>>>,
 }
 
 /// Why a drive is dead.
@@ -167,7 +169,7 @@ impl<M: Media> Ftl<M> {
         assert!(M::DETAILED || size_of::<M::Tag>() == 0, "only a detailed medium is told of every unit");
         check_page(&config)?;
         let layout = Layout::new(*media.geometry(), config.erase_group, config.domain, config.units_per_page);
-        let units_per_block = layout.units_per_block();
+        let (units_per_block, blocks) = (layout.units_per_block(), layout.blocks() as usize);
         let physical_units = u64::from(layout.blocks()) * u64::from(units_per_block);
         let (scrub, retired) = (scrub(&config, &layout), unusable(&media, &layout));
         let retired_blocks = retired.iter().filter(|is_retired| **is_retired).count() as u32;
@@ -182,7 +184,6 @@ impl<M: Media> Ftl<M> {
         let erase_count: Vec<u32> = layout.superblocks().map(erases).collect();
         let domains = build_domains(&config, &layout, &erase_count, &retired)?;
         let (placement, streams) = placement(&config, &layout);
-        let blocks = layout.blocks() as usize;
         let mut ftl = Self {
             layout,
             units_per_block,
@@ -228,6 +229,7 @@ impl<M: Media> Ftl<M> {
             persist,
             rescued: Vec::new(),
             capture: None,
+            flight: None,
             media,
             capacity: config.capacity,
         };
@@ -255,6 +257,11 @@ impl<M: Media> Ftl<M> {
     /// Switches wear leveling on or off. It starts off, as preconditioning wants it; policies hear events either way.
     pub fn set_leveling(&mut self, on: bool) {
         self.leveling = on;
+    }
+
+    /// Whether it levels wear.
+    pub fn is_leveling(&self) -> bool {
+        self.leveling
     }
 
     /// The medium.
@@ -424,6 +431,7 @@ fn persist(config: &FtlConfig, layout: &Layout) -> Result<Option<Box<Persist>>, 
     let shape = Shape {
         blocks: layout.blocks(),
         pages_per_block: layout.pages_per_superblock(),
+        width: layout.width(),
         logical_units: config.logical_units,
         page_bytes: layout.unit_bytes() * layout.units_per_page(),
     };

@@ -1,6 +1,6 @@
 //! What the host asks: write, read, trim.
 
-use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
+use wane_nand::{Barrier, Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::{Lpn, SuperblockId, UnitId};
 
 use crate::config::{Layout, UnitLocator};
@@ -625,6 +625,10 @@ impl<M: Media> Ftl<M> {
             return;
         }
         for page in pages {
+            if page < width && self.persist.is_some() {
+                // A block is erased as a whole, or power may fail while one member is erased and another one programmed.
+                self.media.barrier(Barrier::Erases);
+            }
             let tags = self.tags.get(self.tags_of(block, page..page + 1)).unwrap_or_default();
             self.media.program(self.layout.member(block, page % width), page / width, 1, task, tags);
         }

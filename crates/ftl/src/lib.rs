@@ -33,7 +33,7 @@ mod work;
 pub use config::{BuildError, EraseGroup, Frontiers, FtlConfig, Layout, Pooling, RefusedSetting};
 pub use counters::Cause;
 pub use engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome};
-pub use persist::{Event, PowerCut, REMAP_ENTRY_BYTES, Recovery, metadata_blocks};
+pub use persist::{Event, Fate, PowerCut, REMAP_ENTRY_BYTES, Recovery, metadata_blocks};
 pub use remap::RemapError;
 pub use room::Room;
 pub use saved::{PolicyStateError, PolicyStates};

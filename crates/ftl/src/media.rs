@@ -65,6 +65,8 @@ impl<M: Media> Ftl<M> {
             persist: self.persist,
             rescued: self.rescued,
             capture: None,
+            // Nothing is in flight on a drive that changes its medium.
+            flight: None,
         }
     }
 

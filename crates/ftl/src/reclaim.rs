@@ -218,8 +218,10 @@ impl<M: Media> Ftl<M> {
         assert!(self.erase_count[block.index()] < u32::MAX, "a block retires at the last erase that can be counted");
         assert!(self.domains[domain].has(block), "an erase is counted by the domain of its block");
         self.before_erase(block);
+        self.note_erase(block, cause);
         let width = self.layout.width();
         for member in 0..width {
+            self.order_erase(cause);
             let erases = self.media.erase(self.layout.member(block, member), cause.task());
             debug_assert_eq!(erases.0, self.erase_count[block.index()] + 1, "firmware and flash count the same erases");
         }

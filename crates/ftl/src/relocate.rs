@@ -198,8 +198,19 @@ impl<M: Media> Ftl<M> {
                     self.lost.extend(&self.scratch[logical]);
                 }
             }
+            if self.flight.is_some() {
+                self.note_moves(from, into, at, position, together);
+            }
             self.program(into.block, into.next + position, together, into.task);
             position += together;
+        }
+    }
+
+    /// Tells where units come from that lie together in one page.
+    fn note_moves(&mut self, from: SuperblockId, into: Target, at: usize, position: u32, together: u32) {
+        for offset in 0..together {
+            let source = self.layout.unit(from, self.origins[at + offset as usize]);
+            self.note_moved(source, self.layout.unit(into.block, into.next + position + offset));
         }
     }
 

@@ -4,6 +4,8 @@
 //! A run is a random drive and random commands, both of one seed. An oracle keeps what each logical unit may hold: what was there at
 //! the last flush, or anything written since; a command that the cut interrupts may have happened, for each unit, or not.
 
+mod timed;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -22,6 +24,8 @@ use wane_sim::{Stream, Streams};
 use wane_units::{Bytes, Geometry, Lpn};
 
 use crate::{Content, StrictMedia};
+
+pub use timed::{TimedTally, explore_timed};
 
 /// After one command of so many the run goes on with a drive that lost its power.
 const ADOPTED: u64 = 12;
@@ -91,14 +95,25 @@ fn one_of<T: Copy>(stream: &mut Stream, list: &[T]) -> T {
 
 /// A random small drive that keeps out-of-band data.
 fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {
-    let (dies, planes) = one_of(stream, &[(1, 1), (1, 1), (1, 2), (2, 1)]);
-    let pages_per_block = 3 + stream.below(5) as u32;
-    let geometry =
-        Geometry::new(dies, 1, planes, 15 + stream.below(8) as u32, pages_per_block, Bytes(64 << stream.below(3)))
-            .expect("a small drive fits");
-    let units_per_page = one_of(stream, &[1, 1, 2, 4]);
+    let (channels, planes) = one_of(stream, &[(1, 1), (1, 1), (1, 2), (2, 1)]);
     let erase_group = if planes > 1 { EraseGroup::Superblock } else { EraseGroup::Block };
-    let domain = if dies > 1 { Pooling::Die } else { Pooling::Drive };
+    let domain = if channels > 1 { Pooling::Die } else { Pooling::Drive };
+    drive_of(stream, (channels, 1, planes), erase_group, domain)
+}
+
+/// The same with so many channels, dies of a channel, and planes of a die.
+fn drive_of(
+    stream: &mut Stream,
+    (channels, dies, planes): (u32, u32, u32),
+    erase_group: EraseGroup,
+    domain: Pooling,
+) -> (Geometry, FtlConfig, u32) {
+    let pages_per_block = 3 + stream.below(5) as u32;
+    let blocks_per_plane = 15 + stream.below(8) as u32;
+    let page_size = Bytes(64 << stream.below(3));
+    let geometry = Geometry::new(channels, dies, planes, blocks_per_plane, pages_per_block, page_size)
+        .expect("a small drive fits");
+    let units_per_page = one_of(stream, &[1, 1, 2, 4]);
     let layout = Layout::new(geometry, erase_group, domain, units_per_page);
     let recovery =
         one_of(stream, &[("full-scan", ""), ("checkpoint", "interval = 4"), ("checkpoint", "interval = 30")]);
@@ -493,33 +508,36 @@ impl Run {
         if mapped != report.units_mapped {
             return Err(format!("{} units reported as mapped, {mapped} are", report.units_mapped));
         }
-        if let Some(demand) = report.demand {
-            if let Some((above, is_exported_less)) = given_up(ftl, demand) {
-                ftl.trim(Lpn::slice(&above)).expect("it is exported");
-                if is_exported_less {
-                    ftl.shrink_to(ftl.exported() - above.len() as u32);
-                }
-            }
-            ftl.reclaim();
-        }
-        // It goes on living.
-        if ftl.exported() > 0 && !is_dead {
-            for unit in 0..4 {
-                let unit = Lpn(unit * 7 % ftl.exported());
-                let (_, outcome) = ftl.write(&[unit]);
-                // A cut costs a page that is torn, or an erase. A drive that exports more than a new one of as many blocks could may die
-                // of that.
-                let has_room = ftl.exported() + ftl.retired_blocks() * ftl.layout().units_per_block() <= self.most;
-                if let Outcome::Dead(death) = outcome
-                    && has_room
-                {
-                    return Err(format!("the drive dies after the cut: {death:?}"));
-                }
-            }
-            ftl.check()?;
-        }
-        Ok(())
+        goes_on(ftl, report, self.most, is_dead)
     }
+}
+
+/// A drive that came back answers what it asks for, and takes writes.
+fn goes_on(ftl: &mut Ftl<StrictMedia>, report: &Recovery, most: u32, is_dead: bool) -> Result<(), String> {
+    if let Some(demand) = report.demand {
+        if let Some((above, is_exported_less)) = given_up(ftl, demand) {
+            ftl.trim(Lpn::slice(&above)).expect("it is exported");
+            if is_exported_less {
+                ftl.shrink_to(ftl.exported() - above.len() as u32);
+            }
+        }
+        ftl.reclaim();
+    }
+    if ftl.exported() == 0 || is_dead {
+        return Ok(());
+    }
+    for unit in 0..4 {
+        let unit = Lpn(unit * 7 % ftl.exported());
+        let (_, outcome) = ftl.write(&[unit]);
+        // A cut costs a page that is torn, or an erase. A drive that exports more than a new one of as many blocks could may die of that.
+        let has_room = ftl.exported() + ftl.retired_blocks() * ftl.layout().units_per_block() <= most;
+        if let Outcome::Dead(death) = outcome
+            && has_room
+        {
+            return Err(format!("the drive dies after the cut: {death:?}"));
+        }
+    }
+    ftl.check()
 }
 
 /// What a host gives up that keeps nothing above what is to be exported, and whether less is exported then.

@@ -1,6 +1,7 @@
-//! Drives come back from a power cut at any moment. `WANE_CUTS` says how many are explored: 500,000 where it is not set.
+//! Drives come back from a power cut at any moment. `WANE_CUTS` says how many are explored: 500,000 where it is not set, and a fifth of them of
+//! drives with a clock. `WANE_SEED` is the first run of these.
 
-use wane_testkit::crash::{Tally, explore};
+use wane_testkit::crash::{Tally, TimedTally, explore, explore_timed};
 
 /// Commands of a run.
 const COMMANDS: usize = 120;
@@ -31,4 +32,33 @@ fn drives_come_back_from_every_cut() {
     println!("{tally:?}");
     assert!(tally.cuts >= cuts / cores * cores && tally.torn > tally.cuts / 4 && tally.twice > tally.cuts / 50);
     assert!(tally.worn > tally.cuts / 100, "drives with retired blocks are among them");
+}
+
+/// Tells the run of a test that stops in it, whatever stopped it.
+struct Told(u64);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            println!("WANE_SEED={} begins with this run", self.0);
+        }
+    }
+}
+
+#[test]
+fn drives_come_back_from_cuts_in_the_midst_of_time() {
+    let number =
+        |name: &str| Some(std::env::var(name).ok()?.parse::<u64>().expect("WANE_CUTS and WANE_SEED are numbers"));
+    let cuts = number("WANE_CUTS").unwrap_or(500_000) / 5;
+    let first = number("WANE_SEED").unwrap_or(0);
+    let mut tally = TimedTally::default();
+    let mut seed = first;
+    while tally.cuts < cuts {
+        let _told = Told(seed);
+        tally += explore_timed(seed, COMMANDS, TWICE).unwrap_or_else(|failure| panic!("{failure}"));
+        seed += 1;
+    }
+    println!("{tally:?} of {} runs", seed - first);
+    assert!(tally.in_flight > cuts / 2 && tally.torn > cuts / 4 && tally.out_of_order > cuts / 4);
+    assert!(tally.erases > cuts / 5 && tally.twice > cuts / 20, "recoveries are cut, and erases not done");
 }

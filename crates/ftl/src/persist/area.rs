@@ -186,6 +186,31 @@ impl Area {
         self.next_part = (part + 1) % self.parts.len() as u32;
     }
 
+    /// What the newest summary of a part holds; nothing where no copy is kept.
+    pub(crate) fn content_of(&self, part: u32) -> Vec<u32> {
+        let Some(content) = &self.content else { return Vec::new() };
+        content[self.words(part)].to_vec()
+    }
+
+    /// The newest summary of a part was not written: `before` is, and `content` is what it holds.
+    pub(crate) fn unsum(&mut self, part: u32, before: Part, content: &[u32]) {
+        let words = self.words(part);
+        if let Some(present) = self.content.as_mut().filter(|_| !content.is_empty()) {
+            present[words].copy_from_slice(content);
+        }
+        self.parts[part as usize] = before;
+    }
+
+    /// Where the content of a part lies.
+    fn words(&self, part: u32) -> Range<usize> {
+        let units = self.units(part);
+        match self.kind {
+            Summaries::Map => units.start as usize..units.end as usize,
+            // A part is whole words, as a page is.
+            Summaries::Unmapped => (units.start / u32::BITS) as usize..units.end.div_ceil(u32::BITS) as usize,
+        }
+    }
+
     /// Where a checkpoint has a unit mapped.
     pub(crate) fn mapped(&self, logical: u32) -> Option<u32> {
         let content = self.content.as_ref().filter(|_| self.kind == Summaries::Map && self.summed_up(logical) > 0)?;

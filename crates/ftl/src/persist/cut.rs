@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 use wane_nand::Media;
-use wane_units::{Counters, Lpn, SuperblockId};
+use wane_units::{Counters, Lpn, SuperblockId, UnitId};
 
 use super::area::{Area, Record};
 use super::oob::OutOfBand;
 use super::{Nvram, Persist};
 use crate::config::Layout;
 use crate::engine::Ftl;
-use crate::policies::Mode;
 use crate::policies::mode::Trigger;
+use crate::policies::{EraseCause, Mode};
 use crate::table::Table;
 
 /// Something that persists.
@@ -82,6 +82,26 @@ pub(super) struct Ledger {
     pub(super) erases: Vec<(u64, u64)>,
 }
 
+impl Ledger {
+    /// An erase of a block of so many flash blocks did not happen.
+    pub(super) fn uncount(&mut self, domain: usize, cause: EraseCause, width: u32) {
+        let (gc, wear_leveling) = &mut self.erases[domain];
+        let counted = match cause {
+            EraseCause::GarbageCollection => {
+                *gc -= 1;
+                &mut self.counters.erases_gc
+            }
+            EraseCause::WearLeveling => {
+                *wear_leveling -= 1;
+                &mut self.counters.erases_wear_leveling
+            }
+            EraseCause::Scrub => &mut self.counters.erases_scrub,
+            EraseCause::Metadata => &mut self.counters.erases_metadata,
+        };
+        *counted -= u64::from(width);
+    }
+}
+
 impl<M: Media> PowerCut<M> {
     /// What was about to happen; `None` where the drive was idle.
     pub fn event(&self) -> Option<Event> {
@@ -91,6 +111,11 @@ impl<M: Media> PowerCut<M> {
     /// The medium.
     pub fn media(&self) -> &M {
         &self.media
+    }
+
+    /// The medium, to take what it recorded.
+    pub fn media_mut(&mut self) -> &mut M {
+        &mut self.media
     }
 
     /// The cut came while the event went on: a page that is torn reads as uncorrectable, and a block whose erase was cut short as erased,
@@ -181,17 +206,24 @@ impl<M: Media> Ftl<M> {
         for block in self.layout.superblocks() {
             let programmed = persist.oob.programmed(block) * per_page;
             for within in programmed..persist.accepted[block.index()] {
-                let unit = self.layout.unit(block, within);
-                let logical = self.reverse[unit.index()];
-                if self.map.get(logical as usize) == Some(&unit.0) {
-                    found.retain(|rescued| rescued.logical.0 != logical);
-                    let tag = self.tags.get(unit.index()).copied().unwrap_or_default();
-                    let is_lost = self.lost.contains(&logical);
-                    found.push(Buffered { logical: Lpn(logical), tag, is_lost });
+                if let Some(unit) = self.in_buffer(self.layout.unit(block, within)) {
+                    found.retain(|rescued| rescued.logical != unit.logical);
+                    found.push(unit);
                 }
             }
         }
         found
+    }
+
+    /// What was accepted for a unit and is not programmed; nothing where something newer of the same logical unit was.
+    pub(super) fn in_buffer(&self, unit: UnitId) -> Option<Buffered<M::Tag>> {
+        let logical = self.reverse[unit.index()];
+        let is_newest = self.map.get(logical as usize) == Some(&unit.0);
+        is_newest.then(|| Buffered {
+            logical: Lpn(logical),
+            tag: self.tags.get(unit.index()).copied().unwrap_or_default(),
+            is_lost: self.lost.contains(&logical),
+        })
     }
 }
 

@@ -46,6 +46,16 @@ impl RemapLog {
         debug_assert!(self.entries.len() <= self.entries_max, "room is made before a command is logged");
     }
 
+    /// The entries of some units.
+    pub(crate) fn of(&self, units: Range<u32>) -> Vec<(u32, u32, u64)> {
+        self.entries.range(units).map(|(unit, (logical, sequence))| (*unit, *logical, *sequence)).collect()
+    }
+
+    /// An entry comes back whose unit was not erased. The log may hold more for it than fits, until blocks are erased again.
+    pub(crate) fn put_back(&mut self, unit: u32, logical: u32, sequence: u64) {
+        self.entries.insert(unit, (logical, sequence));
+    }
+
     /// The logical unit that a physical one was given, and by which command.
     pub(crate) fn get(&self, unit: u32) -> Option<(u32, u64)> {
         self.entries.get(&unit).copied()

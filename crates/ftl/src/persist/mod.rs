@@ -9,6 +9,7 @@
 
 pub(crate) mod area;
 mod cut;
+mod flight;
 mod log;
 mod oob;
 mod recover;
@@ -23,6 +24,8 @@ use wane_units::SuperblockId;
 pub use area::{Summaries, metadata_blocks};
 pub(crate) use cut::{Buffered, Capture};
 pub use cut::{Event, PowerCut};
+pub use flight::Fate;
+pub(crate) use flight::Flight;
 pub use log::REMAP_ENTRY_BYTES;
 pub use recover::Recovery;
 
@@ -91,7 +94,7 @@ impl Persist {
         Ok(Self {
             policy,
             power_loss_protection,
-            oob: OutOfBand::new(shape.blocks, shape.pages_per_block)?,
+            oob: OutOfBand::new(shape.blocks, shape.pages_per_block, shape.width)?,
             area,
             nvram: Nvram {
                 remaps: RemapLog::new(remap_log_bytes),
@@ -133,6 +136,8 @@ impl Persist {
 pub(crate) struct Shape {
     pub(crate) blocks: u32,
     pub(crate) pages_per_block: u32,
+    /// Flash blocks of a block.
+    pub(crate) width: u32,
     pub(crate) logical_units: u32,
     pub(crate) page_bytes: u32,
 }

@@ -30,10 +30,19 @@ pub(crate) enum Stamp {
     At(u64),
 }
 
+/// What [`OutOfBand`] held of a block before an erase.
+#[derive(Clone, Debug)]
+pub(crate) struct OobPast {
+    stamps: Vec<Stamp>,
+    lost: Vec<u32>,
+}
+
 /// The sequence numbers of a drive's pages: 4 bytes a page, and 8 a block.
 #[derive(Clone, Debug)]
 pub(crate) struct OutOfBand {
     pages_per_block: u32,
+    /// Flash blocks of a block: page p lies on that of number p % width, and each is programmed in order.
+    width: u32,
     /// By page: its sequence number less that of its block's first page, plus 1.
     offsets: Table<u32>,
     /// By block: the sequence numbers of its first page and of the last one programmed.
@@ -46,10 +55,11 @@ pub(crate) struct OutOfBand {
 
 impl OutOfBand {
     /// Of erased flash.
-    pub(crate) fn new(blocks: u32, pages_per_block: u32) -> std::io::Result<Self> {
+    pub(crate) fn new(blocks: u32, pages_per_block: u32, width: u32) -> std::io::Result<Self> {
         let pages = blocks as usize * pages_per_block as usize;
         Ok(Self {
             pages_per_block,
+            width,
             offsets: Table::zeroed(pages)?,
             ends: vec![[0; 2]; blocks as usize],
             far: BTreeMap::new(),
@@ -137,11 +147,73 @@ impl OutOfBand {
         }
     }
 
-    /// Pages of a block that are not erased. They are the first ones, so that a search by halves finds the end.
+    /// The number of pages of a block up to the last one that is not erased.
     pub(crate) fn programmed(&self, block: SuperblockId) -> u32 {
+        self.extent(block).1
+    }
+
+    /// Whether erased pages of a block lie before programmed ones: power failed while its flash blocks were programmed side by side.
+    pub(crate) fn has_hole(&self, block: SuperblockId) -> bool {
+        let (first_erased, end) = self.extent(block);
+        first_erased < end
+    }
+
+    /// The first erased page of a block, and the end of those that are not. Each flash block is programmed in order, so that a search by
+    /// halves finds its end.
+    fn extent(&self, block: SuperblockId) -> (u32, u32) {
         let pages = self.pages(block);
         let offsets = &self.offsets[pages.start as usize..pages.end as usize];
-        offsets.partition_point(|offset| *offset != ERASED) as u32
+        if self.width == 1 {
+            let end = offsets.partition_point(|offset| *offset != ERASED) as u32;
+            return (end, end);
+        }
+        let (mut first_erased, mut end) = (self.pages_per_block, 0);
+        for member in 0..self.width {
+            let (mut programmed, mut erased) = (0, self.pages_per_block / self.width);
+            while programmed < erased {
+                let row = programmed.midpoint(erased);
+                let is_erased = offsets[(row * self.width + member) as usize] == ERASED;
+                if is_erased { erased = row } else { programmed = row + 1 }
+            }
+            first_erased = first_erased.min(programmed * self.width + member);
+            if programmed > 0 {
+                end = end.max((programmed - 1) * self.width + member + 1);
+            }
+        }
+        (first_erased.min(self.pages_per_block), end)
+    }
+
+    /// Power failed before a page was programmed; `units` are its mapping units.
+    pub(crate) fn unprogram(&mut self, page: PageId, units: Range<u32>) {
+        self.offsets[page.index()] = ERASED;
+        self.far.remove(&page.0);
+        self.lost.retain(|unit| !units.contains(unit));
+    }
+
+    /// What an erase takes from a block: its pages' stamps, and those of its units that were programmed without their data.
+    pub(crate) fn past(&self, block: SuperblockId, units: Range<u32>) -> OobPast {
+        let stamps = self.pages(block).map(|page| self.stamp(PageId(page))).collect();
+        OobPast { stamps, lost: self.lost.range(units).copied().collect() }
+    }
+
+    /// Power failed before a block was erased.
+    pub(crate) fn unerase(&mut self, block: SuperblockId, past: OobPast) {
+        let base = self.ends[block.index()][0];
+        for (page, stamp) in self.pages(block).zip(past.stamps) {
+            self.offsets[page as usize] = match stamp {
+                Stamp::Erased => ERASED,
+                Stamp::Torn => TORN,
+                Stamp::At(sequence) => match sequence.checked_sub(base).map(|offset| offset + 1) {
+                    Some(offset) if offset < u64::from(FAR) => offset as u32,
+                    // Its block was opened again since, with another first page.
+                    _ => {
+                        self.far.insert(page, sequence);
+                        FAR
+                    }
+                },
+            };
+        }
+        self.lost.extend(past.lost);
     }
 
     /// The number of the last page that was programmed of a block: what the firmware knows while it has power.
@@ -170,7 +242,7 @@ mod tests {
 
     #[test]
     fn numbers_rise_within_a_block_whatever_lies_between() {
-        let mut oob = OutOfBand::new(3, 4).unwrap();
+        let mut oob = OutOfBand::new(3, 4, 1).unwrap();
         oob.program(SuperblockId(1), 0, 2);
         oob.program(SuperblockId(0), 0, 1);
         assert_eq!(oob.take(), 4);
@@ -189,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_block_that_stays_open_for_long_keeps_its_order() {
-        let mut oob = OutOfBand::new(2, 4).unwrap();
+        let mut oob = OutOfBand::new(2, 4, 1).unwrap();
         oob.program(SuperblockId(0), 0, 1);
         oob.next += u64::from(u32::MAX);
         oob.program(SuperblockId(0), 1, 2);

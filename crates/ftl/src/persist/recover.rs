@@ -12,7 +12,7 @@ use super::{Pending, Persist};
 use crate::config::{BuildError, FtlConfig};
 use crate::counters::Cause;
 use crate::domain::Frontier;
-use crate::engine::{Ftl, Outcome, UNMAPPED};
+use crate::engine::{EndOfLife, Ftl, Outcome, UNMAPPED};
 use crate::policies::capacity::Demand;
 use crate::policies::{BlockEvent, EraseCause, StreamId};
 
@@ -144,7 +144,8 @@ impl<M: Media> Ftl<M> {
         let mut pages = Vec::new();
         for (number, meta) in persist.area.ring.iter().enumerate() {
             report.blocks_searched += 1;
-            pages.extend((0..persist.oob.programmed(meta.block)).map(|row| (number, meta.block, row)));
+            let rows = 0..persist.oob.programmed(meta.block);
+            pages.extend(rows.filter(|row| !self.is_erased(meta.block, *row)).map(|row| (number, meta.block, row)));
         }
         let last = persist.area.ring.back().map_or(0, |meta| persist.oob.programmed(meta.block));
         let parts = persist.area.parts.len();
@@ -184,6 +185,11 @@ impl<M: Media> Ftl<M> {
         records
     }
 
+    /// Whether a page is erased, as the search for the end of its flash block told.
+    fn is_erased(&self, block: SuperblockId, row: u32) -> bool {
+        self.persisted().oob.stamp(self.layout.page_id(block, row)) == Stamp::Erased
+    }
+
     /// Reads a page for its out-of-band data: whether that worked.
     fn read_oob(&mut self, block: SuperblockId, row: u32, report: &mut Recovery) -> bool {
         let oob = &self.persisted().oob;
@@ -220,6 +226,9 @@ impl<M: Media> Ftl<M> {
             report.blocks_searched += 1;
             let end = self.persisted().oob.programmed(block);
             for row in (0..end).rev() {
+                if self.is_erased(block, row) {
+                    continue;
+                }
                 report.data_pages_read += 1;
                 if !self.read_oob(block, row, report) {
                     continue;
@@ -344,7 +353,8 @@ impl<M: Media> Ftl<M> {
         self.lost = lost;
     }
 
-    /// Sorts the blocks: one that was being written goes on after its last page, and any other one that holds something is closed.
+    /// Sorts the blocks: one that was being written goes on after its last page, and any other one that holds something is closed. So is one with
+    /// erased pages between others, as its flash blocks cannot be programmed side by side any more.
     fn take_blocks_up(&mut self, report: &mut Recovery) {
         let per_page = self.layout.units_per_page();
         let Some(persist) = &mut self.persist else { return };
@@ -370,7 +380,11 @@ impl<M: Media> Ftl<M> {
                 Some(stream) => domain.parked.get_mut(stream.index()).map(|parked| &mut parked.frontier),
                 None => None,
             };
-            match place.filter(|place| place.is_none() && programmed < self.layout.pages_per_superblock()) {
+            // One that summaries tell all of was closed before it was full: nobody would look for what it took from here on.
+            let is_told = persist.area.kind() == Summaries::Map && !persist.nvram.opened.contains(&block);
+            let has_room = programmed < self.layout.pages_per_superblock() && !persist.oob.has_hole(block);
+            let goes_on = has_room && !is_told;
+            match place.filter(|place| place.is_none() && goes_on) {
                 Some(place) => {
                     report.blocks_resumed += 1;
                     *place = Some(frontier);
@@ -389,6 +403,9 @@ impl<M: Media> Ftl<M> {
     /// Erases the blocks whose erase may have been cut short. Where collection would find fewer free blocks than its reserve, so are those
     /// that hold nothing valid: one may have been opened for data that never came.
     fn erase_again(&mut self, report: &mut Recovery) {
+        // In time, erases of the metadata area may fall behind what is programmed there.
+        let stop = self.drop_spent(&mut report.blocks_erased);
+        report.note(stop);
         while let Some(block) = self.persist.as_ref().and_then(|persist| persist.nvram.erasing.first().copied()) {
             if self.valid(block) > 0 {
                 // Wear has made what replaced these data unreadable: they are the newest that there are.
@@ -407,6 +424,10 @@ impl<M: Media> Ftl<M> {
                 self.domains[domain].index.open(block);
                 report.note(self.recycle(domain, block, EraseCause::GarbageCollection).stop());
             }
+        }
+        // A block that retired found none free before the others were erased.
+        if self.dead == Some(EndOfLife::NoFreeBlock) && self.free_blocks_min() > 0 {
+            self.dead = None;
         }
     }
 

@@ -1,6 +1,6 @@
 //! What the firmware writes so that a power cut finds it.
 
-use wane_nand::{Media, Task};
+use wane_nand::{Barrier, Media, Task};
 use wane_units::{Lpn, SuperblockId, UnitId};
 
 use super::area::{Change, MetaBlock, MetaPage, Record, Summaries};
@@ -14,12 +14,17 @@ use crate::reclaim::Recycled;
 
 /// Journal pages that may have to be written before [`Ftl::keep`] is called again: of the host's commands since then, and of one
 /// that is going on.
-const JOURNAL_AHEAD: u32 = 2;
+pub(super) const JOURNAL_AHEAD: u32 = 2;
 
 impl<M: Media> Ftl<M> {
     /// Whether the drive keeps out-of-band data, so that a power cut leaves something.
     pub fn keeps_out_of_band(&self) -> bool {
         self.persist.is_some()
+    }
+
+    /// Whether data may lie in memory that a power cut empties, until they are flushed.
+    pub fn may_lose_buffers(&self) -> bool {
+        self.persist.as_ref().is_some_and(|persist| !persist.power_loss_protection)
     }
 
     /// Programs pages with their out-of-band data. `end`: the first unit of the block that was not accepted yet.
@@ -33,11 +38,15 @@ impl<M: Media> Ftl<M> {
             pages.clone().for_each(|page| self.mark_units(block, page));
         }
         if self.capture.is_none() {
+            if self.flight.is_some() {
+                pages.clone().for_each(|page| self.note_program(block, page));
+            }
             self.stamp(block, pages.clone());
             return self.program_media(block, pages, task);
         }
         for page in pages {
             self.event(Event::Program { block, page });
+            self.note_program(block, page);
             self.stamp(block, page..page + 1);
             self.program_media(block, page..page + 1, task);
         }
@@ -207,7 +216,10 @@ impl<M: Media> Ftl<M> {
         self.counters.programmed(Cause::Metadata, u64::from(per_page));
         self.counters.program_operations += 1;
         self.event(Event::Program { block, page: row });
+        self.note_meta(block, row, &page);
         self.stamp(block, row..row + 1);
+        // The area tells of programs before it, and is read back from its end: none of its pages is missing between others.
+        self.media.barrier(Barrier::Changes);
         self.program_media(block, row..row + 1, Task::GarbageCollection);
         let Some(persist) = &mut self.persist else { return false };
         persist.accepted[block.index()] = first + per_page;
@@ -264,7 +276,7 @@ impl<M: Media> Ftl<M> {
                 persist.area.journal_owed = persist.area.journal_owed.saturating_sub(1);
             }
             self.forget_opened();
-            if let Some(stop) = self.open_ahead().or_else(|| self.drop_spent()) {
+            if let Some(stop) = self.open_ahead().or_else(|| self.drop_spent(&mut 0)) {
                 return stop;
             }
         }
@@ -300,14 +312,16 @@ impl<M: Media> Ftl<M> {
         persist.policy.due(&view).max(persist.area.journal_owed).min(parts)
     }
 
-    /// Erases the oldest block of the metadata area while no page of it tells anything.
-    fn drop_spent(&mut self) -> Option<Outcome> {
+    /// Erases the oldest block of the metadata area while no page of it tells anything, and counts them.
+    pub(super) fn drop_spent(&mut self, erased: &mut u64) -> Option<Outcome> {
         loop {
             let block = self.persist.as_ref()?.area.spent()?;
             self.event(Event::Nvram);
             let persist = self.persist.as_mut()?;
-            persist.area.ring.pop_front();
+            let dropped = persist.area.ring.pop_front();
             persist.in_area[block.index()] = false;
+            self.note_dropped(dropped);
+            *erased += 1;
             let stop = self.recycle_unclosed(block, EraseCause::Metadata).stop();
             if stop.is_some() {
                 return stop;

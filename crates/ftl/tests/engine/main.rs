@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 mod analytic;
+mod flight;
 mod mode;
 mod model;
 mod recovery;

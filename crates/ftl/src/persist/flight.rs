@@ -1,0 +1,361 @@
+//! Operations in flight: what the firmware has done and the flash has not.
+//!
+//! State changes at once, and time follows. Where time is kept, a power cut finds programs and erases that have not ended. The firmware
+//! keeps of each what it takes to undo it, until it hears that the operation is done.
+//!
+//! The cut undoes them from the newest on, and puts right what NVRAM says too early: a block that was not erased waits for that, or is one
+//! of the metadata area still; it is not out of service; a block that was opened after it was not. What a summary made superfluous is there
+//! as long as the summary is not. Everything else in NVRAM was acknowledged, or says nothing of what is not on flash.
+//!
+//! It takes for granted what the firmware asks of time ([`wane_nand::Barrier`]): the metadata area is programmed in order, after all that it
+//! tells of; a block of it is erased after the summaries that say so; and without power-loss protection any block after all that was
+//! programmed before.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use wane_nand::{Barrier, Media};
+use wane_units::{SuperblockId, UnitId};
+
+use super::Pending;
+use super::area::{MetaBlock, MetaPage, Part};
+use super::cut::{Buffered, PowerCut};
+use super::oob::OobPast;
+use super::write::JOURNAL_AHEAD;
+use crate::engine::Ftl;
+use crate::policies::EraseCause;
+
+/// What a power cut made of a program or an erase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It had ended.
+    Done,
+    /// It went on: what it worked on cannot be read.
+    Torn,
+    /// It had not begun.
+    Undone,
+}
+
+/// See the head of this file.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight<M: Media> {
+    /// Programs and erases that are done, counted from the start: the number of the first entry.
+    first: u64,
+    entries: VecDeque<Entry<M::Past>>,
+    /// A block that was taken out of the metadata area and is about to be erased.
+    dropped: Option<MetaBlock>,
+    /// Units that were relocated into pages which are not programmed yet: from where. Nothing where buffers survive.
+    moved: BTreeMap<u32, u32>,
+}
+
+/// A program of a page or the erase of a flash block.
+#[derive(Clone, Debug)]
+struct Entry<P> {
+    block: SuperblockId,
+    change: Change<P>,
+}
+
+#[derive(Clone, Debug)]
+enum Change<P> {
+    Program {
+        page: u32,
+        /// Of a page of the metadata area.
+        meta: Option<Box<MetaPast>>,
+        /// Its units that were relocated, and from where.
+        moved: Vec<(u32, u32)>,
+    },
+    /// Of one member of a block. The first one's entry has what the firmware knew of the block.
+    Erase { past: P, block: Option<Box<BlockPast>> },
+}
+
+/// What a page of the metadata area took the place of.
+#[derive(Clone, Debug)]
+enum MetaPast {
+    /// Its records, which were in the journal.
+    Journal(Vec<Pending>),
+    Summary {
+        part: u32,
+        sequence: u64,
+        before: Part,
+        content: Vec<u32>,
+        /// Blocks that were opened since the oldest summary before it.
+        opened: VecDeque<SuperblockId>,
+    },
+}
+
+/// What the firmware knew of a block before its erase.
+#[derive(Clone, Debug)]
+struct BlockPast {
+    cause: EraseCause,
+    oob: OobPast,
+    /// Of its units, the logical ones.
+    logical: Vec<u32>,
+    /// Its entries of the remap log.
+    remaps: Vec<(u32, u32, u64)>,
+    /// What it was in the metadata area.
+    meta: Option<MetaBlock>,
+}
+
+impl<M: Media> Ftl<M> {
+    /// Programs and erases from now on count as in flight until [`Ftl::landed`] says that they are done; they are numbered from `first` in the
+    /// order in which the medium lists them. `None`: they are done as soon as they come. Those before are done. Nothing happens where the drive
+    /// keeps no out-of-band data.
+    ///
+    /// # Panics
+    /// The medium does not see every operation.
+    pub fn keep_flight(&mut self, first: Option<u64>) {
+        assert!(M::DETAILED || first.is_none(), "operations have an order in time where the medium sees each");
+        let flight = |first| Flight { first, entries: VecDeque::new(), dropped: None, moved: BTreeMap::new() };
+        self.flight = first.filter(|_| self.persist.is_some()).map(|first| Box::new(flight(first)));
+    }
+
+    /// The first `count` programs and erases are done.
+    pub fn landed(&mut self, count: u64) {
+        let Some(flight) = &mut self.flight else { return };
+        while flight.first < count && flight.entries.pop_front().is_some() {
+            flight.first += 1;
+        }
+    }
+
+    /// The number of the next program or erase; 0 where none is numbered.
+    pub fn changes(&self) -> u64 {
+        self.flight.as_ref().map_or(0, |flight| flight.first + flight.entries.len() as u64)
+    }
+
+    /// Power fails. `fate` says of each program and erase that did not land, by number, what became of it: one that is done comes after all that
+    /// it waits for, and only what has begun is torn. `None` where the drive keeps no out-of-band data.
+    pub fn power_cut_in_flight(mut self, mut fate: impl FnMut(u64) -> Fate) -> Option<PowerCut<M>> {
+        let Some(flight) = self.flight.take() else { return self.power_cut() };
+        let fates: Vec<Fate> = (flight.first..).take(flight.entries.len()).map(&mut fate).collect();
+        let persist = self.persist.as_ref()?;
+        let survives = persist.power_loss_protection;
+        let buffered = if survives { self.unprogrammed_units(&flight, &fates) } else { Vec::new() };
+        let mut cut = self.power_cut()?;
+        for unit in buffered {
+            cut.buffered.retain(|other| other.logical != unit.logical);
+            cut.buffered.push(unit);
+        }
+        cut.undo_all(flight.entries, fates, survives);
+        Some(cut)
+    }
+
+    /// Units of pages that were not programmed: what lies there is the newest of its unit where the map points to it.
+    fn unprogrammed_units(&self, flight: &Flight<M>, fates: &[Fate]) -> Vec<Buffered<M::Tag>> {
+        let mut found = Vec::new();
+        for (entry, fate) in flight.entries.iter().zip(fates) {
+            let Change::Program { page, .. } = entry.change else { continue };
+            if *fate == Fate::Done {
+                continue;
+            }
+            for unit in self.layout.units_of(self.layout.page_id(entry.block, page)) {
+                found.extend(self.in_buffer(unit));
+            }
+        }
+        found
+    }
+
+    /// A page is about to be programmed.
+    pub(crate) fn note_program(&mut self, block: SuperblockId, page: u32) {
+        let Some(flight) = &mut self.flight else { return };
+        let units = self.layout.units_of(self.layout.page_id(block, page));
+        let moved = units.filter_map(|unit| Some((unit.0, flight.moved.remove(&unit.0)?))).collect();
+        flight.entries.push_back(Entry { block, change: Change::Program { page, meta: None, moved } });
+    }
+
+    /// A unit is about to be relocated. A REMAP that comes before its program has ended must not lose what lies where it came from.
+    pub(crate) fn note_moved(&mut self, from: UnitId, to: UnitId) {
+        if let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist)
+            && !persist.power_loss_protection
+        {
+            flight.moved.insert(to.0, from.0);
+        }
+    }
+
+    /// A page of the metadata area is about to be programmed.
+    pub(crate) fn note_meta(&mut self, block: SuperblockId, page: u32, meta: &MetaPage) {
+        let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist) else { return };
+        let meta = match meta {
+            MetaPage::Journal(records) => MetaPast::Journal(persist.journal[..records.len()].to_vec()),
+            MetaPage::Summary(part) => MetaPast::Summary {
+                part: *part,
+                sequence: persist.oob.next(),
+                before: persist.area.parts[*part as usize].clone(),
+                content: persist.area.content_of(*part),
+                opened: persist.nvram.opened.clone(),
+            },
+        };
+        flight.entries.push_back(Entry {
+            block,
+            change: Change::Program { page, meta: Some(Box::new(meta)), moved: Vec::new() },
+        });
+    }
+
+    /// A block was taken out of the metadata area.
+    pub(crate) fn note_dropped(&mut self, dropped: Option<MetaBlock>) {
+        if let Some(flight) = &mut self.flight {
+            flight.dropped = dropped;
+        }
+    }
+
+    /// A block is about to be erased, all members of it.
+    pub(crate) fn note_erase(&mut self, block: SuperblockId, cause: EraseCause) {
+        let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist) else { return };
+        let first = self.layout.unit(block, 0).0;
+        let units = first..first + self.units_per_block;
+        let mut past = Some(Box::new(BlockPast {
+            cause,
+            oob: persist.oob.past(block, units.clone()),
+            logical: self.reverse[first as usize..units.end as usize].to_vec(),
+            remaps: persist.nvram.remaps.of(units),
+            meta: flight.dropped.take(),
+        }));
+        for member in self.layout.members(block) {
+            let change = Change::Erase { past: self.media.past(member), block: past.take() };
+            flight.entries.push_back(Entry { block, change });
+        }
+    }
+
+    /// What the erase of a member of a block waits for in time, beyond what lies in the block and what was moved out of it.
+    pub(crate) fn order_erase(&mut self, cause: EraseCause) {
+        let Some(persist) = &self.persist else { return };
+        // Units that replaced what a block held may be in flight, and so may the summaries that tell what a journal page did.
+        if cause == EraseCause::Metadata || !persist.power_loss_protection {
+            self.media.barrier(Barrier::Programs);
+        }
+    }
+}
+
+impl<M: Media> PowerCut<M> {
+    /// Undoes what was not done, from the newest on.
+    fn undo_all(&mut self, entries: VecDeque<Entry<M::Past>>, fates: Vec<Fate>, all_records_survive: bool) {
+        let (mut members, mut seen) = (Vec::new(), [false; 2]);
+        for (Entry { block, change }, fate) in entries.into_iter().zip(fates).rev() {
+            match change {
+                Change::Program { page, meta, moved } => {
+                    if fate != Fate::Done {
+                        self.undo_moves(moved);
+                        self.undo_program(block, page, fate);
+                        if let Some(meta) = meta {
+                            self.undo_meta(block, page, *meta, fate, all_records_survive);
+                        }
+                    }
+                }
+                Change::Erase { past, block: of_block } => {
+                    members.push(past);
+                    seen = [seen[0] | (fate != Fate::Undone), seen[1] | (fate != Fate::Done)];
+                    let Some(of_block) = of_block else { continue };
+                    let fate = match seen {
+                        [true, true] => Fate::Torn,
+                        [true, false] => fate,
+                        [false, _] => Fate::Undone,
+                    };
+                    self.undo_erase(block, std::mem::take(&mut members), *of_block, fate);
+                    seen = [false; 2];
+                }
+            }
+        }
+        self.close_unbegun();
+    }
+
+    fn undo_program(&mut self, block: SuperblockId, page: u32, fate: Fate) {
+        let (flash, row) = self.layout.place_page(block, page);
+        let id = self.layout.page_id(block, page);
+        let first = self.layout.first_unit(id).0;
+        self.media.unprogram(flash, row);
+        let units = first..first + self.layout.units_per_page();
+        self.oob.unprogram(id, units.clone());
+        // What was remapped is not there, and what lay there before the erase is something else.
+        self.nvram.remaps.forget(units);
+        if fate == Fate::Torn {
+            self.media.tear_page(flash, row);
+            self.oob.tear(id);
+        }
+    }
+
+    /// Units lie where they came from: that is what was remapped.
+    fn undo_moves(&mut self, moved: Vec<(u32, u32)>) {
+        for (unit, from) in moved {
+            if let Some((logical, sequence)) = self.nvram.remaps.get(unit) {
+                self.nvram.remaps.put_back(from, logical, sequence);
+            }
+        }
+    }
+
+    fn undo_meta(&mut self, block: SuperblockId, page: u32, meta: MetaPast, fate: Fate, all_records_survive: bool) {
+        if let Some(of_ring) = self.area.ring.iter_mut().find(|of_ring| of_ring.block == block) {
+            // The area is programmed in order, so that this is its last page.
+            of_ring.pages.truncate(page as usize);
+            if fate == Fate::Torn {
+                of_ring.pages.push(None);
+            }
+        }
+        match meta {
+            MetaPast::Journal(records) => {
+                let kept = records.into_iter().filter(|pending| all_records_survive || pending.is_in_nvram);
+                self.journal.splice(0..0, kept.map(|pending| pending.record));
+            }
+            MetaPast::Summary { part, sequence, before, content, opened } => {
+                if self.area.parts[part as usize].sequence == sequence {
+                    self.area.unsum(part, before, &content);
+                }
+                let since = std::mem::replace(&mut self.nvram.opened, opened);
+                for block in since {
+                    if !self.nvram.opened.contains(&block) {
+                        self.nvram.opened.push_back(block);
+                    }
+                }
+            }
+        }
+    }
+
+    /// `members` are the pasts of its flash blocks, the last one first.
+    fn undo_erase(&mut self, block: SuperblockId, members: Vec<M::Past>, past: BlockPast, fate: Fate) {
+        if fate == Fate::Done {
+            return;
+        }
+        // What it was opened for since never began.
+        self.area.ring.retain(|of_ring| of_ring.block != block);
+        for (member, past) in self.layout.members(block).zip(members.into_iter().rev()) {
+            self.media.unerase(member, past);
+            if fate == Fate::Torn {
+                self.media.tear_block(member);
+            }
+        }
+        let BlockPast { cause, oob, logical, remaps, meta } = past;
+        self.ledger.uncount(self.layout.domain(block), cause, self.layout.width());
+        self.kept.retired.retain(|retired| *retired != block);
+        self.nvram.used[block.index()] = true;
+        let first = self.layout.unit(block, 0).0;
+        for (unit, logical, sequence) in remaps {
+            self.nvram.remaps.put_back(unit, logical, sequence);
+        }
+        self.logical[first as usize..][..logical.len()].copy_from_slice(&logical);
+        if fate == Fate::Undone {
+            self.oob.unerase(block, oob);
+        } else {
+            self.oob.erase(block, first..first + self.layout.units_per_block());
+        }
+        match meta.filter(|_| cause == EraseCause::Metadata && fate == Fate::Undone) {
+            Some(meta) => {
+                // It may have been erased once more since, as one of data.
+                self.nvram.erasing.remove(&block);
+                self.area.ring.push_front(meta);
+            }
+            None => {
+                self.nvram.erasing.insert(block);
+            }
+        }
+    }
+
+    /// Blocks of the metadata area that hold nothing were opened too early, but for one where the block before is almost full.
+    fn close_unbegun(&mut self) {
+        let pages = self.layout.pages_per_superblock();
+        let mut room = 0;
+        self.area.ring.retain(|of_ring| {
+            let is_kept = !of_ring.pages.is_empty() || room < JOURNAL_AHEAD;
+            if is_kept {
+                room = pages - of_ring.pages.len() as u32;
+            }
+            is_kept
+        });
+    }
+}

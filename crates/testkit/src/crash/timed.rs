@@ -1,0 +1,535 @@
+//! The same with a clock: power fails at any instant, in the midst of what the flash works on.
+//!
+//! A host keeps a few commands outstanding on a random small drive; their operations take time on random dies and channels. At random
+//! instants a copy loses its power, with each choice, or many, of what became of the operations that the flash was at work on. A command
+//! counts as acknowledged when its completion came.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::AtomicBool;
+
+use wane_ftl::{EraseGroup, Fate, Ftl, FtlConfig, Outcome, Pooling, PowerCut, Recovery};
+use wane_nand::{FlashOp, OpKind};
+use wane_sim::{Stream, Streams};
+use wane_ssd::{
+    Clock, ClockSpec, Collection, Command as Timed, CommandKind, MultiPlane, Order, Processors, Progress, ReadPriority,
+    SchedulerConfig, Suspend, Timing, WriteCache,
+};
+use wane_units::{Geometry, Lpn};
+
+use super::{Command, Failure, Held, Mode, command, drive_of, given_up, goes_on, one_of};
+use crate::{Content, StrictMedia};
+
+/// Of so many commands, cuts are looked at after one.
+const LOOKED_AT: u64 = 4;
+/// Instants at which power fails, after such a command.
+const INSTANTS: usize = 3;
+/// Operations at work on the flash of which every choice is looked at.
+const EACH_OF: usize = 4;
+/// Choices that are looked at where there are more.
+const SOME: usize = 40;
+/// After one command of so many the run goes on with a drive that lost its power.
+const ADOPTED: u64 = 12;
+
+/// Never true.
+static GO: AtomicBool = AtomicBool::new(false);
+
+/// What was explored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimedTally {
+    /// Power cuts that the drive came back from.
+    pub cuts: u64,
+    /// Of these, cuts that undid or tore something.
+    pub in_flight: u64,
+    /// Of these, cuts that tore something.
+    pub torn: u64,
+    /// Of these, cuts in which something was done that came after something undone.
+    pub out_of_order: u64,
+    /// Of these, cuts in which an erase was not done.
+    pub erases: u64,
+    /// Of the first, cuts during a recovery.
+    pub twice: u64,
+}
+
+impl std::ops::AddAssign for TimedTally {
+    fn add_assign(&mut self, other: Self) {
+        self.cuts += other.cuts;
+        self.in_flight += other.in_flight;
+        self.torn += other.torn;
+        self.out_of_order += other.out_of_order;
+        self.erases += other.erases;
+        self.twice += other.twice;
+    }
+}
+
+/// Times of the flash and who goes first, whatever the scheduler can do.
+fn clock(stream: &mut Stream) -> ClockSpec {
+    let by_events = stream.chance(0.6);
+    let mut config = SchedulerConfig {
+        write_cache: stream.chance(0.4).then(|| WriteCache { bytes: 256 << stream.below(4), latency_ns: 5_000 }),
+        processors: stream.chance(0.2).then_some(Processors { count: 1, think_ns: 3_000 }),
+        ..SchedulerConfig::default()
+    };
+    if by_events {
+        config.order = one_of(stream, &[Order::FirstCome, Order::Priority]);
+        config.read_priority = one_of(stream, &[ReadPriority::No, ReadPriority::Yes]);
+        config.suspend = one_of(stream, &[Suspend::None, Suspend::Program, Suspend::Erase, Suspend::Both]);
+        config.suspend_ns = 20_000;
+        config.collection = one_of(stream, &[Collection::Foreground, Collection::Background, Collection::Preemptible]);
+        config.multi_plane = one_of(stream, &[MultiPlane::Off, MultiPlane::On]);
+    }
+    let timing = Timing {
+        read_ns: vec![50_000],
+        program_ns: one_of(stream, &[&[400_000][..], &[200_000, 500_000, 1_300_000][..]]).to_vec(),
+        erase_ns: one_of(stream, &[300_000, 3_000_000, 10_000_000]),
+        channel_bytes_per_second: one_of(stream, &[None, Some(400_000_000), Some(2_000_000)]),
+    };
+    ClockSpec { by_events, timing, config, rereads_max: 0 }
+}
+
+fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {
+    let shapes =
+        [(1, 1, 1), (1, 2, 1), (2, 1, 1), (1, 4, 1), (2, 2, 1), (1, 1, 2), (1, 2, 2), (2, 1, 2), (1, 3, 1), (2, 4, 1)];
+    let shape = one_of(stream, &shapes);
+    let group = one_of(stream, &[EraseGroup::Block, EraseGroup::Superblock]);
+    let pooling = one_of(stream, &[Pooling::Drive, Pooling::Drive, Pooling::Die]);
+    drive_of(stream, shape, group, pooling)
+}
+
+/// What each unit may hold: by the number of the command that made it so, from the last one on that is durable.
+#[derive(Clone, Debug, Default)]
+struct Oracle {
+    units: BTreeMap<u32, Vec<(u64, Held)>>,
+    written: u64,
+}
+
+impl Oracle {
+    fn set(&mut self, unit: u32, number: u64, held: Held) {
+        self.units.entry(unit).or_insert_with(|| vec![(0, None)]).push((number, held));
+    }
+
+    fn now(&self, unit: u32) -> Held {
+        self.units.get(&unit).and_then(|history| history.last()?.1)
+    }
+
+    fn may_hold(&self, unit: u32, held: Held) -> bool {
+        match self.units.get(&unit) {
+            Some(history) => history.iter().any(|(_, known)| *known == held),
+            None => held.is_none(),
+        }
+    }
+
+    /// What the commands up to this one made of a unit is durable.
+    fn durable(&mut self, unit: u32, number: u64) {
+        let Some(history) = self.units.get_mut(&unit) else { return };
+        let kept = history.iter().rposition(|(of, _)| *of <= number).unwrap_or(0);
+        history.drain(..kept);
+    }
+}
+
+/// What is durable once a completion comes.
+#[derive(Clone, Debug)]
+enum Awaited {
+    /// These units.
+    Units(Vec<u32>),
+    /// Everything before it.
+    All,
+    Nothing,
+}
+
+/// A run: the drive, its clock, its oracle.
+#[derive(Clone)]
+struct Run {
+    config: FtlConfig,
+    spec: ClockSpec,
+    geometry: Geometry,
+    most: u32,
+    ftl: Ftl<StrictMedia>,
+    clock: Clock,
+    oracle: Oracle,
+    awaited: BTreeMap<u64, Awaited>,
+    /// The next token. A command has the number of its first one, so that what came before it has a lower one.
+    tokens: u64,
+    /// Number of the present command.
+    number: u64,
+    /// Programs and erases that landed, as the clock counts them.
+    landed: u64,
+    /// Of those after these, whether each is an erase.
+    is_erase: VecDeque<bool>,
+    /// What was remapped last: from where, to where, and what.
+    remapped: Vec<(u32, u32, u64)>,
+}
+
+/// Explores one run of so many commands on a drive with a clock; with chance 1 in `twice` the cuts in the recovery after a cut.
+///
+/// # Errors
+/// The first cut after which the drive was not as its host may expect.
+pub fn explore_timed(seed: u64, commands: usize, twice: u64) -> Result<TimedTally, Failure> {
+    let mut stream = Streams::new(seed).stream("crash.timed");
+    let (mut run, depth) = Run::new(&mut stream);
+    let mut tally = TimedTally::default();
+    for number in 0..commands {
+        run.arrive(depth, &mut stream);
+        let command = command(&mut stream, run.ftl.exported());
+        run.execute(&command, &mut stream);
+        if run.ftl.exported() == 0 || run.ftl.end_of_life().is_some() {
+            break;
+        }
+        let fails = |cut, what| Failure { seed, at: (number, cut), is_torn: false, what: format!("timed: {what}") };
+        for instant in 0..if stream.below(LOOKED_AT) == 0 { INSTANTS } else { 0 } {
+            let mut copy = run.clone();
+            let most = one_of(&mut stream, &[30_000, 1_000_000, 12_000_000]);
+            copy.pass(stream.below(most));
+            copy.look(&mut stream, twice, &mut tally).map_err(|what| fails(instant, what))?;
+        }
+        if stream.below(ADOPTED) == 0 {
+            run.pass(stream.below(2_000_000));
+            run.adopt(&mut stream, &mut tally).map_err(|what| fails(usize::MAX, what))?;
+            if run.ftl.exported() == 0 || run.ftl.end_of_life().is_some() {
+                break;
+            }
+        }
+    }
+    Ok(tally)
+}
+
+impl Run {
+    /// A random drive, and how many commands its host keeps outstanding.
+    fn new(stream: &mut Stream) -> (Self, u64) {
+        let (geometry, config, most) = drive(stream);
+        let spec = clock(stream);
+        let depth = one_of(stream, &[1, 2, 4, 8, 16]);
+        let media = StrictMedia::new(geometry);
+        let mut ftl = Ftl::new(media, config.clone()).expect("the largest drive that fits was sought");
+        ftl.set_leveling(true);
+        let clock = Clock::new(&spec, &geometry).expect("times and schedule were chosen to fit");
+        let mut run = Self {
+            config,
+            spec,
+            geometry,
+            most,
+            ftl,
+            clock,
+            oracle: Oracle::default(),
+            awaited: BTreeMap::new(),
+            tokens: 1,
+            number: 1,
+            landed: 0,
+            is_erase: VecDeque::new(),
+            remapped: Vec::new(),
+        };
+        run.start();
+        (run, depth)
+    }
+
+    /// A clock at time 0, and nothing in flight.
+    fn start(&mut self) {
+        self.clock = Clock::new(&self.spec, &self.geometry).expect("times and schedule were chosen to fit");
+        self.clock.track_changes();
+        self.ftl.keep_flight(Some(0));
+        self.ftl.media_mut().ops = Some(Vec::new());
+        (self.landed, self.is_erase) = (0, VecDeque::new());
+        self.awaited.clear();
+    }
+
+    /// Time runs until the next command comes.
+    fn arrive(&mut self, depth: u64, stream: &mut Stream) {
+        if stream.below(8) == 0 {
+            return self.pass(stream.below(8_000_000));
+        }
+        let mut done = Vec::new();
+        self.clock.arrive_below(depth, &GO, &mut |completion| done.push(completion.token));
+        self.acknowledged(&done);
+        assert!(self.clock.scheduler().outstanding() < depth, "every command is done some time");
+    }
+
+    /// Time runs.
+    fn pass(&mut self, ns: u64) {
+        let mut done = Vec::new();
+        let at = self.clock.now_ns() + ns;
+        self.clock.arrive_at(at, &GO, &mut |completion| done.push(completion.token));
+        self.acknowledged(&done);
+    }
+
+    /// Completions came.
+    fn acknowledged(&mut self, tokens: &[u64]) {
+        for token in tokens {
+            let units = match self.awaited.remove(token) {
+                Some(Awaited::Units(units)) => units,
+                Some(Awaited::All) => self.oracle.units.keys().copied().collect(),
+                Some(Awaited::Nothing) | None => continue,
+            };
+            units.iter().for_each(|unit| self.oracle.durable(*unit, *token));
+        }
+        let landed = self.clock.settle_changes();
+        self.is_erase.drain(..(landed - self.landed) as usize);
+        self.landed = landed;
+        self.ftl.landed(landed);
+    }
+
+    /// Makes a command of what the drive did.
+    fn submit(&mut self, kind: CommandKind, awaited: Awaited) {
+        let ops: Vec<FlashOp> = self.ftl.media_mut().ops.replace(Vec::new()).unwrap_or_default();
+        let changes = ops.iter().filter(|op| matches!(op.kind, OpKind::Program | OpKind::Erase));
+        self.is_erase.extend(changes.map(|op| op.kind == OpKind::Erase));
+        let changes = self.landed + self.is_erase.len() as u64;
+        assert_eq!(self.ftl.changes(), changes, "firmware and clock count the same programs and erases");
+        let bytes = 64 * ops.len() as u64;
+        if self.clock.submit(Timed { token: self.tokens, kind, bytes }, &ops) {
+            self.awaited.insert(self.tokens, awaited);
+        }
+        self.tokens += 1;
+    }
+
+    fn execute(&mut self, command: &Command, stream: &mut Stream) {
+        self.number = self.tokens;
+        let has_cache = self.spec.config.write_cache.is_some();
+        let is_fua = !has_cache && stream.below(6) == 0;
+        let (kind, units) = match command {
+            Command::Write(units) => (CommandKind::Write, self.write(units)),
+            Command::Trim(units) => {
+                self.ftl.trim(Lpn::slice(units)).expect("it is exported");
+                units.iter().for_each(|unit| self.oracle.set(*unit, self.number, None));
+                (CommandKind::Trim, units.clone())
+            }
+            Command::Remap(to, from, to_units, from_units) => {
+                self.remap((*to, *to_units), (*from, *from_units));
+                (CommandKind::Trim, Vec::new())
+            }
+            Command::Scrub(unit) => {
+                self.ftl.read(&[Lpn(*unit)]).expect("it is exported");
+                self.submit(CommandKind::Read, Awaited::Nothing);
+                let outcome = self.ftl.scrub().unwrap_or(Outcome::Done);
+                self.settle(outcome);
+                return self.submit(CommandKind::Trim, Awaited::Nothing);
+            }
+            Command::Flush => {
+                let outcome = self.ftl.flush();
+                self.settle(outcome);
+                self.submit(CommandKind::Trim, Awaited::Nothing);
+                let is_done = self.ftl.end_of_life().is_none();
+                return self.submit(CommandKind::Flush, if is_done { Awaited::All } else { Awaited::Nothing });
+            }
+            Command::Degrade(is_degraded) => {
+                return self.ftl.set_mode(if *is_degraded { Mode::Degraded } else { Mode::Normal });
+            }
+        };
+        let is_fua = is_fua && kind == CommandKind::Write;
+        if is_fua {
+            let outcome = self.ftl.flush();
+            self.settle(outcome);
+        }
+        let is_durable = (self.config.power_loss_protection || is_fua) && self.ftl.end_of_life().is_none();
+        self.submit(kind, if is_durable { Awaited::Units(units) } else { Awaited::Nothing });
+    }
+
+    /// Returns the units that were written.
+    fn write(&mut self, units: &[u32]) -> Vec<u32> {
+        let (mut left, mut written) = (units, Vec::new());
+        while !left.is_empty() {
+            let fitting: Vec<u32> = left.iter().map(|unit| unit % self.ftl.exported().max(1)).collect();
+            let tags: Vec<Option<Content>> = (self.oracle.written..)
+                .zip(&fitting)
+                .map(|(version, unit)| Some(Content { unit: Lpn(*unit), version }))
+                .collect();
+            let (done, outcome) = self.ftl.write_tagged(Lpn::slice(&fitting), &tags);
+            for unit in &fitting[..done] {
+                let version = self.oracle.written;
+                self.oracle.written += 1;
+                self.oracle.set(*unit, self.number, Some(version));
+                written.push(*unit);
+            }
+            left = &left[done..];
+            self.settle(outcome);
+            if self.ftl.end_of_life().is_some() || self.ftl.exported() == 0 {
+                break;
+            }
+        }
+        written
+    }
+
+    fn remap(&mut self, (to, to_units): (u32, u32), (from, from_units): (u32, u32)) {
+        if self.ftl.remap(Lpn(to), Lpn(from), to_units, from_units).is_err() {
+            return;
+        }
+        let held: Vec<Held> = (from..from + from_units).map(|unit| self.oracle.now(unit)).collect();
+        self.remapped.clear();
+        for (offset, version) in (0..).zip(&held) {
+            // Where the source may hold something else, nothing can be said of the pair.
+            let is_durable = self.oracle.units.get(&(from + offset)).is_some_and(|history| history.len() == 1);
+            if let Some(version) = version
+                && is_durable
+            {
+                self.remapped.push((from + offset, to + offset, *version));
+            }
+        }
+        (from..from + from_units).for_each(|unit| self.oracle.set(unit, self.number, None));
+        for (offset, unit) in (to..to + to_units).enumerate() {
+            self.oracle.set(unit, self.number, held.get(offset).copied().flatten());
+        }
+    }
+
+    /// Answers demands as a host that keeps nothing above what is exported, and goes on after pauses.
+    fn settle(&mut self, mut outcome: Outcome) {
+        loop {
+            outcome = match outcome {
+                Outcome::Demand(demand) => {
+                    if let Some((above, is_exported_less)) = given_up(&self.ftl, demand) {
+                        self.ftl.trim(Lpn::slice(&above)).expect("it is exported");
+                        above.iter().for_each(|unit| self.oracle.set(*unit, self.number, None));
+                        if is_exported_less {
+                            self.ftl.shrink_to(self.ftl.exported() - above.len() as u32);
+                        }
+                    }
+                    self.ftl.reclaim()
+                }
+                Outcome::Paused => self.ftl.resume(),
+                Outcome::Done | Outcome::Dead(_) | Outcome::OutOfRange(_) => return,
+            };
+        }
+    }
+
+    /// Power fails now, with each choice of what became of the operations that the flash was at work on, or with some.
+    fn look(&self, stream: &mut Stream, twice: u64, tally: &mut TimedTally) -> Result<(), String> {
+        let progress = self.clock.progress();
+        let begun: Vec<usize> = (0..progress.len()).filter(|at| progress[*at] == Progress::Begun).collect();
+        let is_each = begun.len() <= EACH_OF;
+        let choices = if is_each { 3usize.pow(begun.len() as u32) } else { SOME };
+        let is_done = |progress: &Progress| if *progress == Progress::Done { Fate::Done } else { Fate::Undone };
+        for number in 0..choices {
+            let mut fates: Vec<Fate> = progress.iter().map(is_done).collect();
+            let mut rest = number;
+            for at in &begun {
+                let chosen = if is_each { rest % 3 } else { stream.below(3) as usize };
+                fates[*at] = [Fate::Undone, Fate::Torn, Fate::Done][chosen];
+                rest /= 3;
+            }
+            self.count(&fates, tally);
+            let looks_twice = stream.below(twice) == 0;
+            self.look_at(&fates, looks_twice, tally)
+                .map_err(|what| format!("at {} ns, {}: {what}", self.clock.now_ns(), told(&fates, &self.is_erase)))?;
+        }
+        Ok(())
+    }
+
+    fn count(&self, fates: &[Fate], tally: &mut TimedTally) {
+        let is_not_done = |fate: &Fate| *fate != Fate::Done;
+        tally.cuts += 1;
+        tally.in_flight += u64::from(fates.iter().any(is_not_done));
+        tally.torn += u64::from(fates.contains(&Fate::Torn));
+        let first = fates.iter().position(is_not_done).unwrap_or(fates.len());
+        tally.out_of_order += u64::from(fates[first..].contains(&Fate::Done));
+        let mut changes = fates.iter().zip(&self.is_erase);
+        tally.erases += u64::from(changes.any(|(fate, is_erase)| is_not_done(fate) && *is_erase));
+    }
+
+    fn cut(&self, fates: &[Fate]) -> PowerCut<StrictMedia> {
+        let fate = |number: u64| fates[(number - self.landed) as usize];
+        let mut cut = self.ftl.clone().power_cut_in_flight(fate).expect("the drive keeps out-of-band data");
+        cut.media_mut().ops = None;
+        cut
+    }
+
+    fn look_at(&self, fates: &[Fate], looks_twice: bool, tally: &mut TimedTally) -> Result<(), String> {
+        let ready = |ftl: &mut Ftl<StrictMedia>| {
+            if looks_twice {
+                ftl.capture_cuts();
+            }
+        };
+        let (mut ftl, report) =
+            Ftl::recover_watched(self.cut(fates), self.config.clone(), ready).map_err(|error| error.to_string())?;
+        let cuts = ftl.take_cuts();
+        let unerased = fates.iter().zip(&self.is_erase).filter(|(fate, is_erase)| **fate != Fate::Done && **is_erase);
+        let retired_min = self.ftl.retired_blocks().saturating_sub(unerased.count() as u32);
+        self.agrees(&mut ftl, &report, retired_min)?;
+        for cut in cuts {
+            for cut in [cut.clone(), cut.torn(0)] {
+                tally.cuts += 1;
+                tally.twice += 1;
+                let (mut ftl, report) = Ftl::recover(cut, self.config.clone()).map_err(|error| error.to_string())?;
+                self.agrees(&mut ftl, &report, retired_min).map_err(|what| format!("twice: {what}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Power fails now, and the run goes on with the drive that came back.
+    fn adopt(&mut self, stream: &mut Stream, tally: &mut TimedTally) -> Result<(), String> {
+        let fate = |progress: &Progress| match progress {
+            Progress::Done => Fate::Done,
+            Progress::NotBegun => Fate::Undone,
+            Progress::Begun => one_of(stream, &[Fate::Undone, Fate::Torn, Fate::Done]),
+        };
+        let fates: Vec<Fate> = self.clock.progress().iter().map(fate).collect();
+        self.count(&fates, tally);
+        self.look_at(&fates, false, tally)
+            .map_err(|what| format!("adopted, {}: {what}", told(&fates, &self.is_erase)))?;
+        let (ftl, report) = Ftl::recover(self.cut(&fates), self.config.clone()).map_err(|error| error.to_string())?;
+        self.ftl = ftl;
+        self.ftl.set_leveling(true);
+        self.remapped.clear();
+        self.start();
+        self.number = self.tokens;
+        let held = |unit| self.ftl.tag(Lpn(unit)).map(|content| content.version);
+        self.oracle.units = (0..self.ftl.logical_initial()).map(|unit| (unit, vec![(0, held(unit))])).collect();
+        if let Some(demand) = report.demand {
+            self.settle(Outcome::Demand(demand));
+        }
+        self.submit(CommandKind::Trim, Awaited::Nothing);
+        Ok(())
+    }
+
+    fn agrees(&self, ftl: &mut Ftl<StrictMedia>, report: &Recovery, retired_min: u32) -> Result<(), String> {
+        ftl.check()?;
+        if ftl.exported() != self.ftl.exported() {
+            return Err(format!("{} units exported, {} expected", ftl.exported(), self.ftl.exported()));
+        }
+        let survives = self.config.power_loss_protection;
+        let mut mapped = 0;
+        for unit in 0..ftl.logical_initial() {
+            let is_mapped = ftl.lookup(Lpn(unit)).is_some();
+            mapped += u64::from(is_mapped);
+            let held = ftl.tag(Lpn(unit)).map(|content| content.version);
+            if is_mapped && held.is_none() {
+                return Err(format!("unit {unit} is mapped to padding"));
+            }
+            if ftl.is_lost(Lpn(unit)) {
+                return Err(format!("unit {unit} is lost, though flash never failed"));
+            }
+            let is_allowed = if survives { self.oracle.now(unit) == held } else { self.oracle.may_hold(unit, held) };
+            if !is_allowed {
+                let (now, may) = (self.oracle.now(unit), self.oracle.units.get(&unit));
+                return Err(format!("unit {unit} holds {held:?}; written last was {now:?}, it may hold {may:?}"));
+            }
+        }
+        let held = |unit: u32| ftl.tag(Lpn(unit)).map(|content| content.version);
+        for (from, to, version) in &self.remapped {
+            let is_there = self.oracle.now(*to) == Some(*version) && self.oracle.now(*from).is_none();
+            if is_there && held(*from).is_none() && held(*to) != Some(*version) {
+                return Err(format!("remapped from {from} to {to}, version {version} is at neither"));
+            }
+        }
+        if ftl.retired_blocks() < retired_min {
+            return Err(format!("{} blocks are out of service, and {retired_min} were at least", ftl.retired_blocks()));
+        }
+        if !self.config.mode.acts() && ftl.mode() != self.ftl.mode() {
+            return Err(format!("the mode is {:?}", ftl.mode()));
+        }
+        if mapped != report.units_mapped {
+            return Err(format!("{} units reported as mapped, {mapped} are", report.units_mapped));
+        }
+        goes_on(ftl, report, self.most, false)
+    }
+}
+
+/// The fates of programs and, in capitals, of erases: done, torn, undone.
+fn told(fates: &[Fate], is_erase: &VecDeque<bool>) -> String {
+    let letter = |(fate, is_erase): (&Fate, &bool)| {
+        let letter = match fate {
+            Fate::Done => 'd',
+            Fate::Torn => 't',
+            Fate::Undone => 'u',
+        };
+        if *is_erase { letter.to_ascii_uppercase() } else { letter }
+    };
+    fates.iter().zip(is_erase).map(letter).collect()
+}
