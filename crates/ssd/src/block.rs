@@ -355,6 +355,11 @@ impl BlockDevice for Drive {
             Kind::Read => CommandKind::Read,
             Kind::Write | Kind::Remap => CommandKind::Write,
             Kind::WriteZeroes if !request.flags.may_unmap => CommandKind::Write,
+            Kind::WriteZeroes | Kind::Trim if request.flags.fua && self.may_lose_buffers() => {
+                // Pages of the metadata area tell of it, which are no operations of the host's.
+                self.commit_background();
+                CommandKind::Flush
+            }
             Kind::WriteZeroes | Kind::Trim => CommandKind::Trim,
             Kind::Flush => CommandKind::Flush,
         };

@@ -119,6 +119,9 @@ macro_rules! over_either {
 
 mod control;
 mod kept;
+mod power;
+
+pub use power::PoweredOff;
 
 /// What the flash knows beside its wear, while the drive ages.
 #[derive(Clone)]
@@ -413,8 +416,9 @@ impl Drive {
 
     /// Runs `act` without charging its flash operations to the clock.
     fn without_time<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
-        if let Some(flash) = self.flash_mut() {
-            flash.record(false);
+        if let Firmware::Detailed(ftl) = &mut self.firmware {
+            ftl.media_mut().record(false);
+            ftl.keep_flight(None);
         }
         let done = act(self);
         if self.clock.is_some() {
@@ -534,10 +538,16 @@ impl Drive {
         Ok(())
     }
 
+    /// What the drive does from now on takes time, and a power cut may find it unfinished.
     fn record(&mut self) {
-        if let Some(flash) = self.flash_mut() {
-            flash.record(true);
-            flash.set_relocations(Relocations::Checked);
+        let (Firmware::Detailed(ftl), Some(clock)) = (&mut self.firmware, &mut self.clock) else { return };
+        ftl.media_mut().record(true);
+        ftl.media_mut().set_relocations(Relocations::Checked);
+        if ftl.keeps_out_of_band() {
+            if clock.changes_seen() == 0 {
+                clock.track_changes();
+            }
+            ftl.keep_flight(Some(clock.changes_seen()));
         }
     }
 
@@ -607,6 +617,9 @@ impl Drive {
         let token = self.front.next_id;
         let submitted = clock.submit(Command { token, kind, bytes }, ftl.media().ops());
         ftl.media_mut().clear_ops();
+        if ftl.keeps_out_of_band() {
+            ftl.landed(clock.settle_changes());
+        }
         if !submitted {
             return None;
         }
@@ -733,6 +746,11 @@ impl Drive {
             let day = self.first_day + clock.now_days();
             self.pass_to(day);
         }
+    }
+
+    /// See [`Ftl::may_lose_buffers`].
+    pub(crate) fn may_lose_buffers(&self) -> bool {
+        over_either!(&self.firmware, ftl => ftl.may_lose_buffers())
     }
 
     /// What the drive died of.

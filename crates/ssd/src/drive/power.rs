@@ -1,0 +1,116 @@
+//! A drive that loses its power, and comes back.
+
+use wane_ftl::{BuildError, Fate, Ftl, FtlConfig, PowerCut, Recovery};
+use wane_nand::{Array, Flash};
+use wane_units::{Nanos, Sectors, SimTime};
+
+use super::{Drive, DriveError, Firmware, MOVING};
+use crate::{ClockSpec, Command, CommandKind, Progress};
+
+/// A drive without power. [`Drive::recover`] makes it one again.
+#[derive(Clone)]
+pub struct PoweredOff {
+    /// What has no memory to lose, with no firmware in it.
+    drive: Drive,
+    left: Left,
+    levels: bool,
+}
+
+/// What is left of the firmware.
+#[derive(Clone)]
+enum Left {
+    OverCounting(Box<PowerCut<Array>>),
+    OverDetailed(Box<PowerCut<Flash>>),
+}
+
+impl Drive {
+    /// Power fails now. Of the programs and erases that the flash is at work on, `fate` says what became of each, in the order in which they
+    /// came; those that have not begun never were. A drive without a clock has nothing in flight. Requests whose completion has not come
+    /// never complete.
+    ///
+    /// What was done and not committed was not begun, and what was done without time is done.
+    ///
+    /// # Errors
+    /// The drive keeps no out-of-band data ([`BuildError::NothingKept`]); it is gone all the same.
+    pub fn power_cut(mut self, mut fate: impl FnMut() -> Fate) -> Result<PoweredOff, DriveError> {
+        if self.clock_spec.is_some() {
+            // The time of its recovery is wanted.
+            self.wake();
+        }
+        let (first, progress) =
+            self.clock.as_mut().map(|clock| (clock.settle_changes(), clock.progress())).unwrap_or_default();
+        let fates: Vec<Fate> = progress
+            .into_iter()
+            .map(|progress| match progress {
+                Progress::Done => Fate::Done,
+                Progress::Begun => fate(),
+                Progress::NotBegun => Fate::Undone,
+            })
+            .collect();
+        let fate_of = |number: u64| match number.checked_sub(first) {
+            Some(place) => fates.get(place as usize).copied().unwrap_or(Fate::Undone),
+            None => Fate::Done,
+        };
+        self.front.pending.clear();
+        let levels = over_either!(&self.firmware, ftl => ftl.is_leveling());
+        let left = match std::mem::replace(&mut self.firmware, Firmware::Moving) {
+            Firmware::Counting(ftl) => ftl.power_cut().map(|cut| Left::OverCounting(Box::new(cut))),
+            Firmware::Detailed(ftl) => ftl.power_cut_in_flight(fate_of).map(|cut| Left::OverDetailed(Box::new(cut))),
+            Firmware::Moving => unreachable!("{MOVING}"),
+        };
+        let left = left.ok_or(BuildError::NothingKept)?;
+        Ok(PoweredOff { drive: self, left, levels })
+    }
+
+    /// Power comes back at once: the drive finds what is left, and takes requests again. `ftl` is the configuration of its firmware. Returns what the
+    /// recovery did, and on a drive with a clock how long it took: its reads as fast as dies and channels allow, and what it programmed and
+    /// erased. Requests come no earlier than that.
+    ///
+    /// A limit of re-reads, a retirement threshold that the host set, and what policies remembered are gone.
+    ///
+    /// # Errors
+    /// The configuration is that of another drive, or memory is short.
+    pub fn recover(off: PoweredOff, ftl: FtlConfig) -> Result<(Self, Recovery, Option<Nanos>), DriveError> {
+        let PoweredOff { mut drive, left, levels } = off;
+        let report = match left {
+            Left::OverCounting(cut) => {
+                let (found, report) = Ftl::recover(*cut, ftl)?;
+                drive.firmware = Firmware::Counting(Box::new(found));
+                report
+            }
+            Left::OverDetailed(mut cut) => {
+                let is_timed = drive.clock_spec.is_some();
+                cut.media_mut().record(is_timed);
+                let (found, report) = Ftl::recover(*cut, ftl)?;
+                drive.firmware = Firmware::Detailed(Box::new(found));
+                report
+            }
+        };
+        drive.set_leveling(levels);
+        let took = drive.clock_spec.clone().and_then(|spec| drive.time_recovery(&spec));
+        let exported = Sectors(drive.front.unit.0 * u64::from(drive.exported()));
+        drive.front.capacity = drive.front.capacity.min(exported);
+        drive.front.wanted = None;
+        Ok((drive, report, took))
+    }
+
+    /// How long the flash works on what a recovery did. The clock goes on after that.
+    fn time_recovery(&mut self, spec: &ClockSpec) -> Option<Nanos> {
+        let Firmware::Detailed(ftl) = &mut self.firmware else { return None };
+        let mut scheduler = spec.scheduler(&self.geometry).expect("the clock was checked when the drive was built");
+        let command = Command { token: 0, kind: CommandKind::Trim, bytes: 0 };
+        scheduler.submit(0, command, ftl.media().ops());
+        ftl.media_mut().record(false);
+        let took = scheduler.run_out();
+        if let Some(clock) = &mut self.clock {
+            let at = clock.now_ns().saturating_add(took);
+            clock.restart(spec, &self.geometry, at);
+            self.front.now = self.front.now.max(SimTime(clock.now_ns()));
+            self.record();
+            self.follow_clock();
+        } else {
+            self.front.now = self.front.now.saturating_add(Nanos(took));
+        }
+        Some(Nanos(took))
+    }
+}
