@@ -99,7 +99,7 @@ fn what_comes_behind_a_barrier_waits_for_what_it_names() {
 fn two_barriers_add_up() {
     for by_events in [true, false] {
         let mut clock = clock(by_events, None);
-        let both = [barrier(Barrier::Programs), barrier(Barrier::Erases)];
+        let both = [barrier(Barrier::Erases), barrier(Barrier::Programs)];
         let ops = [op(OpKind::Program, 0, 0), op(OpKind::Erase, 1, 0), both[0], both[1], op(OpKind::Program, 4, 0)];
         submit(&mut clock, 0, CommandKind::Write, &ops);
         assert_eq!(at(&mut clock, 1_119).last(), Some(&Progress::NotBegun));
@@ -113,9 +113,11 @@ fn pages_that_the_drive_fills_up_hold_no_earlier_write_back() {
         let mut clock = clock(by_events, Some(WriteCache { bytes: 4096, latency_ns: US }));
         let page = |page| op(OpKind::Program, 0, page);
         submit(&mut clock, 0, CommandKind::Write, &[page(0)]);
-        submit(&mut clock, 1, CommandKind::Write, &[page(1)]);
+        // Larger than the cache: it waits until nothing is left that could make room.
+        let large = Command { token: 1, kind: CommandKind::Write, bytes: 8192 };
+        assert!(clock.submit(large, &[page(1)]), "the clock has time enough");
         // For nobody, as when a drive without power-loss protection erases a block.
-        submit(&mut clock, 2, CommandKind::Trim, &[page(2)]);
+        submit(&mut clock, 2, CommandKind::Trim, &[barrier(Barrier::Programs), page(2)]);
         submit(&mut clock, 3, CommandKind::Flush, &[]);
         submit(&mut clock, 4, CommandKind::Write, &[page(3)]);
         let mut done = Vec::new();
