@@ -30,6 +30,7 @@ impl<M: Media> Ftl<M> {
         let bits = |block| self.domain_of(block).index.bits(block).iter().map(|word| u64::from(word.count_ones()));
         let valid: u64 = self.layout.superblocks().flat_map(bits).sum();
         expect(mapped, valid, "mapped units and validity bits")?;
+        self.check_payload()?;
         let counted: u64 = self.domains.iter().map(|domain| domain.index.valid_total()).sum();
         expect(mapped, counted, "mapped units and the sum of valid counts")?;
         let mut tally = [0u32; 4];

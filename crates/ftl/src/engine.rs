@@ -11,6 +11,7 @@ use crate::domain::{Domain, Parked};
 use crate::free::FreeList;
 use crate::index::VictimIndex;
 use crate::mode::ModeState;
+use crate::payload::Payload;
 use crate::persist::{Buffered, Capture, Flight, Persist, Shape, metadata_blocks};
 use crate::policies::capacity::{CapacityPolicy, CapacityView, Demand};
 use crate::policies::placement::{PlacementPolicy, STREAMS_MAX};
@@ -94,6 +95,8 @@ pub struct Ftl<M: Media> {
     pub(crate) tags: Vec<M::Tag>,
     /// Tags of the host's present write; empty where it gave none.
     pub(crate) tags_written: Vec<M::Tag>,
+    /// Handles to what units hold; `None` where nobody wants to know.
+    pub(crate) payload: Option<Box<Payload>>,
     /// What makes the drive's state survive a power cut; `None` where none ever comes.
     pub(crate) persist: Option<Box<Persist>>,
     /// Units of a recovery that were not programmed again yet.
@@ -226,6 +229,7 @@ impl<M: Media> Ftl<M> {
             tags: vec![M::Tag::default(); if size_of::<M::Tag>() > 0 { physical_units as usize } else { 0 }],
             tags_written: Vec::new(),
             origins: Vec::new(),
+            payload: None,
             persist,
             rescued: Vec::new(),
             capture: None,

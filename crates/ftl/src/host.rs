@@ -32,8 +32,20 @@ impl<M: Media> Ftl<M> {
     #[inline]
     fn forget_rescued(&mut self, units: &[Lpn]) {
         if !self.rescued.is_empty() {
-            self.rescued.retain(|rescued| !units.contains(&rescued.logical));
+            self.drop_rescued(|rescued| units.contains(&rescued));
         }
+    }
+
+    /// Units of these addresses are in no buffer any more.
+    pub(crate) fn drop_rescued(&mut self, is_gone: impl Fn(Lpn) -> bool) {
+        let payload = &mut self.payload;
+        self.rescued.retain(|rescued| {
+            let is_kept = !is_gone(rescued.logical);
+            if let (false, Some(payload)) = (is_kept, payload.as_mut()) {
+                payload.give_up(&[rescued.payload]);
+            }
+            is_kept
+        });
     }
 
     /// As [`Ftl::write`], with what the medium is to keep of each unit's data.
@@ -180,7 +192,7 @@ impl<M: Media> Ftl<M> {
     /// striped or lost. Returns how many; the next one may need [`Ftl::write_for`].
     fn write_across(&mut self, units: &[u32], done: usize, cause: Cause) -> usize {
         let stamps_by_unit = self.capture.is_some() || self.persist.is_some() && self.layout.units_per_page() > 1;
-        if self.stripes.is_some() || stamps_by_unit || !self.lost.is_empty() {
+        if self.stripes.is_some() || self.payload.is_some() || stamps_by_unit || !self.lost.is_empty() {
             return 0;
         }
         let Self { map, reverse, domains, layout, media, counters, turn, persist, .. } = self;
@@ -306,6 +318,7 @@ impl<M: Media> Ftl<M> {
             overwrite(&mut self.map, units, done, run, base, &mut replaced);
         }
         self.tag_written(base, done, run);
+        self.place_payload(base, done, run);
         self.program(frontier.block, frontier.next, run as u32, Task::Host);
         self.counters.programmed(cause, run as u64);
         if cause == Cause::Host {

@@ -59,6 +59,7 @@ impl<M: Media> Ftl<M> {
             dead: self.dead,
             pressed: self.pressed,
             scratch: self.scratch,
+            payload: self.payload,
             tags: self.tags,
             tags_written: self.tags_written,
             origins: self.origins,

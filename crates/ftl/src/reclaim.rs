@@ -229,6 +229,7 @@ impl<M: Media> Ftl<M> {
             let layout = &self.layout;
             (0..layout.pages_per_superblock()).for_each(|page| stripes.page_erased(layout.page_id(block, page)));
         }
+        self.erase_payload(block);
         self.erase_count[block.index()] += 1;
         if let Some(reads) = self.host_reads.get_mut(block.index()) {
             *reads = 0;

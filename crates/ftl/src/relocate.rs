@@ -139,6 +139,7 @@ impl<M: Media> Ftl<M> {
         let Target { block, next, task } = into;
         debug_assert!(next + run <= self.units_per_block, "what is appended fits the block");
         let base = self.layout.unit(block, next).0;
+        self.copy_payload(done, run, base);
         let units = &self.scratch[done as usize..(done + run) as usize];
         let is_here = |logical: &u32| self.locator.locate(UnitId(self.map[*logical as usize])).0 == from;
         debug_assert!(units.iter().all(is_here), "a unit that moves is mapped to the block that it leaves");

@@ -96,7 +96,7 @@ impl<M: Media> Ftl<M> {
         let beyond = to.0 + from_units..to.0 + to_units;
         for unit in beyond.clone() {
             self.unmap(unit);
-            self.rescued.retain(|rescued| rescued.logical.0 != unit);
+            self.drop_rescued(|rescued| rescued.0 == unit);
             self.lost.remove(&unit);
         }
         if !beyond.is_empty() {
@@ -109,7 +109,7 @@ impl<M: Media> Ftl<M> {
 
     /// A unit that lies in the controller's buffers since a recovery gets another address.
     fn remap_rescued(&mut self, source: u32, target: u32) {
-        self.rescued.retain(|rescued| rescued.logical.0 != target);
+        self.drop_rescued(|rescued| rescued.0 == target);
         self.rescued
             .iter_mut()
             .filter(|rescued| rescued.logical.0 == source)

@@ -94,6 +94,7 @@ impl<M: Media<Tag = ()>> Ftl<M> {
         self.archive_blocks(archive)?;
         self.archive_host(archive)?;
         archive.optional("stripes", &mut self.stripes, Stripes::archive)?;
+        archive.optional("payload", &mut self.payload, |payload, archive| payload.archive(archive))?;
         archive.optional("recovery", &mut self.persist, |persist, archive| persist.archive(archive))?;
         archive.field("recovery.rescued", &mut self.rescued)
     }

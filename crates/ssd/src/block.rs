@@ -1,6 +1,6 @@
 //! The drive as a block device.
 //!
-//! It keeps no bytes yet. A request never waits for its host: where the drive wants capacity back it posts a notice and goes
+//! A request never waits for its host: where the drive wants capacity back it posts a notice and goes
 //! on while a free block is left; units that found none complete as *no space*.
 //!
 //! A drive with a clock serves requests until that ends, after 2^64 ns. The first request whose operations might not end by
@@ -15,6 +15,9 @@ use wane_units::{Lba, Lpn, Nanos, Sectors, SimTime};
 
 use crate::drive::{BREAKDOWNS_MAX, Drive, Front, GO};
 use crate::{Breakdown, CLOCK_MAX_NS, Clock, CommandKind};
+
+/// Bytes of a sector.
+const SECTOR: usize = 512;
 
 /// Units handed to the firmware at once.
 const UNITS_AT_ONCE: u64 = 1 << 16;
@@ -117,15 +120,12 @@ impl Drive {
             Kind::Write => self.write(range, request),
             Kind::WriteZeroes if request.flags.may_unmap => {
                 self.trim(range);
-                // Of units that are covered in part, the part is zeros from now on.
-                let split = UnitSplit::new(range, self.front.unit);
-                let ends: Vec<SectorRange> = split.ragged_ends().filter(|end| self.is_mapped(*end)).collect();
-                ends.into_iter().map(|end| self.write(end, request)).fold(Status::Done, joined)
+                self.zero_ends(range, request)
             }
             Kind::WriteZeroes => self.write(range, request),
             Kind::Trim => {
                 self.trim(range);
-                Status::Done
+                if self.keeps_bytes() { self.zero_ends(range, request) } else { Status::Done }
             }
             Kind::Flush => {
                 let outcome = self.flush_batch();
@@ -133,6 +133,59 @@ impl Drive {
             }
             Kind::Remap => unreachable!("the check refuses remaps"),
         }
+    }
+
+    /// Of units that a range covers in part, the part is zeros from now on.
+    fn zero_ends(&mut self, range: SectorRange, request: &Request) -> Status {
+        let split = UnitSplit::new(range, self.front.unit);
+        let ends: Vec<SectorRange> = split.ragged_ends().filter(|end| self.is_mapped(*end)).collect();
+        ends.into_iter().map(|end| self.write(end, request)).fold(Status::Done, joined)
+    }
+
+    /// The bytes of a range that was read; of sectors that could not be, zeros.
+    fn bytes_read(&self, range: SectorRange, status: &Status) -> Vec<u8> {
+        let (unit, mut out) = (self.front.unit.0, Vec::with_capacity(range.len_bytes()));
+        let mut whole = vec![0; self.unit_bytes() as usize];
+        for lpn in self.pieces(range).flatten() {
+            let sectors = SectorRange::new(Lba(u64::from(lpn.0) * unit), self.front.unit);
+            let part = sectors.intersection(range);
+            self.peek(lpn, &mut whole);
+            let from = (part.start.0 - sectors.start.0) as usize * SECTOR;
+            out.extend_from_slice(&whole[from..from + part.len_bytes()]);
+        }
+        for failed in status.failed() {
+            let from = (failed.start.0 - range.start.0) as usize * SECTOR;
+            out[from..from + failed.len_bytes()].fill(0);
+        }
+        out
+    }
+
+    /// Handles to what units hold after a request wrote a range of them.
+    fn handles(&mut self, units: &[Lpn], range: SectorRange, request: &Request) -> Vec<u32> {
+        let unit = self.front.unit;
+        let mut whole = vec![0; self.unit_bytes() as usize];
+        let mut handles = Vec::with_capacity(units.len());
+        for lpn in units {
+            let sectors = SectorRange::new(Lba(u64::from(lpn.0) * unit.0), unit);
+            let part = sectors.intersection(range);
+            let bytes = request.bytes.as_ref().map(|bytes| {
+                let from = (part.start.0 - request.range.start.0) as usize * SECTOR;
+                &bytes[from..from + part.len_bytes()]
+            });
+            if part == sectors {
+                handles.push(bytes.map_or(wane_ftl::ZEROS, |bytes| self.keep(bytes)));
+                continue;
+            }
+            self.peek(*lpn, &mut whole);
+            let from = (part.start.0 - sectors.start.0) as usize * SECTOR;
+            let place = &mut whole[from..from + part.len_bytes()];
+            match bytes {
+                Some(bytes) => place.copy_from_slice(bytes),
+                None => place.fill(0),
+            }
+            handles.push(self.keep(&whole));
+        }
+        handles
     }
 
     fn is_mapped(&self, sectors: SectorRange) -> bool {
@@ -181,17 +234,25 @@ impl Drive {
         }
         for mut units in self.pieces(range) {
             units.retain(|unit| !failed.medium.contains(unit));
+            let handles = if self.keeps_bytes() { self.handles(&units, range, request) } else { Vec::new() };
             let mut done = 0;
             while done < units.len() && failed.no_space.is_none() {
                 if self.is_starved() {
                     failed.no_space = Some(units[done]);
                     break;
                 }
-                let (written, outcome) = self.write_from(origin, hint, &units[done..]);
+                let (written, outcome) = if self.keeps_bytes() {
+                    self.write_handles(origin, hint, &units[done..], &handles[done..])
+                } else {
+                    self.write_from(origin, hint, &units[done..])
+                };
                 done += written;
                 if !self.settle(outcome) && done < units.len() {
                     failed.no_space = Some(units[done]);
                 }
+            }
+            if self.keeps_bytes() {
+                self.give_up(&handles[done..]);
             }
         }
         self.status(range, &failed)
@@ -308,7 +369,7 @@ impl BlockDevice for Drive {
         Features {
             sector: self.front.sector,
             atomic_unit: self.front.unit,
-            keeps_bytes: false,
+            keeps_bytes: self.keeps_bytes(),
             trim_reads_zeros: true,
             // A write that the cache has taken is not in flash yet.
             fua: self.clock_spec().is_none_or(|spec| spec.config.write_cache.is_none()),
@@ -345,6 +406,7 @@ impl BlockDevice for Drive {
         // What ran before the clock started took no time.
         self.run_to(at);
         let mut status = self.execute(&request);
+        let read = (request.kind == Kind::Read && self.keeps_bytes()).then(|| self.bytes_read(request.range, &status));
         if request.flags.fua && request.kind.changes_contents() {
             let outcome = self.flush_firmware();
             if !self.settle(outcome) {
@@ -365,7 +427,7 @@ impl BlockDevice for Drive {
         };
         let id = match self.commit(kind, request.range.count.0.saturating_mul(512)) {
             Some(id) => {
-                let before = self.front.pending.insert(id.0, answer(id, status));
+                let before = self.front.pending.insert(id.0, Completion { bytes: read, ..answer(id, status) });
                 assert!(before.is_none(), "request {id} has a number of its own, or another one would never complete");
                 id
             }
@@ -373,7 +435,7 @@ impl BlockDevice for Drive {
                 let id = self.front.take_id();
                 // Done, but its flash operations may not end before the clock does.
                 let at = if self.clock_has_ended() { SimTime::MAX } else { at };
-                self.front.done.push(Completion { at, ..answer(id, status) });
+                self.front.done.push(Completion { at, bytes: read, ..answer(id, status) });
                 id
             }
         };

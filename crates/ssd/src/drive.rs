@@ -20,6 +20,7 @@ use wane_nand::{
 use wane_sim::Streams;
 use wane_units::{BlockId, Bytes, Geometry, Lpn, Sectors, SimTime, SuperblockId, UnitId};
 
+use crate::payload::Payload;
 use crate::{Breakdown, Clock, ClockSpec, Command, CommandKind, Completion, ConfigError};
 
 /// Requests whose breakdown is remembered.
@@ -43,12 +44,14 @@ pub struct DriveConfig {
     pub faults: Option<FaultConfig>,
     /// Times of the flash and who goes first; without, requests take no time.
     pub clock: Option<ClockSpec>,
+    /// Keeps the bytes that it is given, in memory.
+    pub keeps_bytes: bool,
 }
 
 impl DriveConfig {
     /// A drive without errors, faults and clock, of new flash.
     pub fn new(geometry: Geometry, ftl: FtlConfig) -> Self {
-        Self { geometry, ftl, erase_counts: Vec::new(), errors: None, faults: None, clock: None }
+        Self { geometry, ftl, erase_counts: Vec::new(), errors: None, faults: None, clock: None, keeps_bytes: false }
     }
 }
 
@@ -117,6 +120,7 @@ macro_rules! over_either {
     };
 }
 
+mod bytes;
 mod control;
 mod kept;
 mod power;
@@ -155,6 +159,8 @@ pub struct Drive {
     day: f64,
     streams: Streams,
     geometry: Geometry,
+    /// The bytes that it keeps; `None` of a drive that keeps none.
+    pub(crate) payload: Option<Payload>,
     pub(crate) front: Front,
 }
 
@@ -205,7 +211,7 @@ impl Drive {
     /// # Errors
     /// Firmware, flash and clock do not fit each other, or the tables find no memory.
     pub fn new(config: DriveConfig) -> Result<Self, DriveError> {
-        let DriveConfig { geometry, ftl, erase_counts, errors, faults, clock } = config;
+        let DriveConfig { geometry, ftl, erase_counts, errors, faults, clock, keeps_bytes } = config;
         let blocks = geometry.blocks();
         if !erase_counts.is_empty() && erase_counts.len() != blocks as usize {
             return Err(DriveError::EraseCounts { found: erase_counts.len(), blocks });
@@ -226,7 +232,7 @@ impl Drive {
         let streams = ftl.streams;
         let looks_at_the_flash = errors.is_some() && ftl.retire.needs().errors;
         let may_fail = faults.is_some();
-        let firmware = match faults {
+        let mut firmware = match faults {
             Some(faults) => {
                 let mut flash = Flash::over(array);
                 flash.set_faults(Faults::new(&geometry, faults, streams.stream("faults")));
@@ -234,6 +240,9 @@ impl Drive {
             }
             None => Firmware::Counting(Box::new(Ftl::new(array, ftl)?)),
         };
+        if keeps_bytes {
+            over_either!(&mut firmware, ftl => ftl.keep_payload()).map_err(BuildError::Memory)?;
+        }
         let (unit_bytes, logical, scrubs, is_striped) =
             over_either!(&firmware, ftl => (ftl.unit_bytes(), ftl.logical_initial(), ftl.scrubs(), ftl.is_striped()));
         if !u64::from(unit_bytes).is_multiple_of(SECTOR_BYTES) {
@@ -254,6 +263,7 @@ impl Drive {
             day: 0.0,
             streams,
             geometry,
+            payload: keeps_bytes.then(|| Payload::new(unit_bytes)),
             front: Front::new(unit_bytes, logical),
         })
     }
@@ -403,6 +413,9 @@ impl Drive {
     #[inline]
     #[must_use = "a batch may end before all of it is written"]
     pub fn write_batch_from(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
+        if self.payload.as_ref().is_some_and(|payload| payload.memory() > 0) {
+            return self.rewrite(origin, units);
+        }
         if !self.keeps_detail && self.is_awake() && !self.rest() {
             return self.without_time(|drive| drive.write_from(origin, None, units));
         }

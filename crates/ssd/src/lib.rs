@@ -35,6 +35,7 @@ mod event;
 mod latency;
 mod meter;
 mod node;
+mod payload;
 mod scheduler;
 mod slab;
 mod smart;

@@ -134,8 +134,12 @@ fn a_drive_is_a_block_device() {
         ("a drive that pads when it is flushed, by events", unprotected(timed(true))),
     ];
     for (name, config) in cases {
-        let make = || -> Box<dyn BlockDevice> { Box::new(Drive::new(config.clone()).expect(name)) };
-        conformance::block_device_cases(name, &make, 24);
+        for keeps_bytes in [false, true] {
+            let config = DriveConfig { keeps_bytes, ..config.clone() };
+            let make = || -> Box<dyn BlockDevice> { Box::new(Drive::new(config.clone()).expect(name)) };
+            let name = format!("{name}, keeping bytes: {keeps_bytes}");
+            conformance::block_device_cases(&name, &make, 24);
+        }
     }
 }
 

@@ -114,8 +114,15 @@ impl Area {
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.same("area.parts", &(self.parts.len() as u32))?;
         archive.field("area.summaries", &mut self.parts)?;
-        archive
-            .optional("area.content", &mut self.content, |content, archive| archive.fixed("area.entries", content))?;
+        // A drive that has recovered once keeps it, whatever it did before.
+        let mut keeps_content = self.keeps_content();
+        archive.field("area.keeps-content", &mut keeps_content)?;
+        if keeps_content && self.content.is_none() {
+            self.content = Some(Table::zeroed(self.logical_units as usize)?);
+        }
+        if let Some(content) = &mut self.content {
+            archive.fixed("area.entries", content)?;
+        }
         archive.field("area.next-part", &mut self.next_part)?;
         archive.field("area.ring", &mut self.ring)?;
         archive.field("area.journal-owed", &mut self.journal_owed)

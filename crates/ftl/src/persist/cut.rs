@@ -9,6 +9,7 @@ use super::oob::OutOfBand;
 use super::{Nvram, Persist};
 use crate::config::Layout;
 use crate::engine::Ftl;
+use crate::payload::{Payload, ZEROS};
 use crate::policies::mode::Trigger;
 use crate::policies::{EraseCause, Mode};
 use crate::table::Table;
@@ -48,6 +49,8 @@ pub struct PowerCut<M: Media> {
     pub(super) journal: Vec<Record>,
     /// Units in the controller's buffers, in the order in which they were written.
     pub(super) buffered: Vec<Buffered<M::Tag>>,
+    /// What units hold, on flash and in the buffers; `None` where nobody keeps that.
+    pub(super) payload: Option<Box<Payload>>,
     /// What was about to happen; nothing where the drive was idle.
     pub(super) event: Option<Event>,
     /// What the laboratory counts, which is not the firmware's to lose.
@@ -70,6 +73,8 @@ pub(crate) struct Buffered<T> {
     pub(crate) tag: T,
     /// Its data were lost before.
     pub(crate) is_lost: bool,
+    /// What it holds, where that is kept.
+    pub(crate) payload: u32,
 }
 
 /// See [`PowerCut::ledger`].
@@ -162,8 +167,21 @@ impl<M: Media> Ftl<M> {
         if !area.keeps_content() {
             area.keep_content(self.map);
         }
-        let (media, layout, logical) = (self.media, self.layout, self.reverse);
-        Some(PowerCut { media, layout, logical, oob, area, nvram, kept, journal, buffered, event: None, ledger })
+        let (media, layout, logical, payload) = (self.media, self.layout, self.reverse, self.payload);
+        Some(PowerCut {
+            media,
+            layout,
+            logical,
+            oob,
+            area,
+            nvram,
+            kept,
+            journal,
+            buffered,
+            payload,
+            event: None,
+            ledger,
+        })
     }
 
     /// Something is about to persist.
@@ -223,6 +241,7 @@ impl<M: Media> Ftl<M> {
             logical: Lpn(logical),
             tag: self.tags.get(unit.index()).copied().unwrap_or_default(),
             is_lost: self.lost.contains(&logical),
+            payload: self.payload.as_ref().map_or(ZEROS, |payload| payload.of(unit.0)),
         })
     }
 }
@@ -261,6 +280,7 @@ impl<M: Media + Clone> Ftl<M> {
             kept: self.kept(),
             journal: surviving(persist),
             buffered: self.buffered(persist),
+            payload: self.payload.clone(),
             event: Some(event),
             ledger: self.ledger(),
         }

@@ -91,6 +91,8 @@ struct BlockPast {
     logical: Vec<u32>,
     /// Its entries of the remap log.
     remaps: Vec<(u32, u32, u64)>,
+    /// What its units held; empty where nobody keeps that.
+    payload: Vec<u32>,
     /// What it was in the metadata area.
     meta: Option<MetaBlock>,
 }
@@ -104,6 +106,7 @@ impl<M: Media> Ftl<M> {
     /// The medium does not see every operation.
     pub fn keep_flight(&mut self, first: Option<u64>) {
         assert!(M::DETAILED || first.is_none(), "operations have an order in time where the medium sees each");
+        self.landed(u64::MAX);
         let flight = |first| Flight { first, entries: VecDeque::new(), dropped: None, moved: BTreeMap::new() };
         self.flight = first.filter(|_| self.persist.is_some()).map(|first| Box::new(flight(first)));
     }
@@ -111,8 +114,13 @@ impl<M: Media> Ftl<M> {
     /// The first `count` programs and erases are done.
     pub fn landed(&mut self, count: u64) {
         let Some(flight) = &mut self.flight else { return };
-        while flight.first < count && flight.entries.pop_front().is_some() {
+        while flight.first < count
+            && let Some(entry) = flight.entries.pop_front()
+        {
             flight.first += 1;
+            if let (Some(payload), Change::Erase { block: Some(past), .. }) = (&mut self.payload, entry.change) {
+                payload.give_up(&past.payload);
+            }
         }
     }
 
@@ -205,6 +213,7 @@ impl<M: Media> Ftl<M> {
             cause,
             oob: persist.oob.past(block, units.clone()),
             logical: self.reverse[first as usize..units.end as usize].to_vec(),
+            payload: self.payload.as_mut().map(|payload| payload.take_out(units.clone())).unwrap_or_default(),
             remaps: persist.nvram.remaps.of(units),
             meta: flight.dropped.take(),
         }));
@@ -221,6 +230,17 @@ impl<M: Media> Ftl<M> {
         if cause == EraseCause::Metadata || !persist.power_loss_protection {
             self.media.barrier(Barrier::Programs);
         }
+    }
+}
+
+impl<M: Media> Flight<M> {
+    /// What the units of blocks held that are being erased.
+    pub(crate) fn payload(&self) -> impl Iterator<Item = u32> {
+        let of_entry = |entry: &Entry<M::Past>| match &entry.change {
+            Change::Erase { block: Some(past), .. } => past.payload.clone(),
+            _ => Vec::new(),
+        };
+        self.entries.iter().flat_map(of_entry)
     }
 }
 
@@ -320,7 +340,7 @@ impl<M: Media> PowerCut<M> {
                 self.media.tear_block(member);
             }
         }
-        let BlockPast { cause, oob, logical, remaps, meta } = past;
+        let BlockPast { cause, oob, logical, remaps, payload, meta } = past;
         self.ledger.uncount(self.layout.domain(block), cause, self.layout.width());
         self.kept.retired.retain(|retired| *retired != block);
         self.nvram.used[block.index()] = true;
@@ -331,6 +351,9 @@ impl<M: Media> PowerCut<M> {
         self.logical[first as usize..][..logical.len()].copy_from_slice(&logical);
         if fate == Fate::Undone {
             self.oob.unerase(block, oob);
+            if let Some(held) = &mut self.payload {
+                held.put_back(first, &payload);
+            }
         } else {
             self.oob.erase(block, first..first + self.layout.units_per_block());
         }

@@ -13,6 +13,7 @@ use crate::config::{BuildError, FtlConfig};
 use crate::counters::Cause;
 use crate::domain::Frontier;
 use crate::engine::{EndOfLife, Ftl, Outcome, UNMAPPED};
+use crate::payload::Payload;
 use crate::policies::capacity::Demand;
 use crate::policies::{BlockEvent, EraseCause, StreamId};
 
@@ -74,7 +75,7 @@ impl<M: Media> Ftl<M> {
         config: FtlConfig,
         ready: impl FnOnce(&mut Self),
     ) -> Result<(Self, Recovery), BuildError> {
-        let PowerCut { media, layout, logical, oob, area, nvram, kept, journal, buffered, ledger, .. } = cut;
+        let PowerCut { media, layout, logical, oob, area, nvram, kept, journal, buffered, payload, ledger, .. } = cut;
         let mut ftl = Self::assemble(media, config, false)?;
         let Some(persist) = &mut ftl.persist else { return Err(BuildError::NothingKept) };
         if !persist.area.is_like(&area) || !layout.is_like(&ftl.layout) {
@@ -100,6 +101,7 @@ impl<M: Media> Ftl<M> {
         report.units_mapped = ftl.take_units_up();
         ftl.find_lost(&records);
         ftl.take_blocks_up(&mut report);
+        ftl.take_payload_up(payload, &buffered);
         ftl.rescued = buffered;
         ready(&mut ftl);
         ftl.erase_again(&mut report);
@@ -448,6 +450,15 @@ impl<M: Media> Ftl<M> {
         }
     }
 
+    /// What units hold that are programmed, or lay in the buffers.
+    fn take_payload_up(&mut self, payload: Option<Box<Payload>>, buffered: &[Buffered<M::Tag>]) {
+        let Some(mut payload) = payload else { return };
+        let (layout, oob) = (self.layout, &self.persisted().oob);
+        let is_erased = |unit| oob.stamp(layout.page_of(UnitId(unit))) == Stamp::Erased;
+        payload.recount(is_erased, buffered.iter().map(|unit| unit.payload));
+        self.payload = Some(payload);
+    }
+
     /// Programs again what lay in the controller's buffers.
     pub(crate) fn rewrite_buffered(&mut self, report: &mut Recovery) {
         while let Some(unit) = self.rescued.first().copied() {
@@ -478,8 +489,14 @@ impl<M: Media> Ftl<M> {
     fn rewrite(&mut self, unit: Buffered<M::Tag>, report: &mut Recovery) -> bool {
         loop {
             self.tags_written.push(unit.tag);
+            if let Some(payload) = &mut self.payload {
+                payload.write_one(unit.payload);
+            }
             let (done, outcome) = self.write_for(&[unit.logical.0], Cause::GarbageCollection);
             self.tags_written.clear();
+            if let Some(payload) = &mut self.payload {
+                payload.end_write();
+            }
             let outcome = match outcome {
                 Outcome::Paused => self.resume(),
                 Outcome::Demand(_) => {
@@ -508,7 +525,8 @@ mod tests {
         let recovery = Box::new(<FullScan as crate::policies::Builtin>::build(FullScanParams::default()));
         let config = FtlConfig { recovery, ..FtlConfig::new(&geometry, Ratio::new(0.5).expect("a ratio")) };
         let mut ftl = Ftl::new(Array::new(geometry), config).expect("it has room");
-        ftl.rescued = [1, 2, 3, 4].map(|unit| Buffered { logical: Lpn(unit), tag: (), is_lost: unit == 4 }).into();
+        ftl.rescued =
+            [1, 2, 3, 4].map(|unit| Buffered { logical: Lpn(unit), tag: (), is_lost: unit == 4, payload: 0 }).into();
         ftl
     }
 

@@ -345,9 +345,7 @@ impl HostSpace {
                 drive.remap(Lpn(to), Lpn(from), 1, 1).expect("two slots that the drive exports");
                 (1, Outcome::Done)
             }
-            ShrinkMethod::Relocate | ShrinkMethod::NonContiguous => {
-                drive.write_batch_from(Origin::FileSystemMove, &[Lpn(to)])
-            }
+            ShrinkMethod::Relocate | ShrinkMethod::NonContiguous => drive.copy_unit(Lpn(from), Lpn(to)),
         };
         if written == 1 {
             if self.method != ShrinkMethod::Remap {

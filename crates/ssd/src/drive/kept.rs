@@ -52,6 +52,7 @@ impl Drive {
         if let Asleep::Resting(resting) = &mut self.asleep {
             resting.archive(archive)?;
         }
+        archive.optional("drive.bytes", &mut self.payload, |payload, archive| payload.archive(archive))?;
         self.archive_front(archive)
     }
 
@@ -70,6 +71,9 @@ impl Drive {
         }
         self.front.now = self.front.now.max(SimTime(self.clock.as_ref().map_or(0, crate::Clock::now_ns)));
         self.follow_clock();
+        if let (Some(clock), Firmware::Detailed(ftl)) = (&mut self.clock, &mut self.firmware) {
+            ftl.landed(clock.settle_changes());
+        }
         self.rest();
         Ok(())
     }

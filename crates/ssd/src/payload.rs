@@ -1,0 +1,102 @@
+//! The bytes that a drive keeps: what the firmware's handles name.
+//!
+//! Bytes lie in chunks, which clones of a drive share until one of them writes. A chunk that was never written takes no memory.
+
+use std::sync::Arc;
+
+use wane_archive::{Archive, ArchiveError};
+use wane_ftl::ZEROS;
+
+/// Bytes of a chunk, at least: what a clone copies before it writes the first unit of it.
+const CHUNK_BYTES: usize = 256 << 10;
+
+/// Units of bytes, by handle.
+#[derive(Clone, Debug)]
+pub(crate) struct Payload {
+    unit_bytes: usize,
+    chunk_units: usize,
+    chunks: Vec<Option<Arc<[u8]>>>,
+    /// Of these, how many are there.
+    there: usize,
+}
+
+impl Payload {
+    pub(crate) fn new(unit_bytes: u32) -> Self {
+        let unit_bytes = unit_bytes as usize;
+        Self { unit_bytes, chunk_units: CHUNK_BYTES.div_ceil(unit_bytes), chunks: Vec::new(), there: 0 }
+    }
+
+    fn place(&self, handle: u32) -> (usize, usize) {
+        let (chunk, within) = (handle as usize / self.chunk_units, handle as usize % self.chunk_units);
+        (chunk, within * self.unit_bytes)
+    }
+
+    /// What a handle names; `None` is zeros.
+    pub(crate) fn get(&self, handle: u32) -> Option<&[u8]> {
+        let (chunk, first) = self.place(handle);
+        let bytes = self.chunks.get(chunk).filter(|_| handle != ZEROS)?.as_ref()?;
+        Some(&bytes[first..first + self.unit_bytes])
+    }
+
+    /// The bytes of a handle, to be written.
+    pub(crate) fn get_mut(&mut self, handle: u32) -> &mut [u8] {
+        debug_assert_ne!(handle, ZEROS, "zeros are nobody's");
+        let (chunk, first) = self.place(handle);
+        if self.chunks.len() <= chunk {
+            self.chunks.resize(chunk + 1, None);
+        }
+        let length = self.chunk_units * self.unit_bytes;
+        let bytes = self.chunks[chunk].get_or_insert_with(|| {
+            self.there += 1;
+            vec![0; length].into()
+        });
+        &mut Arc::make_mut(bytes)[first..first + self.unit_bytes]
+    }
+
+    /// Bytes that it takes in memory.
+    pub(crate) fn memory(&self) -> u64 {
+        (self.there * self.chunk_units * self.unit_bytes) as u64
+    }
+
+    pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        archive.same("payload.unit", &(self.unit_bytes as u32))?;
+        let mut there: Vec<bool> = self.chunks.iter().map(Option::is_some).collect();
+        archive.field("payload.chunks", &mut there)?;
+        self.chunks.resize(there.len(), None);
+        self.there = there.iter().filter(|is_there| **is_there).count();
+        let length = self.chunk_units * self.unit_bytes;
+        for (chunk, is_there) in self.chunks.iter_mut().zip(there) {
+            if !is_there {
+                *chunk = None;
+                continue;
+            }
+            let bytes = chunk.get_or_insert_with(|| vec![0; length].into());
+            if archive.is_reading() {
+                archive.table("payload.chunk", Arc::make_mut(bytes))?;
+            } else {
+                // What is only written to a file is copied for it, chunk by chunk, as clones may share it.
+                archive.table("payload.chunk", &mut bytes.to_vec())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_keep_their_bytes_and_clones_go_their_own_way() {
+        let mut payload = Payload::new(4096);
+        assert!(payload.get(1).is_none());
+        payload.get_mut(1).fill(7);
+        payload.get_mut(500).fill(9);
+        let mut clone = payload.clone();
+        assert_eq!(payload.memory(), 2 * CHUNK_BYTES as u64);
+        clone.get_mut(1).fill(8);
+        assert_eq!((payload.get(1).unwrap()[0], clone.get(1).unwrap()[4095]), (7, 8));
+        assert!(Arc::ptr_eq(payload.chunks[7].as_ref().unwrap(), clone.chunks[7].as_ref().unwrap()));
+        assert_eq!((payload.get(2).unwrap()[0], payload.get(ZEROS)), (0, None));
+    }
+}
