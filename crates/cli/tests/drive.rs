@@ -81,6 +81,68 @@ fn a_probe_tells_latencies_and_leaves_the_drive_as_it_was() {
 }
 
 #[test]
+fn data_outlive_aging_a_power_cut_and_a_fork() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let bytes: Vec<u8> = (0..300_000u32).map(|at| (at * 7 + at / 251) as u8).collect();
+    std::fs::write(folder.join("data.bin"), &bytes).unwrap();
+    done(folder, "create a.wane --preset tiny --set ftl.recovery=checkpoint --set drive.spare-factor=0.3");
+    assert!(done(folder, "write a.wane data.bin --at 1MiB").starts_with("a.wane: 292.97 KiB written from 1 MiB on\n"));
+    done(folder, "age a.wane --until drive-writes=9");
+    let told = done(folder, "power-cut a.wane");
+    assert!(told.contains("read for that") && told.contains("units mapped"), "{told}");
+    done(folder, "fork a.wane b.wane");
+    assert_eq!(
+        done(folder, "trim a.wane --at 1MiB --length 4KiB").lines().next(),
+        Some("a.wane: 4 KiB trimmed from 1 MiB on")
+    );
+    for (drive, first) in [("a", 0), ("b", bytes[0])] {
+        done(folder, &format!("read {drive}.wane {drive}.bin --at 1MiB --length 300KiB"));
+        let read = std::fs::read(folder.join(format!("{drive}.bin"))).unwrap();
+        assert_eq!((read.len(), read[0]), (300 << 10, first));
+        assert!(read[4096..bytes.len()] == bytes[4096..] && read[bytes.len()..].iter().all(|byte| *byte == 0));
+        done(folder, &format!("check {drive}.wane"));
+    }
+    done(folder, "create small.wane --preset tiny --set ftl.capacity.policy=variant");
+    let table = [
+        ("read a.wane b.bin --length 4KiB", "b.bin: exists, and wane did not write it"),
+        ("read a.wane c.bin --at 3B --length 4KiB", "--at 3 B: the drive's sectors have 4 KiB"),
+        ("read a.wane c.bin --at 63MiB --length 8MiB", "8 MiB from 63 MiB on go beyond the 64 MiB"),
+        ("write a.wane absent.bin", "absent.bin: cannot be read"),
+        ("write a.wane data.bin --at 64MiB", "go beyond the 64 MiB"),
+        ("write small.wane data.bin", "where its data lie is its file system's to say"),
+        ("power-cut small.wane", "its recovery policy is none; ftl.recovery says how it could"),
+    ];
+    for (words, part) in table {
+        let (code, out, err) = drive(folder, words);
+        assert_eq!((code, out.as_str()), (2, ""), "{words}: {err}");
+        assert!(err.contains(part), "{words}: {err}");
+    }
+    assert!(!folder.join("c.bin").exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn sectors_that_wear_took_are_told_and_zeros() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::fs::write(folder.join("data.bin"), vec![0xab; 1 << 20]).unwrap();
+    let worn = "--set drive.chip=tlc-72l-2018 --set drive.ecc.strength=4 --set drive.ecc.rereads-max=0 --set drive.initial.erase-count=90";
+    done(folder, &format!("create a.wane --preset tiny {worn} --set drive.endurance=20000"));
+    done(folder, "write a.wane data.bin");
+    done(folder, "age a.wane --until drive-writes=3 --set workload.footprint=10%");
+    done(folder, "wait a.wane --days 4000");
+    let (code, out, _) = drive(folder, "read a.wane read.bin --length 1MiB --json");
+    let facts: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let failed = facts["failed"].as_array().unwrap();
+    assert_eq!(code, i32::from(!failed.is_empty()));
+    let read = std::fs::read(folder.join("read.bin")).unwrap();
+    let lost: u64 = failed.iter().map(|range| range["bytes"].as_u64().unwrap()).sum();
+    let zeros = read.iter().filter(|byte| **byte == 0).count() as u64;
+    assert!(lost > 0 && lost == zeros && read.iter().all(|byte| [0, 0xab].contains(byte)), "{lost} and {zeros}: {out}");
+}
+
+#[test]
 fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();

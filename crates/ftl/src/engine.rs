@@ -154,6 +154,11 @@ pub struct OutOfRange {
     pub exported: u32,
 }
 
+/// Erases of each block so far.
+fn erase_counts(media: &impl Media, layout: &Layout) -> Vec<u32> {
+    layout.superblocks().map(|block| media.erase_count(layout.member(block, 0)).0).collect()
+}
+
 impl<M: Media> Ftl<M> {
     /// An FTL over flash that holds no data: nothing mapped, every block free. It may have been erased before, the blocks of
     /// a superblock equally often.
@@ -183,8 +188,7 @@ impl<M: Media> Ftl<M> {
         let pages = layout.blocks() * layout.pages_per_superblock();
         let stripes = stripes(&config, &layout, pages, media.geometry().dies())?;
         let map = empty_map(&config, stripes.as_ref().map_or(0, |_| Stripes::count_max(pages)))?;
-        let erases = |block| media.erase_count(layout.member(block, 0)).0;
-        let erase_count: Vec<u32> = layout.superblocks().map(erases).collect();
+        let erase_count = erase_counts(&media, &layout);
         let domains = build_domains(&config, &layout, &erase_count, &retired)?;
         let (placement, streams) = placement(&config, &layout);
         let mut ftl = Self {

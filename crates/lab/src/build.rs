@@ -252,14 +252,14 @@ pub fn bare_drive(scenario: &Scenario) -> Result<Drive, PlanError> {
     drive_of(scenario, policies, errors, Streams::new(scenario.seed))
 }
 
-fn drive_of(
-    scenario: &Scenario,
-    policies: Policies,
-    errors: Option<ErrorConfig>,
-    streams: Streams,
-) -> Result<Drive, PlanError> {
+/// The firmware of a scenario's drive, as it is when the drive is new.
+pub fn firmware(scenario: &Scenario) -> FtlConfig {
+    firmware_of(scenario, Policies::of(&scenario.ftl), Streams::new(scenario.seed))
+}
+
+fn firmware_of(scenario: &Scenario, policies: Policies, streams: Streams) -> FtlConfig {
     let Scenario { device, ftl, .. } = scenario;
-    let config = FtlConfig {
+    FtlConfig {
         units_per_page: device.units_per_page,
         logical_units: device.logical_units,
         gc_reserve: device.gc_reserve,
@@ -281,7 +281,17 @@ fn drive_of(
         power_loss_protection: device.power_loss_protection,
         remap_log: ftl.remap_log,
         streams,
-    };
+    }
+}
+
+fn drive_of(
+    scenario: &Scenario,
+    policies: Policies,
+    errors: Option<ErrorConfig>,
+    streams: Streams,
+) -> Result<Drive, PlanError> {
+    let device = &scenario.device;
+    let config = firmware_of(scenario, policies, streams);
     let drive = Drive::new(DriveConfig {
         erase_counts: detailed::first_erases(scenario, streams),
         errors,

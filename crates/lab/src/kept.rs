@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
+use wane_ftl::{Fate, Recovery};
 use wane_results::{EndCause, RunResult};
 use wane_scenario::{Scenario, ScenarioError, Sources};
 use wane_shelf::{DriveFolder, Manifest, ShelfError};
 use wane_sim::Streams;
-use wane_ssd::Drive;
+use wane_ssd::{Drive, DriveError};
+use wane_units::{Nanos, SimTime};
 use wane_workload::SourceError;
 
 use crate::build::{self, PlanError};
@@ -95,6 +97,12 @@ pub enum KeptError {
     /// Its end never comes, or cannot be looked for.
     #[error("the drive's end cannot be found: {0}")]
     NoEnd(String),
+    /// It cannot lose its power and come back.
+    #[error("the drive does not come back from a power cut: {0}; ftl.recovery says how it could")]
+    Power(DriveError),
+    /// There is no memory for its bytes.
+    #[error("no memory for the drive's bytes: {0}")]
+    Memory(std::io::Error),
     /// The user stopped it before anything was done.
     #[error("stopped before the drive was open")]
     Interrupted,
@@ -398,6 +406,39 @@ impl Kept {
         let plan = build::look(scenario, self.life.run.into_drive(), watch.stop)?;
         let overrides = build::PolicyOverrides::default();
         Ok(session::to_its_end(scenario, &overrides, Run::of_look(plan), &stopwatch, watch)?)
+    }
+
+    /// Cuts its power, whatever it is doing, and lets it come back. `fate` says what became of each program and erase that the flash was at
+    /// work on; a drive that was just opened is at work on nothing. Returns what the recovery did, and how long it took where the drive
+    /// has a clock.
+    ///
+    /// # Errors
+    /// It keeps no out-of-band data, or does not come back.
+    pub fn cut_power(self, fate: impl FnMut() -> Fate) -> Result<(Self, Recovery, Option<Nanos>), KeptError> {
+        let Self { folder, scenario, life } = self;
+        let Life { run, workloads, per_day, since } = life;
+        let config = build::firmware(&scenario);
+        let mut told = None;
+        let run = run.change_drive(|drive| {
+            let off = drive.power_cut(fate)?;
+            let (drive, report, took) = Drive::recover(off, config)?;
+            told = Some((report, took));
+            Ok::<Drive, DriveError>(drive)
+        });
+        let run = run.map_err(KeptError::Power)?;
+        let (report, took) = told.expect("a drive that came back was recovered");
+        Ok((Self { folder, scenario, life: Life { run, workloads, per_day, since } }, report, took))
+    }
+
+    /// The drive as a block device that keeps bytes, at the moment at which it stands.
+    ///
+    /// # Errors
+    /// The kernel refuses memory for the bytes.
+    pub fn device(&mut self) -> Result<(&mut Drive, SimTime), KeptError> {
+        let drive = self.life.run.drive_mut();
+        drive.keep_bytes().map_err(KeptError::Memory)?;
+        let now = drive.now();
+        Ok((drive, now))
     }
 
     /// Checks every invariant of the firmware.

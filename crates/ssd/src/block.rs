@@ -38,6 +38,11 @@ impl Drive {
         found.map(|(_, breakdown)| *breakdown)
     }
 
+    /// The instant up to which it ran as a block device.
+    pub fn now(&self) -> SimTime {
+        self.front.now
+    }
+
     /// Units of which a write covered a part, so that the rest was read first.
     pub fn read_modify_writes(&self) -> u64 {
         self.front.read_modify_writes

@@ -232,7 +232,7 @@ impl Drive {
         let streams = ftl.streams;
         let looks_at_the_flash = errors.is_some() && ftl.retire.needs().errors;
         let may_fail = faults.is_some();
-        let mut firmware = match faults {
+        let firmware = match faults {
             Some(faults) => {
                 let mut flash = Flash::over(array);
                 flash.set_faults(Faults::new(&geometry, faults, streams.stream("faults")));
@@ -240,15 +240,12 @@ impl Drive {
             }
             None => Firmware::Counting(Box::new(Ftl::new(array, ftl)?)),
         };
-        if keeps_bytes {
-            over_either!(&mut firmware, ftl => ftl.keep_payload()).map_err(BuildError::Memory)?;
-        }
         let (unit_bytes, logical, scrubs, is_striped) =
             over_either!(&firmware, ftl => (ftl.unit_bytes(), ftl.logical_initial(), ftl.scrubs(), ftl.is_striped()));
         if !u64::from(unit_bytes).is_multiple_of(SECTOR_BYTES) {
             return Err(DriveError::Unit(Bytes(u64::from(unit_bytes))));
         }
-        Ok(Self {
+        let mut drive = Self {
             needs_detail: may_fail || scrubs || looks_at_the_flash,
             scrubs,
             may_fail,
@@ -263,9 +260,13 @@ impl Drive {
             day: 0.0,
             streams,
             geometry,
-            payload: keeps_bytes.then(|| Payload::new(unit_bytes)),
+            payload: None,
             front: Front::new(unit_bytes, logical),
-        })
+        };
+        if keeps_bytes {
+            drive.keep_bytes().map_err(BuildError::Memory)?;
+        }
+        Ok(drive)
     }
 
     // Medium.

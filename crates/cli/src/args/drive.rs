@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use wane_lab::kept::Target;
 use wane_scenario::Scale;
-use wane_units::Ratio;
+use wane_units::{Bytes, Ratio};
 
 use crate::complete;
 
@@ -47,6 +47,14 @@ pub(crate) enum DriveCommand {
     Wait(WaitArguments),
     /// Measure how fast a copy of a drive answers now; the drive stays as it is
     Probe(ProbeArguments),
+    /// Write a file's bytes to a drive
+    Write(WriteArguments),
+    /// Read bytes of a drive into a file; what its wear has made unreadable is told, and zeros
+    Read(ReadArguments),
+    /// Tell a drive that bytes are not needed any more
+    Trim(TrimArguments),
+    /// Cut a drive's power, and let it come back: ftl.recovery
+    PowerCut(PowerCutArguments),
 }
 
 #[derive(Args, Debug)]
@@ -167,6 +175,67 @@ pub(crate) struct ProbeArguments {
     /// Show no progress
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct WriteArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// Whose bytes
+    pub(crate) file: PathBuf,
+    /// Where they go: bytes from the drive's beginning, such as `1 MiB`
+    #[arg(long, value_name = "SIZE", default_value = "0 B")]
+    pub(crate) at: Bytes,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ReadArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// Where they go
+    pub(crate) out: PathBuf,
+    /// From where: bytes from the drive's beginning, such as `1 MiB`
+    #[arg(long, value_name = "SIZE", default_value = "0 B")]
+    pub(crate) at: Bytes,
+    /// How many
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) length: Bytes,
+    /// Overwrite a file that wane did not write
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TrimArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// From where: bytes from the drive's beginning, such as `1 MiB`
+    #[arg(long, value_name = "SIZE", default_value = "0 B")]
+    pub(crate) at: Bytes,
+    /// How many
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) length: Bytes,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PowerCutArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// Root of the dice that say what became of an operation that flash was at work on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 const TARGETS: &str = "drive-writes=NUMBER, wear=SHARE such as wear='75 %', end-of-life, drive-writes-left=NUMBER and \

@@ -7,7 +7,7 @@
 use wane_archive::{Archive, ArchiveError};
 use wane_ftl::policies::Mode;
 use wane_ftl::policies::capacity::{Demand, ShrinkMethod};
-use wane_ftl::{EndOfLife, Origin, Outcome};
+use wane_ftl::{EndOfLife, Outcome};
 use wane_ssd::Drive;
 use wane_units::Lpn;
 

@@ -28,6 +28,14 @@ impl Run {
         Self { host: Host::Wrapping, ..Self::new(plan) }
     }
 
+    /// The same run with what `change` makes of its drive.
+    ///
+    /// # Errors
+    /// `change` fails; drive and run are gone.
+    pub(crate) fn change_drive<E>(self, change: impl FnOnce(Drive) -> Result<Drive, E>) -> Result<Self, E> {
+        Ok(Self { drive: change(self.drive)?, ..self })
+    }
+
     /// The drive, of which nothing else is wanted.
     pub(crate) fn into_drive(self) -> Drive {
         self.drive

@@ -11,6 +11,17 @@ impl Drive {
         self.payload.is_some()
     }
 
+    /// Keeps bytes from now on. What it holds so far is zeros.
+    ///
+    /// # Errors
+    /// The kernel refuses the address space.
+    pub fn keep_bytes(&mut self) -> std::io::Result<()> {
+        over_either!(&mut self.firmware, ftl => ftl.keep_payload())?;
+        let unit_bytes = self.unit_bytes();
+        self.payload.get_or_insert_with(|| crate::payload::Payload::new(unit_bytes));
+        Ok(())
+    }
+
     /// Memory that its bytes take.
     pub fn payload_memory(&self) -> u64 {
         self.payload.as_ref().map_or(0, crate::payload::Payload::memory)

@@ -37,6 +37,11 @@ impl Drive {
         if !archive.is_reading() {
             self.come_to_rest(&GO)?;
         }
+        let mut keeps_bytes = self.keeps_bytes();
+        archive.field("drive.keeps-bytes", &mut keeps_bytes)?;
+        if keeps_bytes {
+            self.keep_bytes()?;
+        }
         // The clock first: a drive that gets one wakes.
         self.archive_time(archive)?;
         let mut over = self.over() as u8;

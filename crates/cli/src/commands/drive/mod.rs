@@ -1,5 +1,6 @@
 //! `wane drive`: drives that are kept.
 
+mod data;
 mod show;
 
 use std::path::Path;
@@ -35,6 +36,10 @@ pub(crate) fn drive(arguments: &DriveArguments) -> Result<i32, Failure> {
         DriveCommand::Check(arguments) => check(arguments),
         DriveCommand::Wait(arguments) => wait(arguments),
         DriveCommand::Probe(arguments) => probe(arguments),
+        DriveCommand::Write(arguments) => data::write(arguments),
+        DriveCommand::Read(arguments) => data::read(arguments),
+        DriveCommand::Trim(arguments) => data::trim(arguments),
+        DriveCommand::PowerCut(arguments) => data::power_cut(arguments),
     }
 }
 

@@ -1,0 +1,217 @@
+//! `wane drive read`, `write`, `trim` and `power-cut`: what a drive holds, and what it is left with.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use serde_json::json;
+use wane_blockdev::{BlockDevice, Blocking, IoError, Request, SectorRange};
+use wane_ftl::Fate;
+use wane_lab::kept::Kept;
+use wane_sim::Streams;
+use wane_units::{Bytes, Lba, Sectors, excerpt_path};
+
+use super::{answer, open};
+use crate::args::drive::{PowerCutArguments, ReadArguments, TrimArguments, WriteArguments};
+use crate::output::{Failure, Others, check_writable, line, pretty, print, unwritable, write_file};
+use crate::progress::stop_flag;
+use crate::{DIFFERS, DONE};
+
+/// Bytes of one request.
+const REQUEST: u64 = 1 << 20;
+
+/// Sectors that could not be read or written, told at most.
+const TOLD: usize = 8;
+
+/// A drive whose addresses are its own.
+fn addressed(path: &Path) -> Result<Kept, Failure> {
+    let kept = open(path, &stop_flag())?;
+    if kept.drive().capacity_policy().may_shrink() {
+        let path = excerpt_path(path);
+        let sentence = "where its data lie is its file system's to say, as it may shrink (ftl.capacity)";
+        return Err(Failure::wrong(format!(
+            "{path}: {sentence}; read, write and trim are for drives of a fixed capacity"
+        )));
+    }
+    Ok(kept)
+}
+
+/// The sectors of a range of bytes, which lies on the drive.
+fn sectors(kept: &Kept, at: Bytes, length: Bytes) -> Result<SectorRange, Failure> {
+    let sector = kept.drive().features().sector.0 * Sectors::SIZE.0;
+    let capacity = kept.drive().capacity().0 * Sectors::SIZE.0;
+    for (name, bytes) in [("--at", at), ("length", length)] {
+        if !bytes.0.is_multiple_of(sector) {
+            return Err(Failure::wrong(format!(
+                "{name} {bytes}: the drive's sectors have {}, of which it is no multiple",
+                Bytes(sector)
+            )));
+        }
+    }
+    match at.0.checked_add(length.0) {
+        Some(end) if end <= capacity => Ok(SectorRange::new(Lba(at.0 / 512), Sectors(length.0 / 512))),
+        _ => Err(Failure::wrong(format!(
+            "{length} from {at} on go beyond the {} that the drive exports",
+            Bytes(capacity)
+        ))),
+    }
+}
+
+/// The requests that a range is cut in.
+fn pieces(range: SectorRange) -> impl Iterator<Item = SectorRange> {
+    let end = range.start.0 + range.count.0;
+    let each = REQUEST / 512;
+    (range.start.0..end)
+        .step_by(each as usize)
+        .map(move |start| SectorRange::between(Lba(start), Lba(end.min(start + each))))
+}
+
+/// What failed, in a line for each of the first few ranges.
+fn failures(failed: &[SectorRange], what: &str) -> String {
+    let mut text = String::new();
+    for range in failed.iter().take(TOLD) {
+        line(&mut text, what, &format!("{} from {} on", Bytes(range.len_bytes() as u64), Bytes(range.start.0 * 512)));
+    }
+    if failed.len() > TOLD {
+        line(&mut text, "", &format!("and {} ranges more", failed.len() - TOLD));
+    }
+    text
+}
+
+fn as_json(drive: &Path, did: &str, range: SectorRange, failed: &[SectorRange]) -> Result<String, Failure> {
+    let ranges: Vec<_> =
+        failed.iter().map(|range| json!({ "offset": range.start.0 * 512, "bytes": range.len_bytes() })).collect();
+    let facts = json!({
+        "drive": drive.display().to_string(), "did": did, "offset": range.start.0 * 512, "bytes": range.len_bytes(), "failed": ranges,
+    });
+    Ok(pretty(&facts)? + "\n")
+}
+
+pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
+    let WriteArguments { drive, file, at, json } = arguments;
+    let unreadable = |error: std::io::Error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(file)));
+    let mut from = File::open(file).map_err(unreadable)?;
+    let length = from.seek(SeekFrom::End(0)).and_then(|length| from.rewind().map(|()| length)).map_err(unreadable)?;
+    let mut kept = addressed(drive)?;
+    // The last sector is filled up with zeros.
+    let sector = kept.drive().features().sector.0 * Sectors::SIZE.0;
+    let range = sectors(&kept, *at, Bytes(length.next_multiple_of(sector)))?;
+    let (device, now) = kept.device()?;
+    let mut device = Blocking::starting_at(device, now);
+    let mut failed: Vec<SectorRange> = Vec::new();
+    for piece in pieces(range) {
+        let mut bytes = Vec::with_capacity(piece.len_bytes());
+        Read::by_ref(&mut from).take(piece.len_bytes() as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+        bytes.resize(piece.len_bytes(), 0);
+        if let Err(IoError { status, .. }) = device.perform(Request::write(piece, bytes)) {
+            failed.extend_from_slice(status.failed());
+        }
+    }
+    let (name, at) = (excerpt_path(file), *at);
+    kept.save(format!("{} of {name} written from {at} on", Bytes(length)))?;
+    if *json {
+        print(&as_json(drive, "write", range, &failed)?)?;
+    } else {
+        answer(false, &kept, drive, &format!("{} written from {at} on", Bytes(length)))?;
+        print(&failures(&failed, "not written"))?;
+    }
+    Ok(if failed.is_empty() { DONE } else { DIFFERS })
+}
+
+pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
+    let ReadArguments { drive, out, at, length, force, json } = arguments;
+    check_writable(out, Others::of(*force))?;
+    let mut kept = addressed(drive)?;
+    let range = sectors(&kept, *at, *length)?;
+    let (device, now) = kept.device()?;
+    let mut device = Blocking::starting_at(device, now);
+    let mut failed: Vec<SectorRange> = Vec::new();
+    write_file(out, Others::of(*force), |to: &mut dyn Write| {
+        for piece in pieces(range) {
+            let bytes = match device.perform(Request::read(piece)) {
+                Ok(completion) => completion.bytes,
+                Err(IoError { status, bytes, .. }) => {
+                    failed.extend_from_slice(status.failed());
+                    bytes
+                }
+            };
+            to.write_all(&bytes.unwrap_or_else(|| vec![0; piece.len_bytes()]))
+                .map_err(|error| unwritable(out, &error))?;
+        }
+        Ok(())
+    })?;
+    // Reads disturb, and count.
+    kept.save(format!("{length} read from {at} on"))?;
+    if *json {
+        print(&as_json(drive, "read", range, &failed)?)?;
+    } else {
+        print(&format!(
+            "{}: {length} read from {at} on into {}\n{}",
+            excerpt_path(drive),
+            excerpt_path(out),
+            failures(&failed, "medium error")
+        ))?;
+    }
+    Ok(if failed.is_empty() { DONE } else { DIFFERS })
+}
+
+pub(super) fn trim(arguments: &TrimArguments) -> Result<i32, Failure> {
+    let TrimArguments { drive, at, length, json } = arguments;
+    let mut kept = addressed(drive)?;
+    let range = sectors(&kept, *at, *length)?;
+    let (device, now) = kept.device()?;
+    let done = Blocking::starting_at(device, now).perform(Request::trim(range));
+    let failed = done.err().map(|error| error.status.failed().to_vec()).unwrap_or_default();
+    kept.save(format!("{length} trimmed from {at} on"))?;
+    if *json {
+        print(&as_json(drive, "trim", range, &failed)?)?;
+    } else {
+        answer(false, &kept, drive, &format!("{length} trimmed from {at} on"))?;
+    }
+    Ok(DONE)
+}
+
+pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
+    let kept = open(&arguments.drive, &stop_flag())?;
+    let mut stream = Streams::new(arguments.seed).stream("power-cut");
+    let fate = || [Fate::Done, Fate::Torn, Fate::Undone][stream.below(3) as usize];
+    let (mut kept, report, took) = kept.cut_power(fate)?;
+    kept.save("lost its power, and came back".to_owned())?;
+    if arguments.json {
+        let facts = json!({
+            "drive": arguments.drive.display().to_string(),
+            "summary_pages_read": report.summary_pages_read,
+            "journal_pages_read": report.journal_pages_read,
+            "data_pages_read": report.data_pages_read,
+            "pages_unreadable": report.pages_unreadable,
+            "blocks_searched": report.blocks_searched,
+            "blocks_resumed": report.blocks_resumed,
+            "blocks_erased": report.blocks_erased,
+            "units_mapped": report.units_mapped,
+            "units_rewritten": report.units_rewritten,
+            "seconds": took.map(|took| took.0 as f64 / 1e9),
+        });
+        print(&(pretty(&facts)? + "\n"))?;
+        return Ok(DONE);
+    }
+    answer(false, &kept, &arguments.drive, "lost its power, and came back")?;
+    let mut text = String::new();
+    line(
+        &mut text,
+        "read for that",
+        &format!(
+            "{} pages of summaries, {} of the journal, {} of data; {} unreadable",
+            report.summary_pages_read, report.journal_pages_read, report.data_pages_read, report.pages_unreadable
+        ),
+    );
+    line(
+        &mut text,
+        "found",
+        &format!("{} units mapped, {} of them in buffers", report.units_mapped, report.units_rewritten),
+    );
+    if let Some(took) = took {
+        line(&mut text, "time", &format!("{:.3} s", took.0 as f64 / 1e9));
+    }
+    print(&text)?;
+    Ok(DONE)
+}
