@@ -1,0 +1,132 @@
+//! What `smartctl --json` prints of an NVMe drive.
+
+use serde_json::{Value, json};
+
+use crate::assumed::{DAY_0_UNIX_SECONDS, LOGICAL_BLOCK_BYTES, NAMESPACES, NVME_VERSION, SMARTCTL_VERSION, VENDOR};
+use crate::{HealthLog, HealthRecord, Identity};
+
+/// smartctl's exit status where the drive's own assessment fails.
+const EXIT_FAILING: u64 = 8;
+
+const DAY_SECONDS: i64 = 86_400;
+
+/// The object that smartctl 7.3 prints for `--info --health --attributes` of an NVMe drive named `device`, asked for by these words. The whole record
+/// stands beside it under `wane`.
+pub fn smartctl(record: &HealthRecord, identity: &Identity, device: &str, words: &[&str]) -> Value {
+    let (log, warning) = (HealthLog::of(record), record.critical_warning());
+    let temperature = crate::assumed::TEMPERATURE_CELSIUS;
+    let seconds = DAY_0_UNIX_SECONDS.saturating_add((record.day * DAY_SECONDS as f64) as i64);
+    let sized = |bytes: u64| json!({ "blocks": bytes / LOGICAL_BLOCK_BYTES, "bytes": bytes });
+    json!({
+        "json_format_version": [1, 0],
+        "smartctl": {
+            "version": SMARTCTL_VERSION,
+            "platform_info": "simulated",
+            "build_info": concat!("(wane ", env!("CARGO_PKG_VERSION"), ")"),
+            "argv": words,
+            "exit_status": if warning == 0 { 0 } else { EXIT_FAILING },
+        },
+        "local_time": { "time_t": seconds, "asctime": asctime(seconds) },
+        "device": { "name": device, "info_name": device, "type": "nvme", "protocol": "NVMe" },
+        "model_name": identity.model,
+        "serial_number": identity.serial,
+        "firmware_version": identity.firmware,
+        "nvme_pci_vendor": { "id": VENDOR, "subsystem_id": VENDOR },
+        "nvme_ieee_oui_identifier": VENDOR,
+        "nvme_total_capacity": record.capacity_bytes,
+        "nvme_unallocated_capacity": 0,
+        "nvme_controller_id": VENDOR,
+        "nvme_version": { "string": NVME_VERSION.0, "value": NVME_VERSION.1 },
+        "nvme_number_of_namespaces": NAMESPACES,
+        "nvme_namespaces": [{
+            "id": NAMESPACES,
+            "size": sized(record.capacity_bytes),
+            "capacity": sized(record.capacity_bytes),
+            "utilization": sized(record.mapped_bytes),
+            "formatted_lba_size": LOGICAL_BLOCK_BYTES,
+        }],
+        "user_capacity": sized(record.capacity_bytes),
+        "logical_block_size": LOGICAL_BLOCK_BYTES,
+        "smart_support": { "available": true, "enabled": true },
+        "smart_status": { "passed": warning == 0, "nvme": { "value": warning } },
+        "nvme_smart_health_information_log": attributes(&log),
+        "temperature": { "current": temperature },
+        "power_cycle_count": record.power_cycles,
+        "power_on_time": { "hours": record.power_on_hours() },
+        "wane": { "is_simulated": true, "record": record },
+    })
+}
+
+/// Log 02h in smartctl's words.
+fn attributes(log: &HealthLog) -> Value {
+    let counted = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+    let celsius = crate::assumed::TEMPERATURE_CELSIUS;
+    json!({
+        "critical_warning": log.critical_warning,
+        "temperature": celsius,
+        "available_spare": log.available_spare,
+        "available_spare_threshold": log.available_spare_threshold,
+        "percentage_used": log.percentage_used,
+        "data_units_read": counted(log.data_units_read),
+        "data_units_written": counted(log.data_units_written),
+        "host_reads": counted(log.host_read_commands),
+        "host_writes": counted(log.host_write_commands),
+        "controller_busy_time": counted(log.controller_busy_time),
+        "power_cycles": counted(log.power_cycles),
+        "power_on_hours": counted(log.power_on_hours),
+        "unsafe_shutdowns": counted(log.unsafe_shutdowns),
+        "media_errors": counted(log.media_and_data_integrity_errors),
+        "num_err_log_entries": counted(log.error_information_log_entries),
+        "warning_temp_time": log.warning_composite_temperature_time,
+        "critical_comp_time": log.critical_composite_temperature_time,
+        "temperature_sensors": [celsius],
+    })
+}
+
+/// A time of the Unix clock as C's `asctime` writes it, with the zone behind, as smartctl does: "Fri Feb 13 23:31:30 2009 UTC".
+fn asctime(seconds: i64) -> String {
+    const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (days, second) = (seconds.div_euclid(DAY_SECONDS), seconds.rem_euclid(DAY_SECONDS));
+    let (year, month, day) = date(days);
+    let weekday = WEEKDAYS[days.rem_euclid(7) as usize];
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{weekday} {} {day:2} {hour:02}:{minute:02}:{second:02} {year} UTC", MONTHS[month])
+}
+
+/// Year, month from 0 and day of the month of a day after 1970-01-01, in the Gregorian calendar.
+///
+/// Years begin in March, so that the leap day is the last; an era is the 400 years after which the calendar repeats (Hinnant, "chrono-Compatible
+/// Low-Level Date Algorithms", `civil_from_days`).
+fn date(days: i64) -> (i64, usize, i64) {
+    const ERA_DAYS: i64 = 146_097;
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(ERA_DAYS), days.rem_euclid(ERA_DAYS));
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = ((from_march + 2) % 12) as usize;
+    (year + 400 * era + i64::from(month < 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        for (seconds, want) in [
+            (0, "Thu Jan  1 00:00:00 1970 UTC"),
+            // The time that smartctl's own tests and the public collection show.
+            (1_234_567_890, "Fri Feb 13 23:31:30 2009 UTC"),
+            (951_782_399, "Mon Feb 28 23:59:59 2000 UTC"),
+            (951_782_400, "Tue Feb 29 00:00:00 2000 UTC"),
+            (951_868_800, "Wed Mar  1 00:00:00 2000 UTC"),
+            (DAY_0_UNIX_SECONDS, "Wed Jan  1 00:00:00 2025 UTC"),
+            (4_107_542_400, "Mon Mar  1 00:00:00 2100 UTC"),
+        ] {
+            assert_eq!(asctime(seconds), want);
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Log pages as bytes: fields at fixed places of 512 bytes, little-endian. A page's fields are declared once, for both ways.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+use crate::{EnduranceGroupLog, HealthLog, HealthRecord, OcpLog};
+
+/// Bytes of each of the log pages.
+pub const PAGE_BYTES: usize = 512;
+
+/// A value that lies in a page.
+pub(crate) trait Field: Sized {
+    /// Writes it; a number that the place does not hold becomes the greatest that it does.
+    fn put(&self, place: &mut [u8]);
+    /// Reads it.
+    fn take(place: &[u8]) -> Self;
+    /// Tells it to people.
+    fn told(&self) -> String;
+}
+
+macro_rules! number {
+    ($($kind:ty),*) => {$(
+        impl Field for $kind {
+            fn put(&self, place: &mut [u8]) {
+                let unused = u128::BITS - 8 * place.len() as u32;
+                let value = u128::from(*self).min(u128::MAX >> unused);
+                place.copy_from_slice(&value.to_le_bytes()[..place.len()]);
+            }
+
+            fn take(place: &[u8]) -> Self {
+                let mut wide = [0; 16];
+                wide[..place.len()].copy_from_slice(place);
+                Self::try_from(u128::from_le_bytes(wide)).expect("a place is no wider than its field")
+            }
+
+            fn told(&self) -> String {
+                self.to_string()
+            }
+        }
+    )*};
+}
+
+number!(u8, u16, u32, u64, u128);
+
+impl<const N: usize> Field for [u16; N] {
+    fn put(&self, place: &mut [u8]) {
+        self.iter().zip(place.chunks_exact_mut(2)).for_each(|(value, place)| value.put(place));
+    }
+
+    fn take(place: &[u8]) -> Self {
+        std::array::from_fn(|index| u16::take(&place[2 * index..2 * index + 2]))
+    }
+
+    fn told(&self) -> String {
+        self.map(|value| value.to_string()).join(" ")
+    }
+}
+
+/// Letters of a field of this many bytes, ASCII; what is left is zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text<const N: usize>(pub [u8; N]);
+
+impl<const N: usize> Text<N> {
+    /// As many letters of a text as fit; what is no ASCII becomes `?`.
+    pub fn of(text: &str) -> Self {
+        let mut bytes = [0; N];
+        let letters = text.chars().map(|letter| u8::try_from(letter).ok().filter(u8::is_ascii).unwrap_or(b'?'));
+        bytes.iter_mut().zip(letters).for_each(|(byte, letter)| *byte = letter);
+        Self(bytes)
+    }
+}
+
+impl<const N: usize> Default for Text<N> {
+    fn default() -> Self {
+        Self([0; N])
+    }
+}
+
+impl<const N: usize> fmt::Display for Text<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = String::from_utf8_lossy(&self.0);
+        write!(f, "{}", text.trim_end_matches(['\0', ' ']).escape_default())
+    }
+}
+
+impl<const N: usize> Serialize for Text<N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<const N: usize> Field for Text<N> {
+    fn put(&self, place: &mut [u8]) {
+        place.copy_from_slice(&self.0);
+    }
+
+    fn take(place: &[u8]) -> Self {
+        let mut bytes = [0; N];
+        bytes.copy_from_slice(place);
+        Self(bytes)
+    }
+
+    fn told(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// A GUID as a number, which its page holds with the lowest byte first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Guid(pub u128);
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#034x}", self.0)
+    }
+}
+
+impl Serialize for Guid {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Field for Guid {
+    fn put(&self, place: &mut [u8]) {
+        self.0.put(place);
+    }
+
+    fn take(place: &[u8]) -> Self {
+        Self(u128::take(place))
+    }
+
+    fn told(&self) -> String {
+        self.to_string()
+    }
+}
+
+/// Declares a page once: its fields with the bytes that each lies in. What no field lies in is reserved, and zero.
+macro_rules! log_page {
+    ($(#[$doc:meta])* $page:ident {
+        $($(#[$about:meta])* $field:ident: $kind:ty = $start:literal..$end:literal,)*
+    }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+        pub struct $page {
+            $($(#[$about])* pub $field: $kind,)*
+        }
+
+        impl $page {
+            /// Each field's name, its first byte, and the first byte behind it.
+            pub const LAYOUT: &'static [(&'static str, usize, usize)] = &[$((stringify!($field), $start, $end)),*];
+
+            /// The page's bytes. A number that its place does not hold becomes the greatest that it does.
+            pub fn encode(&self) -> [u8; $crate::PAGE_BYTES] {
+                let mut bytes = [0; $crate::PAGE_BYTES];
+                $($crate::page::Field::put(&self.$field, &mut bytes[$start..$end]);)*
+                bytes
+            }
+
+            /// Each field's name and its value for people.
+            pub fn fields(&self) -> Vec<(&'static str, String)> {
+                vec![$((stringify!($field), $crate::page::Field::told(&self.$field))),*]
+            }
+
+            fn read(bytes: &[u8]) -> Result<Self, $crate::LogError> {
+                if bytes.len() != $crate::PAGE_BYTES {
+                    return Err($crate::LogError::Length(bytes.len()));
+                }
+                Ok(Self { $($field: $crate::page::Field::take(&bytes[$start..$end])),* })
+            }
+        }
+    };
+}
+
+/// Why bytes are no log page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// Another number of bytes.
+    #[error("a log page has {PAGE_BYTES} bytes, found {0}")]
+    Length(usize),
+    /// A page C0h that is not OCP's: vendors have others.
+    #[error("log page c0h has the GUID {found}, and OCP's is {want}")]
+    Guid {
+        /// The page's.
+        found: Guid,
+        /// The one that is allowed.
+        want: Guid,
+    },
+}
+
+/// Which log page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogId {
+    /// 02h, SMART / Health Information.
+    Health,
+    /// 09h, Endurance Group Information.
+    EnduranceGroup,
+    /// C0h, OCP's SMART / Health Information Extended.
+    Ocp,
+}
+
+impl LogId {
+    /// All of them, by number.
+    pub const ALL: [Self; 3] = [Self::Health, Self::EnduranceGroup, Self::Ocp];
+
+    /// Its number, as people write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Health => "02h",
+            Self::EnduranceGroup => "09h",
+            Self::Ocp => "c0h",
+        }
+    }
+
+    /// What the specification calls it.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Health => "SMART / Health Information",
+            Self::EnduranceGroup => "Endurance Group Information",
+            Self::Ocp => "OCP SMART / Health Information Extended",
+        }
+    }
+}
+
+impl FromStr for LogId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|id| id.name().eq_ignore_ascii_case(text));
+        found.ok_or_else(|| format!("{} are allowed", Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
+/// Any of the log pages.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum LogPage {
+    /// 02h.
+    Health(HealthLog),
+    /// 09h.
+    EnduranceGroup(EnduranceGroupLog),
+    /// C0h.
+    Ocp(OcpLog),
+}
+
+impl LogPage {
+    /// The page of a drive of this health.
+    pub fn of(id: LogId, record: &HealthRecord) -> Self {
+        match id {
+            LogId::Health => Self::Health(HealthLog::of(record)),
+            LogId::EnduranceGroup => Self::EnduranceGroup(EnduranceGroupLog::of(record)),
+            LogId::Ocp => Self::Ocp(OcpLog::of(record)),
+        }
+    }
+
+    /// Its bytes.
+    pub fn encode(&self) -> [u8; PAGE_BYTES] {
+        match self {
+            Self::Health(log) => log.encode(),
+            Self::EnduranceGroup(log) => log.encode(),
+            Self::Ocp(log) => log.encode(),
+        }
+    }
+
+    /// The page of these bytes.
+    ///
+    /// # Errors
+    /// They are not as many as a page has, or no OCP page.
+    pub fn decode(id: LogId, bytes: &[u8]) -> Result<Self, LogError> {
+        Ok(match id {
+            LogId::Health => Self::Health(HealthLog::decode(bytes)?),
+            LogId::EnduranceGroup => Self::EnduranceGroup(EnduranceGroupLog::decode(bytes)?),
+            LogId::Ocp => Self::Ocp(OcpLog::decode(bytes)?),
+        })
+    }
+
+    /// Each field's name and its value for people.
+    pub fn fields(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Health(log) => log.fields(),
+            Self::EnduranceGroup(log) => log.fields(),
+            Self::Ocp(log) => log.fields(),
+        }
+    }
+}
