@@ -325,9 +325,14 @@ impl<M: Media> Ftl<M> {
     /// How much of the wear between new and the end of service is used: the mean erase count over the rated
     /// endurance. `None` when no block ever retires.
     pub fn life_used(&self) -> Option<f64> {
-        let endurance = self.retire.retires_at(self.endurance)?;
+        let endurance = self.rated_cycles()?;
         let erases: u64 = self.domains.iter().map(|domain| domain.gc_erases + domain.wear_leveling_erases).sum();
         Some(erases as f64 / (f64::from(endurance) * f64::from(self.layout.blocks())))
+    }
+
+    /// Erases up to which a block serves. `None` when no block ever retires.
+    pub fn rated_cycles(&self) -> Option<u32> {
+        self.retire.retires_at(self.endurance)
     }
 
     /// Where a firmware block stands.

@@ -292,8 +292,7 @@ impl Kept {
     /// # Panics
     /// The days are negative or no finite number.
     pub fn wait(&mut self, days: f64) {
-        let drive = self.life.run.drive_mut();
-        drive.set_day(drive.day() + days);
+        self.life.run.drive_mut().lie(days);
         self.life.begin_days();
     }
 

@@ -99,6 +99,11 @@ impl Flash {
         self.faults.is_some()
     }
 
+    /// What of it failed, where it may fail.
+    pub fn faults(&self) -> Option<&Faults> {
+        self.faults.as_ref()
+    }
+
     /// Applies all scheduled losses that are due once the host has written `drive_writes` drive capacities.
     pub fn set_drive_writes(&mut self, drive_writes: f64) {
         if let Some(faults) = &mut self.faults {
@@ -282,6 +287,11 @@ impl Resting {
     /// The time, in days since the flash was new.
     pub fn now_days(&self) -> f64 {
         self.flash.now_days
+    }
+
+    /// Its cells, which are not read meanwhile.
+    pub fn cells(&self) -> Option<&Cells> {
+        self.flash.cells.as_ref()
     }
 
     /// Whether the flash errs.

@@ -157,6 +157,8 @@ pub struct Drive {
     first_day: f64,
     /// Today, while the flash has none.
     day: f64,
+    /// Days that it lay without power, and how often.
+    unpowered: (f64, u64),
     streams: Streams,
     geometry: Geometry,
     /// The bytes that it keeps; `None` of a drive that keeps none.
@@ -258,6 +260,7 @@ impl Drive {
             is_striped,
             first_day: 0.0,
             day: 0.0,
+            unpowered: (0.0, 0),
             streams,
             geometry,
             payload: None,
@@ -344,6 +347,14 @@ impl Drive {
         match &self.firmware {
             Firmware::Detailed(ftl) => Some(ftl.media()),
             Firmware::Counting(_) | Firmware::Moving => None,
+        }
+    }
+
+    /// What the flash knows beside its wear, while the drive rests.
+    pub(crate) fn resting(&self) -> Option<&Resting> {
+        match &self.asleep {
+            Asleep::Resting(resting) => Some(resting),
+            Asleep::Never | Asleep::Awake => None,
         }
     }
 
@@ -575,7 +586,7 @@ impl Drive {
         self.flash().map_or(self.day, Media::now_days)
     }
 
-    /// Lets days pass without power or work: data age. A drive with a clock goes on from there.
+    /// Lets days pass without work: data age. A drive with a clock goes on from there.
     ///
     /// # Panics
     /// The day lies in the past, or is no finite number.
@@ -711,6 +722,11 @@ impl Drive {
     /// How much of its rated wear is used; none where no block ever retires.
     pub fn life_used(&self) -> Option<f64> {
         over_either!(&self.firmware, ftl => ftl.life_used())
+    }
+
+    /// Erases up to which a block serves; none where no block ever retires.
+    pub fn rated_cycles(&self) -> Option<u32> {
+        over_either!(&self.firmware, ftl => ftl.rated_cycles())
     }
 
     /// Valid units of a firmware block.

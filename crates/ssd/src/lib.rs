@@ -18,7 +18,7 @@
 //! for _ in 0..3 {
 //!     drive.age(&units)?;
 //! }
-//! assert_eq!(drive.smart().write_amplification(), Some(1.0), "sequential writes leave nothing to relocate");
+//! assert_eq!(drive.health_record().write_amplification(), Some(1.0), "sequential writes leave nothing to relocate");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -55,6 +55,5 @@ pub use latency::{BreakdownSum, Histogram, Latencies, PERCENTILES};
 pub use meter::{MeasuredWindow, Meter, Parts, Timed};
 pub use node::Utilization;
 pub use scheduler::Scheduler;
-pub use smart::Smart;
 pub use timeline::Timeline;
 pub use wane_blockdev::RequestId;

@@ -1,74 +1,128 @@
-//! What a drive says of its own health, in the terms of SMART and of the NVMe health log.
+//! What a drive knows of its own health: the record of which log pages are made.
 
-use wane_ftl::EndOfLife;
+use wane_ftl::BlockState;
+use wane_ftl::policies::Mode;
+use wane_nand::{Cells, Faults, Loss};
+use wane_smart::{HealthRecord, energy};
+use wane_units::Lpn;
 
 use crate::Drive;
 
-/// Plain data: a picture of the drive at one moment.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Smart {
-    /// Bytes exported when new.
-    pub capacity_initial_bytes: u64,
-    /// Bytes exported now.
-    pub capacity_bytes: u64,
-    /// Bytes that the host wrote.
-    pub host_bytes_written: u64,
-    /// Bytes that the host read.
-    pub host_bytes_read: u64,
-    /// Bytes programmed into flash for any cause.
-    pub flash_bytes_programmed: u64,
-    /// Flash blocks erased since the drive was new, for any cause.
-    pub blocks_erased: u64,
-    /// Least erases of a flash block.
-    pub erase_count_min: u32,
-    /// Mean.
-    pub erase_count_mean: f64,
-    /// Most.
-    pub erase_count_max: u32,
-    /// Used part of the rated wear, in percent, beyond 100 where the drive outlives it; none where no block ever retires.
-    pub percentage_used: Option<f64>,
-    /// Flash blocks out of service.
-    pub blocks_retired: u32,
-    /// Host reads that failed.
-    pub media_errors: u64,
-    /// Pages that redundancy inside the drive gave back.
-    pub recoveries: u64,
-    /// Days since the flash was new.
-    pub day: f64,
-    /// Why the drive takes no more writes.
-    pub end_of_life: Option<EndOfLife>,
-}
+/// Hours of a day.
+const DAY_HOURS: f64 = 24.0;
 
-impl Smart {
-    /// Bytes programmed for each that the host wrote; none before it wrote any. Relocation by a file system counts as work of
-    /// the flash, as the drive cannot tell whose it is.
-    pub fn write_amplification(&self) -> Option<f64> {
-        (self.host_bytes_written > 0).then(|| self.flash_bytes_programmed as f64 / self.host_bytes_written as f64)
-    }
+/// Counts of firmware blocks.
+struct Spare {
+    /// Mapping units in blocks in service, beyond what is exported; those of a new drive.
+    units: u64,
+    units_new: u64,
+    /// Blocks beyond what is exported, and those of all blocks that are erased.
+    blocks: u32,
+    blocks_free: u32,
 }
 
 impl Drive {
-    /// How the drive fares.
-    pub fn smart(&self) -> Smart {
+    /// How the drive fares. Nothing changes by the question, which looks at every exported unit and every block.
+    pub fn health_record(&self) -> HealthRecord {
         let (counters, unit) = (self.counters(), u64::from(self.unit_bytes()));
-        let counts = self.erase_counts();
-        let sum: f64 = counts.iter().map(|count| f64::from(*count)).sum();
-        Smart {
+        let geometry = self.geometry();
+        let erases = self.erase_counts();
+        let factory = self.firmware_blocks_bad_new();
+        let (spare, width) = (self.spare(factory), self.layout().width());
+        let relocated = counters.programmed_gc
+            + counters.programmed_wear_leveling
+            + counters.programmed_file_system
+            + counters.programmed_scrub;
+        let units_read = counters.host_units_read.saturating_sub(counters.host_units_read_unmapped) + relocated;
+        let pages_read = units_read + counters.scrub_checks;
+        let mapped = (0..self.exported()).filter(|unit| self.lookup(Lpn(*unit)).is_some()).count() as u64;
+        let rated = self.rated_cycles().map(|cycles| u64::from(cycles).saturating_mul(geometry.capacity().0));
+        let corrected = self.cells().map(|cells| cells.counters());
+        let (days_unpowered, times_unpowered) = self.unpowered();
+        HealthRecord {
             capacity_initial_bytes: u64::from(self.logical_initial()) * unit,
             capacity_bytes: u64::from(self.exported()) * unit,
-            host_bytes_written: counters.host_units_written * unit,
+            mapped_bytes: mapped * unit,
             host_bytes_read: counters.host_units_read * unit,
-            flash_bytes_programmed: counters.programmed_total() * unit,
-            blocks_erased: counters.erases_total(),
-            erase_count_min: counts.iter().copied().min().unwrap_or(0),
-            erase_count_mean: sum / counts.len() as f64,
-            erase_count_max: counts.iter().copied().max().unwrap_or(0),
-            percentage_used: self.life_used().map(|used| 100.0 * used),
-            blocks_retired: self.retired_blocks() * self.layout().width(),
+            host_bytes_written: counters.host_units_written * unit,
+            host_reads: counters.host_units_read,
+            host_writes: counters.host_units_written,
             media_errors: counters.host_reads_uncorrectable,
-            recoveries: counters.recoveries,
+            flash_bytes_read: units_read * unit + counters.scrub_checks * geometry.page_size().0,
+            flash_bytes_programmed: counters.programmed_total() * unit,
+            flash_pages_read: pages_read,
+            flash_pages_programmed: counters.program_operations,
+            flash_blocks_erased: counters.erases_total(),
+            erase_count_min: erases.iter().copied().min().unwrap_or(0),
+            erase_count_mean: erases.iter().map(|count| f64::from(*count)).sum::<f64>() / erases.len() as f64,
+            erase_count_max: erases.iter().copied().max().unwrap_or(0),
+            blocks_bad_factory: factory * width,
+            blocks_bad_grown: self.retired_blocks().saturating_sub(factory) * width,
+            blocks_refreshed: counters.erases_scrub,
+            percentage_used: self.life_used().map(|used| 100.0 * used),
+            available_spare_percent: percent(spare.units, spare.units_new, self.retired_blocks() == factory),
+            free_blocks_percent: percent(spare.blocks_free.into(), spare.blocks.into(), false),
+            endurance_estimate_bytes: rated,
+            is_degraded: self.mode() == Mode::Degraded,
+            is_read_only: self.end_of_life().is_some(),
+            reads_corrected: corrected.map_or(0, |seen| seen.reads_retried.saturating_sub(seen.uncorrectable_reads)),
+            reads_uncorrectable: counters.host_reads_uncorrectable + counters.relocation_reads_uncorrectable,
+            recoveries: counters.recoveries + counters.recovery_failures,
+            dies: geometry.dies(),
+            dies_offline: self.faults().map_or(0, dies_lost),
             day: self.day(),
-            end_of_life: self.end_of_life(),
+            power_on_hours: DAY_HOURS * (self.day() - days_unpowered).max(0.0),
+            power_cycles: 1 + times_unpowered,
+            unsafe_shutdowns: 0,
+            flash_energy_joules: energy::joules(pages_read, counters.program_operations, counters.erases_total()),
         }
     }
+
+    /// Firmware blocks that were out of service when the drive was new, because one of their flash blocks was bad from the factory.
+    fn firmware_blocks_bad_new(&self) -> u32 {
+        let mut holders: Vec<_> = self.faults().map_or(&[][..], Faults::factory_bad).to_vec();
+        holders.iter_mut().for_each(|block| block.0 = self.layout().holder(*block).0);
+        // Holders of rising blocks need not rise.
+        holders.sort_unstable();
+        holders.dedup();
+        holders.len() as u32
+    }
+
+    /// What is left of the blocks beyond those that the host's data take. `factory`: firmware blocks that a new drive lacks.
+    fn spare(&self, factory: u32) -> Spare {
+        let (layout, unit_count) = (self.layout(), u64::from(self.layout().units_per_block()));
+        let exported = u64::from(self.exported());
+        let lost_since = u64::from(self.retired_blocks().saturating_sub(factory)) * unit_count;
+        let taken = u32::try_from(exported.div_ceil(unit_count)).unwrap_or(u32::MAX);
+        let free = layout.superblocks().filter(|block| self.state(*block) == BlockState::Free).count();
+        Spare {
+            units: self.service_units().saturating_sub(exported),
+            units_new: (self.service_units() + lost_since).saturating_sub(u64::from(self.logical_initial())),
+            blocks: (layout.blocks() - self.retired_blocks()).saturating_sub(taken),
+            blocks_free: free as u32,
+        }
+    }
+
+    /// What errs of the flash, whether it is awake or rests.
+    fn cells(&self) -> Option<&Cells> {
+        self.flash().and_then(|flash| flash.cells()).or_else(|| self.resting().and_then(|resting| resting.cells()))
+    }
+
+    /// What fails of the flash, which is awake where something can.
+    fn faults(&self) -> Option<&Faults> {
+        self.flash().and_then(|flash| flash.faults())
+    }
+}
+
+/// `part` of `whole` in percent, at most 100; of nothing, all where `is_all` and else none.
+fn percent(part: u64, whole: u64, is_all: bool) -> f64 {
+    match whole {
+        0 if is_all => 100.0,
+        0 => 0.0,
+        _ => (100.0 * part as f64 / whole as f64).min(100.0),
+    }
+}
+
+fn dies_lost(faults: &Faults) -> u32 {
+    faults.lost().iter().filter(|loss| matches!(loss, Loss::Die(_))).count() as u32
 }

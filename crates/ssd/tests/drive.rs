@@ -180,10 +180,10 @@ fn drives_are_sent_to_other_threads_and_cloned() {
     let (mut here, mut there) = (stream.clone(), stream);
     let moved = std::thread::spawn(move || {
         at_random(&mut copy, &mut there, 500);
-        copy.smart()
+        copy.health_record()
     });
     at_random(&mut drive, &mut here, 500);
-    assert_eq!(moved.join().expect("no panic"), drive.smart());
+    assert_eq!(moved.join().expect("no panic"), drive.health_record());
 }
 
 /// A drive that ages on the counting medium, looks up for some requests now and then, and rests again, comes to the state of
@@ -235,9 +235,9 @@ fn data_keep_their_age_while_the_drive_rests() {
     assert_eq!((age_of(old), age_of(new)), (12.0, 2.0), "the write came before two days passed");
     // Blocks that are erased meanwhile hold new data when the drive wakes.
     assert!(drive.rest());
-    let erased = drive.smart().blocks_erased;
+    let erased = drive.health_record().flash_blocks_erased;
     (0..6).for_each(|_| age(&mut drive, &lpns(0..logical)));
-    assert!(drive.smart().blocks_erased > erased + 96, "each block was erased twice");
+    assert!(drive.health_record().flash_blocks_erased > erased + 96, "each block was erased twice");
     drive.wake();
     let holder = |unit| drive.layout().locate(drive.lookup(Lpn(unit)).expect("written")).0;
     let oldest = (0..logical).map(|unit| drive.health(drive.layout().member(holder(unit), 0)).age_days);
@@ -423,8 +423,8 @@ fn aging_says_how_far_it_came() {
         }
     };
     let AgeError::Died { cause: EndOfLife::SpareExhausted, written: last } = died else { panic!("{died:?}") };
-    assert_eq!(drive.smart().host_bytes_written, (written + last as u64) * 4096);
-    assert_eq!(drive.smart().end_of_life, Some(EndOfLife::SpareExhausted));
+    assert_eq!(drive.health_record().host_bytes_written, (written + last as u64) * 4096);
+    assert_eq!(drive.end_of_life(), Some(EndOfLife::SpareExhausted));
 }
 
 /// What requests with different hints write lies in different blocks.

@@ -110,6 +110,7 @@ fn live(drive: &mut Drive, stream: &mut Stream, commands: u32) {
                 settle(drive, outcome);
             }
             37 => drive.set_mode(if stream.chance(0.5) { Mode::Degraded } else { Mode::Normal }),
+            38 if stream.chance(0.5) => drive.lie(1.5),
             38 => drive.set_day(drive.day() + 1.5),
             _ => {
                 drive.idle(Nanos(1_000_000));

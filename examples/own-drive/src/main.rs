@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let units = u64::from(drive.logical_initial());
     let batch: Vec<Lpn> = (0..10 * units).map(|_| Lpn(stream.below(units) as u32)).collect();
     drive.age(&batch)?;
-    let waf = drive.smart().write_amplification().ok_or("nothing was written")?;
+    let waf = drive.health_record().write_amplification().ok_or("nothing was written")?;
 
     // Ask it: a thousand reads of 4 KiB, one every 20 us.
     for number in 0..1000 {

@@ -1,4 +1,4 @@
-//! What a host sets while the drive lives: capacity, mode, thresholds, and where data lie.
+//! What a host sets while the drive lives: power, capacity, mode, thresholds, and where data lie.
 
 use wane_ftl::policies::Mode;
 use wane_ftl::policies::mode::ModeView;
@@ -9,6 +9,20 @@ use wane_units::{Lpn, Sectors, Trigger};
 use super::{Drive, Firmware, MOVING};
 
 impl Drive {
+    /// Lets it lie for so many days without power: as [`Drive::set_day`], and they are no hours of service.
+    ///
+    /// # Panics
+    /// The days are negative or no finite number.
+    pub fn lie(&mut self, days: f64) {
+        self.set_day(self.day() + days);
+        self.unpowered = (self.unpowered.0 + days, self.unpowered.1 + 1);
+    }
+
+    /// Days that it lay without power, and how often it did.
+    pub fn unpowered(&self) -> (f64, u64) {
+        self.unpowered
+    }
+
     /// Lowers the exported capacity, in mapping units. The host has trimmed every unit at or above it.
     ///
     /// # Panics

@@ -109,6 +109,7 @@ impl Drive {
     fn archive_time(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("drive.day", &mut self.day)?;
         archive.field("drive.first-day", &mut self.first_day)?;
+        archive.field("drive.unpowered", &mut self.unpowered)?;
         archive.field("drive.keeps-detail", &mut self.keeps_detail)?;
         let mut is_timed = self.clock.is_some();
         archive.field("drive.is-timed", &mut is_timed)?;
