@@ -13,6 +13,7 @@ use clap_complete::env::{self, CompleteEnv, EnvCompleter, Shells};
 use wane_claims::claims;
 use wane_nand::rber::CHIPS;
 use wane_scenario::{PRESETS, Pattern, keys, policies as all_policies};
+use wane_smart::LogId;
 use wane_workload::lsm::Operations;
 use wane_workload::standin;
 use wane_workload::trace::Format;
@@ -75,6 +76,11 @@ pub(crate) fn standins() -> Vec<CompletionCandidate> {
 pub(crate) fn workloads() -> Vec<CompletionCandidate> {
     let names = Pattern::NAMES.iter().copied().chain(standin::names()).chain(Operations::YCSB.iter().copied());
     names.map(CompletionCandidate::new).collect()
+}
+
+/// Log pages of a drive's health.
+pub(crate) fn log_pages() -> Vec<CompletionCandidate> {
+    LogId::ALL.iter().map(|id| named(id.name(), id.title())).collect()
 }
 
 pub(crate) fn formats() -> Vec<CompletionCandidate> {

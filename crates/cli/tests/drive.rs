@@ -143,6 +143,49 @@ fn sectors_that_wear_took_are_told_and_zeros() {
 }
 
 #[test]
+fn its_health_is_told_as_smartctl_and_log_pages_do() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    done(folder, "create a.wane --preset tiny --until drive-writes=5");
+    done(folder, "wait a.wane --days 30");
+    let before = std::fs::read(folder.join("a.wane/drive.json")).unwrap();
+    let facts = facts(folder, "a.wane");
+    let told = done(folder, "smart a.wane");
+    for part in [
+        "a.wane: wane tiny (simulated), serial WANE",
+        "test result: PASSED\n",
+        "Data Units Written:                 656 [335 MB]\n",
+        "Power Cycles:                       2\n",
+    ] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&done(folder, "smart a.wane --json")).unwrap();
+    let log = &json["nvme_smart_health_information_log"];
+    assert_eq!(log["data_units_written"], facts["bytes_written"].as_u64().unwrap().div_ceil(512_000));
+    assert_eq!(log["percentage_used"], (facts["life_used"].as_f64().unwrap() * 100.0).floor() as u64);
+    assert_eq!(json["smartctl"]["argv"], serde_json::json!(["wane", "drive", "smart", "a.wane", "--json"]));
+    assert_eq!((&json["local_time"]["time_t"], &json["power_on_time"]["hours"]), (&1_738_281_600.into(), &0.into()));
+    assert_eq!(json["wane"]["record"]["flash_bytes_programmed"], facts["bytes_programmed"]);
+    let page = done(folder, "smart a.wane --log C0h");
+    let programmed = format!("{:<48} {}\n", "physical_media_units_written", facts["bytes_programmed"]);
+    assert!(page.starts_with("Log page c0h, OCP SMART") && page.contains(&programmed), "{page}");
+    let page: serde_json::Value = serde_json::from_str(&done(folder, "smart a.wane --log 09h --json")).unwrap();
+    assert_eq!(page["total_endurance_group_capacity"], 64 << 20);
+    assert_eq!(done(folder, "smart a.wane --log c0h --raw page.bin"), "page.bin: log page c0h of a.wane, 512 bytes\n");
+    let bytes = std::fs::read(folder.join("page.bin")).unwrap();
+    assert_eq!((bytes.len(), &bytes[294..311]), (512, &b"simulated by wane"[..]));
+    let (code, _, err) = drive(folder, "smart a.wane --log 02h --raw page.bin");
+    assert!(code == 2 && err.contains("page.bin: exists") && err.contains("--force to overwrite it"), "{code} {err}");
+    assert_eq!(std::fs::read(folder.join("page.bin")).unwrap(), bytes);
+    done(folder, "smart a.wane --log 02h --raw page.bin --force");
+    assert_eq!(std::fs::read(folder.join("page.bin")).unwrap()[1..3], 313u16.to_le_bytes());
+    assert_eq!(std::fs::read(folder.join("a.wane/drive.json")).unwrap(), before);
+    done(folder, "age a.wane --until end-of-life");
+    let dead: serde_json::Value = serde_json::from_str(&done(folder, "smart a.wane --json")).unwrap();
+    assert_eq!((&dead["smart_status"]["passed"], &dead["smart_status"]["nvme"]["value"]), (&false.into(), &9.into()));
+}
+
+#[test]
 fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
@@ -178,6 +221,12 @@ fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
             "drive.endurance: a drive that exists is not changed",
         ),
         ("age a.wane --until end-of-life --set workload.read-share=1", "its workload writes nothing"),
+        ("smart absent.wane", "absent.wane: there is no such drive"),
+        ("smart a.wane --log 05h", "02h, 09h, c0h are allowed"),
+        ("smart a.wane --raw page.bin", "--log <PAGE>"),
+        ("smart a.wane --log 02h --raw nowhere/page.bin", "nowhere/page.bin: cannot be written"),
+        ("smart absent.wane --log 02h --raw nowhere/page.bin", "nowhere/page.bin: cannot be written"),
+        ("smart a.wane --log 02h --raw a.wane/drive.json", "--force to overwrite it"),
         ("wait a.wane --days 0", "a number of days above 0"),
         ("probe a.wane --set workload.arrival=trace", "needs the times of a trace"),
         ("fork a.wane endless.wane", "endless.wane is there already; give another name, or remove it"),

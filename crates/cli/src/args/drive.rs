@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use wane_lab::kept::Target;
 use wane_scenario::Scale;
+use wane_smart::LogId;
 use wane_units::{Bytes, Ratio};
 
 use crate::complete;
@@ -20,6 +21,9 @@ Examples:
   How it stands, and how fast it answers now:
     wane drive show qlc.wane
     wane drive probe qlc.wane
+  What its log pages say, and its health for a dashboard:
+    wane drive smart qlc.wane --log c0h
+    wane drive smart qlc.wane --json
   Two futures of one past:
     wane drive fork qlc.wane hot.wane
     wane drive age hot.wane --until drive-writes=900 \\
@@ -39,6 +43,8 @@ pub(crate) enum DriveCommand {
     Age(AgeArguments),
     /// Say how a drive stands
     Show(ShowArguments),
+    /// Say how healthy a drive is, as smartctl and NVMe log pages do
+    Smart(SmartArguments),
     /// Make another drive that is what this one is now, and shares its files
     Fork(ForkArguments),
     /// Verify a drive's files and every invariant of its firmware
@@ -120,6 +126,24 @@ pub(crate) struct ShowArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
     /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct SmartArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// Print this log page, field by field: 02h (SMART / Health Information), 09h (Endurance Group) or c0h (OCP's extended health)
+    #[arg(long, value_name = "PAGE", value_parser = str::parse::<LogId>, add = ArgValueCandidates::new(complete::log_pages))]
+    pub(crate) log: Option<LogId>,
+    /// Write the log page's 512 bytes to this file
+    #[arg(long, value_name = "FILE", requires = "log")]
+    pub(crate) raw: Option<PathBuf>,
+    /// Overwrite a file that is there
+    #[arg(long, requires = "raw")]
+    pub(crate) force: bool,
+    /// Print as JSON: what `smartctl --json` prints of an NVMe drive, or with --log the page's fields
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -2,6 +2,7 @@
 
 mod data;
 mod show;
+mod smart;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(crate) fn drive(arguments: &DriveArguments) -> Result<i32, Failure> {
         DriveCommand::Create(arguments) => create(arguments),
         DriveCommand::Age(arguments) => age(arguments),
         DriveCommand::Show(arguments) => show(arguments),
+        DriveCommand::Smart(arguments) => smart::smart(arguments),
         DriveCommand::Fork(arguments) => fork(arguments),
         DriveCommand::Check(arguments) => check(arguments),
         DriveCommand::Wait(arguments) => wait(arguments),

@@ -1,0 +1,65 @@
+//! `wane drive smart`: how healthy a drive is, in the words of those who read real ones.
+
+use std::fmt::Write as _;
+
+use wane_smart::{HealthRecord, Identity, LogPage, smartctl, table};
+use wane_units::excerpt_path;
+
+use super::open;
+use crate::DONE;
+use crate::args::drive::SmartArguments;
+use crate::output::{Failure, Others, check_writable, pretty, print, unwritable, write_file};
+use crate::progress::stop_flag;
+
+/// Columns of the names of a page's fields.
+const FIELD_COLUMNS: usize = 48;
+
+pub(super) fn smart(arguments: &SmartArguments) -> Result<i32, Failure> {
+    let others = Others::of(arguments.force);
+    if let Some(file) = &arguments.raw {
+        check_writable(file, others)?;
+    }
+    let kept = open(&arguments.drive, &stop_flag())?;
+    let record = kept.drive().health_record();
+    let scenario = kept.scenario();
+    let identity = Identity::simulated(&scenario.name, &scenario.preset, scenario.seed);
+    let Some(id) = arguments.log else {
+        print(&if arguments.json {
+            let device = arguments.drive.display().to_string();
+            let words = ["wane", "drive", "smart", &device, "--json"];
+            pretty(&smartctl(&record, &identity, &device, &words))?
+        } else {
+            told(arguments, &record, &identity)
+        })?;
+        return Ok(DONE);
+    };
+    let page = LogPage::of(id, &record);
+    if let Some(file) = &arguments.raw {
+        write_file(file, others, |out| out.write_all(&page.encode()).map_err(|error| unwritable(file, &error)))?;
+    }
+    let text = match &arguments.raw {
+        _ if arguments.json => pretty(&page)?,
+        Some(file) => {
+            let (file, drive) = (excerpt_path(file), excerpt_path(&arguments.drive));
+            format!("{file}: log page {} of {drive}, {} bytes\n", id.name(), wane_smart::PAGE_BYTES)
+        }
+        None => fields(&format!("Log page {}, {}", id.name(), id.title()), &page),
+    };
+    print(&text)?;
+    Ok(DONE)
+}
+
+/// smartctl's table, under the drive's names.
+fn told(arguments: &SmartArguments, record: &HealthRecord, identity: &Identity) -> String {
+    let drive = excerpt_path(&arguments.drive);
+    format!("{drive}: {}, serial {}, day {:.1}\n\n{}", identity.model, identity.serial, record.day, table(record))
+}
+
+fn fields(title: &str, page: &LogPage) -> String {
+    let mut text = format!("{title}\n");
+    for (name, value) in page.fields() {
+        let line = format!("{name:<FIELD_COLUMNS$} {value}");
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
