@@ -224,9 +224,9 @@ pub(crate) struct ReadArguments {
     /// From where: bytes from the drive's beginning, such as `1 MiB`
     #[arg(long, value_name = "SIZE", default_value = "0 B")]
     pub(crate) at: Bytes,
-    /// How many
+    /// How many; all up to the drive's end without
     #[arg(long, value_name = "SIZE")]
-    pub(crate) length: Bytes,
+    pub(crate) length: Option<Bytes>,
     /// Overwrite a file that wane did not write
     #[arg(long)]
     pub(crate) force: bool,

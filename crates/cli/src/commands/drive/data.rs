@@ -122,7 +122,8 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
     let ReadArguments { drive, out, at, length, force, json } = arguments;
     check_writable(out, Others::of(*force))?;
     let mut kept = addressed(drive)?;
-    let range = sectors(&kept, *at, *length)?;
+    let length = length.unwrap_or_else(|| Bytes((kept.drive().capacity().0 * Sectors::SIZE.0).saturating_sub(at.0)));
+    let range = sectors(&kept, *at, length)?;
     let (device, now) = kept.device()?;
     let mut device = Blocking::starting_at(device, now);
     let mut failed: Vec<SectorRange> = Vec::new();

@@ -1,0 +1,101 @@
+//! What a drive is and how it fares.
+
+use wane_ftl::policies::capacity::CapacityPolicy;
+use wane_ftl::{BlockState, Counters, Layout};
+use wane_units::{Geometry, Lpn, SuperblockId, UnitId};
+
+use super::{Drive, Firmware, MOVING};
+
+impl Drive {
+    /// The flash.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Bytes of a mapping unit.
+    pub fn unit_bytes(&self) -> u32 {
+        over_either!(&self.firmware, ftl => ftl.unit_bytes())
+    }
+
+    /// How the firmware's blocks lie on the flash.
+    pub fn layout(&self) -> &Layout {
+        over_either!(&self.firmware, ftl => ftl.layout())
+    }
+
+    /// What was counted since the drive was new.
+    #[inline]
+    pub fn counters(&self) -> &Counters {
+        over_either!(&self.firmware, ftl => ftl.counters())
+    }
+
+    /// Erases of every flash block.
+    pub fn erase_counts(&self) -> &[u32] {
+        match &self.firmware {
+            Firmware::Counting(ftl) => ftl.media().erase_counts(),
+            Firmware::Detailed(ftl) => ftl.media().erase_counts(),
+            Firmware::Moving => unreachable!("{MOVING}"),
+        }
+    }
+
+    /// Erases of every firmware block.
+    pub fn superblock_erase_counts(&self) -> &[u32] {
+        over_either!(&self.firmware, ftl => ftl.erase_counts())
+    }
+
+    /// Logical units when new.
+    #[inline]
+    pub fn logical_initial(&self) -> u32 {
+        over_either!(&self.firmware, ftl => ftl.logical_initial())
+    }
+
+    /// Logical units exported now.
+    #[inline]
+    pub fn exported(&self) -> u32 {
+        over_either!(&self.firmware, ftl => ftl.exported())
+    }
+
+    /// Firmware blocks out of service.
+    pub fn retired_blocks(&self) -> u32 {
+        over_either!(&self.firmware, ftl => ftl.retired_blocks())
+    }
+
+    /// Mapping units of the blocks in service, beside the reserve.
+    pub fn service_units(&self) -> u64 {
+        over_either!(&self.firmware, ftl => ftl.service_units())
+    }
+
+    /// How much of its rated wear is used; none where no block ever retires.
+    pub fn life_used(&self) -> Option<f64> {
+        over_either!(&self.firmware, ftl => ftl.life_used())
+    }
+
+    /// Erases up to which a block serves; none where no block ever retires.
+    pub fn rated_cycles(&self) -> Option<u32> {
+        over_either!(&self.firmware, ftl => ftl.rated_cycles())
+    }
+
+    /// Valid units of a firmware block.
+    pub fn valid(&self, block: SuperblockId) -> u32 {
+        over_either!(&self.firmware, ftl => ftl.valid(block))
+    }
+
+    /// Where a firmware block stands.
+    pub fn state(&self, block: SuperblockId) -> BlockState {
+        over_either!(&self.firmware, ftl => ftl.state(block))
+    }
+
+    /// The physical unit that holds a logical one.
+    pub fn lookup(&self, unit: Lpn) -> Option<UnitId> {
+        over_either!(&self.firmware, ftl => ftl.lookup(unit))
+    }
+
+    /// Whether a unit's data were lost inside the drive.
+    pub fn is_lost(&self, unit: Lpn) -> bool {
+        over_either!(&self.firmware, ftl => ftl.is_lost(unit))
+    }
+
+    /// The policy that answers retired blocks.
+    pub fn capacity_policy(&self) -> &dyn CapacityPolicy {
+        over_either!(&self.firmware, ftl => ftl.capacity_policy())
+    }
+}
