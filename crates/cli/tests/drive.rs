@@ -91,6 +91,8 @@ fn data_outlive_aging_a_power_cut_and_a_fork() {
     done(folder, "age a.wane --until drive-writes=9");
     let told = done(folder, "power-cut a.wane");
     assert!(told.contains("read for that") && told.contains("units mapped"), "{told}");
+    let health = done(folder, "smart a.wane");
+    assert!(health.contains("Unsafe Shutdowns:                   1\n"), "{health}");
     done(folder, "fork a.wane b.wane");
     assert_eq!(
         done(folder, "trim a.wane --at 1MiB --length 4KiB").lines().next(),

@@ -56,8 +56,8 @@ pub struct HealthRecord {
     pub free_blocks_percent: f64,
     /// Bytes that the flash is rated to take, all blocks to their rated erases; none where no block ever retires.
     pub endurance_estimate_bytes: Option<u64>,
-    /// Whether the drive serves from blocks that it would retire in its normal mode.
-    pub is_degraded: bool,
+    /// Whether data were lost inside the drive, so that what it holds cannot be relied on.
+    pub is_unreliable: bool,
     /// Whether it takes no more writes.
     pub is_read_only: bool,
     /// Page reads that needed re-reads and were corrected.
@@ -92,7 +92,7 @@ impl HealthRecord {
     /// Bits of NVMe's critical warning: 0 spare below its threshold, 2 reliability degraded, 3 read-only.
     pub fn critical_warning(&self) -> u8 {
         let low = self.available_spare() < AVAILABLE_SPARE_THRESHOLD_PERCENT;
-        u8::from(low) | u8::from(self.is_degraded) << 2 | u8::from(self.is_read_only) << 3
+        u8::from(low) | u8::from(self.is_unreliable) << 2 | u8::from(self.is_read_only) << 3
     }
 
     /// Whole percent of spare, 0 to 100, rounded down.

@@ -104,7 +104,7 @@ fn record() -> HealthRecord {
         available_spare_percent: 22.9,
         free_blocks_percent: 23.9,
         endurance_estimate_bytes: Some(24_000_000_001),
-        is_degraded: false,
+        is_unreliable: false,
         is_read_only: false,
         reads_corrected: 25,
         reads_uncorrectable: 26,
@@ -214,8 +214,8 @@ fn values_saturate_and_never_wrap() {
 
 #[test]
 fn warnings_are_bits_0_2_and_3() {
-    let of = |spare: f64, is_degraded: bool, is_read_only: bool| {
-        let record = HealthRecord { available_spare_percent: spare, is_degraded, is_read_only, ..record() };
+    let of = |spare: f64, is_unreliable: bool, is_read_only: bool| {
+        let record = HealthRecord { available_spare_percent: spare, is_unreliable, is_read_only, ..record() };
         assert_eq!(HealthLog::of(&record).critical_warning, EnduranceGroupLog::of(&record).critical_warning);
         record.critical_warning()
     };

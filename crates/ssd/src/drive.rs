@@ -160,6 +160,8 @@ pub struct Drive {
     day: f64,
     /// Days that it lay without power, and how often.
     unpowered: (f64, u64),
+    /// How often its power failed.
+    power_cuts: u64,
     streams: Streams,
     geometry: Geometry,
     /// The bytes that it keeps; `None` of a drive that keeps none.
@@ -262,6 +264,7 @@ impl Drive {
             first_day: 0.0,
             day: 0.0,
             unpowered: (0.0, 0),
+            power_cuts: 0,
             streams,
             geometry,
             payload: None,

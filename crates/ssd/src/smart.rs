@@ -1,7 +1,6 @@
 //! What a drive knows of its own health: the record of which log pages are made.
 
 use wane_ftl::BlockState;
-use wane_ftl::policies::Mode;
 use wane_nand::{Cells, Faults, Loss};
 use wane_smart::{HealthRecord, energy};
 use wane_units::Lpn;
@@ -63,7 +62,7 @@ impl Drive {
             available_spare_percent: percent(spare.units, spare.units_new, self.retired_blocks() == factory),
             free_blocks_percent: percent(spare.blocks_free.into(), spare.blocks.into(), false),
             endurance_estimate_bytes: rated,
-            is_degraded: self.mode() == Mode::Degraded,
+            is_unreliable: counters.host_reads_uncorrectable + counters.relocation_reads_uncorrectable > 0,
             is_read_only: self.end_of_life().is_some(),
             reads_corrected: corrected.map_or(0, |seen| seen.reads_retried.saturating_sub(seen.uncorrectable_reads)),
             reads_uncorrectable: counters.host_reads_uncorrectable + counters.relocation_reads_uncorrectable,
@@ -72,8 +71,8 @@ impl Drive {
             dies_offline: self.faults().map_or(0, dies_lost),
             day: self.day(),
             power_on_hours: DAY_HOURS * (self.day() - days_unpowered).max(0.0),
-            power_cycles: 1 + times_unpowered,
-            unsafe_shutdowns: 0,
+            power_cycles: 1 + times_unpowered + self.power_cuts(),
+            unsafe_shutdowns: self.power_cuts(),
             flash_energy_joules: energy::joules(pages_read, counters.program_operations, counters.erases_total()),
         }
     }

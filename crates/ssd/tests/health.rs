@@ -132,7 +132,25 @@ fn spare_falls_until_the_drive_is_read_only() {
     assert_eq!((dead.critical_warning(), dead.available_spare(), dead.is_read_only), (0b1001, 0, true));
     assert!(dead.blocks_bad_grown >= 15 && seen[0] == 0, "{dead:?}");
     let mut drive = Drive::new(rated(5)).unwrap();
+    // A drive that spares worn blocks does as it was made to.
     drive.set_mode(Mode::Degraded);
+    assert_eq!(drive.health_record().critical_warning(), 0);
+}
+
+#[test]
+fn a_drive_that_lost_data_is_unreliable() {
+    let mut config = rated(5_000);
+    let model = rber::chip("tlc-72l-2018").unwrap().model;
+    config.errors = Some(ErrorConfig::new(model, Ecc { strength: Some(1), rereads_max: Some(0), ..Ecc::default() }));
+    let mut drive = Drive::new(config).unwrap();
+    drive.wake();
+    let units: Vec<Lpn> = (0..40).map(Lpn).collect();
+    let _ = drive.write_batch(&units);
+    assert_eq!(drive.health_record().critical_warning(), 0);
+    drive.wake();
+    drive.set_past(|_| (4_000.0, 1_000_000));
+    drive.read_batch(&units).unwrap();
+    assert!(!drive.unread().is_empty());
     assert_eq!(drive.health_record().critical_warning(), 0b100);
 }
 

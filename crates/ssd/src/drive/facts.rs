@@ -7,6 +7,11 @@ use wane_units::{Geometry, Lpn, SuperblockId, UnitId};
 use super::{Drive, Firmware, MOVING};
 
 impl Drive {
+    /// How often its power failed.
+    pub fn power_cuts(&self) -> u64 {
+        self.power_cuts
+    }
+
     /// The flash.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry

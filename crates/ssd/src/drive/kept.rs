@@ -110,6 +110,7 @@ impl Drive {
         archive.field("drive.day", &mut self.day)?;
         archive.field("drive.first-day", &mut self.first_day)?;
         archive.field("drive.unpowered", &mut self.unpowered)?;
+        archive.field("drive.power-cuts", &mut self.power_cuts)?;
         archive.field("drive.keeps-detail", &mut self.keeps_detail)?;
         let mut is_timed = self.clock.is_some();
         archive.field("drive.is-timed", &mut is_timed)?;

@@ -72,6 +72,7 @@ impl Drive {
     /// The configuration is that of another drive, or memory is short.
     pub fn recover(off: PoweredOff, ftl: FtlConfig) -> Result<(Self, Recovery, Option<Nanos>), DriveError> {
         let PoweredOff { mut drive, left, levels } = off;
+        drive.power_cuts += 1;
         let report = match left {
             Left::OverCounting(cut) => {
                 let (found, report) = Ftl::recover(*cut, ftl)?;
