@@ -54,6 +54,7 @@ bench: toolchain ## Measure aging against the machine's own ceiling, then schedu
 	$(CARGO) bench --locked -p wane-ssd --bench scheduler
 	$(CARGO) bench --locked -p wane-ssd --bench drive
 	$(CARGO) bench --locked -p wane-ssd --bench kept
+	$(CARGO) bench --locked -p wane-ssd --bench payload
 	$(CARGO) bench --locked -p wane-lab --bench timed
 	$(CARGO) bench --locked -p wane-blockdev --bench requests
 

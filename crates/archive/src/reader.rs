@@ -48,6 +48,30 @@ impl<R: Read> Reader<R> {
         }
     }
 
+    /// Reads an archive to its end whatever it holds, and verifies every checksum.
+    ///
+    /// # Errors
+    /// It is no archive, damaged, or cut short.
+    pub fn verify(from: R) -> Result<(), ArchiveError> {
+        let mut reader = Self::new(from)?;
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            let (name, kind, mut left) = reader.any_head()?;
+            reader.last = name;
+            while left > 0 {
+                let count = left.min(PIECE_BYTES as u64) as usize;
+                reader.piece(&mut piece[..count])?;
+                left -= count as u64;
+            }
+            if kind == Kind::End as u8 {
+                return match reader.from.read(&mut [0])? {
+                    0 => Ok(()),
+                    _ => Err(ArchiveError::TooLong),
+                };
+            }
+        }
+    }
+
     fn exactly(&mut self, bytes: &mut [u8]) -> Result<(), ArchiveError> {
         self.from.read_exact(bytes).map_err(|error| match error.kind() {
             ErrorKind::UnexpectedEof => ArchiveError::CutShort { name: self.last.clone() },
@@ -65,23 +89,28 @@ impl<R: Read> Reader<R> {
         if u32::from_le_bytes(written) == checksum { Ok(()) } else { Err(self.damaged()) }
     }
 
-    /// The head of a record: its length.
-    fn head(&mut self, name: &str, kind: Kind) -> Result<u64, ArchiveError> {
+    /// The head of the next record: name, kind and length.
+    fn any_head(&mut self) -> Result<(String, u8, u64), ArchiveError> {
         let mut head = vec![0];
         self.exactly(&mut head)?;
         let count = usize::from(head[0]);
         head.resize(1 + count + 1 + 8, 0);
         self.exactly(&mut head[1..])?;
         self.check(crc32fast::hash(&head))?;
-        let found = &head[1..=count];
-        if found != name.as_bytes() || head[1 + count] != kind as u8 {
-            let found = String::from_utf8_lossy(found).into_owned();
-            return Err(ArchiveError::AnotherField { found, wanted: name.to_owned() });
-        }
-        name.clone_into(&mut self.last);
         let mut length = [0; 8];
         length.copy_from_slice(&head[count + 2..]);
-        Ok(u64::from_le_bytes(length))
+        let name = String::from_utf8_lossy(&head[1..=count]).into_owned();
+        Ok((name, head[1 + count], u64::from_le_bytes(length)))
+    }
+
+    /// The head of a record of this name: its length.
+    fn head(&mut self, name: &str, kind: Kind) -> Result<u64, ArchiveError> {
+        let (found, found_kind, length) = self.any_head()?;
+        if found != name || found_kind != kind as u8 {
+            return Err(ArchiveError::AnotherField { found, wanted: name.to_owned() });
+        }
+        self.last = found;
+        Ok(length)
     }
 
     /// One piece, to where it belongs.

@@ -52,6 +52,7 @@ fn what_was_written_is_read_and_repeated_words_take_no_room() {
     let mut back = state.new_like();
     back.read(&bytes).unwrap();
     assert_eq!(back, state);
+    Reader::verify(bytes.as_slice()).unwrap();
 }
 
 /// A state whose archive is short.
@@ -68,6 +69,7 @@ fn every_flipped_bit_is_found() {
         flipped[bit / 8] ^= 1 << (bit % 8);
         let mut back = state.new_like();
         assert!(back.read(&flipped).is_err(), "bit {bit} of {}", bytes.len() * 8);
+        assert!(Reader::verify(flipped.as_slice()).is_err(), "bit {bit} of {}", bytes.len() * 8);
     }
 }
 

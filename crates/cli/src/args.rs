@@ -32,7 +32,7 @@ Examples:
 
 Exit codes:
   0    done
-  1    a claim differs from its page (reproduce --check)
+  1    a claim differs, or a drive died early or lost data
   2    usage, scenario, trace, data or folder is wrong
   3    internal
   130  interrupted; results so far are written and marked"

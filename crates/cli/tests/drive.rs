@@ -53,9 +53,8 @@ fn a_drive_is_made_aged_in_parts_and_forked() {
     assert!(done(folder, "check b.wane").ends_with("every invariant of its firmware holds\n"));
     let end = done(folder, "age b.wane --until end-of-life");
     assert!(end.starts_with("b.wane: died (spare-exhausted)\n"), "{end}");
-    assert!(
-        done(folder, "age b.wane --until wear=99%").starts_with("b.wane: is dead (spare-exhausted) and ages no more\n")
-    );
+    let (code, out, _) = drive(folder, "age b.wane --until wear=99%");
+    assert!(code == 1 && out.starts_with("b.wane: is dead (spare-exhausted) and ages no more\n"), "{out}");
     let shown = done(folder, "show b.wane");
     for part in ["by zipf of exponent", "dead (spare-exhausted)", "     erases   blocks\n"] {
         assert!(shown.contains(part), "{part} in {shown}");
@@ -121,6 +120,63 @@ fn data_outlive_aging_a_power_cut_and_a_fork() {
         assert!(err.contains(part), "{words}: {err}");
     }
     assert!(!folder.join("c.bin").exists());
+}
+
+#[test]
+fn a_trace_that_is_gone_or_changed_is_told_when_the_drive_ages() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let trace = |requests: u32| {
+        let mut text = String::from("fio version 3 iolog\n0 /dev/a add\n0 /dev/a open\n");
+        (0..requests).for_each(|at| text.push_str(&format!("{at} /dev/a write {} 4096\n", at * 7919 % 9000 * 4096)));
+        std::fs::write(folder.join("t.iolog"), text).unwrap();
+    };
+    trace(3000);
+    done(folder, "create a.wane --preset tiny");
+    done(folder, "age a.wane --workload t.iolog --until drive-writes=0.5");
+    done(folder, "age a.wane --until drive-writes=0.6");
+    trace(2900);
+    let (code, _, err) = drive(folder, "age a.wane --until drive-writes=0.7");
+    assert!(code == 2 && err.contains("t.iolog is not the trace any more by which the drive was aged"), "{err}");
+    done(folder, "age a.wane --until drive-writes=0.7 --workload t.iolog");
+    std::fs::remove_file(folder.join("t.iolog")).unwrap();
+    for words in ["show a.wane", "check a.wane", "probe a.wane --requests 50", "fork a.wane b.wane"] {
+        done(folder, words);
+    }
+    assert_eq!(drive(folder, "age a.wane --until drive-writes=1").0, 2);
+    done(folder, "age a.wane --until drive-writes=1 --workload zipf");
+}
+
+#[test]
+fn drives_without_a_capacitor_and_with_a_calendar_are_opened_and_probed() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    let keys = "--set ftl.recovery=checkpoint --set drive.spare-factor=0.3 --set drive.power-loss-protection=false";
+    done(
+        folder,
+        &format!("create a.wane --preset tiny {keys} --set time.drive-writes-per-day=1 --until drive-writes=3"),
+    );
+    assert_eq!(facts(folder, "a.wane")["day"], 3.0);
+    done(folder, "power-cut a.wane");
+    assert!(done(folder, "probe a.wane --requests 200").contains("p99.9"));
+    std::fs::write(folder.join("long.txt"), "A\n".repeat(4096)).unwrap();
+    std::fs::write(folder.join("short.txt"), "xyz").unwrap();
+    done(folder, "write a.wane long.txt");
+    done(folder, "write a.wane short.txt");
+    done(folder, "read a.wane back.txt --length 8KiB");
+    assert_eq!(std::fs::read_to_string(folder.join("back.txt")).unwrap(), "xyz\n".to_owned() + &"A\n".repeat(4094));
+    for words in [
+        "read a.wane a.wane/drive.json --length 8KiB --force",
+        "smart a.wane --log 02h --raw a.wane/drive.json --force",
+    ] {
+        let (code, _, err) = drive(folder, words);
+        assert!(code == 2 && err.contains("lies in a drive's folder"), "{err}");
+    }
+    let (code, out, _) = drive(folder, "age a.wane --until drive-writes=1000");
+    assert!(code == 1 && out.starts_with("a.wane: died"), "{out}");
+    let (code, _, err) = drive(folder, "probe a.wane");
+    assert!(code == 2 && err.contains("takes no writes any more"), "{err}");
+    done(folder, "probe a.wane --requests 50 --set workload.read-share=1");
 }
 
 #[cfg(unix)]
@@ -228,7 +284,7 @@ fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
         ("smart a.wane --raw page.bin", "--log <PAGE>"),
         ("smart a.wane --log 02h --raw nowhere/page.bin", "nowhere/page.bin: cannot be written"),
         ("smart absent.wane --log 02h --raw nowhere/page.bin", "nowhere/page.bin: cannot be written"),
-        ("smart a.wane --log 02h --raw a.wane/drive.json", "--force to overwrite it"),
+        ("smart a.wane --log 02h --raw a.wane/drive.json", "lies in a drive's folder"),
         ("wait a.wane --days 0", "a number of days above 0"),
         ("probe a.wane --set workload.arrival=trace", "needs the times of a trace"),
         ("fork a.wane endless.wane", "endless.wane is there already; give another name, or remove it"),

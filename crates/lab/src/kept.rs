@@ -1,10 +1,12 @@
 //! A drive that is kept in a folder, with the host that uses it and its place in its workload: created, aged, saved, forked, looked at.
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wane_archive::{Archive, ArchiveError};
+use wane_archive::{Archive, ArchiveError, Reader, Writer};
 use wane_ftl::{Fate, Recovery};
 use wane_results::{EndCause, RunResult};
 use wane_scenario::{Scenario, ScenarioError, Sources};
@@ -94,6 +96,12 @@ pub enum KeptError {
     /// Days are asked for without a calendar.
     #[error("a drive whose days are to be counted needs a pace; give time.drive-writes-per-day")]
     NoPace,
+    /// A trace is not what it was.
+    #[error("{0} is not the trace any more by which the drive was aged; give --workload, which begins anew")]
+    TraceChanged(String),
+    /// The place in its workload cannot be found.
+    #[error("the drive's workload cannot be opened where it stood: {0}; give --workload, which begins anew")]
+    Place(String),
     /// Its end never comes, or cannot be looked for.
     #[error("the drive's end cannot be found: {0}")]
     NoEnd(String),
@@ -135,6 +143,27 @@ struct Life {
     per_day: Option<f64>,
     /// A day and the units that were written by then; from there on days follow the units.
     since: (f64, u64),
+    /// The place in the workload, as it was saved; empty at its start. The workload is opened when the drive ages: whoever looks at the
+    /// drive needs none of its traces.
+    place: Vec<u8>,
+    /// What the workload's traces were when it was opened first.
+    traces: Vec<Print>,
+}
+
+/// What tells a trace from another one: its length, and a hash of its two ends.
+type Print = (u64, u64);
+
+/// Bytes of each end.
+const PRINT_BYTES: u64 = 1 << 20;
+
+fn print_of(path: &Path) -> std::io::Result<Print> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut ends = Vec::new();
+    file.by_ref().take(PRINT_BYTES).read_to_end(&mut ends)?;
+    file.seek(SeekFrom::Start(length.saturating_sub(PRINT_BYTES)))?;
+    file.take(PRINT_BYTES).read_to_end(&mut ends)?;
+    Ok((length, wane_units::Fnv::of(&ends).get()))
 }
 
 /// The workload of a scenario that has one.
@@ -162,18 +191,50 @@ fn phase(scenario: &Scenario, number: u32, stop: &Arc<AtomicBool>) -> Result<(Ph
 }
 
 impl Life {
-    /// Of a new drive under its scenario's workload, which is the one of this number.
-    fn new(scenario: &Scenario, workloads: u32, stop: &Arc<AtomicBool>) -> Result<Self, KeptError> {
+    /// Of a new drive that had so many workloads before this one.
+    fn new(scenario: &Scenario, workloads: u32) -> Result<Self, KeptError> {
         session::check_memory(scenario)?;
-        let drive = build::bare_drive(scenario)?;
-        let (phase, per_day) = phase(scenario, workloads, stop)?;
-        let run = Run::of_kept(drive, scenario.device.unit.0, phase);
-        Ok(Self { run, workloads, per_day, since: (0.0, 0) })
+        workload(scenario)?;
+        let run = Run::of_kept(build::bare_drive(scenario)?, scenario.device.unit.0);
+        Ok(Self { run, workloads, per_day: None, since: (0.0, 0), place: Vec::new(), traces: Vec::new() })
+    }
+
+    /// Opens the workload where it stands, if it is not open.
+    fn open_workload(&mut self, scenario: &Scenario, stop: &Arc<AtomicBool>) -> Result<(), KeptError> {
+        if self.run.workload().is_some() {
+            return Ok(());
+        }
+        let (mut phase, per_day) = phase(scenario, self.workloads, stop)?;
+        let prints = scenario.traces().into_iter().map(print_of).collect::<Result<Vec<Print>, _>>();
+        let prints = prints.map_err(|error| KeptError::Place(error.to_string()))?;
+        if !self.place.is_empty() {
+            if let Some(changed) = (0..prints.len()).find(|trace| self.traces.get(*trace) != prints.get(*trace)) {
+                return Err(KeptError::TraceChanged(wane_units::excerpt_path(scenario.traces()[changed])));
+            }
+            let place = |phase: &mut Phase, place: &[u8]| {
+                let mut reader = Reader::new(place)?;
+                phase.source.archive(&mut reader)?;
+                reader.finish()
+            };
+            place(&mut phase, &self.place).map_err(|error| KeptError::Place(error.to_string()))?;
+        }
+        (self.per_day, self.traces) = (per_day, prints);
+        self.run.take_workload(Some(phase));
+        Ok(())
     }
 
     fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        if let Some(source) = self.run.workload()
+            && !archive.is_reading()
+        {
+            let mut writer = Writer::new(Vec::new())?;
+            source.archive(&mut writer)?;
+            self.place = writer.finish()?;
+        }
         self.run.archive(archive)?;
-        archive.field("days.since", &mut self.since)
+        archive.field("days.since", &mut self.since)?;
+        archive.list("workload.place", &mut self.place)?;
+        archive.field("workload.traces", &mut self.traces)
     }
 
     fn written(&self) -> u64 {
@@ -208,7 +269,8 @@ impl Kept {
     /// # Errors
     /// Something is there, or the scenario makes no drive.
     pub fn create(path: &Path, scenario: &Scenario, stop: &Arc<AtomicBool>) -> Result<Self, KeptError> {
-        let mut life = Life::new(scenario, 0, stop)?;
+        let mut life = Life::new(scenario, 0)?;
+        life.open_workload(scenario, stop)?;
         let mut manifest = Manifest::new(scenario.to_toml());
         manifest.history.push(format!("created of {}", scenario.name));
         let folder = DriveFolder::create(path, manifest, |writer| life.archive(writer as &mut dyn Archive))?;
@@ -219,10 +281,10 @@ impl Kept {
     ///
     /// # Errors
     /// It is no drive, damaged, in use, or needs too much memory.
-    pub fn open(path: &Path, stop: &Arc<AtomicBool>) -> Result<Self, KeptError> {
+    pub fn open(path: &Path) -> Result<Self, KeptError> {
         let folder = DriveFolder::open(path)?;
         let scenario = resolved(&folder.manifest().scenario)?;
-        let mut life = Life::new(&scenario, folder.manifest().workloads, stop)?;
+        let mut life = Life::new(&scenario, folder.manifest().workloads)?;
         folder.read(|reader| life.archive(reader as &mut dyn Archive))?;
         Ok(Self { folder, scenario, life })
     }
@@ -269,19 +331,22 @@ impl Kept {
         self.life.written() as f64 / f64::from(self.drive().logical_initial())
     }
 
-    /// Gives it the workload of this scenario, of the same drive. One that is the same goes on where it stood.
+    /// Gives it the workload of this scenario, of the same drive. One that is the same goes on where it stood, unless its trace was
+    /// changed.
     ///
     /// # Errors
     /// The scenario has several phases, or a workload that cannot be opened.
     pub fn set_workload(&mut self, scenario: Scenario, stop: &Arc<AtomicBool>) -> Result<(), KeptError> {
-        if workload(&scenario)? == workload(&self.scenario)? {
+        let prints = scenario.traces().into_iter().map(print_of).collect::<Result<Vec<Print>, _>>().unwrap_or_default();
+        let is_at_its_start = self.life.place.is_empty();
+        if workload(&scenario)? == workload(&self.scenario)? && (is_at_its_start || prints == self.life.traces) {
             return Ok(());
         }
         assert_eq!(scenario.device, self.scenario.device, "a workload is all that changes of a drive's scenario");
-        let (phase, per_day) = phase(&scenario, self.life.workloads + 1, stop)?;
-        self.life.run.take_workload(phase);
+        self.life.run.take_workload(None);
+        (self.life.place, self.life.traces) = (Vec::new(), Vec::new());
         self.life.workloads += 1;
-        self.life.per_day = per_day;
+        self.life.open_workload(&scenario, stop)?;
         self.life.begin_days();
         self.scenario = scenario;
         Ok(())
@@ -310,6 +375,7 @@ impl Kept {
         if let Some(cause) = self.cause() {
             return Ok(Reached::Died(cause));
         }
+        self.life.open_workload(&self.scenario, stop)?;
         if self.life.run.never_writes() {
             return Err(KeptError::Writeless);
         }
@@ -415,7 +481,7 @@ impl Kept {
     /// It keeps no out-of-band data, or does not come back.
     pub fn cut_power(self, fate: impl FnMut() -> Fate) -> Result<(Self, Recovery, Option<Nanos>), KeptError> {
         let Self { folder, scenario, life } = self;
-        let Life { run, workloads, per_day, since } = life;
+        let Life { run, workloads, per_day, since, place, traces } = life;
         let config = build::firmware(&scenario);
         let mut told = None;
         let run = run.change_drive(|drive| {
@@ -426,7 +492,7 @@ impl Kept {
         });
         let run = run.map_err(KeptError::Power)?;
         let (report, took) = told.expect("a drive that came back was recovered");
-        Ok((Self { folder, scenario, life: Life { run, workloads, per_day, since } }, report, took))
+        Ok((Self { folder, scenario, life: Life { run, workloads, per_day, since, place, traces } }, report, took))
     }
 
     /// The drive as a block device that keeps bytes, at the moment at which it stands.

@@ -166,6 +166,7 @@ impl Scenario {
             mapping_unit: Some(device.unit),
             endurance: device.endurance,
             scaled_from: device.scaled_from,
+            power_loss_protection: device.power_loss_protection,
             ..DriveSettings::default()
         };
         let mut table = table_of(&settings);

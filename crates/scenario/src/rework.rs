@@ -46,7 +46,10 @@ impl Scenario {
         if timed {
             let time = table.entry("time").or_insert_with(|| Value::Table(Table::new()));
             if let Some(time) = time.as_table_mut() {
-                time.entry("scheduler").or_insert_with(|| Value::from("event"));
+                let scheduler = time.entry("scheduler").or_insert_with(|| Value::from("none"));
+                if scheduler.as_str() == Some("none") {
+                    *scheduler = Value::from("event");
+                }
             }
         }
         let text = toml::to_string(&table).expect("a table of plain values is TOML");

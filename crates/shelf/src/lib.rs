@@ -27,6 +27,7 @@ pub use manifest::{Manifest, Stored, VERSION};
 const LOCK: &str = "lock";
 /// What a file is called while it is written.
 const UNFINISHED: &str = ".part";
+const MANIFEST_UNFINISHED: &str = "drive.json.part";
 
 /// Bytes that a state file is read in at once, where it is read in short pieces.
 const READ_BYTES: usize = 1 << 16;
@@ -166,13 +167,7 @@ impl DriveFolder {
         &self,
         read: impl FnOnce(&mut Reader<BufReader<File>>) -> Result<T, ArchiveError>,
     ) -> Result<T, ShelfError> {
-        let Stored { file, bytes, .. } = &self.manifest.stored;
-        let unread = |error: ArchiveError| ShelfError::State { path: shown(&self.path), file: file.clone(), error };
-        let opened = File::open(self.path.join(file)).map_err(|error| unread(error.into()))?;
-        let found = opened.metadata().map_err(|error| unread(error.into()))?.len();
-        if found != *bytes {
-            return Err(ShelfError::Length { path: shown(&self.path), file: file.clone(), found, wanted: *bytes });
-        }
+        let (opened, unread) = self.state()?;
         let read = || {
             let mut reader = Reader::new(BufReader::with_capacity(READ_BYTES, opened))?;
             let found = read(&mut reader)?;
@@ -180,6 +175,23 @@ impl DriveFolder {
             Ok(found)
         };
         read().map_err(unread)
+    }
+
+    /// The state file, and what is said of an error in it.
+    fn state(&self) -> Result<(File, impl Fn(ArchiveError) -> ShelfError), ShelfError> {
+        let Stored { file, bytes, .. } = &self.manifest.stored;
+        let unread = |error: ArchiveError| ShelfError::State { path: shown(&self.path), file: file.clone(), error };
+        let place = self.path.join(file);
+        // A pipe would be waited for.
+        let meta = fs::metadata(&place).map_err(|error| unread(error.into()))?;
+        if !meta.is_file() {
+            return Err(unread(io::Error::other("it is no plain file").into()));
+        }
+        let (found, wanted) = (meta.len(), *bytes);
+        if found != wanted {
+            return Err(ShelfError::Length { path: shown(&self.path), file: file.clone(), found, wanted });
+        }
+        Ok((File::open(place).map_err(|error| unread(error.into()))?, unread))
     }
 
     /// Saves the drive, whose state `write` writes, with what is said of it now. Until it is done the drive that was saved before
@@ -205,11 +217,13 @@ impl DriveFolder {
         Ok(())
     }
 
-    /// Another drive at `path` that is what this one was when it was saved last. Both share their files, which never change.
+    /// Another drive at `path` that is what this one was when it was saved last, all of which is verified. Both share their files, which never change.
     ///
     /// # Errors
     /// Something is there already, or the system refuses.
     pub fn fork(&self, path: &Path, name: impl FnOnce(&mut Manifest)) -> Result<Self, ShelfError> {
+        let (opened, unread) = self.state()?;
+        Reader::verify(BufReader::with_capacity(READ_BYTES, opened)).map_err(unread)?;
         let staging = Staging::beside(path)?;
         let file = &self.manifest.stored.file;
         let (from, to) = (self.path.join(file), staging.path.join(file));
@@ -230,8 +244,11 @@ impl DriveFolder {
         for entry in entries.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            let is_old = name.starts_with("state.") && name != self.manifest.stored.file.as_str();
-            if is_old || name.ends_with(UNFINISHED) {
+            // Others may keep what they like beside it, but under the names of its own next saves.
+            let number = name.strip_prefix("state.").and_then(|number| number.parse::<u64>().ok());
+            let stored = self.manifest.stored.number;
+            let is_old = number.is_some_and(|number| number != stored && number <= stored + 1);
+            if is_old || name.starts_with("state.") && name.ends_with(UNFINISHED) || name == MANIFEST_UNFINISHED {
                 let _ = fs::remove_file(entry.path());
             }
         }

@@ -68,9 +68,13 @@ fn a_save_that_fails_leaves_the_drive_as_it_was() {
     // A process that was killed leaves more, and the next one removes it.
     fs::write(path.join("state.2"), "half").unwrap();
     fs::write(path.join("state.3.part"), "half").unwrap();
+    fs::write(path.join("state.mine"), "another's").unwrap();
     drop(folder);
     let again = DriveFolder::open(&path).unwrap();
-    assert_eq!((read(&again).unwrap(), names(&path).len()), (7, 3));
+    assert_eq!(
+        (read(&again).unwrap(), names(&path)[2..].to_vec()),
+        (7, vec!["state.1".to_owned(), "state.mine".to_owned()])
+    );
     let refused = DriveFolder::create(&place.path().join("b.wane"), Manifest::new(String::new()), full);
     assert!(refused.is_err());
     assert_eq!(names(place.path()), ["a.wane"]);
@@ -138,6 +142,8 @@ fn a_flipped_bit_in_any_byte_of_the_state_is_found() {
         let mut flipped = bytes.clone();
         flipped[byte] ^= 1 << (byte % 8);
         fs::write(path.join("state.1"), &flipped).unwrap();
+        let refused = folder.fork(&place.path().join("fork.wane"), |_| {}).map(drop);
+        assert!(matches!(refused, Err(ShelfError::State { .. })), "byte {byte}");
         let error = read(&folder).unwrap_err().to_string();
         assert!(error.starts_with(&format!("{}/state.1 cannot be read: ", path.display())), "{error}");
     }

@@ -48,7 +48,7 @@ fn a_life_in_parts_is_the_same_as_one_at_once() {
             parts.check().unwrap();
             parts.save("aged".to_owned()).unwrap();
             drop(parts);
-            parts = Kept::open(&path("parts"), &go()).unwrap();
+            parts = Kept::open(&path("parts")).unwrap();
         }
         assert!(bytes(&mut whole) == bytes(&mut parts), "{number}");
         assert_eq!(
@@ -58,7 +58,7 @@ fn a_life_in_parts_is_the_same_as_one_at_once() {
         let fork = path("fork");
         drop(parts);
         Kept::fork(&path("parts"), &fork).unwrap();
-        let mut fork = Kept::open(&fork, &go()).unwrap();
+        let mut fork = Kept::open(&fork).unwrap();
         let ended = (age(&mut whole, Target::DriveWrites(12.0)), age(&mut fork, Target::DriveWrites(12.0)));
         assert_eq!(ended.0, ended.1);
         assert!(bytes(&mut whole) == bytes(&mut fork), "{number}: a fork goes on as its parent would");
@@ -93,7 +93,7 @@ fn a_drive_ages_to_a_share_of_its_wear_and_to_its_end() {
     kept.save("aged to its end".to_owned()).unwrap();
     let path = place.path().join("a.wane");
     drop(kept);
-    let again = Kept::open(&path, &go()).unwrap();
+    let again = Kept::open(&path).unwrap();
     assert_eq!(again.cause().map(Reached::Died), Some(died));
     assert_eq!(again.history().len(), 2);
 }
@@ -131,7 +131,7 @@ fn a_workload_is_changed_and_days_pass_while_a_drive_lies() {
     let path = place.path().join("a.wane");
     let before = bytes(&mut kept);
     drop(kept);
-    let mut kept = Kept::open(&path, &go()).unwrap();
+    let mut kept = Kept::open(&path).unwrap();
     assert!(bytes(&mut kept) == before);
     let reads = LIVES[1].replace("h = 0.2", "h = 0.2\nread-share = 1").replace("drive-writes = 1\n", "requests = 9\n");
     kept.set_workload(scenario(&reads), &go()).unwrap();

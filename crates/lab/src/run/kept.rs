@@ -4,18 +4,19 @@
 use wane_archive::{Archive, ArchiveError};
 use wane_results::EndCause;
 use wane_ssd::Drive;
+use wane_workload::Source;
 
 use crate::host::Host;
 
 use super::{Ended, Phase, Plan, Precondition, Run, Stage};
 
 impl Run {
-    /// A run that keeps its drive, under one workload that does not end by itself.
-    pub(crate) fn of_kept(drive: Drive, unit_bytes: u64, phase: Phase) -> Self {
+    /// A run that keeps its drive, without a workload so far.
+    pub(crate) fn of_kept(drive: Drive, unit_bytes: u64) -> Self {
         let stream = wane_sim::Streams::new(0).stream("nothing");
         let precondition = Precondition { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream };
         let (observer, calendar, young_below) = (None, None, None);
-        let plan = Plan { drive, observer, unit_bytes, calendar, young_below, precondition, phases: vec![phase] };
+        let plan = Plan { drive, observer, unit_bytes, calendar, young_below, precondition, phases: Vec::new() };
         let mut run = Self::new(plan);
         run.drive.set_leveling(true);
         // No timeline, no window of the last drive write.
@@ -41,9 +42,9 @@ impl Run {
         self.drive
     }
 
-    /// Takes another workload, or the same one from its start; a run that was over because of its workload goes on.
-    pub(crate) fn take_workload(&mut self, phase: Phase) {
-        self.phases = vec![phase];
+    /// Takes a workload, or gives up the one that it has; a run that was over because of its workload goes on.
+    pub(crate) fn take_workload(&mut self, phase: Option<Phase>) {
+        self.phases = phase.into_iter().collect();
         (self.stage, self.end) = (Stage::Phase(0), None);
         self.in_phase = super::InPhase::default();
     }
@@ -61,13 +62,17 @@ impl Run {
         }
     }
 
-    /// The drive, its host, and the place in the workload, to a file or back into a new run of the same kind.
+    /// The workload that it has.
+    pub(crate) fn workload(&mut self) -> Option<&mut dyn Source> {
+        self.phases.first_mut().map(|phase| phase.source.as_mut() as &mut dyn Source)
+    }
+
+    /// The drive and its host, to a file or back into a new run of the same kind.
     ///
     /// # Errors
-    /// As of [`Archive`]; drive or workload cannot be saved.
+    /// As of [`Archive`]; the drive cannot be saved.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         self.drive.archive(archive)?;
-        self.host.archive(archive)?;
-        self.phases.iter_mut().try_for_each(|phase| phase.source.archive(archive))
+        self.host.archive(archive)
     }
 }

@@ -1,7 +1,7 @@
 //! `wane drive read`, `write`, `trim` and `power-cut`: what a drive holds, and what it is left with.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Write};
 use std::path::Path;
 
 use serde_json::json;
@@ -9,12 +9,12 @@ use wane_blockdev::{BlockDevice, Blocking, IoError, Request, SectorRange};
 use wane_ftl::Fate;
 use wane_lab::kept::Kept;
 use wane_sim::Streams;
+use wane_ssd::Drive;
 use wane_units::{Bytes, Lba, Sectors, excerpt_path};
 
 use super::{answer, open};
 use crate::args::drive::{PowerCutArguments, ReadArguments, TrimArguments, WriteArguments};
 use crate::output::{Failure, Others, check_writable, line, pretty, print, unwritable, write_file};
-use crate::progress::stop_flag;
 use crate::{DIFFERS, DONE};
 
 /// Bytes of one request.
@@ -25,7 +25,7 @@ const TOLD: usize = 8;
 
 /// A drive whose addresses are its own.
 fn addressed(path: &Path) -> Result<Kept, Failure> {
-    let kept = open(path, &stop_flag())?;
+    let kept = open(path)?;
     if kept.drive().capacity_policy().may_shrink() {
         let path = excerpt_path(path);
         let sentence = "where its data lie is its file system's to say, as it may shrink (ftl.capacity)";
@@ -91,9 +91,12 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     let WriteArguments { drive, file, at, json } = arguments;
     let unreadable = |error: std::io::Error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(file)));
     let mut from = File::open(file).map_err(unreadable)?;
-    let length = from.seek(SeekFrom::End(0)).and_then(|length| from.rewind().map(|()| length)).map_err(unreadable)?;
+    let found = from.metadata().map_err(unreadable)?;
+    if !found.is_file() {
+        return Err(Failure::wrong(format!("{}: only a plain file's bytes can be written", excerpt_path(file))));
+    }
+    let length = found.len();
     let mut kept = addressed(drive)?;
-    // The last sector is filled up with zeros.
     let sector = kept.drive().features().sector.0 * Sectors::SIZE.0;
     let range = sectors(&kept, *at, Bytes(length.next_multiple_of(sector)))?;
     let (device, now) = kept.device()?;
@@ -102,7 +105,9 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     for piece in pieces(range) {
         let mut bytes = Vec::with_capacity(piece.len_bytes());
         Read::by_ref(&mut from).take(piece.len_bytes() as u64).read_to_end(&mut bytes).map_err(unreadable)?;
-        bytes.resize(piece.len_bytes(), 0);
+        if bytes.len() < piece.len_bytes() {
+            fill_up(&mut device, piece, sector, &mut bytes);
+        }
         if let Err(IoError { status, .. }) = device.perform(Request::write(piece, bytes)) {
             failed.extend_from_slice(status.failed());
         }
@@ -112,14 +117,36 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     if *json {
         print(&as_json(drive, "write", range, &failed)?)?;
     } else {
-        answer(false, &kept, drive, &format!("{} written from {at} on", Bytes(length)))?;
+        let but = if failed.is_empty() { "" } else { ", but for what is told below" };
+        answer(false, &kept, drive, &format!("{} written from {at} on{but}", Bytes(length)))?;
         print(&failures(&failed, "not written"))?;
     }
     Ok(if failed.is_empty() { DONE } else { DIFFERS })
 }
 
+/// A file that ends within a sector leaves the rest of it as it is; zeros where that cannot be read.
+fn fill_up(device: &mut Blocking<&mut Drive>, piece: SectorRange, sector: u64, bytes: &mut Vec<u8>) {
+    let last =
+        SectorRange::between(Lba(piece.start.0 + piece.count.0 - sector / 512), Lba(piece.start.0 + piece.count.0));
+    let held = device.perform(Request::read(last)).ok().and_then(|read| read.bytes).unwrap_or_default();
+    let within = bytes.len() % sector as usize;
+    bytes.extend_from_slice(held.get(within..).unwrap_or_default());
+    bytes.resize(piece.len_bytes(), 0);
+}
+
+/// Refuses what belongs to a drive's folder.
+pub(super) fn check_no_drives(out: &Path) -> Result<(), Failure> {
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if folder.join("drive.json").exists() && folder.join("lock").exists() {
+        let sentence = "lies in a drive's folder, which wane alone writes into";
+        return Err(Failure::wrong(format!("{}: {sentence}", excerpt_path(out))));
+    }
+    Ok(())
+}
+
 pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
     let ReadArguments { drive, out, at, length, force, json } = arguments;
+    check_no_drives(out)?;
     check_writable(out, Others::of(*force))?;
     let mut kept = addressed(drive)?;
     let length = length.unwrap_or_else(|| Bytes((kept.drive().capacity().0 * Sectors::SIZE.0).saturating_sub(at.0)));
@@ -173,7 +200,7 @@ pub(super) fn trim(arguments: &TrimArguments) -> Result<i32, Failure> {
 }
 
 pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
-    let kept = open(&arguments.drive, &stop_flag())?;
+    let kept = open(&arguments.drive)?;
     let mut stream = Streams::new(arguments.seed).stream("power-cut");
     let fate = || [Fate::Done, Fate::Torn, Fate::Undone][stream.below(3) as usize];
     let (mut kept, report, took) = kept.cut_power(fate)?;

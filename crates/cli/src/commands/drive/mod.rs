@@ -185,13 +185,13 @@ fn workload_table(given: &str) -> Result<(Table, Option<std::path::PathBuf>), Fa
 }
 
 /// Opens a drive for a command.
-fn open(path: &Path, stop: &Arc<AtomicBool>) -> Result<Kept, Failure> {
-    Ok(Kept::open(path, stop)?)
+fn open(path: &Path) -> Result<Kept, Failure> {
+    Ok(Kept::open(path)?)
 }
 
 fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
-    let mut kept = open(&arguments.drive, &stop)?;
+    let mut kept = open(&arguments.drive)?;
     if arguments.workload.is_some() || !arguments.set.is_empty() {
         let scenario = reworked(kept.scenario(), arguments.workload.as_deref(), &arguments.set, UNCOUNTED, false)?;
         kept.set_workload(scenario, &stop)?;
@@ -236,7 +236,13 @@ fn age_to(
         line(&mut text, "speed", &format!("{lived:.2} drive writes in {seconds:.1} s"));
         print(&text)?;
     }
-    Ok(if stop.load(Ordering::Relaxed) { INTERRUPTED } else { DONE })
+    let is_missed = matches!(reached, Reached::Died(_)) && target != Target::EndOfLife;
+    Ok(match reached {
+        Reached::Interrupted => INTERRUPTED,
+        Reached::WorkloadEnd => DIFFERS,
+        _ if is_missed => DIFFERS,
+        _ => DONE,
+    })
 }
 
 /// What a command that changed a drive prints.
@@ -248,7 +254,7 @@ fn answer(as_json: bool, kept: &Kept, path: &Path, words: &str) -> Result<(), Fa
 }
 
 fn show(arguments: &ShowArguments) -> Result<i32, Failure> {
-    let kept = open(&arguments.drive, &stop_flag())?;
+    let kept = open(&arguments.drive)?;
     let facts = show::facts(&kept, &arguments.drive);
     print(&if arguments.json { pretty(&facts)? + "\n" } else { show::words(&kept, &facts) })?;
     Ok(DONE)
@@ -271,7 +277,7 @@ fn fork(arguments: &ForkArguments) -> Result<i32, Failure> {
 }
 
 fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
-    let kept = open(&arguments.drive, &stop_flag())?;
+    let kept = open(&arguments.drive)?;
     let checked = kept.check();
     let path = excerpt_path(&arguments.drive);
     if arguments.json {
@@ -291,7 +297,7 @@ fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
 }
 
 fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {
-    let mut kept = open(&arguments.drive, &stop_flag())?;
+    let mut kept = open(&arguments.drive)?;
     kept.wait(arguments.days);
     kept.save(format!("left without power for {} days", plain(&arguments.days.to_string())))?;
     answer(arguments.json, &kept, &arguments.drive, &format!("lay for {} days", arguments.days))?;
@@ -300,7 +306,7 @@ fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {
 
 fn probe(arguments: &ProbeArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
-    let kept = open(&arguments.drive, &stop)?;
+    let kept = open(&arguments.drive)?;
     let given = arguments.workload.as_deref().unwrap_or("uniform");
     let mut set = Vec::new();
     if arguments.workload.is_none() {
@@ -308,6 +314,13 @@ fn probe(arguments: &ProbeArguments) -> Result<i32, Failure> {
     }
     set.extend(arguments.set.iter().cloned());
     let scenario = reworked(kept.scenario(), Some(given), &set, arguments.requests, true)?;
+    if let Some(cause) = kept.cause()
+        && scenario.phases[0].workload.writes()
+    {
+        let path = excerpt_path(&arguments.drive);
+        let sentence = "takes no writes any more; ask it for reads, such as by --set workload.read-share=1";
+        return Err(Failure::wrong(format!("{path}: is dead ({}) and {sentence}", cause.name())));
+    }
     let is_degraded = kept.drive().mode() == Mode::Degraded;
     let mut progress = Progress::new(&excerpt_path(&arguments.drive), arguments.quiet);
     let mut step = |step: &Step| progress.step(step);

@@ -9,7 +9,6 @@ use super::open;
 use crate::DONE;
 use crate::args::drive::SmartArguments;
 use crate::output::{Failure, Others, check_writable, pretty, print, unwritable, write_file};
-use crate::progress::stop_flag;
 
 /// Columns of the names of a page's fields.
 const FIELD_COLUMNS: usize = 48;
@@ -17,9 +16,10 @@ const FIELD_COLUMNS: usize = 48;
 pub(super) fn smart(arguments: &SmartArguments) -> Result<i32, Failure> {
     let others = Others::of(arguments.force);
     if let Some(file) = &arguments.raw {
+        super::data::check_no_drives(file)?;
         check_writable(file, others)?;
     }
-    let kept = open(&arguments.drive, &stop_flag())?;
+    let kept = open(&arguments.drive)?;
     let record = kept.drive().health_record();
     let scenario = kept.scenario();
     let identity = Identity::simulated(&scenario.name, &scenario.preset, scenario.seed);
