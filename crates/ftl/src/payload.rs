@@ -38,6 +38,12 @@ impl Payload {
         Ok(Self { of_unit: Table::zeroed(units)?, holders: vec![1], free: Vec::new(), written: Vec::new() })
     }
 
+    /// Whether any unit may hold more than zeros: until the first bytes come, a drive that is ready for them pays nothing.
+    #[inline(always)]
+    fn holds_any(&self) -> bool {
+        self.holders.len() > 1
+    }
+
     fn take(&mut self) -> u32 {
         if let Some(handle) = self.free.pop() {
             debug_assert_eq!(self.holders[handle as usize], 0, "a free handle has no holder");
@@ -254,7 +260,9 @@ impl<M: Media> Ftl<M> {
     /// The present write's payload goes to the units from `base` on.
     #[inline(always)]
     pub(crate) fn place_payload(&mut self, base: u32, done: usize, run: usize) {
-        if let Some(payload) = &mut self.payload {
+        if let Some(payload) = &mut self.payload
+            && payload.holds_any()
+        {
             payload.place(base, done, run);
         }
     }
@@ -262,7 +270,7 @@ impl<M: Media> Ftl<M> {
     /// Gathered units, from `done` on, are copied to those from `base` on: their entries of the map tell still where they lie.
     #[inline]
     pub(crate) fn copy_payload(&mut self, done: u32, run: u32, base: u32) {
-        let Some(payload) = &mut self.payload else { return };
+        let Some(payload) = self.payload.as_mut().filter(|payload| payload.holds_any()) else { return };
         let units = &self.scratch[done as usize..(done + run) as usize];
         for (position, (logical, to)) in units.iter().zip(base..).enumerate() {
             if let Some(ahead) = units.get(position + AHEAD) {
@@ -282,7 +290,9 @@ impl<M: Media> Ftl<M> {
 
     pub(crate) fn erase_payload(&mut self, block: SuperblockId) {
         let units = self.layout.unit(block, 0).0..self.layout.unit(block, 0).0 + self.units_per_block;
-        if let Some(payload) = &mut self.payload {
+        if let Some(payload) = &mut self.payload
+            && payload.holds_any()
+        {
             payload.erase(units);
         }
     }
