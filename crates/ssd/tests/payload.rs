@@ -152,6 +152,60 @@ fn bytes_survive_collection_power_cuts_saving_and_cloning() {
 }
 
 #[test]
+fn bytes_survive_a_power_cut_in_the_midst_of_time() {
+    let (mut cuts, mut erases) = (0, 0);
+    for seed in 100..180 {
+        let mut stream = Streams::new(seed).stream("payload");
+        let mut config = config(&mut stream);
+        let timing = Timing {
+            read_ns: vec![50_000],
+            program_ns: vec![600_000],
+            erase_ns: 3_000_000,
+            channel_bytes_per_second: None,
+        };
+        let by_events = stream.chance(0.5);
+        config.clock = Some(ClockSpec { by_events, timing, config: SchedulerConfig::default(), rereads_max: 0 });
+        let Ok(mut drive) = Drive::new(config.clone()) else { continue };
+        let (mut oracle, mut version, mut now) = (Oracle::new(), 0, 0);
+        for _ in 0..6 {
+            for _ in 0..150 {
+                let unit = stream.below(u64::from(drive.exported()));
+                version += 1;
+                oracle.insert(unit as u32, version);
+                let range = SectorRange::new(Lba(unit * 8), Sectors(8));
+                now += stream.below(400_000);
+                drive.submit(SimTime(now), Request::write(range, bytes(version)));
+            }
+            drive.check().unwrap();
+            erases += drive.counters().erases_gc;
+            let fates = [Fate::Done, Fate::Torn, Fate::Undone];
+            let off = drive.power_cut(|| fates[stream.below(3) as usize]).unwrap();
+            drive = Drive::recover(off, config.ftl.clone()).unwrap().0;
+            now = now.max(drive.now().0);
+            cuts += 1;
+            if config.ftl.power_loss_protection {
+                holds(&drive, &oracle, &format!("{seed}"));
+                continue;
+            }
+            // What was not flushed is old or new, and never a mix.
+            drive.check().unwrap();
+            let mut found = vec![0; UNIT];
+            for unit in 0..drive.exported() {
+                drive.peek(Lpn(unit), &mut found);
+                assert!(found.chunks(8).all(|part| part == &found[..8]), "{seed}: unit {unit} is a mix");
+                let held = u64::from_le_bytes(found[..8].try_into().unwrap());
+                if held == 0 {
+                    oracle.remove(&unit)
+                } else {
+                    oracle.insert(unit, held)
+                };
+            }
+        }
+    }
+    assert!(cuts > 200 && erases > 1000, "{cuts} cuts, {erases} erases");
+}
+
+#[test]
 fn memory_follows_what_is_written_and_not_what_is_exported() {
     let geometry = Geometry::flat(1 << 16, 512, Bytes(4096)).unwrap();
     let ftl = FtlConfig::new(&geometry, Ratio::new(0.1).unwrap());
