@@ -168,6 +168,8 @@ fn bytes_survive_a_power_cut_in_the_midst_of_time() {
         let Ok(mut drive) = Drive::new(config.clone()) else { continue };
         let (mut oracle, mut version, mut now) = (Oracle::new(), 0, 0);
         for _ in 0..6 {
+            // What a drive held when it came back is on flash.
+            let durable = oracle.clone();
             for _ in 0..150 {
                 let unit = stream.below(u64::from(drive.exported()));
                 version += 1;
@@ -194,6 +196,8 @@ fn bytes_survive_a_power_cut_in_the_midst_of_time() {
                 drive.peek(Lpn(unit), &mut found);
                 assert!(found.chunks(8).all(|part| part == &found[..8]), "{seed}: unit {unit} is a mix");
                 let held = u64::from_le_bytes(found[..8].try_into().unwrap());
+                let least = durable.get(&unit).copied().unwrap_or(0);
+                assert!(held >= least, "{seed}: unit {unit} holds {held}, and {least} was durable");
                 if held == 0 {
                     oracle.remove(&unit)
                 } else {
