@@ -118,23 +118,23 @@ impl Scheduler {
 
     /// Keeps account of programs and erases, as a power cut needs it. Before the first one is submitted.
     pub fn track_changes(&mut self) {
-        either!(self, scheduler => scheduler.track_changes());
+        either!(self, scheduler => scheduler.graph_mut().track_changes());
     }
 
     /// So many programs and erases are not submitted, and count as done.
     pub fn skip_changes(&mut self, count: usize) {
-        either!(self, scheduler => scheduler.skip_changes(count));
+        either!(self, scheduler => scheduler.graph_mut().skip_changes(count));
     }
 
     /// Forgets the programs and erases that are done at `now`, the time up to which it ran, as far as all before them are. Returns how many
     /// of all submitted are forgotten.
     pub fn settle_changes(&mut self, now: u64) -> u64 {
-        either!(self, scheduler => scheduler.settle_changes(now))
+        either!(self, scheduler => scheduler.graph_mut().settle_changes(now))
     }
 
     /// Programs and erases that were submitted or skipped so far.
     pub fn changes_seen(&self) -> u64 {
-        either!(self, scheduler => scheduler.changes_seen())
+        either!(self, scheduler => scheduler.graph().changes_seen())
     }
 
     /// Lets all flash operations end, for the host or not. Returns when the last one did, ns.
@@ -144,7 +144,7 @@ impl Scheduler {
 
     /// How far the programs and erases are at `now` that were not forgotten, in the order of submission.
     pub fn progress(&self, now: u64) -> Vec<Progress> {
-        either!(self, scheduler => scheduler.progress(now))
+        either!(self, scheduler => scheduler.graph().progress(now))
     }
 
     /// Records that were ever alive at once: what memory grows with.

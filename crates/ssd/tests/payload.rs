@@ -17,6 +17,16 @@ use wane_units::{Bytes, Geometry, Lba, Lpn, Ratio, Sectors, SimTime};
 
 const UNIT: usize = 4096;
 
+fn clock(stream: &mut Stream) -> ClockSpec {
+    let timing = Timing {
+        read_ns: vec![50_000],
+        program_ns: vec![600_000],
+        erase_ns: 3_000_000,
+        channel_bytes_per_second: None,
+    };
+    ClockSpec { by_events: stream.chance(0.5), timing, config: SchedulerConfig::default(), rereads_max: 0 }
+}
+
 fn config(stream: &mut Stream) -> DriveConfig {
     let geometry = Geometry::new(2, 1, 1, 24, 8, Bytes(8192)).unwrap();
     let base = FtlConfig::new(&geometry, Ratio::new(0.1).unwrap());
@@ -32,14 +42,7 @@ fn config(stream: &mut Stream) -> DriveConfig {
         streams: Streams::new(stream.bits()),
         ..base
     };
-    let timing = Timing {
-        read_ns: vec![50_000],
-        program_ns: vec![600_000],
-        erase_ns: 3_000_000,
-        channel_bytes_per_second: None,
-    };
-    let by_events = stream.chance(0.5);
-    let clock = ClockSpec { by_events, timing, config: SchedulerConfig::default(), rereads_max: 0 };
+    let clock = clock(stream);
     let clock = stream.chance(0.5).then_some(clock);
     DriveConfig { keeps_bytes: true, clock, ..DriveConfig::new(geometry, ftl) }
 }
@@ -157,14 +160,7 @@ fn bytes_survive_a_power_cut_in_the_midst_of_time() {
     for seed in 100..180 {
         let mut stream = Streams::new(seed).stream("payload");
         let mut config = config(&mut stream);
-        let timing = Timing {
-            read_ns: vec![50_000],
-            program_ns: vec![600_000],
-            erase_ns: 3_000_000,
-            channel_bytes_per_second: None,
-        };
-        let by_events = stream.chance(0.5);
-        config.clock = Some(ClockSpec { by_events, timing, config: SchedulerConfig::default(), rereads_max: 0 });
+        config.clock = Some(clock(&mut stream));
         let Ok(mut drive) = Drive::new(config.clone()) else { continue };
         let (mut oracle, mut version, mut now) = (Oracle::new(), 0, 0);
         for _ in 0..6 {

@@ -27,7 +27,7 @@ use wane_units::{DieId, Geometry};
 use crate::calendar::{Calendar, NEVER};
 use crate::command::{Command, Completion};
 use crate::config::{Collection, ConfigError, Order, ReadPriority, SchedulerConfig, Timing, check};
-use crate::depend::{Graph, Progress};
+use crate::depend::Graph;
 use crate::node::{CLASSES, ClassQueues, Node, Usage, Utilization};
 use crate::slab::{NONE, Slab};
 use crate::times::TimeTable;
@@ -306,29 +306,14 @@ impl EventScheduler {
         self.now
     }
 
-    /// As [`crate::Scheduler::track_changes`].
-    pub fn track_changes(&mut self) {
-        self.graph.track_changes();
+    /// The operations that are not done, and what they wait for.
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
     }
 
-    /// As [`crate::Scheduler::skip_changes`].
-    pub fn skip_changes(&mut self, count: usize) {
-        self.graph.skip_changes(count);
-    }
-
-    /// As [`crate::Scheduler::settle_changes`].
-    pub fn settle_changes(&mut self, now: u64) -> u64 {
-        self.graph.settle_changes(now)
-    }
-
-    /// As [`crate::Scheduler::changes_seen`].
-    pub fn changes_seen(&self) -> u64 {
-        self.graph.changes_seen()
-    }
-
-    /// As [`crate::Scheduler::progress`].
-    pub fn progress(&self, now: u64) -> Vec<Progress> {
-        self.graph.progress(now)
+    /// The same, to keep account of it.
+    pub(crate) fn graph_mut(&mut self) -> &mut Graph {
+        &mut self.graph
     }
 
     /// Reads served from the controller's buffer.
