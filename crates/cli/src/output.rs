@@ -278,6 +278,11 @@ pub(crate) fn pretty(value: &impl serde::Serialize) -> Result<String, Failure> {
     Ok(serde_json::to_string_pretty(value).map_err(Failure::wrong)? + "\n")
 }
 
+/// Prints JSON for people.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    print(&pretty(value)?)
+}
+
 /// Adds a line of a summary for people.
 pub(crate) fn line(text: &mut String, name: &str, value: &str) {
     *text += &format!("{name:<20} {value}\n");

@@ -65,7 +65,10 @@ fn a_drive_is_made_aged_in_parts_and_forked() {
 fn a_probe_tells_latencies_and_leaves_the_drive_as_it_was() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
-    done(folder, "create a.wane --preset tiny");
+    std::fs::write(folder.join("probed.toml"), "[probe]\nat-drive-writes = [2]\n").unwrap();
+    let (code, _, err) = drive(folder, "create a.wane probed.toml --preset tiny");
+    assert!(code == 2 && err.contains("probe: needs a clock"), "{err}");
+    done(folder, "create a.wane probed.toml --preset tiny --set time.scheduler=event --set drive.chip=tlc-72l-2018");
     done(folder, "age a.wane --until wear=50% --quiet");
     let before = std::fs::read(folder.join("a.wane/drive.json")).unwrap();
     let told = done(folder, "probe a.wane --requests 2000");
@@ -137,7 +140,7 @@ fn a_trace_that_is_gone_or_changed_is_told_when_the_drive_ages() {
     done(folder, "age a.wane --until drive-writes=0.6");
     trace(2900);
     let (code, _, err) = drive(folder, "age a.wane --until drive-writes=0.7");
-    assert!(code == 2 && err.contains("t.iolog is not the trace any more by which the drive was aged"), "{err}");
+    assert!(code == 2 && err.contains("trace is not the one any more by which the drive was aged"), "{err}");
     done(folder, "age a.wane --until drive-writes=0.7 --workload t.iolog");
     std::fs::remove_file(folder.join("t.iolog")).unwrap();
     for words in ["show a.wane", "check a.wane", "probe a.wane --requests 50", "fork a.wane b.wane"] {
@@ -198,6 +201,13 @@ fn sectors_that_wear_took_are_told_and_zeros() {
     let lost: u64 = failed.iter().map(|range| range["bytes"].as_u64().unwrap()).sum();
     let zeros = read.iter().filter(|byte| **byte == 0).count() as u64;
     assert!(lost > 0 && lost == zeros && read.iter().all(|byte| [0, 0xab].contains(byte)), "{lost} and {zeros}: {out}");
+    // Three bytes would leave the rest of a sector as it is, and it cannot be read.
+    let at = failed[0]["offset"].as_u64().unwrap();
+    std::fs::write(folder.join("short.txt"), "xyz").unwrap();
+    let (code, out, _) = drive(folder, &format!("write a.wane short.txt --at {at}B"));
+    assert!(code == 1 && out.contains("not written          4 KiB from"), "{out}");
+    let (_, again, _) = drive(folder, "read a.wane again.bin --length 1MiB --json");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&again).unwrap()["failed"], facts["failed"]);
 }
 
 #[test]

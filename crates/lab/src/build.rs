@@ -227,7 +227,6 @@ pub(crate) fn look(scenario: &Scenario, drive: Drive, stop: &Arc<AtomicBool>) ->
         return Err(PlanError::Timeless(reason));
     }
     let errors = detailed::errors(scenario, &Policies::of(&scenario.ftl));
-    let stream = streams.stream("precondition");
     let mut observer = detailed::spec(scenario, errors.as_ref(), None, &mut opener)?;
     // It has a past of its own.
     observer.past = crate::observer::Past::default();
@@ -237,7 +236,7 @@ pub(crate) fn look(scenario: &Scenario, drive: Drive, stop: &Arc<AtomicBool>) ->
         unit_bytes: scenario.device.unit.0,
         calendar: None,
         young_below: detailed::young_below(scenario),
-        precondition: Precondition { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream },
+        precondition: Precondition::none(),
         phases: vec![Phase { source, units_max: None, days_max: None, requests_max: phase.until.requests }],
     })
 }

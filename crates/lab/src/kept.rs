@@ -1,19 +1,18 @@
 //! A drive that is kept in a folder, with the host that uses it and its place in its workload: created, aged, saved, forked, looked at.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError, Reader, Writer};
+use wane_blockdev::Blocking;
 use wane_ftl::{Fate, Recovery};
-use wane_results::{EndCause, RunResult};
+use wane_results::{EndCause, Fingerprints, Inputs, RunResult};
 use wane_scenario::{Scenario, ScenarioError, Sources};
 use wane_shelf::{DriveFolder, Manifest, ShelfError};
 use wane_sim::Streams;
 use wane_ssd::{Drive, DriveError};
-use wane_units::{Nanos, SimTime};
+use wane_units::Nanos;
 use wane_workload::SourceError;
 
 use crate::build::{self, PlanError};
@@ -41,6 +40,15 @@ pub enum Target {
     DriveWritesLeft(f64),
     /// Until it has so many days left, at the pace of its calendar.
     DaysLeft(f64),
+}
+
+/// What a target comes to for a drive.
+#[derive(Clone, Copy, Debug)]
+enum Goal {
+    /// Units written by the host since the drive was new.
+    Units(u64),
+    /// A share of the rated erases; an infinite one is never reached.
+    Wear(f64),
 }
 
 /// Why aging stopped.
@@ -97,8 +105,10 @@ pub enum KeptError {
     #[error("a drive whose days are to be counted needs a pace; give time.drive-writes-per-day")]
     NoPace,
     /// A trace is not what it was.
-    #[error("{0} is not the trace any more by which the drive was aged; give --workload, which begins anew")]
-    TraceChanged(String),
+    #[error(
+        "the workload's trace is not the one any more by which the drive was aged; give --workload, which begins anew"
+    )]
+    TraceChanged,
     /// The place in its workload cannot be found.
     #[error("the drive's workload cannot be opened where it stood: {0}; give --workload, which begins anew")]
     Place(String),
@@ -146,24 +156,8 @@ struct Life {
     /// The place in the workload, as it was saved; empty at its start. The workload is opened when the drive ages: whoever looks at the
     /// drive needs none of its traces.
     place: Vec<u8>,
-    /// What the workload's traces were when it was opened first.
-    traces: Vec<Print>,
-}
-
-/// What tells a trace from another one: its length, and a hash of its two ends.
-type Print = (u64, u64);
-
-/// Bytes of each end.
-const PRINT_BYTES: u64 = 1 << 20;
-
-fn print_of(path: &Path) -> std::io::Result<Print> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    let mut ends = Vec::new();
-    file.by_ref().take(PRINT_BYTES).read_to_end(&mut ends)?;
-    file.seek(SeekFrom::Start(length.saturating_sub(PRINT_BYTES)))?;
-    file.take(PRINT_BYTES).read_to_end(&mut ends)?;
-    Ok((length, wane_units::Fnv::of(&ends).get()))
+    /// What the workload's traces were when it was opened.
+    traces: Inputs,
 }
 
 /// The workload of a scenario that has one.
@@ -172,6 +166,11 @@ fn workload(scenario: &Scenario) -> Result<&wane_scenario::Workload, KeptError> 
         [phase] => Ok(&phase.workload),
         phases => Err(KeptError::Phases(phases.len())),
     }
+}
+
+/// What lies in the traces of a scenario's workload.
+fn contents(scenario: &Scenario, stop: &AtomicBool) -> Inputs {
+    Fingerprints::default().inputs(&scenario.traces(), stop)
 }
 
 /// The workload of a scenario, as the one of this number since the drive was new, and how many drive writes it makes a day.
@@ -196,7 +195,7 @@ impl Life {
         session::check_memory(scenario)?;
         workload(scenario)?;
         let run = Run::of_kept(build::bare_drive(scenario)?, scenario.device.unit.0);
-        Ok(Self { run, workloads, per_day: None, since: (0.0, 0), place: Vec::new(), traces: Vec::new() })
+        Ok(Self { run, workloads, per_day: None, since: (0.0, 0), place: Vec::new(), traces: Inputs::Nothing })
     }
 
     /// Opens the workload where it stands, if it is not open.
@@ -205,11 +204,10 @@ impl Life {
             return Ok(());
         }
         let (mut phase, per_day) = phase(scenario, self.workloads, stop)?;
-        let prints = scenario.traces().into_iter().map(print_of).collect::<Result<Vec<Print>, _>>();
-        let prints = prints.map_err(|error| KeptError::Place(error.to_string()))?;
+        let traces = contents(scenario, stop);
         if !self.place.is_empty() {
-            if let Some(changed) = (0..prints.len()).find(|trace| self.traces.get(*trace) != prints.get(*trace)) {
-                return Err(KeptError::TraceChanged(wane_units::excerpt_path(scenario.traces()[changed])));
+            if traces != self.traces {
+                return Err(KeptError::TraceChanged);
             }
             let place = |phase: &mut Phase, place: &[u8]| {
                 let mut reader = Reader::new(place)?;
@@ -218,18 +216,31 @@ impl Life {
             };
             place(&mut phase, &self.place).map_err(|error| KeptError::Place(error.to_string()))?;
         }
-        (self.per_day, self.traces) = (per_day, prints);
+        (self.per_day, self.traces) = (per_day, traces);
         self.run.take_workload(Some(phase));
         Ok(())
     }
 
-    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
-        if let Some(source) = self.run.workload()
-            && !archive.is_reading()
-        {
+    /// Notes where the workload stands.
+    fn note_place(&mut self) -> Result<(), ArchiveError> {
+        if let Some(source) = self.run.workload() {
             let mut writer = Writer::new(Vec::new())?;
             source.archive(&mut writer)?;
             self.place = writer.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Closes the workload; it is opened again where it stands.
+    fn close_workload(&mut self) -> Result<(), KeptError> {
+        self.note_place().map_err(|error| KeptError::Place(error.to_string()))?;
+        self.run.take_workload(None);
+        Ok(())
+    }
+
+    fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        if !archive.is_reading() {
+            self.note_place()?;
         }
         self.run.archive(archive)?;
         archive.field("days.since", &mut self.since)?;
@@ -301,7 +312,8 @@ impl Kept {
         Ok(self.folder.save(manifest, |writer| life.archive(writer as &mut dyn Archive))?)
     }
 
-    /// Another drive at `to` that is what the one at `from` was when it was saved last. Both share their files, and nothing is read.
+    /// Another drive at `to` that is what the one at `from` was when it was saved last. Both share their files, whose
+    /// checksums are verified.
     ///
     /// # Errors
     /// `from` is no drive or in use, something is at `to`, or the system refuses.
@@ -331,20 +343,25 @@ impl Kept {
         self.life.written() as f64 / f64::from(self.drive().logical_initial())
     }
 
-    /// Gives it the workload of this scenario, of the same drive. One that is the same goes on where it stood, unless its trace was
-    /// changed.
+    /// Gives it the workload and the calendar of this scenario, of the same drive. A workload that is the same goes on where it stood, unless
+    /// its trace was changed.
     ///
     /// # Errors
     /// The scenario has several phases, or a workload that cannot be opened.
     pub fn set_workload(&mut self, scenario: Scenario, stop: &Arc<AtomicBool>) -> Result<(), KeptError> {
-        let prints = scenario.traces().into_iter().map(print_of).collect::<Result<Vec<Print>, _>>().unwrap_or_default();
-        let is_at_its_start = self.life.place.is_empty();
-        if workload(&scenario)? == workload(&self.scenario)? && (is_at_its_start || prints == self.life.traces) {
+        let is_same = workload(&scenario)? == workload(&self.scenario)?;
+        if is_same && (self.life.place.is_empty() || contents(&scenario, stop) == self.life.traces) {
+            if scenario.time != self.scenario.time {
+                // The calendar is read when the workload is opened.
+                self.life.close_workload()?;
+                self.life.begin_days();
+            }
+            self.scenario = scenario;
             return Ok(());
         }
         assert_eq!(scenario.device, self.scenario.device, "a workload is all that changes of a drive's scenario");
         self.life.run.take_workload(None);
-        (self.life.place, self.life.traces) = (Vec::new(), Vec::new());
+        (self.life.place, self.life.traces) = (Vec::new(), Inputs::Nothing);
         self.life.workloads += 1;
         self.life.open_workload(&scenario, stop)?;
         self.life.begin_days();
@@ -382,23 +399,20 @@ impl Kept {
         if matches!(target, Target::Wear(_) | Target::EndOfLife) && self.drive().life_used().is_none() {
             return Err(KeptError::Unrated);
         }
-        let target = match target {
-            Target::DriveWritesLeft(left) => self.end(stop)?.map(|end| Target::DriveWrites(end - left)),
-            Target::DaysLeft(days) => {
-                let per_day = self.life.per_day.ok_or(KeptError::NoPace)?;
-                self.end(stop)?.map(|end| Target::DriveWrites(end - days * per_day))
-            }
-            target => Some(target),
-        };
-        let Some(target) = target else { return Ok(Reached::Interrupted) };
         let logical = u64::from(self.drive().logical_initial());
+        let units = |drive_writes: f64| Goal::Units((drive_writes * logical as f64).round().max(0.0) as u64);
+        let before_the_end = |left: f64| Ok::<_, KeptError>(self.end(stop)?.map(|end| units(end - left)));
         let goal = match target {
-            Target::DriveWrites(writes) => (writes * logical as f64).round().max(0.0) as u64,
-            _ => u64::MAX,
+            Target::DriveWrites(writes) => Some(units(writes)),
+            Target::Wear(share) => Some(Goal::Wear(share)),
+            Target::EndOfLife => Some(Goal::Wear(f64::INFINITY)),
+            Target::DriveWritesLeft(left) => before_the_end(left)?,
+            Target::DaysLeft(days) => before_the_end(days * self.life.per_day.ok_or(KeptError::NoPace)?)?,
         };
-        let (from, mut is_first) = (self.share_of(target), true);
+        let Some(goal) = goal else { return Ok(Reached::Interrupted) };
+        let (from, mut is_first) = (self.share_of(goal), true);
         loop {
-            if self.is_reached(target, goal) {
+            if self.share_of(goal) >= 1.0 {
                 return Ok(if is_first { Reached::Already } else { Reached::Target });
             }
             if stop.load(Ordering::Relaxed) {
@@ -406,15 +420,15 @@ impl Kept {
             }
             is_first = false;
             let written = self.life.written();
-            let units = (next_step(written, logical) - written).min(goal - written);
-            // Nothing stops in the middle of a step: what is saved stands between two requests.
-            let going = Arc::new(AtomicBool::new(false));
-            let mut watch = Watch { step: &mut |_| {}, stop: &going };
-            let progress = self.life.run.advance(Budget::units(units), &mut watch)?;
+            let next = next_step(written, logical);
+            let until = if let Goal::Units(most) = goal { next.min(most) } else { next };
+            let progress = step(&mut self.life.run, until - written)?;
             self.life.let_days_pass();
-            let done = self.share_of(target).zip(from).map(|(now, from)| (now - from) / (1.0 - from).max(1e-9));
-            let programmed = self.drive().counters().programmed_total();
-            each(&Aged { drive_writes: self.drive_writes(), done, programmed });
+            each(&Aged {
+                drive_writes: self.drive_writes(),
+                done: self.share_done(goal, from),
+                programmed: self.drive().counters().programmed_total(),
+            });
             if progress == Progress::Over {
                 return Ok(self.cause().map_or(Reached::WorkloadEnd, Reached::Died));
             }
@@ -427,14 +441,10 @@ impl Kept {
             return Err(KeptError::Unrated);
         }
         let mut copy = self.life.run.try_clone().map_err(|error| KeptError::NoEnd(error.to_string()))?;
-        let step = u64::from(self.drive().logical_initial()).min(STEP_UNITS_MAX);
-        loop {
+        let units = u64::from(self.drive().logical_initial()).min(STEP_UNITS_MAX);
+        while step(&mut copy, units)? != Progress::Over {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
-            }
-            let going = Arc::new(AtomicBool::new(false));
-            if copy.advance(Budget::units(step), &mut Watch { step: &mut |_| {}, stop: &going })? == Progress::Over {
-                break;
             }
         }
         if copy.died_of().is_none() {
@@ -444,20 +454,20 @@ impl Kept {
         Ok(Some(written as f64 / f64::from(self.drive().logical_initial())))
     }
 
-    fn is_reached(&self, target: Target, goal: u64) -> bool {
-        match target {
-            Target::DriveWrites(_) => self.drive().counters().host_units_written >= goal,
-            Target::Wear(share) => self.drive().life_used().is_some_and(|used| used >= share),
-            Target::EndOfLife | Target::DriveWritesLeft(_) | Target::DaysLeft(_) => false,
+    /// How much of the way to a goal lies behind the drive; 1 and more: it is there.
+    fn share_of(&self, goal: Goal) -> f64 {
+        match goal {
+            Goal::Units(0) => 1.0,
+            Goal::Units(units) => self.life.written() as f64 / units as f64,
+            Goal::Wear(share) => self.drive().life_used().unwrap_or(0.0) / share,
         }
     }
 
-    /// How much of the way to a target lies behind the drive.
-    fn share_of(&self, target: Target) -> Option<f64> {
-        match target {
-            Target::DriveWrites(writes) => Some(self.drive_writes() / writes.max(1e-9)),
-            Target::Wear(share) => self.drive().life_used().map(|used| used / share.max(1e-9)),
-            Target::EndOfLife | Target::DriveWritesLeft(_) | Target::DaysLeft(_) => self.drive().life_used(),
+    /// How much of the way is done since the drive was at `from`; of a drive that ages to its end, of its rated erases.
+    fn share_done(&self, goal: Goal, from: f64) -> Option<f64> {
+        match goal {
+            Goal::Wear(f64::INFINITY) => self.drive().life_used(),
+            goal => Some((self.share_of(goal) - from) / (1.0 - from)),
         }
     }
 
@@ -495,15 +505,19 @@ impl Kept {
         Ok((Self { folder, scenario, life: Life { run, workloads, per_day, since, place, traces } }, report, took))
     }
 
-    /// The drive as a block device that keeps bytes, at the moment at which it stands.
+    /// Has it keep bytes from now on.
     ///
     /// # Errors
-    /// The kernel refuses memory for the bytes.
-    pub fn device(&mut self) -> Result<(&mut Drive, SimTime), KeptError> {
+    /// The kernel refuses memory for them.
+    pub fn keep_bytes(&mut self) -> Result<(), KeptError> {
+        self.life.run.drive_mut().keep_bytes().map_err(KeptError::Memory)
+    }
+
+    /// The drive as a block device, at the moment at which it stands.
+    pub fn device(&mut self) -> Blocking<&mut Drive> {
         let drive = self.life.run.drive_mut();
-        drive.keep_bytes().map_err(KeptError::Memory)?;
         let now = drive.now();
-        Ok((drive, now))
+        Blocking::starting_at(drive, now)
     }
 
     /// Checks every invariant of the firmware.
@@ -518,6 +532,11 @@ impl Kept {
     pub fn cause(&self) -> Option<EndCause> {
         self.life.run.died_of()
     }
+}
+
+/// Writes so many units. Nothing stops in the middle of a step: what is saved stands between two requests.
+fn step(run: &mut Run, units: u64) -> Result<Progress, SourceError> {
+    run.advance(Budget::units(units), &mut Watch { step: &mut |_| {}, stop: &Arc::default() })
 }
 
 /// Where the step after so many units ends. Places are the same however a life is cut in parts, and a drive write ends a step.

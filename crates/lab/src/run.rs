@@ -112,16 +112,6 @@ pub enum Progress {
     Over,
 }
 
-/// Runs a plan to its end.
-///
-/// # Errors
-/// A trace cannot be read further. A drive that dies is no error.
-pub fn run(plan: Plan, watch: &mut Watch<'_>) -> Result<Finished, SourceError> {
-    let mut run = Run::new(plan);
-    run.advance(Budget::WHOLE, watch)?;
-    run.finish(watch.stop)
-}
-
 /// Why a run is over before its phases are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ended {
@@ -241,8 +231,7 @@ impl Run {
     /// A run of one phase on a copy of a drive, looked at by `observer`, of which nothing but its measurements is wanted. Its first
     /// requests are those that were drawn ahead.
     pub(crate) fn probe(drive: Drive, observer: Observer, phase: Phase, ahead: Ahead) -> Self {
-        let stream = wane_sim::Streams::new(0).stream("nothing");
-        let precondition = Precondition { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream };
+        let precondition = Precondition::none();
         let unit_bytes = u64::from(drive.unit_bytes());
         let plan = Plan {
             drive,

@@ -42,13 +42,13 @@ pub(crate) enum DriveCommand {
     /// Age a drive at full speed; stopped, it goes on from there next time
     Age(AgeArguments),
     /// Say how a drive stands
-    Show(ShowArguments),
+    Show(KeptDrive),
     /// Say how healthy a drive is, as smartctl and NVMe log pages do
     Smart(SmartArguments),
     /// Make another drive that is what this one is now, and shares its files
     Fork(ForkArguments),
     /// Verify a drive's files and every invariant of its firmware
-    Check(CheckArguments),
+    Check(KeptDrive),
     /// Let a drive lie without power: its data age
     Wait(WaitArguments),
     /// Measure how fast a copy of a drive answers now; the drive stays as it is
@@ -121,8 +121,9 @@ pub(crate) struct AgeArguments {
     pub(crate) quiet: bool,
 }
 
+/// What is asked of a drive without more words.
 #[derive(Args, Debug)]
-pub(crate) struct ShowArguments {
+pub(crate) struct KeptDrive {
     /// The drive's folder
     pub(crate) drive: PathBuf,
     /// Print as JSON
@@ -154,15 +155,6 @@ pub(crate) struct ForkArguments {
     pub(crate) drive: PathBuf,
     /// The folder of the new drive
     pub(crate) to: PathBuf,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct CheckArguments {
-    /// The drive's folder
-    pub(crate) drive: PathBuf,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

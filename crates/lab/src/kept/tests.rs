@@ -124,9 +124,14 @@ fn a_workload_is_changed_and_days_pass_while_a_drive_lies() {
     kept.wait(30.0);
     age(&mut kept, Target::DriveWrites(3.0));
     assert_eq!(kept.drive().day(), 36.0);
+    // The same workload at another pace goes on where it stood.
+    let faster = LIVES[1].replace("drive-writes-per-day = 0.5", "drive-writes-per-day = 2");
+    kept.set_workload(scenario(&faster), &go()).unwrap();
+    age(&mut kept, Target::DriveWrites(4.0));
+    assert_eq!((kept.drive().day(), kept.life.workloads), (36.5, 0));
     let other = LIVES[1].replace("pattern = \"hot-cold\"\nr = 0.8\nh = 0.2", "pattern = \"sequential\"");
     kept.set_workload(scenario(&other), &go()).unwrap();
-    age(&mut kept, Target::DriveWrites(4.0));
+    age(&mut kept, Target::DriveWrites(5.0));
     kept.save("aged".to_owned()).unwrap();
     let path = place.path().join("a.wane");
     let before = bytes(&mut kept);

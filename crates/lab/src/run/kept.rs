@@ -13,8 +13,7 @@ use super::{Ended, Phase, Plan, Precondition, Run, Stage};
 impl Run {
     /// A run that keeps its drive, without a workload so far.
     pub(crate) fn of_kept(drive: Drive, unit_bytes: u64) -> Self {
-        let stream = wane_sim::Streams::new(0).stream("nothing");
-        let precondition = Precondition { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream };
+        let precondition = Precondition::none();
         let (observer, calendar, young_below) = (None, None, None);
         let plan = Plan { drive, observer, unit_bytes, calendar, young_below, precondition, phases: Vec::new() };
         let mut run = Self::new(plan);

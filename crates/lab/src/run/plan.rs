@@ -38,6 +38,14 @@ pub struct Precondition {
     pub stream: Stream,
 }
 
+impl Precondition {
+    /// None at all.
+    pub fn none() -> Self {
+        let stream = wane_sim::Streams::new(0).stream("nothing");
+        Self { fill_units: 0, sequential_drive_writes: 0, random_units: 0, stream }
+    }
+}
+
 /// One stretch of a run.
 pub struct Phase {
     /// Where its requests come from.

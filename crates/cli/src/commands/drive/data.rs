@@ -14,7 +14,7 @@ use wane_units::{Bytes, Lba, Sectors, excerpt_path};
 
 use super::{answer, open};
 use crate::args::drive::{PowerCutArguments, ReadArguments, TrimArguments, WriteArguments};
-use crate::output::{Failure, Others, check_writable, line, pretty, print, unwritable, write_file};
+use crate::output::{Failure, Others, check_writable, line, print, print_json, unwritable, write_file};
 use crate::{DIFFERS, DONE};
 
 /// Bytes of one request.
@@ -78,13 +78,13 @@ fn failures(failed: &[SectorRange], what: &str) -> String {
     text
 }
 
-fn as_json(drive: &Path, did: &str, range: SectorRange, failed: &[SectorRange]) -> Result<String, Failure> {
+fn print_facts(drive: &Path, did: &str, range: SectorRange, failed: &[SectorRange]) -> Result<(), Failure> {
     let ranges: Vec<_> =
         failed.iter().map(|range| json!({ "offset": range.start.0 * 512, "bytes": range.len_bytes() })).collect();
     let facts = json!({
         "drive": drive.display().to_string(), "did": did, "offset": range.start.0 * 512, "bytes": range.len_bytes(), "failed": ranges,
     });
-    Ok(pretty(&facts)? + "\n")
+    print_json(&facts)
 }
 
 pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
@@ -99,14 +99,24 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     let mut kept = addressed(drive)?;
     let sector = kept.drive().features().sector.0 * Sectors::SIZE.0;
     let range = sectors(&kept, *at, Bytes(length.next_multiple_of(sector)))?;
-    let (device, now) = kept.device()?;
-    let mut device = Blocking::starting_at(device, now);
+    kept.keep_bytes()?;
+    let mut device = kept.device();
     let mut failed: Vec<SectorRange> = Vec::new();
-    for piece in pieces(range) {
-        let mut bytes = Vec::with_capacity(piece.len_bytes());
-        Read::by_ref(&mut from).take(piece.len_bytes() as u64).read_to_end(&mut bytes).map_err(unreadable)?;
-        if bytes.len() < piece.len_bytes() {
-            fill_up(&mut device, piece, sector, &mut bytes);
+    let mut left = length;
+    for mut piece in pieces(range) {
+        let held = left.min(piece.len_bytes() as u64);
+        left -= held;
+        let mut bytes = vec![0; held as usize];
+        from.read_exact(&mut bytes).map_err(unreadable)?;
+        if bytes.len() < piece.len_bytes()
+            && let Err(last) = fill_up(&mut device, piece, sector, &mut bytes)
+        {
+            // What its rest holds is not lost by what is written before it.
+            failed.push(last);
+            piece = SectorRange::between(piece.start, last.start);
+        }
+        if piece.count.0 == 0 {
+            continue;
         }
         if let Err(IoError { status, .. }) = device.perform(Request::write(piece, bytes)) {
             failed.extend_from_slice(status.failed());
@@ -115,7 +125,7 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     let (name, at) = (excerpt_path(file), *at);
     kept.save(format!("{} of {name} written from {at} on", Bytes(length)))?;
     if *json {
-        print(&as_json(drive, "write", range, &failed)?)?;
+        print_facts(drive, "write", range, &failed)?;
     } else {
         let but = if failed.is_empty() { "" } else { ", but for what is told below" };
         answer(false, &kept, drive, &format!("{} written from {at} on{but}", Bytes(length)))?;
@@ -124,14 +134,28 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     Ok(if failed.is_empty() { DONE } else { DIFFERS })
 }
 
-/// A file that ends within a sector leaves the rest of it as it is; zeros where that cannot be read.
-fn fill_up(device: &mut Blocking<&mut Drive>, piece: SectorRange, sector: u64, bytes: &mut Vec<u8>) {
-    let last =
-        SectorRange::between(Lba(piece.start.0 + piece.count.0 - sector / 512), Lba(piece.start.0 + piece.count.0));
-    let held = device.perform(Request::read(last)).ok().and_then(|read| read.bytes).unwrap_or_default();
+/// A file that ends within a sector leaves the rest of it as it is. Where that cannot be read, its bytes of this sector are left out, and
+/// the sector is the error.
+fn fill_up(
+    device: &mut Blocking<&mut Drive>,
+    piece: SectorRange,
+    sector: u64,
+    bytes: &mut Vec<u8>,
+) -> Result<(), SectorRange> {
+    let end = piece.start.0 + piece.count.0;
+    let last = SectorRange::between(Lba(end - sector / 512), Lba(end));
     let within = bytes.len() % sector as usize;
-    bytes.extend_from_slice(held.get(within..).unwrap_or_default());
-    bytes.resize(piece.len_bytes(), 0);
+    match device.perform(Request::read(last)) {
+        Ok(read) => match read.bytes {
+            Some(held) => bytes.extend_from_slice(&held[within..]),
+            None => bytes.resize(piece.len_bytes(), 0),
+        },
+        Err(_) => {
+            bytes.truncate(bytes.len() - within);
+            return Err(last);
+        }
+    }
+    Ok(())
 }
 
 /// Refuses what belongs to a drive's folder.
@@ -151,8 +175,7 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
     let mut kept = addressed(drive)?;
     let length = length.unwrap_or_else(|| Bytes((kept.drive().capacity().0 * Sectors::SIZE.0).saturating_sub(at.0)));
     let range = sectors(&kept, *at, length)?;
-    let (device, now) = kept.device()?;
-    let mut device = Blocking::starting_at(device, now);
+    let mut device = kept.device();
     let mut failed: Vec<SectorRange> = Vec::new();
     write_file(out, Others::of(*force), |to: &mut dyn Write| {
         for piece in pieces(range) {
@@ -171,7 +194,7 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
     // Reads disturb, and count.
     kept.save(format!("{length} read from {at} on"))?;
     if *json {
-        print(&as_json(drive, "read", range, &failed)?)?;
+        print_facts(drive, "read", range, &failed)?;
     } else {
         print(&format!(
             "{}: {length} read from {at} on into {}\n{}",
@@ -187,16 +210,17 @@ pub(super) fn trim(arguments: &TrimArguments) -> Result<i32, Failure> {
     let TrimArguments { drive, at, length, json } = arguments;
     let mut kept = addressed(drive)?;
     let range = sectors(&kept, *at, *length)?;
-    let (device, now) = kept.device()?;
-    let done = Blocking::starting_at(device, now).perform(Request::trim(range));
+    let done = kept.device().perform(Request::trim(range));
     let failed = done.err().map(|error| error.status.failed().to_vec()).unwrap_or_default();
     kept.save(format!("{length} trimmed from {at} on"))?;
     if *json {
-        print(&as_json(drive, "trim", range, &failed)?)?;
+        print_facts(drive, "trim", range, &failed)?;
     } else {
-        answer(false, &kept, drive, &format!("{length} trimmed from {at} on"))?;
+        let but = if failed.is_empty() { "" } else { ", but for what is told below" };
+        answer(false, &kept, drive, &format!("{length} trimmed from {at} on{but}"))?;
+        print(&failures(&failed, "not trimmed"))?;
     }
-    Ok(DONE)
+    Ok(if failed.is_empty() { DONE } else { DIFFERS })
 }
 
 pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
@@ -219,7 +243,7 @@ pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
             "units_rewritten": report.units_rewritten,
             "seconds": took.map(|took| took.0 as f64 / 1e9),
         });
-        print(&(pretty(&facts)? + "\n"))?;
+        print_json(&facts)?;
         return Ok(DONE);
     }
     answer(false, &kept, &arguments.drive, "lost its power, and came back")?;

@@ -14,17 +14,16 @@ use wane_ftl::policies::Mode;
 use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target};
 use wane_lab::progress::Stopwatch;
 use wane_lab::run::{Step, Watch};
-use wane_report::plain;
-use wane_scenario::{Pattern, Scenario, Sources, folder_of, over_provisioning_of};
+use wane_scenario::{Pattern, Scenario, ScenarioError, Sources, folder_of, over_provisioning_of};
 use wane_units::{excerpt, excerpt_path};
 use wane_workload::lsm::Operations;
 use wane_workload::standin;
 
 use crate::args::drive::{
-    AgeArguments, CheckArguments, CreateArguments, DriveArguments, DriveCommand, ForkArguments, ProbeArguments,
-    ShowArguments, WaitArguments,
+    AgeArguments, CreateArguments, DriveArguments, DriveCommand, ForkArguments, KeptDrive, ProbeArguments,
+    WaitArguments,
 };
-use crate::output::{Failure, line, pretty, print, read_text, tell, unknown};
+use crate::output::{Failure, line, print, print_json, read_text, tell, unknown};
 use crate::progress::{Progress, stop_flag};
 use crate::{DIFFERS, DONE, INTERRUPTED};
 
@@ -60,6 +59,25 @@ const RESERVE_TOLD: f64 = 1.25;
 /// Requests of the scenario of a drive that ages: it ends by what it is aged to.
 const UNCOUNTED: u64 = 1;
 
+/// Ends for a scenario that names none; one with probes at ages needs one that is an age.
+const ENDS: [&str; 2] = ["until.requests=1", "until.drive-writes=1e9"];
+
+/// Resolves a scenario that need not say when it ends.
+fn endless(sources: &Sources<'_>, options: &[(&str, String)]) -> Result<Scenario, ScenarioError> {
+    let ends = |error: &ScenarioError| error.source_name == "--until" || error.key.split('.').next() == Some("until");
+    let mut resolved = Scenario::resolve_with(sources, options);
+    for end in ENDS {
+        let Err(first) = resolved else { break };
+        if !ends(&first) {
+            return Err(first);
+        }
+        let mut options = options.to_vec();
+        options.push(("--until", end.to_owned()));
+        resolved = Scenario::resolve_with(sources, &options).map_err(|error| if ends(&error) { first } else { error });
+    }
+    resolved
+}
+
 fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     if arguments.scenario.is_none() && arguments.preset.is_none() && arguments.set.is_empty() {
         let sentence = "create needs a drive, such as `wane drive create d.wane --preset tiny`, a scenario file, or keys \
@@ -77,14 +95,8 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
         file: file.as_ref().map(|(name, text)| (name.as_str(), text.as_str())),
         set: &arguments.set,
     };
-    // A drive that is kept ends by what it is aged to, so that its scenario need not say when.
-    let endless = ("--until", format!("until.requests={UNCOUNTED}"));
     let options: Vec<(&str, String)> = seed.into_iter().chain(capacity).collect();
-    let mut scenario = Scenario::resolve_with(&sources, &options).or_else(|error| {
-        let mut options = options.clone();
-        options.push(endless);
-        Scenario::resolve_with(&sources, &options).map_err(|_| error)
-    })?;
+    let mut scenario = endless(&sources, &options)?;
     scenario.relative_to(&arguments.scenario.as_deref().map(folder_of).unwrap_or_default());
     if let Some(scale) = arguments.scale {
         scenario = scenario.scaled(scale).map_err(|error| Failure::wrong(format!("--scale {error}")))?;
@@ -248,45 +260,42 @@ fn age_to(
 /// What a command that changed a drive prints.
 fn answer(as_json: bool, kept: &Kept, path: &Path, words: &str) -> Result<(), Failure> {
     if as_json {
-        return print(&(pretty(&show::facts(kept, path))? + "\n"));
+        return print_json(&show::facts(kept, path));
     }
     print(&format!("{}: {words}\n{}", excerpt_path(path), show::short(kept)))
 }
 
-fn show(arguments: &ShowArguments) -> Result<i32, Failure> {
+fn show(arguments: &KeptDrive) -> Result<i32, Failure> {
     let kept = open(&arguments.drive)?;
     let facts = show::facts(&kept, &arguments.drive);
-    print(&if arguments.json { pretty(&facts)? + "\n" } else { show::words(&kept, &facts) })?;
+    if arguments.json {
+        print_json(&facts)?;
+    } else {
+        print(&show::words(&kept, &facts))?;
+    }
     Ok(DONE)
 }
 
 fn fork(arguments: &ForkArguments) -> Result<i32, Failure> {
-    // Only its folder: what is shared is not read.
     Kept::fork(&arguments.drive, &arguments.to)?;
     let (from, to) = (excerpt_path(&arguments.drive), excerpt_path(&arguments.to));
     if arguments.json {
-        print(
-            &(pretty(
-                &json!({ "drive": arguments.to.display().to_string(), "forked_from": arguments.drive.display().to_string() }),
-            )? + "\n"),
-        )?;
+        let (to, from) = (arguments.to.display().to_string(), arguments.drive.display().to_string());
+        print_json(&json!({ "drive": to, "forked_from": from }))?;
     } else {
         print(&format!("{to}: forked from {from}\n"))?;
     }
     Ok(DONE)
 }
 
-fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
+fn check(arguments: &KeptDrive) -> Result<i32, Failure> {
     let kept = open(&arguments.drive)?;
     let checked = kept.check();
     let path = excerpt_path(&arguments.drive);
     if arguments.json {
         let fault = checked.as_ref().err();
-        print(
-            &(pretty(
-                &json!({ "drive": arguments.drive.display().to_string(), "is_sound": fault.is_none(), "fault": fault }),
-            )? + "\n"),
-        )?;
+        let drive = arguments.drive.display().to_string();
+        print_json(&json!({ "drive": drive, "is_sound": fault.is_none(), "fault": fault }))?;
     } else {
         print(&match &checked {
             Ok(()) => format!("{path}: its files are whole, and every invariant of its firmware holds\n"),
@@ -299,7 +308,7 @@ fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
 fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {
     let mut kept = open(&arguments.drive)?;
     kept.wait(arguments.days);
-    kept.save(format!("left without power for {} days", plain(&arguments.days.to_string())))?;
+    kept.save(format!("left without power for {} days", arguments.days))?;
     answer(arguments.json, &kept, &arguments.drive, &format!("lay for {} days", arguments.days))?;
     Ok(DONE)
 }
