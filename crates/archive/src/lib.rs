@@ -31,9 +31,13 @@
 //! Everything written has a checksum. A table's bytes go from the file straight to where they belong, and its stretches of one
 //! repeated word take no room in the file, nor memory where the table holds that word already.
 //!
+//! An archive may lie beside others that were written before ([`Writer::beside`], [`Reader::beside`]): pieces that one of them holds
+//! are not written again.
+//!
 //! What fails while it is read is left half changed, and is not to be used.
 
 mod reader;
+mod shared;
 mod writer;
 
 use std::io;
@@ -43,6 +47,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use reader::Reader;
+pub use shared::{Others, Pieces};
 pub use writer::Writer;
 
 /// The first bytes of every archive; the last two are the version of its form.
@@ -71,6 +76,8 @@ enum Form {
     Plain = 1,
     /// It is this one word of four bytes, over and over.
     Repeated = 2,
+    /// It lies in another file: the file's number, the place in it, and the checksum of what is there.
+    Elsewhere = 3,
 }
 
 /// Why state could not be written or read.

@@ -2,8 +2,9 @@
 
 use std::io::{ErrorKind, Read};
 
+use crate::shared::Place;
 use crate::writer::WORD;
-use crate::{Archive, ArchiveError, Form, Kind, MAGIC, PIECE_BYTES};
+use crate::{Archive, ArchiveError, Form, Kind, MAGIC, Others, PIECE_BYTES, Pieces};
 
 /// Reads state that a [`crate::Writer`] wrote. Reads are large but for short fields; a buffer makes those cheap.
 #[derive(Debug)]
@@ -11,6 +12,13 @@ pub struct Reader<R: Read> {
     from: R,
     /// The field that was read last, for messages.
     last: String,
+    /// The number of the file that is read, and what of it is read.
+    file: u64,
+    offset: u64,
+    /// Files in which pieces may lie.
+    others: Option<Box<dyn Others>>,
+    /// Where its pieces lie.
+    pieces: Pieces,
 }
 
 impl<R: Read> Reader<R> {
@@ -19,7 +27,16 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// It is no archive, or of a version that is not known.
     pub fn new(from: R) -> Result<Self, ArchiveError> {
-        let mut reader = Self { from, last: "its first bytes".to_owned() };
+        Self::beside(from, 0, None)
+    }
+
+    /// Begins to read the file of this number, of which pieces may lie in others.
+    ///
+    /// # Errors
+    /// It is no archive, or of a version that is not known.
+    pub fn beside(from: R, file: u64, others: Option<Box<dyn Others>>) -> Result<Self, ArchiveError> {
+        let last = "its first bytes".to_owned();
+        let mut reader = Self { from, last, file, offset: 0, others, pieces: Pieces::default() };
         let mut magic = [0; MAGIC.len()];
         reader.exactly(&mut magic).map_err(|error| match error {
             ArchiveError::CutShort { .. } => ArchiveError::NotAnArchive,
@@ -40,10 +57,18 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// Something else is there.
-    pub fn finish(mut self) -> Result<(), ArchiveError> {
+    pub fn finish(self) -> Result<(), ArchiveError> {
+        self.finish_told().map(|_| ())
+    }
+
+    /// As [`Reader::finish`], and tells where the archive's pieces lie.
+    ///
+    /// # Errors
+    /// Something else is there.
+    pub fn finish_told(mut self) -> Result<Pieces, ArchiveError> {
         self.head("end", Kind::End)?;
         match self.from.read(&mut [0])? {
-            0 => Ok(()),
+            0 => Ok(self.pieces),
             _ => Err(ArchiveError::TooLong),
         }
     }
@@ -52,8 +77,8 @@ impl<R: Read> Reader<R> {
     ///
     /// # Errors
     /// It is no archive, damaged, or cut short.
-    pub fn verify(from: R) -> Result<(), ArchiveError> {
-        let mut reader = Self::new(from)?;
+    pub fn verify(self) -> Result<(), ArchiveError> {
+        let mut reader = self;
         let mut piece = vec![0; PIECE_BYTES];
         loop {
             let (name, kind, mut left) = reader.any_head()?;
@@ -76,7 +101,9 @@ impl<R: Read> Reader<R> {
         self.from.read_exact(bytes).map_err(|error| match error.kind() {
             ErrorKind::UnexpectedEof => ArchiveError::CutShort { name: self.last.clone() },
             _ => error.into(),
-        })
+        })?;
+        self.offset += bytes.len() as u64;
+        Ok(())
     }
 
     fn damaged(&self) -> ArchiveError {
@@ -121,9 +148,19 @@ impl<R: Read> Reader<R> {
         checksum.update(&form);
         match form[0] {
             form if form == Form::Plain as u8 => {
+                let place = Place { file: self.file, offset: self.offset };
                 self.exactly(bytes)?;
                 checksum.update(bytes);
-                self.check(checksum.finalize())
+                let checksum = checksum.finalize();
+                self.pieces.add(checksum, bytes.len(), place);
+                self.check(checksum)
+            }
+            form if form == Form::Elsewhere as u8 => {
+                let mut record = [0; 20];
+                self.exactly(&mut record)?;
+                checksum.update(&record);
+                self.check(checksum.finalize())?;
+                self.elsewhere(record, bytes)
             }
             form if form == Form::Repeated as u8 => {
                 let mut word = [0; WORD];
@@ -143,6 +180,33 @@ impl<R: Read> Reader<R> {
             }
             _ => Err(self.damaged()),
         }
+    }
+}
+
+impl<R: Read> Reader<R> {
+    /// A piece that lies in another file.
+    fn elsewhere(&mut self, record: [u8; 20], bytes: &mut [u8]) -> Result<(), ArchiveError> {
+        let mut words = record.chunks(8).map(|word| {
+            let mut whole = [0; 8];
+            whole[..word.len()].copy_from_slice(word);
+            u64::from_le_bytes(whole)
+        });
+        let (file, offset, wanted) =
+            (words.next().unwrap_or(0), words.next().unwrap_or(0), words.next().unwrap_or(0) as u32);
+        let Some(others) = &mut self.others else { return Err(self.damaged()) };
+        let name = format!("{} in {}", self.last, others.name(file));
+        others.read_at(file, offset, bytes).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => ArchiveError::CutShort { name: name.clone() },
+            _ => error.into(),
+        })?;
+        let mut checksum = crc32fast::Hasher::new();
+        checksum.update(&[Form::Plain as u8]);
+        checksum.update(bytes);
+        if checksum.finalize() != wanted {
+            return Err(ArchiveError::Damaged { name });
+        }
+        self.pieces.add(wanted, bytes.len(), Place { file, offset });
+        Ok(())
     }
 }
 

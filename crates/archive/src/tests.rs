@@ -52,7 +52,7 @@ fn what_was_written_is_read_and_repeated_words_take_no_room() {
     let mut back = state.new_like();
     back.read(&bytes).unwrap();
     assert_eq!(back, state);
-    Reader::verify(bytes.as_slice()).unwrap();
+    Reader::new(bytes.as_slice()).unwrap().verify().unwrap();
 }
 
 /// A state whose archive is short.
@@ -69,7 +69,7 @@ fn every_flipped_bit_is_found() {
         flipped[bit / 8] ^= 1 << (bit % 8);
         let mut back = state.new_like();
         assert!(back.read(&flipped).is_err(), "bit {bit} of {}", bytes.len() * 8);
-        assert!(Reader::verify(flipped.as_slice()).is_err(), "bit {bit} of {}", bytes.len() * 8);
+        assert!(Reader::new(flipped.as_slice()).and_then(Reader::verify).is_err(), "bit {bit} of {}", bytes.len() * 8);
     }
 }
 
@@ -109,4 +109,64 @@ fn the_state_of_another_thing_is_refused() {
     (&mut writer as &mut dyn Archive).field("size", &mut 3u8).unwrap();
     let other = writer.finish().unwrap();
     assert_eq!(refused(state.new_like(), &other), "it holds \"size\" where \"name\" belongs");
+}
+
+/// Archives by number.
+#[derive(Clone, Debug, Default)]
+struct Shelf(std::collections::BTreeMap<u64, Vec<u8>>);
+
+impl Others for Shelf {
+    fn read_at(&mut self, file: u64, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let held = self.0.get(&file).ok_or(io::ErrorKind::NotFound)?;
+        let from = held.get(offset as usize..).and_then(|rest| rest.get(..bytes.len()));
+        bytes.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+
+    fn name(&self, file: u64) -> String {
+        format!("archive {file}")
+    }
+}
+
+#[test]
+fn what_lies_in_an_archive_before_is_not_written_again() {
+    let table =
+        |seed: u32| (0..300_000u32).map(|at| at.wrapping_mul(2_654_435_761).rotate_left(seed)).collect::<Vec<u32>>();
+    let mut shelf = Shelf::default();
+    let mut known = Pieces::default();
+    let (mut first, mut second) = (table(1), table(2));
+    for file in 1..=4u64 {
+        // One entry of one table changes, of five pieces one.
+        first[70_000] = file as u32;
+        let mut writer = Writer::beside(Vec::new(), file, Some((known.clone(), Box::new(shelf.clone())))).unwrap();
+        let archive = &mut writer as &mut dyn Archive;
+        archive.fixed("first", &mut first).unwrap();
+        archive.fixed("second", &mut second).unwrap();
+        let (bytes, told) = writer.finish_told().unwrap();
+        let most = if file == 1 { 2_500_000 } else { PIECE_BYTES + 1000 };
+        assert!(bytes.len() < most && bytes.len() > most / 2, "archive {file} has {}", bytes.len());
+        shelf.0.insert(file, bytes.clone());
+        let mut reader = Reader::beside(bytes.as_slice(), file, Some(Box::new(shelf.clone()))).unwrap();
+        let (mut one, mut two) = (vec![0u32; 300_000], vec![0u32; 300_000]);
+        let archive = &mut reader as &mut dyn Archive;
+        archive.fixed("first", &mut one).unwrap();
+        archive.fixed("second", &mut two).unwrap();
+        known = reader.finish_told().unwrap();
+        assert!(one == first && two == second);
+        assert_eq!(known.files().collect::<Vec<_>>(), told.files().collect::<Vec<_>>());
+    }
+    // Pieces of the second and third lie in no archive any more but their own.
+    assert_eq!(known.files().map(|(file, _)| file).collect::<Vec<_>>(), [1, 4]);
+    let last = shelf.0[&4].clone();
+    let verify = |shelf: Shelf| Reader::beside(last.as_slice(), 4, Some(Box::new(shelf))).and_then(Reader::verify);
+    verify(shelf.clone()).unwrap();
+    let place = shelf.0[&1].len() - 1000;
+    shelf.0.get_mut(&1).unwrap()[place] ^= 1;
+    assert_eq!(verify(shelf.clone()).unwrap_err().to_string(), "it is damaged in \"second in archive 1\"");
+    shelf.0.get_mut(&1).unwrap().truncate(place);
+    assert_eq!(verify(shelf).unwrap_err().to_string(), "it is cut short in \"second in archive 1\"");
+    // Alone, it is not whole.
+    assert!(Reader::new(last.as_slice()).and_then(Reader::verify).is_err());
+    known.forget(1);
+    assert_eq!(known.files().count(), 1);
 }

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use crate::{Archive, ArchiveError, Form, Kind, MAGIC, PIECE_BYTES};
+use crate::shared::{Place, SHARED_MIN_BYTES};
+use crate::{Archive, ArchiveError, Form, Kind, MAGIC, Others, PIECE_BYTES, Pieces};
 
 /// Bytes of the word that a repeated piece consists of.
 pub(crate) const WORD: usize = 4;
@@ -11,6 +12,14 @@ pub(crate) const WORD: usize = 4;
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: std::io::BufWriter<W>,
+    /// The number of the file that is written, and what of it is written.
+    file: u64,
+    offset: u64,
+    /// Pieces that need not be written again, and the files in which they lie.
+    known: Option<(Pieces, Box<dyn Others>)>,
+    /// Where its pieces lie.
+    pieces: Pieces,
+    scratch: Vec<u8>,
 }
 
 impl<W: Write> Writer<W> {
@@ -19,19 +28,41 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// The system refuses to write.
     pub fn new(out: W) -> Result<Self, ArchiveError> {
-        let mut out = std::io::BufWriter::with_capacity(1 << 16, out);
-        out.write_all(&MAGIC)?;
-        Ok(Self { out })
+        Self::beside(out, 0, None)
+    }
+
+    /// Begins an archive in the file of this number, which need not hold `known` pieces: they lie in the others.
+    ///
+    /// # Errors
+    /// The system refuses to write.
+    pub fn beside(out: W, file: u64, known: Option<(Pieces, Box<dyn Others>)>) -> Result<Self, ArchiveError> {
+        let out = std::io::BufWriter::with_capacity(1 << 16, out);
+        let mut writer = Self { out, file, offset: 0, known, pieces: Pieces::default(), scratch: Vec::new() };
+        writer.put(&MAGIC)?;
+        Ok(writer)
     }
 
     /// Ends the archive and hands its file back.
     ///
     /// # Errors
     /// The system refuses to write.
-    pub fn finish(mut self) -> Result<W, ArchiveError> {
+    pub fn finish(self) -> Result<W, ArchiveError> {
+        Ok(self.finish_told()?.0)
+    }
+
+    /// As [`Writer::finish`], and tells where the archive's pieces lie.
+    ///
+    /// # Errors
+    /// The system refuses to write.
+    pub fn finish_told(mut self) -> Result<(W, Pieces), ArchiveError> {
         self.head("end", Kind::End, 0)?;
         let out = self.out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        Ok(out)
+        Ok((out, self.pieces))
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), ArchiveError> {
+        self.offset += bytes.len() as u64;
+        Ok(self.out.write_all(bytes)?)
     }
 
     fn head(&mut self, name: &str, kind: Kind, length: u64) -> Result<(), ArchiveError> {
@@ -42,16 +73,45 @@ impl<W: Write> Writer<W> {
         head.push(kind as u8);
         head.extend_from_slice(&length.to_le_bytes());
         head.extend_from_slice(&crc32fast::hash(&head).to_le_bytes());
-        Ok(self.out.write_all(&head)?)
+        self.put(&head)
     }
 
     fn piece(&mut self, form: Form, bytes: &[u8]) -> Result<(), ArchiveError> {
         let mut checksum = crc32fast::Hasher::new();
         checksum.update(&[form as u8]);
         checksum.update(bytes);
-        self.out.write_all(&[form as u8])?;
-        self.out.write_all(bytes)?;
-        Ok(self.out.write_all(&checksum.finalize().to_le_bytes())?)
+        let checksum = checksum.finalize();
+        if form == Form::Plain && bytes.len() >= SHARED_MIN_BYTES {
+            if let Some(place) = self.elsewhere(checksum, bytes) {
+                self.pieces.add(checksum, bytes.len(), place);
+                return self.refer(place, checksum);
+            }
+            let place = Place { file: self.file, offset: self.offset + 1 };
+            self.pieces.add(checksum, bytes.len(), place);
+        }
+        self.put(&[form as u8])?;
+        self.put(bytes)?;
+        self.put(&checksum.to_le_bytes())
+    }
+
+    /// Where these bytes lie already, every one of them.
+    fn elsewhere(&mut self, checksum: u32, bytes: &[u8]) -> Option<Place> {
+        let (known, others) = self.known.as_mut()?;
+        self.scratch.resize(PIECE_BYTES.max(bytes.len()), 0);
+        let found = &mut self.scratch[..bytes.len()];
+        known
+            .find(checksum, bytes.len())
+            .find(|place| others.read_at(place.file, place.offset, found).is_ok() && *found == *bytes)
+    }
+
+    fn refer(&mut self, place: Place, checksum: u32) -> Result<(), ArchiveError> {
+        let mut record = vec![Form::Elsewhere as u8];
+        record.extend_from_slice(&place.file.to_le_bytes());
+        record.extend_from_slice(&place.offset.to_le_bytes());
+        record.extend_from_slice(&checksum.to_le_bytes());
+        let own = crc32fast::hash(&record);
+        self.put(&record)?;
+        self.put(&own.to_le_bytes())
     }
 }
 

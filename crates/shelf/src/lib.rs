@@ -7,18 +7,20 @@
 //! | `lock` | held by whoever has the drive open; empty |
 //!
 //! A save writes a new state file beside the old one, and then renames a new manifest into place: before that moment the old drive
-//! counts, after it the new one, whatever stops the machine. State files never change once they are written, so that a fork is a
-//! folder with hard links to them.
+//! counts, after it the new one, whatever stops the machine. State files never change once they are written: a fork is a folder with
+//! hard links to them, and a save writes the pieces of 256 KiB that no earlier state file has, which stay as long as they are wanted.
 
 mod manifest;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use wane_archive::{ArchiveError, Reader, Writer};
+use wane_archive::{ArchiveError, Others, Pieces, Reader, Writer};
 use wane_units::{excerpt_path, why_unwritten};
 
 use manifest::{MANIFEST, ManifestError};
@@ -27,6 +29,10 @@ pub use manifest::{Manifest, Stored, VERSION};
 const LOCK: &str = "lock";
 /// What a file is called while it is written.
 const UNFINISHED: &str = ".part";
+/// Earlier state files that a save refers to, at most.
+const SHARES_MAX: usize = 8;
+/// One of which less than one part in so many is wanted is not kept for it.
+const SHARE_MIN: u64 = 4;
 const MANIFEST_UNFINISHED: &str = "drive.json.part";
 
 /// Bytes that a state file is read in at once, where it is read in short pieces.
@@ -98,6 +104,8 @@ pub enum ShelfError {
 pub struct DriveFolder {
     path: PathBuf,
     manifest: Manifest,
+    /// Where the pieces of the present state lie; none before it was read.
+    pieces: Pieces,
     /// Held as long as the folder is open.
     _lock: File,
 }
@@ -123,11 +131,12 @@ impl DriveFolder {
     ) -> Result<Self, ShelfError> {
         let staging = Staging::beside(path)?;
         let mut manifest = manifest;
-        manifest.stored =
-            write_state(&staging.path, 1, write).map_err(|error| ShelfError::Unsaved { path: shown(path), error })?;
+        let (stored, pieces) = write_state(&staging.path, 1, None, write)
+            .map_err(|error| ShelfError::Unsaved { path: shown(path), error })?;
+        manifest.stored = stored;
         write_manifest(&staging.path, &manifest).map_err(system(path, "created"))?;
         staging.appear(path)?;
-        Self::open(path)
+        Ok(Self { pieces, ..Self::open(path)? })
     }
 
     /// Opens the drive at `path`.
@@ -144,7 +153,7 @@ impl DriveFolder {
         let lock = lock(path)?;
         let text = fs::read(path.join(MANIFEST)).map_err(system(path, "read"))?;
         let manifest = Manifest::parse(&text).map_err(|error| ShelfError::Manifest(shown(path), error))?;
-        let folder = Self { path: path.to_owned(), manifest, _lock: lock };
+        let folder = Self { path: path.to_owned(), manifest, pieces: Pieces::default(), _lock: lock };
         folder.remove_leftovers();
         Ok(folder)
     }
@@ -164,34 +173,62 @@ impl DriveFolder {
     /// # Errors
     /// The state is damaged, or of another drive.
     pub fn read<T>(
-        &self,
+        &mut self,
         read: impl FnOnce(&mut Reader<BufReader<File>>) -> Result<T, ArchiveError>,
     ) -> Result<T, ShelfError> {
         let (opened, unread) = self.state()?;
+        let (number, files) = (self.manifest.stored.number, self.files());
         let read = || {
-            let mut reader = Reader::new(BufReader::with_capacity(READ_BYTES, opened))?;
+            let mut reader = Reader::beside(BufReader::with_capacity(READ_BYTES, opened), number, Some(files))?;
             let found = read(&mut reader)?;
-            reader.finish()?;
-            Ok(found)
+            Ok((found, reader.finish_told()?))
         };
-        read().map_err(unread)
+        let (found, pieces) = read().map_err(unread)?;
+        self.pieces = pieces;
+        Ok(found)
+    }
+
+    /// The state files in which pieces of the present state may lie.
+    fn files(&self) -> Box<dyn Others> {
+        let names = self.manifest.states().map(|stored| (stored.number, stored.file.clone())).collect();
+        Box::new(Files { folder: self.path.clone(), names, open: BTreeMap::new() })
     }
 
     /// The state file, and what is said of an error in it.
     fn state(&self) -> Result<(File, impl Fn(ArchiveError) -> ShelfError), ShelfError> {
-        let Stored { file, bytes, .. } = &self.manifest.stored;
-        let unread = |error: ArchiveError| ShelfError::State { path: shown(&self.path), file: file.clone(), error };
-        let place = self.path.join(file);
-        // A pipe would be waited for.
-        let meta = fs::metadata(&place).map_err(|error| unread(error.into()))?;
-        if !meta.is_file() {
-            return Err(unread(io::Error::other("it is no plain file").into()));
+        let path = shown(&self.path);
+        for Stored { file, bytes, .. } in self.manifest.states() {
+            let unread =
+                |error: io::Error| ShelfError::State { path: path.clone(), file: file.clone(), error: error.into() };
+            // A pipe would be waited for.
+            let meta = fs::metadata(self.path.join(file)).map_err(unread)?;
+            if !meta.is_file() {
+                return Err(unread(io::Error::other("it is no plain file")));
+            }
+            let (found, wanted) = (meta.len(), *bytes);
+            if found != wanted {
+                return Err(ShelfError::Length { path, file: file.clone(), found, wanted });
+            }
         }
-        let (found, wanted) = (meta.len(), *bytes);
-        if found != wanted {
-            return Err(ShelfError::Length { path: shown(&self.path), file: file.clone(), found, wanted });
-        }
+        let file = self.manifest.stored.file.clone();
+        let place = self.path.join(&file);
+        let unread = move |error: ArchiveError| ShelfError::State { path: path.clone(), file: file.clone(), error };
         Ok((File::open(place).map_err(|error| unread(error.into()))?, unread))
+    }
+
+    /// What a save need not write again. A file that is wanted for a small part of it is not wanted any more, nor are more than a few.
+    fn known(&self) -> Pieces {
+        let mut known = self.pieces.clone();
+        let bytes_of =
+            |number| self.manifest.states().find(|stored| stored.number == number).map_or(0, |stored| stored.bytes);
+        let mut files: Vec<(u64, u64)> = known.files().collect();
+        files.sort_unstable_by_key(|(number, wanted)| (std::cmp::Reverse(*wanted), *number));
+        for (place, (number, wanted)) in files.into_iter().enumerate() {
+            if place >= SHARES_MAX || wanted < bytes_of(number) / SHARE_MIN {
+                known.forget(number);
+            }
+        }
+        known
     }
 
     /// Saves the drive, whose state `write` writes, with what is said of it now. Until it is done the drive that was saved before
@@ -206,13 +243,16 @@ impl DriveFolder {
     ) -> Result<(), ShelfError> {
         let mut manifest = manifest;
         let number = self.manifest.stored.number + 1;
-        manifest.stored = write_state(&self.path, number, write)
+        let (stored, pieces) = write_state(&self.path, number, Some((self.known(), self.files())), write)
             .map_err(|error| ShelfError::Unsaved { path: shown(&self.path), error })?;
+        let is_wanted = |stored: &&Stored| pieces.files().any(|(file, _)| file == stored.number);
+        manifest.shares = self.manifest.states().filter(is_wanted).cloned().collect();
+        manifest.stored = stored;
         if let Err(error) = write_manifest(&self.path, &manifest) {
             let _ = fs::remove_file(self.path.join(&manifest.stored.file));
             return Err(ShelfError::Unsaved { path: shown(&self.path), error: error.into() });
         }
-        self.manifest = manifest;
+        (self.manifest, self.pieces) = (manifest, pieces);
         self.remove_leftovers();
         Ok(())
     }
@@ -223,13 +263,16 @@ impl DriveFolder {
     /// Something is there already, or the system refuses.
     pub fn fork(&self, path: &Path, name: impl FnOnce(&mut Manifest)) -> Result<Self, ShelfError> {
         let (opened, unread) = self.state()?;
-        Reader::verify(BufReader::with_capacity(READ_BYTES, opened)).map_err(unread)?;
+        let from = BufReader::with_capacity(READ_BYTES, opened);
+        let reader = Reader::beside(from, self.manifest.stored.number, Some(self.files()));
+        reader.and_then(Reader::verify).map_err(unread)?;
         let staging = Staging::beside(path)?;
-        let file = &self.manifest.stored.file;
-        let (from, to) = (self.path.join(file), staging.path.join(file));
-        // Another file system has no links to this one: what is copied there is the same.
-        if fs::hard_link(&from, &to).is_err() {
-            fs::copy(&from, &to).map_err(system(path, "forked"))?;
+        for Stored { file, .. } in self.manifest.states() {
+            let (from, to) = (self.path.join(file), staging.path.join(file));
+            // Another file system has no links to this one: what is copied there is the same.
+            if fs::hard_link(&from, &to).is_err() {
+                fs::copy(&from, &to).map_err(system(path, "forked"))?;
+            }
         }
         let mut manifest = self.manifest.clone();
         name(&mut manifest);
@@ -247,11 +290,39 @@ impl DriveFolder {
             // Others may keep what they like beside it, but under the names of its own next saves.
             let number = name.strip_prefix("state.").and_then(|number| number.parse::<u64>().ok());
             let stored = self.manifest.stored.number;
-            let is_old = number.is_some_and(|number| number != stored && number <= stored + 1);
+            let is_wanted = |number| self.manifest.states().any(|state| state.number == number);
+            let is_old = number.is_some_and(|number| !is_wanted(number) && number <= stored + 1);
             if is_old || name.starts_with("state.") && name.ends_with(UNFINISHED) || name == MANIFEST_UNFINISHED {
                 let _ = fs::remove_file(entry.path());
             }
         }
+    }
+}
+
+/// State files of a folder.
+#[derive(Debug)]
+struct Files {
+    folder: PathBuf,
+    names: BTreeMap<u64, String>,
+    open: BTreeMap<u64, File>,
+}
+
+impl Others for Files {
+    fn read_at(&mut self, file: u64, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let opened = match self.open.entry(file) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let name =
+                    self.names.get(&file).ok_or_else(|| io::Error::other("it names a file that is none of its own"))?;
+                entry.insert(File::open(self.folder.join(name))?)
+            }
+        };
+        opened.seek(SeekFrom::Start(offset))?;
+        opened.read_exact(bytes)
+    }
+
+    fn name(&self, file: u64) -> String {
+        self.names.get(&file).cloned().unwrap_or_else(|| format!("state.{file}"))
     }
 }
 
@@ -313,18 +384,19 @@ fn lock(path: &Path) -> Result<File, ShelfError> {
 fn write_state(
     folder: &Path,
     number: u64,
+    known: Option<(Pieces, Box<dyn Others>)>,
     write: impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveError>,
-) -> Result<Stored, ArchiveError> {
+) -> Result<(Stored, Pieces), ArchiveError> {
     let file = format!("state.{number}");
     let unfinished = folder.join(format!("{file}{UNFINISHED}"));
     let written = || {
-        let mut writer = Writer::new(File::create(&unfinished)?)?;
+        let mut writer = Writer::beside(File::create(&unfinished)?, number, known)?;
         write(&mut writer)?;
-        let written = writer.finish()?;
+        let (written, pieces) = writer.finish_told()?;
         written.sync_all()?;
         let bytes = written.metadata()?.len();
         fs::rename(&unfinished, folder.join(&file))?;
-        Ok(Stored { file, number, bytes })
+        Ok((Stored { file, number, bytes }, pieces))
     };
     let stored = written();
     if stored.is_err() {

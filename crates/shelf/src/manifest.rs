@@ -25,6 +25,9 @@ pub struct Manifest {
     pub history: Vec<String>,
     /// The state file that counts.
     pub stored: Stored,
+    /// Earlier state files in which pieces of it lie.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Stored>,
     /// CRC-32 of all this with 0 in its place, as [`serde_json::to_string`] writes it.
     pub(crate) checksum: u32,
 }
@@ -69,8 +72,14 @@ impl Manifest {
             workloads: 0,
             history: Vec::new(),
             stored: Stored::default(),
+            shares: Vec::new(),
             checksum: 0,
         }
+    }
+
+    /// Every state file that is wanted.
+    pub(crate) fn states(&self) -> impl Iterator<Item = &Stored> {
+        self.shares.iter().chain([&self.stored])
     }
 
     fn right_checksum(&self) -> u32 {
@@ -96,9 +105,9 @@ impl Manifest {
         if found.checksum != found.right_checksum() {
             return Err(ManifestError::Damaged);
         }
-        let named = found.stored.file.strip_prefix("state.").and_then(|number| number.parse().ok());
-        if named != Some(found.stored.number) {
-            return Err(ManifestError::Outside(found.stored.file));
+        let is_outside = |stored: &&Stored| stored.file != format!("state.{}", stored.number);
+        if let Some(stored) = found.states().find(is_outside) {
+            return Err(ManifestError::Outside(stored.file.clone()));
         }
         Ok(found)
     }

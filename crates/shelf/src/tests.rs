@@ -14,7 +14,7 @@ fn write(number: u64) -> impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveErr
     }
 }
 
-fn read(folder: &DriveFolder) -> Result<u64, ShelfError> {
+fn read(folder: &mut DriveFolder) -> Result<u64, ShelfError> {
     folder.read(|reader| {
         let archive = reader as &mut dyn Archive;
         let mut number = 0;
@@ -40,13 +40,14 @@ fn a_drive_is_created_saved_and_opened_again() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a.wane");
     let mut folder = create(&path, 7);
-    assert_eq!(read(&folder).unwrap(), 7);
+    assert_eq!(read(&mut folder).unwrap(), 7);
     let manifest = Manifest { history: vec!["aged".to_owned()], ..folder.manifest().clone() };
     folder.save(manifest, write(8)).unwrap();
     assert_eq!(names(&path), ["drive.json", "lock", "state.2"]);
     drop(folder);
-    let again = DriveFolder::open(&path).unwrap();
-    assert_eq!((read(&again).unwrap(), &again.manifest().history[..]), (8, &["aged".to_owned()][..]));
+    let mut again = DriveFolder::open(&path).unwrap();
+    assert_eq!(read(&mut again).unwrap(), 8);
+    assert_eq!(again.manifest().history, ["aged"]);
     assert_eq!(names(place.path()), ["a.wane"]);
 }
 
@@ -64,15 +65,18 @@ fn a_save_that_fails_leaves_the_drive_as_it_was() {
     let wanted =
         format!("{shown} cannot be saved: the disk is full; free some space and run again; the drive is as it was");
     assert_eq!(error, wanted);
-    assert_eq!((read(&folder).unwrap(), names(&path)), (7, vec!["drive.json".into(), "lock".into(), "state.1".into()]));
+    assert_eq!(
+        (read(&mut folder).unwrap(), names(&path)),
+        (7, vec!["drive.json".into(), "lock".into(), "state.1".into()])
+    );
     // A process that was killed leaves more, and the next one removes it.
     fs::write(path.join("state.2"), "half").unwrap();
     fs::write(path.join("state.3.part"), "half").unwrap();
     fs::write(path.join("state.mine"), "another's").unwrap();
     drop(folder);
-    let again = DriveFolder::open(&path).unwrap();
+    let mut again = DriveFolder::open(&path).unwrap();
     assert_eq!(
-        (read(&again).unwrap(), names(&path)[2..].to_vec()),
+        (read(&mut again).unwrap(), names(&path)[2..].to_vec()),
         (7, vec!["state.1".to_owned(), "state.mine".to_owned()])
     );
     let refused = DriveFolder::create(&place.path().join("b.wane"), Manifest::new(String::new()), full);
@@ -93,11 +97,11 @@ fn a_fork_shares_its_files_and_goes_its_own_way() {
     }
     child.save(child.manifest().clone(), write(8)).unwrap();
     parent.save(parent.manifest().clone(), write(9)).unwrap();
-    assert_eq!((read(&parent).unwrap(), read(&child).unwrap()), (9, 8));
+    assert_eq!((read(&mut parent).unwrap(), read(&mut child).unwrap()), (9, 8));
     assert_eq!(child.manifest().history, ["forked"]);
     drop(parent);
     fs::remove_dir_all(&one).unwrap();
-    assert_eq!(read(&child).unwrap(), 8);
+    assert_eq!(read(&mut child).unwrap(), 8);
     let error = child.fork(&two, |_| {}).unwrap_err().to_string();
     assert_eq!(error, format!("{} is there already; give another name, or remove it", two.display()));
 }
@@ -136,7 +140,7 @@ fn every_flipped_bit_of_a_manifest_is_found_or_harmless() {
 fn a_flipped_bit_in_any_byte_of_the_state_is_found() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a.wane");
-    let folder = create(&path, 7);
+    let mut folder = create(&path, 7);
     let bytes = fs::read(path.join("state.1")).unwrap();
     for byte in 0..bytes.len() {
         let mut flipped = bytes.clone();
@@ -144,7 +148,7 @@ fn a_flipped_bit_in_any_byte_of_the_state_is_found() {
         fs::write(path.join("state.1"), &flipped).unwrap();
         let refused = folder.fork(&place.path().join("fork.wane"), |_| {}).map(drop);
         assert!(matches!(refused, Err(ShelfError::State { .. })), "byte {byte}");
-        let error = read(&folder).unwrap_err().to_string();
+        let error = read(&mut folder).unwrap_err().to_string();
         assert!(error.starts_with(&format!("{}/state.1 cannot be read: ", path.display())), "{error}");
     }
 }
@@ -175,8 +179,67 @@ fn what_is_no_drive_is_refused_in_a_sentence() {
     change("", "");
     let state = fs::read(path.join("state.1")).unwrap();
     fs::write(path.join("state.1"), &state[..state.len() / 2]).unwrap();
-    let folder = DriveFolder::open(&path).unwrap();
+    let mut folder = DriveFolder::open(&path).unwrap();
     let (half, whole) = (state.len() / 2, state.len());
-    let error = read(&folder).unwrap_err().to_string();
+    let error = read(&mut folder).unwrap_err().to_string();
     assert_eq!(error, format!("{shown}/state.1 has {half} B, and was written with {whole} B: it is damaged"));
+}
+
+/// A state of eight pieces, of which those before `changed` are numbered anew.
+fn write_pieces(changed: u64, number: u64) -> impl FnOnce(&mut Writer<File>) -> Result<(), ArchiveError> {
+    move |writer| {
+        let table: Vec<u64> = (0..8 << 15).map(|at| if at >> 15 < changed { at * number } else { at }).collect();
+        (writer as &mut dyn Archive).fixed("table", &mut table.clone())
+    }
+}
+
+fn first_pieces(folder: &mut DriveFolder) -> Result<Vec<u64>, ShelfError> {
+    folder.read(|reader| {
+        let mut table = vec![0; 8 << 15];
+        (reader as &mut dyn Archive).fixed("table", &mut table)?;
+        Ok(table)
+    })
+}
+
+#[test]
+fn forks_and_saves_share_what_did_not_change() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.wane");
+    let mut parent = DriveFolder::create(&path, Manifest::new(String::new()), write_pieces(0, 1)).unwrap();
+    let mut child = parent.fork(&place.path().join("b.wane"), |_| {}).unwrap();
+    first_pieces(&mut child).unwrap();
+    let size = |folder: &DriveFolder, file: &str| fs::metadata(folder.path().join(file)).unwrap().len();
+    let whole = size(&parent, "state.1");
+    parent.save(parent.manifest().clone(), write_pieces(1, 3)).unwrap();
+    child.save(child.manifest().clone(), write_pieces(2, 5)).unwrap();
+    assert!(size(&parent, "state.2") < whole / 7 && size(&child, "state.2") < whole / 3);
+    assert_eq!(names(child.path()), ["drive.json", "lock", "state.1", "state.2"]);
+    let mut grandchild = child.fork(&place.path().join("c.wane"), |_| {}).unwrap();
+    for (folder, changed, number) in [(&mut parent, 1, 3), (&mut child, 2, 5), (&mut grandchild, 2, 5)] {
+        let found = first_pieces(folder).unwrap();
+        assert!((0..).zip(found).all(|(at, word)| word == if at >> 15 < changed { at * number } else { at }));
+    }
+    // Of the first state one piece of eight is wanted in the end, and that is written again.
+    child.save(child.manifest().clone(), write_pieces(7, 7)).unwrap();
+    assert_eq!(names(child.path()), ["drive.json", "lock", "state.1", "state.3"]);
+    child.save(child.manifest().clone(), write_pieces(7, 9)).unwrap();
+    assert_eq!(names(child.path()), ["drive.json", "lock", "state.4"]);
+    first_pieces(&mut child).unwrap();
+    // What is shared is held to its checksum, and to its length.
+    drop(grandchild);
+    let shared = place.path().join("c.wane/state.1");
+    let mut bytes = fs::read(&shared).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::remove_file(&shared).unwrap();
+    fs::write(&shared, &bytes).unwrap();
+    let mut damaged = DriveFolder::open(&place.path().join("c.wane")).unwrap();
+    let error = first_pieces(&mut damaged).unwrap_err().to_string();
+    assert!(error.ends_with("it is damaged in \"table in state.1\""), "{error}");
+    assert!(damaged.fork(&place.path().join("d.wane"), |_| {}).is_err());
+    fs::write(&shared, &bytes[..middle]).unwrap();
+    let error = first_pieces(&mut damaged).unwrap_err().to_string();
+    assert!(error.contains("c.wane/state.1 has") && error.ends_with("it is damaged"), "{error}");
+    fs::remove_file(&shared).unwrap();
+    assert!(first_pieces(&mut damaged).unwrap_err().to_string().contains("c.wane/state.1 cannot be read"));
 }
