@@ -1,13 +1,80 @@
-//! What the firmware does when flash fails: a block whose program failed is emptied at once.
+//! What the firmware does when flash fails: a block whose program failed is emptied at once, and so is one that its host takes out of
+//! service.
 
 use wane_nand::{Media, Task};
-use wane_units::SuperblockId;
+use wane_units::{BlockState, SuperblockId};
 
 use crate::domain::{Frontier, Mover};
 use crate::engine::{Ftl, Outcome};
 use crate::policies::EraseCause;
 
+/// Why a block stays in service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnretiredError {
+    /// There is no such block.
+    #[error("there is no block {0}")]
+    NoSuchBlock(u32),
+    /// It is out of service.
+    #[error("block {0} is out of service already")]
+    Retired(u32),
+    /// It is the metadata area's, or a power cut left it half erased.
+    #[error("block {0} belongs to the firmware's own area")]
+    Taken(u32),
+    /// What it holds finds no room elsewhere.
+    #[error("block {0} holds data, and no free block is left for them")]
+    NoRoom(u32),
+}
+
 impl<M: Media> Ftl<M> {
+    /// Takes a block out of service, as one that turned bad: what it holds is relocated, and it is erased for the last time. Where the
+    /// drive demands capacity, answer it, then call [`Ftl::reclaim`].
+    ///
+    /// # Errors
+    /// It cannot be taken out; nothing has changed but for where data lie.
+    pub fn retire_block(&mut self, block: SuperblockId) -> Result<Outcome, UnretiredError> {
+        if let Some(death) = self.dead {
+            return Ok(Outcome::Dead(death));
+        }
+        if block.0 >= self.layout.blocks() {
+            return Err(UnretiredError::NoSuchBlock(block.0));
+        }
+        self.begin_call();
+        let domain = self.layout.domain(block);
+        match self.state(block) {
+            BlockState::Retired => return Err(UnretiredError::Retired(block.0)),
+            BlockState::Free => {
+                self.domains[domain].free.remove(block, self.erase_count[block.index()]);
+                return Ok(self.retired_or_on(domain, block));
+            }
+            BlockState::Open => self.close_early(domain, block),
+            BlockState::Closed => {}
+        }
+        if !self.domains[domain].index.is_closed(block) {
+            return Err(UnretiredError::Taken(block.0));
+        }
+        if self.domains[domain].free.is_empty() {
+            return Err(UnretiredError::NoRoom(block.0));
+        }
+        self.domains[domain].index.open(block);
+        if self.relocate(domain, block, Mover::GarbageCollection).is_err() {
+            return Err(UnretiredError::NoRoom(block.0));
+        }
+        self.fill_page(domain, Mover::GarbageCollection);
+        self.erase(domain, block, EraseCause::GarbageCollection);
+        Ok(self.retired_or_on(domain, block))
+    }
+
+    /// Retires an erased block and collects until there is a reserve again.
+    fn retired_or_on(&mut self, domain: usize, block: SuperblockId) -> Outcome {
+        if let Some(stop) = self.retire(domain, block) {
+            return stop;
+        }
+        match self.reclaim_domain(domain) {
+            Outcome::Done => self.run_pending(),
+            stop => stop,
+        }
+    }
+
     /// Empties blocks whose program failed. The controller still has the data of the page in question, so none is lost.
     pub(crate) fn drain_failed_blocks(&mut self) -> Outcome {
         loop {

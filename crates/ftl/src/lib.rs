@@ -34,6 +34,7 @@ mod work;
 pub use config::{BuildError, EraseGroup, Frontiers, FtlConfig, Layout, Pooling, RefusedSetting};
 pub use counters::Cause;
 pub use engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome};
+pub use failures::UnretiredError;
 pub use payload::ZEROS;
 pub use persist::{Event, Fate, PowerCut, REMAP_ENTRY_BYTES, Recovery, metadata_blocks};
 pub use remap::RemapError;

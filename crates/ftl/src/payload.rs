@@ -246,6 +246,28 @@ impl<M: Media> Ftl<M> {
         end
     }
 
+    /// A unit holds what this handle names instead, without a write. Whether it holds data; else the handle is the caller's still.
+    pub fn replace_payload(&mut self, unit: Lpn, handle: u32) -> bool {
+        let place = self.lookup(unit);
+        let Some(payload) = &mut self.payload else { return false };
+        let held = match place {
+            Some(found) => Some(&mut payload.of_unit[found.index()]),
+            None => {
+                let rescued = self.rescued.iter_mut().find(|rescued| rescued.logical == unit);
+                rescued.map(|rescued| &mut rescued.payload)
+            }
+        };
+        let Some(held) = held else { return false };
+        let before = std::mem::replace(held, handle);
+        payload.drop_one(before);
+        true
+    }
+
+    /// For each handle that was ever taken, whether anybody holds it.
+    pub fn payloads_held(&self) -> impl Iterator<Item = bool> + '_ {
+        self.payload.iter().flat_map(|payload| &payload.holders).map(|holders| *holders > 0)
+    }
+
     /// What a logical unit holds; [`ZEROS`] where it is not mapped.
     pub fn payload(&self, unit: Lpn) -> u32 {
         let Some(payload) = &self.payload else { return ZEROS };

@@ -1,12 +1,14 @@
 //! A drive that is kept in a folder, with the host that uses it and its place in its workload: created, aged, saved, forked, looked at.
 
+mod data;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError, Reader, Writer};
 use wane_blockdev::Blocking;
-use wane_ftl::{Fate, Recovery};
+use wane_ftl::{Fate, Recovery, UnretiredError};
 use wane_results::{EndCause, Fingerprints, Inputs, RunResult};
 use wane_scenario::{Scenario, ScenarioError, Sources};
 use wane_shelf::{DriveFolder, Manifest, ShelfError};
@@ -14,6 +16,8 @@ use wane_sim::Streams;
 use wane_ssd::{Drive, DriveError};
 use wane_units::Nanos;
 use wane_workload::SourceError;
+
+pub use data::{DataCheck, Injection, Retire};
 
 use crate::build::{self, PlanError};
 use crate::calendar;
@@ -118,6 +122,14 @@ pub enum KeptError {
     /// It cannot lose its power and come back.
     #[error("the drive does not come back from a power cut: {0}; ftl.recovery says how it could")]
     Power(DriveError),
+    /// A block cannot be taken out of service.
+    #[error(transparent)]
+    Unretired(#[from] UnretiredError),
+    /// Its data lie where its file system says.
+    #[error(
+        "where its data lie is its file system's to say, as it may shrink (ftl.capacity); this is for drives of a fixed capacity"
+    )]
+    Shrinking,
     /// There is no memory for its bytes.
     #[error("no memory for the drive's bytes: {0}")]
     Memory(std::io::Error),
@@ -293,7 +305,7 @@ impl Kept {
     /// # Errors
     /// It is no drive, damaged, in use, or needs too much memory.
     pub fn open(path: &Path) -> Result<Self, KeptError> {
-        let folder = DriveFolder::open(path)?;
+        let mut folder = DriveFolder::open(path)?;
         let scenario = resolved(&folder.manifest().scenario)?;
         let mut life = Life::new(&scenario, folder.manifest().workloads)?;
         folder.read(|reader| life.archive(reader as &mut dyn Archive))?;

@@ -5,6 +5,8 @@
 //! the firmware, and what a sense costs to the scheduler. Binomial errors and re-reads that disturb are from Kim et al.
 //! (FAST 2019), sections 3.2 and 4 and note 2.
 
+use std::collections::BTreeSet;
+
 use bytemuck::{Pod, Zeroable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +15,8 @@ use wane_sim::{Binomial, Stream};
 use wane_units::{BlockId, Geometry};
 
 use crate::config::NandConfigError;
-use crate::ecc::{Draws, Ecc, SCALE_UNBOUNDED_MIN, Sensing};
+use crate::ecc::{Draws, Ecc, REREADS_BOUND, SCALE_UNBOUNDED_MIN, Sensing};
+use crate::flash::Relocations;
 use crate::power::PowerTable;
 use crate::rber::{RberModel, Terms};
 use crate::tail::TailTable;
@@ -39,6 +42,21 @@ pub struct ErrorConfig {
     pub checks: ChecksPerRead,
     /// Whether the errors of each of these are drawn, or only what becomes of the page.
     pub detail: Detail,
+    /// Whether relocations err while the drive ages without time; default trusted. Where time is kept they always do.
+    pub relocations: Relocations,
+    /// What the host gets of a page that cannot be corrected.
+    pub uncorrectable: Uncorrectable,
+}
+
+/// What the host gets of a page with more errors than can be corrected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Uncorrectable {
+    /// A medium error, and no data.
+    #[default]
+    MediumError,
+    /// Its data with wrong bits, and no word of it, as of a decoder that miscorrects and a drive without end-to-end checksums.
+    FlippedBits,
 }
 
 /// Which codewords of a read error correction checks. Kim et al. (FAST 2019) do not say it; on worn flash it decides what a read costs.
@@ -229,6 +247,8 @@ impl ErrorConfig {
             read_counts: ReadCounts::AsNeeded,
             checks: ChecksPerRead::default(),
             detail: Detail::default(),
+            relocations: Relocations::Trusted,
+            uncorrectable: Uncorrectable::default(),
         }
     }
 
@@ -608,6 +628,30 @@ impl Cells {
             rber *= self.layer_factors[self.layer(page)];
         }
         rber.min(1.0)
+    }
+
+    /// Which bits are wrong of `bytes` of a page that could not be corrected, counted from the first, rising: those of each codeword
+    /// that has more than can be corrected after the last re-read, and of one at least.
+    pub fn wrong_bits(&self, block: BlockId, page: u32, bytes: u32, now_days: f64, stream: &mut Stream) -> Vec<u32> {
+        let ecc = &self.config.ecc;
+        let (codewords, bits) = (ecc.codewords(bytes), ecc.codeword_bits().min(8 * bytes));
+        let strength = ecc.strength.unwrap_or(0);
+        let rereads = ecc.rereads_max.unwrap_or(0).min(REREADS_BOUND);
+        let rber = self.rber(block, page, now_days) / ecc.scale.powi(rereads as i32);
+        let mut errors = Binomial::new(bits, rber);
+        let mut counts: Vec<u32> = (0..codewords).map(|_| errors.draw(stream)).collect();
+        if counts.iter().all(|count| *count <= strength) {
+            counts[stream.below(u64::from(codewords)) as usize] = (strength + 1).min(bits);
+        }
+        let mut wrong = BTreeSet::new();
+        for (codeword, count) in (0..).zip(counts).filter(|(_, count)| *count > strength) {
+            let first: u32 = codeword * bits;
+            let wanted = wrong.len() + count as usize;
+            while wrong.len() < wanted {
+                wrong.insert(first + stream.below(u64::from(bits)) as u32);
+            }
+        }
+        wrong.into_iter().filter(|bit| *bit < 8 * bytes).collect()
     }
 
     fn layer(&self, page: u32) -> usize {

@@ -1,5 +1,6 @@
 //! Flash as hardware has it: an array that wears, cells that err, and a list of what it was busy with.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
 use wane_units::{BlockId, Geometry, PeCycles};
@@ -10,7 +11,8 @@ use crate::op::{Barrier, FlashOp, Health, OpKind, PageRead, Purpose, ReadOutcome
 use crate::{Array, Media};
 
 /// Whether the errors of relocation reads are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Relocations {
     /// They are drawn as for any read.
     #[default]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use wane_nand::rber::{self, CHIPS, Ranges, RberModel};
-use wane_nand::{CellKind, ChecksPerRead, Detail, Draws, Ecc, Sensing};
+use wane_nand::{CellKind, ChecksPerRead, Detail, Draws, Ecc, Relocations, Sensing, Uncorrectable};
 use wane_units::{Bytes, Nanos, Rate, Ratio};
 
 use super::error::Refusal;
@@ -105,6 +105,14 @@ pub struct EccSpec {
     /// gives the same re-reads and leaves the histogram of errors empty.
     #[schemars(extend("x-moved" = { "one-codeword": "drive.ecc.checks-per-read = \"one-codeword\"" }))]
     pub detail: Detail,
+    /// Whether relocations err while a drive ages without time, which is several times slower: what cannot be read then is lost. Where
+    /// time is kept, and under stripes, they always do.
+    #[schemars(extend("x-unwritten" = "default"))]
+    pub relocations: Relocations,
+    /// What a page with more errors than can be corrected is to the host of a kept drive: a medium error, or its data with wrong bits
+    /// and no word of it.
+    #[schemars(extend("x-unwritten" = "default"))]
+    pub uncorrectable: Uncorrectable,
 }
 
 /// How much flash differs from place to place: lognormal factors of the RBER with mean 1, seeded. With a `chip` only.
@@ -266,6 +274,8 @@ impl Default for EccSpec {
             draws: ecc.draws,
             checks_per_read: ChecksPerRead::default(),
             detail: Detail::default(),
+            relocations: Relocations::Trusted,
+            uncorrectable: Uncorrectable::default(),
         }
     }
 }

@@ -154,7 +154,7 @@ impl Drive {
         for lpn in self.pieces(range).flatten() {
             let sectors = SectorRange::new(Lba(u64::from(lpn.0) * unit), self.front.unit);
             let part = sectors.intersection(range);
-            self.peek(lpn, &mut whole);
+            self.see(lpn, &mut whole);
             let from = (part.start.0 - sectors.start.0) as usize * SECTOR;
             out.extend_from_slice(&whole[from..from + part.len_bytes()]);
         }
@@ -168,7 +168,7 @@ impl Drive {
     /// Handles to what units hold after a request wrote a range of them.
     fn handles(&mut self, units: &[Lpn], range: SectorRange, request: &Request) -> Vec<u32> {
         let unit = self.front.unit;
-        let mut whole = vec![0; self.unit_bytes() as usize];
+        let (mut whole, mut seen) = (vec![0; self.unit_bytes() as usize], vec![0; self.unit_bytes() as usize]);
         let mut handles = Vec::with_capacity(units.len());
         for lpn in units {
             let sectors = SectorRange::new(Lba(u64::from(lpn.0) * unit.0), unit);
@@ -182,13 +182,16 @@ impl Drive {
                 continue;
             }
             self.peek(*lpn, &mut whole);
+            self.see(*lpn, &mut seen);
             let from = (part.start.0 - sectors.start.0) as usize * SECTOR;
-            let place = &mut whole[from..from + part.len_bytes()];
-            match bytes {
-                Some(bytes) => place.copy_from_slice(bytes),
-                None => place.fill(0),
+            for whole in [&mut whole, &mut seen] {
+                let place = &mut whole[from..from + part.len_bytes()];
+                match bytes {
+                    Some(bytes) => place.copy_from_slice(bytes),
+                    None => place.fill(0),
+                }
             }
-            handles.push(self.keep(&whole));
+            handles.push(self.keep_misread(&whole, &seen));
         }
         handles
     }
@@ -213,7 +216,8 @@ impl Drive {
         let mut failed = Failed::default();
         for units in self.pieces(range) {
             self.read_batch(&units).expect("a request in range asks for exported units");
-            failed.medium.extend_from_slice(self.unread());
+            let unread = self.unread().to_vec();
+            failed.medium.append(&mut self.unnoticed(unread));
         }
         self.status(range, &failed)
     }
@@ -235,7 +239,8 @@ impl Drive {
         for end in split.ragged_ends().collect::<Vec<_>>() {
             let unit = Lpn((end.start.0 / self.front.unit.0) as u32);
             self.read_batch(&[unit]).expect("a request in range asks for exported units");
-            failed.medium.extend_from_slice(self.unread());
+            let unread = self.unread().to_vec();
+            failed.medium.append(&mut self.unnoticed(unread));
         }
         for mut units in self.pieces(range) {
             units.retain(|unit| !failed.medium.contains(unit));
@@ -408,6 +413,7 @@ impl BlockDevice for Drive {
             return id;
         }
         self.prepare();
+        self.misread.clear();
         // What ran before the clock started took no time.
         self.run_to(at);
         let mut status = self.execute(&request);

@@ -16,8 +16,9 @@ use wane_ftl::policies::capacity::Demand;
 use wane_ftl::{BuildError, EndOfLife, Ftl, FtlConfig, Origin, OutOfRange, Outcome};
 use wane_nand::{
     Array, Cells, ErrorConfig, FaultConfig, Faults, Flash, Health, Media, NandConfigError, Relocations, Resting,
+    Uncorrectable,
 };
-use wane_sim::Streams;
+use wane_sim::{Stream, Streams};
 use wane_units::{BlockId, Bytes, Geometry, Lpn, Sectors, SimTime};
 
 use crate::payload::Payload;
@@ -164,6 +165,16 @@ pub struct Drive {
     power_cuts: u64,
     streams: Streams,
     geometry: Geometry,
+    /// Whether relocations err while it ages without time.
+    relocations: Relocations,
+    /// Whether what cannot be corrected reads with wrong bits, and nobody notices.
+    flips_bits: bool,
+    /// Which bits those are.
+    flips: Stream,
+    /// Units that the present request read wrong, and their wrong bits.
+    pub(crate) misread: Vec<(Lpn, Vec<u32>)>,
+    /// Reads of which the host got wrong bits and no word of it.
+    reads_misread: u64,
     /// The bytes that it keeps; `None` of a drive that keeps none.
     pub(crate) payload: Option<Payload>,
     pub(crate) front: Front,
@@ -237,6 +248,8 @@ impl Drive {
         let streams = ftl.streams;
         let looks_at_the_flash = errors.is_some() && ftl.retire.needs().errors;
         let may_fail = faults.is_some();
+        let relocations = errors.as_ref().map_or(Relocations::Trusted, |errors| errors.relocations);
+        let flips_bits = errors.as_ref().is_some_and(|errors| errors.uncorrectable == Uncorrectable::FlippedBits);
         let firmware = match faults {
             Some(faults) => {
                 let mut flash = Flash::over(array);
@@ -251,7 +264,12 @@ impl Drive {
             return Err(DriveError::Unit(Bytes(u64::from(unit_bytes))));
         }
         let mut drive = Self {
-            needs_detail: may_fail || scrubs || looks_at_the_flash,
+            needs_detail: may_fail || scrubs || looks_at_the_flash || relocations == Relocations::Checked,
+            relocations,
+            flips_bits,
+            flips: streams.stream("flips"),
+            misread: Vec::new(),
+            reads_misread: 0,
             scrubs,
             may_fail,
             firmware,
@@ -272,6 +290,9 @@ impl Drive {
         };
         if keeps_bytes {
             drive.keep_bytes().map_err(BuildError::Memory)?;
+        }
+        if drive.relocations == Relocations::Checked {
+            drive.wake();
         }
         Ok(drive)
     }
@@ -299,7 +320,7 @@ impl Drive {
             flash.set_cells(Cells::new(&self.geometry, errors, self.streams.stream("nand")));
         }
         // What is lost in a relocation matters where stripes give it back, and takes time where time is kept.
-        flash.set_relocations(if self.is_striped { Relocations::Checked } else { Relocations::Trusted });
+        flash.set_relocations(if self.is_striped { Relocations::Checked } else { self.relocations });
         self.firmware = Firmware::Detailed(ftl);
         if let (Some(clock), Some(spec)) = (&mut self.clock, &self.clock_spec) {
             // It saw nothing of the aging, and nothing is outstanding.

@@ -54,6 +54,7 @@ pub use event::EventScheduler;
 pub use latency::{BreakdownSum, Histogram, Latencies, PERCENTILES};
 pub use meter::{MeasuredWindow, Meter, Parts, Timed};
 pub use node::Utilization;
+pub use payload::Injected;
 pub use scheduler::Scheduler;
 pub use timeline::Timeline;
 pub use wane_blockdev::RequestId;

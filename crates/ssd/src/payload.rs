@@ -2,15 +2,26 @@
 //!
 //! Bytes lie in chunks, which clones of a drive share until one of them writes. A chunk that was never written takes no memory.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
 use wane_ftl::ZEROS;
 
 /// Bytes of a chunk, at least: what a clone copies before it writes the first unit of it.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Units of bytes, by handle.
+/// What was done to data on purpose.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Injected {
+    /// Bits that read flipped, counted from the unit's first, rising.
+    pub flipped: Vec<u32>,
+    /// It was made unreadable.
+    pub is_unreadable: bool,
+}
+
+/// Units of bytes, by handle. They are as they were written, whatever became of them since.
 #[derive(Clone, Debug)]
 pub(crate) struct Payload {
     unit_bytes: usize,
@@ -18,12 +29,20 @@ pub(crate) struct Payload {
     chunks: Vec<Option<Arc<[u8]>>>,
     /// Of these, how many are there.
     there: usize,
+    /// By handle, what was done to it on purpose, or by whoever wrote back what it had read wrong.
+    injected: BTreeMap<u32, Injected>,
 }
 
 impl Payload {
     pub(crate) fn new(unit_bytes: u32) -> Self {
         let unit_bytes = unit_bytes as usize;
-        Self { unit_bytes, chunk_units: CHUNK_BYTES.div_ceil(unit_bytes), chunks: Vec::new(), there: 0 }
+        Self {
+            unit_bytes,
+            chunk_units: CHUNK_BYTES.div_ceil(unit_bytes),
+            chunks: Vec::new(),
+            there: 0,
+            injected: BTreeMap::new(),
+        }
     }
 
     fn place(&self, handle: u32) -> (usize, usize) {
@@ -38,9 +57,10 @@ impl Payload {
         Some(&bytes[first..first + self.unit_bytes])
     }
 
-    /// The bytes of a handle, to be written.
+    /// The bytes of a handle, to be written anew.
     pub(crate) fn get_mut(&mut self, handle: u32) -> &mut [u8] {
         debug_assert_ne!(handle, ZEROS, "zeros are nobody's");
+        self.injected.remove(&handle);
         let (chunk, first) = self.place(handle);
         if self.chunks.len() <= chunk {
             self.chunks.resize(chunk + 1, None);
@@ -53,6 +73,39 @@ impl Payload {
         &mut Arc::make_mut(bytes)[first..first + self.unit_bytes]
     }
 
+    /// What was done on purpose to what a handle names.
+    pub(crate) fn injected(&self, handle: u32) -> Option<&Injected> {
+        self.injected.get(&handle)
+    }
+
+    /// Does it.
+    pub(crate) fn inject(&mut self, handle: u32, injected: Injected) {
+        debug_assert_ne!(handle, ZEROS, "zeros are nobody's");
+        self.injected.insert(handle, injected);
+    }
+
+    /// Lets go what nobody holds, `is_held` by handle from the first: a save writes none of it.
+    pub(crate) fn let_go(&mut self, is_held: impl Iterator<Item = bool>) {
+        let mut is_held = is_held.fuse();
+        let (unit_bytes, chunk_units) = (self.unit_bytes, self.chunk_units);
+        for (number, chunk) in self.chunks.iter_mut().enumerate() {
+            let held: Vec<bool> = (0..chunk_units).map(|_| is_held.next().unwrap_or(false)).collect();
+            let first = (number * chunk_units) as u32;
+            let is_ours = |unit: usize| first + unit as u32 != ZEROS && held[unit];
+            if !(0..chunk_units).any(is_ours) {
+                self.there -= usize::from(chunk.take().is_some());
+            }
+            let Some(bytes) = chunk else { continue };
+            for unit in (0..chunk_units).filter(|unit| !is_ours(*unit)) {
+                self.injected.remove(&(first + unit as u32));
+                let range = unit * unit_bytes..(unit + 1) * unit_bytes;
+                if bytes[range.clone()].iter().any(|byte| *byte != 0) {
+                    Arc::make_mut(bytes)[range].fill(0);
+                }
+            }
+        }
+    }
+
     /// Bytes that it takes in memory.
     pub(crate) fn memory(&self) -> u64 {
         (self.there * self.chunk_units * self.unit_bytes) as u64
@@ -61,6 +114,7 @@ impl Payload {
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.same("payload.unit", &(self.unit_bytes as u32))?;
         let mut there: Vec<bool> = self.chunks.iter().map(Option::is_some).collect();
+        archive.field("payload.injected", &mut self.injected)?;
         archive.field("payload.chunks", &mut there)?;
         self.chunks.resize(there.len(), None);
         self.there = there.iter().filter(|is_there| **is_there).count();

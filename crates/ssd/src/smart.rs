@@ -38,6 +38,9 @@ impl Drive {
         let rated = self.rated_cycles().map(|cycles| u64::from(cycles).saturating_mul(geometry.capacity().0));
         let corrected = self.cells().map(|cells| cells.counters());
         let (days_unpowered, times_unpowered) = self.unpowered();
+        // What nobody noticed is no error that the drive could tell.
+        let reads_failed = counters.host_reads_uncorrectable.saturating_sub(self.reads_misread());
+        let noticed = reads_failed + counters.relocation_reads_uncorrectable;
         HealthRecord {
             capacity_initial_bytes: u64::from(self.logical_initial()) * unit,
             capacity_bytes: u64::from(self.exported()) * unit,
@@ -46,7 +49,7 @@ impl Drive {
             host_bytes_written: counters.host_units_written * unit,
             host_reads: counters.host_units_read,
             host_writes: counters.host_units_written,
-            media_errors: counters.host_reads_uncorrectable,
+            media_errors: reads_failed,
             flash_bytes_read: units_read * unit + counters.scrub_checks * geometry.page_size().0,
             flash_bytes_programmed: counters.programmed_total() * unit,
             flash_pages_read: pages_read,
@@ -62,10 +65,10 @@ impl Drive {
             available_spare_percent: percent(spare.units, spare.units_new, self.retired_blocks() == factory),
             free_blocks_percent: percent(spare.blocks_free.into(), spare.blocks.into(), false),
             endurance_estimate_bytes: rated,
-            is_unreliable: counters.host_reads_uncorrectable + counters.relocation_reads_uncorrectable > 0,
+            is_unreliable: noticed > 0,
             is_read_only: self.end_of_life().is_some(),
             reads_corrected: corrected.map_or(0, |seen| seen.reads_retried.saturating_sub(seen.uncorrectable_reads)),
-            reads_uncorrectable: counters.host_reads_uncorrectable + counters.relocation_reads_uncorrectable,
+            reads_uncorrectable: noticed,
             recoveries: counters.recoveries + counters.recovery_failures,
             dies: geometry.dies(),
             dies_offline: self.faults().map_or(0, dies_lost),

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use wane_archive::{Archive, Reader, Writer};
-use wane_blockdev::{BlockDevice, Request, SectorRange, Status, drain};
+use wane_blockdev::{BlockDevice, Blocking, Request, SectorRange, Status, drain};
 use wane_ftl::policies::recovery::RECOVERY_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::{Fate, FtlConfig, Outcome};
-use wane_nand::{Ecc, ErrorConfig, rber};
+use wane_nand::{Ecc, ErrorConfig, Relocations, Uncorrectable, rber};
 use wane_sim::{Stream, Streams};
 use wane_ssd::{ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing};
 use wane_units::{Bytes, Geometry, Lba, Lpn, Ratio, Sectors, SimTime};
@@ -217,14 +217,7 @@ fn memory_follows_what_is_written_and_not_what_is_exported() {
 
 #[test]
 fn what_wear_makes_unreadable_is_a_medium_error_and_no_bytes() {
-    let geometry = Geometry::new(2, 1, 1, 24, 8, Bytes(8192)).unwrap();
-    let ftl = FtlConfig { units_per_page: 2, ..FtlConfig::new(&geometry, Ratio::new(0.5).unwrap()) };
-    let model = rber::chip("tlc-72l-2018").unwrap().model;
-    let ecc = Ecc { strength: Some(4), rereads_max: Some(0), ..Ecc::default() };
-    let errors = Some(ErrorConfig::new(model, ecc));
-    let worn = vec![9_000; 48];
-    let config = DriveConfig { keeps_bytes: true, errors, erase_counts: worn, ..DriveConfig::new(geometry, ftl) };
-    let mut drive = Drive::new(config).unwrap();
+    let mut drive = worn(Uncorrectable::MediumError, 2);
     let range = SectorRange::new(Lba(0), Sectors(8 * 64));
     drive.submit(SimTime(0), Request::write(range, vec![0xab; 64 * UNIT]));
     drive.submit(SimTime(1), Request::read(range));
@@ -239,4 +232,117 @@ fn what_wear_makes_unreadable_is_a_medium_error_and_no_bytes() {
         let expected = if is_failed(sector) { 0 } else { 0xab };
         assert!(bytes.iter().all(|byte| *byte == expected), "sector {sector}");
     }
+}
+
+/// One worn drive of 48 blocks, whose pages have more errors than are corrected.
+fn worn(uncorrectable: Uncorrectable, units_per_page: u32) -> Drive {
+    let geometry = Geometry::new(2, 1, 1, 24, 8, Bytes(8192)).unwrap();
+    let ftl = FtlConfig { units_per_page, ..FtlConfig::new(&geometry, Ratio::new(0.5).unwrap()) };
+    let model = rber::chip("tlc-72l-2018").unwrap().model;
+    let ecc = Ecc { strength: Some(4), rereads_max: Some(0), ..Ecc::default() };
+    let errors = Some(ErrorConfig { uncorrectable, ..ErrorConfig::new(model, ecc) });
+    let worn = vec![9_000; 48];
+    let config = DriveConfig { keeps_bytes: true, errors, erase_counts: worn, ..DriveConfig::new(geometry, ftl) };
+    Drive::new(config).unwrap()
+}
+
+/// Bytes and sectors of a mapping unit that can be written in part: two sectors of the drive.
+const BIG: usize = 8192;
+const SECTORS: u64 = 16;
+
+fn read(drive: &mut Drive, first: u32, units: u32) -> (Status, Vec<u8>) {
+    let (first, count, now) = (u64::from(first) * SECTORS, u64::from(units) * SECTORS, drive.now());
+    let range = SectorRange::new(Lba(first), Sectors(count));
+    match Blocking::starting_at(drive, now).perform(Request::read(range)) {
+        Ok(read) => (read.status, read.bytes.unwrap()),
+        Err(error) => (error.status, error.bytes.unwrap()),
+    }
+}
+
+fn write(drive: &mut Drive, sector: u64, data: Vec<u8>) {
+    let (range, now) = (SectorRange::new(Lba(sector), Sectors(data.len() as u64 / 512)), drive.now());
+    assert!(Blocking::starting_at(drive, now).perform(Request::write(range, data)).is_ok());
+}
+
+#[test]
+fn wear_may_flip_bits_and_say_nothing() {
+    let mut drive = worn(Uncorrectable::FlippedBits, 1);
+    write(&mut drive, 0, vec![0xab; 64 * BIG]);
+    let (status, data) = read(&mut drive, 0, 64);
+    assert_eq!(status, Status::Done);
+    let wrong = |unit: &[u8]| unit.iter().map(|byte| (byte ^ 0xab).count_ones()).sum::<u32>();
+    let counts: Vec<u32> = data.chunks(BIG).map(wrong).collect();
+    // At this wear, 5 % of the bits.
+    assert!(counts.iter().all(|count| (2900..4000).contains(count)), "{counts:?}");
+    let record = drive.health_record();
+    assert!(drive.reads_misread() > 0 && record.media_errors == 0 && !record.is_unreliable);
+    let mut pristine = vec![0; BIG];
+    drive.peek(Lpn(0), &mut pristine);
+    assert_eq!(wrong(&pristine), 0);
+    // What is written back with the rest of its unit stays wrong.
+    let unit = counts.iter().position(|count| *count > 0).unwrap() as u32;
+    write(&mut drive, u64::from(unit) * SECTORS, vec![0xab; 4096]);
+    let flipped = &drive.injected(Lpn(unit)).unwrap().flipped;
+    assert!(flipped.len() > 1000 && flipped.iter().all(|bit| *bit >= 4096 * 8));
+    let mut honest = worn(Uncorrectable::MediumError, 1);
+    write(&mut honest, 0, vec![0xab; 64 * BIG]);
+    assert!(matches!(read(&mut honest, 0, 64).0, Status::MediumError(_)) && honest.reads_misread() == 0);
+}
+
+#[test]
+fn injected_faults_go_where_the_data_go_until_they_are_written() {
+    let geometry = Geometry::new(2, 1, 1, 24, 8, Bytes(8192)).unwrap();
+    let ftl = FtlConfig::new(&geometry, Ratio::new(0.3).unwrap());
+    let mut drive = Drive::new(DriveConfig { keeps_bytes: true, ..DriveConfig::new(geometry, ftl) }).unwrap();
+    let units = drive.exported();
+    assert!(!drive.flip_bits(Lpn(3), &[1]) && !drive.inject_uncorrectable(Lpn(3)), "it holds nothing");
+    write(&mut drive, 0, vec![0x55; 32 * BIG]);
+    assert!(drive.flip_bits(Lpn(3), &[0, 8 * 5000 + 1]) && drive.inject_uncorrectable(Lpn(5)));
+    let mut stream = Streams::new(1).stream("test");
+    let rest: Vec<Lpn> = (0..8000).map(|_| Lpn(32 + stream.below(u64::from(units) - 32) as u32)).collect();
+    drive.age(&rest).unwrap();
+    assert!(drive.counters().programmed_gc > 0);
+    assert!(drive.remap(Lpn(40), Lpn(3), 1, 1).is_ok());
+    let (status, data) = read(&mut drive, 40, 1);
+    assert!(
+        status == Status::Done
+            && data[0] == 0x54
+            && data[5000] == 0x57
+            && drive.counters().host_reads_uncorrectable == 0
+    );
+    assert!(matches!(read(&mut drive, 5, 1).0, Status::MediumError(_)));
+    assert_eq!(drive.injected(Lpn(5)).map(|injected| injected.is_unreadable), Some(true));
+    // The first sector is written, the second keeps its flipped bit; a bit that is flipped twice is right.
+    write(&mut drive, 40 * SECTORS, vec![0x55; 4096]);
+    let (_, data) = read(&mut drive, 40, 1);
+    assert!(data[0] == 0x55 && data[5000] == 0x57);
+    assert!(drive.flip_bits(Lpn(40), &[8 * 5000 + 1]));
+    assert!(read(&mut drive, 40, 1).1.iter().all(|byte| *byte == 0x55) && drive.injected(Lpn(40)).is_none());
+    drive.flip_bits(Lpn(7), &[9]);
+    drive.age(&[Lpn(5), Lpn(7)]).unwrap();
+    let (status, data) = read(&mut drive, 5, 3);
+    assert!(status == Status::Done && data.iter().all(|byte| *byte == 0x55), "whoever rewrites data has them");
+    drive.check().unwrap();
+}
+
+#[test]
+fn relocations_that_err_lose_data_while_a_drive_ages() {
+    let lost = |relocations| {
+        let geometry = Geometry::new(2, 1, 1, 24, 8, Bytes(8192)).unwrap();
+        let ftl = FtlConfig { units_per_page: 2, ..FtlConfig::new(&geometry, Ratio::new(0.3).unwrap()) };
+        let model = rber::chip("tlc-72l-2018").unwrap().model;
+        let ecc = Ecc { strength: Some(4), rereads_max: Some(0), ..Ecc::default() };
+        let errors = Some(ErrorConfig { relocations, ..ErrorConfig::new(model, ecc) });
+        let config = DriveConfig { errors, erase_counts: vec![9_000; 48], ..DriveConfig::new(geometry, ftl) };
+        let mut drive = Drive::new(config).unwrap();
+        let mut stream = Streams::new(1).stream("test");
+        let units = u64::from(drive.exported());
+        for _ in 0..200 {
+            let some: Vec<Lpn> = (0..32).map(|_| Lpn(stream.below(units) as u32)).collect();
+            drive.age(&some).unwrap();
+        }
+        (0..drive.exported()).filter(|unit| drive.is_lost(Lpn(*unit))).count()
+    };
+    assert_eq!(lost(Relocations::Trusted), 0);
+    assert!(lost(Relocations::Checked) > 0);
 }

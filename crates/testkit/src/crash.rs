@@ -21,7 +21,7 @@ use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::policies::{Entry, Mode, find};
 use wane_ftl::{EraseGroup, Ftl, FtlConfig, Layout, Outcome, Pooling, PowerCut, Recovery};
 use wane_sim::{Stream, Streams};
-use wane_units::{Bytes, Geometry, Lpn};
+use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
 
 use crate::{Content, StrictMedia};
 
@@ -188,12 +188,14 @@ enum Command {
     Flush,
     /// The mode.
     Degrade(bool),
+    /// A block leaves service.
+    Retire(u32),
 }
 
 fn command(stream: &mut Stream, exported: u32) -> Command {
     let mut below = |most: u32| stream.below(u64::from(most)) as u32;
     let unit = below(exported);
-    match below(20) {
+    match below(42) / 2 {
         0..=3 => Command::Write((unit..unit + 1 + below(6)).map(|unit| unit % exported).collect()),
         4..=11 => {
             let among = if below(2) == 0 { (exported / 4).max(1) } else { exported };
@@ -206,7 +208,8 @@ fn command(stream: &mut Stream, exported: u32) -> Command {
         }
         16..=17 => Command::Scrub(unit),
         18 => Command::Flush,
-        _ => Command::Degrade(below(3) == 0),
+        19 => Command::Degrade(below(3) == 0),
+        _ => Command::Retire(below(1 << 10)),
     }
 }
 
@@ -313,6 +316,12 @@ impl Run {
             }
             Command::Degrade(is_degraded) => {
                 self.ftl.set_mode(if *is_degraded { Mode::Degraded } else { Mode::Normal });
+            }
+            Command::Retire(number) => {
+                let block = SuperblockId(number % self.ftl.layout().blocks());
+                if let Ok(outcome) = self.ftl.retire_block(block) {
+                    self.settle(outcome);
+                }
             }
         }
         let is_dead = self.ftl.end_of_life().is_some();

@@ -15,10 +15,10 @@ use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::policies::{Entry, StreamId, find};
-use wane_ftl::{EraseGroup, Ftl, FtlConfig, Layout, Outcome, Pooling};
+use wane_ftl::{BlockState, EraseGroup, Ftl, FtlConfig, Layout, Outcome, Pooling, UnretiredError};
 use wane_nand::Task;
 use wane_testkit::{Content, StrictMedia};
-use wane_units::{Bytes, Geometry, Lpn};
+use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
 
 #[derive(Clone, Debug)]
 enum Command {
@@ -27,6 +27,7 @@ enum Command {
     Read(u16),
     /// Destination, source, units of both.
     Remap(u16, u16, u32, u32),
+    Retire(u16),
 }
 
 /// A drive, as numbers that choose from lists.
@@ -141,6 +142,7 @@ fn command() -> impl Strategy<Value = Command> {
         1 => any::<u16>().prop_map(Command::Trim),
         1 => any::<u16>().prop_map(Command::Read),
         1 => (any::<u16>(), any::<u16>(), 0u32..5, 0u32..5).prop_map(|(to, from, to_units, from_units)| Command::Remap(to, from, to_units, from_units)),
+        1 => any::<u16>().prop_map(Command::Retire),
     ]
 }
 
@@ -280,6 +282,33 @@ fn scrub(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle) -> bool {
     !matches!(outcome, Outcome::Dead(_))
 }
 
+/// Takes a block out of service, or finds why it stays. False when the drive is dead.
+fn retire_block(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, raw: u16) -> bool {
+    let block = SuperblockId(u32::from(raw) % (ftl.layout().blocks() + 1));
+    let retired = ftl.retired_blocks();
+    let is_there = block.0 < ftl.layout().blocks();
+    let before = is_there.then(|| ftl.state(block));
+    match ftl.retire_block(block) {
+        Ok(mut outcome) => {
+            assert!(is_there && before != Some(BlockState::Retired));
+            assert!(ftl.state(block) == BlockState::Retired && ftl.retired_blocks() > retired);
+            settle(ftl, oracle, &mut outcome);
+            !matches!(outcome, Outcome::Dead(_))
+        }
+        Err(error) => {
+            assert_eq!(ftl.retired_blocks(), retired, "{error}");
+            let is_right = match error {
+                UnretiredError::NoSuchBlock(_) => !is_there,
+                UnretiredError::Retired(_) => before == Some(BlockState::Retired),
+                UnretiredError::Taken(_) => ftl.keeps_out_of_band() && before == Some(BlockState::Open),
+                UnretiredError::NoRoom(_) => ftl.state(block) != BlockState::Free,
+            };
+            assert!(is_right, "{error} of a block that was {before:?}");
+            true
+        }
+    }
+}
+
 /// Answers demands, and goes on after pauses.
 fn settle(ftl: &mut Ftl<StrictMedia>, oracle: &mut Oracle, outcome: &mut Outcome) {
     loop {
@@ -335,6 +364,7 @@ proptest! {
                     remap(&mut ftl, &mut oracle, (page(*to), *to_units), (page(*from), *from_units));
                     true
                 }
+                Command::Retire(raw) => retire_block(&mut ftl, &mut oracle, *raw),
                 Command::Read(raw) => {
                     let page = page(*raw);
                     let before = ftl.counters().host_units_read_unmapped;

@@ -129,6 +129,8 @@ pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorCo
         read_counts: if policies.scrub.acts() { ReadCounts::Always } else { ReadCounts::AsNeeded },
         checks,
         detail,
+        relocations: scenario.medium.ecc.relocations,
+        uncorrectable: scenario.medium.ecc.uncorrectable,
         ..ErrorConfig::new(chip.model, ecc)
     })
 }

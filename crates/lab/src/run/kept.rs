@@ -1,9 +1,13 @@
 //! A run of a drive that is kept: it has no preconditioning and no end of its own, counts from the drive's beginning, and is saved
 //! between two steps.
 
+use std::sync::atomic::AtomicBool;
+
 use wane_archive::{Archive, ArchiveError};
+use wane_ftl::UnretiredError;
 use wane_results::EndCause;
 use wane_ssd::Drive;
+use wane_units::SuperblockId;
 use wane_workload::Source;
 
 use crate::host::Host;
@@ -34,6 +38,19 @@ impl Run {
     /// `change` fails; drive and run are gone.
     pub(crate) fn change_drive<E>(self, change: impl FnOnce(Drive) -> Result<Drive, E>) -> Result<Self, E> {
         Ok(Self { drive: change(self.drive)?, ..self })
+    }
+
+    /// Takes a block out of service, and answers what its drive demands for it. The run may be over then.
+    ///
+    /// # Errors
+    /// The block cannot be taken out.
+    pub(crate) fn retire_block(&mut self, block: SuperblockId) -> Result<(), UnretiredError> {
+        let outcome = self.drive.retire_block(block)?;
+        if let Err(ended) = self.settle(outcome, &AtomicBool::new(false)) {
+            (self.end, self.stage) = (Some(ended), Stage::Over);
+        }
+        self.drive.commit_background();
+        Ok(())
     }
 
     /// The drive, of which nothing else is wanted.

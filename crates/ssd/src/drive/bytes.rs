@@ -1,9 +1,10 @@
 //! Data of a drive that keeps them: bytes on their way to units and back.
 
 use wane_ftl::{Origin, Outcome, ZEROS};
-use wane_units::Lpn;
+use wane_units::{BlockId, Lpn};
 
 use super::{Drive, Firmware, MOVING};
+use crate::payload::Injected;
 
 impl Drive {
     /// Whether it keeps the bytes that it is given.
@@ -54,6 +55,120 @@ impl Drive {
         }
     }
 
+    /// As [`Drive::peek`], as a read brings it: with the bits flipped that were flipped on purpose, and those that the present request
+    /// read wrong.
+    pub(crate) fn see(&self, unit: Lpn, out: &mut [u8]) {
+        self.peek(unit, out);
+        let injected = self.injected(unit).map_or(&[][..], |injected| &injected.flipped);
+        let misread = self.misread.iter().filter(|(misread, _)| *misread == unit).flat_map(|(_, bits)| bits);
+        injected.iter().chain(misread).for_each(|bit| out[*bit as usize / 8] ^= 1 << (bit % 8));
+    }
+
+    /// What was done on purpose to what a unit holds; `None` where nothing was, or it was written since.
+    pub fn injected(&self, unit: Lpn) -> Option<&Injected> {
+        let handle = over_either!(&self.firmware, ftl => ftl.payload(unit));
+        self.payload.as_ref().and_then(|payload| payload.injected(handle))
+    }
+
+    /// Whether the last request read a unit wrong, and said nothing.
+    pub fn misread(&self, unit: Lpn) -> bool {
+        self.misread.iter().any(|(misread, _)| *misread == unit)
+    }
+
+    /// Flips bits of what a unit holds, counted from its first: from now on reads bring them flipped and say nothing. They go where
+    /// the data go, until these are written. Bits that are flipped are flipped back. Whether it holds anything.
+    ///
+    /// # Panics
+    /// The drive keeps no bytes, or a bit lies beyond the unit.
+    pub fn flip_bits(&mut self, unit: Lpn, bits: &[u32]) -> bool {
+        assert!(bits.iter().all(|bit| *bit < 8 * self.unit_bytes()), "the bits of a unit lie in it");
+        self.inject(unit, |injected| {
+            for bit in bits {
+                match injected.flipped.binary_search(bit) {
+                    Ok(place) => drop(injected.flipped.remove(place)),
+                    Err(place) => injected.flipped.insert(place, *bit),
+                }
+            }
+        })
+    }
+
+    /// Makes what a unit holds unreadable, as [`Drive::write_uncorrectable`] does, and remembers that it was done on purpose. Whether it
+    /// holds anything.
+    ///
+    /// # Panics
+    /// The drive keeps no bytes, or does not export the unit.
+    pub fn inject_uncorrectable(&mut self, unit: Lpn) -> bool {
+        let is_there = self.inject(unit, |injected| injected.is_unreadable = true);
+        if is_there {
+            self.write_uncorrectable(unit).expect("the unit is exported");
+        }
+        is_there
+    }
+
+    /// Gives a unit bytes of its own, the same, and does something to them.
+    fn inject(&mut self, unit: Lpn, change: impl FnOnce(&mut Injected)) -> bool {
+        assert!(self.keeps_bytes(), "only a drive that keeps bytes has something to do it to");
+        let mut injected = self.injected(unit).cloned().unwrap_or_default();
+        change(&mut injected);
+        let mut bytes = vec![0; self.unit_bytes() as usize];
+        self.peek(unit, &mut bytes);
+        let handle = self.keep(&bytes);
+        let is_there = over_either!(&mut self.firmware, ftl => ftl.replace_payload(unit, handle));
+        if !is_there {
+            self.give_up(&[handle]);
+        } else if let Some(payload) = self.payload.as_mut().filter(|_| injected != Injected::default()) {
+            payload.inject(handle, injected);
+        }
+        is_there
+    }
+
+    /// A handle to bytes that were written back with others of the unit that had been read wrong: `seen` is what they are, and
+    /// `pristine` what they should be.
+    pub(crate) fn keep_misread(&mut self, pristine: &[u8], seen: &[u8]) -> u32 {
+        let handle = self.keep(pristine);
+        let differs = |bit: &u32| (pristine[*bit as usize / 8] ^ seen[*bit as usize / 8]) >> (bit % 8) & 1 == 1;
+        let flipped: Vec<u32> = (0..8 * pristine.len() as u32).filter(differs).collect();
+        if let Some(payload) = self.payload.as_mut().filter(|_| !flipped.is_empty()) {
+            payload.inject(handle, Injected { flipped, is_unreadable: false });
+        }
+        handle
+    }
+
+    /// Of units that a read could not correct, those that are a medium error. The others come with wrong bits, where the drive's error
+    /// correction does not notice.
+    pub(crate) fn unnoticed(&mut self, unread: Vec<Lpn>) -> Vec<Lpn> {
+        if !self.flips_bits {
+            return unread;
+        }
+        let (mut noticed, mut last, bytes) = (Vec::new(), None, self.unit_bytes());
+        for unit in unread {
+            let place = self.lookup(unit).filter(|_| !over_either!(&self.firmware, ftl => ftl.is_lost(unit)));
+            let place = place.map(|place| {
+                let (block, within) = self.layout().locate(place);
+                self.layout().place(block, within)
+            });
+            let errs = match &self.firmware {
+                Firmware::Detailed(ftl) => ftl.media().cells().zip(place),
+                _ => None,
+            };
+            match errs {
+                Some((cells, (block, page))) if self.faults_spare(block, page) => {
+                    let bits = cells.wrong_bits(block, page, bytes, self.day(), &mut self.flips);
+                    self.misread.push((unit, bits));
+                    // The units of a page are one read.
+                    self.reads_misread += u64::from(last.replace((block, page)) != Some((block, page)));
+                }
+                _ => noticed.push(unit),
+            }
+        }
+        noticed
+    }
+
+    /// Whether a page is there: what was lost with a die or a wordline is noticed.
+    fn faults_spare(&self, block: BlockId, page: u32) -> bool {
+        self.flash().and_then(|flash| flash.faults()).is_none_or(|faults| !faults.page_lost(block, page))
+    }
+
     /// Writes to a unit what another one holds, as a file system that moves its data does.
     #[must_use = "the drive may pause, or want capacity back"]
     pub fn copy_unit(&mut self, from: Lpn, to: Lpn) -> (usize, Outcome) {
@@ -64,9 +179,18 @@ impl Drive {
         self.write_once(Origin::FileSystemMove, &[to], &[handle])
     }
 
-    /// Writes units that keep what they hold: what aging does to data.
+    /// Writes units that keep what they hold: what aging does to data. Their host has them, and writes them as they were.
     pub(super) fn rewrite(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
-        let handles: Vec<u32> = units.iter().map(|unit| self.shared(*unit)).collect();
+        let mut whole = Vec::new();
+        let handle = |unit: &Lpn| {
+            if self.injected(*unit).is_none() {
+                return self.shared(*unit);
+            }
+            whole.resize(self.unit_bytes() as usize, 0);
+            self.peek(*unit, &mut whole);
+            self.keep(&whole)
+        };
+        let handles: Vec<u32> = units.iter().map(handle).collect();
         self.write_once(origin, units, &handles)
     }
 

@@ -3,8 +3,8 @@
 use wane_ftl::policies::Mode;
 use wane_ftl::policies::mode::ModeView;
 use wane_ftl::policies::retirement::RetirementThreshold;
-use wane_ftl::{Outcome, RemapError};
-use wane_units::{Lpn, Sectors, Trigger};
+use wane_ftl::{Outcome, RemapError, UnretiredError};
+use wane_units::{Lpn, Sectors, SuperblockId, Trigger};
 
 use super::{Drive, Firmware, MOVING};
 
@@ -35,6 +35,14 @@ impl Drive {
     /// Switches wear leveling on or off; a new drive's is off.
     pub fn set_leveling(&mut self, on: bool) {
         over_either!(&mut self.firmware, ftl => ftl.set_leveling(on));
+    }
+
+    /// See [`wane_ftl::Ftl::retire_block`].
+    ///
+    /// # Errors
+    /// The block cannot be taken out of service.
+    pub fn retire_block(&mut self, block: SuperblockId) -> Result<Outcome, UnretiredError> {
+        over_either!(&mut self.firmware, ftl => ftl.retire_block(block))
     }
 
     /// See [`wane_ftl::Ftl::remap`].

@@ -7,6 +7,11 @@ use wane_units::{Geometry, Lpn, SuperblockId, UnitId};
 use super::{Drive, Firmware, MOVING};
 
 impl Drive {
+    /// Reads of requests that brought wrong bits and no word of it ([`wane_nand::Uncorrectable::FlippedBits`]).
+    pub fn reads_misread(&self) -> u64 {
+        self.reads_misread
+    }
+
     /// How often its power failed.
     pub fn power_cuts(&self) -> u64 {
         self.power_cuts

@@ -57,6 +57,9 @@ impl Drive {
         if let Asleep::Resting(resting) = &mut self.asleep {
             resting.archive(archive)?;
         }
+        if let Some(payload) = self.payload.as_mut().filter(|_| !archive.is_reading()) {
+            over_either!(&self.firmware, ftl => payload.let_go(ftl.payloads_held()));
+        }
         archive.optional("drive.bytes", &mut self.payload, |payload, archive| payload.archive(archive))?;
         self.archive_front(archive)
     }
@@ -111,6 +114,8 @@ impl Drive {
         archive.field("drive.first-day", &mut self.first_day)?;
         archive.field("drive.unpowered", &mut self.unpowered)?;
         archive.field("drive.power-cuts", &mut self.power_cuts)?;
+        archive.field("drive.flips", &mut self.flips)?;
+        archive.field("drive.reads-misread", &mut self.reads_misread)?;
         archive.field("drive.keeps-detail", &mut self.keeps_detail)?;
         let mut is_timed = self.clock.is_some();
         archive.field("drive.is-timed", &mut is_timed)?;

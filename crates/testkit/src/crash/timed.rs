@@ -14,7 +14,7 @@ use wane_ssd::{
     Clock, ClockSpec, Collection, Command as Timed, CommandKind, MultiPlane, Order, Processors, Progress, ReadPriority,
     SchedulerConfig, Suspend, Timing, WriteCache,
 };
-use wane_units::{Geometry, Lpn};
+use wane_units::{Geometry, Lpn, SuperblockId};
 
 use super::{Command, Failure, Held, Mode, command, drive_of, given_up, goes_on, one_of};
 use crate::{Content, StrictMedia};
@@ -308,6 +308,13 @@ impl Run {
                 self.submit(CommandKind::Trim, Awaited::Nothing);
                 let is_done = self.ftl.end_of_life().is_none();
                 return self.submit(CommandKind::Flush, if is_done { Awaited::All } else { Awaited::Nothing });
+            }
+            Command::Retire(number) => {
+                let block = SuperblockId(number % self.ftl.layout().blocks());
+                if let Ok(outcome) = self.ftl.retire_block(block) {
+                    self.settle(outcome);
+                }
+                return self.submit(CommandKind::Trim, Awaited::Nothing);
             }
             Command::Degrade(is_degraded) => {
                 return self.ftl.set_mode(if *is_degraded { Mode::Degraded } else { Mode::Normal });

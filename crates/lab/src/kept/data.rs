@@ -1,0 +1,215 @@
+//! What a kept drive holds, and what is done to it on purpose: bytes, faults, blocks out of service.
+
+use std::ops::Range;
+
+use wane_blockdev::{Blocking, IoError, Request, SectorRange};
+use wane_ftl::{BlockState, UnretiredError};
+use wane_sim::Stream;
+use wane_ssd::Drive;
+use wane_units::{Lba, Lpn, Sectors, SuperblockId};
+
+use super::{Kept, KeptError};
+
+/// Units that a check reads at once.
+const UNITS_AT_ONCE: u32 = 256;
+
+/// Which blocks are taken out of service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Retire {
+    /// These, by their numbers.
+    Blocks(Vec<u32>),
+    /// So many, the most worn first; equally worn ones by their numbers.
+    MostWorn(u32),
+    /// So many, the least worn first.
+    LeastWorn(u32),
+}
+
+/// What is done to data on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Injection {
+    /// Reads fail with a medium error until the data are written or trimmed, as after NVMe's Write Uncorrectable.
+    MediumError,
+    /// So many bits of each unit read flipped, and nothing tells.
+    FlippedBits(u32),
+}
+
+/// Units that were looked at, by what was found. A unit counts once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DataCheck {
+    /// Units that hold data.
+    pub mapped: u64,
+    /// Of these, such that read as they were written.
+    pub whole: u64,
+    /// Their page has more errors than can be corrected.
+    pub unreadable: Vec<Range<u32>>,
+    /// They were lost when they were relocated.
+    pub lost: Vec<Range<u32>>,
+    /// They were made unreadable on purpose.
+    pub injected_errors: Vec<Range<u32>>,
+    /// They read with bits that were flipped on purpose, or that had been misread when the rest of the unit was written.
+    pub injected_flips: Vec<Range<u32>>,
+    /// They read with bits that wear has flipped, and nothing tells.
+    pub misread: Vec<Range<u32>>,
+    /// They read otherwise than they were written, and nothing explains it: a fault of wane.
+    pub unexplained: Vec<Range<u32>>,
+}
+
+impl DataCheck {
+    /// Whether every unit reads as it was written.
+    pub fn is_whole(&self) -> bool {
+        self.whole == self.mapped
+    }
+}
+
+/// Adds a unit to a rising list of ranges.
+fn push(ranges: &mut Vec<Range<u32>>, unit: u32) {
+    match ranges.last_mut() {
+        Some(last) if last.end == unit => last.end += 1,
+        _ => ranges.push(unit..unit + 1),
+    }
+}
+
+impl Kept {
+    /// Takes blocks out of service, as ones that turned bad: what they hold is relocated first. Returns them in their order, each with
+    /// its erases. A drive that may shrink gives capacity up, and any drive may die of it.
+    ///
+    /// # Errors
+    /// A block cannot be taken out. The drive is not to be saved then: some may be out already.
+    pub fn retire(&mut self, which: &Retire) -> Result<Vec<(u32, u32)>, KeptError> {
+        let erases = self.drive().superblock_erase_counts().to_vec();
+        let (mut order, wanted) = match which {
+            Retire::Blocks(blocks) => (blocks.clone(), blocks.len()),
+            Retire::MostWorn(count) | Retire::LeastWorn(count) => {
+                let is_in = |block: &SuperblockId| self.drive().state(*block) != BlockState::Retired;
+                let blocks = self.drive().layout().superblocks().filter(is_in).map(|block| block.0);
+                (blocks.collect(), *count as usize)
+            }
+        };
+        match which {
+            Retire::Blocks(_) => {}
+            Retire::MostWorn(_) => order.sort_by_key(|block| (std::cmp::Reverse(erases[*block as usize]), *block)),
+            Retire::LeastWorn(_) => order.sort_by_key(|block| (erases[*block as usize], *block)),
+        }
+        let mut out = Vec::new();
+        for block in order {
+            if out.len() == wanted || self.cause().is_some() {
+                break;
+            }
+            match self.life.run.retire_block(SuperblockId(block)) {
+                Ok(()) => out.push((block, erases[block as usize])),
+                // Who asks for the most worn ones does not mean the firmware's own.
+                Err(UnretiredError::Taken(_)) if !matches!(which, Retire::Blocks(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(out)
+    }
+
+    /// Does something on purpose to the data in a range of units; `stream` chooses bits. Returns how many of them hold data, which
+    /// alone have something to do it to.
+    ///
+    /// # Errors
+    /// The kernel refuses memory for bytes.
+    ///
+    /// # Panics
+    /// A unit is not exported.
+    pub fn inject(&mut self, units: Range<u32>, injection: Injection, stream: &mut Stream) -> Result<u32, KeptError> {
+        self.keep_bytes()?;
+        let drive = self.life.run.drive_mut();
+        let bits = u64::from(drive.unit_bytes()) * 8;
+        let mut done = 0;
+        for unit in units.map(Lpn).collect::<Vec<_>>() {
+            done += u32::from(match injection {
+                Injection::MediumError => drive.inject_uncorrectable(unit),
+                Injection::FlippedBits(count) => {
+                    let mut chosen = std::collections::BTreeSet::new();
+                    while (chosen.len() as u64) < u64::from(count).min(bits) {
+                        chosen.insert(stream.below(bits) as u32);
+                    }
+                    drive.flip_bits(unit, &chosen.into_iter().collect::<Vec<_>>())
+                }
+            });
+        }
+        Ok(done)
+    }
+
+    /// Reads everything that a copy of the drive holds, today, and compares it with what was written.
+    pub fn check_data(&self) -> DataCheck {
+        let mut copy = self.drive().clone();
+        let exported = copy.exported();
+        let mut found = DataCheck::default();
+        for first in (0..exported).step_by(UNITS_AT_ONCE as usize) {
+            check_units(&mut copy, first..exported.min(first + UNITS_AT_ONCE), &mut found);
+        }
+        found
+    }
+
+    /// Which units hold data.
+    ///
+    /// # Errors
+    /// Where its data lie is for its file system to say.
+    pub fn mapped(&self) -> Result<Vec<bool>, KeptError> {
+        if self.drive().capacity_policy().may_shrink() {
+            return Err(KeptError::Shrinking);
+        }
+        Ok((0..self.drive().exported()).map(|unit| self.drive().lookup(Lpn(unit)).is_some()).collect())
+    }
+
+    /// Trims what the drive holds and did not hold `before`, as [`Kept::mapped`] told: what aging alone wrote. Returns how many units.
+    pub fn give_back(&mut self, before: &[bool]) -> u32 {
+        let new: Vec<Lpn> = (0..self.drive().exported())
+            .map(Lpn)
+            .filter(|unit| !before.get(unit.index()).copied().unwrap_or(false) && self.drive().lookup(*unit).is_some())
+            .collect();
+        self.life.run.drive_mut().trim_batch(&new).expect("the units are exported");
+        new.len() as u32
+    }
+}
+
+fn check_units(drive: &mut Drive, units: Range<u32>, found: &mut DataCheck) {
+    let unit_bytes = drive.unit_bytes() as usize;
+    let sectors = (unit_bytes / 512) as u64;
+    let start = u64::from(units.start) * sectors;
+    let range = SectorRange::new(Lba(start), Sectors(sectors * u64::from(units.end - units.start)));
+    let held: Vec<bool> = units.clone().map(|unit| drive.lookup(Lpn(unit)).is_some()).collect();
+    if !held.contains(&true) {
+        return;
+    }
+    let now = drive.now();
+    let (bytes, failed) = match Blocking::starting_at(&mut *drive, now).perform(Request::read(range)) {
+        Ok(read) => (read.bytes, Vec::new()),
+        Err(IoError { status, bytes, .. }) => (bytes, status.failed().to_vec()),
+    };
+    let (mut pristine, keeps) = (vec![0; unit_bytes], drive.keeps_bytes());
+    for ((unit, _), position) in units.zip(held).zip(0..).filter(|((_, is_held), _)| *is_held) {
+        found.mapped += 1;
+        let injected = drive.injected(Lpn(unit));
+        let first = u64::from(unit) * sectors;
+        let is_failed = failed.iter().any(|range| (range.start.0..range.start.0 + range.count.0).contains(&first));
+        if is_failed {
+            let list = match () {
+                () if injected.is_some_and(|injected| injected.is_unreadable) => &mut found.injected_errors,
+                () if drive.is_lost(Lpn(unit)) => &mut found.lost,
+                () => &mut found.unreadable,
+            };
+            push(list, unit);
+            continue;
+        }
+        let Some(read) = bytes.as_ref().filter(|_| keeps) else {
+            found.whole += 1;
+            continue;
+        };
+        let read = &read[position * unit_bytes..][..unit_bytes];
+        drive.peek(Lpn(unit), &mut pristine);
+        if read == pristine {
+            found.whole += 1;
+        } else if drive.misread(Lpn(unit)) {
+            push(&mut found.misread, unit);
+        } else {
+            let flipped = injected.map_or(&[][..], |injected| &injected.flipped);
+            flipped.iter().for_each(|bit| pristine[*bit as usize / 8] ^= 1 << (bit % 8));
+            let list = if read == pristine { &mut found.injected_flips } else { &mut found.unexplained };
+            push(list, unit);
+        }
+    }
+}
