@@ -339,3 +339,69 @@ fn aging_that_is_stopped_is_saved_and_a_second_process_is_refused() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(done(folder, "check a.wane").contains("its files are whole"));
 }
+
+#[test]
+fn faults_on_purpose_are_told_from_others_and_blocks_leave_service() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::fs::write(folder.join("data.bin"), vec![0x5a; 1 << 20]).unwrap();
+    done(folder, "create a.wane --preset tiny --set drive.spare-factor=0.3");
+    done(folder, "write a.wane data.bin --at 1MiB");
+    done(folder, "age a.wane --until drive-writes=2 --trim-after");
+    assert_eq!(facts(folder, "a.wane")["capacity"]["bytes_mapped"], 1 << 20, "aging alone left nothing");
+    let whole = done(folder, "check a.wane --data");
+    assert!(whole.ends_with("data                 1 MiB held, 1 MiB of them read as written\n"), "{whole}");
+    let made = done(folder, "inject a.wane --fault medium-error --at 1MiB --length 8KiB");
+    assert_eq!(made, "a.wane: made 8 KiB from 1 MiB on unreadable\n");
+    done(folder, "inject a.wane --fault flipped-bits --bits 2 --at 1036KiB --length 4KiB");
+    let (code, out, _) = drive(folder, "check a.wane --data");
+    assert!(code == 1 && out.contains("1012 KiB of them read as written\n"), "{out}");
+    assert!(out.contains("8 KiB unreadable on purpose: 8 KiB from 1 MiB on\n"), "{out}");
+    assert!(out.contains("4 KiB flipped on purpose: 4 KiB from 1.01 MiB on\n"), "{out}");
+    let (_, out, _) = drive(folder, "check a.wane --data --json");
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told["data"]["injected_flips"][0]["offset"], 1036 << 10);
+    assert_eq!((&told["is_sound"], &told["data"]["unexplained"]), (&true.into(), &serde_json::json!([])));
+    let (code, out, _) = drive(folder, "read a.wane read.bin --at 1MiB --length 1MiB");
+    assert!(code == 1 && out.contains("medium error         8 KiB from 1 MiB on\n"), "{out}");
+    let read = std::fs::read(folder.join("read.bin")).unwrap();
+    let flipped: u32 = read[8 << 10..].iter().map(|byte| (byte ^ 0x5a).count_ones()).sum();
+    assert!(flipped == 2 && read[..8 << 10].iter().all(|byte| *byte == 0));
+    done(folder, "write a.wane data.bin --at 1MiB");
+    done(folder, "check a.wane --data");
+    let free = facts(folder, "a.wane")["blocks"]["retired"].as_u64().unwrap();
+    assert!(done(folder, "retire a.wane --blocks 3").starts_with("a.wane: retired 3 blocks\n"));
+    assert!(done(folder, "retire a.wane --block 7").starts_with("a.wane: retired block 7\n"));
+    assert_eq!(facts(folder, "a.wane")["blocks"]["retired"].as_u64(), Some(free + 4));
+    done(folder, "check a.wane --data");
+    let before = std::fs::read(folder.join("a.wane/drive.json")).unwrap();
+    done(
+        folder,
+        "create small.wane --preset tiny --set ftl.capacity.policy=variant --set ftl.capacity.shrink=graceful",
+    );
+    let table = [
+        ("retire a.wane --block 7", "block 7 is out of service already"),
+        ("retire a.wane --block 9 --block 9", "block 9 is out of service already"),
+        ("retire a.wane --block 70000", "there is no block 70000"),
+        ("inject a.wane --fault medium-error --at 40MiB --length 4KiB", "nothing is stored there"),
+        (
+            "inject a.wane --fault medium-error --at 1KiB --length 4KiB",
+            "mapping units have 4 KiB, of which it is no multiple",
+        ),
+        ("inject small.wane --fault medium-error --length 4KiB", "where its data lie is its file system's to say"),
+        ("age small.wane --until drive-writes=1 --trim-after", "where its data lie is its file system's to say"),
+        ("retire a.wane --blocks 0", "0"),
+        ("inject a.wane --fault flood --length 4KiB", "flood"),
+    ];
+    for (words, part) in table {
+        let (code, out, err) = drive(folder, words);
+        assert!(code == 2 && out.is_empty() && err.contains(part), "{words}: {err}");
+    }
+    assert_eq!(std::fs::read(folder.join("a.wane/drive.json")).unwrap(), before, "what is refused changes nothing");
+    let (code, out, _) = drive(folder, "retire a.wane --blocks 2000");
+    assert!(code == 0 && out.contains("dead (spare-exhausted)"), "{out}");
+    assert_eq!(drive(folder, "retire a.wane").0, 2);
+    done(folder, "retire small.wane --blocks 40 --worn least");
+    let small = facts(folder, "small.wane");
+    assert!(small["capacity"]["bytes_exported"].as_u64() < small["capacity"]["bytes_initial"].as_u64(), "{small}");
+}

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 use wane_lab::kept::Target;
 use wane_scenario::Scale;
@@ -47,8 +47,8 @@ pub(crate) enum DriveCommand {
     Smart(SmartArguments),
     /// Make another drive that is what this one is now, and shares its files
     Fork(ForkArguments),
-    /// Verify a drive's files and every invariant of its firmware
-    Check(KeptDrive),
+    /// Verify a drive's files and every invariant of its firmware; with --data, that its data read as they were written
+    Check(CheckArguments),
     /// Let a drive lie without power: its data age
     Wait(WaitArguments),
     /// Measure how fast a copy of a drive answers now; the drive stays as it is
@@ -59,6 +59,10 @@ pub(crate) enum DriveCommand {
     Read(ReadArguments),
     /// Tell a drive that bytes are not needed any more
     Trim(TrimArguments),
+    /// Take blocks out of service, as ones that turned bad
+    Retire(RetireArguments),
+    /// Make data unreadable, or flip bits of them unseen
+    Inject(InjectArguments),
     /// Cut a drive's power, and let it come back: ftl.recovery
     PowerCut(PowerCutArguments),
 }
@@ -113,6 +117,9 @@ pub(crate) struct AgeArguments {
     /// Override a key of the workload or of time, such as `workload.exponent=0.9`
     #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
     pub(crate) set: Vec<String>,
+    /// Trim what aging alone has written, so that the drive holds what it held before
+    #[arg(long)]
+    pub(crate) trim_after: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -237,6 +244,87 @@ pub(crate) struct TrimArguments {
     /// How many
     #[arg(long, value_name = "SIZE")]
     pub(crate) length: Bytes,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct CheckArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// Read all that it holds, on a copy, and say what does not read as it was written, and why
+    #[arg(long)]
+    pub(crate) data: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which blocks come first.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Worn {
+    /// The most worn
+    Most,
+    /// The least worn
+    Least,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct RetireArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// How many
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) blocks: u32,
+    /// Which first
+    #[arg(long, value_enum, default_value_t = Worn::Most)]
+    pub(crate) worn: Worn,
+    /// This block, by its number, in place of these two; may be given again
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["blocks", "worn"])]
+    pub(crate) block: Vec<u32>,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What is done to data on purpose.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Fault {
+    /// Reads fail until the data are written or trimmed
+    MediumError,
+    /// Reads bring flipped bits, and nothing tells
+    FlippedBits,
+}
+
+impl Fault {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::MediumError => "medium-error",
+            Self::FlippedBits => "flipped-bits",
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct InjectArguments {
+    /// The drive's folder
+    pub(crate) drive: PathBuf,
+    /// What to do to the data
+    #[arg(long, value_enum)]
+    pub(crate) fault: Fault,
+    /// From where: bytes from the drive's beginning, such as `1 MiB`
+    #[arg(long, value_name = "SIZE", default_value = "0 B")]
+    pub(crate) at: Bytes,
+    /// How many: a multiple of the drive's mapping unit, as is --at
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) length: Bytes,
+    /// Bits to flip in each mapping unit
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) bits: u32,
+    /// Root of the dice that choose bits
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
+use std::ops::Range;
 use std::path::Path;
 
 use serde_json::json;
 use wane_blockdev::{BlockDevice, Blocking, IoError, Request, SectorRange};
 use wane_ftl::Fate;
-use wane_lab::kept::Kept;
+use wane_lab::kept::{Kept, KeptError};
 use wane_sim::Streams;
 use wane_ssd::Drive;
 use wane_units::{Bytes, Lba, Sectors, excerpt_path};
@@ -24,37 +25,44 @@ const REQUEST: u64 = 1 << 20;
 const TOLD: usize = 8;
 
 /// A drive whose addresses are its own.
-fn addressed(path: &Path) -> Result<Kept, Failure> {
+pub(super) fn addressed(path: &Path) -> Result<Kept, Failure> {
     let kept = open(path)?;
     if kept.drive().capacity_policy().may_shrink() {
-        let path = excerpt_path(path);
-        let sentence = "where its data lie is its file system's to say, as it may shrink (ftl.capacity)";
-        return Err(Failure::wrong(format!(
-            "{path}: {sentence}; read, write and trim are for drives of a fixed capacity"
-        )));
+        return Err(Failure::wrong(format!("{}: {}", excerpt_path(path), KeptError::Shrinking)));
     }
     Ok(kept)
 }
 
-/// The sectors of a range of bytes, which lies on the drive.
-fn sectors(kept: &Kept, at: Bytes, length: Bytes) -> Result<SectorRange, Failure> {
-    let sector = kept.drive().features().sector.0 * Sectors::SIZE.0;
+/// A range of bytes, which lies on the drive and consists of parts of so many bytes with this name.
+pub(super) fn check_range(
+    kept: &Kept,
+    at: Bytes,
+    length: Bytes,
+    (part, parts): (u64, &str),
+) -> Result<Range<u64>, Failure> {
     let capacity = kept.drive().capacity().0 * Sectors::SIZE.0;
     for (name, bytes) in [("--at", at), ("length", length)] {
-        if !bytes.0.is_multiple_of(sector) {
+        if !bytes.0.is_multiple_of(part) {
             return Err(Failure::wrong(format!(
-                "{name} {bytes}: the drive's sectors have {}, of which it is no multiple",
-                Bytes(sector)
+                "{name} {bytes}: the drive's {parts} have {}, of which it is no multiple",
+                Bytes(part)
             )));
         }
     }
     match at.0.checked_add(length.0) {
-        Some(end) if end <= capacity => Ok(SectorRange::new(Lba(at.0 / 512), Sectors(length.0 / 512))),
+        Some(end) if end <= capacity => Ok(at.0..end),
         _ => Err(Failure::wrong(format!(
             "{length} from {at} on go beyond the {} that the drive exports",
             Bytes(capacity)
         ))),
     }
+}
+
+/// The sectors of a range of bytes.
+fn sectors(kept: &Kept, at: Bytes, length: Bytes) -> Result<SectorRange, Failure> {
+    let sector = kept.drive().features().sector.0 * Sectors::SIZE.0;
+    let range = check_range(kept, at, length, (sector, "sectors"))?;
+    Ok(SectorRange::between(Lba(range.start / 512), Lba(range.end / 512)))
 }
 
 /// The requests that a range is cut in.

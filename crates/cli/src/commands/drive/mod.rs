@@ -1,6 +1,7 @@
 //! `wane drive`: drives that are kept.
 
 mod data;
+mod faults;
 mod show;
 mod smart;
 
@@ -34,7 +35,9 @@ pub(crate) fn drive(arguments: &DriveArguments) -> Result<i32, Failure> {
         DriveCommand::Show(arguments) => show(arguments),
         DriveCommand::Smart(arguments) => smart::smart(arguments),
         DriveCommand::Fork(arguments) => fork(arguments),
-        DriveCommand::Check(arguments) => check(arguments),
+        DriveCommand::Check(arguments) => faults::check(arguments),
+        DriveCommand::Retire(arguments) => faults::retire(arguments),
+        DriveCommand::Inject(arguments) => faults::inject(arguments),
         DriveCommand::Wait(arguments) => wait(arguments),
         DriveCommand::Probe(arguments) => probe(arguments),
         DriveCommand::Write(arguments) => data::write(arguments),
@@ -111,7 +114,8 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     let mut kept = Kept::create(&arguments.drive, &scenario, &stop)?;
     match arguments.until {
         Some(target) => {
-            let aged = age_to(&mut kept, &arguments.drive, target, &stop, (arguments.json, arguments.quiet));
+            let how = Aging { target, trim_all_but: None, as_json: arguments.json, is_quiet: arguments.quiet };
+            let aged = age_to(&mut kept, &arguments.drive, &how, &stop);
             if aged.is_err() {
                 // Half of what was asked for is not left behind.
                 drop(kept);
@@ -208,17 +212,24 @@ fn age(arguments: &AgeArguments) -> Result<i32, Failure> {
         let scenario = reworked(kept.scenario(), arguments.workload.as_deref(), &arguments.set, UNCOUNTED, false)?;
         kept.set_workload(scenario, &stop)?;
     }
-    age_to(&mut kept, &arguments.drive, arguments.until, &stop, (arguments.json, arguments.quiet))
+    let before = if arguments.trim_after { Some(kept.mapped()?) } else { None };
+    let how =
+        Aging { target: arguments.until, trim_all_but: before, as_json: arguments.json, is_quiet: arguments.quiet };
+    age_to(&mut kept, &arguments.drive, &how, &stop)
+}
+
+/// How a drive is aged.
+struct Aging {
+    target: Target,
+    /// What is not among these units is trimmed afterwards.
+    trim_all_but: Option<Vec<bool>>,
+    as_json: bool,
+    is_quiet: bool,
 }
 
 /// Ages an open drive, saves it, and says what became of it.
-fn age_to(
-    kept: &mut Kept,
-    path: &Path,
-    target: Target,
-    stop: &Arc<AtomicBool>,
-    (as_json, is_quiet): (bool, bool),
-) -> Result<i32, Failure> {
+fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> Result<i32, Failure> {
+    let &Aging { target, as_json, is_quiet, .. } = how;
     let before = kept.drive_writes();
     let stopwatch = Stopwatch::start();
     let mut progress = Progress::new(&excerpt_path(path), is_quiet);
@@ -231,7 +242,9 @@ fn age_to(
     let seconds = stopwatch.elapsed().as_secs_f64();
     let by = show::workload(kept.scenario());
     if kept.drive_writes() > before {
-        kept.save(format!("aged from {before:.2} to {:.2} drive writes by {by}", kept.drive_writes()))?;
+        let trimmed = how.trim_all_but.as_ref().map(|held| kept.give_back(held));
+        let but = if trimmed.is_some() { ", and trimmed what that alone had written" } else { "" };
+        kept.save(format!("aged from {before:.2} to {:.2} drive writes by {by}{but}", kept.drive_writes()))?;
     }
     let words = match reached {
         Reached::Target => "aged".to_owned(),
@@ -286,23 +299,6 @@ fn fork(arguments: &ForkArguments) -> Result<i32, Failure> {
         print(&format!("{to}: forked from {from}\n"))?;
     }
     Ok(DONE)
-}
-
-fn check(arguments: &KeptDrive) -> Result<i32, Failure> {
-    let kept = open(&arguments.drive)?;
-    let checked = kept.check();
-    let path = excerpt_path(&arguments.drive);
-    if arguments.json {
-        let fault = checked.as_ref().err();
-        let drive = arguments.drive.display().to_string();
-        print_json(&json!({ "drive": drive, "is_sound": fault.is_none(), "fault": fault }))?;
-    } else {
-        print(&match &checked {
-            Ok(()) => format!("{path}: its files are whole, and every invariant of its firmware holds\n"),
-            Err(fault) => format!("{path}: its files are whole, but its firmware is not sound: {}\n", excerpt(fault)),
-        })?;
-    }
-    Ok(if checked.is_ok() { DONE } else { DIFFERS })
 }
 
 fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use wane_ftl::policies::Mode;
 use wane_lab::kept::Kept;
+use wane_nand::{Relocations, Uncorrectable};
 use wane_report::{plain, traffic};
 use wane_results::write_amplification;
 use wane_scenario::{Pattern, Scenario, Workload};
@@ -34,11 +35,21 @@ pub(super) struct Facts {
     write_amplification: Option<f64>,
     life_used: Option<f64>,
     endurance: Option<u32>,
+    errors: Option<Errors>,
     erases: Erases,
     capacity: Capacity,
     blocks: Blocks,
     workload: String,
     history: Vec<String>,
+}
+
+/// Raw bit errors.
+#[derive(Debug, Serialize)]
+struct Errors {
+    chip: String,
+    /// Of what moves while the drive ages.
+    relocations: Relocations,
+    uncorrectable: Uncorrectable,
 }
 
 /// Erases of blocks in service.
@@ -124,6 +135,11 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
         write_amplification: write_amplification(counters).total,
         life_used: drive.life_used(),
         endurance: scenario.device.endurance,
+        errors: scenario.medium.chip.as_ref().map(|chip| Errors {
+            chip: chip.name.clone(),
+            relocations: scenario.medium.ecc.relocations,
+            uncorrectable: scenario.medium.ecc.uncorrectable,
+        }),
         erases,
         capacity: Capacity {
             bytes_initial: u64::from(drive.logical_initial()) * unit,
@@ -194,6 +210,17 @@ pub(super) fn words(kept: &Kept, facts: &Facts) -> String {
     let Erases { mean, least, most } = facts.erases;
     let rated = facts.endurance.map_or_else(String::new, |rated| format!(" of {rated} rated"));
     say("erases", format!("of a block in service: mean {mean:.1}, least {least}, most {most}{rated}"));
+    if let Some(Errors { chip, relocations, uncorrectable }) = &facts.errors {
+        let relocations = match relocations {
+            Relocations::Trusted => "none in relocations while it ages",
+            Relocations::Checked => "in relocations too",
+        };
+        let read = match uncorrectable {
+            Uncorrectable::MediumError => "a medium error",
+            Uncorrectable::FlippedBits => "flipped bits",
+        };
+        say("errors", format!("of {chip}, {relocations}; what cannot be corrected is {read}"));
+    }
     let Blocks { free, open, closed, retired } = facts.blocks;
     say("blocks", format!("{closed} full, {open} being written, {free} free, {retired} retired; mode {}", facts.mode));
     say("workload", format!("{}, which goes on where it stands", facts.workload));

@@ -1,0 +1,153 @@
+//! `wane drive retire`, `inject` and `check --data`: faults on purpose, and what became of data.
+
+use std::ops::Range;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use wane_lab::kept::{DataCheck, Injection, Kept, Retire};
+use wane_sim::Streams;
+use wane_units::{Bytes, excerpt, excerpt_path};
+
+use super::data::{addressed, check_range};
+use super::{answer, open, show};
+use crate::args::drive::{CheckArguments, Fault, InjectArguments, RetireArguments, Worn};
+use crate::output::{Failure, line, print, print_json};
+use crate::{DIFFERS, DONE};
+
+/// Ranges of bytes that are told in words, at most.
+const TOLD: usize = 4;
+
+pub(super) fn retire(arguments: &RetireArguments) -> Result<i32, Failure> {
+    let RetireArguments { drive, blocks, worn, block, json } = arguments;
+    let mut kept = open(drive)?;
+    if let Some(cause) = kept.cause() {
+        let (path, cause) = (excerpt_path(drive), cause.name());
+        return Err(Failure::wrong(format!("{path}: is dead ({cause}), and takes no block out of service any more")));
+    }
+    let which = match worn {
+        _ if !block.is_empty() => Retire::Blocks(block.clone()),
+        Worn::Most => Retire::MostWorn(*blocks),
+        Worn::Least => Retire::LeastWorn(*blocks),
+    };
+    let retired = kept.retire(&which)?;
+    let words = match retired.as_slice() {
+        [(block, _)] => format!("retired block {block}"),
+        blocks => format!("retired {} blocks", blocks.len()),
+    };
+    kept.save(words.clone())?;
+    if *json {
+        let mut facts = serde_json::to_value(show::facts(&kept, drive)).map_err(Failure::wrong)?;
+        let list: Vec<Value> =
+            retired.iter().map(|(block, erases)| json!({ "block": block, "erases": erases })).collect();
+        facts["retired"] = Value::from(list);
+        print_json(&facts)?;
+    } else {
+        answer(false, &kept, drive, &words)?;
+    }
+    Ok(DONE)
+}
+
+pub(super) fn inject(arguments: &InjectArguments) -> Result<i32, Failure> {
+    let InjectArguments { drive, at, length, fault, bits, seed, json } = arguments;
+    let mut kept = addressed(drive)?;
+    let unit = u64::from(kept.drive().unit_bytes());
+    let range = check_range(&kept, *at, *length, (unit, "mapping units"))?;
+    let units = (range.start / unit) as u32..(range.end / unit) as u32;
+    let injection = match fault {
+        Fault::MediumError => Injection::MediumError,
+        Fault::FlippedBits => Injection::FlippedBits(*bits),
+    };
+    let found = kept.inject(units, injection, &mut Streams::new(*seed).stream("inject"))?;
+    if found == 0 {
+        let path = excerpt_path(drive);
+        let sentence = "nothing is stored there, so that there is nothing to injure";
+        return Err(Failure::wrong(format!("{path}: {length} from {at} on: {sentence}")));
+    }
+    let size = Bytes(u64::from(found) * unit);
+    let words = match injection {
+        Injection::MediumError => format!("made {size} from {at} on unreadable"),
+        Injection::FlippedBits(bits) => {
+            format!("flipped {bits} bit{} in each {} of {size} from {at} on", plural(bits), Bytes(unit))
+        }
+    };
+    kept.save(words.clone())?;
+    if *json {
+        let name = drive.display().to_string();
+        print_json(&json!({ "drive": name, "did": "inject", "fault": fault.name(), "bytes": size.0, "offset": at.0 }))?;
+    } else {
+        print(&format!("{}: {words}\n", excerpt_path(drive)))?;
+    }
+    Ok(DONE)
+}
+
+fn plural(count: u32) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}
+
+pub(super) fn check(arguments: &CheckArguments) -> Result<i32, Failure> {
+    let kept = open(&arguments.drive)?;
+    let checked = kept.check();
+    let data = (arguments.data && checked.is_ok()).then(|| kept.check_data());
+    if arguments.json {
+        let fault = checked.as_ref().err();
+        let drive = arguments.drive.display().to_string();
+        let mut facts = json!({ "drive": drive, "is_sound": fault.is_none(), "fault": fault });
+        if let Some(data) = &data {
+            facts["data"] = data_facts(&kept, data);
+        }
+        print_json(&facts)?;
+    } else {
+        print(&words(&kept, &arguments.drive, &checked, data.as_ref()))?;
+    }
+    let is_whole = data.is_none_or(|data| data.is_whole());
+    Ok(if checked.is_ok() && is_whole { DONE } else { DIFFERS })
+}
+
+/// What was found that is not as it was written: a name for machines, words for people.
+fn findings(data: &DataCheck) -> [(&'static str, &'static str, &[Range<u32>]); 6] {
+    [
+        ("unreadable", "medium errors by wear", &data.unreadable),
+        ("lost", "lost when relocated", &data.lost),
+        ("injected_errors", "unreadable on purpose", &data.injected_errors),
+        ("injected_flips", "flipped on purpose", &data.injected_flips),
+        ("misread", "flipped by wear, untold", &data.misread),
+        ("unexplained", "wrong, a fault of wane", &data.unexplained),
+    ]
+}
+
+fn data_facts(kept: &Kept, data: &DataCheck) -> Value {
+    let unit = u64::from(kept.drive().unit_bytes());
+    let mut facts = json!({ "bytes": data.mapped * unit, "bytes_whole": data.whole * unit });
+    for (name, _, ranges) in findings(data) {
+        let ranges: Vec<Value> = ranges
+            .iter()
+            .map(|range| json!({ "offset": u64::from(range.start) * unit, "bytes": range.len() as u64 * unit }))
+            .collect();
+        facts[name] = Value::from(ranges);
+    }
+    facts
+}
+
+fn words(kept: &Kept, path: &Path, checked: &Result<(), String>, data: Option<&DataCheck>) -> String {
+    let path = excerpt_path(path);
+    let mut text = match checked {
+        Ok(()) => format!("{path}: its files are whole, and every invariant of its firmware holds\n"),
+        Err(fault) => format!("{path}: its files are whole, but its firmware is not sound: {}\n", excerpt(fault)),
+    };
+    let Some(data) = data else { return text };
+    let unit = u64::from(kept.drive().unit_bytes());
+    let size = |units: u64| Bytes(units * unit).to_string();
+    line(&mut text, "data", &format!("{} held, {} of them read as written", size(data.mapped), size(data.whole)));
+    for (_, name, ranges) in findings(data).into_iter().filter(|(.., ranges)| !ranges.is_empty()) {
+        let units: u64 = ranges.iter().map(|range| range.len() as u64).sum();
+        let told: Vec<String> = ranges
+            .iter()
+            .take(TOLD)
+            .map(|range| format!("{} from {} on", size(range.len() as u64), size(range.start.into())))
+            .collect();
+        let more =
+            if ranges.len() > TOLD { format!(" and {} ranges more", ranges.len() - TOLD) } else { String::new() };
+        line(&mut text, "", &format!("{} {name}: {}{more}", size(units), told.join(", ")));
+    }
+    text
+}
