@@ -57,6 +57,7 @@ bench: toolchain ## Measure aging against the machine's own ceiling, then schedu
 	$(CARGO) bench --locked -p wane-ssd --bench payload
 	$(CARGO) bench --locked -p wane-lab --bench timed
 	$(CARGO) bench --locked -p wane-blockdev --bench requests
+	$(CARGO) bench --locked -p wane-workload --bench draws
 
 claims: toolchain ## Run every published claim, an hour or more on two cores, and write docs/claims.md
 	$(WANE) reproduce --write docs/claims.md --figures out/claims

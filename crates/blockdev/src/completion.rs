@@ -54,6 +54,35 @@ impl Status {
     }
 }
 
+/// NVMe's word for how a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NvmeStatus {
+    /// The status code type: 0 generic, 2 media and data integrity.
+    pub code_type: u8,
+    /// The status code.
+    pub code: u8,
+}
+
+impl Status {
+    /// What an NVMe drive answers in its place to a request of this kind (NVM Express base specification 2.0, section 3.3.3.2.1, and
+    /// NVM command set 1.0, section 2.3.2): 0/80h, LBA Out of Range, also beyond a capacity that was lowered; 0/81h, Capacity Exceeded;
+    /// 2/81h, Unrecovered Read Error; 2/80h, Write Fault; 0/01h, Invalid Command Opcode; 0/02h, Invalid Field in Command; 0/06h,
+    /// Internal Error.
+    pub const fn nvme(&self, kind: Kind) -> NvmeStatus {
+        let (code_type, code) = match self {
+            Self::Done => (0, 0x00),
+            Self::MediumError(_) if matches!(kind, Kind::Read) => (2, 0x81),
+            Self::MediumError(_) => (2, 0x80),
+            Self::OutOfRange => (0, 0x80),
+            Self::NoSpace(_) => (0, 0x81),
+            Self::Unsupported(Unsupported::Kind) => (0, 0x01),
+            Self::Unsupported(Unsupported::ClockEnd) => (0, 0x06),
+            Self::Unsupported(_) => (0, 0x02),
+        };
+        NvmeStatus { code_type, code }
+    }
+}
+
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = match self {
@@ -216,6 +245,24 @@ mod tests {
         queue.pop_until(SimTime(20), &mut out);
         assert_eq!(out.iter().map(|one| one.id.0).collect::<Vec<_>>(), [2, 0, 1, 4]);
         assert_eq!((out[0].latency(), queue.next_at()), (Nanos(5), Some(SimTime(30))));
+    }
+
+    #[test]
+    fn statuses_have_nvmes_words() {
+        let (range, nvme) = (SectorRange::new(Lba(8), Sectors(1)), |code_type, code| NvmeStatus { code_type, code });
+        let table = [
+            (Status::Done, Kind::Read, nvme(0, 0)),
+            (Status::MediumError(vec![range]), Kind::Read, nvme(2, 0x81)),
+            (Status::MediumError(Vec::new()), Kind::Flush, nvme(2, 0x80)),
+            (Status::OutOfRange, Kind::Write, nvme(0, 0x80)),
+            (Status::NoSpace(vec![range]), Kind::Write, nvme(0, 0x81)),
+            (Status::Unsupported(Unsupported::Kind), Kind::Remap, nvme(0, 1)),
+            (Status::Unsupported(Unsupported::Overlap), Kind::Remap, nvme(0, 2)),
+            (Status::Unsupported(Unsupported::ClockEnd), Kind::Read, nvme(0, 6)),
+        ];
+        for (status, kind, word) in table {
+            assert_eq!(status.nvme(kind), word, "{status}");
+        }
     }
 
     #[test]

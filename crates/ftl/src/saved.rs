@@ -269,6 +269,7 @@ mod tests {
     use crate::policies::allocation::ALLOCATION_POLICIES;
     use crate::policies::victim::VICTIM_POLICIES;
     use crate::policies::wear_leveling::WEAR_LEVEL_POLICIES;
+    use wane_archive::{Reader, Writer};
     use wane_nand::Array;
     use wane_sim::Streams;
     use wane_units::{BlockId, Bytes, Geometry, Lpn, Ratio};
@@ -315,5 +316,28 @@ mod tests {
             // Who reasons with counts of before names blocks that are not where it believes.
             assert_eq!(ftl.counters().policy_refusals, 0, "{name}");
         }
+    }
+
+    #[test]
+    fn what_is_rarely_set_is_saved_too() {
+        let geometry = Geometry::flat(32, 8, Bytes(4096)).unwrap();
+        let built = || Ftl::new(Array::new(geometry), FtlConfig::new(&geometry, Ratio::new(0.3).unwrap())).unwrap();
+        let mut ftl = built();
+        (ftl.work.is_paused, ftl.work.pages_fail, ftl.pressed) = (true, true, true);
+        ftl.lost = [3, 7].into();
+        ftl.touched = vec![SuperblockId(4), SuperblockId(2)];
+        (ftl.domains[0].fruitless, ftl.domains[0].leveling_due) = (5, true);
+        ftl.read_recovery = Some(2);
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        ftl.archive(&mut writer, Array::archive).unwrap();
+        let bytes = writer.finish().unwrap();
+        let mut again = built();
+        let mut reader = Reader::new(bytes.as_slice()).unwrap();
+        again.archive(&mut reader, Array::archive).unwrap();
+        reader.finish().unwrap();
+        assert!(again.work.is_paused && again.work.pages_fail && again.pressed);
+        assert_eq!((&again.lost, &again.touched), (&ftl.lost, &ftl.touched));
+        assert_eq!((again.domains[0].fruitless, again.domains[0].leveling_due), (5, true));
+        assert_eq!(again.read_recovery, Some(2));
     }
 }

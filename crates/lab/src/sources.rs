@@ -163,6 +163,7 @@ fn shape(pattern: &Pattern, footprint: u32) -> Shape {
         Pattern::Uniform => Shape::Uniform,
         Pattern::HotCold { r, h } => Shape::HotCold { r: r.get(), hot_pages: h.floor_of(u64::from(footprint)) as u32 },
         Pattern::Zipf { exponent, scramble } => Shape::Zipf { exponent, scramble },
+        Pattern::ZipfTable { exponent, scramble } => Shape::ZipfTable { exponent, scramble },
         Pattern::Sequential => Shape::Sequential,
         Pattern::Hybrid { sequential_share } => Shape::Hybrid { sequential_share: sequential_share.get() },
         Pattern::Jesd219 => Shape::Jesd219,

@@ -424,6 +424,7 @@ impl Media for Flash {
 mod tests {
     use super::*;
     use crate::{Ecc, ErrorConfig, rber};
+    use wane_archive::{Reader, Writer};
     use wane_sim::Streams;
     use wane_units::Bytes;
 
@@ -533,5 +534,22 @@ mod tests {
         // Written after day 0, but not after the present day.
         flash.set_past(BlockId(1), 5, 2.0, 0);
         assert_eq!(flash.health(BlockId(1)).age_days, 2.0);
+    }
+
+    #[test]
+    fn days_of_programs_and_failures_are_saved() {
+        let mut flash = flash();
+        flash.set_past(BlockId(1), 5, 3.5, 0);
+        flash.erase_failed = vec![BlockId(2)];
+        flash.failed = vec![BlockId(3)];
+        flash.set_relocations(Relocations::Trusted);
+        let mut writer = Writer::new(Vec::new()).unwrap();
+        flash.archive(&mut writer).unwrap();
+        let bytes = writer.finish().unwrap();
+        let mut again = self::flash();
+        again.archive(&mut Reader::new(bytes.as_slice()).unwrap()).unwrap();
+        assert_eq!((&again.written, again.written[1]), (&flash.written, -3.5));
+        assert_eq!((again.erase_failed, again.failed), (vec![BlockId(2)], vec![BlockId(3)]));
+        assert_eq!((again.relocations, again.array.erase_counts()), (Relocations::Trusted, flash.array.erase_counts()));
     }
 }

@@ -75,11 +75,21 @@ pub enum Pattern {
     },
     /// Zipf's law.
     Zipf {
-        /// `zipf`: the exponent theta; 0 is uniform.
+        /// `zipf`, `zipf-table`: the exponent theta; 0 is uniform.
         #[serde(default = "default::exponent")]
         #[schemars(range(min = 0.0, max = 10.0))]
         exponent: f64,
-        /// `zipf`: spread the popular pages over the footprint.
+        /// `zipf`, `zipf-table`: spread the popular pages over the footprint.
+        #[serde(default = "default::scramble")]
+        scramble: bool,
+    },
+    /// The same law by a table: other draws, several times as fast.
+    ZipfTable {
+        /// `zipf`, `zipf-table`: the exponent theta; 0 is uniform.
+        #[serde(default = "default::exponent")]
+        #[schemars(range(min = 0.0, max = 10.0))]
+        exponent: f64,
+        /// `zipf`, `zipf-table`: spread the popular pages over the footprint.
         #[serde(default = "default::scramble")]
         scramble: bool,
     },
@@ -354,7 +364,8 @@ fn pattern_schemas(generator: &mut SchemaGenerator) -> (Schema, Schema) {
             }
         }
     }
-    let meaning = "`uniform`; `hot-cold`: r of the accesses go to h of the footprint; `zipf`; `sequential`, wrapping; `hybrid`: random \
+    let meaning = "`uniform`; `hot-cold`: r of the accesses go to h of the footprint; `zipf`; `zipf-table`, the same law by \
+                   a table: other draws, several times as fast; `sequential`, wrapping; `hybrid`: random \
                    and sequential; `jesd219`: 50 % of the accesses on 5 % of the pages, 30 % on the next 15 %.";
     let pattern = json!({ "oneOf": words, "description": meaning, "default": Pattern::Uniform.name() });
     (schemars::json_schema!({ "properties": { "pattern": pattern } }), schemars::json_schema!({ "properties": own }))
@@ -687,7 +698,8 @@ impl Workload {
 
 impl Pattern {
     /// The names of all of them.
-    pub const NAMES: [&'static str; 6] = ["uniform", "hot-cold", "zipf", "sequential", "hybrid", "jesd219"];
+    pub const NAMES: [&'static str; 7] =
+        ["uniform", "hot-cold", "zipf", "zipf-table", "sequential", "hybrid", "jesd219"];
 
     /// Its name in a scenario.
     pub fn name(&self) -> &'static str {
@@ -695,6 +707,7 @@ impl Pattern {
             Pattern::Uniform => "uniform",
             Pattern::HotCold { .. } => "hot-cold",
             Pattern::Zipf { .. } => "zipf",
+            Pattern::ZipfTable { .. } => "zipf-table",
             Pattern::Sequential => "sequential",
             Pattern::Hybrid { .. } => "hybrid",
             Pattern::Jesd219 => "jesd219",

@@ -22,9 +22,6 @@ pub const VENDOR: u64 = 0;
 /// Namespaces: a drive is one.
 pub const NAMESPACES: u64 = 1;
 
-/// Bytes of a logical block: the drive's addresses are sectors of 512 bytes.
-pub const LOGICAL_BLOCK_BYTES: u64 = 512;
-
 /// Whole percent of what nothing wears: blocks of the system area, and failures allowed there. Metadata that a drive keeps on flash are
 /// counted with its other blocks.
 pub const UNWORN_PERCENT: u8 = 100;

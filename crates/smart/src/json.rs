@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::assumed::{DAY_0_UNIX_SECONDS, LOGICAL_BLOCK_BYTES, NAMESPACES, NVME_VERSION, SMARTCTL_VERSION, VENDOR};
+use crate::assumed::{DAY_0_UNIX_SECONDS, NAMESPACES, NVME_VERSION, SMARTCTL_VERSION, VENDOR};
 use crate::{HealthLog, HealthRecord, Identity};
 
 /// smartctl's exit status where the drive's own assessment fails.
@@ -16,7 +16,8 @@ pub fn smartctl(record: &HealthRecord, identity: &Identity, device: &str, words:
     let (log, warning) = (HealthLog::of(record), record.critical_warning());
     let temperature = crate::assumed::TEMPERATURE_CELSIUS;
     let seconds = DAY_0_UNIX_SECONDS.saturating_add((record.day * DAY_SECONDS as f64) as i64);
-    let sized = |bytes: u64| json!({ "blocks": bytes / LOGICAL_BLOCK_BYTES, "bytes": bytes });
+    let block_bytes = record.logical_block_bytes;
+    let sized = |bytes: u64| json!({ "blocks": bytes / block_bytes.max(1), "bytes": bytes });
     json!({
         "json_format_version": [1, 0],
         "smartctl": {
@@ -43,10 +44,10 @@ pub fn smartctl(record: &HealthRecord, identity: &Identity, device: &str, words:
             "size": sized(record.capacity_bytes),
             "capacity": sized(record.capacity_bytes),
             "utilization": sized(record.mapped_bytes),
-            "formatted_lba_size": LOGICAL_BLOCK_BYTES,
+            "formatted_lba_size": block_bytes,
         }],
         "user_capacity": sized(record.capacity_bytes),
-        "logical_block_size": LOGICAL_BLOCK_BYTES,
+        "logical_block_size": block_bytes,
         "smart_support": { "available": true, "enabled": true },
         "smart_status": { "passed": warning == 0, "nvme": { "value": warning } },
         "nvme_smart_health_information_log": attributes(&log),

@@ -1,8 +1,6 @@
 //! OCP's log page C0h.
 
-use crate::assumed::{
-    CAPACITOR_PERCENT, DIE_FAILURE_TOLERANCE, LINK_EVENTS, LOGICAL_BLOCK_BYTES, TEMPERATURE_CELSIUS, UNWORN_PERCENT,
-};
+use crate::assumed::{CAPACITOR_PERCENT, DIE_FAILURE_TOLERANCE, LINK_EVENTS, TEMPERATURE_CELSIUS, UNWORN_PERCENT};
 use crate::page::{Guid, Text};
 use crate::record::percent;
 use crate::{HealthRecord, LogError};
@@ -168,7 +166,7 @@ impl OcpLog {
             pcie_correctable_error_count: LINK_EVENTS,
             percent_free_blocks: percent(record.free_blocks_percent).min(100),
             capacitor_health: CAPACITOR_PERCENT,
-            total_namespace_utilization: record.mapped_bytes / LOGICAL_BLOCK_BYTES,
+            total_namespace_utilization: record.mapped_bytes / record.logical_block_bytes.max(1),
             // Nothing is lost at a power cut that the capacitors cover.
             plp_start_count: record.unsafe_shutdowns.into(),
             endurance_estimate: record.endurance_estimate_bytes.unwrap_or(0).into(),

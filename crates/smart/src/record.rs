@@ -12,6 +12,8 @@ pub struct HealthRecord {
     pub capacity_initial_bytes: u64,
     /// Bytes exported now.
     pub capacity_bytes: u64,
+    /// Bytes of a logical block, which is a sector of the drive.
+    pub logical_block_bytes: u64,
     /// Bytes of these that hold data of the host.
     pub mapped_bytes: u64,
     /// Bytes that the host read, those that held nothing included.

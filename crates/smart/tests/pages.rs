@@ -83,6 +83,7 @@ fn record() -> HealthRecord {
     HealthRecord {
         capacity_initial_bytes: 900_000_000_000,
         capacity_bytes: 800_000_000_000,
+        logical_block_bytes: 512,
         mapped_bytes: 512 * 33,
         host_bytes_read: 512_000 * 3 + 1,
         host_bytes_written: 512_000 * 5,

@@ -11,7 +11,7 @@ use wane_blockdev::{
     RequestId, Resize, SectorRange, Status, UnitSplit, Unsupported, check_capacity,
 };
 use wane_ftl::{Origin, Outcome};
-use wane_units::{Lba, Lpn, Nanos, Sectors, SimTime};
+use wane_units::{Counters, Lba, Lpn, Nanos, Sectors, SimTime};
 
 use crate::drive::{BREAKDOWNS_MAX, Drive, Front, GO};
 use crate::{Breakdown, CLOCK_MAX_NS, Clock, CommandKind};
@@ -136,7 +136,19 @@ impl Drive {
                 let outcome = self.flush_batch();
                 if self.settle(outcome) { Status::Done } else { Status::MediumError(Vec::new()) }
             }
-            Kind::Remap => unreachable!("the check refuses remaps"),
+            Kind::Remap => self.remap_sectors(range, request.source),
+        }
+    }
+
+    /// Whole units change their addresses. One that finds no room in the remap log is not done.
+    fn remap_sectors(&mut self, to: SectorRange, from: SectorRange) -> Status {
+        let unit = self.front.unit.0;
+        let units = |range: SectorRange| ((range.start.0 / unit) as u32, (range.count.0 / unit) as u32);
+        let ((to_first, to_units), (from_first, from_units)) = (units(to), units(from));
+        match self.remap(Lpn(to_first), Lpn(from_first), to_units, from_units) {
+            Ok(_) => Status::Done,
+            Err(_) if to.is_empty() => Status::Done,
+            Err(_) => Status::NoSpace(vec![to]),
         }
     }
 
@@ -274,6 +286,18 @@ impl Drive {
         self.front.wanted.is_some() && self.free_blocks_min() <= 1
     }
 
+    /// Notes what a request was counted as: a command, and not its units.
+    fn count_request(&mut self, kind: Kind, before: &Counters) {
+        let now = self.counters();
+        let (read, written) =
+            (now.host_units_read - before.host_units_read, now.host_units_written - before.host_units_written);
+        let commands = &mut self.front.commands;
+        commands.reads += u64::from(kind == Kind::Read);
+        commands.writes += u64::from(matches!(kind, Kind::Write | Kind::WriteZeroes) && written > 0);
+        commands.units_read += read;
+        commands.units_written += written;
+    }
+
     /// Lets the firmware finish what it began, without an answer from the host. Whether it takes more.
     fn settle(&mut self, mut outcome: Outcome) -> bool {
         loop {
@@ -383,7 +407,7 @@ impl BlockDevice for Drive {
             trim_reads_zeros: true,
             // A write that the cache has taken is not in flash yet.
             fua: self.clock_spec().is_none_or(|spec| spec.config.write_cache.is_none()),
-            remap: false,
+            remap: true,
             resize: Resize::Shrink,
         }
     }
@@ -416,7 +440,9 @@ impl BlockDevice for Drive {
         self.misread.clear();
         // What ran before the clock started took no time.
         self.run_to(at);
+        let before = *self.counters();
         let mut status = self.execute(&request);
+        self.count_request(request.kind, &before);
         let read = (request.kind == Kind::Read && self.keeps_bytes()).then(|| self.bytes_read(request.range, &status));
         if request.flags.fua && request.kind.changes_contents() {
             let outcome = self.flush_firmware();
@@ -426,14 +452,19 @@ impl BlockDevice for Drive {
         }
         let kind = match request.kind {
             Kind::Read => CommandKind::Read,
-            Kind::Write | Kind::Remap => CommandKind::Write,
+            Kind::Write => CommandKind::Write,
             Kind::WriteZeroes if !request.flags.may_unmap => CommandKind::Write,
             Kind::WriteZeroes | Kind::Trim if request.flags.fua && self.may_lose_buffers() => {
                 // Pages of the metadata area tell of it, which are no operations of the host's.
                 self.commit_background();
                 CommandKind::Flush
             }
-            Kind::WriteZeroes | Kind::Trim => CommandKind::Trim,
+            // Room in the remap log was made by programs, which come first.
+            Kind::Remap if self.flash().is_some_and(|flash| !flash.ops().is_empty()) => {
+                self.commit_background();
+                CommandKind::Flush
+            }
+            Kind::WriteZeroes | Kind::Trim | Kind::Remap => CommandKind::Trim,
             Kind::Flush => CommandKind::Flush,
         };
         let id = match self.commit(kind, request.range.count.0.saturating_mul(512)) {

@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicBool;
 
+use serde::{Deserialize, Serialize};
 use wane_blockdev::{Completion as Answer, Notice, RequestId};
 use wane_ftl::policies::capacity::Demand;
 use wane_ftl::{BuildError, EndOfLife, Ftl, FtlConfig, Origin, OutOfRange, Outcome};
@@ -197,6 +198,16 @@ pub(crate) struct Front {
     pub(crate) wanted: Option<Sectors>,
     pub(crate) breakdowns: VecDeque<(RequestId, Breakdown)>,
     pub(crate) read_modify_writes: u64,
+    pub(crate) commands: Commands,
+}
+
+/// Requests that read and wrote, and the units that these were counted as.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Commands {
+    pub(crate) reads: u64,
+    pub(crate) writes: u64,
+    pub(crate) units_read: u64,
+    pub(crate) units_written: u64,
 }
 
 impl Front {
@@ -214,6 +225,7 @@ impl Front {
             wanted: None,
             breakdowns: VecDeque::new(),
             read_modify_writes: 0,
+            commands: Commands::default(),
         }
     }
 }

@@ -37,6 +37,7 @@ impl Drive {
         let mapped = (0..self.exported()).filter(|unit| self.lookup(Lpn(*unit)).is_some()).count() as u64;
         let rated = self.rated_cycles().map(|cycles| u64::from(cycles).saturating_mul(geometry.capacity().0));
         let corrected = self.cells().map(|cells| cells.counters());
+        let commands = &self.front.commands;
         let (days_unpowered, times_unpowered) = self.unpowered();
         // What nobody noticed is no error that the drive could tell.
         let reads_failed = counters.host_reads_uncorrectable.saturating_sub(self.reads_misread());
@@ -44,11 +45,13 @@ impl Drive {
         HealthRecord {
             capacity_initial_bytes: u64::from(self.logical_initial()) * unit,
             capacity_bytes: u64::from(self.exported()) * unit,
+            logical_block_bytes: self.sector_bytes(),
             mapped_bytes: mapped * unit,
             host_bytes_read: counters.host_units_read * unit,
             host_bytes_written: counters.host_units_written * unit,
-            host_reads: counters.host_units_read,
-            host_writes: counters.host_units_written,
+            // A unit that no request asked for is a command: batches are made of them.
+            host_reads: counters.host_units_read - commands.units_read + commands.reads,
+            host_writes: counters.host_units_written - commands.units_written + commands.writes,
             media_errors: reads_failed,
             flash_bytes_read: units_read * unit + counters.scrub_checks * geometry.page_size().0,
             flash_bytes_programmed: counters.programmed_total() * unit,

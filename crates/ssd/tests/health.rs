@@ -4,13 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use wane_archive::{Archive, Reader, Writer};
+use wane_blockdev::{Blocking, Request, SectorRange};
 use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams};
 use wane_ftl::policies::{Builtin, Mode};
 use wane_ftl::{EraseGroup, FtlConfig};
 use wane_nand::{Ecc, ErrorConfig, Fault, FaultConfig, Loss, When, rber};
 use wane_smart::{HealthRecord, OcpLog, energy};
 use wane_ssd::{Drive, DriveConfig};
-use wane_units::{Bytes, DieId, Geometry, Lpn, Ratio};
+use wane_units::{Bytes, DieId, Geometry, Lba, Lpn, Ratio, Sectors};
 
 /// Two dies of 24 blocks of 8 pages of two units of 4 KiB, of which it exports 404.
 fn config() -> DriveConfig {
@@ -42,6 +43,7 @@ fn a_new_drive_is_well() {
     let want = HealthRecord {
         capacity_initial_bytes: 404 * 4096,
         capacity_bytes: 404 * 4096,
+        logical_block_bytes: 4096,
         percentage_used: Some(0.0),
         available_spare_percent: 100.0,
         // 48 blocks, of which 26 are taken by what it exports, and one is open.
@@ -90,6 +92,28 @@ fn what_was_written_read_and_erased_is_told() {
     assert!(moved > 100);
     assert_eq!(record.flash_pages_read, 100 + moved);
     assert_eq!(record.flash_bytes_programmed, (10 * 404 + 4000 + moved) * 4096);
+}
+
+#[test]
+fn requests_are_commands_and_aged_units_count_each() {
+    let mut drive = Drive::new(rated(1000)).unwrap();
+    let mut device = Blocking::new(&mut drive);
+    let range = |first: u64, units: u64| SectorRange::new(Lba(8 * first), Sectors(8 * units));
+    device.write_zeroes(range(0, 40)).unwrap();
+    device.perform(Request::write_without_bytes(range(0, 100))).unwrap();
+    (0..3).for_each(|_| drop(device.perform(Request::read(range(0, 50))).unwrap()));
+    device.remap(range(0, 10), range(200, 12)).unwrap();
+    let record = drive.health_record();
+    assert_eq!((record.host_writes, record.host_bytes_written), (2, 140 * 4096));
+    assert_eq!((record.host_reads, record.host_bytes_read), (3, 150 * 4096));
+    let units = all(&drive);
+    drive.age(&units).unwrap();
+    assert_eq!(drive.health_record().host_writes, 2 + 404);
+    let mut again = Drive::new(rated(1000)).unwrap();
+    let saved = saved(&mut drive);
+    let mut reader = Reader::new(saved.as_slice()).unwrap();
+    again.archive(&mut reader).unwrap();
+    assert_eq!(again.health_record(), drive.health_record());
 }
 
 #[test]

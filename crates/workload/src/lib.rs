@@ -10,6 +10,7 @@ mod request;
 mod source;
 pub mod standin;
 pub mod trace;
+mod zipf;
 
 pub use arrivals::{Arrival, Arrivals, Next, normal_gap_mean};
 pub use mix::Mix;

@@ -6,6 +6,7 @@ use wane_archive::{Archive, ArchiveError};
 use wane_sim::Stream;
 
 use crate::source::SHARE_MIN;
+use crate::zipf::{Zipf, ZipfTable};
 use crate::{Batch, Op, Progress, Source, SourceError};
 
 /// The shape of a pattern.
@@ -22,6 +23,13 @@ pub enum Shape {
     },
     /// Zipf's law with exponent theta; rank 1 is the most popular page.
     Zipf {
+        /// Theta, 0 and up.
+        exponent: f64,
+        /// Ranks are spread over the footprint by a fixed permutation.
+        scramble: bool,
+    },
+    /// The same law by a table, which makes other draws of it, several times as fast.
+    ZipfTable {
         /// Theta, 0 and up.
         exponent: f64,
         /// Ranks are spread over the footprint by a fixed permutation.
@@ -77,7 +85,9 @@ impl PatternConfig {
                 let fits = hot_pages <= footprint && (hot_pages > 0 || r == 0.0) && (hot_pages < footprint || r == 1.0);
                 fits.then_some(()).ok_or(PatternError::HotPages { footprint, found: hot_pages })
             }
-            Shape::Zipf { exponent, .. } if !(0.0..f64::INFINITY).contains(&exponent) => {
+            Shape::Zipf { exponent, .. } | Shape::ZipfTable { exponent, .. }
+                if !(0.0..f64::INFINITY).contains(&exponent) =>
+            {
                 Err(PatternError::Exponent { found: exponent })
             }
             Shape::Hybrid { sequential_share } => share("sequential", sequential_share),
@@ -245,6 +255,10 @@ enum Picker {
         law: Zipf,
         spread: Option<Spread>,
     },
+    ZipfTable {
+        law: ZipfTable,
+        spread: Option<Spread>,
+    },
     Sequential {
         next: u32,
         pages: u32,
@@ -281,6 +295,9 @@ impl Picker {
             Shape::Zipf { exponent, scramble } => {
                 Self::Zipf { law: Zipf::new(pages, exponent), spread: scramble.then(|| Spread::new(pages)) }
             }
+            Shape::ZipfTable { exponent, scramble } => {
+                Self::ZipfTable { law: ZipfTable::new(pages, exponent), spread: scramble.then(|| Spread::new(pages)) }
+            }
             Shape::Sequential => Self::Sequential { next: 0, pages },
             Shape::Hybrid { sequential_share } => {
                 Self::Hybrid { sequential: threshold(sequential_share), next: 0, pages }
@@ -293,7 +310,7 @@ impl Picker {
     fn next(&self) -> u32 {
         match self {
             Self::Sequential { next, .. } | Self::Hybrid { next, .. } => *next,
-            Self::Uniform { .. } | Self::Parts(_) | Self::Zipf { .. } => 0,
+            Self::Uniform { .. } | Self::Parts(_) | Self::Zipf { .. } | Self::ZipfTable { .. } => 0,
         }
     }
 
@@ -345,6 +362,10 @@ impl Picker {
                 let rank = law.draw(stream);
                 spread.as_ref().map_or(rank, |spread| spread.place(rank))
             }
+            Self::ZipfTable { law, spread } => {
+                let rank = law.draw(stream);
+                spread.as_ref().map_or(rank, |spread| spread.place(rank))
+            }
             Self::Sequential { next, pages } => step(next, *pages, request_pages),
             Self::Hybrid { sequential, next, pages } => {
                 if stream.bits() >> 32 < *sequential {
@@ -389,74 +410,6 @@ fn step(next: &mut u32, pages: u32, request_pages: u32) -> u32 {
     debug_assert!(start + request_pages <= pages, "a request ends within the footprint");
     *next = start + request_pages;
     start
-}
-
-/// Zipf's law by rejection-inversion (W. Hörmann and G. Derflinger, 1996): O(1) a draw and O(1) memory. Logarithms come
-/// from `libm`, the same on every machine.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Zipf {
-    ranks: f64,
-    exponent: f64,
-    /// The area of the first rank's bar starts here; beyond the last one it ends.
-    lowest: f64,
-    highest: f64,
-    /// Ranks whose bar is covered this far below their midpoint are taken without a test.
-    shortcut: f64,
-}
-
-impl Zipf {
-    pub(crate) fn new(ranks: u32, exponent: f64) -> Self {
-        let mut law = Self { ranks: f64::from(ranks), exponent, lowest: 0.0, highest: 0.0, shortcut: 0.0 };
-        law.lowest = law.area(1.5) - 1.0;
-        law.highest = law.area(law.ranks + 0.5);
-        assert!(
-            law.lowest < law.highest,
-            "the ranks have an area to draw from, found {} to {}",
-            law.lowest,
-            law.highest
-        );
-        law.shortcut = 2.0 - law.rank_at(law.area(2.5) - law.height(2.0));
-        law
-    }
-
-    /// The density x^-theta.
-    fn height(&self, x: f64) -> f64 {
-        libm::exp(-self.exponent * libm::log(x))
-    }
-
-    /// The integral of the density, up to a constant: (x^(1-theta) - 1) / (1 - theta), or ln x at theta = 1.
-    fn area(&self, x: f64) -> f64 {
-        let log = libm::log(x);
-        expm1_over((1.0 - self.exponent) * log) * log
-    }
-
-    /// The inverse of [`Zipf::area`].
-    fn rank_at(&self, area: f64) -> f64 {
-        let scaled = (area * (1.0 - self.exponent)).max(-1.0);
-        libm::exp(log1p_over(scaled) * area)
-    }
-
-    /// A rank from 0.
-    pub(crate) fn draw(&self, stream: &mut Stream) -> u32 {
-        loop {
-            let area = self.highest + stream.unit() * (self.lowest - self.highest);
-            let x = self.rank_at(area);
-            let rank = libm::floor(x + 0.5).clamp(1.0, self.ranks);
-            if rank - x <= self.shortcut || area >= self.area(rank + 0.5) - self.height(rank) {
-                return rank as u32 - 1;
-            }
-        }
-    }
-}
-
-/// (e^x - 1) / x, 1 at 0.
-fn expm1_over(x: f64) -> f64 {
-    if x.abs() > 1e-8 { libm::expm1(x) / x } else { 1.0 + x / 2.0 }
-}
-
-/// ln(1 + x) / x, 1 at 0.
-fn log1p_over(x: f64) -> f64 {
-    if x.abs() > 1e-8 { libm::log1p(x) / x } else { 1.0 - x / 2.0 }
 }
 
 /// A fixed permutation of `0..pages`: four Feistel rounds on the next even power of two, walked until it falls inside.
@@ -568,9 +521,13 @@ mod tests {
 
     #[test]
     fn zipf_follows_its_law() {
-        for exponent in [0.0, 0.5, 1.0, 1.2, 3.0] {
+        let laws = [0.0, 0.5, 1.0, 1.2, 3.0].map(|exponent| {
+            [Shape::Zipf { exponent, scramble: false }, Shape::ZipfTable { exponent, scramble: false }]
+                .map(|shape| (exponent, shape))
+        });
+        for (exponent, shape) in laws.into_iter().flatten() {
             let n = 200_000;
-            let drawn = pages(&mut source(Shape::Zipf { exponent, scramble: false }, 50), n);
+            let drawn = pages(&mut source(shape, 50), n);
             let weight: f64 = (1..=50).map(|rank| f64::from(rank).powf(-exponent)).sum();
             for rank in 1..=50u32 {
                 let expected = n as f64 * f64::from(rank).powf(-exponent) / weight;
@@ -587,8 +544,12 @@ mod tests {
     fn zipf_follows_its_law_over_a_million_ranks() {
         // Decades of ranks: their shares are known, and each is met often enough.
         let (ranks, n) = (1_000_000u32, 1_000_000usize);
-        for exponent in [0.8, 1.0, 1.2] {
-            let drawn = pages(&mut source(Shape::Zipf { exponent, scramble: false }, ranks), n);
+        let laws = [0.8, 1.0, 1.2].map(|exponent| {
+            [Shape::Zipf { exponent, scramble: false }, Shape::ZipfTable { exponent, scramble: false }]
+                .map(|shape| (exponent, shape))
+        });
+        for (exponent, shape) in laws.into_iter().flatten() {
+            let drawn = pages(&mut source(shape, ranks), n);
             let weight = |from: u32, to: u32| (from..to).map(|rank| f64::from(rank + 1).powf(-exponent)).sum::<f64>();
             let whole = weight(0, ranks);
             let mut chi_square = 0.0;

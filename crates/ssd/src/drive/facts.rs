@@ -2,11 +2,16 @@
 
 use wane_ftl::policies::capacity::CapacityPolicy;
 use wane_ftl::{BlockState, Counters, Layout};
-use wane_units::{Geometry, Lpn, SuperblockId, UnitId};
+use wane_units::{Geometry, Lpn, Sectors, SuperblockId, UnitId};
 
 use super::{Drive, Firmware, MOVING};
 
 impl Drive {
+    /// Bytes of a sector of the block device.
+    pub(crate) fn sector_bytes(&self) -> u64 {
+        self.front.sector.0 * Sectors::SIZE.0
+    }
+
     /// Reads of requests that brought wrong bits and no word of it ([`wane_nand::Uncorrectable::FlippedBits`]).
     pub fn reads_misread(&self) -> u64 {
         self.reads_misread

@@ -140,6 +140,7 @@ impl Drive {
         archive.field("front.next-id", &mut front.next_id)?;
         archive.field("front.capacity", &mut front.capacity.0)?;
         archive.field("front.read-modify-writes", &mut front.read_modify_writes)?;
+        archive.field("front.commands", &mut front.commands)?;
         let mut wanted = front.wanted.map(|sectors| sectors.0);
         archive.field("front.wanted", &mut wanted)?;
         front.wanted = wanted.map(Sectors);

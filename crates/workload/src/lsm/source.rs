@@ -11,8 +11,8 @@ use super::ranges::{Extent, Ranges};
 use super::shape::{Popularity, Shape};
 use super::tree::{Level, Merge, PLACES, Table, Tree, cut};
 use super::{Discard, Keys, LEVEL0_STOP, Load, Log, LsmConfig};
-use crate::pattern::Zipf;
 use crate::source::SHARE_MIN;
+use crate::zipf::Zipf;
 use crate::{Batch, Op, Progress, Source, SourceError};
 
 /// Bytes of a write of the log, a flush or a merge: RocksDB's `writable_file_max_buffer_size`.

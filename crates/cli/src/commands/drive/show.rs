@@ -83,7 +83,9 @@ pub(super) fn workload(scenario: &Scenario) -> String {
     fn named(workload: &Workload) -> String {
         match workload {
             Workload::Pattern(spec) => match spec.pattern {
-                Pattern::Zipf { exponent, .. } => format!("zipf of exponent {exponent}"),
+                Pattern::Zipf { exponent, .. } | Pattern::ZipfTable { exponent, .. } => {
+                    format!("{} of exponent {exponent}", spec.pattern.name())
+                }
                 pattern => pattern.name().to_owned(),
             },
             Workload::Standin(spec) => format!("the stand-in {}", spec.name),

@@ -1,0 +1,51 @@
+//! Any bytes as edits of a drive's state: each is found, or harmless.
+//!
+//! `cargo +nightly fuzz run drive_state`
+
+#![no_main]
+
+use std::sync::LazyLock;
+
+use libfuzzer_sys::fuzz_target;
+use wane_archive::{Archive, Reader, Writer};
+use wane_ftl::FtlConfig;
+use wane_ssd::{Drive, DriveConfig};
+use wane_units::{Bytes, Geometry, Lpn, Ratio};
+
+fn drive() -> Drive {
+    let geometry = Geometry::flat(24, 8, Bytes(4096)).expect("a small drive fits");
+    let ftl = FtlConfig::new(&geometry, Ratio::new(0.3).expect("a ratio"));
+    Drive::new(DriveConfig { keeps_bytes: true, ..DriveConfig::new(geometry, ftl) }).expect("a small drive fits")
+}
+
+fn state(drive: &mut Drive) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new()).expect("memory takes it");
+    drive.archive(&mut writer as &mut dyn Archive).expect("the drive is at rest");
+    writer.finish().expect("memory takes it")
+}
+
+/// The state of a drive that holds data.
+static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut drive = drive();
+    let units: Vec<Lpn> = (0..drive.exported()).map(Lpn).collect();
+    drive.age(&units).expect("it is exported");
+    let _ = drive.write_bytes(&units[..9], &[7; 9 * 4096]);
+    state(&mut drive)
+});
+
+fuzz_target!(|edits: &[u8]| {
+    let mut bytes = WHOLE.clone();
+    for edit in edits.chunks_exact(4) {
+        let place = usize::from(edit[0]) << 16 | usize::from(edit[1]) << 8 | usize::from(edit[2]);
+        let place = place % bytes.len();
+        bytes[place] ^= edit[3];
+    }
+    let mut opened = drive();
+    let read = Reader::new(bytes.as_slice()).and_then(|mut reader| {
+        opened.archive(&mut reader as &mut dyn Archive)?;
+        reader.finish()
+    });
+    if read.is_ok() {
+        assert!(state(&mut opened) == *WHOLE, "what is not refused is what was written");
+    }
+});
