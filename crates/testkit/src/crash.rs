@@ -21,9 +21,9 @@ use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::policies::{Entry, Mode, find};
 use wane_ftl::{EraseGroup, Ftl, FtlConfig, Layout, Outcome, Pooling, PowerCut, Recovery};
 use wane_sim::{Stream, Streams};
-use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
+use wane_units::{BlockId, Bytes, Geometry, Lpn, SuperblockId};
 
-use crate::{Content, StrictMedia};
+use crate::{Content, FailingMedia};
 
 pub use timed::{TimedTally, explore_timed};
 
@@ -91,6 +91,20 @@ fn policy<T>(family: &[Entry<T>], name: &str, parameters: &str) -> T {
 /// One of a list.
 fn one_of<T: Copy>(stream: &mut Stream, list: &[T]) -> T {
     list[stream.below(list.len() as u64) as usize]
+}
+
+/// Flash of which programs and a block's erase may fail. What was programmed reads well: what is lost for ever is no matter of a cut.
+fn failing(stream: &mut Stream, geometry: Geometry, config: &mut FtlConfig) -> FailingMedia {
+    let mut media = FailingMedia::new(geometry);
+    media.program_fails_every = one_of(stream, &[0, 0, 0, 31]);
+    if media.program_fails_every > 0 {
+        // A full drive would move its data for ever, from one block that fails to the next.
+        config.logical_units = (config.logical_units / 2).max(1);
+    }
+    if stream.below(4) == 0 {
+        media.erase_fails.insert(BlockId(stream.below(u64::from(geometry.blocks())) as u32));
+    }
+    media
 }
 
 /// A random small drive that keeps out-of-band data.
@@ -167,8 +181,9 @@ fn drive_of(
 
 /// The most logical units that the firmware accepts for a drive; 0: it accepts none.
 fn most_units(geometry: Geometry, config: &FtlConfig) -> u32 {
-    let fits =
-        |units: u32| Ftl::new(StrictMedia::new(geometry), FtlConfig { logical_units: units, ..config.clone() }).is_ok();
+    let fits = |units: u32| {
+        Ftl::new(FailingMedia::new(geometry), FtlConfig { logical_units: units, ..config.clone() }).is_ok()
+    };
     let (mut most, mut too_many) = (0, config.logical_units);
     while most + 1 < too_many {
         let middle = most.midpoint(too_many);
@@ -256,7 +271,7 @@ struct Run {
     config: FtlConfig,
     /// The most logical units that the firmware accepts for such a drive.
     most: u32,
-    ftl: Ftl<StrictMedia>,
+    ftl: Ftl<FailingMedia>,
     oracle: Oracle,
     stream: Stream,
     tally: Tally,
@@ -275,8 +290,9 @@ struct Run {
 /// The first cut after which the drive was not as its host may expect.
 pub fn explore(seed: u64, commands: usize, twice: u64) -> Result<Tally, Failure> {
     let mut stream = Streams::new(seed).stream("crash");
-    let (geometry, config, most) = drive(&mut stream);
-    let mut ftl = Ftl::new(StrictMedia::new(geometry), config.clone()).expect("the largest drive that fits was sought");
+    let (geometry, mut config, most) = drive(&mut stream);
+    let media = failing(&mut stream, geometry, &mut config);
+    let mut ftl = Ftl::new(media, config.clone()).expect("the largest drive that fits was sought");
     ftl.set_leveling(true);
     ftl.capture_cuts();
     let oracle = Oracle::default();
@@ -445,13 +461,13 @@ impl Run {
     }
 
     /// Recovers a drive and compares it with what its host may expect: what it may have held before the command, or since.
-    fn look(&mut self, cut: PowerCut<StrictMedia>, exported: u32, is_dead: bool) -> Result<(), String> {
+    fn look(&mut self, cut: PowerCut<FailingMedia>, exported: u32, is_dead: bool) -> Result<(), String> {
         self.tally.cuts += 1;
         let counters = self.ftl.counters();
         self.tally.worn += u64::from(self.ftl.retired_blocks() > 0 && counters.gc_victims > 0);
         let looks_twice = self.stream.below(self.twice) == 0;
         let config = self.config.clone();
-        let ready = |ftl: &mut Ftl<StrictMedia>| {
+        let ready = |ftl: &mut Ftl<FailingMedia>| {
             if looks_twice {
                 ftl.capture_cuts();
             }
@@ -472,7 +488,7 @@ impl Run {
 
     fn agrees(
         &self,
-        ftl: &mut Ftl<StrictMedia>,
+        ftl: &mut Ftl<FailingMedia>,
         report: &Recovery,
         exported: u32,
         is_dead: bool,
@@ -522,7 +538,7 @@ impl Run {
 }
 
 /// A drive that came back answers what it asks for, and takes writes.
-fn goes_on(ftl: &mut Ftl<StrictMedia>, report: &Recovery, most: u32, is_dead: bool) -> Result<(), String> {
+fn goes_on(ftl: &mut Ftl<FailingMedia>, report: &Recovery, most: u32, is_dead: bool) -> Result<(), String> {
     if let Some(demand) = report.demand {
         if let Some((above, is_exported_less)) = given_up(ftl, demand) {
             ftl.trim(Lpn::slice(&above)).expect("it is exported");
@@ -536,13 +552,13 @@ fn goes_on(ftl: &mut Ftl<StrictMedia>, report: &Recovery, most: u32, is_dead: bo
         return Ok(());
     }
     for unit in 0..4 {
+        // A cut costs a page that is torn, or an erase. A drive that exports more than a new one of as many blocks could may die of that.
+        if ftl.exported() + ftl.retired_blocks() * ftl.layout().units_per_block() > most {
+            break;
+        }
         let unit = Lpn(unit * 7 % ftl.exported());
         let (_, outcome) = ftl.write(&[unit]);
-        // A cut costs a page that is torn, or an erase. A drive that exports more than a new one of as many blocks could may die of that.
-        let has_room = ftl.exported() + ftl.retired_blocks() * ftl.layout().units_per_block() <= most;
-        if let Outcome::Dead(death) = outcome
-            && has_room
-        {
+        if let Outcome::Dead(death) = outcome {
             return Err(format!("the drive dies after the cut: {death:?}"));
         }
     }
@@ -550,7 +566,7 @@ fn goes_on(ftl: &mut Ftl<StrictMedia>, report: &Recovery, most: u32, is_dead: bo
 }
 
 /// What a host gives up that keeps nothing above what is to be exported, and whether less is exported then.
-fn given_up(ftl: &Ftl<StrictMedia>, demand: Demand) -> Option<(Vec<u32>, bool)> {
+fn given_up(ftl: &Ftl<FailingMedia>, demand: Demand) -> Option<(Vec<u32>, bool)> {
     let keep = match demand {
         Demand::ExportAtMost(units) => (units as u32).min(ftl.exported()),
         Demand::DropUnused => ftl.exported() / 2,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wane_nand::{Health, Media, PageRead, Purpose, ReadOutcome, Task};
+use wane_nand::{Barrier, Health, Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::{BlockId, Geometry, PeCycles, Ppn};
 
 use crate::StrictMedia;
@@ -56,18 +56,38 @@ impl Media for FailingMedia {
 
     type Tag = <StrictMedia as Media>::Tag;
 
-    type Past = <StrictMedia as Media>::Past;
+    /// And whether it was usable.
+    type Past = (<StrictMedia as Media>::Past, bool);
 
     fn past(&self, block: BlockId) -> Self::Past {
-        self.media.past(block)
+        (self.media.past(block), !self.is_unusable(block))
     }
 
-    fn unerase(&mut self, block: BlockId, past: Self::Past) {
+    fn unerase(&mut self, block: BlockId, (past, was_usable): Self::Past) {
         self.media.unerase(block, past);
+        if was_usable {
+            self.unusable.remove(&block);
+        }
     }
 
     fn unprogram(&mut self, block: BlockId, page: u32) {
         self.media.unprogram(block, page);
+    }
+
+    fn barrier(&mut self, barrier: Barrier) {
+        self.media.barrier(barrier);
+    }
+
+    fn read_buffered(&mut self, bytes: u32, task: Task) {
+        self.media.read_buffered(bytes, task);
+    }
+
+    fn tear_page(&mut self, block: BlockId, page: u32) {
+        self.media.tear_page(block, page);
+    }
+
+    fn tear_block(&mut self, block: BlockId) {
+        self.media.tear_block(block);
     }
 
     fn geometry(&self) -> &Geometry {

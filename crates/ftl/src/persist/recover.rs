@@ -409,6 +409,11 @@ impl<M: Media> Ftl<M> {
         let stop = self.drop_spent(&mut report.blocks_erased);
         report.note(stop);
         while let Some(block) = self.persist.as_ref().and_then(|persist| persist.nvram.erasing.first().copied()) {
+            if self.retired[block.index()] {
+                // Its erase failed, and power with it before anybody took note: the flash says so itself.
+                self.persisted_mut().nvram.erasing.remove(&block);
+                continue;
+            }
             if self.valid(block) > 0 {
                 // Wear has made what replaced these data unreadable: they are the newest that there are.
                 self.keep_erasing(block);

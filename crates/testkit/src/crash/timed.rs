@@ -17,7 +17,7 @@ use wane_ssd::{
 use wane_units::{Geometry, Lpn, SuperblockId};
 
 use super::{Command, Failure, Held, Mode, command, drive_of, given_up, goes_on, one_of};
-use crate::{Content, StrictMedia};
+use crate::{Content, FailingMedia};
 
 /// Of so many commands, cuts are looked at after one.
 const LOOKED_AT: u64 = 4;
@@ -143,7 +143,7 @@ struct Run {
     spec: ClockSpec,
     geometry: Geometry,
     most: u32,
-    ftl: Ftl<StrictMedia>,
+    ftl: Ftl<FailingMedia>,
     clock: Clock,
     oracle: Oracle,
     awaited: BTreeMap<u64, Awaited>,
@@ -195,10 +195,10 @@ pub fn explore_timed(seed: u64, commands: usize, twice: u64) -> Result<TimedTall
 impl Run {
     /// A random drive, and how many commands its host keeps outstanding.
     fn new(stream: &mut Stream) -> (Self, u64) {
-        let (geometry, config, most) = drive(stream);
+        let (geometry, mut config, most) = drive(stream);
         let spec = clock(stream);
         let depth = one_of(stream, &[1, 2, 4, 8, 16]);
-        let media = StrictMedia::new(geometry);
+        let media = super::failing(stream, geometry, &mut config);
         let mut ftl = Ftl::new(media, config.clone()).expect("the largest drive that fits was sought");
         ftl.set_leveling(true);
         let clock = Clock::new(&spec, &geometry).expect("times and schedule were chosen to fit");
@@ -226,7 +226,7 @@ impl Run {
         self.clock = Clock::new(&self.spec, &self.geometry).expect("times and schedule were chosen to fit");
         self.clock.track_changes();
         self.ftl.keep_flight(Some(0));
-        self.ftl.media_mut().ops = Some(Vec::new());
+        self.ftl.media_mut().media.ops = Some(Vec::new());
         (self.landed, self.is_erase) = (0, VecDeque::new());
         self.awaited.clear();
     }
@@ -268,7 +268,7 @@ impl Run {
 
     /// Makes a command of what the drive did.
     fn submit(&mut self, kind: CommandKind, awaited: Awaited) {
-        let ops: Vec<FlashOp> = self.ftl.media_mut().ops.replace(Vec::new()).unwrap_or_default();
+        let ops: Vec<FlashOp> = self.ftl.media_mut().media.ops.replace(Vec::new()).unwrap_or_default();
         let changes = ops.iter().filter(|op| matches!(op.kind, OpKind::Program | OpKind::Erase));
         self.is_erase.extend(changes.map(|op| op.kind == OpKind::Erase));
         let changes = self.landed + self.is_erase.len() as u64;
@@ -429,15 +429,15 @@ impl Run {
         tally.erases += u64::from(changes.any(|(fate, is_erase)| is_not_done(fate) && *is_erase));
     }
 
-    fn cut(&self, fates: &[Fate]) -> PowerCut<StrictMedia> {
+    fn cut(&self, fates: &[Fate]) -> PowerCut<FailingMedia> {
         let fate = |number: u64| fates[(number - self.landed) as usize];
         let mut cut = self.ftl.clone().power_cut_in_flight(fate).expect("the drive keeps out-of-band data");
-        cut.media_mut().ops = None;
+        cut.media_mut().media.ops = None;
         cut
     }
 
     fn look_at(&self, fates: &[Fate], looks_twice: bool, tally: &mut TimedTally) -> Result<(), String> {
-        let ready = |ftl: &mut Ftl<StrictMedia>| {
+        let ready = |ftl: &mut Ftl<FailingMedia>| {
             if looks_twice {
                 ftl.capture_cuts();
             }
@@ -485,7 +485,7 @@ impl Run {
         Ok(())
     }
 
-    fn agrees(&self, ftl: &mut Ftl<StrictMedia>, report: &Recovery, retired_min: u32) -> Result<(), String> {
+    fn agrees(&self, ftl: &mut Ftl<FailingMedia>, report: &Recovery, retired_min: u32) -> Result<(), String> {
         ftl.check()?;
         if ftl.exported() != self.ftl.exported() {
             return Err(format!("{} units exported, {} expected", ftl.exported(), self.ftl.exported()));
