@@ -11,7 +11,7 @@ use wane_blockdev::{
     RequestId, Resize, SectorRange, Status, UnitSplit, Unsupported, check_capacity,
 };
 use wane_ftl::{Origin, Outcome};
-use wane_units::{Counters, Lba, Lpn, Nanos, Sectors, SimTime};
+use wane_units::{Lba, Lpn, Nanos, Sectors, SimTime};
 
 use crate::drive::{BREAKDOWNS_MAX, Drive, Front, GO};
 use crate::{Breakdown, CLOCK_MAX_NS, Clock, CommandKind};
@@ -286,11 +286,15 @@ impl Drive {
         self.front.wanted.is_some() && self.free_blocks_min() <= 1
     }
 
-    /// Notes what a request was counted as: a command, and not its units.
-    fn count_request(&mut self, kind: Kind, before: &Counters) {
-        let now = self.counters();
-        let (read, written) =
-            (now.host_units_read - before.host_units_read, now.host_units_written - before.host_units_written);
+    /// Units that the host read and wrote so far.
+    fn units_asked(&self) -> (u64, u64) {
+        (self.counters().host_units_read, self.counters().host_units_written)
+    }
+
+    /// Notes what a request was counted as: a command, and not its units. Before it, `before` units had been asked for.
+    fn count_request(&mut self, kind: Kind, before: (u64, u64)) {
+        let now = self.units_asked();
+        let (read, written) = (now.0 - before.0, now.1 - before.1);
         let commands = &mut self.front.commands;
         commands.reads += u64::from(kind == Kind::Read);
         commands.writes += u64::from(matches!(kind, Kind::Write | Kind::WriteZeroes) && written > 0);
@@ -440,9 +444,9 @@ impl BlockDevice for Drive {
         self.misread.clear();
         // What ran before the clock started took no time.
         self.run_to(at);
-        let before = *self.counters();
+        let before = self.units_asked();
         let mut status = self.execute(&request);
-        self.count_request(request.kind, &before);
+        self.count_request(request.kind, before);
         let read = (request.kind == Kind::Read && self.keeps_bytes()).then(|| self.bytes_read(request.range, &status));
         if request.flags.fua && request.kind.changes_contents() {
             let outcome = self.flush_firmware();

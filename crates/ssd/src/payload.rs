@@ -73,6 +73,11 @@ impl Payload {
         &mut Arc::make_mut(bytes)[first..first + self.unit_bytes]
     }
 
+    /// Whether anything was done on purpose.
+    pub(crate) fn injures(&self) -> bool {
+        !self.injected.is_empty()
+    }
+
     /// What was done on purpose to what a handle names.
     pub(crate) fn injected(&self, handle: u32) -> Option<&Injected> {
         self.injected.get(&handle)

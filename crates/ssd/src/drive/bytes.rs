@@ -181,9 +181,10 @@ impl Drive {
 
     /// Writes units that keep what they hold: what aging does to data. Their host has them, and writes them as they were.
     pub(super) fn rewrite(&mut self, origin: Origin, units: &[Lpn]) -> (usize, Outcome) {
+        let injures = self.payload.as_ref().is_some_and(crate::payload::Payload::injures);
         let mut whole = Vec::new();
         let handle = |unit: &Lpn| {
-            if self.injected(*unit).is_none() {
+            if !injures || self.injected(*unit).is_none() {
                 return self.shared(*unit);
             }
             whole.resize(self.unit_bytes() as usize, 0);
