@@ -1,0 +1,322 @@
+//! The occupancy model: which share of the blocks holds how many valid pages, by how often requests move a block up or down.
+//!
+//! A block of k pages has a state, its valid pages 0 to k. A request programs a page, and its block goes up by one, or
+//! invalidates one, and its block goes down. Garbage collection swaps a block for a clean one and changes no shares. Time is
+//! counted in requests a block. Source: mean-field study (003) §2. What is told of any workload is an approximation: rates
+//! are taken to depend on the state alone. Utilization is no parameter but follows from the rates.
+
+use crate::error::{TheoryError, distribution, within};
+
+mod estimator;
+
+pub use estimator::RateEstimator;
+
+/// Share of the blocks that hold i of `pages` valid pages, i = 0 to `pages`: binomial(`pages`, 1/2).
+///
+/// The fixed point under uniform requests (003, Theorem 1). Utilization is no parameter: it is a half, so this says nothing
+/// of fuller drives. `pages` from 1 on; above 1,074 the rarest states are 0.
+pub fn half_full_occupancy(pages: u32) -> Vec<f64> {
+    assert!(pages > 0, "a block has a page");
+    let k = f64::from(pages);
+    if pages <= 1000 {
+        // 2^-k is exact, and so is every share whose numerator a float holds.
+        let mut shares = vec![libm::exp2(-k)];
+        for valid in 0..pages {
+            let next = shares[valid as usize] * (f64::from(pages - valid) / f64::from(valid + 1));
+            shares.push(next);
+        }
+        return shares;
+    }
+    let log = |i: f64| libm::lgamma(k + 1.0) - libm::lgamma(i + 1.0) - libm::lgamma(k - i + 1.0);
+    normalized((0..=pages).map(|valid| log(f64::from(valid))).collect())
+}
+
+/// How often requests move a block of each state, in moves a request a block (the paper's rescaled p).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rates {
+    /// From i to i + 1, i = 0 to k - 1.
+    up: Vec<f64>,
+    /// From i + 1 to i, i = 0 to k - 1.
+    down: Vec<f64>,
+}
+
+impl Rates {
+    /// Rates of `up[i]` from i to i + 1 valid pages and `down[i]` from i + 1 to i, i = 0 to k - 1.
+    ///
+    /// # Errors
+    /// Both are not as long as each other, are empty, or a rate is negative or no number.
+    pub fn new(up: Vec<f64>, down: Vec<f64>) -> Result<Self, TheoryError> {
+        if up.is_empty() || up.len() != down.len() {
+            let allowed = format!("as many as rates up, which are {}, and at least 1", up.len());
+            return Err(TheoryError::Length { what: "rates down", found: down.len(), allowed });
+        }
+        for rate in up.iter().chain(&down) {
+            within("a transition rate", *rate, 0.0, f64::MAX)?;
+        }
+        Ok(Self { up, down })
+    }
+
+    /// Those of uniform requests to blocks of `pages`: a block with i valid pages goes down at i / k and up at 1 - i / k.
+    ///
+    /// # Errors
+    /// A block without pages.
+    pub fn uniform(pages: u32) -> Result<Self, TheoryError> {
+        within("pages of a block", f64::from(pages), 1.0, f64::MAX)?;
+        let share = |valid: u32| f64::from(valid) / f64::from(pages);
+        Self::new((0..pages).map(|valid| share(pages - valid)).collect(), (1..=pages).map(share).collect())
+    }
+
+    /// Pages of a block.
+    pub fn pages(&self) -> u32 {
+        self.up.len() as u32
+    }
+
+    /// From i to i + 1 valid pages, i = 0 to k - 1.
+    pub fn up(&self) -> &[f64] {
+        &self.up
+    }
+
+    /// From i + 1 to i valid pages, i = 0 to k - 1.
+    pub fn down(&self) -> &[f64] {
+        &self.down
+    }
+
+    /// Shares of the blocks by valid pages, k + 1 of them, that the rates leave as they are (003, Theorem 4).
+    ///
+    /// pi\[i+1\] = pi\[i\] up\[i\] / down\[i\], in logarithms, so that no product leaves a float's range. States that are never left
+    /// and never come to have share 0, and so has a state that is left for good.
+    ///
+    /// # Errors
+    /// No rate is above 0, or the rates keep several groups of states apart, so that the shares depend on the start.
+    pub fn fixed_point(&self) -> Result<Vec<f64>, TheoryError> {
+        let (first, last) = self.recurrent()?;
+        let mut log = vec![f64::NEG_INFINITY; self.up.len() + 1];
+        log[first] = 0.0;
+        for state in first..last {
+            log[state + 1] = log[state] + libm::log(self.up[state]) - libm::log(self.down[state]);
+        }
+        Ok(normalized(log))
+    }
+
+    /// The one group of states that blocks end in.
+    fn recurrent(&self) -> Result<(usize, usize), TheoryError> {
+        let k = self.up.len();
+        let mut groups = Vec::new();
+        let mut first = 0;
+        for state in 0..=k {
+            if state < k && self.up[state] > 0.0 && self.down[state] > 0.0 {
+                continue;
+            }
+            // The group from `first` to `state` ends here: is it left at either end, and is it ever come to?
+            let leaves = (state < k && self.up[state] > 0.0) || (first > 0 && self.down[first - 1] > 0.0);
+            let entered = (state < k && self.down[state] > 0.0) || (first > 0 && self.up[first - 1] > 0.0);
+            if !leaves && (entered || first < state) {
+                groups.push((first, state));
+            }
+            first = state + 1;
+        }
+        let no = |reason: String| Err(TheoryError::NoFixedPoint { reason });
+        match groups.as_slice() {
+            [group] => Ok(*group),
+            [] => no("all of them are 0".into()),
+            [(_, one), (other, _), ..] => {
+                no(format!("blocks of up to {one} and of {other} or more valid pages never come to each other"))
+            }
+        }
+    }
+
+    /// How fast each share changes, for k + 1 shares: the right-hand side of equations (5) and (9) of 003. Adds up to 0.
+    pub fn derivative(&self, shares: &[f64]) -> Vec<f64> {
+        assert_eq!(shares.len(), self.up.len() + 1, "there is a share for 0 to k valid pages");
+        let mut change = vec![0.0; shares.len()];
+        for (state, (up, down)) in self.up.iter().zip(&self.down).enumerate() {
+            let flow = up * shares[state] - down * shares[state + 1];
+            change[state] -= flow;
+            change[state + 1] += flow;
+        }
+        change
+    }
+
+    /// The shares after so many requests a block, from `start` on.
+    ///
+    /// The equations are linear, so they are solved by uniformization: a Poisson mixture of the steps of a chain, exact
+    /// within 10^-12 for any time, with no step size; the cost grows with `requests_per_block` times the largest rate.
+    ///
+    /// # Errors
+    /// `start` is no distribution over 0 to k valid pages, or the time is negative or no number.
+    pub fn after(&self, start: &[f64], requests_per_block: f64) -> Result<Vec<f64>, TheoryError> {
+        distribution("shares of the blocks", start)?;
+        if start.len() != self.up.len() + 1 {
+            let allowed = format!("{}, for 0 to {} valid pages", self.up.len() + 1, self.up.len());
+            return Err(TheoryError::Length { what: "shares of the blocks", found: start.len(), allowed });
+        }
+        within("requests a block", requests_per_block, 0.0, 1e9)?;
+        // Beyond this mean, e^-mean and with it the mixture's weights lose digits.
+        const MEAN_MAX: f64 = 32.0;
+        let leaving = |state: usize| {
+            self.up.get(state).copied().unwrap_or(0.0) + state.checked_sub(1).map_or(0.0, |below| self.down[below])
+        };
+        let fastest = (0..start.len()).map(leaving).fold(0.0, f64::max);
+        let steps = libm::ceil(fastest * requests_per_block / MEAN_MAX).max(1.0);
+        let mean = fastest * requests_per_block / steps;
+        let mut shares = start.to_vec();
+        for _ in 0..steps as u64 {
+            shares = self.poisson_mixture(&shares, mean, fastest);
+        }
+        Ok(shares)
+    }
+
+    /// One stretch of the uniformized chain, which makes `mean` steps on the mean.
+    fn poisson_mixture(&self, start: &[f64], mean: f64, fastest: f64) -> Vec<f64> {
+        let mut weight = libm::exp(-mean);
+        let mut state = start.to_vec();
+        let mut mixed: Vec<f64> = state.iter().map(|share| weight * share).collect();
+        let mut rest = 1.0 - weight;
+        let mut step = 0.0;
+        while rest > 1e-15 && step < 1000.0 {
+            step += 1.0;
+            weight *= mean / step;
+            rest -= weight;
+            let change = self.derivative(&state);
+            for ((share, change), sum) in state.iter_mut().zip(change).zip(&mut mixed) {
+                *share = (*share + change / fastest).max(0.0);
+                *sum += weight * *share;
+            }
+        }
+        let sum: f64 = mixed.iter().sum();
+        mixed.iter_mut().for_each(|share| *share /= sum);
+        mixed
+    }
+}
+
+/// Half of the sum of absolute differences of two distributions: 0 where they are alike, 1 where they have nothing in common.
+///
+/// # Errors
+/// One is no distribution, or they have not the same length.
+pub fn total_variation(one: &[f64], other: &[f64]) -> Result<f64, TheoryError> {
+    distribution("shares of the blocks", one)?;
+    distribution("shares of the blocks", other)?;
+    if one.len() != other.len() {
+        return Err(TheoryError::Length {
+            what: "shares of the blocks",
+            found: other.len(),
+            allowed: one.len().to_string(),
+        });
+    }
+    Ok(one.iter().zip(other).map(|(one, other)| (one - other).abs()).sum::<f64>() / 2.0)
+}
+
+/// Shares from logarithms that lack a common term.
+fn normalized(log: Vec<f64>) -> Vec<f64> {
+    let most = log.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut shares: Vec<f64> = log.into_iter().map(|log| libm::exp(log - most)).collect();
+    let sum: f64 = shares.iter().sum();
+    shares.iter_mut().for_each(|share| *share /= sum);
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(found: &[f64], want: &[f64], by: f64) {
+        assert_eq!(found.len(), want.len());
+        for (place, (found, want)) in found.iter().zip(want).enumerate() {
+            assert!((found - want).abs() <= by, "{place}: {found} for {want}");
+        }
+    }
+
+    #[test]
+    fn half_full_blocks_are_binomial() {
+        assert_eq!(half_full_occupancy(2), [0.25, 0.5, 0.25]);
+        assert_eq!(half_full_occupancy(4), [0.0625, 0.25, 0.375, 0.25, 0.0625]);
+        for pages in [64, 256, 1000, 1024, 4096] {
+            let sum: f64 = half_full_occupancy(pages).iter().sum();
+            assert!((sum - 1.0).abs() < 1e-12, "{pages} {sum}");
+        }
+        // Both ways to compute it meet.
+        let ratio = half_full_occupancy(1001)[500] / half_full_occupancy(1000)[500];
+        assert!((ratio - 1001.0 / 501.0 / 2.0).abs() < 1e-9, "{ratio}");
+    }
+
+    #[test]
+    fn uniform_requests_lead_to_the_binomial() {
+        for pages in [1, 2, 16, 64, 256] {
+            let rates = Rates::uniform(pages).unwrap();
+            near(&rates.fixed_point().unwrap(), &half_full_occupancy(pages), 1e-13);
+        }
+    }
+
+    #[test]
+    fn the_fixed_point_is_the_products_of_the_paper() {
+        // Theorem 4 by its products: pi_k = 1 / (1 + sum over i of prod down / prod up).
+        let (up, down) = (vec![0.3, 1.7, 0.2, 2.5, 0.9], vec![1.1, 0.4, 0.8, 0.05, 3.0]);
+        let k = up.len();
+        let ratio = |from: usize| down[from..k].iter().product::<f64>() / up[from..k].iter().product::<f64>();
+        let top = 1.0 / (1.0 + (0..k).map(ratio).sum::<f64>());
+        let want: Vec<f64> = (0..k).map(|from| top * ratio(from)).chain([top]).collect();
+        let rates = Rates::new(up.clone(), down.clone()).unwrap();
+        let found = rates.fixed_point().unwrap();
+        near(&found, &want, 1e-15);
+        near(&rates.derivative(&found), &vec![0.0; k + 1], 1e-15);
+    }
+
+    #[test]
+    fn unvisited_states_have_no_share() {
+        // Only 2 to 4 valid pages of 6 are ever seen; 5 is left for good.
+        let rates = Rates::new(vec![0.0, 0.0, 1.0, 2.0, 0.0, 0.0], vec![0.0, 0.0, 2.0, 1.0, 0.5, 0.0]).unwrap();
+        near(&rates.fixed_point().unwrap(), &[0.0, 0.0, 0.5, 0.25, 0.5, 0.0, 0.0].map(|share| share / 1.25), 1e-15);
+        // All blocks end full.
+        let rates = Rates::new(vec![1.0, 1.0], vec![0.0, 0.0]).unwrap();
+        assert_eq!(rates.fixed_point().unwrap(), [0.0, 0.0, 1.0]);
+        let none = Rates::new(vec![0.0, 0.0], vec![0.0, 0.0]).unwrap().fixed_point().unwrap_err();
+        assert_eq!(none.to_string(), "the transition rates have no unique fixed point: all of them are 0");
+        let apart = Rates::new(vec![1.0, 0.0, 1.0], vec![1.0, 0.0, 1.0]).unwrap().fixed_point().unwrap_err();
+        assert!(apart.to_string().ends_with("blocks of up to 1 and of 2 or more valid pages never come to each other"));
+    }
+
+    #[test]
+    fn blocks_come_to_the_fixed_point_in_forty_requests_a_page() {
+        let rates = Rates::uniform(16).unwrap();
+        let mut full = vec![0.0; 17];
+        full[16] = 1.0;
+        let found = rates.after(&full, 640.0).unwrap();
+        let off: f64 = found.iter().zip(half_full_occupancy(16)).map(|(one, other)| (one - other).abs()).sum();
+        assert!(off < 1e-6, "{off}");
+        // On the way: pages are independent, so full blocks are binomial with chance (1 + e^(-2 t / k)) / 2.
+        let (time, chance) = (5.0, (1.0 + libm::exp(-10.0 / 16.0)) / 2.0);
+        let found = rates.after(&full, time).unwrap();
+        let want =
+            |i: i32| half_full_occupancy(16)[i as usize] * 65536.0 * chance.powi(i) * (1.0 - chance).powi(16 - i);
+        near(&found, &(0..=16).map(want).collect::<Vec<_>>(), 1e-12);
+        near(&rates.after(&full, 0.0).unwrap(), &full, 0.0);
+    }
+
+    #[test]
+    fn a_general_workload_moves_as_small_steps_do() {
+        let rates = Rates::new(vec![0.3, 1.7, 0.2], vec![1.1, 0.4, 0.8]).unwrap();
+        let start = [0.1, 0.2, 0.3, 0.4];
+        let mut shares = start.to_vec();
+        let steps = 200_000;
+        for _ in 0..steps {
+            let change = rates.derivative(&shares);
+            let time = 3.0 / f64::from(steps);
+            shares.iter_mut().zip(change).for_each(|(share, change)| *share += time * change);
+        }
+        near(&rates.after(&start, 3.0).unwrap(), &shares, 1e-5);
+    }
+
+    #[test]
+    fn bad_rates_are_refused_in_words() {
+        let text = |result: Result<Rates, TheoryError>| result.unwrap_err().to_string();
+        assert_eq!(
+            text(Rates::new(vec![1.0], vec![])),
+            "rates down: found 0 values, allowed are as many as rates up, which are 1, and at least 1"
+        );
+        assert!(text(Rates::new(vec![f64::NAN], vec![1.0])).starts_with("a transition rate: found NaN"));
+        let rates = Rates::uniform(2).unwrap();
+        let error = rates.after(&[0.5, 0.5, 0.5], 1.0).unwrap_err().to_string();
+        assert_eq!(error, "shares of the blocks add up to 1.5, allowed is 1 within 0.000001");
+        assert!(rates.after(&[0.5, 0.5], 1.0).is_err() && rates.after(&[1.0, 0.0, 0.0], -1.0).is_err());
+    }
+}
