@@ -77,3 +77,11 @@ pub(crate) fn distribution(what: &'static str, shares: &[f64]) -> Result<(), The
     }
     Ok(())
 }
+
+/// Refuses a number that is not strictly between two bounds.
+pub(crate) fn between(what: &'static str, found: f64, above: f64, below: f64) -> Result<(), TheoryError> {
+    if found > above && found < below {
+        return Ok(());
+    }
+    Err(TheoryError::OutOfRange { what, found, allowed: format!("above {above} and below {below}") })
+}

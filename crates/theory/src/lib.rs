@@ -7,8 +7,10 @@
 mod error;
 pub mod occupancy;
 pub mod queueing;
+mod roots;
 pub mod selection;
 pub mod tradeoff;
+pub mod utilization;
 
 pub use error::TheoryError;
 

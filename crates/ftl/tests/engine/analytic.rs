@@ -5,9 +5,21 @@ use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::{Ftl, Outcome};
 use wane_nand::Array;
 use wane_sim::Streams;
+use wane_theory::utilization::{Blocks, Mix, Victims, hot_cold, uniform};
 use wane_units::{Bytes, Geometry, Lpn};
 
 use super::config;
+
+/// Writes these pages to their end.
+fn write(ftl: &mut Ftl<Array>, pages: &[u32]) {
+    let mut done = 0;
+    while done < pages.len() {
+        let (written, outcome) = ftl.write(Lpn::slice(&pages[done..]));
+        assert!(matches!(outcome, Outcome::Done | Outcome::Paused), "{outcome:?}");
+        assert_eq!(ftl.resume(), Outcome::Done);
+        done += written;
+    }
+}
 
 /// Write amplification over some drive writes after a fill and others to settle.
 fn amplification(policy: &str, blocks: u32, pages_per_block: u32, settle: u64, measure: u64, sequential: bool) -> f64 {
@@ -19,15 +31,6 @@ fn amplification(policy: &str, blocks: u32, pages_per_block: u32, settle: u64, m
     let mut ftl = Ftl::new(array, config).unwrap();
     let mut stream = Streams::new(9).stream("workload");
     let mut pages: Vec<u32> = (0..logical).collect();
-    let write = |ftl: &mut Ftl<Array>, pages: &[u32]| {
-        let mut done = 0;
-        while done < pages.len() {
-            let (written, outcome) = ftl.write(Lpn::slice(&pages[done..]));
-            assert!(matches!(outcome, Outcome::Done | Outcome::Paused), "{outcome:?}");
-            assert_eq!(ftl.resume(), Outcome::Done);
-            done += written;
-        }
-    };
     write(&mut ftl, &pages);
     let mut drive_write = |ftl: &mut Ftl<Array>| {
         if !sequential {
@@ -77,5 +80,103 @@ fn greedy_meets_its_table() {
 fn sequential_writes_are_never_amplified() {
     for policy in ["greedy", "fifo", "cost-benefit", "windowed-greedy"] {
         assert_eq!(amplification(policy, 256, 64, 2, 3, true), 1.0, "{policy}");
+    }
+}
+
+/// A cell that the mean-field models are held against.
+struct Cell {
+    victims: Victims,
+    pages: u32,
+    spare: f64,
+    /// Shares of the hot writes and the hot pages.
+    mix: (f64, f64),
+}
+
+impl Cell {
+    const BLOCKS: u32 = 4096;
+
+    fn logical_blocks(&self) -> u32 {
+        (f64::from(Self::BLOCKS) * (1.0 - self.spare)).round() as u32
+    }
+
+    /// Write amplification of the engine with one open block after some drive writes to settle: mean and standard error over batches
+    /// of half a drive write.
+    fn engine(&self, seed: u64) -> (f64, f64) {
+        let logical = self.logical_blocks() * self.pages;
+        let mut config = config(logical, Self::BLOCKS, 7);
+        let (name, d) = match self.victims {
+            Victims::Random => ("random", None),
+            Victims::DChoices(d) => ("d-choices", Some(d)),
+            Victims::Greedy => ("greedy", None),
+        };
+        let table = d.map(|d| ("d".to_owned(), toml::Value::from(d))).into_iter().collect();
+        config.victim = find(VICTIM_POLICIES, name).unwrap().parse(table).unwrap();
+        config.streams = Streams::new(seed);
+        let array = Array::new(Geometry::flat(Self::BLOCKS + 7, self.pages, Bytes(4096)).unwrap());
+        let mut ftl = Ftl::new(array, config).unwrap();
+        let mut stream = Streams::new(seed).stream("workload");
+        write(&mut ftl, &(0..logical).collect::<Vec<u32>>());
+        let hot = (self.mix.1 * f64::from(logical)) as u64;
+        let mut batch = vec![0u32; logical as usize / 2];
+        let mut next = |_| {
+            for page in &mut batch {
+                let is_hot = stream.chance(self.mix.0);
+                let (first, count) = if is_hot { (0, hot) } else { (hot, u64::from(logical) - hot) };
+                *page = (first + stream.below(count)) as u32;
+            }
+            let before = *ftl.counters();
+            write(&mut ftl, &batch);
+            let host = (ftl.counters().host_units_written - before.host_units_written) as f64;
+            (ftl.counters().programmed_total() - before.programmed_total()) as f64 / host
+        };
+        (0..16).for_each(|batch| {
+            next(batch);
+        });
+        let found: Vec<f64> = (0..16).map(&mut next).collect();
+        let mean = found.iter().sum::<f64>() / 16.0;
+        let variance = found.iter().map(|batch| (batch - mean).powi(2)).sum::<f64>() / 15.0;
+        (mean, (variance / 16.0).sqrt())
+    }
+
+    fn model(&self) -> f64 {
+        let spare_factor = 1.0 - f64::from(self.logical_blocks()) / f64::from(Self::BLOCKS);
+        let (blocks, (hot_writes, hot_pages)) = (Blocks { pages: self.pages, spare_factor }, self.mix);
+        let steady = if hot_writes == hot_pages {
+            uniform(self.victims, blocks)
+        } else {
+            hot_cold(self.victims, blocks, Mix { hot_writes, hot_pages })
+        };
+        steady.unwrap().write_amplification
+    }
+}
+
+/// Uniform within 0.5 %, two temperatures within 1 %, or within four standard errors.
+#[test]
+fn mean_field_models_with_utilization_are_met() {
+    use Victims::{DChoices, Greedy, Random};
+    let (uniform, warm, hot, small) = ((0.5, 0.5), (0.8, 0.2), (0.9, 0.1), (0.95, 0.2));
+    for (victims, pages, spare, mix) in [
+        (Random, 32, 0.2, hot),
+        (DChoices(1.5), 32, 0.1, uniform),
+        (DChoices(2.0), 32, 0.05, uniform),
+        (DChoices(3.0), 64, 0.1, uniform),
+        (DChoices(10.0), 128, 0.2, uniform),
+        (Greedy, 32, 0.05, uniform),
+        (Greedy, 64, 0.1, uniform),
+        (Greedy, 128, 0.4, uniform),
+        (DChoices(2.0), 64, 0.1, warm),
+        (DChoices(3.0), 32, 0.2, warm),
+        (DChoices(10.0), 32, 0.05, hot),
+        (DChoices(10.0), 64, 0.1, small),
+        (Greedy, 32, 0.1, warm),
+        (Greedy, 64, 0.05, hot),
+        (Greedy, 64, 0.2, small),
+    ] {
+        let cell = Cell { victims, pages, spare, mix };
+        let ((found, error), want) = (cell.engine(3), cell.model());
+        let share: f64 = if mix.0 == mix.1 { 0.005 } else { 0.01 };
+        let what = format!("{victims:?}, {pages} pages, spare {spare}, {mix:?}, error {:.2} %", 100.0 * error / found);
+        assert!(error / found < 0.004, "{what}");
+        within(found, want, share.max(4.0 * error / found), &what);
     }
 }
