@@ -13,6 +13,7 @@ use wane_workload::trace::Format;
 use crate::complete;
 
 pub(crate) mod drive;
+pub(crate) mod theory;
 
 /// The page that `wane reproduce --check` reads unless told otherwise.
 pub(crate) const CLAIMS_PAGE: &str = "docs/claims.md";
@@ -48,6 +49,10 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Make a drive that is kept in a folder, age it, fork it, ask it
     Drive(drive::DriveArguments),
+    /// Say what a scenario comes to by theory, without running it
+    Estimate(theory::EstimateArguments),
+    /// Weigh what victims cost against how evenly they wear
+    Tradeoff(theory::TradeoffArguments),
     /// Run the experiments behind published claims, and compare
     Reproduce(ReproduceArguments),
     /// Age one drive three ways under a recorded database trace, and draw the report

@@ -75,6 +75,8 @@ fn dispatch(command: Command) -> Result<i32, Failure> {
     match command {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Drive(arguments) => commands::drive::drive(&arguments),
+        Command::Estimate(arguments) => commands::predict::estimate(&arguments),
+        Command::Tradeoff(arguments) => commands::tradeoff::tradeoff(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::reproduce(&arguments),
         Command::Demo(arguments) => commands::demo::demo(&arguments),
         Command::Presets(arguments) => commands::lists::presets(&arguments),

@@ -42,6 +42,7 @@ mod series;
 mod smooth;
 mod text;
 mod timed;
+pub mod tradeoff;
 pub mod validated;
 mod words;
 

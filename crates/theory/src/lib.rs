@@ -5,6 +5,7 @@
 //! [`TheoryError`], in a sentence; the older ones here panic.
 
 mod error;
+pub mod lifetime;
 pub mod occupancy;
 pub mod queueing;
 mod roots;

@@ -13,10 +13,12 @@ use crate::roots::falling_root;
 
 mod fifo;
 mod hot_cold;
+mod popularity;
 mod separate;
 
 pub use fifo::{Class, fifo};
 pub use hot_cold::{Mix, hot_cold};
+pub use popularity::two_temperatures;
 pub use separate::{Separated, separated, separated_best};
 
 /// Which block is the victim.
@@ -44,6 +46,21 @@ impl Blocks {
     pub(crate) fn check(&self, pages_max: u32) -> Result<(), TheoryError> {
         within("pages of a block", f64::from(self.pages), 1.0, f64::from(pages_max))?;
         within("the spare factor", self.spare_factor, 0.001, 0.999)
+    }
+
+    /// The blocks that are left for a share of the logical pages, above 0 to 1, while the others are never written.
+    ///
+    /// These lie in full blocks of their own, where greedy leaves them, and the written pages have all spare pages. So it is on a drive
+    /// that was filled in order; data at rest that lie mixed with others stay partly so, and cost more. Random choices come back to
+    /// full blocks, so that d-choices cost more too: by that much this is a bound from below.
+    ///
+    /// # Errors
+    /// The share or the spare factor is none.
+    pub fn beside_rest(self, written: f64) -> Result<Self, TheoryError> {
+        self.check(PAGES_MAX)?;
+        within("the written share of the pages", written, 1e-6, 1.0)?;
+        let resting = self.utilization() * (1.0 - written);
+        Ok(Self { spare_factor: (self.spare_factor / (1.0 - resting)).min(0.999), ..self })
     }
 
     /// Share of the physical pages that are valid.
@@ -204,25 +221,6 @@ fn greedy_uniform(blocks: Blocks) -> SteadyState {
     unreachable!("valid pages between 0 and all of them have a threshold")
 }
 
-/// Uniform writes to a share of the logical pages, above 0 to 1, while the others are never written.
-///
-/// These lie in full blocks of their own, where greedy leaves them, and the written pages have all spare pages. So it is on a drive that was
-/// filled in order; data at rest that lie mixed with others stay partly so, and cost more. Random choices come back to full blocks, so
-/// that d-choices cost more too: by that much this is a bound from below.
-///
-/// # Errors
-/// As [`uniform`], or the share is none.
-pub fn at_rest(victims: Victims, blocks: Blocks, written: f64) -> Result<SteadyState, TheoryError> {
-    blocks.check(PAGES_MAX)?;
-    within("the written share of the pages", written, 1e-6, 1.0)?;
-    let resting = blocks.utilization() * (1.0 - written);
-    let spare_factor = (blocks.spare_factor / (1.0 - resting)).min(0.999);
-    let active = uniform(victims, Blocks { spare_factor, ..blocks })?;
-    let mut occupancy: Vec<f64> = active.occupancy.iter().map(|share| share * (1.0 - resting)).collect();
-    occupancy[blocks.pages as usize] += resting;
-    Ok(SteadyState { occupancy, ..active })
-}
-
 /// Valid pages of a block, on the mean.
 fn pages_of(shares: &[f64]) -> f64 {
     shares.iter().enumerate().map(|(valid, share)| valid as f64 * share).sum()
@@ -319,11 +317,10 @@ mod tests {
 
     #[test]
     fn data_at_rest_leave_their_spare_pages_to_others() {
-        let found = at_rest(Victims::Greedy, blocks(64, 0.1), 0.5).unwrap();
-        let want = uniform(Victims::Greedy, blocks(64, 0.1 / 0.55)).unwrap();
-        assert_eq!(found.write_amplification, want.write_amplification);
-        let valid = pages_of(&found.occupancy) / 64.0;
-        assert!((valid - 0.9).abs() < 1e-9 && (found.occupancy.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{valid}");
+        let found = blocks(64, 0.1).beside_rest(0.5).unwrap();
+        assert!((found.spare_factor - 0.1 / 0.55).abs() < 1e-12, "{found:?}");
+        assert_eq!(blocks(64, 0.1).beside_rest(1.0).unwrap(), blocks(64, 0.1));
+        assert!(blocks(64, 0.1).beside_rest(0.0).is_err());
     }
 
     #[test]

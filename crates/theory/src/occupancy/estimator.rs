@@ -67,20 +67,32 @@ impl RateEstimator {
         self.requests += 1;
     }
 
+    /// Between two requests a block went from so many valid pages to as many: garbage collection, which is no request.
+    ///
+    /// Panics where no block held so many.
+    pub fn collected(&mut self, from: u32, to: u32) {
+        self.move_after(from as usize, to as usize, self.requests);
+    }
+
     fn move_block(&mut self, from: usize, to: usize) {
+        self.move_after(from, to, self.requests + 1);
+    }
+
+    /// Moves a block after so many requests have seen it where it was.
+    fn move_after(&mut self, from: usize, to: usize, requests: u64) {
         assert!(self.blocks[from] > 0, "a block that moves from {from} valid pages held as many");
         for state in [from, to] {
-            self.sum_up(state);
+            self.sum_up(state, requests);
         }
         self.blocks[from] -= 1;
         self.blocks[to] += 1;
     }
 
-    fn sum_up(&mut self, state: usize) {
-        let requests = self.requests + 1 - self.summed[state];
+    fn sum_up(&mut self, state: usize, now: u64) {
+        let requests = now - self.summed[state];
         self.seen[state] += self.blocks[state] as f64 * requests as f64;
         self.occupied[state] += if self.blocks[state] > 0 { requests } else { 0 };
-        self.summed[state] = self.requests + 1;
+        self.summed[state] = now;
     }
 
     /// Requests so far.
@@ -148,6 +160,13 @@ mod tests {
         assert_eq!((estimator.blocks(), estimator.requests()), ([1u64, 0, 2].as_slice(), 4));
         let want = [3.0 / 12.0, 4.0 / 12.0, 5.0 / 12.0];
         let found = estimator.occupancy().unwrap();
+        assert!(found.iter().zip(want).all(|(found, want)| (found - want).abs() < 1e-15), "{found:?}");
+        // Collection is no request: the next one sees what it left.
+        estimator.collected(0, 1);
+        estimator.invalidated(1);
+        assert_eq!((estimator.requests(), estimator.blocks()), (5, [1u64, 0, 2].as_slice()));
+        let found = estimator.occupancy().unwrap();
+        let want = [3.0 / 15.0, 5.0 / 15.0, 7.0 / 15.0];
         assert!(found.iter().zip(want).all(|(found, want)| (found - want).abs() < 1e-15), "{found:?}");
     }
 

@@ -42,7 +42,7 @@ const MOVED_MAX: f64 = 1e-9;
 /// The steady state under two temperatures, hot and cold data mixed in the open block. Writes to each are uniform.
 ///
 /// Exact in the limit of many blocks and of much time: a drive comes to rest after its cold pages were written a few times, so the
-/// colder temperature has at least a thousandth of the writes. For pages that are never written see [`super::at_rest`].
+/// colder temperature has at least a thousandth of the writes. For pages that are never written see [`Blocks::beside_rest`].
 ///
 /// # Errors
 /// More than 1,024 pages a block or fewer than 2, a spare factor outside of 0.001 to 0.999, shares that are none, d below 1, or an iteration

@@ -1,0 +1,115 @@
+//! `wane estimate`: what a scenario comes to by theory, and beside its run when asked.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use wane_lab::predict::{Prediction, predict};
+use wane_results::{RunResult, WARRANTY_YEARS};
+use wane_scenario::{Scenario, Sources, folder_of};
+
+use super::run::watched;
+use crate::args::theory::EstimateArguments;
+use crate::output::{Failure, line, print, print_json, read_text};
+use crate::progress::stop_flag;
+use crate::{DONE, INTERRUPTED};
+
+pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<i32, Failure> {
+    let scenario = resolve(arguments.scenario.as_ref(), arguments.preset.as_deref(), &arguments.set)?;
+    let Some(scenario) = scenario else {
+        return Err(Failure::wrong("estimate needs a scenario, such as `wane estimate scenario.toml`"));
+    };
+    let prediction = predict(&scenario).map_err(Failure::wrong)?;
+    let mut run = None;
+    if arguments.run {
+        let stop = stop_flag();
+        let result = watched(&scenario, arguments.quiet, &stop)?;
+        if wane_lab::session::interrupted(&result) {
+            return Ok(INTERRUPTED);
+        }
+        run = Some(result);
+    }
+    if arguments.json {
+        print_json(&as_json(&scenario, &prediction, run.as_ref()))?;
+    } else {
+        print(&words(&scenario, &prediction, run.as_ref()))?;
+    }
+    Ok(DONE)
+}
+
+/// The scenario that a file, a preset and keys make; none where nothing is given.
+pub(crate) fn resolve(
+    path: Option<&PathBuf>,
+    preset: Option<&str>,
+    set: &[String],
+) -> Result<Option<Scenario>, Failure> {
+    if path.is_none() && preset.is_none() && set.is_empty() {
+        return Ok(None);
+    }
+    let file = path.map(|path| read_text(path)).transpose()?;
+    let file = file.as_ref().map(|(name, text)| (name.as_str(), text.as_str()));
+    let mut scenario = Scenario::resolve(&Sources { preset, file, set })?;
+    scenario.relative_to(&path.map(PathBuf::as_path).map(folder_of).unwrap_or_else(|| Path::new("").to_owned()));
+    Ok(Some(scenario))
+}
+
+/// Drive writes to the end of life in the words of data sheets: terabytes written and drive writes in a day of the warranty.
+fn life(scenario: &Scenario, drive_writes: f64) -> (f64, f64) {
+    let terabytes = drive_writes * scenario.device.logical_bytes() as f64 / 1e12;
+    (terabytes, wane_theory::lifetime::drive_writes_per_day(drive_writes, WARRANTY_YEARS))
+}
+
+fn as_json(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) -> Value {
+    let amplification = prediction.write_amplification;
+    let mut top = Map::new();
+    let mut put = |key: &str, value: Value| drop(top.insert(key.to_owned(), value));
+    put("scenario", json!({ "name": scenario.name, "hash": scenario.hash() }));
+    put("model", json!(prediction.model.name()));
+    put("write_amplification", json!({ "gc": amplification }));
+    put("gc", json!({ "valid_pages_per_victim_mean": prediction.valid_pages_per_victim_mean }));
+    if let Some(drive_writes) = prediction.drive_writes {
+        let (terabytes, dwpd) = life(scenario, drive_writes);
+        put("host", json!({ "drive_writes": drive_writes }));
+        put("life", json!({ "terabytes_written": terabytes, "dwpd": dwpd, "warranty_years": WARRANTY_YEARS }));
+    }
+    put("warnings", json!(prediction.warnings));
+    if let Some(run) = run {
+        put("simulated", serde_json::to_value(&run.summary).unwrap_or(Value::Null));
+    }
+    Value::Object(top)
+}
+
+fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) -> String {
+    let mut text = String::new();
+    line(&mut text, "scenario", &scenario.name);
+    line(&mut text, "model", prediction.model.name());
+    let summary = run.map(|run| &run.summary);
+    let mut row = |name: &str, model: f64, run: Option<f64>| {
+        let beside = run.map_or_else(String::new, |run| {
+            format!("{:>12} {:>12}", format!("{run:.3}"), format!("{:+.2} %", 100.0 * (model / run - 1.0)))
+        });
+        line(&mut text, name, format!("{:>12}{beside}", format!("{model:.3}")).trim_start());
+    };
+    // At the end of its life a drive amplifies more than it did: its whole run is what the model is of then.
+    let amplification = summary.and_then(|summary| match prediction.drive_writes {
+        Some(_) => summary.write_amplification.gc,
+        None => summary.write_amplification.last_drive_write.gc,
+    });
+    row("write amplification", prediction.write_amplification, amplification);
+    let valid = summary.and_then(|summary| summary.gc.valid_pages_per_victim_mean);
+    row("valid pages, victim", prediction.valid_pages_per_victim_mean, valid);
+    if let Some(drive_writes) = prediction.drive_writes {
+        let (terabytes, dwpd) = life(scenario, drive_writes);
+        let ran = summary.map(|summary| summary.host.drive_writes);
+        row("drive writes to end", drive_writes, ran);
+        row("TB written to end", terabytes, ran.map(|ran| life(scenario, ran).0));
+        row("DWPD, 5 years", dwpd, ran.map(|ran| life(scenario, ran).1));
+    }
+    if run.is_some() {
+        let of = if prediction.drive_writes.is_some() { "whole run" } else { "run's last drive write" };
+        line(&mut text, "columns", &format!("model, run, model / run - 1; amplification of the {of}"));
+    }
+    for warning in &prediction.warnings {
+        line(&mut text, "warning", warning);
+    }
+    text
+}

@@ -1,0 +1,461 @@
+//! What a scenario comes to by theory, without running it.
+//!
+//! Write amplification by the mean-field models of `theory::utilization`, drive writes to the end of life by `theory::lifetime`. The popularity of the
+//! workload's pages is all that they know of it: no order, no sizes. Where a scenario has what a model does not, the answer says so.
+
+use wane_scenario::{Pattern, Scenario, TraceSpec, Workload};
+use wane_theory::TheoryError;
+use wane_theory::lifetime::{self, Wearing};
+use wane_theory::utilization::{self, Blocks, Class, Mix, SteadyState, Victims};
+use wane_workload::Op;
+use wane_workload::standin::{self, Spread};
+use wane_workload::trace::{Reader, TraceError};
+
+use crate::progress::Stopwatch;
+use crate::sources::trace_options;
+
+/// Policies that there is a model of.
+pub const PREDICTED: [&str; 4] = ["greedy", "d-choices", "random", "fifo"];
+
+/// Blocks below which a drive differs from the limit of many blocks by more than a percent.
+const BLOCKS_MIN: u32 = 512;
+/// Seconds that a trace is read.
+const TRACE_SECONDS: f64 = 10.0;
+/// Groups of ranks of Zipf's law.
+const RANKS: u32 = 200;
+/// Share of the writes that the colder temperature is taken to have at least.
+const WRITES_MIN: f64 = 0.001;
+
+/// Why there is no prediction.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PredictError {
+    /// There is no model of the policy.
+    #[error("ftl.gc: found \"{0}\", allowed are {known}: of others there is no model", known = PREDICTED.join(", "))]
+    Policy(String),
+    /// There is no model of the workload.
+    #[error("workload: found {0}, allowed are patterns, stand-ins and traces: of others there is no model")]
+    Workload(&'static str),
+    /// The workload writes nothing.
+    #[error("workload: found no write, and without one nothing is amplified")]
+    NoWrite,
+    /// The trace cannot be read.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The model refuses a number.
+    #[error(transparent)]
+    Theory(#[from] TheoryError),
+}
+
+/// Which model answers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Model {
+    /// All written pages are alike.
+    Uniform,
+    /// Two temperatures.
+    TwoTemperatures(Mix),
+    /// FIFO, or random victims: any popularity, exactly.
+    AnyPopularity,
+    /// Two temperatures that stand for another popularity.
+    Reduced(Mix),
+}
+
+impl Model {
+    /// Its name in results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::TwoTemperatures(_) => "two-temperatures",
+            Self::AnyPopularity => "any-popularity",
+            Self::Reduced(_) => "two-class-reduction",
+        }
+    }
+}
+
+/// What theory says of a scenario's first phase.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// Which model answers.
+    pub model: Model,
+    /// (Host + garbage collection) / host, once the drive has come to rest.
+    pub write_amplification: f64,
+    /// Mean valid mapping units of a victim.
+    pub valid_pages_per_victim_mean: f64,
+    /// Drive writes from the end of preconditioning to the end of life, of drives whose blocks retire.
+    pub drive_writes: Option<f64>,
+    /// Where the model's assumptions do not hold.
+    pub warnings: Vec<String>,
+}
+
+/// How often pages are written.
+struct Popularity {
+    /// Share of the logical pages that is written at all.
+    written: f64,
+    /// Of the written pages, the hottest first.
+    classes: Vec<Class>,
+    /// What the popularity leaves out.
+    warnings: Vec<String>,
+}
+
+/// The prediction for a scenario's first phase.
+///
+/// # Errors
+/// There is no model of the policy or the workload, or the trace cannot be read.
+pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
+    let device = &scenario.device;
+    let popularity = popularity(scenario, &scenario.phases[0].workload)?;
+    let units_per_block = (device.physical_units() / u64::from(device.blocks)) as u32;
+    let rated = f64::from(device.rated_blocks) * f64::from(units_per_block);
+    let blocks = Blocks { pages: units_per_block, spare_factor: 1.0 - f64::from(device.logical_units) / rated };
+    let beside = blocks.beside_rest(popularity.written)?;
+    let name = policy(&scenario.ftl.gc);
+    let victims = match name {
+        "greedy" => Some(Victims::Greedy),
+        "d-choices" => Some(Victims::DChoices(scenario.ftl.gc.get("d").and_then(number).unwrap_or(2.0))),
+        "random" => Some(Victims::Random),
+        "fifo" => None,
+        other => return Err(PredictError::Policy(other.to_owned())),
+    };
+    let mut warnings = popularity.warnings.clone();
+    warnings.extend(departures(scenario, popularity.written));
+    let of_rest = matches!(victims, Some(Victims::Greedy | Victims::DChoices(_)));
+    let flash = if of_rest { beside } else { blocks };
+    let (model, steady) = solved(victims, flash, &popularity)?;
+    if let Model::Reduced(mix) = model {
+        warnings.push(reduced(mix));
+    }
+    let (write_amplification, gap) = match &steady {
+        Some(steady) => (steady.write_amplification, steady.erase_gap_variance.unwrap_or(0.0)),
+        None => (utilization::fifo(flash.spare_factor, &with_rest(&popularity))?, 0.0),
+    };
+    let pages = f64::from(units_per_block);
+    let valid_pages_per_victim_mean = pages * (1.0 - 1.0 / write_amplification);
+    let wears = policy(&scenario.ftl.retire) != "never";
+    let drive_writes = match device.endurance.filter(|_| wears && scenario.phases[0].until.end_of_life) {
+        Some(endurance) => {
+            let share = if of_rest { popularity.written } else { 1.0 };
+            let before = erases_of_precondition(scenario, victims, blocks)?;
+            let (spare_factor, endurance) = (flash.spare_factor, f64::from(endurance));
+            let wearing = Wearing { spare_factor, endurance, erase_gap_variance: gap, erases_before: before };
+            let at = |spare_factor| match solved(victims, Blocks { spare_factor, ..flash }, &popularity) {
+                Ok((_, Some(steady))) => Ok(steady.write_amplification),
+                Ok((_, None)) => utilization::fifo(spare_factor, &with_rest(&popularity)),
+                Err(error) => Err(error),
+            };
+            if matches!(model, Model::TwoTemperatures(_) | Model::Reduced(_)) {
+                warnings.push("blocks are taken to wear alike: with hot and cold data they do not, and a life is some percent shorter".to_owned());
+            }
+            Some(share * lifetime::drive_writes(wearing, at)?)
+        }
+        None => None,
+    };
+    Ok(Prediction { model, write_amplification, valid_pages_per_victim_mean, drive_writes, warnings })
+}
+
+/// The model and, but for FIFO, its steady state.
+fn solved(
+    victims: Option<Victims>,
+    blocks: Blocks,
+    popularity: &Popularity,
+) -> Result<(Model, Option<SteadyState>), TheoryError> {
+    let classes = &popularity.classes;
+    let Some(victims) = victims else { return Ok((Model::AnyPopularity, None)) };
+    if victims == Victims::Random {
+        return Ok((Model::AnyPopularity, Some(utilization::uniform(victims, blocks)?)));
+    }
+    let Some(mix) = utilization::two_temperatures(blocks.spare_factor, classes)? else {
+        return Ok((Model::Uniform, Some(utilization::uniform(victims, blocks)?)));
+    };
+    let mix = Mix { hot_writes: mix.hot_writes.clamp(WRITES_MIN, 1.0 - WRITES_MIN), ..mix };
+    let steady = utilization::hot_cold(victims, blocks, mix)?;
+    let model = if classes.len() == 2 { Model::TwoTemperatures(mix) } else { Model::Reduced(mix) };
+    Ok((model, Some(steady)))
+}
+
+fn reduced(mix: Mix) -> String {
+    format!(
+        "the popularity is reduced to two temperatures, {:.1} % of the writes on {:.1} % of the written pages; {}",
+        100.0 * mix.hot_writes,
+        100.0 * mix.hot_pages,
+        "what that is off is in the book's chapter on theory"
+    )
+}
+
+/// Classes of all logical pages, those never written with them.
+fn with_rest(popularity: &Popularity) -> Vec<Class> {
+    let own = popularity.classes.iter().map(|class| Class { pages: class.pages * popularity.written, ..*class });
+    own.chain([Class { pages: 1.0 - popularity.written, writes: 0.0 }]).collect()
+}
+
+/// Mean erases of a block that preconditioning leaves behind: its writes beyond the first fill, amplified as uniform ones.
+fn erases_of_precondition(scenario: &Scenario, victims: Option<Victims>, blocks: Blocks) -> Result<f64, TheoryError> {
+    let uniform = match victims {
+        Some(victims) => utilization::uniform(victims, blocks)?.write_amplification,
+        None => utilization::fifo(blocks.spare_factor, &[Class { pages: 1.0, writes: 1.0 }])?,
+    };
+    let before = &scenario.precondition;
+    let sequential = f64::from(before.sequential_drive_writes);
+    let logical = 1.0 - blocks.spare_factor;
+    // The flash itself takes one round without an erase.
+    Ok((logical * (sequential + before.random_drive_writes * uniform) - 1.0).max(0.0))
+}
+
+/// What the scenario has and the models do not.
+fn departures(scenario: &Scenario, written: f64) -> Vec<String> {
+    let (ftl, device) = (&scenario.ftl, &scenario.device);
+    let mut told = Vec::new();
+    let mut tell = |holds: bool, text: &str| {
+        if holds {
+            told.push(text.to_owned());
+        }
+    };
+    tell(scenario.phases.len() > 1, "only the first phase is predicted");
+    let placement = policy(&ftl.placement);
+    tell(
+        !matches!(placement, "" | "one") || ftl.frontiers != wane_ftl::Frontiers::One,
+        "relocated pages have blocks of their own, which the model does not: with hot and cold data the drive amplifies less",
+    );
+    tell(policy(&ftl.wear_leveling) != "none", "wear leveling moves pages and evens out wear: neither is in the model");
+    tell(
+        !matches!(policy(&ftl.capacity), "" | "fixed"),
+        "the drive gives up capacity; the model ends a life when spare blocks do",
+    );
+    tell(!matches!(policy(&ftl.redundancy), "" | "none"), "parity is not in the model: it is programmed besides");
+    tell(!matches!(policy(&ftl.scrub), "" | "none"), "scrubbing is not in the model");
+    tell(ftl.gc_unforced > 0, "garbage collection begins early, which the model does not: the drive amplifies more");
+    tell(device.blocks < BLOCKS_MIN, "the drive has fewer than 512 blocks, and the model is of many");
+    tell(
+        written < 1.0,
+        "pages that are never written are taken to lie in full blocks of their own; preconditioning that writes at random leaves them mixed, and the drive amplifies more",
+    );
+    told
+}
+
+fn policy(table: &toml::Table) -> &str {
+    table.get("policy").and_then(toml::Value::as_str).unwrap_or("")
+}
+
+fn number(value: &toml::Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+}
+
+fn popularity(scenario: &Scenario, workload: &Workload) -> Result<Popularity, PredictError> {
+    match workload {
+        Workload::Pattern(spec) => {
+            let logical = f64::from(scenario.device.logical_units);
+            let mut found = of_pattern(&spec.pattern, f64::from(spec.footprint_units));
+            found.written = f64::from(spec.footprint_units) / logical;
+            if spec.trim_share.get() > 0.0 {
+                found.warnings.push("trims are not in the model: they leave the drive emptier".to_owned());
+            }
+            if spec.request_units > 1 {
+                found.warnings.push(sizes());
+            }
+            Ok(found)
+        }
+        Workload::Standin(spec) => of_standin(&spec.name),
+        Workload::Trace(trace) => of_trace(scenario, trace),
+        Workload::Mix(_) => Err(PredictError::Workload("a mix")),
+        Workload::Lsm(_) => Err(PredictError::Workload("a key-value store")),
+    }
+}
+
+fn sizes() -> String {
+    "pages that are written together are not in the model: they die together, and the drive amplifies less".to_owned()
+}
+
+fn of_pattern(pattern: &Pattern, pages: f64) -> Popularity {
+    let class = |pages: f64, writes: f64| Class { pages, writes };
+    let mut warnings = Vec::new();
+    let classes = match pattern {
+        Pattern::Uniform => vec![class(1.0, 1.0)],
+        Pattern::HotCold { r, h } => {
+            let (r, h) = (r.get(), h.get());
+            if h <= 0.0 || h >= 1.0 {
+                vec![class(1.0, 1.0)]
+            } else {
+                hottest_first(vec![class(h, r), class(1.0 - h, 1.0 - r)])
+            }
+        }
+        Pattern::Zipf { exponent, .. } => zipf(*exponent, pages),
+        Pattern::Jesd219 => vec![class(0.05, 0.5), class(0.15, 0.3), class(0.8, 0.2)],
+        Pattern::Sequential | Pattern::Hybrid { .. } => {
+            warnings.push("sequential writes are taken as uniform ones: the drive amplifies less".to_owned());
+            vec![class(1.0, 1.0)]
+        }
+    };
+    Popularity { written: 1.0, classes, warnings }
+}
+
+/// Ranks in groups that grow with them; the sum over a group of more than one by its integral.
+fn zipf(exponent: f64, pages: f64) -> Vec<Class> {
+    let weight = |from: f64, to: f64| {
+        let integral =
+            |x: f64| if exponent == 1.0 { libm::log(x) } else { libm::pow(x, 1.0 - exponent) / (1.0 - exponent) };
+        integral(to + 0.5) - integral(from - 0.5)
+    };
+    let mut classes = Vec::new();
+    let mut from = 1.0;
+    while from <= pages {
+        let to = f64::max(from, libm::floor(from * libm::pow(pages, 1.0 / f64::from(RANKS)))).min(pages);
+        let writes = if to > from { weight(from, to) } else { libm::pow(from, -exponent) };
+        classes.push(Class { pages: (to - from + 1.0) / pages, writes });
+        from = to + 1.0;
+    }
+    normalized(classes)
+}
+
+fn normalized(mut classes: Vec<Class>) -> Vec<Class> {
+    let (pages, writes) = classes.iter().fold((0.0, 0.0), |sum, class| (sum.0 + class.pages, sum.1 + class.writes));
+    classes.iter_mut().for_each(|class| (class.pages, class.writes) = (class.pages / pages, class.writes / writes));
+    classes
+}
+
+fn hottest_first(mut classes: Vec<Class>) -> Vec<Class> {
+    classes.sort_by(|one, other| (other.writes * one.pages).total_cmp(&(one.writes * other.pages)));
+    classes
+}
+
+fn of_standin(name: &str) -> Result<Popularity, PredictError> {
+    let found = standin::find(name).or_else(|| standin::find_traffic(name).and_then(|of| standin::find(of.writes)));
+    let Some(standin) = found else { return Err(PredictError::Workload("an unknown stand-in")) };
+    let classes = match standin.spread {
+        Spread::Mixture => vec![
+            Class { pages: 1.0 - standin.r, writes: standin.r },
+            Class { pages: standin.r, writes: 1.0 - standin.r },
+        ],
+        Spread::Looped { writes_per_page } => looped(writes_per_page),
+    };
+    let written = (standin.footprint_gib / 256.0).min(1.0);
+    Ok(Popularity { written, classes: hottest_first(classes), warnings: vec![sizes()] })
+}
+
+/// Pages that a loop writes 1, 2, ... times by chance, at a mean for each: Poisson, without those that it never writes.
+fn looped(mean: f64) -> Vec<Class> {
+    let most = (mean + 10.0 * libm::sqrt(mean) + 10.0) as u32;
+    let chance = |times: f64| libm::exp(times * libm::log(mean) - mean - libm::lgamma(times + 1.0));
+    let classes = (1..=most).rev().map(|times| {
+        let (times, chance) = (f64::from(times), chance(f64::from(times)));
+        Class { pages: chance, writes: chance * times }
+    });
+    normalized(classes.filter(|class| class.pages > 1e-9).collect())
+}
+
+/// Pages of a trace by how often it writes them.
+fn of_trace(scenario: &Scenario, trace: &TraceSpec) -> Result<Popularity, PredictError> {
+    let unit = scenario.device.unit.0;
+    let stopwatch = Stopwatch::start();
+    let mut units: Vec<u64> = Vec::new();
+    let mut warnings = vec![sizes()];
+    for request in Reader::open(&trace.path, &trace_options(trace))? {
+        let request = request?;
+        if request.op == Op::Write {
+            let end = (request.offset + request.length).div_ceil(unit);
+            units.extend(request.offset / unit..end);
+        }
+        if stopwatch.elapsed().as_secs_f64() > TRACE_SECONDS {
+            warnings.push(format!("the trace was read for {TRACE_SECONDS} seconds, not to its end"));
+            break;
+        }
+    }
+    if units.is_empty() {
+        return Err(PredictError::NoWrite);
+    }
+    units.sort_unstable();
+    let mut pages_by_writes = std::collections::BTreeMap::<usize, f64>::new();
+    for same in units.chunk_by(|one, other| one == other) {
+        *pages_by_writes.entry(same.len()).or_default() += 1.0;
+    }
+    let touched: f64 = pages_by_writes.values().sum();
+    let classes =
+        pages_by_writes.iter().rev().map(|(writes, pages)| Class { pages: *pages, writes: *pages * *writes as f64 });
+    let written = (touched / f64::from(trace.sample) / f64::from(scenario.device.logical_units)).min(1.0);
+    Ok(Popularity { written, classes: normalized(classes.collect()), warnings })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::PolicyOverrides;
+    use crate::run::Watch;
+    use crate::session;
+    use std::sync::Arc;
+    use wane_scenario::Sources;
+
+    fn scenario(text: &str) -> Scenario {
+        Scenario::resolve(&Sources { preset: None, file: Some(("test", text)), set: &[] }).unwrap()
+    }
+
+    fn drive(gc: &str, workload: &str) -> Scenario {
+        scenario(&format!(
+            "[drive]\nlogical-capacity = '128 MiB'\npages-per-block = 32\nspare-factor = '10 %'\n[ftl]\ngc = {gc}\n[workload]\n\
+             {workload}\n[until]\ndrive-writes = 8\n"
+        ))
+    }
+
+    fn run(scenario: &Scenario) -> wane_results::Summary {
+        let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+        session::execute(scenario, &PolicyOverrides::default(), &mut watch).unwrap().summary
+    }
+
+    #[test]
+    fn predictions_meet_runs() {
+        let zipf = "pattern = 'zipf'\nexponent = 0.8";
+        let hot = "pattern = 'hot-cold'\nr = 0.8\nh = 0.2";
+        for (gc, workload, model, share) in [
+            ("'greedy'", "pattern = 'uniform'", "uniform", 0.015),
+            ("{ policy = 'd-choices', d = 2.5 }", "pattern = 'uniform'", "uniform", 0.015),
+            ("'greedy'", hot, "two-temperatures", 0.02),
+            ("'fifo'", hot, "any-popularity", 0.02),
+            ("'fifo'", zipf, "any-popularity", 0.02),
+            ("'random'", zipf, "any-popularity", 0.02),
+            ("'greedy'", zipf, "two-class-reduction", 0.1),
+        ] {
+            let scenario = drive(gc, workload);
+            let found = predict(&scenario).unwrap();
+            assert_eq!(found.model.name(), model, "{gc} {workload}");
+            let want = run(&scenario).write_amplification.last_drive_write.gc.unwrap();
+            let off = found.write_amplification / want - 1.0;
+            println!("{gc} {workload:?}: {:.3} for {want:.3}, {:+.2} %", found.write_amplification, 100.0 * off);
+            assert!(off.abs() < share, "{gc} {workload}: {} for {want}", found.write_amplification);
+        }
+    }
+
+    #[test]
+    fn lives_are_predicted_to_their_end() {
+        for (gc, share) in [("'greedy'", 0.03), ("'random'", 0.05), ("'fifo'", 0.03)] {
+            let scenario = scenario(&format!(
+                "[drive]\nlogical-capacity = '64 MiB'\npages-per-block = 32\nspare-factor = '10 %'\nendurance = 200\n[ftl]\n\
+                 gc = {gc}\nretire = 'at-endurance'\n[workload]\npattern = 'uniform'\n[until]\nend-of-life = true\n"
+            ));
+            let found = predict(&scenario).unwrap().drive_writes.unwrap();
+            let want = run(&scenario).host.drive_writes;
+            println!("{gc}: {found:.2} drive writes for {want:.2}, {:+.2} %", 100.0 * (found / want - 1.0));
+            assert!((found / want - 1.0).abs() < share, "{gc}: {found} for {want}");
+        }
+    }
+
+    #[test]
+    fn popularities_are_whole() {
+        for classes in [zipf(1.2, 100_000.0), zipf(1.0, 50.0), looped(4.0)] {
+            let sums = classes.iter().fold((0.0, 0.0), |sum, class| (sum.0 + class.pages, sum.1 + class.writes));
+            assert!((sums.0 - 1.0f64).abs() < 1e-9 && (sums.1 - 1.0f64).abs() < 1e-9, "{sums:?}");
+            let falls =
+                classes.windows(2).all(|pair| pair[0].writes * pair[1].pages >= pair[1].writes * pair[0].pages * 0.99);
+            assert!(falls, "the hottest come first");
+        }
+        // The first of 50 pages by 1 / rank has 1 / H(50) of the writes.
+        assert!((zipf(1.0, 50.0)[0].writes - 1.0 / 4.499_205).abs() < 1e-3);
+    }
+
+    #[test]
+    fn what_has_no_model_is_told_in_words() {
+        let found = predict(&drive("'cost-benefit'", "pattern = 'uniform'")).unwrap_err().to_string();
+        assert_eq!(
+            found,
+            "ftl.gc: found \"cost-benefit\", allowed are greedy, d-choices, random, fifo: of others there is no model"
+        );
+        let found = predict(&drive("'greedy'", "pattern = 'sequential'")).unwrap();
+        assert!(found.warnings.iter().any(|warning| warning.starts_with("sequential writes")), "{:?}", found.warnings);
+    }
+}
