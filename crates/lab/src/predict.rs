@@ -117,16 +117,22 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
         other => return Err(PredictError::Policy(other.to_owned())),
     };
     let mut warnings = popularity.warnings.clone();
-    warnings.extend(departures(scenario, popularity.written));
-    let of_rest = matches!(victims, Some(Victims::Greedy | Victims::DChoices(_)));
+    let any_popularity = matches!(victims, None | Some(Victims::Random));
+    warnings.extend(departures(scenario, if any_popularity { 1.0 } else { popularity.written }));
+    // Greedy leaves full blocks of data at rest alone; all other victims come back to them.
+    let of_rest = victims == Some(Victims::Greedy);
     let flash = if of_rest { beside } else { blocks };
-    let (model, steady) = solved(victims, flash, &popularity)?;
+    let classes = if of_rest { popularity.classes.clone() } else { with_rest(&popularity) };
+    let (model, steady) = solved(victims, flash, &classes, popularity.written)?;
+    if model == Model::Uniform && popularity.classes.len() > 1 {
+        warnings.push("beside pages that are never written the others are taken to be alike".to_owned());
+    }
     if let Model::Reduced(mix) = model {
         warnings.push(reduced(mix));
     }
     let (write_amplification, gap) = match &steady {
         Some(steady) => (steady.write_amplification, steady.erase_gap_variance.unwrap_or(0.0)),
-        None => (utilization::fifo(flash.spare_factor, &with_rest(&popularity))?, 0.0),
+        None => (utilization::fifo(flash.spare_factor, &classes)?, 0.0),
     };
     let pages = f64::from(units_per_block);
     let valid_pages_per_victim_mean = pages * (1.0 - 1.0 / write_amplification);
@@ -137,11 +143,12 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
             let before = erases_of_precondition(scenario, victims, blocks)?;
             let (spare_factor, endurance) = (flash.spare_factor, f64::from(endurance));
             let wearing = Wearing { spare_factor, endurance, erase_gap_variance: gap, erases_before: before };
-            let at = |spare_factor| match solved(victims, Blocks { spare_factor, ..flash }, &popularity) {
-                Ok((_, Some(steady))) => Ok(steady.write_amplification),
-                Ok((_, None)) => utilization::fifo(spare_factor, &with_rest(&popularity)),
-                Err(error) => Err(error),
-            };
+            let at =
+                |spare_factor| match solved(victims, Blocks { spare_factor, ..flash }, &classes, popularity.written) {
+                    Ok((_, Some(steady))) => Ok(steady.write_amplification),
+                    Ok((_, None)) => utilization::fifo(spare_factor, &classes),
+                    Err(error) => Err(error),
+                };
             if matches!(model, Model::TwoTemperatures(_) | Model::Reduced(_)) {
                 warnings.push("blocks are taken to wear alike: with hot and cold data they do not, and a life is some percent shorter".to_owned());
             }
@@ -156,12 +163,15 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
 fn solved(
     victims: Option<Victims>,
     blocks: Blocks,
-    popularity: &Popularity,
+    classes: &[Class],
+    written: f64,
 ) -> Result<(Model, Option<SteadyState>), TheoryError> {
-    let classes = &popularity.classes;
     let Some(victims) = victims else { return Ok((Model::AnyPopularity, None)) };
     if victims == Victims::Random {
         return Ok((Model::AnyPopularity, Some(utilization::uniform(victims, blocks)?)));
+    }
+    if victims != Victims::Greedy && written < 1.0 - 1e-9 {
+        return Ok((Model::Uniform, Some(utilization::uniform_beside_rest(victims, blocks, written)?)));
     }
     let Some(mix) = utilization::two_temperatures(blocks.spare_factor, classes)? else {
         return Ok((Model::Uniform, Some(utilization::uniform(victims, blocks)?)));
@@ -184,7 +194,8 @@ fn reduced(mix: Mix) -> String {
 /// Classes of all logical pages, those never written with them.
 fn with_rest(popularity: &Popularity) -> Vec<Class> {
     let own = popularity.classes.iter().map(|class| Class { pages: class.pages * popularity.written, ..*class });
-    own.chain([Class { pages: 1.0 - popularity.written, writes: 0.0 }]).collect()
+    let rest = Class { pages: 1.0 - popularity.written, writes: 0.0 };
+    own.chain(Some(rest).filter(|rest| rest.pages > 1e-9)).collect()
 }
 
 /// Mean erases of a block that preconditioning leaves behind: its writes beyond the first fill, amplified as uniform ones.
@@ -410,6 +421,7 @@ mod tests {
             ("'fifo'", zipf, "any-popularity", 0.02),
             ("'random'", zipf, "any-popularity", 0.02),
             ("'greedy'", zipf, "two-class-reduction", 0.1),
+            ("{ policy = 'd-choices', d = 3 }", "pattern = 'uniform'\nfootprint = '20 %'", "uniform", 0.05),
         ] {
             let scenario = drive(gc, workload);
             let found = predict(&scenario).unwrap();

@@ -133,22 +133,41 @@ impl AllOf {
 /// # Errors
 /// More than 16,384 pages a block or none, a spare factor outside of 0.001 to 0.999, or d below 1.
 pub fn uniform(victims: Victims, blocks: Blocks) -> Result<SteadyState, TheoryError> {
-    blocks.check(PAGES_MAX)?;
+    uniform_beside_rest(victims, blocks, 1.0)
+}
+
+/// The steady state under uniform writes to a share of the pages, above 0 to 1, while the others lie in full blocks of their own.
+///
+/// Greedy leaves those alone, as [`Blocks::beside_rest`]; drawn victims come back to them and gain nothing: they stand above all levels, and
+/// T_k counts them. What data at rest cost is history: a page that lies among written ones stays there, for its victims are filled up by the
+/// host. This is the drive that was filled in order and then written to.
+///
+/// # Errors
+/// As [`uniform`], or the share is none.
+pub fn uniform_beside_rest(victims: Victims, blocks: Blocks, written: f64) -> Result<SteadyState, TheoryError> {
+    let beside = blocks.beside_rest(written)?;
+    let resting = blocks.utilization() * (1.0 - written);
     let d = match victims {
         Victims::Random => 1.0,
         Victims::DChoices(d) => d,
-        Victims::Greedy => return Ok(greedy_uniform(blocks)),
+        Victims::Greedy => {
+            let mut steady = greedy_uniform(beside);
+            steady.occupancy.iter_mut().for_each(|share| *share *= 1.0 - resting);
+            steady.occupancy[blocks.pages as usize] += resting;
+            return Ok(steady);
+        }
     };
     within("d", d, 1.0, f64::MAX)?;
     let (pages, all_of) = (blocks.pages as usize, AllOf::new(d));
     let valid = blocks.utilization() * pages as f64;
     let excess = |log: f64| {
-        let shares = falling_shares(pages, all_of, libm::exp(log));
+        let shares = falling_shares(pages, all_of, libm::exp(log), resting);
         pages_of(&shares) - valid
     };
     // At most one page a page and victim; a block is emptied at least by 10^-12 of a page a victim.
-    let y = libm::exp(falling_root(excess, libm::log(1e-12), libm::log(1.0 / blocks.utilization()) + 1e-9));
-    let shares = falling_shares(pages, all_of, y);
+    let fastest = libm::log(1.0 / (blocks.utilization() - resting));
+    let y = libm::exp(falling_root(excess, libm::log(1e-12), fastest + 1e-9));
+    let shares = falling_shares(pages, all_of, y, resting);
     let mut above = 0.0;
     let mut chances = vec![0.0; pages + 1];
     let mut leaving = vec![0.0; pages + 1];
@@ -161,10 +180,10 @@ pub fn uniform(victims: Victims, blocks: Blocks) -> Result<SteadyState, TheoryEr
     Ok(SteadyState::of(shares, chances, Some(gap)))
 }
 
-/// The shares for an invalidation rate, 0 to k valid pages. They add up to 1.
-fn falling_shares(pages: usize, all_of: AllOf, y: f64) -> Vec<f64> {
+/// The shares for an invalidation rate, 0 to k valid pages, with a share at rest among the full ones. They add up to 1.
+fn falling_shares(pages: usize, all_of: AllOf, y: f64, resting: f64) -> Vec<f64> {
     let mut shares = vec![0.0; pages + 1];
-    let mut above = 0.0f64;
+    let mut above = resting;
     for level in (1..=pages).rev() {
         let rate = y * level as f64;
         // rate m + (above + m)^d = 1 is convex and rises: Newton's steps from the right never cross the root.
@@ -180,6 +199,7 @@ fn falling_shares(pages: usize, all_of: AllOf, y: f64) -> Vec<f64> {
         shares[level] = share;
         above = f64::min(above + share, 1.0);
     }
+    shares[pages] += resting;
     shares[0] = 1.0 - above;
     shares
 }
@@ -321,6 +341,11 @@ mod tests {
         assert!((found.spare_factor - 0.1 / 0.55).abs() < 1e-12, "{found:?}");
         assert_eq!(blocks(64, 0.1).beside_rest(1.0).unwrap(), blocks(64, 0.1));
         assert!(blocks(64, 0.1).beside_rest(0.0).is_err());
+        // Random victims do not see what rests, many choices leave it alone.
+        let amplification = |victims| uniform_beside_rest(victims, blocks(64, 0.1), 0.2).unwrap().write_amplification;
+        assert!((amplification(Victims::Random) - 10.0).abs() < 1e-6, "{}", amplification(Victims::Random));
+        let (many, greedy) = (amplification(Victims::DChoices(1e5)), amplification(Victims::Greedy));
+        assert!((many / greedy - 1.0).abs() < 0.01, "{many} {greedy}");
     }
 
     #[test]

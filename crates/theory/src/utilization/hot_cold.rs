@@ -37,6 +37,7 @@ const PAGES_MAX: u32 = 1024;
 const WRITES_MIN: f64 = 0.001;
 /// Rounds of the iteration, and how far q may move in the last.
 const ROUNDS_MAX: usize = 2000;
+const ACCELERATED: usize = 200;
 const MOVED_MAX: f64 = 1e-9;
 
 /// The steady state under two temperatures, hot and cold data mixed in the open block. Writes to each are uniform.
@@ -130,11 +131,12 @@ impl Model {
         let mut anderson = Anderson::new();
         // All valid pages add up first; Newton's steps go on from there.
         let excess = |log_gain: f64| self.sweep(Balance { log_gain, tilt: 0.0 }, &q).valid.iter().sum::<f64>() - all;
-        let top = libm::log(self.pages as f64);
+        // A victim gains no more than a block's pages, but for rounding where it holds none.
+        let top = libm::log(self.pages as f64) + 0.1;
         let log_gain = falling_root_within(excess, top - 12.0, top, 1e-6);
         let mut balance = Balance { log_gain, tilt: 0.0 };
         let mut moved = 1.0f64;
-        for _ in 0..ROUNDS_MAX {
+        for round in 0..ROUNDS_MAX {
             let enough = (1e-3 * moved).clamp(1e-12, 1e-3);
             let (at, swept, off) = self.balanced(balance, &q, enough);
             balance = at;
@@ -143,7 +145,8 @@ impl Model {
             if moved.max(balance.tilt.abs()).max(off) < MOVED_MAX {
                 return Ok(self.steady(swept));
             }
-            q = anderson.next(&q, next);
+            // Where few pages are copied plain steps come to rest at once, and mixing them may circle.
+            q = if round < ACCELERATED { anderson.next(&q, next) } else { next };
         }
         Err(TheoryError::NoFixedPoint { reason: format!("{ROUNDS_MAX} rounds did not bring the open blocks to rest") })
     }
@@ -195,7 +198,7 @@ impl Model {
     /// Balances all states for a gain of host pages a victim and a tilted distribution of hot pages at closing.
     fn sweep(&self, balance: Balance, q: &[f64]) -> Swept {
         let pages = self.pages;
-        let gain = libm::exp(balance.log_gain).min(pages as f64);
+        let gain = libm::exp(balance.log_gain);
         // Invalidations of one page between two victims, times the blocks.
         let rates = [gain * self.hot / self.valid[0], gain * (1.0 - self.hot) / self.valid[1]];
         let mut swept = Swept { shares: vec![0.0; pages + 1], victims: vec![0.0; row(pages + 1)], valid: [0.0; 2] };
@@ -365,6 +368,17 @@ mod tests {
             amplification(Victims::DChoices(1e5), 32, 0.1, 0.8, 0.2),
         );
         assert!((many / greedy - 1.0).abs() < 2e-3 && many > greedy, "{many} {greedy}");
+    }
+
+    #[test]
+    fn ample_spare_pages_leave_nothing_to_copy() {
+        for (spare, hot_writes, hot_pages) in [(0.48, 0.7018, 0.2982), (0.6, 0.9, 0.1), (0.99, 0.7862, 0.2138)] {
+            for victims in [Victims::Greedy, Victims::DChoices(3.0)] {
+                let found = amplification(victims, 64, spare, hot_writes, hot_pages);
+                let random = 1.0 / spare;
+                assert!((1.0..random).contains(&found), "{victims:?} {spare} {found}");
+            }
+        }
     }
 
     #[test]
