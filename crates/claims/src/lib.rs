@@ -5,6 +5,7 @@
 mod capacity;
 mod datacenter;
 mod holistic;
+mod mean_field;
 mod observe;
 mod page;
 mod pictures;
@@ -272,6 +273,7 @@ pub fn claims() -> Vec<Claim> {
         .chain([prevention::model()])
         .chain(datacenter::claims())
         .chain(variant::claims())
+        .chain(mean_field::claims())
         .collect::<Vec<Claim>>();
     for claim in &mut claims {
         if KEPT_BY_SEEDS.contains(&claim.id) {
@@ -321,7 +323,7 @@ mod tests {
         let wanted = (1..=10).map(|n| format!("WL{n}")).chain((1..=11).map(|n| format!("CV{n}")));
         let wanted = wanted.chain((1..=10).map(|n| format!("RE{n}"))).chain(["DC4".to_owned()]);
         let variant = [4, 5, 6, 7, 8, 13, 14, 17, 18, 20].map(|n| format!("CS{n}"));
-        let wanted = wanted.chain(variant);
+        let wanted = wanted.chain(variant).chain((1..=8).map(|n| format!("MF{n}")));
         wanted.for_each(|id| assert!(ids.contains(id.as_str()), "{id}"));
         assert!(claims.iter().map(|claim| claim.scenarios().len()).sum::<usize>() > 100);
     }

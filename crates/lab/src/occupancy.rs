@@ -216,7 +216,7 @@ mod tests {
             );
             let found = observe(&scenario(&text), 1.0, 6.0, &Arc::default()).unwrap();
             let seen = found.estimator.occupancy().unwrap();
-            let model = found.estimator.rates().unwrap().fixed_point().unwrap();
+            let model = found.estimator.rates().unwrap().fixed_point_from(&seen).unwrap();
             let off = total_variation(&seen, &model).unwrap();
             assert!(off < 0.05, "{gc}: {off}");
             assert!(found.valid_pages_per_victim_mean.unwrap() > 20.0);

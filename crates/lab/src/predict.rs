@@ -184,10 +184,10 @@ fn solved(
 
 fn reduced(mix: Mix) -> String {
     format!(
-        "the popularity is reduced to two temperatures, {:.1} % of the writes on {:.1} % of the written pages; {}",
+        "the popularity is reduced to two temperatures, {:.1} % of the writes on {:.1} % of the written pages; under Zipf's laws from 0.6 to 1.2 \
+         that told amplifications 2 to 4 % too low",
         100.0 * mix.hot_writes,
         100.0 * mix.hot_pages,
-        "what that is off is in the book's chapter on theory"
     )
 }
 

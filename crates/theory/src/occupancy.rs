@@ -90,31 +90,98 @@ impl Rates {
     /// No rate is above 0, or the rates keep several groups of states apart, so that the shares depend on the start.
     pub fn fixed_point(&self) -> Result<Vec<f64>, TheoryError> {
         let (first, last) = self.recurrent()?;
+        Ok(self.at_rest(first, last))
+    }
+
+    /// Shares of the blocks by valid pages, k + 1 of them, that `start` comes to: as [`Rates::fixed_point`], and where the rates keep groups of
+    /// states apart, each has the share of the blocks that is or falls into it.
+    ///
+    /// So it is on a drive: no request reaches its free blocks, which hold nothing valid.
+    ///
+    /// # Errors
+    /// `start` is no distribution over 0 to k valid pages.
+    pub fn fixed_point_from(&self, start: &[f64]) -> Result<Vec<f64>, TheoryError> {
+        self.check_start(start)?;
+        let mut shares = vec![0.0; start.len()];
+        let groups = self.groups();
+        // Blocks that leave a group for good, upwards from below and then downwards from above.
+        let mut held: Vec<f64> = groups.iter().map(|(first, last)| start[*first..=*last].iter().sum()).collect();
+        let ends: Vec<(bool, bool)> = groups.iter().map(|(first, last)| self.leaks(*first, *last)).collect();
+        for place in 0..groups.len() {
+            if let (_, true) = ends[place] {
+                // What comes from below enters at the first state, what was there leaves by chance.
+                let share = self.share_upwards(groups[place], start, held[place]);
+                held[place + 1] += share;
+                held[place] -= share;
+            }
+        }
+        for place in (0..groups.len()).rev() {
+            if let (true, _) = ends[place] {
+                held[place - 1] += held[place];
+                held[place] = 0.0;
+            }
+        }
+        for ((first, last), held) in groups.into_iter().zip(held).filter(|(_, held)| *held > 0.0) {
+            shares.iter_mut().zip(self.at_rest(first, last)).for_each(|(share, rest)| *share += held * rest);
+        }
+        Ok(shares)
+    }
+
+    /// Of the blocks of a group that leaks upwards, those that leave there: all, unless it leaks downwards too.
+    fn share_upwards(&self, (first, last): (usize, usize), start: &[f64], held: f64) -> f64 {
+        if !self.leaks(first, last).0 {
+            return held;
+        }
+        // A birth-and-death chain between two ends: chances by its scale function.
+        let mut steps = vec![1.0];
+        for state in first..=last {
+            let step = steps[state - first] * self.down[state - 1] / self.up[state];
+            steps.push(step);
+        }
+        let whole: f64 = steps.iter().sum();
+        let chance = |state: usize| steps[..=state - first].iter().sum::<f64>() / whole;
+        let own: f64 = (first..=last).map(|state| start[state] * chance(state)).sum();
+        let entered = held - start[first..=last].iter().sum::<f64>();
+        own + entered.max(0.0) * chance(first)
+    }
+
+    /// The shares to which the blocks of one group of states come.
+    fn at_rest(&self, first: usize, last: usize) -> Vec<f64> {
         let mut log = vec![f64::NEG_INFINITY; self.up.len() + 1];
         log[first] = 0.0;
         for state in first..last {
             log[state + 1] = log[state] + libm::log(self.up[state]) - libm::log(self.down[state]);
         }
-        Ok(normalized(log))
+        normalized(log)
+    }
+
+    /// Whether a group is left downwards, and upwards.
+    fn leaks(&self, first: usize, last: usize) -> (bool, bool) {
+        (first > 0 && self.down[first - 1] > 0.0, last < self.up.len() && self.up[last] > 0.0)
+    }
+
+    /// First and last states of the groups that blocks go to and fro in, from 0 valid pages up.
+    fn groups(&self) -> Vec<(usize, usize)> {
+        let k = self.up.len();
+        let mut groups = Vec::new();
+        let mut first = 0;
+        for state in 0..=k {
+            if state == k || self.up[state] <= 0.0 || self.down[state] <= 0.0 {
+                groups.push((first, state));
+                first = state + 1;
+            }
+        }
+        groups
     }
 
     /// The one group of states that blocks end in.
     fn recurrent(&self) -> Result<(usize, usize), TheoryError> {
         let k = self.up.len();
-        let mut groups = Vec::new();
-        let mut first = 0;
-        for state in 0..=k {
-            if state < k && self.up[state] > 0.0 && self.down[state] > 0.0 {
-                continue;
-            }
-            // The group from `first` to `state` ends here: is it left at either end, and is it ever come to?
-            let leaves = (state < k && self.up[state] > 0.0) || (first > 0 && self.down[first - 1] > 0.0);
-            let entered = (state < k && self.down[state] > 0.0) || (first > 0 && self.up[first - 1] > 0.0);
-            if !leaves && (entered || first < state) {
-                groups.push((first, state));
-            }
-            first = state + 1;
-        }
+        let is_end = |(first, last): &(usize, usize)| {
+            let entered = (*last < k && self.down[*last] > 0.0) || (*first > 0 && self.up[*first - 1] > 0.0);
+            self.leaks(*first, *last) == (false, false) && (entered || first < last)
+        };
+        let groups: Vec<(usize, usize)> = self.groups().into_iter().filter(is_end).collect();
         let no = |reason: String| Err(TheoryError::NoFixedPoint { reason });
         match groups.as_slice() {
             [group] => Ok(*group),
@@ -123,6 +190,15 @@ impl Rates {
                 no(format!("blocks of up to {one} and of {other} or more valid pages never come to each other"))
             }
         }
+    }
+
+    fn check_start(&self, start: &[f64]) -> Result<(), TheoryError> {
+        distribution("shares of the blocks", start)?;
+        if start.len() != self.up.len() + 1 {
+            let allowed = format!("{}, for 0 to {} valid pages", self.up.len() + 1, self.up.len());
+            return Err(TheoryError::Length { what: "shares of the blocks", found: start.len(), allowed });
+        }
+        Ok(())
     }
 
     /// How fast each share changes, for k + 1 shares: the right-hand side of equations (5) and (9) of 003. Adds up to 0.
@@ -145,11 +221,7 @@ impl Rates {
     /// # Errors
     /// `start` is no distribution over 0 to k valid pages, or the time is negative or no number.
     pub fn after(&self, start: &[f64], requests_per_block: f64) -> Result<Vec<f64>, TheoryError> {
-        distribution("shares of the blocks", start)?;
-        if start.len() != self.up.len() + 1 {
-            let allowed = format!("{}, for 0 to {} valid pages", self.up.len() + 1, self.up.len());
-            return Err(TheoryError::Length { what: "shares of the blocks", found: start.len(), allowed });
-        }
+        self.check_start(start)?;
         within("requests a block", requests_per_block, 0.0, 1e9)?;
         // Beyond this mean, e^-mean and with it the mixture's weights lose digits.
         const MEAN_MAX: f64 = 32.0;
@@ -273,6 +345,21 @@ mod tests {
         assert_eq!(none.to_string(), "the transition rates have no unique fixed point: all of them are 0");
         let apart = Rates::new(vec![1.0, 0.0, 1.0], vec![1.0, 0.0, 1.0]).unwrap().fixed_point().unwrap_err();
         assert!(apart.to_string().ends_with("blocks of up to 1 and of 2 or more valid pages never come to each other"));
+    }
+
+    #[test]
+    fn groups_that_are_apart_keep_their_blocks() {
+        // 0 alone; 1 and 2; 3, which leaks down and up; 4, which is left upwards; 5.
+        let (up, down) = (vec![0.0, 1.0, 0.0, 0.5, 2.0], vec![0.0, 3.0, 1.5, 0.0, 0.0]);
+        let rates = Rates::new(up, down).unwrap();
+        let start = [0.1, 0.2, 0.1, 0.4, 0.1, 0.1];
+        let found = rates.fixed_point_from(&start).unwrap();
+        // Of 3, a quarter leaves upwards.
+        let (low, high) = (0.3 + 0.3, 0.1 + 0.1 + 0.1);
+        near(&found, &[0.1, 0.75 * low, 0.25 * low, 0.0, 0.0, high], 1e-12);
+        near(&rates.after(&start, 200.0).unwrap(), &found, 1e-9);
+        let uniform = Rates::uniform(4).unwrap();
+        near(&uniform.fixed_point_from(&[1.0, 0.0, 0.0, 0.0, 0.0]).unwrap(), &half_full_occupancy(4), 1e-15);
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn blocks(arguments: &TradeoffArguments) -> Result<Blocks, Failure> {
     let seen =
         observe(&scenario, arguments.drive_writes, arguments.drive_writes, &stop_flag()).map_err(Failure::wrong)?;
     let occupancy = seen.estimator.occupancy().map_err(Failure::wrong)?;
-    let model = seen.estimator.rates().and_then(|rates| rates.fixed_point());
+    let model = seen.estimator.rates().and_then(|rates| rates.fixed_point_from(&occupancy));
     let off = model.and_then(|model| total_variation(&occupancy, &model)).map_err(Failure::wrong)?;
     let mut warnings = Vec::new();
     if off > 0.1 {
