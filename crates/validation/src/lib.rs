@@ -12,6 +12,7 @@ mod forms;
 mod latency;
 mod leveling;
 mod lives;
+mod mean_field;
 mod page;
 mod replay;
 mod run;
@@ -150,6 +151,11 @@ pub fn parts() -> Vec<Part> {
         errors::tails(),
         errors::draws(),
     ]
+}
+
+/// Parts that run by their names alone: they take too long for the page.
+pub fn long_parts() -> Vec<Part> {
+    vec![mean_field::part()]
 }
 
 #[cfg(test)]
