@@ -288,7 +288,7 @@ fn of_pattern(pattern: &Pattern, pages: f64) -> Popularity {
                 hottest_first(vec![class(h, r), class(1.0 - h, 1.0 - r)])
             }
         }
-        Pattern::Zipf { exponent, .. } => zipf(*exponent, pages),
+        Pattern::Zipf { exponent, .. } | Pattern::ZipfTable { exponent, .. } => zipf(*exponent, pages),
         Pattern::Jesd219 => vec![class(0.05, 0.5), class(0.15, 0.3), class(0.8, 0.2)],
         Pattern::Sequential | Pattern::Hybrid { .. } => {
             warnings.push("sequential writes are taken as uniform ones: the drive amplifies less".to_owned());
