@@ -20,4 +20,5 @@ pub mod sources;
 mod ahead;
 mod calendar;
 mod host;
+mod operations;
 mod timed;

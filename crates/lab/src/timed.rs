@@ -10,10 +10,13 @@ use wane_ssd::{
     BreakdownSum, Clock, ClockSpec, CommandKind, Completion, Drive, Histogram, Latencies, MeasuredWindow, Meter, Parts,
     RequestId,
 };
-use wane_workload::{Arrival, Arrivals, Batch, Next, Op};
+use wane_workload::{Arrival, Arrivals, Batch, Next, Op, OperationKind};
+
+use crate::operations::Operations;
 
 use wane_results::{
-    BreakdownMeans, Errors, Latency, LatencyByGc, LatencyFigures, OpThroughput, Throughput, Window, WindowKind,
+    BreakdownMeans, Errors, Latency, LatencyByGc, LatencyFigures, OpThroughput, OperationFigures, OperationLatency,
+    Throughput, Window, WindowKind,
 };
 
 /// Most points kept of a distribution.
@@ -39,6 +42,7 @@ pub(crate) struct Requests {
     /// Bytes of a mapping unit.
     unit_bytes: u64,
     waiting: Waiting,
+    operations: Operations,
 }
 
 /// Requests that a source looks back at: the last ones, as far back as it may.
@@ -89,6 +93,7 @@ impl Requests {
             scale: spec.scale,
             unit_bytes: spec.unit_bytes,
             waiting: Waiting { is_on: spec.looks_back, ..Waiting::default() },
+            operations: Operations::default(),
         }
     }
 
@@ -101,20 +106,25 @@ impl Requests {
     pub(crate) fn change_arrivals(&mut self, drive: &Drive, arrival: Arrival, stream: Stream) {
         let now = drive.clock().map_or(0, Clock::now_ns);
         (self.arrivals, self.next) = (Arrivals::new(arrival, self.scale, now, stream), None);
+        self.operations.begin_phase();
     }
 
     /// Lets time run until the request of `batch` comes, by `until_ns` at the latest: false if it did not come by then. Returns
     /// early once `stop` is true.
     #[inline]
     pub(crate) fn arrive(&mut self, drive: &mut Drive, batch: &Batch, until_ns: u64, stop: &AtomicBool) -> bool {
+        if !batch.milestones.is_empty() && !self.operations.is_told {
+            self.tell(drive, batch);
+        }
         if batch.after > 0 && !self.wait_for(drive, batch.after, until_ns, stop) {
             return false;
         }
-        let Self { meter, arrivals, next, waiting, .. } = self;
+        let Self { meter, arrivals, next, waiting, operations, .. } = self;
         let when = next.take().unwrap_or_else(|| arrivals.next(batch.at));
         let each = &mut |completion: &Completion| {
             meter.record(completion);
             waiting.done(completion.token);
+            operations.done(completion, meter);
         };
         match when {
             Next::At(at) if at > until_ns => {
@@ -134,14 +144,23 @@ impl Requests {
         true
     }
 
+    /// What begins and ends before the request of `batch`.
+    #[cold]
+    fn tell(&mut self, drive: &Drive, batch: &Batch) {
+        let Self { meter, waiting, operations, .. } = self;
+        let now = drive.clock().map_or(0, Clock::now_ns);
+        operations.tell(&batch.milestones, now, &|after| waiting.of(after), meter);
+    }
+
     /// Lets time run until the request so many back is done, by `until_ns` at the latest: false if it was not by then.
     #[cold]
     fn wait_for(&mut self, drive: &mut Drive, after: u64, until_ns: u64, stop: &AtomicBool) -> bool {
-        let Self { meter, waiting, .. } = self;
+        let Self { meter, waiting, operations, .. } = self;
         let Some(request) = waiting.of(after) else { return true };
         let each = &mut |completion: &Completion| {
             meter.record(completion);
             waiting.done(completion.token);
+            operations.done(completion, meter);
         };
         drive.arrive_after(RequestId(request), until_ns, stop, each)
     }
@@ -155,7 +174,9 @@ impl Requests {
             Op::Trim => CommandKind::Trim,
             Op::Flush => CommandKind::Flush,
         };
+        let now = drive.clock().map_or(0, Clock::now_ns);
         let request = drive.commit(kind, batch.pages.len() as u64 * self.unit_bytes);
+        self.operations.came(now);
         self.waiting.submitted(request.map(|request| request.0));
     }
 
@@ -174,15 +195,18 @@ impl Requests {
 
     /// Lets everything end and says what it took. Once `stop` is true, what has not ended is left out.
     pub(crate) fn finish(self, drive: &mut Drive, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
-        let mut meter = self.meter;
-        drive.drain(stop, &mut |completion| meter.record(completion));
+        let Self { mut meter, mut operations, .. } = self;
+        drive.drain(stop, &mut |completion| {
+            meter.record(completion);
+            operations.done(completion, &mut meter);
+        });
         let clock = drive.clock().expect("requests come to a clock");
         let timed = meter.finish(clock.scheduler(), standing);
         Timed {
-            latency: latency(&timed.latencies),
+            latency: latency(&timed.latencies, seconds(timed.elapsed_ns)),
             throughput: throughput(&timed.latencies, seconds(timed.elapsed_ns)),
             windows: timed.windows.iter().map(|measured| window(measured, kind)).collect(),
-            by_gc: timed.parts.as_ref().map(by_gc),
+            by_gc: timed.parts.as_ref().map(|parts| by_gc(parts, timed.elapsed_ns)),
             operations: timed.operations,
             elapsed_ns: timed.elapsed_ns,
             buffered_reads: timed.buffered_reads,
@@ -236,7 +260,7 @@ fn window(measured: &MeasuredWindow<Standing>, kind: WindowKind) -> Window {
         at_days: None,
         erase_count_mean: from.erase_count_mean,
         seconds: lasted,
-        latency: latency(&measured.latencies),
+        latency: latency(&measured.latencies, lasted),
         throughput: throughput(&measured.latencies, lasted),
         errors: until.errors.zip(from.errors).map(|(after, before)| after - before),
         read_cdf: cdf(&measured.latencies.reads),
@@ -244,18 +268,20 @@ fn window(measured: &MeasuredWindow<Standing>, kind: WindowKind) -> Window {
     }
 }
 
-fn by_gc(parts: &Parts<Standing>) -> LatencyByGc {
+fn by_gc(parts: &Parts<Standing>, elapsed_ns: u64) -> LatencyByGc {
     LatencyByGc {
         began_at_drive_writes: parts.at.drive_writes,
-        before: latency(&parts.before),
-        since: latency(&parts.since),
+        before: latency(&parts.before, seconds(parts.at_ns)),
+        since: latency(&parts.since, seconds(elapsed_ns.saturating_sub(parts.at_ns))),
     }
 }
 
-fn latency(latencies: &Latencies) -> Latency {
+/// Of what was recorded in `seconds`, more than 0.
+fn latency(latencies: &Latencies, seconds: f64) -> Latency {
     Latency {
         read: figures(&latencies.reads, &latencies.read_breakdown),
         write: figures(&latencies.writes, &latencies.write_breakdown),
+        operations: operations(&latencies.operations, seconds),
     }
 }
 
@@ -279,6 +305,37 @@ fn figures(histogram: &Histogram, breakdown: &BreakdownSum) -> Option<LatencyFig
         p9999_ns: at(99.99),
         max_ns: histogram.max_ns(),
         breakdown_ns: means(breakdown, histogram.count()),
+    })
+}
+
+/// Of a key-value store's operations by kind, as [`OperationKind::ALL`] numbers them; `None` where there were none.
+fn operations(histograms: &[Histogram], seconds: f64) -> Option<OperationLatency> {
+    let mut all = Histogram::new();
+    histograms.iter().for_each(|histogram| all.merge(histogram));
+    let figures = |histogram: &Histogram| {
+        let at = |percent: f64| histogram.percentile_ns(percent);
+        (histogram.count() > 0).then(|| OperationFigures {
+            count: histogram.count(),
+            per_second: histogram.count() as f64 / seconds,
+            mean_ns: histogram.mean_ns(),
+            p50_ns: at(50.0),
+            p75_ns: at(75.0),
+            p90_ns: at(90.0),
+            p95_ns: at(95.0),
+            p99_ns: at(99.0),
+            p999_ns: at(99.9),
+            p9999_ns: at(99.99),
+            max_ns: histogram.max_ns(),
+        })
+    };
+    let of = |kind: OperationKind| histograms.get(kind as usize).and_then(figures);
+    Some(OperationLatency {
+        all: figures(&all)?,
+        read: of(OperationKind::Read),
+        update: of(OperationKind::Update),
+        insert: of(OperationKind::Insert),
+        scan: of(OperationKind::Scan),
+        read_modify_write: of(OperationKind::ReadModifyWrite),
     })
 }
 

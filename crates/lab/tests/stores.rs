@@ -77,6 +77,45 @@ fn the_reads_of_a_lookup_come_one_after_the_other() {
 }
 
 #[test]
+fn operations_are_timed_by_kind() {
+    let timed = |more: &[&str]| {
+        let mut set = vec!["workload.load=assumed", "time.scheduler=event", "drive.cell=tlc", "until={requests=20000}"];
+        set.extend_from_slice(more);
+        run(&set)
+    };
+    let one = timed(&["workload.lsm=ycsb-c"]);
+    let (reads, of) =
+        (one.summary.latency.as_ref().unwrap(), one.summary.latency.as_ref().unwrap().operations.unwrap());
+    let seconds: f64 = one.windows.iter().map(|window| window.seconds).sum();
+    // One client, whose lookups follow each other at once: no other time than theirs.
+    let lookups = of.read.unwrap();
+    assert_eq!((of.all, of.update, of.scan, of.read_modify_write), (lookups, None, None, None));
+    assert!(lookups.mean_ns * lookups.count as f64 / seconds > 0.999e9, "{lookups:?}");
+    let requests = reads.read.unwrap();
+    assert!(lookups.count < requests.count && lookups.mean_ns > requests.mean_ns, "some lookups read two tables");
+    let sum =
+        |windows: &RunResult| windows.windows.iter().filter_map(|window| window.latency.operations).collect::<Vec<_>>();
+    assert_eq!(sum(&one).iter().map(|of| of.all.count).sum::<u64>(), lookups.count, "windows tell them all");
+
+    let mixed = timed(&[
+        "workload.gets=0.4",
+        "workload.scans=0.1",
+        "workload.read-modify-writes=0.2",
+        "workload.clients=4",
+        "workload.arrival={queue-depth=64}",
+    ]);
+    let of = mixed.summary.latency.as_ref().unwrap().operations.unwrap();
+    let names: Vec<&str> = of.named().iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["reads", "updates", "scans", "read-modify-writes"]);
+    assert_eq!(of.named().iter().map(|(_, of)| of.count).sum::<u64>(), of.all.count);
+    assert_eq!(of.update.unwrap().p99_ns, 0, "nobody waits for a buffered log");
+    assert!(of.scan.unwrap().mean_ns > of.read.unwrap().mean_ns, "a scan reads of each level");
+    let synced = timed(&["workload.log=synced"]).summary.latency.unwrap().operations.unwrap();
+    let update = synced.update.unwrap();
+    assert!(update.p50_ns > 100_000, "each put waits for its log: {update:?}");
+}
+
+#[test]
 fn a_probe_goes_on_with_the_store_that_the_run_has_written() {
     let probed = run(&[
         "workload.gets=0.9",

@@ -4,7 +4,7 @@ use super::groups::Group;
 use super::html::{escape, swatch};
 use super::latency::{Kind, told};
 use super::numbers::{count, counted, duration, percent, short, short_or_dash, traffic};
-use wane_results::{Common, Errors, Latency, LatencyFigures, OpThroughput, RunResult, WindowKind};
+use wane_results::{Common, Errors, Latency, LatencyFigures, OpThroughput, OperationFigures, RunResult, WindowKind};
 
 /// Whether a group's runs were timed, or looked at closely.
 pub(super) fn is_timed(group: &Group<'_>) -> bool {
@@ -108,6 +108,7 @@ pub(super) fn table(groups: &[Group<'_>], groups_max: usize) -> String {
     let one_age = groups.iter().all(|group| group.age() == groups[0].age());
     let mut rows = String::new();
     for group in groups.iter().take(groups_max) {
+        let of_age = if one_age { String::new() } else { group.of_age() };
         for kind in Kind::BOTH {
             let Some(mut cells) = percentiles(&|figure| mean(group, kind, figure)) else { continue };
             let errors = errors(group).filter(|_| kind == Kind::Read);
@@ -116,8 +117,7 @@ pub(super) fn table(groups: &[Group<'_>], groups_max: usize) -> String {
                 short_or_dash(rereads_per_read(group).filter(|_| kind == Kind::Read)),
                 errors.map_or_else(|| "\u{2013}".to_owned(), |errors| count(errors.uncorrectable)),
             ]);
-            let age = if one_age { String::new() } else { group.of_age() };
-            rows.push_str(&row(group, &format!("{}, {}{age}", group.label, kind.plural()), &names[1..], &cells));
+            rows.push_str(&row(group, &format!("{}, {}{of_age}", group.label, kind.plural()), &names[1..], &cells));
             for (part, when) in [(Part::Before, "before GC began"), (Part::Since, "since GC began")] {
                 let told = percentiles(&|figure| mean_of_part(group, kind, part, figure));
                 let Some(mut cells) = told else { continue };
@@ -125,6 +125,7 @@ pub(super) fn table(groups: &[Group<'_>], groups_max: usize) -> String {
                 rows.push_str(&row(group, &format!("{}, {} {when}", group.label, kind.plural()), &names[1..], &cells));
             }
         }
+        rows.push_str(&operation_rows(group, &names[1..], &of_age));
     }
     if rows.is_empty() {
         return String::new();
@@ -133,6 +134,32 @@ pub(super) fn table(groups: &[Group<'_>], groups_max: usize) -> String {
     let names = std::iter::once(first.as_str()).chain(names[1..].iter().copied());
     let head: String = names.map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
     format!("<table class=\"cards\">\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n")
+}
+
+/// Rows of a key-value store's operations, one a kind; nothing of another workload.
+fn operation_rows(group: &Group<'_>, names: &[&str], of_age: &str) -> String {
+    let of_kind = |run: &RunResult, kind: &str| {
+        let operations = group.latency(run)?.operations?;
+        operations.named().into_iter().find(|(name, _)| *name == kind).map(|(_, figures)| figures)
+    };
+    let kinds = group.latency(group.first()).and_then(|latency| latency.operations).map(|of| of.named());
+    let mut rows = String::new();
+    for (kind, _) in kinds.unwrap_or_default() {
+        let mean =
+            |figure: fn(&OperationFigures) -> f64| group.mean_latency(|run| of_kind(run, kind).as_ref().map(figure));
+        let figures: [fn(&OperationFigures) -> f64; 5] = [
+            |of| of.mean_ns,
+            |of| of.p50_ns as f64,
+            |of| of.p99_ns as f64,
+            |of| of.p999_ns as f64,
+            |of| of.max_ns as f64,
+        ];
+        let mut cells: Vec<String> = figures.into_iter().map(|figure| told(mean(figure))).collect();
+        cells.push(short_or_dash(mean(|of| of.per_second)));
+        cells.resize(names.len(), "\u{2013}".to_owned());
+        rows.push_str(&row(group, &format!("{}, operations: {kind}{of_age}", group.label), names, &cells));
+    }
+    rows
 }
 
 /// The first cells of a row: mean, percentiles and the longest; `None` without any request.

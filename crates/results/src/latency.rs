@@ -11,6 +11,68 @@ pub struct Latency {
     pub read: Option<LatencyFigures>,
     /// Of writes.
     pub write: Option<LatencyFigures>,
+    /// Of a key-value store's operations; left out where nothing but requests was timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<OperationLatency>,
+}
+
+/// `latency.operations.*`: of what clients of a key-value store asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OperationLatency {
+    /// Of all kinds together.
+    pub all: OperationFigures,
+    /// Lookups of a key; null where there were none, as of all kinds.
+    pub read: Option<OperationFigures>,
+    /// Puts of records that are there.
+    pub update: Option<OperationFigures>,
+    /// Puts of new records.
+    pub insert: Option<OperationFigures>,
+    /// Scans.
+    pub scan: Option<OperationFigures>,
+    /// Lookups followed by a put of the same key.
+    pub read_modify_write: Option<OperationFigures>,
+}
+
+impl OperationLatency {
+    /// The kinds with words for a reader, as far as there were any.
+    pub fn named(&self) -> Vec<(&'static str, OperationFigures)> {
+        let kinds = [
+            ("reads", self.read),
+            ("updates", self.update),
+            ("inserts", self.insert),
+            ("scans", self.scan),
+            ("read-modify-writes", self.read_modify_write),
+        ];
+        kinds.into_iter().filter_map(|(name, figures)| Some((name, figures?))).collect()
+    }
+}
+
+/// `latency.operations.read.*` and the like, in nanoseconds from the arrival of an operation's first request until the last one that it
+/// waits for is done; 0 of one that waits for none. Percentiles as those of requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OperationFigures {
+    /// Operations that were done.
+    pub count: u64,
+    /// Of these, each second.
+    pub per_second: f64,
+    /// Mean.
+    pub mean_ns: f64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 75th percentile.
+    pub p75_ns: u64,
+    /// 90th percentile.
+    pub p90_ns: u64,
+    /// 95th percentile.
+    pub p95_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p999_ns: u64,
+    /// 99.99th percentile.
+    pub p9999_ns: u64,
+    /// Longest.
+    pub max_ns: u64,
 }
 
 /// `latency.read.*` and `latency.write.*`, in nanoseconds from arrival to completion.

@@ -138,7 +138,12 @@ pub(super) fn window_columns<'a>(windows: impl Iterator<Item = &'a Window> + Clo
         at_days: Some(0.0),
         erase_count_mean: 0.0,
         seconds: 0.0,
-        latency: Latency { read: Some(LatencyFigures::default()), write: Some(LatencyFigures::default()) },
+        latency: Latency {
+            read: Some(LatencyFigures::default()),
+            write: Some(LatencyFigures::default()),
+            // Those that occur alone: few windows are of a key-value store.
+            operations: windows.clone().find_map(|window| window.latency.operations),
+        },
         throughput: Throughput::default(),
         errors: Some(Errors::default()),
         read_cdf: Vec::new(),

@@ -113,7 +113,7 @@ pub fn timed(mut run: RunResult, windows: usize) -> RunResult {
             at_days: None,
             erase_count_mean: 10.0 * index as f64,
             seconds: 1.5,
-            latency: Latency { read: Some(read), write: Some(write) },
+            latency: Latency { read: Some(read), write: Some(write), operations: None },
             throughput: Throughput {
                 read: OpThroughput {
                     iops: read.count as f64 / 1.5,

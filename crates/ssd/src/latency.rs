@@ -145,6 +145,8 @@ pub struct Latencies {
     pub bytes_read: u64,
     /// Bytes written.
     pub bytes_written: u64,
+    /// Of what stands above requests, each kind by the number that its caller gave it; none where none was recorded.
+    pub operations: Vec<Histogram>,
 }
 
 impl Latencies {
@@ -170,7 +172,15 @@ impl Latencies {
         }
     }
 
-    /// Adds another one's commands.
+    /// Counts an operation of a kind.
+    pub fn record_operation(&mut self, kind: usize, latency_ns: u64) {
+        if self.operations.len() <= kind {
+            self.operations.resize_with(kind + 1, Histogram::new);
+        }
+        self.operations[kind].record(latency_ns);
+    }
+
+    /// Adds another one's commands and operations.
     pub fn merge(&mut self, other: &Self) {
         self.reads.merge(&other.reads);
         self.writes.merge(&other.writes);
@@ -178,6 +188,10 @@ impl Latencies {
         self.write_breakdown.merge(&other.write_breakdown);
         self.bytes_read += other.bytes_read;
         self.bytes_written += other.bytes_written;
+        if self.operations.len() < other.operations.len() {
+            self.operations.resize_with(other.operations.len(), Histogram::new);
+        }
+        self.operations.iter_mut().zip(&other.operations).for_each(|(ours, theirs)| ours.merge(theirs));
     }
 }
 

@@ -50,6 +50,8 @@ pub struct Timed<M> {
 pub struct Parts<M> {
     /// The mark between them.
     pub at: M,
+    /// When it was, in nanoseconds.
+    pub at_ns: u64,
     /// Of commands that were done in the first.
     pub before: Latencies,
     /// Of the others.
@@ -87,6 +89,12 @@ fn in_pairs<M>(windows: Vec<MeasuredWindow<M>>) -> Vec<MeasuredWindow<M>> {
     joined
 }
 
+fn sum<M>(windows: &[MeasuredWindow<M>]) -> Latencies {
+    let mut latencies = Latencies::new();
+    windows.iter().for_each(|window| latencies.merge(&window.latencies));
+    latencies
+}
+
 impl<M: Clone> Meter<M> {
     /// Nothing was measured. The first window starts at time 0 and at `mark`.
     pub fn new(mark: M) -> Self {
@@ -110,6 +118,17 @@ impl<M: Clone> Meter<M> {
         window.latencies.record(completion);
         window.requests += 1;
         window.until_ns = completion.at;
+    }
+
+    /// Adds an operation above requests to the present window; see [`Latencies::operations`].
+    pub fn record_operation(&mut self, kind: usize, latency_ns: u64) {
+        let window = self.windows.last_mut().expect("a meter has a window");
+        window.latencies.record_operation(kind, latency_ns);
+    }
+
+    /// What was measured so far, over all windows.
+    pub fn latencies(&self) -> Latencies {
+        sum(&self.windows)
     }
 
     /// Whether the present window has its requests.
@@ -186,14 +205,9 @@ impl<M: Clone> Meter<M> {
             );
         }
         self.end_window(mark);
-        let sum = |windows: &[MeasuredWindow<M>]| {
-            let mut latencies = Latencies::new();
-            windows.iter().for_each(|window| latencies.merge(&window.latencies));
-            latencies
-        };
         let parts = self.second_part.map(|second_part| {
             let (before, since) = self.windows.split_at(second_part);
-            Parts { at: since[0].from.clone(), before: sum(before), since: sum(since) }
+            Parts { at: since[0].from.clone(), at_ns: since[0].from_ns, before: sum(before), since: sum(since) }
         });
         let latencies = sum(&self.windows);
         let counted = |latencies: &Latencies| latencies.reads.count() + latencies.writes.count();

@@ -1,5 +1,6 @@
 //! The seam between workloads and drives.
 
+use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
 
 use crate::Op;
@@ -19,12 +20,54 @@ pub struct Batch {
     /// How many requests back the one lies that must be done before this one comes: 1 is the one before it, 0 is none. Told of a
     /// batch of a single request; only a timed run heeds it.
     pub after: u64,
+    /// Beginnings and ends of operations above requests, in order, since the request before. Told whole of a batch of a single request;
+    /// only a timed run heeds them.
+    pub milestones: Vec<Milestone>,
 }
 
 impl Default for Batch {
     fn default() -> Self {
-        Self { op: Op::Write, pages: Vec::new(), requests: 0, at: 0, after: 0 }
+        Self { op: Op::Write, pages: Vec::new(), requests: 0, at: 0, after: 0, milestones: Vec::new() }
     }
+}
+
+/// What a client of a key-value store asks for, in the words of YCSB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum OperationKind {
+    /// A lookup of a key.
+    Read,
+    /// A put of a record that is there.
+    Update,
+    /// A put of a new record.
+    Insert,
+    /// Records in the order of keys.
+    Scan,
+    /// A lookup followed by a put of the same key.
+    ReadModifyWrite,
+}
+
+impl OperationKind {
+    /// All of them, each at its own number.
+    pub const ALL: [Self; 5] = [Self::Read, Self::Update, Self::Insert, Self::Scan, Self::ReadModifyWrite];
+}
+
+/// Where an operation begins or ends among the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Milestone {
+    /// A client begins an operation, with the batch's request.
+    Begins {
+        /// Which of the clients.
+        client: u32,
+    },
+    /// All that the client's operation asks for was given. It is done when two requests are: its own last one, and one of others.
+    Ends {
+        /// Which of the clients.
+        client: u32,
+        /// What it was.
+        kind: OperationKind,
+        /// How many requests back, from the batch's, they lie: 1 is the one before it; 0 where there is none.
+        after: [u64; 2],
+    },
 }
 
 /// Whether a source goes on.

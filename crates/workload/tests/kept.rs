@@ -9,7 +9,7 @@ use wane_workload::lsm::{Discard, Load, Log, LsmConfig, LsmSource, Operations};
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
 use wane_workload::standin::{self, StandinSource};
 use wane_workload::trace::{Options, Reader as TraceReader, Replay, TraceSource};
-use wane_workload::{Batch, Mix, Progress, Source};
+use wane_workload::{Batch, Milestone, Mix, Progress, Source};
 
 const UNITS: u32 = 1 << 16;
 
@@ -101,8 +101,11 @@ fn makers() -> Vec<(&'static str, Make)> {
     makers
 }
 
+/// All of a batch.
+type Drawn = (u8, Vec<u32>, u64, u64, u64, Vec<Milestone>);
+
 /// What comes next: of some batches everything that they say.
-fn drawn(source: &mut dyn Source, sizes: &mut Stream, batches: u32) -> Vec<(u8, Vec<u32>, u64, u64, u64)> {
+fn drawn(source: &mut dyn Source, sizes: &mut Stream, batches: u32) -> Vec<Drawn> {
     let mut drawn = Vec::new();
     let mut batch = Batch::default();
     for _ in 0..batches {
@@ -110,7 +113,8 @@ fn drawn(source: &mut dyn Source, sizes: &mut Stream, batches: u32) -> Vec<(u8, 
         if source.next(&mut batch, pages, requests).unwrap() == Progress::End {
             break;
         }
-        drawn.push((batch.op as u8, batch.pages.clone(), batch.requests, batch.at, batch.after));
+        let Batch { op, pages, requests, at, after, milestones } = batch.clone();
+        drawn.push((op as u8, pages, requests, at, after, milestones));
     }
     drawn
 }

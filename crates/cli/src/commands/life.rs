@@ -57,8 +57,12 @@ pub(super) fn ages(result: &RunResult) -> Vec<(String, String)> {
                 at(figures.p999_ns)
             ))
         });
+        let operations = latency.operations.map(|of| {
+            let [p99, p999] = [of.all.p99_ns, of.all.p999_ns].map(|ns| duration(ns as f64));
+            format!("{} operations a second, p99 {p99}, p99.9 {p999}", number(of.all.per_second))
+        });
         let calendar = window.at_days.map(|_| format!(" ({} drive writes)", number(window.at_drive_writes)));
-        each.collect::<Vec<_>>().join("; ") + &calendar.unwrap_or_default()
+        each.chain(operations).collect::<Vec<_>>().join("; ") + &calendar.unwrap_or_default()
     };
     probes.into_iter().map(|window| (age(window), told(window))).collect()
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use wane_report::{part_of_run, plain, traffic};
-use wane_results::{Errors, Latency, LatencyFigures, RunResult, Window, WindowKind};
+use wane_results::{Errors, Latency, LatencyFigures, OperationFigures, RunResult, Window, WindowKind};
 use wane_scenario::{Collection, Order, PaceWord, Scenario, Scheduler, Suspend, Time, WritesPerDay};
 use wane_units::Nanos;
 use wane_workload::{Arrival, normal_gap_mean};
@@ -58,6 +58,7 @@ pub(super) fn words(result: &RunResult) -> String {
                 line(&mut text, "time of a read", &told_parts(figures));
             }
         }
+        text.push_str(&operations(latency, last.map(|last| &result.windows[last].latency)));
     }
     if let Some(errors) = probe.map_or(summary.errors, |window: &Window| window.errors) {
         line(&mut text, "errors", &of_errors(&errors));
@@ -72,13 +73,27 @@ const READ: OfKind = |latency| latency.read.as_ref();
 const WRITE: OfKind = |latency| latency.write.as_ref();
 
 fn percentiles(figures: &LatencyFigures) -> String {
-    format!(
-        "mean {}, p50 {}, p99 {}, p99.9 {}",
-        duration(figures.mean_ns),
-        duration(figures.p50_ns as f64),
-        duration(figures.p99_ns as f64),
-        duration(figures.p999_ns as f64),
-    )
+    told_percentiles(figures.mean_ns, [figures.p50_ns, figures.p99_ns, figures.p999_ns])
+}
+
+fn told_percentiles(mean_ns: f64, percentiles_ns: [u64; 3]) -> String {
+    let [p50, p99, p999] = percentiles_ns.map(|ns| duration(ns as f64));
+    format!("mean {}, p50 {p50}, p99 {p99}, p99.9 {p999}", duration(mean_ns))
+}
+
+/// What a key-value store's operations took, a line a kind, with those of the last window beside; nothing of another workload.
+fn operations(whole: &Latency, last: Option<&Latency>) -> String {
+    let mut text = String::new();
+    let Some(of_all) = whole.operations else { return text };
+    let told = |of: &OperationFigures| told_percentiles(of.mean_ns, [of.p50_ns, of.p99_ns, of.p999_ns]);
+    line(&mut text, "operations", &format!("{:.0} a second; {}", of_all.all.per_second, told(&of_all.all)));
+    for (kind, figures) in of_all.named() {
+        line(&mut text, &format!("  {kind}"), &told(&figures));
+    }
+    if let Some(of_all) = last.and_then(|last| last.operations) {
+        line(&mut text, "  at the end", &format!("{:.0} a second; {}", of_all.all.per_second, told(&of_all.all)));
+    }
+    text
 }
 
 /// The greatest parts of the mean latency.

@@ -13,7 +13,7 @@ use super::tree::{Level, Merge, PLACES, Table, Tree, cut};
 use super::{Discard, Keys, LEVEL0_STOP, Load, Log, LsmConfig};
 use crate::source::SHARE_MIN;
 use crate::zipf::Zipf;
-use crate::{Batch, Op, Progress, Source, SourceError};
+use crate::{Batch, Milestone, Op, OperationKind, Progress, Source, SourceError};
 
 /// Bytes of a write of the log, a flush or a merge: RocksDB's `writable_file_max_buffer_size`.
 const WRITE_BYTES: u64 = 1 << 20;
@@ -46,8 +46,8 @@ pub struct LsmSource {
     /// Bytes that flushes and merges may still move before the next put, and how many each byte put adds.
     credit: f64,
     rate: f64,
-    /// Requests in the order in which they come.
-    pub(super) ready: VecDeque<Io>,
+    /// Requests in the order in which they come, and where operations begin and end among them.
+    pub(super) ready: VecDeque<Queued>,
     /// The first of them was begun in the batch before.
     is_begun: bool,
     has_loaded: bool,
@@ -55,6 +55,8 @@ pub struct LsmSource {
     given: u64,
     /// The last request of each asker, counted from 1; 0 for none.
     last: Vec<u64>,
+    /// Requests that were given out when each client's operation began.
+    begun: Vec<u64>,
     pub(super) written: Written,
 }
 
@@ -80,10 +82,22 @@ struct LogFile {
 pub(super) enum Step {
     Io(Io),
     Put,
+    /// All that a client's operation asks for was asked.
+    End(OperationKind),
     /// A flush is through.
     Flushed,
     /// A merge is through.
     Merged,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) enum Queued {
+    Io(Io),
+    /// A client's operation begins.
+    Begins(u32),
+    /// It has asked for everything, and waits for its own last request and for the last one of another asker.
+    Ends(u32, OperationKind, Option<Who>),
 }
 
 /// A request.
@@ -163,6 +177,7 @@ impl LsmSource {
         let mut source = Self {
             clients: vec![VecDeque::new(); config.clients as usize],
             last: vec![0; config.clients as usize + Who::Client(0).index()],
+            begun: vec![0; config.clients as usize],
             rate: HEADROOM * (2.0 * written.iter().sum::<f64>() - written[0]),
             written: Written { merged: vec![0; shape.targets.len()], ..Written::default() },
             config,
@@ -212,9 +227,10 @@ impl LsmSource {
             return;
         }
         let whole = [Extent { start: 0, units: self.config.units }];
-        self.ready.extend(pieces(&whole, TRIM_UNITS, Op::Trim, Who::Space));
+        self.ready.extend(pieces(&whole, TRIM_UNITS, Op::Trim, Who::Space).map(Queued::Io));
         for table in self.tree.levels.iter().rev().flat_map(|level| &level.tables) {
-            self.ready.extend(pieces(&table.extents, self.config.units_of(WRITE_BYTES), Op::Write, Who::Space));
+            let units = self.config.units_of(WRITE_BYTES);
+            self.ready.extend(pieces(&table.extents, units, Op::Write, Who::Space).map(Queued::Io));
         }
     }
 
@@ -229,7 +245,7 @@ impl LsmSource {
             && self.merge.is_empty()
             && let Some(at) = self.space.waiting.pop_first(TRIM_UNITS)
         {
-            self.ready.push_back(Io { op: Op::Trim, at, who: Who::Space });
+            self.ready.push_back(Queued::Io(Io { op: Op::Trim, at, who: Who::Space }));
         }
         let client = self.turn;
         self.turn = (self.turn + 1) % self.clients.len();
@@ -237,14 +253,22 @@ impl LsmSource {
             self.begin_operation(client);
         }
         match self.clients[client].pop_front() {
-            Some(Step::Put) => self.put(client),
-            Some(Step::Io(io)) => {
-                self.ready.push_back(io);
-                Ok(())
-            }
+            Some(Step::Put) => self.put(client)?,
+            Some(Step::Io(io)) => self.ready.push_back(Queued::Io(io)),
             // All of its blocks were in memory.
-            None => Ok(()),
+            Some(Step::End(kind)) => self.ready.push_back(Queued::Ends(client as u32, kind, None)),
+            None => unreachable!("an operation has an end"),
             Some(Step::Flushed | Step::Merged) => unreachable!("clients neither flush nor merge"),
+        }
+        self.end_operation(client, None);
+        Ok(())
+    }
+
+    /// Tells that a client's operation asks for nothing more, if that is so and was not told.
+    fn end_operation(&mut self, client: usize, waits_for: Option<Who>) {
+        if let Some(Step::End(kind)) = self.clients[client].front() {
+            self.ready.push_back(Queued::Ends(client as u32, *kind, waits_for));
+            self.clients[client].pop_front();
         }
     }
 
@@ -253,16 +277,26 @@ impl LsmSource {
         let operations = self.config.operations;
         let draw = self.stream.unit();
         let scans = operations.gets + operations.scans;
-        if draw < operations.gets {
+        self.ready.push_back(Queued::Begins(client as u32));
+        let kind = if draw < operations.gets {
             self.get(client);
+            OperationKind::Read
         } else if draw < scans {
             self.scan(client);
+            OperationKind::Scan
         } else {
-            if draw < scans + operations.read_modify_writes {
+            let is_read_first = draw < scans + operations.read_modify_writes;
+            if is_read_first {
                 self.get(client);
             }
             self.clients[client].push_back(Step::Put);
-        }
+            match operations.keys {
+                _ if is_read_first => OperationKind::ReadModifyWrite,
+                Keys::Latest { .. } => OperationKind::Insert,
+                Keys::Uniform | Keys::Zipf { .. } => OperationKind::Update,
+            }
+        };
+        self.clients[client].push_back(Step::End(kind));
     }
 
     /// A place in the order of keys, and how many puts ago the key was put.
@@ -363,12 +397,15 @@ impl LsmSource {
             Log::Synced => {
                 self.write_log(Who::Client(client as u32), self.log.filled);
                 let (at, who) = (Extent { start: 0, units: 0 }, Who::Client(client as u32));
-                self.ready.push_back(Io { op: Op::Flush, at, who });
+                self.ready.push_back(Queued::Io(Io { op: Op::Flush, at, who }));
             }
             Log::Buffered if self.log.filled - self.log.written >= WRITE_BYTES => {
                 self.write_log(Who::Log, self.log.filled - self.log.filled % self.config.unit_bytes);
             }
             Log::Buffered | Log::Off => {}
+        }
+        if self.memtable < self.shape.memtable_records {
+            self.end_operation(client, None);
         }
         self.credit += self.rate * record as f64;
         while self.credit > 0.0 {
@@ -378,7 +415,7 @@ impl LsmSource {
             };
             self.credit -= moved as f64;
         }
-        if self.memtable >= self.shape.memtable_records { self.switch_memtable() } else { Ok(()) }
+        if self.memtable >= self.shape.memtable_records { self.switch_memtable(client) } else { Ok(()) }
     }
 
     /// Writes the log's units up to this byte.
@@ -387,7 +424,7 @@ impl LsmSource {
         let units = self.log.written / unit..until.div_ceil(unit);
         self.written.log += (units.end - units.start) * unit;
         self.log.written = until;
-        self.ready.extend(within(&self.log.extents, units).map(|at| Io { op: Op::Write, at, who }));
+        self.ready.extend(within(&self.log.extents, units).map(|at| Queued::Io(Io { op: Op::Write, at, who })));
     }
 
     /// A step of a flush, or else of a merge. The bytes that it moved; none where there is nothing to do.
@@ -405,23 +442,26 @@ impl LsmSource {
                         self.written.merged[into] += moved;
                     }
                 }
-                self.ready.push_back(io);
+                self.ready.push_back(Queued::Io(io));
             }
             Step::Flushed => self.end_flush(),
             Step::Merged => self.end_merge(),
-            Step::Put => unreachable!("only clients put"),
+            Step::Put | Step::End(_) => unreachable!("only clients put and end"),
         }
         self.begin_merge()?;
         Ok(Some(moved))
     }
 
-    /// The memtable is full: it is flushed, after the flush before it. Puts wait meanwhile, and while level 0 is too full.
-    fn switch_memtable(&mut self) -> Result<(), SourceError> {
+    /// The memtable is full: it is flushed, after the flush before it. Puts wait meanwhile, and while level 0 is too full. The client whose
+    /// put filled it waits in their place.
+    fn switch_memtable(&mut self, client: usize) -> Result<(), SourceError> {
         while !self.flush.is_empty() {
             self.work()?;
         }
         let most = LEVEL0_STOP * u64::from(self.config.level0_tables);
+        let waits_for = if self.tree.level0.len() as u64 >= most { Who::MergeWrite } else { Who::Flush };
         while self.tree.level0.len() as u64 >= most && self.work()?.is_some() {}
+        self.end_operation(client, Some(waits_for));
         if self.config.log == Log::Buffered {
             self.write_log(Who::Log, self.log.filled);
         }
@@ -493,7 +533,8 @@ impl LsmSource {
         for client in 0..self.clients.len() {
             while let Some(Step::Io(io)) = self.clients[client].front().cloned() {
                 self.clients[client].pop_front();
-                self.ready.push_back(io);
+                self.ready.push_back(Queued::Io(io));
+                self.end_operation(client, None);
             }
         }
         gone.into_iter().for_each(|table| self.free(table.extents));
@@ -529,8 +570,38 @@ impl LsmSource {
 
     fn trim(&mut self, mut gone: Ranges) {
         while let Some(at) = gone.pop_first(TRIM_UNITS) {
-            self.ready.push_back(Io { op: Op::Trim, at, who: Who::Space });
+            self.ready.push_back(Queued::Io(Io { op: Op::Trim, at, who: Who::Space }));
         }
+    }
+
+    /// The next request, with what begins and ends before it.
+    fn upcoming(&mut self, milestones: &mut Vec<Milestone>) -> Result<Io, SourceError> {
+        loop {
+            match self.ready.front().copied() {
+                Some(Queued::Io(io)) => return Ok(io),
+                Some(Queued::Begins(client)) => {
+                    self.begun[client as usize] = self.given;
+                    milestones.push(Milestone::Begins { client });
+                }
+                Some(Queued::Ends(client, kind, other)) => milestones.push(self.ended(client, kind, other)),
+                None => {
+                    self.advance()?;
+                    continue;
+                }
+            }
+            self.ready.pop_front();
+        }
+    }
+
+    /// The end of an operation. What it waits for the client's next request waits for too.
+    fn ended(&mut self, client: u32, kind: OperationKind, other: Option<Who>) -> Milestone {
+        let back = |number: u64| if number == 0 { 0 } else { self.given + 1 - number };
+        let own = self.last[Who::Client(client).index()];
+        let other = other.map_or(0, |who| self.last[who.index()]);
+        let is_own = own > self.begun[client as usize];
+        let after = [if is_own { back(own) } else { 0 }, back(other)];
+        self.last[Who::Client(client).index()] = own.max(other);
+        Milestone::Ends { client, kind, after }
     }
 }
 
@@ -621,12 +692,10 @@ fn interleaved(config: &LsmConfig, inputs: &[Table], outputs: &[Table]) -> VecDe
 impl Source for LsmSource {
     fn next(&mut self, batch: &mut Batch, pages_max: usize, requests_max: u64) -> Result<Progress, SourceError> {
         batch.pages.clear();
+        batch.milestones.clear();
         (batch.requests, batch.after) = (0, 0);
         while batch.pages.len() < pages_max && batch.requests < requests_max {
-            while self.ready.is_empty() {
-                self.advance()?;
-            }
-            let io = &mut self.ready[0];
+            let mut io = self.upcoming(&mut batch.milestones)?;
             let is_first = batch.pages.is_empty() && batch.requests == 0;
             if !is_first && (io.op != batch.op || io.op == Op::Flush) {
                 break;
@@ -641,7 +710,9 @@ impl Source for LsmSource {
             batch.pages.extend(io.at.start..io.at.start + fits);
             io.at = Extent { start: io.at.start + fits, units: io.at.units - fits };
             self.is_begun = io.at.units > 0;
-            if !self.is_begun {
+            if self.is_begun {
+                self.ready[0] = Queued::Io(io);
+            } else {
                 self.given += 1;
                 batch.requests += 1;
                 self.last[io.who.index()] = self.given;
@@ -695,6 +766,7 @@ impl Source for LsmSource {
         archive.field("lsm.has-loaded", &mut self.has_loaded)?;
         archive.field("lsm.given", &mut self.given)?;
         archive.field("lsm.last", &mut self.last)?;
+        archive.field("lsm.begun", &mut self.begun)?;
         archive.field("lsm.written", &mut self.written)
     }
 }

@@ -1,13 +1,13 @@
 //! A store against a drive that remembers what was written, and against formulas.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wane_sim::Streams;
 
-use super::source::Who;
+use super::source::{Queued, Who};
 use super::tree::{PLACES, Tree};
 use super::*;
-use crate::{Batch, Op, Source};
+use crate::{Batch, Milestone, Op, OperationKind, Source};
 
 const UNIT: u64 = 4096;
 
@@ -224,16 +224,19 @@ fn requests_wait_for_those_that_they_need() {
     let mut source = source(LsmConfig { clients: 2, log: Log::Synced, load: Load::Assumed, ..small(operations) });
     let (mut batch, mut askers, mut seen) = (Batch::default(), Vec::new(), BTreeSet::new());
     for number in 0..20_000u64 {
-        while source.ready.is_empty() {
+        while !source.ready.iter().any(|next| matches!(next, Queued::Io(_))) {
             source.advance().unwrap();
         }
-        let who = source.ready[0].who;
+        let next = source.ready.iter().find_map(|next| if let Queued::Io(io) = next { Some(io.who) } else { None });
+        let who = next.unwrap();
         source.next(&mut batch, 1 << 20, 1).unwrap();
         assert_eq!(batch.requests, 1);
         let waits_for = (batch.after > 0).then(|| askers[(number - batch.after) as usize]);
         match (who, waits_for) {
             (Who::Client(one), Some(Who::Client(other))) => assert_eq!(one, other),
             (Who::MergeWrite, Some(Who::MergeRead)) => {}
+            // Its put filled the memtable.
+            (Who::Client(_), Some(Who::Flush | Who::MergeWrite)) => {}
             // The log is written by clients here, who waited for it.
             (Who::Client(_) | Who::Log | Who::Flush | Who::MergeRead | Who::Space, None) => {}
             other => panic!("request {number}: {other:?}"),
@@ -243,7 +246,69 @@ fn requests_wait_for_those_that_they_need() {
         }
         askers.push(who);
     }
-    assert_eq!(seen.into_iter().collect::<Vec<_>>(), [Who::MergeRead, Who::Client(0), Who::Client(1)].map(Who::index));
+    let askers = [Who::MergeRead, Who::Client(0), Who::Client(1)];
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), askers.map(Who::index));
+}
+
+/// Serves a store's requests and checks that each client's operations begin and end in turn, and wait for requests of their own and of
+/// flushes. How many ended of each kind, and how many of these waited for a request of their own, and of others.
+fn ended(operations: Operations, log: Log) -> BTreeMap<OperationKind, [u64; 3]> {
+    let config = LsmConfig { clients: 3, log, load: Load::Assumed, cache_hits: 0.3, ..small(operations) };
+    let mut source = source(config);
+    let (mut batch, mut askers, mut ended) = (Batch::default(), Vec::new(), BTreeMap::new());
+    let (mut since, mut held) = ([None; 3], [None; 3]);
+    for number in 0..30_000u64 {
+        while !source.ready.iter().any(|next| matches!(next, Queued::Io(_))) {
+            source.advance().unwrap();
+        }
+        let next = source.ready.iter().find_map(|next| if let Queued::Io(io) = next { Some(io.who) } else { None });
+        source.next(&mut batch, 1 << 20, 1).unwrap();
+        for milestone in &batch.milestones {
+            match *milestone {
+                Milestone::Begins { client } => {
+                    assert_eq!(since[client as usize].replace(number), None, "the one before has ended");
+                }
+                Milestone::Ends { client, kind, after } => {
+                    let begun = since[client as usize].take().expect("it has begun");
+                    let asker = |after: u64| askers[(number - after) as usize];
+                    let own = (begun..number).rev().find(|number| askers[*number as usize] == Who::Client(client));
+                    assert_eq!(after[0], own.map_or(0, |own| number - own), "{kind:?} of {begun} to {number}");
+                    assert!(after[1] == 0 || matches!(asker(after[1]), Who::Flush | Who::MergeWrite));
+                    if after[1] > 0 {
+                        held[client as usize] = Some(number - after[1]);
+                    }
+                    let counts: &mut [u64; 3] = ended.entry(kind).or_default();
+                    let add = [1, u64::from(after[0] > 0), u64::from(after[1] > 0)];
+                    counts.iter_mut().zip(add).for_each(|(count, add)| *count += add);
+                }
+            }
+        }
+        if let Some(Who::Client(client)) = next
+            && let Some(held) = held[client as usize].take()
+        {
+            assert!(batch.after > 0 && number - batch.after >= held, "a client waits for what held its put");
+        }
+        askers.push(next.unwrap());
+    }
+    ended
+}
+
+#[test]
+fn operations_begin_and_end_in_turn_and_wait_for_what_they_need() {
+    let mixed = Operations { gets: 0.3, scans: 0.2, read_modify_writes: 0.3, ..puts(Keys::Zipf { exponent: 0.99 }) };
+    let of = ended(mixed, Log::Buffered);
+    let kinds = [OperationKind::Read, OperationKind::Update, OperationKind::Scan, OperationKind::ReadModifyWrite];
+    assert_eq!(of.keys().copied().collect::<Vec<_>>(), kinds);
+    for (kind, [count, own, other]) in &of {
+        let puts = matches!(kind, OperationKind::Update | OperationKind::ReadModifyWrite);
+        let reads = *kind != OperationKind::Update;
+        assert_eq!((*own > 0, *other > 0), (reads, puts), "{kind:?}: {count}, {own}, {other}");
+        assert!(own < count, "{kind:?}: some are found in memory, and nobody waits for a buffered log");
+    }
+    let synced = ended(mixed, Log::Synced)[&OperationKind::Update];
+    assert_eq!(synced[0], synced[1], "each put waits for its log");
+    let latest = ended(Operations { gets: 0.5, ..puts(Keys::Latest { exponent: 0.99 }) }, Log::Off);
+    assert_eq!(latest.keys().copied().collect::<Vec<_>>(), [OperationKind::Read, OperationKind::Insert]);
 }
 
 #[test]
