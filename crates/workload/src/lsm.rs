@@ -47,6 +47,16 @@ pub enum Discard {
     Never,
 }
 
+/// Where a new file lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Files {
+    /// In the lowest free extent that holds it.
+    #[default]
+    Lowest,
+    /// In the next free extent that holds it after the file before, around the whole space, as a log-structured file system does.
+    Around,
+}
+
 /// How the tables come to the drive before the first operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Load {
@@ -88,6 +98,8 @@ pub struct LsmConfig {
     pub clients: u32,
     /// What becomes of the log.
     pub log: Log,
+    /// Where new files lie.
+    pub files: Files,
     /// When freed units are trimmed.
     pub discard: Discard,
     /// How the tables come to the drive.

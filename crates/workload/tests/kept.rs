@@ -5,7 +5,7 @@
 
 use wane_archive::{Archive, ArchiveError, Reader, Writer};
 use wane_sim::{Stream, Streams};
-use wane_workload::lsm::{Discard, Load, Log, LsmConfig, LsmSource, Operations};
+use wane_workload::lsm::{Discard, Files, Load, Log, LsmConfig, LsmSource, Operations};
 use wane_workload::pattern::{PatternConfig, PatternSource, Shape};
 use wane_workload::standin::{self, StandinSource};
 use wane_workload::trace::{Options, Reader as TraceReader, Replay, TraceSource};
@@ -58,6 +58,7 @@ fn store_config(operations: Operations) -> LsmConfig {
         cache_hits: 0.0,
         clients: 3,
         log: Log::Buffered,
+        files: Files::Around,
         discard: Discard::Now,
         load: Load::Assumed,
         operations,

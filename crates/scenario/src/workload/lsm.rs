@@ -66,6 +66,8 @@ pub(super) struct LsmSettings {
     clients: u32,
     /// What becomes of the log of puts.
     log: Log,
+    /// Where new files lie.
+    extents: Files,
     /// When units of files that are gone are trimmed.
     discard: Discard,
     /// How the tables come to the drive before the first operation.
@@ -109,6 +111,7 @@ impl Default for LsmSettings {
             cache_hits: Ratio::ZERO,
             clients: 1,
             log: Log::Buffered,
+            extents: Files::Lowest,
             discard: Discard::Now,
             load: Load::Write,
             gets: None,
@@ -134,6 +137,17 @@ enum Log {
     Synced,
     /// There is none.
     Off,
+}
+
+/// Where new files lie.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Files {
+    /// In the lowest free extent that holds them.
+    Lowest,
+    /// In the next free extent after the file before, around the whole space, as a log-structured file system does. What is not
+    /// trimmed fills the drive then.
+    Around,
 }
 
 /// When units of files that are gone are trimmed.
@@ -191,6 +205,10 @@ impl LsmSpec {
                 Log::Buffered => lsm::Log::Buffered,
                 Log::Synced => lsm::Log::Synced,
                 Log::Off => lsm::Log::Off,
+            },
+            files: match settings.extents {
+                Files::Lowest => lsm::Files::Lowest,
+                Files::Around => lsm::Files::Around,
             },
             discard: match settings.discard {
                 Discard::Now => lsm::Discard::Now,

@@ -86,6 +86,18 @@ impl Ranges {
         Some(taken)
     }
 
+    /// The same from a unit on: the first extent from there that holds them all, which may be the rest of the one that it lies in; from the
+    /// lowest on where there is none.
+    pub(super) fn take_from(&mut self, from: u32, units: u32) -> Option<Vec<Extent>> {
+        let cut = self.extents.range(..from).next_back().map(|(start, length)| (*start, start + length));
+        let rest = cut.filter(|(_, end)| *end > from && end - from >= units).map(|_| from);
+        let next = || self.extents.range(from..).find(|(_, length)| **length >= units).map(|(start, _)| *start);
+        let Some(start) = rest.or_else(next) else { return self.take(units) };
+        let taken = Extent { start, units };
+        self.remove(taken);
+        Some(vec![taken])
+    }
+
     /// Its extents in order.
     #[cfg(test)]
     pub(super) fn iter(&self) -> impl Iterator<Item = Extent> {
@@ -143,5 +155,19 @@ mod tests {
         assert_eq!(ranges.take(9), None);
         assert_eq!(ranges.take(7), Some([(0, 3), (15, 3), (30, 1)].map(extent).to_vec()));
         assert_eq!(of(&ranges), [(31, 1)]);
+    }
+
+    #[test]
+    fn files_may_go_around_the_space() {
+        let mut ranges = Ranges::default();
+        for piece in [(0, 10), (20, 10), (40, 3)] {
+            ranges.insert(extent(piece));
+        }
+        // (from, units, start)
+        for (from, units, start) in [(5, 4, 5), (9, 4, 20), (24, 4, 24), (28, 4, 0), (4, 2, 28)] {
+            assert_eq!(ranges.take_from(from, units), Some(vec![extent((start, units))]), "{units} from {from}");
+        }
+        assert_eq!(of(&ranges), [(4, 1), (9, 1), (40, 3)]);
+        assert_eq!(ranges.take_from(1, 9), None);
     }
 }

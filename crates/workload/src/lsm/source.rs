@@ -10,7 +10,7 @@ use wane_units::Bytes;
 use super::ranges::{Extent, Ranges};
 use super::shape::{Popularity, Shape};
 use super::tree::{Level, Merge, PLACES, Table, Tree, cut};
-use super::{Discard, Keys, LEVEL0_STOP, Load, Log, LsmConfig};
+use super::{Discard, Files, Keys, LEVEL0_STOP, Load, Log, LsmConfig};
 use crate::source::SHARE_MIN;
 use crate::zipf::Zipf;
 use crate::{Batch, Milestone, Op, OperationKind, Progress, Source, SourceError};
@@ -64,6 +64,9 @@ pub struct LsmSource {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Space {
     free: Ranges,
+    /// Where the file before ends.
+    #[serde(default)]
+    end: u32,
     /// What was freed since the last flush, and before it, as far as it is to be trimmed and was not.
     waiting: Ranges,
     due: Ranges,
@@ -543,10 +546,15 @@ impl LsmSource {
     /// Room for a file.
     fn allocate(&mut self, bytes: u64) -> Result<Vec<Extent>, SourceError> {
         let units = self.config.units_of(bytes);
-        let Some(extents) = self.space.free.take(units) else {
+        let found = match self.config.files {
+            Files::Lowest => self.space.free.take(units),
+            Files::Around => self.space.free.take_from(self.space.end, units),
+        };
+        let Some(extents) = found else {
             let message = format!("the key-value store has no room for a file of {}; give it less data", Bytes(bytes));
             return Err(SourceError::new(message));
         };
+        self.space.end = extents.last().map_or(0, |last| last.start + last.units);
         for extent in &extents {
             self.space.waiting.remove(*extent);
             self.space.due.remove(*extent);

@@ -28,6 +28,7 @@ fn small(operations: Operations) -> LsmConfig {
         cache_hits: 0.0,
         clients: 1,
         log: Log::Buffered,
+        files: Files::Lowest,
         discard: Discard::Now,
         load: Load::Write,
         operations,
@@ -122,7 +123,8 @@ fn every_read_finds_what_was_written_whenever_units_are_trimmed() {
     let mut trims = Vec::new();
     for discard in [Discard::Now, Discard::Delayed, Discard::Idle, Discard::Never] {
         for (clients, log) in [(1, Log::Buffered), (4, Log::Synced), (3, Log::Off)] {
-            let config = LsmConfig { discard, clients, log, ..small(mixed) };
+            let files = if clients == 4 { Files::Around } else { Files::Lowest };
+            let config = LsmConfig { files, discard, clients, log, ..small(mixed) };
             let (mut source, mut drive) = (source(config.clone()), Drive::default());
             serve(&mut source, &mut drive, 1);
             let loaded = drive.units[Op::Trim as usize];
