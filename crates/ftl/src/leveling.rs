@@ -30,6 +30,7 @@ impl<M: Media> Ftl<M> {
 
     /// What the leveler wants to be done now, if it may.
     fn planned(&mut self, domain: usize, erased: Option<SuperblockId>) -> Option<Action> {
+        let mode = self.mode();
         let state = &mut self.domains[domain];
         if state.free.is_empty() {
             // Every action needs a free block.
@@ -46,6 +47,7 @@ impl<M: Media> Ftl<M> {
             wear_leveling_erases: state.wear_leveling_erases,
             host_writes: self.counters.host_units_written,
             free: state.free.len() as u32,
+            mode,
         };
         let action = state.leveler.plan(&view);
         state.leveling_due = action.is_some();

@@ -156,6 +156,7 @@ pub(crate) fn leveler_parameters(name: &str) -> &'static str {
         "hot-cold-swap" | "dual-pool" => "threshold = 1",
         "obp" => "threshold = 1\nprotection = 2",
         "pwl" => "threshold = '10 %'",
+        "pwl-band" => "threshold = '10 %'\nretired-at = 8\nwidth = 8",
         "variance" => "threshold = 0.98",
         _ => "",
     }

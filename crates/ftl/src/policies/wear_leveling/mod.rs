@@ -6,6 +6,7 @@ mod none;
 mod obp;
 mod order;
 mod pwl;
+mod pwl_band;
 mod table;
 mod variance;
 
@@ -15,6 +16,7 @@ pub use none::{NoWearLeveling, NoWearLevelingParams};
 pub use obp::{OldBlockProtection, OldBlockProtectionParams};
 pub(crate) use order::CountOrder;
 pub use pwl::{Average, Progressive, ProgressiveParams};
+pub use pwl_band::{ProgressiveBand, ProgressiveBandParams};
 pub use table::WearTable;
 pub use variance::{Variance, VarianceParams};
 
@@ -22,6 +24,7 @@ use dyn_clone::DynClone;
 use wane_units::SuperblockId;
 
 use super::{BlockEvent, Builtin, Entry, Needs, Setting};
+use crate::policies::mode::Mode;
 use crate::policies::state::remembers;
 
 /// Plans moves of data between blocks.
@@ -90,6 +93,7 @@ pub struct WearView<'a> {
     pub(crate) wear_leveling_erases: u64,
     pub(crate) host_writes: u64,
     pub(crate) free: u32,
+    pub(crate) mode: Mode,
 }
 
 /// Who knows how many units of a block are valid.
@@ -137,6 +141,11 @@ impl WearView<'_> {
     pub fn free(&self) -> u32 {
         self.free
     }
+
+    /// The mode of the drive.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
 }
 
 /// Every wear leveler. A new one is a file and a line here.
@@ -146,6 +155,7 @@ pub const WEAR_LEVEL_POLICIES: &[Entry<Box<dyn WearLevelPolicy>>] = &[
     entry::<OldBlockProtection>(),
     entry::<DualPool>(),
     entry::<Progressive>(),
+    entry::<ProgressiveBand>(),
     entry::<Variance>(),
 ];
 
@@ -193,6 +203,7 @@ mod tests {
             wear_leveling_erases: 0,
             host_writes: 0,
             free: 2,
+            mode: Mode::Normal,
         }
     }
 }

@@ -162,6 +162,15 @@ mod tests {
     }
 
     #[test]
+    fn the_threshold_of_the_traditional_drive_of_001() {
+        let params = ProgressiveParams { threshold: Ratio::new(0.1).unwrap(), average: Average::InService };
+        let policy: Progressive = begun(params, Setting { endurance: Some(300), ..setting(2) });
+        for (average, want) in [(0, 30), (150, 165), (270, 273), (300, 300)] {
+            assert_eq!(policy.threshold(300, average), want, "{average}");
+        }
+    }
+
+    #[test]
     fn a_block_at_the_threshold_stays_and_one_beyond_moves() {
         // (erases of the block, erases of two blocks in all, valid units of the cold one) -> moves
         for (erases, all, valid, moves) in

@@ -3,6 +3,7 @@
 use wane_units::SuperblockId;
 
 use super::{ValidUnits, WearView};
+use crate::policies::mode::Mode;
 
 /// What a wear leveler sees, as plain data.
 ///
@@ -28,6 +29,8 @@ pub struct WearTable {
     pub host_writes: u64,
     /// Free blocks.
     pub free: u32,
+    /// The mode of the drive.
+    pub mode: Mode,
 }
 
 impl WearTable {
@@ -43,6 +46,7 @@ impl WearTable {
             wear_leveling_erases: self.wear_leveling_erases,
             host_writes: self.host_writes,
             free: self.free,
+            mode: self.mode,
         }
     }
 }
