@@ -49,6 +49,30 @@ fn reads_at_depth_16_come_within_5_percent_of_the_accepted_simulator() {
 }
 
 #[test]
+fn collection_that_takes_no_time_leaves_the_same_drive() {
+    let text = "[drive]\npreset = 'trss-128g'\npages-per-block = 4\n[workload]\npattern = 'uniform'\nread-share = 0.5\n\
+                arrival = { queue-depth = 8 }\n[until]\ndrive-writes = 0.5\n[precondition]\nfill = '90 %'";
+    let [[taken, free], [_, events]] = ["timeline", "event"].map(|scheduler| {
+        ["foreground", "free"].map(|gc| {
+            let set = [format!("time.scheduler={scheduler}"), format!("time.gc={gc}")];
+            run(text, &set.each_ref().map(String::as_str))
+        })
+    });
+    assert!(taken.summary.write_amplification.total.unwrap() > 1.5, "collection has work to do");
+    assert_eq!(taken.blocks, free.blocks);
+    assert_eq!(taken.summary.host, free.summary.host);
+    assert_eq!(taken.summary.errors, free.summary.errors);
+    let of = |run: &RunResult| run.summary.latency.clone().unwrap();
+    let (slow, fast) = (of(&taken), of(&free));
+    assert_eq!(fast, of(&events), "the schedulers agree");
+    for (slow, fast) in [(slow.read.unwrap(), fast.read.unwrap()), (slow.write.unwrap(), fast.write.unwrap())] {
+        assert!(slow.breakdown_ns.behind_gc > 0.0);
+        assert_eq!(fast.breakdown_ns.behind_gc, 0.0);
+        assert!(fast.mean_ns < slow.mean_ns && fast.p99_ns < slow.p99_ns, "{fast:?}");
+    }
+}
+
+#[test]
 fn write_amplification_meets_the_accepted_simulator() {
     let untimed = ["time.scheduler=\"none\"", "workload.read-share=0", "workload.arrival={queue-depth=1}"];
     let total = |summary: &Summary| summary.write_amplification.total.unwrap();

@@ -31,7 +31,7 @@ impl Scenario {
         let table = "re-reads go by the table of P/E cycles, as drive.ecc.draws says";
         let levels = self.ftl.wear_level_policy().acts();
         let overtakes = time.read_priority || time.suspend != Suspend::None;
-        let classes = time.gc != Collection::Foreground || scrubs || levels || overtakes;
+        let classes = !matches!(time.gc, Collection::Foreground | Collection::Free) || scrubs || levels || overtakes;
         let keeps_nothing = !self.ftl.recovery_policy().acts();
         let powered = "power is never cut, as ftl.recovery is \"none\"";
         let rules = [

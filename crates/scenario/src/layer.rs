@@ -230,11 +230,13 @@ fn displace(base: &mut Table, over: &Table, path: &str) {
         base.remove("trace-name");
     }
     let says = |key: &str, word: &str| over.get(key).and_then(Value::as_str) == Some(word);
+    // The one value of it that the timeline heeds.
+    let is_free = base.get("gc").and_then(Value::as_str) == Some("free");
     let mut drop_all = |keys: &[&str]| keys.iter().for_each(|key| drop(base.remove(*key)));
     match path {
         "time" => {
             if says("scheduler", "timeline") {
-                drop_all(&event_keys());
+                drop_all(&event_keys().into_iter().filter(|key| !(is_free && *key == "gc")).collect::<Vec<_>>());
             }
             if says("order", "first-come") {
                 drop_all(&priority_keys());

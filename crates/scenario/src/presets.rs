@@ -43,6 +43,7 @@ pub const PRESETS: &[Preset] = &[
     preset!("cvss-128g"),
     preset!("trss-128g"),
     preset!("autostream-128g"),
+    preset!("ttflash-128g"),
     preset!("fast19-ssd"),
     preset!("mlc-8g"),
     preset!("mean-field"),

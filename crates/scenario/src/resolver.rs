@@ -16,7 +16,8 @@ use super::time::{self, ProbeSettings};
 use super::workload::{self, Space};
 use super::written;
 use super::{
-    Ages, Device, PaceWord, Phase, Precondition, Probe, Scenario, ScenarioError, Time, Until, Workload, WritesPerDay,
+    Ages, Collection, Device, PaceWord, Phase, Precondition, Probe, Scenario, ScenarioError, Time, Until, Workload,
+    WritesPerDay,
 };
 
 /// Whether blocks may leave service.
@@ -210,6 +211,10 @@ impl Resolver<'_> {
                     format!("found {found}; the drive has {dies} {noun}, so that {allowed} is allowed"),
                 )
             }
+            () if time.gc == Collection::Free && ftl.recovery_policy().acts() => (
+                "time.gc",
+                "\"free\" does not go with ftl.recovery: a power cut must know when each program ends".to_owned(),
+            ),
             () if self.starts_worn_out(device, ftl, medium) => {
                 let advice = "raise drive.endurance, or set it to \"none\"";
                 let found = medium.initial.erase_count.unwrap_or_default();

@@ -51,7 +51,7 @@ pub struct Time {
     #[schemars(extend("x-needs" = [EVENT, PRIORITY]))]
     pub suspend: Suspend,
     /// `foreground`: the host waits for a victim to be done; `background`: a victim starts where no one waits, and is then finished;
-    /// `preemptible`: others come in between.
+    /// `preemptible`: others come in between; `free`: it takes no time, with either scheduler.
     #[schemars(extend("x-needs" = [EVENT]))]
     pub gc: Collection,
     /// Operations of one kind on several planes of a die run together.
@@ -351,7 +351,8 @@ impl Time {
         let (own, default) = (table_of(self), table_of(&Self::default()));
         let differs = |key: &str| own.get(key) != default.get(key);
         let at = |key: &str| format!("time.{key}");
-        let stray = event_keys().into_iter().find(|key| differs(key));
+        let is_heeded = |key: &str| key == "gc" && self.gc == Collection::Free;
+        let stray = event_keys().into_iter().find(|key| differs(key) && !is_heeded(key));
         match (self.scheduler, stray) {
             (Scheduler::Timeline, Some(key)) => {
                 return Err((

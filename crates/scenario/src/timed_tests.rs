@@ -444,6 +444,7 @@ fn a_clock_that_contradicts_itself_is_refused_in_one_sentence() {
         (timeline("suspend = 'program'"), needs),
         (timeline("read-priority = true"), needs),
         (timeline("gc = 'background'"), needs),
+        (timeline("gc = 'free'\n[ftl]\nrecovery = 'full-scan'"), "time.gc: \"free\" does not go with ftl.recovery"),
         (timeline("multi-plane = true"), needs),
         (timeline("write-cache = '1 MiB'"), needs),
         (timeline("processors = 8"), needs),

@@ -7,8 +7,8 @@ use wane_nand::{FlashOp, OpKind, Task};
 use wane_units::Geometry;
 
 use crate::{
-    CLOCK_MAX_NS, Command, CommandKind, Completion, ConfigError, EventScheduler, Progress, Scheduler, SchedulerConfig,
-    Timeline, Timing, operation_ns_bound,
+    CLOCK_MAX_NS, Collection, Command, CommandKind, Completion, ConfigError, EventScheduler, Progress, Scheduler,
+    SchedulerConfig, Timeline, Timing, operation_ns_bound,
 };
 
 /// Days of a nanosecond.
@@ -59,6 +59,10 @@ pub struct Clock {
     is_over: bool,
     /// When the last request was submitted.
     at: u64,
+    /// Whether collection takes no time.
+    is_free: bool,
+    /// The operations of a request that take time, where collection does not.
+    timed: Vec<FlashOp>,
 }
 
 impl Clock {
@@ -68,7 +72,8 @@ impl Clock {
     /// Times or schedule contradict each other.
     pub fn new(spec: &ClockSpec, geometry: &Geometry) -> Result<Self, ConfigError> {
         let (scheduler, operation_ns) = (spec.scheduler(geometry)?, spec.operation_ns(geometry));
-        Ok(Self { scheduler, operation_ns, is_over: false, at: 0 })
+        let is_free = spec.config.collection == Collection::Free;
+        Ok(Self { scheduler, operation_ns, is_over: false, at: 0, is_free, timed: Vec::new() })
     }
 
     /// Another scheduler that knows nothing of what was done so far, at the same time.
@@ -206,6 +211,17 @@ impl Clock {
         if command.kind == CommandKind::Read && ops.is_empty() {
             return false;
         }
+        if self.is_free {
+            self.timed.clear();
+            for op in ops {
+                if op.task != Task::GarbageCollection {
+                    self.timed.push(*op);
+                } else if op.kind == OpKind::Erase {
+                    self.scheduler.skip_erase(op.block);
+                }
+            }
+        }
+        let ops = if self.is_free { &self.timed } else { ops };
         self.is_over |= !self.scheduler.fits(self.at, ops.len(), self.operation_ns);
         if self.is_over {
             let changes = ops.iter().filter(|op| matches!(op.kind, OpKind::Program | OpKind::Erase));
@@ -233,7 +249,11 @@ impl Clock {
     }
 
     /// Keeps account of programs and erases, as a power cut needs it. See [`Scheduler::track_changes`].
+    ///
+    /// # Panics
+    /// Collection takes no time: nobody would know when its programs and erases are done.
     pub fn track_changes(&mut self) {
+        assert!(!self.is_free, "a drive whose power may be cut has no collection outside time");
         self.scheduler.track_changes();
     }
 

@@ -91,6 +91,8 @@ pub enum Collection {
     Background,
     /// Others come in between.
     Preemptible,
+    /// It takes no time at all: the ideal of a drive whose collection never blocks anyone, as the released code of 001 has ttFlash.
+    Free,
 }
 
 /// Whether a die works on several planes at once.
@@ -139,7 +141,8 @@ pub struct SchedulerConfig {
     /// How garbage collection shares dies. A job is one victim: its relocations and its erase. In the foreground jobs have the host's
     /// class, and what comes after a job waits, on the dies that the job reads or erases, until the whole job is done. In the background
     /// jobs have a class of their own, but one that has begun on a die is finished there before what came after it. Preemptible jobs have
-    /// a class of their own too, and anyone gets in between.
+    /// a class of their own too, and anyone gets in between. Free ones are not scheduled, by either scheduler: [`crate::Clock`] leaves their
+    /// operations out.
     pub collection: Collection,
     /// Whether planes work together.
     pub multi_plane: MultiPlane,

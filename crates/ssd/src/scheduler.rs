@@ -126,6 +126,11 @@ impl Scheduler {
         either!(self, scheduler => scheduler.graph_mut().skip_changes(count));
     }
 
+    /// A block is erased that no operation erases.
+    pub(crate) fn skip_erase(&mut self, block: wane_units::BlockId) {
+        either!(self, scheduler => scheduler.graph_mut().skip_erase(block));
+    }
+
     /// Forgets the programs and erases that are done at `now`, the time up to which it ran, as far as all before them are. Returns how many
     /// of all submitted are forgotten.
     pub fn settle_changes(&mut self, now: u64) -> u64 {

@@ -169,7 +169,8 @@ pub(super) fn clock(scenario: &Scenario) -> String {
 
 fn scheduler(time: &Time) -> String {
     if time.scheduler == Scheduler::Timeline {
-        return "timeline: each die and channel first come, first served".to_owned();
+        let free = if time.gc == Collection::Free { "; garbage collection that takes no time" } else { "" };
+        return format!("timeline: each die and channel first come, first served{free}");
     }
     let mut told = vec![match (time.order, time.read_priority) {
         (Order::FirstCome, _) => "events: first come, first served".to_owned(),
@@ -187,6 +188,7 @@ fn scheduler(time: &Time) -> String {
             Collection::Foreground => "garbage collection in the foreground",
             Collection::Background => "garbage collection in the background",
             Collection::Preemptible => "preemptible garbage collection",
+            Collection::Free => "garbage collection that takes no time",
         }
         .to_owned(),
     );

@@ -19,6 +19,7 @@ fn the_drives_of_the_papers_come_out() {
         ("cvss-128g", 31_249_920, 33_554_432, 512, 512),
         ("trss-128g", 31_249_920, 33_554_432, 512, 512),
         ("autostream-128g", 31_249_920, 33_554_432, 512, 512),
+        ("ttflash-128g", 31_249_920, 33_554_432, 512, 512),
         ("fast19-ssd", 52_428_800, 67_108_864, 65_312, 65_536),
         ("mean-field", 7_130_316, 8_388_608, 124_520, 131_072),
     ];
@@ -32,7 +33,7 @@ fn the_drives_of_the_papers_come_out() {
 #[test]
 fn the_capacity_variant_drive_scales_by_its_pages() {
     for (pages, share) in [(64, 16), (16, 64)] {
-        for preset in ["cvss-128g", "trss-128g", "autostream-128g"] {
+        for preset in ["cvss-128g", "trss-128g", "autostream-128g", "ttflash-128g"] {
             let file = format!("[drive]\npreset = '{preset}'\npages-per-block = {pages}\n[until]\ndrive-writes = 1");
             let device = resolve(&file, &[]).unwrap().device;
             let got = (device.logical_units, device.rated_blocks, device.blocks, device.gc_reserve);

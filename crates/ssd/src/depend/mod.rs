@@ -17,7 +17,7 @@ mod relocation;
 use std::collections::VecDeque;
 
 use wane_nand::{Barrier, FlashOp, OpKind, Purpose, Task};
-use wane_units::Geometry;
+use wane_units::{BlockId, Geometry};
 
 use crate::command::Breakdown;
 use crate::config::{Collection, SchedulerConfig};
@@ -339,6 +339,11 @@ impl Graph {
             self.wait_at_barrier(id, links, barrier);
         }
         self.follow_last(id, links);
+    }
+
+    /// A block is erased outside time: its pages are programmed from the first one on again.
+    pub(crate) fn skip_erase(&mut self, block: BlockId) {
+        self.blocks[block.index()].issued = 0;
     }
 
     fn add_erase(&mut self, now: u64, id: u32, links: &mut Links) {
