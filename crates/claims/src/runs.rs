@@ -151,13 +151,19 @@ mod tests {
     use crate::{Matter, Reading, Verdict, claims, scenario};
     use wane_lab::build::PolicyOverrides;
     use wane_lab::run::Watch;
+    use wane_results::{OperationFigures, OperationLatency};
 
     /// A short run with two probes, half of whose requests read.
     fn short_run() -> RunResult {
         let text = "drive = { preset = 'tiny' }\nworkload = { pattern = 'uniform', read-share = 0.5 }\nuntil.drive-writes = 1\n\
                     time.scheduler = 'timeline'\nprobe = { at-drive-writes = [0, 0.5], until = { requests = 100 } }";
         let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
-        session::execute(&scenario("short", text), &PolicyOverrides::default(), &mut watch).unwrap()
+        let mut run = session::execute(&scenario("short", text), &PolicyOverrides::default(), &mut watch).unwrap();
+        // As if its reads were lookups of a key-value store.
+        let figures = OperationFigures { count: 1, per_second: 1.0, p99_ns: 1, ..OperationFigures::default() };
+        let operations = OperationLatency { all: figures, read: Some(figures), ..OperationLatency::default() };
+        run.windows.iter_mut().for_each(|window| window.latency.operations = Some(operations));
+        run
     }
 
     /// One short run in the place of every scenario.

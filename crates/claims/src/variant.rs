@@ -1,11 +1,12 @@
-//! CS4 to CS8, CS13, CS14, CS17, CS18 and CS20: the capacity-variant drive (Jiao et al., FAST 2024: 001).
+//! CS4 to CS8, CS13 to CS18 and CS20: the capacity-variant drive (Jiao et al., FAST 2024: 001).
 //!
-//! Here are its lives and what is measured of them; the claims stand in the files below. What file systems, key-value stores and NVRAM add
-//! to the drive is elsewhere or not there yet.
+//! Here are its lives and what is measured of them; the claims stand in the files below. What file systems add to the drive is not
+//! there yet.
 
 mod figures;
 mod lifetime;
 mod speed;
+mod stores;
 mod wear;
 
 use super::{Claim, Class, Finding, Matter, Others, Reading, Runs, Verdict, scenario};
@@ -312,7 +313,8 @@ pub(super) fn pictures(id: &str, runs: &Runs) -> Option<(&'static str, Vec<Pictu
 
 /// Every claim, in order.
 pub(super) fn claims() -> Vec<Claim> {
-    wear::first().into_iter().chain(speed::claims()).chain(lifetime::claims()).chain(wear::last()).collect()
+    let claims = wear::first().into_iter().chain(speed::claims()).chain(lifetime::claims());
+    claims.chain(stores::claims()).chain(wear::last()).collect()
 }
 
 #[cfg(test)]
