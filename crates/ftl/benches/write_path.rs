@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
 use wane_ftl::policies::capacity::CAPACITY_POLICIES;
-use wane_ftl::policies::find;
+use wane_ftl::policies::mode::MODE_POLICIES;
 use wane_ftl::policies::placement::PLACEMENT_POLICIES;
 use wane_ftl::policies::recovery::RECOVERY_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
@@ -21,6 +21,7 @@ use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::SCRUB_POLICIES;
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
+use wane_ftl::policies::{Entry, find};
 use wane_ftl::{EraseGroup, Ftl, FtlConfig, Outcome, Pooling};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
@@ -83,9 +84,53 @@ fn main() {
     for case in CASES {
         let chosen = wanted.iter().any(|part| case.name.contains(part.as_str()));
         if chosen || (wanted.is_empty() && !case.name.ends_with("full")) {
-            measure(case);
+            measure(case.name, build(case), 1.0);
         }
     }
+    if wanted.is_empty() || wanted.iter().any(|part| FOCUSING.iter().any(|(name, _)| name.contains(part.as_str()))) {
+        let [greedy, variant] = FOCUSING.map(|(name, firmware)| measure(name, build_focusing(firmware), MAPPED));
+        println!("{{\"case\":\"cvss-128g\",\"share_of_greedy\":{:.3}}}", variant / greedy);
+    }
+}
+
+/// The drive of preset `cvss-128g` under greedy collection and under its own policies: names and firmware.
+const FOCUSING: [(&str, Focus); 2] = [("128g-greedy", Focus::Greedy), ("128g-cvss", Focus::Variant)];
+
+/// Share of its capacity that is written.
+const MAPPED: f64 = 0.7;
+
+/// Firmware of 128 GiB in superblocks.
+#[derive(Clone, Copy)]
+enum Focus {
+    Greedy,
+    /// That of 001: frontiers apart, wear focusing in allocation and collection, a variant capacity, a mode.
+    Variant,
+}
+
+fn build_focusing(focus: Focus) -> Ftl<Array> {
+    let geometry = Geometry::new(8, 8, 1, 512, 1024, Bytes(4096)).expect("the drive is addressable");
+    let mut config = FtlConfig {
+        logical_units: 31_249_920,
+        gc_reserve: 21,
+        rated_blocks: 512,
+        endurance: Some(300),
+        erase_group: EraseGroup::Superblock,
+        domain: Pooling::Drive,
+        streams: Streams::new(1),
+        ..FtlConfig::new(&geometry, Ratio::ZERO)
+    };
+    if let Focus::Variant = focus {
+        config.placement = policy(PLACEMENT_POLICIES, "policy = 'separate'");
+        config.allocation = policy(ALLOCATION_POLICIES, "policy = 'wear-focusing'");
+        config.victim = policy(VICTIM_POLICIES, "policy = 'wear-focusing'");
+        config.retire = policy(RETIRE_POLICIES, "policy = 'at-erases'\nerases = 267");
+        config.capacity = policy(
+            CAPACITY_POLICIES,
+            "policy = 'variant'\nshrink = 'graceful'\nkeep = 'spare'\nstep = 4\nmethod = 'remap'",
+        );
+        config.mode = policy(MODE_POLICIES, "policy = 'over-provisioning'");
+    }
+    Ftl::new(Array::new(geometry), config).expect("the case is consistent")
 }
 
 /// A table of the map's size in huge pages, for the bare loop and the chase.
@@ -162,9 +207,9 @@ fn fill(stream: &mut Stream, batch: &mut [u32], bound: u64) {
     }
 }
 
-fn measure(case: &Case) {
-    let mut ftl = build(case);
-    let logical = ftl.logical_initial();
+/// Writes a share of the drive's capacity at random. Returns the flash pages programmed a second as a share of the bare loop's rate.
+fn measure(name: &str, mut ftl: Ftl<Array>, share: f64) -> f64 {
+    let logical = (share * f64::from(ftl.logical_initial())) as u32;
     let mut batch: Vec<u32> = Vec::new();
     for first in (0..logical).step_by(4096) {
         batch.clear();
@@ -206,12 +251,13 @@ fn measure(case: &Case) {
     println!(
         "{{\"case\":\"{}\",\"flash_pages_per_second\":{:.0},\"bare_loop_per_second\":{:.0},\"share_of_loop\":{:.3},\
          \"dependent_load_ns\":{:.1},\"write_amplification\":{waf:.3},\"hash\":\"{hash:016x}\"}}",
-        case.name,
+        name,
         median(&mut rates),
         median(&mut loops),
         median(&mut shares),
         median(&mut latencies),
     );
+    median(&mut shares)
 }
 
 fn write(ftl: &mut Ftl<Array>, pages: &[u32]) {
@@ -225,46 +271,41 @@ fn write(ftl: &mut Ftl<Array>, pages: &[u32]) {
 }
 
 fn build(case: &Case) -> Ftl<Array> {
-    let table = |text: &str| {
-        let mut table: toml::Table = text.parse().expect("the case is TOML");
-        let name = table.remove("policy").expect("the case names a policy");
-        (name.as_str().expect("a name").to_owned(), table)
-    };
-    let (victim, victim_parameters) = table(case.victim);
-    let (leveler, leveler_parameters) = table(case.leveler);
-    let (redundancy, redundancy_parameters) = table(case.redundancy);
-    let (recovery, recovery_parameters) = table(case.recovery);
     // Parity of one page in eight takes as much again as the spare blocks of a drive without it.
-    let share = if redundancy == "none" { 0.9 } else { 0.7 };
+    let share = if case.redundancy.contains("none") { 0.9 } else { 0.7 };
     let rated_blocks = (f64::from(case.logical_blocks) / share) as u32 / case.dies * case.dies;
     let blocks = rated_blocks / case.dies + 7;
     let geometry =
         Geometry::new(case.dies, 1, 1, blocks, PAGES_PER_BLOCK, Bytes(4096)).expect("the drive is addressable");
-    let fixed = find(CAPACITY_POLICIES, "fixed").expect("built in").parse(toml::Table::new()).expect("no parameters");
     let config = FtlConfig {
         units_per_page: 1,
         logical_units: case.logical_blocks * PAGES_PER_BLOCK,
         gc_reserve: 7,
         rated_blocks,
         endurance: Some(500),
-        retire: find(RETIRE_POLICIES, "never").expect("built in").parse(toml::Table::new()).expect("valid"),
+        retire: policy(RETIRE_POLICIES, "policy = 'never'"),
         erase_group: EraseGroup::Block,
         domain: if case.dies == 1 { Pooling::Drive } else { Pooling::Die },
-        placement: find(PLACEMENT_POLICIES, "one").expect("built in").parse(toml::Table::new()).expect("valid"),
-        allocation: find(ALLOCATION_POLICIES, "fifo").expect("built in").parse(toml::Table::new()).expect("valid"),
-        victim: find(VICTIM_POLICIES, &victim).expect("built in").parse(victim_parameters).expect("valid"),
-        wear_leveling: find(WEAR_LEVEL_POLICIES, &leveler).expect("built in").parse(leveler_parameters).expect("valid"),
-        redundancy: find(REDUNDANCY_POLICIES, &redundancy)
-            .expect("built in")
-            .parse(redundancy_parameters)
-            .expect("valid"),
-        scrub: find(SCRUB_POLICIES, "none").expect("built in").parse(toml::Table::new()).expect("valid"),
-        capacity: fixed,
-        recovery: find(RECOVERY_POLICIES, &recovery).expect("built in").parse(recovery_parameters).expect("valid"),
+        placement: policy(PLACEMENT_POLICIES, "policy = 'one'"),
+        allocation: policy(ALLOCATION_POLICIES, "policy = 'fifo'"),
+        victim: policy(VICTIM_POLICIES, case.victim),
+        wear_leveling: policy(WEAR_LEVEL_POLICIES, case.leveler),
+        redundancy: policy(REDUNDANCY_POLICIES, case.redundancy),
+        scrub: policy(SCRUB_POLICIES, "policy = 'none'"),
+        capacity: policy(CAPACITY_POLICIES, "policy = 'fixed'"),
+        recovery: policy(RECOVERY_POLICIES, case.recovery),
         streams: Streams::new(1),
         ..FtlConfig::new(&geometry, Ratio::ZERO)
     };
     Ftl::new(Array::new(geometry), config).expect("the case is consistent")
+}
+
+/// A policy of a family, by its name and parameters as TOML.
+fn policy<T>(family: &'static [Entry<T>], text: &str) -> T {
+    let mut table: toml::Table = text.parse().expect("the case is TOML");
+    let name = table.remove("policy").expect("the case names a policy");
+    let name = name.as_str().expect("a name");
+    find(family, name).expect("built in").parse(table).expect("valid")
 }
 
 fn median(values: &mut [f64]) -> f64 {
