@@ -127,7 +127,7 @@ fn bash_is_offered_what_the_command_takes() {
         (&["run", "--sweep", "ftl.gc", "=", "greedy,co"], "greedy,cost-benefit"),
         (&["trace", "info", "--format", "fi"], "fio-iolog-2\nfio-iolog-3\nfiu"),
         (&["trace", "synthesize", "rad-be"], "rad-be\nrad-be-traffic"),
-        (&["policies", "pw"], "pwl"),
+        (&["policies", "pw"], "pwl\npwl-band"),
         (&["rber", "--chip", "tlc-72l-2"], "tlc-72l-2018"),
     ];
     for (words, want) in table {
