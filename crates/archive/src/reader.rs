@@ -73,11 +73,11 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// Reads an archive to its end whatever it holds, and verifies every checksum.
+    /// Reads an archive to its end whatever it holds, and verifies every checksum. Tells where its pieces lie.
     ///
     /// # Errors
     /// It is no archive, damaged, or cut short.
-    pub fn verify(self) -> Result<(), ArchiveError> {
+    pub fn verify(self) -> Result<Pieces, ArchiveError> {
         let mut reader = self;
         let mut piece = vec![0; PIECE_BYTES];
         loop {
@@ -90,7 +90,7 @@ impl<R: Read> Reader<R> {
             }
             if kind == Kind::End as u8 {
                 return match reader.from.read(&mut [0])? {
-                    0 => Ok(()),
+                    0 => Ok(reader.pieces),
                     _ => Err(ArchiveError::TooLong),
                 };
             }
@@ -123,7 +123,9 @@ impl<R: Read> Reader<R> {
         let count = usize::from(head[0]);
         head.resize(1 + count + 1 + 8, 0);
         self.exactly(&mut head[1..])?;
-        self.check(crc32fast::hash(&head))?;
+        let checksum = crc32fast::hash(&head);
+        self.check(checksum)?;
+        self.pieces.note(checksum);
         let mut length = [0; 8];
         length.copy_from_slice(&head[count + 2..]);
         let name = String::from_utf8_lossy(&head[1..=count]).into_owned();
@@ -152,6 +154,7 @@ impl<R: Read> Reader<R> {
                 self.exactly(bytes)?;
                 checksum.update(bytes);
                 let checksum = checksum.finalize();
+                self.pieces.note(checksum);
                 self.pieces.add(checksum, bytes.len(), place);
                 self.check(checksum)
             }
@@ -166,7 +169,9 @@ impl<R: Read> Reader<R> {
                 let mut word = [0; WORD];
                 self.exactly(&mut word)?;
                 checksum.update(&word);
-                self.check(checksum.finalize())?;
+                let checksum = checksum.finalize();
+                self.pieces.note(checksum);
+                self.check(checksum)?;
                 if !bytes.len().is_multiple_of(WORD) {
                     return Err(self.damaged());
                 }
@@ -205,6 +210,7 @@ impl<R: Read> Reader<R> {
         if checksum.finalize() != wanted {
             return Err(ArchiveError::Damaged { name });
         }
+        self.pieces.note(wanted);
         self.pieces.add(wanted, bytes.len(), Place { file, offset });
         Ok(())
     }

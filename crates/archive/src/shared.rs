@@ -34,9 +34,21 @@ pub struct Pieces {
     /// By checksum and length. Pieces that agree in both are told apart by their bytes.
     places: BTreeMap<(u32, u32), BTreeSet<Place>>,
     bytes: BTreeMap<u64, u64>,
+    digest: crc32fast::Hasher,
 }
 
 impl Pieces {
+    /// CRC-32 of the checksums of all records and pieces, in their order: of an archive that was read or written to its end, it tells it from
+    /// any other.
+    pub fn digest(&self) -> u32 {
+        self.digest.clone().finalize()
+    }
+
+    /// One more checksum.
+    pub(crate) fn note(&mut self, checksum: u32) {
+        self.digest.update(&checksum.to_le_bytes());
+    }
+
     pub(crate) fn add(&mut self, checksum: u32, length: usize, place: Place) {
         if length >= SHARED_MIN_BYTES && self.places.entry((checksum, length as u32)).or_default().insert(place) {
             *self.bytes.entry(place.file).or_default() += length as u64;

@@ -72,7 +72,9 @@ impl<W: Write> Writer<W> {
         head.extend_from_slice(name.as_bytes());
         head.push(kind as u8);
         head.extend_from_slice(&length.to_le_bytes());
-        head.extend_from_slice(&crc32fast::hash(&head).to_le_bytes());
+        let checksum = crc32fast::hash(&head);
+        head.extend_from_slice(&checksum.to_le_bytes());
+        self.pieces.note(checksum);
         self.put(&head)
     }
 
@@ -81,6 +83,7 @@ impl<W: Write> Writer<W> {
         checksum.update(&[form as u8]);
         checksum.update(bytes);
         let checksum = checksum.finalize();
+        self.pieces.note(checksum);
         if form == Form::Plain && bytes.len() >= SHARED_MIN_BYTES {
             if let Some(place) = self.elsewhere(checksum, bytes) {
                 self.pieces.add(checksum, bytes.len(), place);

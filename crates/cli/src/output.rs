@@ -170,6 +170,8 @@ const TAIL_BYTES: i64 = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Others {
     Kept,
+    /// Nobody can tell whether wane wrote it: bytes have no mark.
+    KeptUnseen,
     Overwritten,
 }
 
@@ -178,6 +180,11 @@ impl Others {
     pub(crate) const fn of(force: bool) -> Self {
         if force { Self::Overwritten } else { Self::Kept }
     }
+
+    /// The same of a file of bare bytes.
+    pub(crate) const fn of_bytes(force: bool) -> Self {
+        if force { Self::Overwritten } else { Self::KeptUnseen }
+    }
 }
 
 /// Refuses to overwrite what wane did not write. Nothing is lost with an empty file.
@@ -185,6 +192,10 @@ fn check_ours(path: &Path, others: Others) -> Result<(), Failure> {
     let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
     if others == Others::Overwritten || !is_file {
         return Ok(());
+    }
+    if others == Others::KeptUnseen {
+        let path = excerpt_path(path);
+        return Err(Failure::wrong(format!("{path}: exists: give another name, or --force to overwrite it")));
     }
     let mut head = Vec::new();
     let read = std::fs::File::open(path).and_then(|mut file| {

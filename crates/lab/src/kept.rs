@@ -130,6 +130,9 @@ pub enum KeptError {
         "where its data lie is its file system's to say, as it may shrink (ftl.capacity); this is for drives of a fixed capacity"
     )]
     Shrinking,
+    /// What was done is not durable.
+    #[error("the drive could not make durable what was done: {0}")]
+    Unflushed(String),
     /// There is no memory for its bytes.
     #[error("no memory for the drive's bytes: {0}")]
     Memory(std::io::Error),
@@ -530,6 +533,17 @@ impl Kept {
         let drive = self.life.run.drive_mut();
         let now = drive.now();
         Blocking::starting_at(drive, now)
+    }
+
+    /// Makes sure that what was done to its data survives a power cut. A dead drive programs nothing any more.
+    ///
+    /// # Errors
+    /// The drive dies of it.
+    pub fn flush(&mut self) -> Result<(), KeptError> {
+        match self.device().flush() {
+            Err(error) if self.cause().is_none() => Err(KeptError::Unflushed(error.to_string())),
+            _ => Ok(()),
+        }
     }
 
     /// Checks every invariant of the firmware.

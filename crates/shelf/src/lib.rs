@@ -79,6 +79,16 @@ pub enum ShelfError {
         /// Bytes that were written.
         wanted: u64,
     },
+    /// Its state is whole, and that of another drive.
+    #[error(
+        "{path}/{file} is the state of another drive, or of another time: {path}/{MANIFEST} was written with another one"
+    )]
+    AnotherState {
+        /// The folder.
+        path: String,
+        /// The state file.
+        file: String,
+    },
     /// It cannot be saved; what was there before still is.
     #[error("{path} cannot be saved: {error}; the drive is as it was")]
     Unsaved {
@@ -184,8 +194,17 @@ impl DriveFolder {
             Ok((found, reader.finish_told()?))
         };
         let (found, pieces) = read().map_err(unread)?;
+        self.check_digest(&pieces)?;
         self.pieces = pieces;
         Ok(found)
+    }
+
+    /// Holds the state that was read to the one that the manifest was written for: another save of a relative has the same name.
+    fn check_digest(&self, pieces: &Pieces) -> Result<(), ShelfError> {
+        if pieces.digest() == self.manifest.stored.digest {
+            return Ok(());
+        }
+        Err(ShelfError::AnotherState { path: shown(&self.path), file: self.manifest.stored.file.clone() })
     }
 
     /// The state files in which pieces of the present state may lie.
@@ -265,7 +284,7 @@ impl DriveFolder {
         let (opened, unread) = self.state()?;
         let from = BufReader::with_capacity(READ_BYTES, opened);
         let reader = Reader::beside(from, self.manifest.stored.number, Some(self.files()));
-        reader.and_then(Reader::verify).map_err(unread)?;
+        self.check_digest(&reader.and_then(Reader::verify).map_err(unread)?)?;
         let staging = Staging::beside(path)?;
         for Stored { file, .. } in self.manifest.states() {
             let (from, to) = (self.path.join(file), staging.path.join(file));
@@ -372,7 +391,9 @@ impl Drop for Staging {
 
 fn lock(path: &Path) -> Result<File, ShelfError> {
     let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path.join(LOCK));
-    let file = open().map_err(system(path, "locked"))?;
+    // A drive that one may only look at is locked as well.
+    let file =
+        open().or_else(|error| File::open(path.join(LOCK)).map_err(|_| error)).map_err(system(path, "locked"))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(ShelfError::Busy(shown(path))),
@@ -396,7 +417,7 @@ fn write_state(
         written.sync_all()?;
         let bytes = written.metadata()?.len();
         fs::rename(&unfinished, folder.join(&file))?;
-        Ok((Stored { file, number, bytes }, pieces))
+        Ok((Stored { file, number, bytes, digest: pieces.digest() }, pieces))
     };
     let stored = written();
     if stored.is_err() {

@@ -42,6 +42,8 @@ pub struct Stored {
     pub number: u64,
     /// Its length.
     pub bytes: u64,
+    /// [`wane_archive::Pieces::digest`] of what it holds.
+    pub digest: u32,
 }
 
 /// Why a manifest cannot be used.

@@ -28,6 +28,10 @@ Examples:
     wane drive fork qlc.wane hot.wane
     wane drive age hot.wane --until drive-writes=900 \\
       --workload zipf
+  What does a program do when data are gone?
+    wane drive inject qlc.wane --fault medium-error \\
+      --at '1 MiB' --length '64 KiB'
+    wane drive check qlc.wane --data
   A day before its end:
     wane drive age qlc.wane --until end-of-life")]
 pub(crate) struct DriveArguments {
@@ -61,7 +65,7 @@ pub(crate) enum DriveCommand {
     Trim(TrimArguments),
     /// Take blocks out of service, as ones that turned bad
     Retire(RetireArguments),
-    /// Make data unreadable, or flip bits of them unseen
+    /// Make data unreadable, or flip bits of them unseen, until they are written, by a host or by aging
     Inject(InjectArguments),
     /// Cut a drive's power, and let it come back: ftl.recovery
     PowerCut(PowerCutArguments),
@@ -220,7 +224,7 @@ pub(crate) struct ReadArguments {
     pub(crate) drive: PathBuf,
     /// Where they go
     pub(crate) out: PathBuf,
-    /// From where: bytes from the drive's beginning, such as `1 MiB`
+    /// From where: bytes from the drive's beginning, such as `1 MiB` or `4096 B`
     #[arg(long, value_name = "SIZE", default_value = "0 B")]
     pub(crate) at: Bytes,
     /// How many; all up to the drive's end without
@@ -238,7 +242,7 @@ pub(crate) struct ReadArguments {
 pub(crate) struct TrimArguments {
     /// The drive's folder
     pub(crate) drive: PathBuf,
-    /// From where: bytes from the drive's beginning, such as `1 MiB`
+    /// From where: bytes from the drive's beginning, such as `1 MiB` or `4096 B`
     #[arg(long, value_name = "SIZE", default_value = "0 B")]
     pub(crate) at: Bytes,
     /// How many
@@ -277,10 +281,10 @@ pub(crate) struct RetireArguments {
     /// How many
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) blocks: u32,
-    /// Which first
-    #[arg(long, value_enum, default_value_t = Worn::Most)]
+    /// Whether the most or the least worn ones
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = Worn::Most)]
     pub(crate) worn: Worn,
-    /// This block, by its number, in place of these two; may be given again
+    /// This block, by its number, in place of --blocks and --worn; may be given again
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["blocks", "worn"])]
     pub(crate) block: Vec<u32>,
     /// Print as JSON
@@ -313,18 +317,18 @@ pub(crate) struct InjectArguments {
     /// What to do to the data
     #[arg(long, value_enum)]
     pub(crate) fault: Fault,
-    /// From where: bytes from the drive's beginning, such as `1 MiB`
+    /// From where: bytes from the drive's beginning, such as `1 MiB` or `4096 B`
     #[arg(long, value_name = "SIZE", default_value = "0 B")]
     pub(crate) at: Bytes,
     /// How many: a multiple of the drive's mapping unit, as is --at
     #[arg(long, value_name = "SIZE")]
     pub(crate) length: Bytes,
-    /// Bits to flip in each mapping unit
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    pub(crate) bits: u32,
-    /// Root of the dice that choose bits
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
+    /// flipped-bits: how many bits in each mapping unit, beside those that are flipped [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) bits: Option<u32>,
+    /// flipped-bits: root of the dice that choose them [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

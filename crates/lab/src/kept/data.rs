@@ -1,5 +1,6 @@
 //! What a kept drive holds, and what is done to it on purpose: bytes, faults, blocks out of service.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use wane_blockdev::{Blocking, IoError, Request, SectorRange};
@@ -18,7 +19,7 @@ const UNITS_AT_ONCE: u32 = 256;
 pub enum Retire {
     /// These, by their numbers.
     Blocks(Vec<u32>),
-    /// So many, the most worn first; equally worn ones by their numbers.
+    /// So many, the most worn first; of equally worn ones those that are free, then by their numbers.
     MostWorn(u32),
     /// So many, the least worn first.
     LeastWorn(u32),
@@ -29,7 +30,7 @@ pub enum Retire {
 pub enum Injection {
     /// Reads fail with a medium error until the data are written or trimmed, as after NVMe's Write Uncorrectable.
     MediumError,
-    /// So many bits of each unit read flipped, and nothing tells.
+    /// So many bits of each unit read flipped besides those that do already, and nothing tells.
     FlippedBits(u32),
 }
 
@@ -85,10 +86,14 @@ impl Kept {
                 (blocks.collect(), *count as usize)
             }
         };
+        let holds_data = |block: u32| self.drive().state(SuperblockId(block)) != BlockState::Free;
         match which {
             Retire::Blocks(_) => {}
-            Retire::MostWorn(_) => order.sort_by_key(|block| (std::cmp::Reverse(erases[*block as usize]), *block)),
-            Retire::LeastWorn(_) => order.sort_by_key(|block| (erases[*block as usize], *block)),
+            // Of equally worn ones those that hold nothing: data would move from one that leaves to the next.
+            Retire::MostWorn(_) => {
+                order.sort_by_key(|block| (std::cmp::Reverse(erases[*block as usize]), holds_data(*block), *block));
+            }
+            Retire::LeastWorn(_) => order.sort_by_key(|block| (erases[*block as usize], holds_data(*block), *block)),
         }
         let mut out = Vec::new();
         for block in order {
@@ -122,9 +127,12 @@ impl Kept {
             done += u32::from(match injection {
                 Injection::MediumError => drive.inject_uncorrectable(unit),
                 Injection::FlippedBits(count) => {
-                    let mut chosen = std::collections::BTreeSet::new();
-                    while (chosen.len() as u64) < u64::from(count).min(bits) {
-                        chosen.insert(stream.below(bits) as u32);
+                    let before: BTreeSet<u32> =
+                        drive.injected(unit).map_or(&[][..], |injected| &injected.flipped).iter().copied().collect();
+                    let mut chosen = BTreeSet::new();
+                    while (chosen.len() as u64) < u64::from(count).min(bits - before.len() as u64) {
+                        // One that is flipped already would be right again.
+                        chosen.extend(Some(stream.below(bits) as u32).filter(|bit| !before.contains(bit)));
                     }
                     drive.flip_bits(unit, &chosen.into_iter().collect::<Vec<_>>())
                 }

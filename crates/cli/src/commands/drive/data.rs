@@ -18,6 +18,15 @@ use crate::args::drive::{PowerCutArguments, ReadArguments, TrimArguments, WriteA
 use crate::output::{Failure, Others, check_writable, line, print, print_json, unwritable, write_file};
 use crate::{DIFFERS, DONE};
 
+/// A size or a place that can be given back as it is printed: whole in its unit.
+pub(super) fn exact(bytes: u64) -> String {
+    let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.into_iter().find(|(unit, _)| bytes > 0 && bytes.is_multiple_of(*unit)) {
+        Some((unit, name)) => format!("{} {name}", bytes / unit),
+        None => format!("{bytes} B"),
+    }
+}
+
 /// Bytes of one request.
 const REQUEST: u64 = 1 << 20;
 
@@ -78,10 +87,10 @@ fn pieces(range: SectorRange) -> impl Iterator<Item = SectorRange> {
 fn failures(failed: &[SectorRange], what: &str) -> String {
     let mut text = String::new();
     for range in failed.iter().take(TOLD) {
-        line(&mut text, what, &format!("{} from {} on", Bytes(range.len_bytes() as u64), Bytes(range.start.0 * 512)));
+        line(&mut text, what, &format!("{} from {} on", exact(range.len_bytes() as u64), exact(range.start.0 * 512)));
     }
     if failed.len() > TOLD {
-        line(&mut text, "", &format!("and {} ranges more", failed.len() - TOLD));
+        line(&mut text, "", &format!("and in {} more places", failed.len() - TOLD));
     }
     text
 }
@@ -98,12 +107,12 @@ fn print_facts(drive: &Path, did: &str, range: SectorRange, failed: &[SectorRang
 pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
     let WriteArguments { drive, file, at, json } = arguments;
     let unreadable = |error: std::io::Error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(file)));
-    let mut from = File::open(file).map_err(unreadable)?;
-    let found = from.metadata().map_err(unreadable)?;
-    if !found.is_file() {
+    // Before it is opened: a pipe would be waited for.
+    if !std::fs::metadata(file).map_err(unreadable)?.is_file() {
         return Err(Failure::wrong(format!("{}: only a plain file's bytes can be written", excerpt_path(file))));
     }
-    let length = found.len();
+    let mut from = File::open(file).map_err(unreadable)?;
+    let length = from.metadata().map_err(unreadable)?.len();
     let mut kept = addressed(drive)?;
     let sector = kept.drive().features().sector.0 * Sectors::SIZE.0;
     let range = sectors(&kept, *at, Bytes(length.next_multiple_of(sector)))?;
@@ -130,13 +139,14 @@ pub(super) fn write(arguments: &WriteArguments) -> Result<i32, Failure> {
             failed.extend_from_slice(status.failed());
         }
     }
-    let (name, at) = (excerpt_path(file), *at);
-    kept.save(format!("{} of {name} written from {at} on", Bytes(length)))?;
+    kept.flush()?;
+    let (name, length, place) = (excerpt_path(file), exact(length), exact(at.0));
+    kept.save(format!("{length} of {name} written from {place} on"))?;
     if *json {
         print_facts(drive, "write", range, &failed)?;
     } else {
         let but = if failed.is_empty() { "" } else { ", but for what is told below" };
-        answer(false, &kept, drive, &format!("{} written from {at} on{but}", Bytes(length)))?;
+        answer(false, &kept, drive, &format!("{length} written from {place} on{but}"))?;
         print(&failures(&failed, "not written"))?;
     }
     Ok(if failed.is_empty() { DONE } else { DIFFERS })
@@ -179,13 +189,13 @@ pub(super) fn check_no_drives(out: &Path) -> Result<(), Failure> {
 pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
     let ReadArguments { drive, out, at, length, force, json } = arguments;
     check_no_drives(out)?;
-    check_writable(out, Others::of(*force))?;
+    check_writable(out, Others::of_bytes(*force))?;
     let mut kept = addressed(drive)?;
     let length = length.unwrap_or_else(|| Bytes((kept.drive().capacity().0 * Sectors::SIZE.0).saturating_sub(at.0)));
     let range = sectors(&kept, *at, length)?;
     let mut device = kept.device();
     let mut failed: Vec<SectorRange> = Vec::new();
-    write_file(out, Others::of(*force), |to: &mut dyn Write| {
+    write_file(out, Others::of_bytes(*force), |to: &mut dyn Write| {
         for piece in pieces(range) {
             let bytes = match device.perform(Request::read(piece)) {
                 Ok(completion) => completion.bytes,
@@ -200,12 +210,13 @@ pub(super) fn read(arguments: &ReadArguments) -> Result<i32, Failure> {
         Ok(())
     })?;
     // Reads disturb, and count.
-    kept.save(format!("{length} read from {at} on"))?;
+    let (length, place) = (exact(length.0), exact(at.0));
+    kept.save(format!("{length} read from {place} on"))?;
     if *json {
         print_facts(drive, "read", range, &failed)?;
     } else {
         print(&format!(
-            "{}: {length} read from {at} on into {}\n{}",
+            "{}: {length} read from {place} on into {}\n{}",
             excerpt_path(drive),
             excerpt_path(out),
             failures(&failed, "medium error")
@@ -220,12 +231,14 @@ pub(super) fn trim(arguments: &TrimArguments) -> Result<i32, Failure> {
     let range = sectors(&kept, *at, *length)?;
     let done = kept.device().perform(Request::trim(range));
     let failed = done.err().map(|error| error.status.failed().to_vec()).unwrap_or_default();
-    kept.save(format!("{length} trimmed from {at} on"))?;
+    kept.flush()?;
+    let (length, place) = (exact(length.0), exact(at.0));
+    kept.save(format!("{length} trimmed from {place} on"))?;
     if *json {
         print_facts(drive, "trim", range, &failed)?;
     } else {
         let but = if failed.is_empty() { "" } else { ", but for what is told below" };
-        answer(false, &kept, drive, &format!("{length} trimmed from {at} on{but}"))?;
+        answer(false, &kept, drive, &format!("{length} trimmed from {place} on{but}"))?;
         print(&failures(&failed, "not trimmed"))?;
     }
     Ok(if failed.is_empty() { DONE } else { DIFFERS })

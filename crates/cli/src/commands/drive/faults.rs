@@ -6,16 +6,17 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wane_lab::kept::{DataCheck, Injection, Kept, Retire};
 use wane_sim::Streams;
-use wane_units::{Bytes, excerpt, excerpt_path};
+use wane_units::{excerpt, excerpt_path};
 
-use super::data::{addressed, check_range};
+use super::data::{addressed, check_range, exact};
 use super::{answer, open, show};
 use crate::args::drive::{CheckArguments, Fault, InjectArguments, RetireArguments, Worn};
 use crate::output::{Failure, line, print, print_json};
 use crate::{DIFFERS, DONE};
 
-/// Ranges of bytes that are told in words, at most.
+/// Ranges of bytes that are told in words, at most, and blocks.
 const TOLD: usize = 4;
+const BLOCKS_TOLD: usize = 8;
 
 pub(super) fn retire(arguments: &RetireArguments) -> Result<i32, Failure> {
     let RetireArguments { drive, blocks, worn, block, json } = arguments;
@@ -29,11 +30,15 @@ pub(super) fn retire(arguments: &RetireArguments) -> Result<i32, Failure> {
         Worn::Most => Retire::MostWorn(*blocks),
         Worn::Least => Retire::LeastWorn(*blocks),
     };
+    let wanted = if block.is_empty() { *blocks as usize } else { block.len() };
     let retired = kept.retire(&which)?;
-    let words = match retired.as_slice() {
-        [(block, _)] => format!("retired block {block}"),
-        blocks => format!("retired {} blocks", blocks.len()),
-    };
+    let mut words = format!("retired {}", numbers(&retired));
+    if retired.len() < wanted {
+        words += &format!(", of {wanted} that were asked for");
+    }
+    if let Some(cause) = kept.cause() {
+        words += &format!(", and died ({})", cause.name());
+    }
     kept.save(words.clone())?;
     if *json {
         let mut facts = serde_json::to_value(show::facts(&kept, drive)).map_err(Failure::wrong)?;
@@ -44,7 +49,17 @@ pub(super) fn retire(arguments: &RetireArguments) -> Result<i32, Failure> {
     } else {
         answer(false, &kept, drive, &words)?;
     }
-    Ok(DONE)
+    Ok(if retired.len() < wanted || kept.cause().is_some() { DIFFERS } else { DONE })
+}
+
+/// The first few blocks by their numbers.
+fn numbers(blocks: &[(u32, u32)]) -> String {
+    let told: Vec<String> = blocks.iter().take(BLOCKS_TOLD).map(|(block, _)| block.to_string()).collect();
+    match blocks.len() {
+        1 => format!("block {}", told[0]),
+        count if count > BLOCKS_TOLD => format!("{count} blocks, {} among them", told.join(", ")),
+        count => format!("{count} blocks: {}", told.join(", ")),
+    }
 }
 
 pub(super) fn inject(arguments: &InjectArguments) -> Result<i32, Failure> {
@@ -53,29 +68,40 @@ pub(super) fn inject(arguments: &InjectArguments) -> Result<i32, Failure> {
     let unit = u64::from(kept.drive().unit_bytes());
     let range = check_range(&kept, *at, *length, (unit, "mapping units"))?;
     let units = (range.start / unit) as u32..(range.end / unit) as u32;
+    if units.is_empty() {
+        return Err(Failure::wrong(format!("--length {length}: {} or more are allowed", exact(unit))));
+    }
     let injection = match fault {
+        Fault::MediumError if bits.is_some() || seed.is_some() => {
+            let given = if bits.is_some() { "--bits" } else { "--seed" };
+            return Err(Failure::wrong(format!("{given}: means something with --fault flipped-bits alone")));
+        }
         Fault::MediumError => Injection::MediumError,
-        Fault::FlippedBits => Injection::FlippedBits(*bits),
+        Fault::FlippedBits => Injection::FlippedBits(bits.unwrap_or(1)),
     };
-    let found = kept.inject(units, injection, &mut Streams::new(*seed).stream("inject"))?;
+    let found = kept.inject(units, injection, &mut Streams::new(seed.unwrap_or(1)).stream("inject"))?;
+    let (place, wanted) = (exact(at.0), exact(length.0));
     if found == 0 {
         let path = excerpt_path(drive);
         let sentence = "nothing is stored there, so that there is nothing to injure";
-        return Err(Failure::wrong(format!("{path}: {length} from {at} on: {sentence}")));
+        return Err(Failure::wrong(format!("{path}: {wanted} from {place} on: {sentence}")));
     }
-    let size = Bytes(u64::from(found) * unit);
+    let size = exact(u64::from(found) * unit);
     let words = match injection {
-        Injection::MediumError => format!("made {size} from {at} on unreadable"),
+        Injection::MediumError => format!("made {size} from {place} on unreadable"),
         Injection::FlippedBits(bits) => {
-            format!("flipped {bits} bit{} in each {} of {size} from {at} on", plural(bits), Bytes(unit))
+            format!("flipped {bits} bit{} in each {} of {size} from {place} on", plural(bits), exact(unit))
         }
     };
+    kept.flush()?;
     kept.save(words.clone())?;
     if *json {
         let name = drive.display().to_string();
-        print_json(&json!({ "drive": name, "did": "inject", "fault": fault.name(), "bytes": size.0, "offset": at.0 }))?;
+        print_json(
+            &json!({ "drive": name, "did": "inject", "fault": fault.name(), "bytes": u64::from(found) * unit, "offset": at.0 }),
+        )?;
     } else {
-        print(&format!("{}: {words}\n", excerpt_path(drive)))?;
+        answer(false, &kept, drive, &words)?;
     }
     Ok(DONE)
 }
@@ -136,7 +162,7 @@ fn words(kept: &Kept, path: &Path, checked: &Result<(), String>, data: Option<&D
     };
     let Some(data) = data else { return text };
     let unit = u64::from(kept.drive().unit_bytes());
-    let size = |units: u64| Bytes(units * unit).to_string();
+    let size = |units: u64| exact(units * unit);
     line(&mut text, "data", &format!("{} held, {} of them read as written", size(data.mapped), size(data.whole)));
     for (_, name, ranges) in findings(data).into_iter().filter(|(.., ranges)| !ranges.is_empty()) {
         let units: u64 = ranges.iter().map(|range| range.len() as u64).sum();
@@ -146,7 +172,7 @@ fn words(kept: &Kept, path: &Path, checked: &Result<(), String>, data: Option<&D
             .map(|range| format!("{} from {} on", size(range.len() as u64), size(range.start.into())))
             .collect();
         let more =
-            if ranges.len() > TOLD { format!(" and {} ranges more", ranges.len() - TOLD) } else { String::new() };
+            if ranges.len() > TOLD { format!(" and in {} more places", ranges.len() - TOLD) } else { String::new() };
         line(&mut text, "", &format!("{} {name}: {}{more}", size(units), told.join(", ")));
     }
     text

@@ -243,6 +243,9 @@ fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> 
     let by = show::workload(kept.scenario());
     if kept.drive_writes() > before {
         let trimmed = how.trim_all_but.as_ref().map(|held| kept.give_back(held));
+        if trimmed.is_some() {
+            kept.flush()?;
+        }
         let but = if trimmed.is_some() { ", and trimmed what that alone had written" } else { "" };
         kept.save(format!("aged from {before:.2} to {:.2} drive writes by {by}{but}", kept.drive_writes()))?;
     }
@@ -304,8 +307,9 @@ fn fork(arguments: &ForkArguments) -> Result<i32, Failure> {
 fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {
     let mut kept = open(&arguments.drive)?;
     kept.wait(arguments.days);
-    kept.save(format!("left without power for {} days", arguments.days))?;
-    answer(arguments.json, &kept, &arguments.drive, &format!("lay for {} days", arguments.days))?;
+    let days = format!("{} day{}", arguments.days, if arguments.days == 1.0 { "" } else { "s" });
+    kept.save(format!("left without power for {days}"))?;
+    answer(arguments.json, &kept, &arguments.drive, &format!("lay for {days}"))?;
     Ok(DONE)
 }
 

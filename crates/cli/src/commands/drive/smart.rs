@@ -14,7 +14,7 @@ use crate::output::{Failure, Others, check_writable, pretty, print, unwritable, 
 const FIELD_COLUMNS: usize = 48;
 
 pub(super) fn smart(arguments: &SmartArguments) -> Result<i32, Failure> {
-    let others = Others::of(arguments.force);
+    let others = Others::of_bytes(arguments.force);
     if let Some(file) = &arguments.raw {
         super::data::check_no_drives(file)?;
         check_writable(file, others)?;
