@@ -320,9 +320,9 @@ pub(crate) struct InjectArguments {
     /// From where: bytes from the drive's beginning, such as `1 MiB` or `4096 B`
     #[arg(long, value_name = "SIZE", default_value = "0 B")]
     pub(crate) at: Bytes,
-    /// How many: a multiple of the drive's mapping unit, as is --at
+    /// How many: a multiple of the drive's mapping unit, as is --at; one of them without
     #[arg(long, value_name = "SIZE")]
-    pub(crate) length: Bytes,
+    pub(crate) length: Option<Bytes>,
     /// flipped-bits: how many bits in each mapping unit, beside those that are flipped [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) bits: Option<u32>,

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 use wane_lab::kept::{DataCheck, Injection, Kept, Retire};
 use wane_sim::Streams;
-use wane_units::{excerpt, excerpt_path};
+use wane_units::{Bytes, excerpt, excerpt_path};
 
 use super::data::{addressed, check_range, exact};
 use super::{answer, open, show};
@@ -66,7 +66,8 @@ pub(super) fn inject(arguments: &InjectArguments) -> Result<i32, Failure> {
     let InjectArguments { drive, at, length, fault, bits, seed, json } = arguments;
     let mut kept = addressed(drive)?;
     let unit = u64::from(kept.drive().unit_bytes());
-    let range = check_range(&kept, *at, *length, (unit, "mapping units"))?;
+    let length = length.unwrap_or(Bytes(unit));
+    let range = check_range(&kept, *at, length, (unit, "mapping units"))?;
     let units = (range.start / unit) as u32..(range.end / unit) as u32;
     if units.is_empty() {
         return Err(Failure::wrong(format!("--length {length}: {} or more are allowed", exact(unit))));
