@@ -96,7 +96,10 @@ fn one_of<T: Copy>(stream: &mut Stream, list: &[T]) -> T {
 /// Flash of which programs and a block's erase may fail. What was programmed reads well: what is lost for ever is no matter of a cut.
 fn failing(stream: &mut Stream, geometry: Geometry, config: &mut FtlConfig) -> FailingMedia {
     let mut media = FailingMedia::new(geometry);
-    media.program_fails_every = one_of(stream, &[0, 0, 0, 31]);
+    // Rarer than once in two superblocks, or whatever is moved into a block would have to be moved on.
+    let planes = geometry.dies() * geometry.planes_per_die();
+    let rarely = (2 * planes * geometry.pages_per_block() + 3).max(31);
+    media.program_fails_every = one_of(stream, &[0, 0, 0, rarely.into()]);
     if media.program_fails_every > 0 {
         // A full drive would move its data for ever, from one block that fails to the next.
         config.logical_units = (config.logical_units / 2).max(1);

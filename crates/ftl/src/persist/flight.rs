@@ -11,7 +11,7 @@
 //! tells of; a block of it is erased after the summaries that say so; and without power-loss protection any block after all that was
 //! programmed before.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use wane_nand::{Barrier, Media};
 use wane_units::{SuperblockId, UnitId};
@@ -248,10 +248,13 @@ impl<M: Media> PowerCut<M> {
     /// Undoes what was not done, from the newest on.
     fn undo_all(&mut self, entries: VecDeque<Entry<M::Past>>, fates: Vec<Fate>, all_records_survive: bool) {
         let (mut members, mut seen) = (Vec::new(), [false; 2]);
+        // Blocks whose erase had begun. One of their members may be erased before programs of other members have begun: what these held
+        // was moved away before, and nothing lies in the block whatever became of them.
+        let mut torn = BTreeSet::new();
         for (Entry { block, change }, fate) in entries.into_iter().zip(fates).rev() {
             match change {
                 Change::Program { page, meta, moved } => {
-                    if fate != Fate::Done {
+                    if fate != Fate::Done && !torn.contains(&block) {
                         self.undo_moves(moved);
                         self.undo_program(block, page, fate);
                         if let Some(meta) = meta {
@@ -268,8 +271,18 @@ impl<M: Media> PowerCut<M> {
                         [true, false] => fate,
                         [false, _] => Fate::Undone,
                     };
-                    self.undo_erase(block, std::mem::take(&mut members), *of_block, fate);
                     seen = [false; 2];
+                    let members = std::mem::take(&mut members);
+                    if torn.contains(&block) {
+                        if fate != Fate::Done {
+                            self.ledger.uncount(self.layout.domain(block), of_block.cause, self.layout.width());
+                        }
+                        continue;
+                    }
+                    self.undo_erase(block, members, *of_block, fate);
+                    if fate == Fate::Torn {
+                        torn.insert(block);
+                    }
                 }
             }
         }

@@ -195,10 +195,10 @@ pub fn explore_timed(seed: u64, commands: usize, twice: u64) -> Result<TimedTall
 impl Run {
     /// A random drive, and how many commands its host keeps outstanding.
     fn new(stream: &mut Stream) -> (Self, u64) {
-        let (geometry, config, most) = drive(stream);
+        let (geometry, mut config, most) = drive(stream);
         let spec = clock(stream);
         let depth = one_of(stream, &[1, 2, 4, 8, 16]);
-        let media = FailingMedia::new(geometry);
+        let media = super::failing(stream, geometry, &mut config);
         let mut ftl = Ftl::new(media, config.clone()).expect("the largest drive that fits was sought");
         ftl.set_leveling(true);
         let clock = Clock::new(&spec, &geometry).expect("times and schedule were chosen to fit");
