@@ -280,7 +280,7 @@ pub(super) const RE9: Trial = Trial {
 fn re9(runs: &Runs, open: Unpublished) -> Finding {
     let leads = CHIPS.each_ref().map(|chip| {
         let served = Served::new(find(FEW[1]), chip, open);
-        let latency = |scheme| reads(runs.get(&served.scenario(scheme))).mean_ns;
+        let latency = |scheme| reads(runs.get(&served.scenario(scheme))).times.mean_ns;
         latency(Scheme::Holistic) / latency(Scheme::Oracle) - 1.0
     });
     let ours = leads.map(|lead| format!("{:+.2} %", 100.0 * lead)).join(", ");

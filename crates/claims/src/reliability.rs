@@ -236,12 +236,12 @@ pub(super) fn reads(result: &RunResult) -> LatencyFigures {
 impl Runs {
     /// Mean read latency of a run over that of another.
     pub(super) fn slowdown(&self, of: &Scenario, base: &Scenario) -> f64 {
-        reads(self.get(of)).mean_ns / reads(self.get(base)).mean_ns
+        reads(self.get(of)).times.mean_ns / reads(self.get(base)).times.mean_ns
     }
 
     /// The same of its 99.9th percentile.
     pub(super) fn tail(&self, of: &Scenario, base: &Scenario) -> f64 {
-        reads(self.get(of)).p999_ns as f64 / reads(self.get(base)).p999_ns as f64
+        reads(self.get(of)).times.p999_ns as f64 / reads(self.get(base)).times.p999_ns as f64
     }
 }
 

@@ -151,7 +151,7 @@ mod tests {
     use crate::{Matter, Reading, Verdict, claims, scenario};
     use wane_lab::build::PolicyOverrides;
     use wane_lab::run::Watch;
-    use wane_results::{OperationFigures, OperationLatency};
+    use wane_results::{LatencyDistribution, OperationFigures, OperationLatency};
 
     /// A short run with two probes, half of whose requests read.
     fn short_run() -> RunResult {
@@ -160,7 +160,10 @@ mod tests {
         let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
         let mut run = session::execute(&scenario("short", text), &PolicyOverrides::default(), &mut watch).unwrap();
         // As if its reads were lookups of a key-value store.
-        let figures = OperationFigures { count: 1, per_second: 1.0, p99_ns: 1, ..OperationFigures::default() };
+        let figures = OperationFigures {
+            times: LatencyDistribution { count: 1, p99_ns: 1, ..LatencyDistribution::default() },
+            per_second: 1.0,
+        };
         let operations = OperationLatency { all: figures, read: Some(figures), ..OperationLatency::default() };
         run.windows.iter_mut().for_each(|window| window.latency.operations = Some(operations));
         run

@@ -310,7 +310,7 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
 fn gathered(scenario: &Scenario, finished: &Finished) -> Option<String> {
     let writes = finished.measured.as_ref()?.latency.as_ref()?.write.as_ref()?;
     let small = scenario.device.units_per_page > 1 && scenario.time.write_cache.is_none();
-    (small && writes.p50_ns == 0).then(|| {
+    (small && writes.times.p50_ns == 0).then(|| {
         "most writes filled no page and took no time: they wait in the controller's page buffer; give a time.write-cache for their latency"
             .to_owned()
     })

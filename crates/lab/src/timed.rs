@@ -15,8 +15,8 @@ use wane_workload::{Arrival, Arrivals, Batch, Next, Op, OperationKind};
 use crate::operations::Operations;
 
 use wane_results::{
-    BreakdownMeans, Errors, Latency, LatencyByGc, LatencyFigures, OpThroughput, OperationFigures, OperationLatency,
-    Throughput, Window, WindowKind,
+    BreakdownMeans, Errors, Latency, LatencyByGc, LatencyDistribution, LatencyFigures, OpThroughput, OperationFigures,
+    OperationLatency, Throughput, Window, WindowKind,
 };
 
 /// Most points kept of a distribution.
@@ -293,7 +293,13 @@ fn figures(histogram: &Histogram, breakdown: &BreakdownSum) -> Option<LatencyFig
         wane_ssd::PERCENTILES.is_sorted_by_key(|percent| at(*percent)),
         "a higher percentile is no shorter latency"
     );
-    (histogram.count() > 0).then(|| LatencyFigures {
+    (histogram.count() > 0)
+        .then(|| LatencyFigures { times: times(histogram), breakdown_ns: means(breakdown, histogram.count()) })
+}
+
+fn times(histogram: &Histogram) -> LatencyDistribution {
+    let at = |percent: f64| histogram.percentile_ns(percent);
+    LatencyDistribution {
         count: histogram.count(),
         mean_ns: histogram.mean_ns(),
         p50_ns: at(50.0),
@@ -304,8 +310,7 @@ fn figures(histogram: &Histogram, breakdown: &BreakdownSum) -> Option<LatencyFig
         p999_ns: at(99.9),
         p9999_ns: at(99.99),
         max_ns: histogram.max_ns(),
-        breakdown_ns: means(breakdown, histogram.count()),
-    })
+    }
 }
 
 /// Of a key-value store's operations by kind, as [`OperationKind::ALL`] numbers them; `None` where there were none.
@@ -313,20 +318,8 @@ fn operations(histograms: &[Histogram], seconds: f64) -> Option<OperationLatency
     let mut all = Histogram::new();
     histograms.iter().for_each(|histogram| all.merge(histogram));
     let figures = |histogram: &Histogram| {
-        let at = |percent: f64| histogram.percentile_ns(percent);
-        (histogram.count() > 0).then(|| OperationFigures {
-            count: histogram.count(),
-            per_second: histogram.count() as f64 / seconds,
-            mean_ns: histogram.mean_ns(),
-            p50_ns: at(50.0),
-            p75_ns: at(75.0),
-            p90_ns: at(90.0),
-            p95_ns: at(95.0),
-            p99_ns: at(99.0),
-            p999_ns: at(99.9),
-            p9999_ns: at(99.99),
-            max_ns: histogram.max_ns(),
-        })
+        (histogram.count() > 0)
+            .then(|| OperationFigures { times: times(histogram), per_second: histogram.count() as f64 / seconds })
     };
     let of = |kind: OperationKind| histograms.get(kind as usize).and_then(figures);
     Some(OperationLatency {

@@ -101,7 +101,7 @@ fn the_clock_ends_a_run_before_it_wraps() {
             assert_eq!(result.summary.end.reason, EndReason::ClockEnd, "{text}");
             assert!(result.summary.warnings.iter().any(|warning| warning.contains("584 years")), "{text}");
             let latency = result.summary.latency.unwrap();
-            let requests = [latency.read, latency.write].into_iter().flatten().map(|op| op.count).sum::<u64>();
+            let requests = [latency.read, latency.write].into_iter().flatten().map(|op| op.times.count).sum::<u64>();
             assert!(requests >= kept, "{requests} {text}");
         }
     }

@@ -100,10 +100,10 @@ requests = 400_000
     let larger = DRIVE.replace("blocks-per-plane = 512", "blocks-per-plane = 1024");
     let runs = sizes(&format!("{larger}{timed}"), 32_768);
     let read = |summary: &Summary| summary.latency.as_ref().unwrap().read.unwrap();
-    check(&runs, "p99.9 of reads", 0.10, |summary| read(summary).p999_ns as f64);
-    check(&runs, "p50 of reads", 0.10, |summary| read(summary).p50_ns as f64);
+    check(&runs, "p99.9 of reads", 0.10, |summary| read(summary).times.p999_ns as f64);
+    check(&runs, "p50 of reads", 0.10, |summary| read(summary).times.p50_ns as f64);
     let write = |summary: &Summary| summary.latency.as_ref().unwrap().write.unwrap();
-    check(&runs, "p99.9 of writes", 0.10, |summary| write(summary).p999_ns as f64);
+    check(&runs, "p99.9 of writes", 0.10, |summary| write(summary).times.p999_ns as f64);
 }
 
 #[test]

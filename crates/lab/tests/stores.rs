@@ -90,12 +90,19 @@ fn operations_are_timed_by_kind() {
     // One client, whose lookups follow each other at once: no other time than theirs.
     let lookups = of.read.unwrap();
     assert_eq!((of.all, of.update, of.scan, of.read_modify_write), (lookups, None, None, None));
-    assert!(lookups.mean_ns * lookups.count as f64 / seconds > 0.999e9, "{lookups:?}");
+    assert!(lookups.times.mean_ns * lookups.times.count as f64 / seconds > 0.999e9, "{lookups:?}");
     let requests = reads.read.unwrap();
-    assert!(lookups.count < requests.count && lookups.mean_ns > requests.mean_ns, "some lookups read two tables");
+    assert!(
+        lookups.times.count < requests.times.count && lookups.times.mean_ns > requests.times.mean_ns,
+        "some lookups read two tables"
+    );
     let sum =
         |windows: &RunResult| windows.windows.iter().filter_map(|window| window.latency.operations).collect::<Vec<_>>();
-    assert_eq!(sum(&one).iter().map(|of| of.all.count).sum::<u64>(), lookups.count, "windows tell them all");
+    assert_eq!(
+        sum(&one).iter().map(|of| of.all.times.count).sum::<u64>(),
+        lookups.times.count,
+        "windows tell them all"
+    );
 
     let mixed = timed(&[
         "workload.gets=0.4",
@@ -107,12 +114,12 @@ fn operations_are_timed_by_kind() {
     let of = mixed.summary.latency.as_ref().unwrap().operations.unwrap();
     let names: Vec<&str> = of.named().iter().map(|(name, _)| *name).collect();
     assert_eq!(names, ["reads", "updates", "scans", "read-modify-writes"]);
-    assert_eq!(of.named().iter().map(|(_, of)| of.count).sum::<u64>(), of.all.count);
-    assert_eq!(of.update.unwrap().p99_ns, 0, "nobody waits for a buffered log");
-    assert!(of.scan.unwrap().mean_ns > of.read.unwrap().mean_ns, "a scan reads of each level");
+    assert_eq!(of.named().iter().map(|(_, of)| of.times.count).sum::<u64>(), of.all.times.count);
+    assert_eq!(of.update.unwrap().times.p99_ns, 0, "nobody waits for a buffered log");
+    assert!(of.scan.unwrap().times.mean_ns > of.read.unwrap().times.mean_ns, "a scan reads of each level");
     let synced = timed(&["workload.log=synced"]).summary.latency.unwrap().operations.unwrap();
     let update = synced.update.unwrap();
-    assert!(update.p50_ns > 100_000, "each put waits for its log: {update:?}");
+    assert!(update.times.p50_ns > 100_000, "each put waits for its log: {update:?}");
 }
 
 #[test]
@@ -125,7 +132,7 @@ fn a_probe_goes_on_with_the_store_that_the_run_has_written() {
         "until={drive-writes=4}",
     ]);
     let reads: Vec<u64> =
-        probed.windows.iter().map(|window| window.latency.read.as_ref().map_or(0, |reads| reads.count)).collect();
+        probed.windows.iter().map(|window| window.latency.read.as_ref().map_or(0, |reads| reads.times.count)).collect();
     // Before the run the store loads; then it looks keys up in tables that are there.
     assert_eq!(reads[0], 0);
     assert!(reads[1] > 50, "{reads:?}");

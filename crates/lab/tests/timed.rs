@@ -42,7 +42,8 @@ requests = 200_000
 fn reads_at_depth_16_come_within_5_percent_of_the_accepted_simulator() {
     for scheduler in ["event", "timeline"] {
         let summary = run(MLC, &[&format!("time.scheduler=\"{scheduler}\"")]).summary;
-        let (iops, mean) = (summary.throughput.unwrap().read.iops, summary.latency.unwrap().read.unwrap().mean_ns);
+        let (iops, mean) =
+            (summary.throughput.unwrap().read.iops, summary.latency.unwrap().read.unwrap().times.mean_ns);
         assert!((iops / 106e3 - 1.0).abs() < 0.05, "{scheduler}: {iops} IOPS for 106 k");
         assert!((mean / 151e3 - 1.0).abs() < 0.05, "{scheduler}: {mean} ns for 151 us");
     }
@@ -68,7 +69,7 @@ fn collection_that_takes_no_time_leaves_the_same_drive() {
     for (slow, fast) in [(slow.read.unwrap(), fast.read.unwrap()), (slow.write.unwrap(), fast.write.unwrap())] {
         assert!(slow.breakdown_ns.behind_gc > 0.0);
         assert_eq!(fast.breakdown_ns.behind_gc, 0.0);
-        assert!(fast.mean_ns < slow.mean_ns && fast.p99_ns < slow.p99_ns, "{fast:?}");
+        assert!(fast.times.mean_ns < slow.times.mean_ns && fast.times.p99_ns < slow.times.p99_ns, "{fast:?}");
     }
 }
 
@@ -170,7 +171,7 @@ fn the_parts_of_a_latency_add_up_to_its_mean() {
         let latency = run(&SMALL, set).summary.latency.unwrap();
         for figures in [latency.read.unwrap(), latency.write.unwrap()] {
             let parts: f64 = figures.breakdown_ns.named().iter().map(|(_, part)| part).sum();
-            assert!((parts / figures.mean_ns - 1.0).abs() < 1e-9, "{set:?}: {parts} {}", figures.mean_ns);
+            assert!((parts / figures.times.mean_ns - 1.0).abs() < 1e-9, "{set:?}: {parts} {}", figures.times.mean_ns);
         }
     }
 }
@@ -184,7 +185,7 @@ fn a_worn_drive_reads_again_and_a_strong_code_never_does() {
     assert!(strong_errors.raw_bit_errors > 0 && strong_errors.uncorrectable == 0);
     let mean = |summary: &Summary| summary.latency.as_ref().unwrap().read.unwrap();
     assert!(mean(&weak).breakdown_ns.rereads > 0.0 && mean(&strong).breakdown_ns.rereads == 0.0);
-    assert!(mean(&weak).mean_ns > mean(&strong).mean_ns);
+    assert!(mean(&weak).times.mean_ns > mean(&strong).times.mean_ns);
 }
 
 #[test]
@@ -192,7 +193,7 @@ fn re_reads_are_counted_beside_the_reads_of_their_origin() {
     let collecting = ["drive.ecc.strength=20", "drive.ecc.rereads-max=2", "workload.read-share=\"2 %\""];
     let summary = run(&SMALL, &collecting).summary;
     let errors = summary.errors.unwrap();
-    let reads = summary.latency.unwrap().read.unwrap().count;
+    let reads = summary.latency.unwrap().read.unwrap().times.count;
     assert!(
         errors.background_retries > 2 * reads,
         "one rate over the host's reads would be above the limit: {errors:?}"
@@ -220,7 +221,7 @@ fn a_probe_changes_no_other_number() {
     assert_eq!(with.summary.errors, without.summary.errors);
     let probes: Vec<_> = with.windows.iter().map(|window| (window.kind, window.at_drive_writes.round())).collect();
     assert_eq!(probes, [0.0, 1.0, 2.0].map(|at| (WindowKind::Probe, at)));
-    assert!(with.windows.iter().all(|window| window.latency.read.unwrap().count > 1900));
+    assert!(with.windows.iter().all(|window| window.latency.read.unwrap().times.count > 1900));
     // Reads of what a probe has just written come from the controller's buffer.
     let mixed =
         run(&format!("{life}{PROBE}"), &["probe.workload.read-share=0.3", "probe.workload.arrival.queue-depth=32"]);
@@ -232,7 +233,7 @@ fn writes_smaller_than_a_page_are_told_to_take_no_time() {
     let small = ["drive.page-size=\"16 KiB\"", "drive.mapping-unit=\"4 KiB\""];
     let warned = |set: &[&str]| {
         let result = run(&SMALL, &[&small[..], set].concat());
-        let fast = result.summary.latency.unwrap().write.unwrap().p50_ns == 0;
+        let fast = result.summary.latency.unwrap().write.unwrap().times.p50_ns == 0;
         assert_eq!(fast, result.summary.warnings.iter().any(|told| told.contains("filled no page")));
         fast
     };

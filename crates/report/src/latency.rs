@@ -12,7 +12,7 @@ use super::numbers::{counted, duration, short};
 use super::palette::{HUES, series};
 use super::panels::{drawn, told as panels_told};
 use super::picture::{Arrangement, Drawing};
-use wane_results::{Common, Latency, LatencyFigures, RunResult, Window};
+use wane_results::{Common, Latency, LatencyDistribution, LatencyFigures, RunResult, Window};
 
 /// Colors of the distributions of one run's windows, which lie close together.
 const APART: [&str; 6] = ["s0", "s1", "s2", "s3", "s4", "s5"];
@@ -41,8 +41,12 @@ impl Kind {
         }
     }
 
-    fn of(self, window: &Window) -> Option<&LatencyFigures> {
-        self.figures(&window.latency)
+    fn of(self, window: &Window) -> Option<&LatencyDistribution> {
+        self.times(&window.latency)
+    }
+
+    pub(super) fn times(self, latency: &Latency) -> Option<&LatencyDistribution> {
+        self.figures(latency).map(|figures| &figures.times)
     }
 
     pub(super) const fn figures(self, latency: &Latency) -> Option<&LatencyFigures> {
@@ -61,7 +65,7 @@ impl Kind {
 }
 
 /// A figure of a window's latencies, and its name.
-type Statistic = (&'static str, fn(&LatencyFigures) -> f64);
+type Statistic = (&'static str, fn(&LatencyDistribution) -> f64);
 
 /// What is drawn over the life, from the slowest.
 const STATISTICS: [Statistic; 4] = [
@@ -189,7 +193,7 @@ fn window_table(group: &Group<'_>, kind: Kind, along: Along) -> Table {
     let mut headers = vec![along.label(), kind.plural().to_owned()];
     headers.extend(STATISTICS.iter().map(|statistic| statistic.0.to_owned()));
     headers.push("IOPS".to_owned());
-    let line = |name: String, figures: &dyn Fn(&RunResult) -> Option<LatencyFigures>, iops: Option<f64>| {
+    let line = |name: String, figures: &dyn Fn(&RunResult) -> Option<LatencyDistribution>, iops: Option<f64>| {
         let count = group.mean_latency(|run| Some(figures(run)?.count as f64)).unwrap_or(0.0);
         let mean = |statistic: &Statistic| told(group.mean_latency(|run| figures(run).as_ref().map(statistic.1)));
         let told = STATISTICS.iter().map(mean);
@@ -205,7 +209,7 @@ fn window_table(group: &Group<'_>, kind: Kind, along: Along) -> Table {
         line(short(place), &|run| kind.of(&run.windows[index]).copied(), group.mean_latency(rate))
     };
     let whole = group.is_of_whole_runs().then(|| {
-        let figures = |run: &RunResult| kind.figures(group.latency(run)?).copied();
+        let figures = |run: &RunResult| kind.times(group.latency(run)?).copied();
         let rate = |run: &RunResult| {
             let throughput = group.throughput(run)?;
             Some(if kind == Kind::Read { throughput.read.iops } else { throughput.write.iops })
@@ -225,8 +229,8 @@ fn statistics_table(groups: &[Group<'_>], kinds: &[Kind]) -> Table {
     let mut headers = vec![with_part("latency", groups), "mean".to_owned()];
     headers.extend(PROFILE.iter().map(|statistic| statistic.0.to_owned()));
     let row = |group: &Group<'_>, kind: Kind| {
-        let mean = |figure: fn(&LatencyFigures) -> f64| {
-            group.mean_latency(|run| kind.figures(group.latency(run)?).map(figure)).map(duration)
+        let mean = |figure: fn(&LatencyDistribution) -> f64| {
+            group.mean_latency(|run| kind.times(group.latency(run)?).map(figure)).map(duration)
         };
         let name = format!("{}, {}", group.label, kind.plural());
         let percentiles = PROFILE.iter().filter_map(|statistic| mean(statistic.1));
@@ -306,7 +310,7 @@ const SHARES: [(f64, Option<Percentile>); 7] = [
     (1.0, Some(|of| of.max_ns)),
 ];
 
-type Percentile = fn(&LatencyFigures) -> u64;
+type Percentile = fn(&LatencyDistribution) -> u64;
 
 /// Windows of a group's runs as one distribution; `figures` are those of the same part of each run. `None` without requests.
 fn pooled(
@@ -314,7 +318,7 @@ fn pooled(
     kind: Kind,
     (label, class): (String, String),
     windows: &[&Window],
-    figures: &[LatencyFigures],
+    figures: &[LatencyDistribution],
 ) -> Option<Distribution> {
     let counted: Vec<(u64, &[(u64, f64)])> =
         windows.iter().filter_map(|window| Some((kind.of(window)?.count, kind.cdf(window)))).collect();
@@ -341,8 +345,8 @@ fn pooled(
 fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
     let whole = |group: &Group<'_>, name: (String, String)| {
         let windows: Vec<&Window> = group.runs.iter().flat_map(|run| group.windows(run)).collect();
-        let figures: Vec<LatencyFigures> =
-            group.runs.iter().filter_map(|run| kind.figures(group.latency(run)?)).copied().collect();
+        let figures: Vec<LatencyDistribution> =
+            group.runs.iter().filter_map(|run| kind.times(group.latency(run)?)).copied().collect();
         pooled(group, kind, name, &windows, &figures)
     };
     let [group] = groups else {
@@ -352,7 +356,7 @@ fn chosen(groups: &[Group<'_>], kind: Kind, along: Along) -> Vec<Distribution> {
     let shortest = group.runs.iter().map(|run| run.windows.len()).min().unwrap_or(0);
     let at = |index: usize, row: usize, label: String| {
         let windows: Vec<&Window> = group.runs.iter().filter_map(|run| run.windows.get(index)).collect();
-        let figures: Vec<LatencyFigures> = windows.iter().filter_map(|window| kind.of(window)).copied().collect();
+        let figures: Vec<LatencyDistribution> = windows.iter().filter_map(|window| kind.of(window)).copied().collect();
         pooled(group, kind, (label, APART[row].to_owned()), &windows, &figures)
     };
     if group.is_of_whole_runs() {

@@ -58,12 +58,12 @@ fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
 
-fn read(summary: &Summary, figure: fn(&wane_results::LatencyFigures) -> f64) -> Option<f64> {
-    of_latency(summary, |latency| latency.read.as_ref().map(figure))
+fn read(summary: &Summary, figure: fn(&wane_results::LatencyDistribution) -> f64) -> Option<f64> {
+    of_latency(summary, |latency| latency.read.as_ref().map(|read| figure(&read.times)))
 }
 
-fn write(summary: &Summary, figure: fn(&wane_results::LatencyFigures) -> f64) -> Option<f64> {
-    of_latency(summary, |latency| latency.write.as_ref().map(figure))
+fn write(summary: &Summary, figure: fn(&wane_results::LatencyDistribution) -> f64) -> Option<f64> {
+    of_latency(summary, |latency| latency.write.as_ref().map(|write| figure(&write.times)))
 }
 
 fn of_latency(summary: &Summary, figure: impl Fn(&Latency) -> Option<f64>) -> Option<f64> {
@@ -156,7 +156,7 @@ fn rests_on_few(metric: &Metric, groups: &[Group<'_>]) -> bool {
     let count = |latency: &Latency| if metric.id.starts_with("read") { latency.read } else { latency.write };
     let is_few = |group: &&Group<'_>, run: &&RunResult| {
         let summary = run.summary_at(group.common);
-        let requests = summary.latency.as_ref().and_then(count).map_or(0, |figures| figures.count);
+        let requests = summary.latency.as_ref().and_then(count).map_or(0, |figures| figures.times.count);
         requests > 0 && requests as f64 * beyond < BEYOND_MIN
     };
     groups.iter().any(|group| group.runs.iter().any(|run| is_few(&group, run)))

@@ -70,9 +70,14 @@ fn a_figure_of_a_run_has_one_value_and_parts_of_a_run_are_named() {
     for (run, index) in runs.iter_mut().zip(0..) {
         run.scenario_toml.push_str(&format!("d = {index}\n"));
         for (window, number) in run.windows.iter_mut().zip(1..) {
-            window.latency.read.as_mut().into_iter().for_each(|read| read.p999_ns = 1_000_000 * number);
+            window.latency.read.as_mut().into_iter().for_each(|read| read.times.p999_ns = 1_000_000 * number);
         }
-        run.summary.latency.as_mut().and_then(|of| of.read.as_mut()).into_iter().for_each(|of| of.p999_ns = 7_770_000);
+        run.summary
+            .latency
+            .as_mut()
+            .and_then(|of| of.read.as_mut())
+            .into_iter()
+            .for_each(|of| of.times.p999_ns = 7_770_000);
     }
     let of_several = cells(&render(&runs));
     let rows: Vec<&Vec<String>> =
@@ -114,7 +119,7 @@ fn an_axis_of_latencies_ends_before_a_lone_outlier_and_says_so() {
         let window = &mut run.windows[0];
         // Writes are slower: their axis is their own.
         window.write_cdf = vec![(100_000_000, 0.5), (300_000_000, 1.0)];
-        window.latency.read.as_mut().into_iter().for_each(|read| read.count = 20_000);
+        window.latency.read.as_mut().into_iter().for_each(|read| read.times.count = 20_000);
         window.read_cdf = vec![(80_000, 0.5), (900_000, 0.99), (5_000_000, 0.9999), (slowest, 1.0)];
         let figures = crate::page::all_pictures(&[run]);
         let figure =

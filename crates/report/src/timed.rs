@@ -4,23 +4,16 @@ use super::groups::Group;
 use super::html::{escape, swatch};
 use super::latency::{Kind, told};
 use super::numbers::{count, counted, duration, percent, short, short_or_dash, traffic};
-use wane_results::{Common, Errors, Latency, LatencyFigures, OpThroughput, OperationFigures, RunResult, WindowKind};
+use wane_results::{Common, Errors, LatencyDistribution, OpThroughput, OperationFigures, RunResult, WindowKind};
 
 /// Whether a group's runs were timed, or looked at closely.
 pub(super) fn is_timed(group: &Group<'_>) -> bool {
     group.runs.iter().any(|run| run.summary.latency.is_some())
 }
 
-const fn of_kind(latency: &Latency, kind: Kind) -> Option<&LatencyFigures> {
-    match kind {
-        Kind::Read => latency.read.as_ref(),
-        Kind::Write => latency.write.as_ref(),
-    }
-}
-
 /// The mean over the seeds of a figure of latencies.
-fn mean(group: &Group<'_>, kind: Kind, figure: impl Fn(&LatencyFigures) -> f64) -> Option<f64> {
-    group.mean_latency(|run| of_kind(group.latency(run)?, kind).map(&figure))
+fn mean(group: &Group<'_>, kind: Kind, figure: impl Fn(&LatencyDistribution) -> f64) -> Option<f64> {
+    group.mean_latency(|run| kind.times(group.latency(run)?).map(&figure))
 }
 
 /// What was served in a second, in operations or bytes.
@@ -65,7 +58,7 @@ pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
         (Kind::Read, ["mean read", "p99.9 of reads", "reads a second"]),
         (Kind::Write, ["mean write", "p99.9 of writes", "writes a second"]),
     ] {
-        let of = |figure: fn(&LatencyFigures) -> f64| mean(group, kind, figure);
+        let of = |figure: fn(&LatencyDistribution) -> f64| mean(group, kind, figure);
         let Some(latency) = of(|figures| figures.mean_ns) else { continue };
         tiles.push((
             names[0],
@@ -145,17 +138,11 @@ fn operation_rows(group: &Group<'_>, names: &[&str], of_age: &str) -> String {
     let kinds = group.latency(group.first()).and_then(|latency| latency.operations).map(|of| of.named());
     let mut rows = String::new();
     for (kind, _) in kinds.unwrap_or_default() {
-        let mean =
-            |figure: fn(&OperationFigures) -> f64| group.mean_latency(|run| of_kind(run, kind).as_ref().map(figure));
-        let figures: [fn(&OperationFigures) -> f64; 5] = [
-            |of| of.mean_ns,
-            |of| of.p50_ns as f64,
-            |of| of.p99_ns as f64,
-            |of| of.p999_ns as f64,
-            |of| of.max_ns as f64,
-        ];
-        let mut cells: Vec<String> = figures.into_iter().map(|figure| told(mean(figure))).collect();
-        cells.push(short_or_dash(mean(|of| of.per_second)));
+        let mean = |figure: &dyn Fn(&OperationFigures) -> f64| {
+            group.mean_latency(|run| of_kind(run, kind).as_ref().map(figure))
+        };
+        let Some(mut cells) = percentiles(&|figure| mean(&|of| figure(&of.times))) else { continue };
+        cells.push(short_or_dash(mean(&|of| of.per_second)));
         cells.resize(names.len(), "\u{2013}".to_owned());
         rows.push_str(&row(group, &format!("{}, operations: {kind}{of_age}", group.label), names, &cells));
     }
@@ -163,9 +150,9 @@ fn operation_rows(group: &Group<'_>, names: &[&str], of_age: &str) -> String {
 }
 
 /// The first cells of a row: mean, percentiles and the longest; `None` without any request.
-fn percentiles(of: &dyn Fn(fn(&LatencyFigures) -> f64) -> Option<f64>) -> Option<Vec<String>> {
+fn percentiles(of: &dyn Fn(fn(&LatencyDistribution) -> f64) -> Option<f64>) -> Option<Vec<String>> {
     let mean = of(|figures| figures.mean_ns)?;
-    let rest: [fn(&LatencyFigures) -> f64; 4] = [
+    let rest: [fn(&LatencyDistribution) -> f64; 4] = [
         |figures| figures.p50_ns as f64,
         |figures| figures.p99_ns as f64,
         |figures| figures.p999_ns as f64,
@@ -192,14 +179,19 @@ enum Part {
 
 /// The mean over the seeds of a figure of latencies before or since collection began; `None` where it began with the run, or
 /// did not begin.
-fn mean_of_part(group: &Group<'_>, kind: Kind, part: Part, figure: impl Fn(&LatencyFigures) -> f64) -> Option<f64> {
+fn mean_of_part(
+    group: &Group<'_>,
+    kind: Kind,
+    part: Part,
+    figure: impl Fn(&LatencyDistribution) -> f64,
+) -> Option<f64> {
     group.mean(|summary| {
         let parts = summary.latency_by_gc.as_ref()?;
         let latency = match part {
             Part::Before => &parts.before,
             Part::Since => &parts.since,
         };
-        of_kind(latency, kind).map(&figure)
+        kind.times(latency).map(&figure)
     })
 }
 
@@ -243,7 +235,7 @@ fn answer(group: &Group<'_>, kind: Kind) -> Option<String> {
     let what = if kind == Kind::Read { "A read" } else { "A write" };
     let rare = match mean(group, kind, |figures| figures.count as f64) {
         Some(requests) if requests >= 1000.0 => {
-            let p999 = |figures: &LatencyFigures| figures.p999_ns as f64;
+            let p999 = |figures: &LatencyDistribution| figures.p999_ns as f64;
             let slow = told(mean(group, kind, p999));
             let parts = mean_of_part(group, kind, Part::Before, p999).zip(mean_of_part(group, kind, Part::Since, p999));
             let parts = parts.map_or_else(String::new, |(before, since)| {
@@ -261,7 +253,7 @@ fn details(group: &Group<'_>) -> Option<String> {
     let first = first_kind(group)?;
     let mut sentences = Vec::new();
     for kind in Kind::BOTH {
-        let of = |figure: fn(&LatencyFigures) -> f64| mean(group, kind, figure);
+        let of = |figure: fn(&LatencyDistribution) -> f64| mean(group, kind, figure);
         let Some(latency) = of(|figures| figures.mean_ns) else { continue };
         if kind != first {
             sentences.extend(answer(group, kind).map(|answer| answer + "."));

@@ -206,7 +206,7 @@ mod tests {
         let cells = [&timed, &untimed].map(|summary| GridCell { values: &[], summary: Some(summary) });
         let text = grid_csv(&[], &["latency.read.p99_ns", "errors.retries", "end.reason"], &cells);
         let retries = timed.errors.unwrap().retries;
-        let p99 = timed.latency.unwrap().read.unwrap().p99_ns;
+        let p99 = timed.latency.unwrap().read.unwrap().times.p99_ns;
         let expected =
             format!("latency.read.p99_ns,errors.retries,end.reason\n{p99},{retries},end-of-life\n,,end-of-life\n");
         assert_eq!(text, expected);
@@ -250,7 +250,7 @@ mod tests {
         let keys: Vec<&str> = lines[1..].iter().map(|line| line.split(',').next().unwrap()).collect();
         assert_eq!(keys, ["0.1", "0.2", "0.2"]);
         let at = lines[0].split(',').position(|name| name == "latency_read_p999_ns").unwrap();
-        let p999 = long.windows[1].latency.read.unwrap().p999_ns;
+        let p999 = long.windows[1].latency.read.unwrap().times.p999_ns;
         assert_eq!(lines[3].split(',').nth(at).unwrap(), p999.to_string());
         assert_eq!(windows_csv(&[], &[(&[], &test_run(1))]), "");
     }

@@ -48,39 +48,30 @@ impl OperationLatency {
 }
 
 /// `latency.operations.read.*` and the like, in nanoseconds from the arrival of an operation's first request until the last one that it
-/// waits for is done; 0 of one that waits for none. Percentiles as those of requests.
+/// waits for is done; 0 of one that waits for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperationFigures {
-    /// Operations that were done.
-    pub count: u64,
-    /// Of these, each second.
+    /// How long operations took.
+    #[serde(flatten)]
+    pub times: LatencyDistribution,
+    /// Operations that were done, each second.
     pub per_second: f64,
-    /// Mean.
-    pub mean_ns: f64,
-    /// Median.
-    pub p50_ns: u64,
-    /// 75th percentile.
-    pub p75_ns: u64,
-    /// 90th percentile.
-    pub p90_ns: u64,
-    /// 95th percentile.
-    pub p95_ns: u64,
-    /// 99th percentile.
-    pub p99_ns: u64,
-    /// 99.9th percentile.
-    pub p999_ns: u64,
-    /// 99.99th percentile.
-    pub p9999_ns: u64,
-    /// Longest.
-    pub max_ns: u64,
 }
 
 /// `latency.read.*` and `latency.write.*`, in nanoseconds from arrival to completion.
-///
-/// Percentiles are nearest-rank within three significant digits; mean and maximum are exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyFigures {
-    /// Requests.
+    /// How long requests took.
+    #[serde(flatten)]
+    pub times: LatencyDistribution,
+    /// Where the time went, of the page that finished last.
+    pub breakdown_ns: BreakdownMeans,
+}
+
+/// How long things took, in nanoseconds. Percentiles are nearest-rank within three significant digits; mean and maximum are exact.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LatencyDistribution {
+    /// How many there were.
     pub count: u64,
     /// Mean.
     pub mean_ns: f64,
@@ -100,8 +91,6 @@ pub struct LatencyFigures {
     pub p9999_ns: u64,
     /// Longest.
     pub max_ns: u64,
-    /// Where the time went, of the page that finished last.
-    pub breakdown_ns: BreakdownMeans,
 }
 
 /// `latency.*.breakdown_ns.*`: means over the requests. They add up to the mean latency.
@@ -313,6 +302,6 @@ pub struct Window {
 impl Window {
     /// Reads and writes that were done.
     pub fn requests(&self) -> u64 {
-        [self.latency.read, self.latency.write].into_iter().flatten().map(|of| of.count).sum()
+        [self.latency.read, self.latency.write].into_iter().flatten().map(|of| of.times.count).sum()
     }
 }

@@ -25,8 +25,8 @@ pub use folder::{
 };
 pub use grid::{GRID_LEAVES, GridCell, SeededCell, grid_csv, number, seeded_grid_csv, windows_csv};
 pub use latency::{
-    BreakdownMeans, Errors, Latency, LatencyFigures, OpThroughput, OperationFigures, OperationLatency, Throughput,
-    Window, WindowKind,
+    BreakdownMeans, Errors, Latency, LatencyDistribution, LatencyFigures, OpThroughput, OperationFigures,
+    OperationLatency, Throughput, Window, WindowKind,
 };
 pub use life::{Calendar, CalendarOrigin, Life, WARRANTY_YEARS};
 pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975, whole_runs};

@@ -259,7 +259,7 @@ mod tests {
     fn latencies_are_estimated_over_the_seeds_that_have_them() {
         let mut summaries = [1, 2, 3].map(|seed| timed(test_run(seed), 3).summary);
         summaries[0].latency.as_mut().unwrap().write = None;
-        let means = [1, 2].map(|seed: usize| summaries[seed].latency.as_ref().unwrap().write.unwrap().mean_ns);
+        let means = [1, 2].map(|seed: usize| summaries[seed].latency.as_ref().unwrap().write.unwrap().times.mean_ns);
         let json = Statistics::of(&summaries).json().clone();
         assert_eq!(json["latency"]["write"]["mean_ns"]["mean"], (means[0] + means[1]) / 2.0);
         assert_eq!(json["latency"]["write"]["mean_ns"]["runs"], 2);

@@ -116,15 +116,15 @@ pub fn timed(mut run: RunResult, windows: usize) -> RunResult {
             latency: Latency { read: Some(read), write: Some(write), operations: None },
             throughput: Throughput {
                 read: OpThroughput {
-                    iops: read.count as f64 / 1.5,
-                    bytes_per_second: 4096.0 * read.count as f64 / 1.5,
+                    iops: read.times.count as f64 / 1.5,
+                    bytes_per_second: 4096.0 * read.times.count as f64 / 1.5,
                 },
-                write: OpThroughput { iops: write.count as f64 / 1.5, bytes_per_second: 1e6 },
+                write: OpThroughput { iops: write.times.count as f64 / 1.5, bytes_per_second: 1e6 },
             },
             errors: Some(Errors {
                 retries: 40 * index as u64,
                 host_retries: 30 * index as u64,
-                host_page_reads: read.count,
+                host_page_reads: read.times.count,
                 uncorrectable: index as u64 / 2,
                 ..Errors::default()
             }),
@@ -165,16 +165,18 @@ fn figures(latencies: &[(u64, f64)]) -> LatencyFigures {
     let at = |share: f64| latencies.iter().find(|point| point.1 >= share).map_or(0, |point| point.0);
     let mean_ns = at(0.6) as f64;
     LatencyFigures {
-        count: 20_000,
-        mean_ns,
-        p50_ns: at(0.5),
-        p75_ns: at(0.75),
-        p90_ns: at(0.9),
-        p95_ns: at(0.95),
-        p99_ns: at(0.99),
-        p999_ns: at(0.999),
-        p9999_ns: at(0.9999),
-        max_ns: at(1.0),
+        times: LatencyDistribution {
+            count: 20_000,
+            mean_ns,
+            p50_ns: at(0.5),
+            p75_ns: at(0.75),
+            p90_ns: at(0.9),
+            p95_ns: at(0.95),
+            p99_ns: at(0.99),
+            p999_ns: at(0.999),
+            p9999_ns: at(0.9999),
+            max_ns: at(1.0),
+        },
         breakdown_ns: BreakdownMeans {
             sensing: 0.4 * mean_ns,
             behind_host: 0.3 * mean_ns,

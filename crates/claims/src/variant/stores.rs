@@ -120,7 +120,7 @@ impl Runs {
 
 /// Milliseconds that 99 of 100 lookups stay below, mean over the probes of a life. YCSB-F looks up in half of its operations.
 fn p99(result: &RunResult) -> f64 {
-    let of = |window: &Window| Some(window.latency.operations?.read?.p99_ns as f64 / 1e6);
+    let of = |window: &Window| Some(window.latency.operations?.read?.times.p99_ns as f64 / 1e6);
     mean(result.windows.iter().filter_map(of))
 }
 
@@ -197,8 +197,8 @@ fn percentiles(runs: &Runs) -> String {
         for ((life, name), paper) in compared(asked).into_iter().zip(names).zip(published) {
             let result = runs.store(life);
             let reads: Vec<_> = result.windows.iter().filter_map(|window| window.latency.operations?.read).collect();
-            let at = |of: fn(&wane_results::OperationFigures) -> u64| {
-                format!("{:.2} ms", mean(reads.iter().map(|reads| of(reads) as f64 / 1e6)))
+            let at = |of: fn(&wane_results::LatencyDistribution) -> u64| {
+                format!("{:.2} ms", mean(reads.iter().map(|reads| of(&reads.times) as f64 / 1e6)))
             };
             text += &format!(
                 "| {} | {name} | {} | {} | {} | {} | {paper} | {:.0} |\n",

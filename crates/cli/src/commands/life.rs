@@ -52,13 +52,13 @@ pub(super) fn ages(result: &RunResult) -> Vec<(String, String)> {
             let at = |ns: u64| duration(ns as f64);
             Some(format!(
                 "{kind} p50 {}, p99 {}, p99.9 {}",
-                at(figures.p50_ns),
-                at(figures.p99_ns),
-                at(figures.p999_ns)
+                at(figures.times.p50_ns),
+                at(figures.times.p99_ns),
+                at(figures.times.p999_ns)
             ))
         });
         let operations = latency.operations.map(|of| {
-            let [p99, p999] = [of.all.p99_ns, of.all.p999_ns].map(|ns| duration(ns as f64));
+            let [p99, p999] = [of.all.times.p99_ns, of.all.times.p999_ns].map(|ns| duration(ns as f64));
             format!("{} operations a second, p99 {p99}, p99.9 {p999}", number(of.all.per_second))
         });
         let calendar = window.at_days.map(|_| format!(" ({} drive writes)", number(window.at_drive_writes)));

@@ -58,6 +58,9 @@ pub(super) fn words(result: &RunResult) -> String {
                 line(&mut text, "time of a read", &told_parts(figures));
             }
         }
+        if latency.read.is_none() && summary.host.pages_read_unmapped > 0 {
+            line(&mut text, "reads", "all of addresses that hold nothing, which touches no flash");
+        }
         text.push_str(&operations(latency, last.map(|last| &result.windows[last].latency)));
     }
     if let Some(errors) = probe.map_or(summary.errors, |window: &Window| window.errors) {
@@ -73,7 +76,7 @@ const READ: OfKind = |latency| latency.read.as_ref();
 const WRITE: OfKind = |latency| latency.write.as_ref();
 
 fn percentiles(figures: &LatencyFigures) -> String {
-    told_percentiles(figures.mean_ns, [figures.p50_ns, figures.p99_ns, figures.p999_ns])
+    told_percentiles(figures.times.mean_ns, [figures.times.p50_ns, figures.times.p99_ns, figures.times.p999_ns])
 }
 
 fn told_percentiles(mean_ns: f64, percentiles_ns: [u64; 3]) -> String {
@@ -85,7 +88,9 @@ fn told_percentiles(mean_ns: f64, percentiles_ns: [u64; 3]) -> String {
 fn operations(whole: &Latency, last: Option<&Latency>) -> String {
     let mut text = String::new();
     let Some(of_all) = whole.operations else { return text };
-    let told = |of: &OperationFigures| told_percentiles(of.mean_ns, [of.p50_ns, of.p99_ns, of.p999_ns]);
+    let told = |of: &OperationFigures| {
+        told_percentiles(of.times.mean_ns, [of.times.p50_ns, of.times.p99_ns, of.times.p999_ns])
+    };
     line(&mut text, "operations", &format!("{:.0} a second; {}", of_all.all.per_second, told(&of_all.all)));
     for (kind, figures) in of_all.named() {
         line(&mut text, &format!("  {kind}"), &told(&figures));
