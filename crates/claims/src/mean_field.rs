@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use wane_lab::occupancy::observe;
 use wane_scenario::Scenario;
+use wane_sim::Streams;
 use wane_theory::occupancy::{half_full_occupancy, total_variation};
 use wane_theory::selection::{d_choices, greedy, random};
 use wane_theory::tradeoff::{optimal_wear_leveling, optimum};
@@ -97,28 +98,20 @@ fn extremes() -> Finding {
     }
 }
 
-/// Numbers strictly between 0 and 1, the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn draw(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 11) as f64 + 0.5) / 9_007_199_254_740_992.0
-    }
-}
-
 const INSTANCES: u32 = 2000;
 
 /// With multipliers a and b, w_i = a - b i on the states that are chosen and a - b i <= 0 on the others: then no other weights are better.
 fn optimality() -> Finding {
-    let mut dice = Dice(11);
+    let mut stream = Streams::new(11).stream("claims.tradeoff");
+    // Strictly above 0.
+    let mut draw = || 1.0 - stream.unit();
     let (mut worst, mut solved) = (0.0f64, 0);
     for instance in 0..INSTANCES {
         let states = 3 + (instance % 18) as usize;
-        let mut occupancy: Vec<f64> = (0..states).map(|_| -libm::log(dice.draw())).collect();
+        let mut occupancy: Vec<f64> = (0..states).map(|_| -libm::log(draw())).collect();
         let sum: f64 = occupancy.iter().sum();
         occupancy.iter_mut().for_each(|share| *share /= sum);
-        let cost = (states - 1) as f64 * (0.01 + 0.98 * dice.draw());
+        let cost = (states - 1) as f64 * (0.01 + 0.98 * draw());
         let Ok(found) = optimum(&occupancy, cost) else { continue };
         solved += 1;
         let weights = &found.weights;

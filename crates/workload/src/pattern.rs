@@ -6,7 +6,7 @@ use wane_archive::{Archive, ArchiveError};
 use wane_sim::Stream;
 
 use crate::source::SHARE_MIN;
-use crate::zipf::{Zipf, ZipfTable};
+use crate::zipf::{Zipf, ZipfTable, threshold};
 use crate::{Batch, Op, Progress, Source, SourceError};
 
 /// The shape of a pattern.
@@ -275,11 +275,6 @@ struct Part {
     below: u64,
     first: u64,
     pages: u64,
-}
-
-/// A chance as a threshold for 32 random bits.
-fn threshold(chance: f64) -> u64 {
-    (chance.clamp(0.0, 1.0) * 4_294_967_296.0).round() as u64
 }
 
 impl Picker {

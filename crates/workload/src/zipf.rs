@@ -150,7 +150,7 @@ fn power(x: f64, y: f64) -> f64 {
 }
 
 /// A chance as a threshold for 32 random bits.
-fn threshold(chance: f64) -> u64 {
+pub(crate) fn threshold(chance: f64) -> u64 {
     (chance.clamp(0.0, 1.0) * 4_294_967_296.0).round() as u64
 }
 
