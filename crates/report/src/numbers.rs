@@ -47,7 +47,7 @@ pub fn counted(value: f64) -> String {
 }
 
 /// So many things, such as "1 year" and "4.27 years".
-pub(super) fn counted_of(value: f64, thing: &str) -> String {
+pub fn counted_of(value: f64, thing: &str) -> String {
     let told = counted(value);
     if told == "1" { format!("{told} {thing}") } else { format!("{told} {thing}s") }
 }

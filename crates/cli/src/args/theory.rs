@@ -7,6 +7,19 @@ use clap_complete::{ArgValueCandidates, ArgValueCompleter};
 
 use crate::complete;
 
+/// The scenario that theory is asked about.
+#[derive(Args, Debug)]
+pub(crate) struct Asked {
+    /// The scenario file; `-` reads it from stdin
+    pub(crate) scenario: Option<PathBuf>,
+    /// Start from this preset instead of the file's
+    #[arg(long, add = ArgValueCandidates::new(complete::presets))]
+    pub(crate) preset: Option<String>,
+    /// Override a key, such as `ftl.gc.policy=d-choices`
+    #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
+    pub(crate) set: Vec<String>,
+}
+
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -21,14 +34,8 @@ Examples:
 There are models of greedy, d-choices, random and fifo under patterns, stand-ins and traces. What a scenario has and its model does not is \
 told as a warning.")]
 pub(crate) struct EstimateArguments {
-    /// The scenario file; `-` reads it from stdin
-    pub(crate) scenario: Option<PathBuf>,
-    /// Start from this preset instead of the file's
-    #[arg(long, add = ArgValueCandidates::new(complete::presets))]
-    pub(crate) preset: Option<String>,
-    /// Override a key, such as `ftl.gc.policy=d-choices`
-    #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
     /// Run the scenario too, and print model and run side by side
     #[arg(long)]
     pub(crate) run: bool,
@@ -53,14 +60,8 @@ Examples:
 Without a scenario blocks are half full, as uniform requests leave them in the occupancy model, which has no utilization. With one, its \
 drive is run for some drive writes and its blocks are counted.")]
 pub(crate) struct TradeoffArguments {
-    /// The scenario file; `-` reads it from stdin
-    pub(crate) scenario: Option<PathBuf>,
-    /// Start from this preset instead of the file's
-    #[arg(long, add = ArgValueCandidates::new(complete::presets))]
-    pub(crate) preset: Option<String>,
-    /// Override a key, such as `ftl.gc.policy=d-choices`
-    #[arg(long = "set", value_name = "KEY=VALUE", add = ArgValueCompleter::new(complete::assignment))]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
     /// Pages of a block, without a scenario
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) pages: u32,

@@ -1,20 +1,18 @@
 //! `wane estimate`: what a scenario comes to by theory, and beside its run when asked.
 
-use std::path::{Path, PathBuf};
-
 use serde_json::{Map, Value, json};
 use wane_lab::predict::{Prediction, predict};
 use wane_results::{RunResult, WARRANTY_YEARS};
 use wane_scenario::{Scenario, Sources, folder_of};
 
 use super::run::watched;
-use crate::args::theory::EstimateArguments;
+use crate::args::theory::{Asked, EstimateArguments};
 use crate::output::{Failure, line, print, print_json, read_text};
 use crate::progress::stop_flag;
 use crate::{DONE, INTERRUPTED};
 
 pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<i32, Failure> {
-    let scenario = resolve(arguments.scenario.as_ref(), arguments.preset.as_deref(), &arguments.set)?;
+    let scenario = resolve(&arguments.asked)?;
     let Some(scenario) = scenario else {
         return Err(Failure::wrong("estimate needs a scenario, such as `wane estimate scenario.toml`"));
     };
@@ -37,18 +35,15 @@ pub(crate) fn estimate(arguments: &EstimateArguments) -> Result<i32, Failure> {
 }
 
 /// The scenario that a file, a preset and keys make; none where nothing is given.
-pub(crate) fn resolve(
-    path: Option<&PathBuf>,
-    preset: Option<&str>,
-    set: &[String],
-) -> Result<Option<Scenario>, Failure> {
+pub(crate) fn resolve(asked: &Asked) -> Result<Option<Scenario>, Failure> {
+    let Asked { scenario: path, preset, set } = asked;
     if path.is_none() && preset.is_none() && set.is_empty() {
         return Ok(None);
     }
-    let file = path.map(|path| read_text(path)).transpose()?;
+    let file = path.as_deref().map(read_text).transpose()?;
     let file = file.as_ref().map(|(name, text)| (name.as_str(), text.as_str()));
-    let mut scenario = Scenario::resolve(&Sources { preset, file, set })?;
-    scenario.relative_to(&path.map(PathBuf::as_path).map(folder_of).unwrap_or_else(|| Path::new("").to_owned()));
+    let mut scenario = Scenario::resolve(&Sources { preset: preset.as_deref(), file, set })?;
+    scenario.relative_to(&path.as_deref().map(folder_of).unwrap_or_default());
     Ok(Some(scenario))
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn tradeoff(arguments: &TradeoffArguments) -> Result<i32, Failure> {
 }
 
 fn blocks(arguments: &TradeoffArguments) -> Result<Blocks, Failure> {
-    let scenario = resolve(arguments.scenario.as_ref(), arguments.preset.as_deref(), &arguments.set)?;
+    let scenario = resolve(&arguments.asked)?;
     let Some(scenario) = scenario else {
         let source = format!("half-full blocks of {} pages under uniform requests", arguments.pages);
         let occupancy = half_full_occupancy(arguments.pages);

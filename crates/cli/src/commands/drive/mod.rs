@@ -342,7 +342,8 @@ fn probe(arguments: &ProbeArguments) -> Result<i32, Failure> {
         let mode = if is_degraded { ", degraded" } else { "" };
         let asked = show::workload(&scenario);
         let path = excerpt_path(&arguments.drive);
-        print(&format!("{path}: {} requests of {asked}{mode}\n{}", arguments.requests, super::timed::words(&result)))?;
+        let requests = wane_report::counted_of(arguments.requests as f64, "request");
+        print(&format!("{path}: {requests} of {asked}{mode}\n{}", super::timed::words(&result)))?;
     }
     Ok(if stop.load(Ordering::Relaxed) { INTERRUPTED } else { DONE })
 }
