@@ -1,4 +1,4 @@
-//! CS4 to CS8, CS13 to CS18 and CS20: the capacity-variant drive (Jiao et al., FAST 2024: 001).
+//! CS4 to CS8, CS11 to CS18 and CS20: the capacity-variant drive (Jiao et al., FAST 2024: 001).
 //!
 //! Here are its lives and what is measured of them; the claims stand in the files below. What file systems add to the drive is not
 //! there yet.
@@ -37,9 +37,11 @@ enum Design {
     Variant,
     Traditional,
     Streams,
+    Ideal,
 }
 
 impl Design {
+    /// Those whose lives the paper compares.
     const ALL: [Self; 3] = [Self::Traditional, Self::Streams, Self::Variant];
 
     const fn preset(self) -> &'static str {
@@ -47,6 +49,7 @@ impl Design {
             Self::Variant => "cvss-128g",
             Self::Traditional => "trss-128g",
             Self::Streams => "autostream-128g",
+            Self::Ideal => "ttflash-128g",
         }
     }
 
@@ -55,6 +58,7 @@ impl Design {
             Self::Variant => "CVSS",
             Self::Traditional => "TrSS",
             Self::Streams => "AutoStream",
+            Self::Ideal => "ttFlash",
         }
     }
 }
@@ -313,8 +317,9 @@ pub(super) fn pictures(id: &str, runs: &Runs) -> Option<(&'static str, Vec<Pictu
 
 /// Every claim, in order.
 pub(super) fn claims() -> Vec<Claim> {
-    let claims = wear::first().into_iter().chain(speed::claims()).chain(lifetime::claims());
-    claims.chain(stores::claims()).chain(wear::last()).collect()
+    let mut claims: Vec<Claim> = wear::first().into_iter().chain(speed::claims()).chain(stores::served()).collect();
+    claims.extend(lifetime::claims().into_iter().chain(stores::thresholds()).chain(wear::last()));
+    claims
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! CS15 and CS16: key-value stores on drives that age (001, section 5.4.1).
+//! CS11, CS12, CS15 and CS16: key-value stores on drives that age (001, sections 5.2.3 and 5.4.1).
 
 use super::{Claim, Class, Design, Finding, Matter, Others, PAGES_WHOLE, Reading, Runs, finding, percent, reading};
 use crate::{gain, mean, scenario};
@@ -20,32 +20,46 @@ const LAST: u32 = 345;
 enum Asked {
     YcsbA,
     YcsbF,
+    /// Percent of lookups, the rest puts, by Zipf's law with so many hundredths.
+    Mixture(u32, u32),
 }
+
+/// In place of the eight traces of Twitter: mostly puts and mostly lookups, on keys of little and of much skew.
+const MIXTURES: [Asked; 4] =
+    [Asked::Mixture(20, 80), Asked::Mixture(20, 120), Asked::Mixture(60, 80), Asked::Mixture(60, 120)];
 
 impl Asked {
-    const fn name(self) -> &'static str {
+    fn name(self) -> String {
         match self {
-            Self::YcsbA => "YCSB-A",
-            Self::YcsbF => "YCSB-F",
+            Self::YcsbA => "YCSB-A".to_owned(),
+            Self::YcsbF => "YCSB-F".to_owned(),
+            Self::Mixture(gets, skew) => format!("{gets} % lookups, Zipf {:.1}", f64::from(skew) / 100.0),
         }
     }
 
-    const fn lsm(self) -> &'static str {
+    /// Percent of the capacity that all records take: 30 million of YCSB's, or 36.7 GB.
+    const fn data(self) -> u32 {
+        if matches!(self, Self::Mixture(..)) { 29 } else { 24 }
+    }
+
+    fn keys(self) -> String {
         match self {
-            Self::YcsbA => "ycsb-a",
-            Self::YcsbF => "ycsb-f",
+            Self::YcsbA => "lsm = 'ycsb-a'\n".to_owned(),
+            Self::YcsbF => "lsm = 'ycsb-f'\n".to_owned(),
+            Self::Mixture(gets, skew) => {
+                format!("lsm = 'mixed'\ngets = '{gets} %'\nskew = {}\n", f64::from(skew) / 100.0)
+            }
         }
     }
 }
-
-/// Percent of the capacity that 30 million records of YCSB take.
-const DATA: u32 = 24;
 
 /// What the file system beneath the store discards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Discards {
     /// Never, as plain F2FS on a device that is never idle.
     Never,
+    /// While the store neither flushes nor merges.
+    Idle,
     /// Soon, as the paper's own does.
     Soon,
 }
@@ -81,26 +95,33 @@ impl Life {
         let scale = PAGES_WHOLE / pages;
         let discard = match discards {
             Discards::Never => "never",
+            Discards::Idle => "idle",
             Discards::Soon => "delayed",
         };
         let ftl = match design {
             Design::Variant => format!("retire = {{ policy = 'at-erases', erases = {erases} }}\n"),
-            Design::Traditional | Design::Streams => String::new(),
+            Design::Streams => {
+                format!(
+                    "placement = {{ policy = 'autostream-sfr', chunk-units = 256, decay = {} }}\n",
+                    1_000_000 / scale
+                )
+            }
+            Design::Traditional | Design::Ideal => String::new(),
         };
         let store = [("memtable", 64), ("table-size", 64), ("level-base", 256)];
         let store = store.map(|(key, mib)| format!("{key} = '{} KiB'\n", mib * 1024 / scale)).concat();
         let ages = (0..=LAST).step_by(STEP as usize).map(|age| age.to_string()).collect::<Vec<_>>().join(", ");
         let text = format!(
-            "[drive]\npreset = '{}'\npages-per-block = {pages}\n[drive.timing]\nerase = '{} ns'\n[ftl]\n{ftl}[workload]\nlsm = '{}'\ndata = '{} %'\n\
+            "[drive]\npreset = '{}'\npages-per-block = {pages}\n[drive.timing]\nerase = '{} ns'\n[ftl]\n{ftl}[workload]\n{}data = '{} %'\n\
              extents = 'around'\ndiscard = '{discard}'\nclients = {CLIENTS}\nload = 'assumed'\n{store}[precondition]\nfill = '{} %'\n\
              [time]\nscheduler = 'timeline'\n[probe]\nat-drive-writes = [{ages}]\nuntil = {{ requests = 20000 }}\n\
              workload = {{ arrival = {{ queue-depth = {} }} }}\n[until]\nend-of-life = true\n",
             design.preset(),
             5_000_000 / scale,
-            asked.lsm(),
-            DATA,
+            asked.keys(),
+            asked.data(),
             // The tables of all levels and the log, which lie at the beginning of the space.
-            DATA + 6,
+            asked.data() + 6,
             4 * CLIENTS,
         );
         let erases = if design == Design::Variant { format!(", {erases} erases") } else { String::new() };
@@ -118,6 +139,21 @@ impl Runs {
     }
 }
 
+/// Thousands of operations a second over the life: all that were done by all the time that they took, with as many host writes between any
+/// two probes.
+fn kiops(result: &RunResult) -> f64 {
+    let rates: Vec<f64> = result.windows.iter().filter_map(operations_a_second).collect();
+    rates.len() as f64 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>() / 1000.0
+}
+
+fn operations_a_second(window: &Window) -> Option<f64> {
+    Some(window.latency.operations?.all.per_second)
+}
+
+fn amplification(result: &RunResult) -> f64 {
+    result.summary.write_amplification.total.unwrap_or(f64::NAN)
+}
+
 /// Milliseconds that 99 of 100 lookups stay below, mean over the probes of a life. YCSB-F looks up in half of its operations.
 fn p99(result: &RunResult) -> f64 {
     let of = |window: &Window| Some(window.latency.operations?.read?.times.p99_ns as f64 / 1e6);
@@ -133,8 +169,43 @@ const PUBLISHED: &str = "RocksDB over F2FS on FEMU with 128 GiB; the file system
 const READ_DISCARD: &str = "CVSS discards soon what the store drops, its rivals never: plain F2FS discards while the device is idle, and under such a load \
                             it never is (section 5.2.3). Section 4 says that TrSS discards soon as well, which is another reading";
 
+/// CS11 and CS12.
+pub(super) fn served() -> Vec<Claim> {
+    vec![
+        Claim::new(
+            Class::Order,
+            [
+                "CS11",
+                "001 Fig. 14",
+                "key-value operations a second over the life: CVSS 0.49 to 3.16 above TrSS (Trace38), 1.42 on average; AutoStream and ttFlash little",
+                "more than 0 for all, and more than AutoStream and ttFlash",
+            ],
+            [CONFIGURATION, PUBLISHED, READ_DISCARD],
+            || lives(RIVALS.into_iter().flat_map(|design| MIXTURES.map(|asked| Life::new(design, asked)))),
+            cs11,
+            Others::Run { scenarios: cs11_others, evaluate: cs11_readings },
+        ),
+        Claim::new(
+            Class::Order,
+            [
+                "CS12",
+                "001 §5.2.3",
+                "write amplification under the same: up to 6.79 for TrSS, 1.12 for CVSS",
+                "TrSS more than 3 times CVSS where TrSS' is largest",
+            ],
+            [CONFIGURATION, PUBLISHED, READ_DISCARD],
+            || {
+                let designs = [Design::Traditional, Design::Variant];
+                lives(designs.into_iter().flat_map(|design| MIXTURES.map(|asked| Life::new(design, asked))))
+            },
+            cs12,
+            Others::Run { scenarios: cs12_others, evaluate: cs12_readings },
+        ),
+    ]
+}
+
 /// CS15 and CS16.
-pub(super) fn claims() -> Vec<Claim> {
+pub(super) fn thresholds() -> Vec<Claim> {
     vec![
         Claim::new(
             Class::Mechanism,
@@ -165,6 +236,103 @@ pub(super) fn claims() -> Vec<Claim> {
     ]
 }
 
+const RIVALS: [Design; 4] = [Design::Traditional, Design::Streams, Design::Ideal, Design::Variant];
+
+/// Gains in operations a second over TrSS: of AutoStream, ttFlash and CVSS.
+fn gains(runs: &Runs, asked: Asked) -> [f64; 3] {
+    let rate = |design| kiops(runs.store(Life::new(design, asked)));
+    [Design::Streams, Design::Ideal, Design::Variant].map(|design| gain(rate(design), rate(Design::Traditional)))
+}
+
+fn cs11(runs: &Runs) -> Finding {
+    let found = MIXTURES.map(|asked| gains(runs, asked));
+    let of = |place: usize| found.iter().map(move |gains| gains[place]);
+    let (least, most) = of(2).fold((f64::MAX, f64::MIN), |(least, most), gain| (least.min(gain), most.max(gain)));
+    let agrees = found.iter().all(|[streams, ideal, own]| *own > 0.0 && own > streams && own > ideal);
+    let [streams, ideal, own] = [0, 1, 2].map(|place| mean(of(place)));
+    let ours = format!(
+        "{least:+.2} to {most:+.2}, {own:+.2} on average; AutoStream {streams:+.2}, ttFlash {ideal:+.2} on average"
+    );
+    finding(ours, agrees, CS11_NOTE.to_owned(), table(runs))
+}
+
+const CS11_NOTE: &str = "";
+
+/// Operations, amplification and life by mixture.
+fn table(runs: &Runs) -> String {
+    let mut text = "| mixture | TrSS, KIOPS | AutoStream | ttFlash | CVSS | WAF of TrSS | WAF of CVSS | drive writes of TrSS | of CVSS |\n\
+                    |---|---:|---:|---:|---:|---:|---:|---:|---:|\n"
+        .to_owned();
+    for asked in MIXTURES {
+        let results = RIVALS.map(|design| runs.store(Life::new(design, asked)));
+        let rates = results.map(|result| format!("{:.2}", kiops(result))).join(" | ");
+        let [first, .., last] = results;
+        text += &format!(
+            "| {} | {rates} | {:.2} | {:.2} | {:.0} | {:.0} |\n",
+            asked.name(),
+            amplification(first),
+            amplification(last),
+            first.summary.end.at_drive_writes,
+            last.summary.end.at_drive_writes
+        );
+    }
+    text
+}
+
+/// The mixture that CS11 is looked at with in other ways.
+const PLAIN: Asked = Asked::Mixture(60, 80);
+
+fn cs11_cases() -> [(Matter, &'static str, [Life; 2]); 3] {
+    let [traditional, variant] = [Design::Traditional, Design::Variant].map(|design| Life::new(design, PLAIN));
+    [
+        (Matter::Choice, "TrSS discards soon, too", [traditional.with(Discards::Soon), variant]),
+        (
+            Matter::Choice,
+            "TrSS discards while nothing is flushed or merged",
+            [traditional.with(Discards::Idle), variant],
+        ),
+        (Matter::Scale, "1/64", [traditional.larger(), variant.larger()]),
+    ]
+}
+
+fn cs11_others() -> Vec<Scenario> {
+    lives(cs11_cases().into_iter().flat_map(|(_, _, lives)| lives))
+}
+
+fn cs11_readings(runs: &Runs) -> Vec<Reading> {
+    let of = |(matter, what, [traditional, variant]): (Matter, &'static str, [Life; 2])| {
+        let found = gain(kiops(runs.store(variant)), kiops(runs.store(traditional)));
+        reading(matter, &format!("{} alone: {what}", PLAIN.name()), (format!("{found:+.2}"), found > 0.0))
+    };
+    cs11_cases().into_iter().map(of).collect()
+}
+
+/// The amplification of TrSS where it is largest, and of CVSS there.
+fn worst(runs: &Runs, traditional: impl Fn(Asked) -> Life) -> (String, bool) {
+    let found = MIXTURES.map(|asked| {
+        let variant = runs.store(Life::new(Design::Variant, asked));
+        (amplification(runs.store(traditional(asked))), amplification(variant))
+    });
+    let (most, variant) = found.into_iter().fold((0.0, 1.0), |worst, next| if next.0 > worst.0 { next } else { worst });
+    (format!("{most:.2} and {variant:.2}"), most > 3.0 * variant)
+}
+
+fn cs12(runs: &Runs) -> Finding {
+    let (ours, agrees) = worst(runs, |asked| Life::new(Design::Traditional, asked));
+    finding(ours, agrees, CS12_NOTE.to_owned(), String::new())
+}
+
+const CS12_NOTE: &str = "";
+
+fn cs12_others() -> Vec<Scenario> {
+    lives(MIXTURES.map(|asked| Life::new(Design::Traditional, asked).with(Discards::Soon)))
+}
+
+fn cs12_readings(runs: &Runs) -> Vec<Reading> {
+    let found = worst(runs, |asked| Life::new(Design::Traditional, asked).with(Discards::Soon));
+    vec![reading(Matter::Choice, "TrSS discards soon, too", found)]
+}
+
 const BOTH: [Asked; 2] = [Asked::YcsbA, Asked::YcsbF];
 
 /// TrSS, CVSS with 4 % and with 6 %.
@@ -183,14 +351,14 @@ fn cs15(runs: &Runs) -> Finding {
     let found = BOTH.map(|asked| tails(runs, compared(asked)));
     let told = |place: usize| found.map(|(gains, _)| percent(gains[place])).join(" and ");
     let ours = format!("{} at 4 %, {} at 6 %", told(0), told(1));
-    finding(ours, found.iter().all(|(_, agrees)| *agrees), String::new(), percentiles(runs))
+    finding(ours, found.iter().all(|(_, agrees)| *agrees), CS15_NOTE.to_owned(), percentiles(runs))
 }
+
+const CS15_NOTE: &str = "";
 
 /// Percentiles of lookups, means over the probes of a life.
 fn percentiles(runs: &Runs) -> String {
-    let mut text = "| store | drive | p75 | p90 | p95 | p99 | paper's p99 against TrSS | drive writes |\n\
-                    |---|---|---:|---:|---:|---:|---:|---:|\n"
-        .to_owned();
+    let mut text = "| store | drive | p75 | p90 | p95 | p99 | paper's p99 against TrSS | drive writes |\n|---|---|---:|---:|---:|---:|---:|---:|\n".to_owned();
     let published = [["-", "-51 %", "-44 %"], ["-", "-53 %", "-40 %"]];
     for (asked, published) in BOTH.into_iter().zip(published) {
         let names = ["TrSS", "CVSS(4 %)", "CVSS(6 %)"];
@@ -227,8 +395,10 @@ fn in_order([least, most]: [f64; 2]) -> (String, bool) {
 fn cs16(runs: &Runs) -> Finding {
     let found = BOTH.map(|asked| longer(runs, compared(asked)));
     let (ours, agrees) = in_order([0, 1].map(|place| mean(found.iter().map(|ratios| ratios[place]))));
-    finding(ours, agrees, String::new(), String::new())
+    finding(ours, agrees, CS16_NOTE.to_owned(), String::new())
 }
+
+const CS16_NOTE: &str = "";
 
 /// YCSB-A under other readings.
 fn threshold_cases() -> Vec<(Matter, &'static str, [Life; 3])> {
