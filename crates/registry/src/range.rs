@@ -21,10 +21,11 @@ pub(crate) fn check(schema: &Schema, kind: &str, table: &toml::Table) -> Result<
                 let known: Vec<&str> = properties.iter().map(|(name, _)| *name).collect();
                 return Err(refuse(unknown(key, kind, &known)));
             }
-            Some((_, allowed)) if !allowed.holds(value) => {
-                return Err(refuse(format!("found {}, expected {allowed}", shown(value))));
+            Some((_, allowed)) => {
+                if let Some((found, wanted)) = allowed.refused(value) {
+                    return Err(refuse(format!("found {}, expected {wanted}", shown(found))));
+                }
             }
-            Some(_) => {}
         }
     }
     Ok(())
@@ -54,13 +55,24 @@ pub(crate) struct Allowed {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Whole { least: u64, most: Option<u64> },
-    Number { least: Option<f64>, above: Option<f64>, most: Option<f64> },
+    Whole {
+        least: u64,
+        most: Option<u64>,
+    },
+    Number {
+        least: Option<f64>,
+        above: Option<f64>,
+        most: Option<f64>,
+    },
     Choice(Vec<String>),
     Flag,
     Ratio,
     Size,
     Text,
+    /// Any number of these.
+    List(Box<Allowed>),
+    /// A list of exactly these.
+    Tuple(Vec<Allowed>),
 }
 
 impl Allowed {
@@ -70,6 +82,18 @@ impl Allowed {
         Self { kind: Kind::of(property), unit }
     }
 
+    /// What is not allowed of a value, the value itself or what stands in it, and what is.
+    fn refused<'a>(&'a self, value: &'a Value) -> Option<(&'a Value, &'a Self)> {
+        match (&self.kind, value) {
+            (Kind::List(each), Value::Array(found)) => found.iter().find_map(|value| each.refused(value)),
+            (Kind::Tuple(wanted), Value::Array(found)) if wanted.len() == found.len() => {
+                wanted.iter().zip(found).find_map(|(wanted, value)| wanted.refused(value))
+            }
+            _ => (!self.holds(value)).then_some((value, self)),
+        }
+    }
+
+    /// Of a value that is no list.
     fn holds(&self, value: &Value) -> bool {
         match (&self.kind, value) {
             (Kind::Whole { least, most }, Value::Integer(found)) => {
@@ -100,6 +124,9 @@ impl Allowed {
             Kind::Ratio => "0 to 1, or in percent".to_owned(),
             Kind::Size => "a size, such as `\"1 GiB\"`".to_owned(),
             Kind::Text => "any text".to_owned(),
+            Kind::List(each) => format!("a list of {}", each.column()),
+            Kind::Tuple(parts) => format!("[{}]", parts.iter().map(Self::column).collect::<Vec<_>>().join("; ")),
+            Kind::Number { least: None, above: None, most: None } => "a number".to_owned(),
             // The largest number of the type is no limit that anybody thinks of.
             Kind::Whole { least, most: Some(most) } if *most == u64::from(u32::MAX) => format!("{least} and up"),
             Kind::Whole { least, most: None } => format!("{least} and up"),
@@ -141,6 +168,11 @@ impl std::fmt::Display for Allowed {
             Kind::Ratio => f.write_str("a ratio from 0 to 1, such as 0.5 or \"50 %\"")?,
             Kind::Size => f.write_str("a size such as \"1 GiB\"")?,
             Kind::Text => f.write_str("a text")?,
+            Kind::List(each) => write!(f, "a list of {each}")?,
+            Kind::Tuple(parts) => {
+                let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
+                write!(f, "[{}]", parts.join(", "))?;
+            }
         }
         f.write_str(&self.unit_words())
     }
@@ -157,6 +189,10 @@ impl Kind {
             () if quantity == Some("ratio") => Self::Ratio,
             () if quantity == Some("size") => Self::Size,
             () if is(property, "boolean") => Self::Flag,
+            () if is(property, "array") => match property.get("prefixItems").and_then(Json::as_array) {
+                Some(parts) => Self::Tuple(parts.iter().map(Allowed::of).collect()),
+                None => Self::List(Box::new(Allowed::of(property.get("items").unwrap_or(&Json::Null)))),
+            },
             () if is(property, "integer") => {
                 let whole = |name: &str| property.get(name).and_then(Json::as_u64);
                 // TOML has no larger ones, so they need not be told.

@@ -37,6 +37,9 @@ struct SampleParams {
     /// A limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<Bytes>,
+    /// What changes when.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steps: Vec<(Ratio, f64)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,7 +55,7 @@ enum Tie {
 impl Default for SampleParams {
     fn default() -> Self {
         let share = Ratio::new(0.5).unwrap();
-        Self { days: 2.0, blocks: 3, count: 4, tie: Tie::OldOne, on: false, share, limit: None }
+        Self { days: 2.0, blocks: 3, count: 4, tie: Tie::OldOne, on: false, share, limit: None, steps: Vec::new() }
     }
 }
 
@@ -90,11 +93,14 @@ fn what_is_out_of_range_is_refused_with_its_key_the_value_and_what_is_allowed() 
         ("on = 'yes'", "`on`: found \"yes\", expected true or false".to_owned()),
         ("share = '150 %'", format!("`share`: found \"150 %\", expected {share}")),
         ("share = 2", format!("`share`: found 2, expected {share}")),
+        ("steps = 1", format!("`steps`: found 1, expected a list of [{share}, a number]")),
+        ("steps = [[0.5]]", format!("`steps`: found a list, expected [{share}, a number]")),
+        ("steps = [[0.5, 1], ['x', 1]]", format!("`steps`: found \"x\", expected {share}")),
         ("limit = '4'", "`limit`: found \"4\", expected a size such as \"1 GiB\"".to_owned()),
         ("on = true\nlimit = '1 KiB'", "on takes no limit".to_owned()),
         (
             "block = 3",
-            "`block`: is unknown, allowed are `blocks`, `count`, `days`, `limit`, `on`, `share`, `tie`; did you mean \
+            "`block`: is unknown, allowed are `blocks`, `count`, `days`, `limit`, `on`, `share`, `steps`, `tie`; did you mean \
              \"blocks\"?"
                 .to_owned(),
         ),
@@ -155,6 +161,7 @@ fn the_page_is_the_doc_comment_with_the_fields_as_a_table() {
          | `limit` | none | a size, such as `\"1 GiB\"` | A limit. |\n\
          | `on` | `false` | `true`, `false` | Whether it does. |\n\
          | `share` | `0.5` | 0 to 1, or in percent | A share. |\n\
+         | `steps` | none | a list of [0 to 1, or in percent; a number] | What changes when. |\n\
          | `tie` | `\"old-one\"` | `\"old-one\"`, `\"new-one\"` | What comes first. `\"old-one\"`: The old one. `\"new-one\"`: The \
          new one. |\n\nSource: made up.\n",
     );

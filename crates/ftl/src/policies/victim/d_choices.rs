@@ -3,16 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_sim::{Stream, Streams};
-use wane_units::SuperblockId;
+use wane_units::{Ratio, SuperblockId};
 
 use super::{GcView, IndexSpec, VictimPolicy};
 use crate::policies::state::remembered_by_serde;
-use crate::policies::{Builtin, Setting};
+use crate::policies::{BlockEvent, Builtin, Needs, ProjectedWear, Setting};
 
 /// See [`DChoicesParams`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DChoices {
-    d: f64,
+    params: DChoicesParams,
+    /// Erases of the domain's blocks, and as many as they are rated for. Only a schedule counts them.
+    erases: u64,
+    rated: Option<u64>,
     stream: Stream,
     #[serde(skip)]
     drawn: Vec<u32>,
@@ -27,20 +30,39 @@ pub struct DChoices {
 ///
 /// Draws `d` different closed blocks and reclaims the one with the fewest valid units; the first drawn of equals. With
 /// `d = 1` it is `random`, with `d` as large as the drive `greedy`: one number trades write amplification against even
-/// wear.
+/// wear. It may follow the wear of the drive, and need not be the same in every draw.
 ///
-/// Source: mean-field study (003) §5 (RGA).
+/// Source: mean-field study (003) §4 and §5 (RGA).
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DChoicesParams {
-    /// Blocks drawn. A fraction mixes its neighbors: with `d = 2.5` half of the draws take 2 blocks, half 3.
+    /// Blocks drawn, on average.
     #[schemars(range(min = 1, max = D_MAX))]
     pub d: f64,
+    /// How many a single draw takes.
+    pub draw: Draw,
+    /// Pairs of wear and `d`, such as `[["0 %", 8], ["70 %", 2]]`: from so many erases on, as a share of the rated ones, `d` is another. The
+    /// wear rises from pair to pair. It needs `drive.endurance`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub schedule: Vec<(Ratio, f64)>,
+}
+
+/// How many blocks one draw takes, where `d` is their mean (003 §4.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Draw {
+    /// `d`; a fraction mixes its neighbors: with `d = 2.5` half of the draws take 2 blocks, half 3.
+    #[default]
+    Neighbors,
+    /// From 1 to 2 d - 1, all alike.
+    Uniform,
+    /// 1 or more, each with a chance of 1 / d to be the last: mostly few, now and then many.
+    Geometric,
 }
 
 impl Default for DChoicesParams {
     fn default() -> Self {
-        Self { d: 2.0 }
+        Self { d: 2.0, draw: Draw::Neighbors, schedule: Vec::new() }
     }
 }
 
@@ -51,17 +73,55 @@ impl Builtin for DChoices {
     const NAME: &'static str = "d-choices";
     type Params = DChoicesParams;
 
+    fn check(params: &DChoicesParams) -> Result<(), String> {
+        let mut before = None;
+        for (from, d) in &params.schedule {
+            if !(1.0..=f64::from(D_MAX)).contains(d) {
+                return Err(format!("`schedule`: found d = {d}, allowed are 1 to {D_MAX}"));
+            }
+            if before.is_some_and(|before| *from <= before) {
+                return Err(format!("`schedule`: found {from} after {}, and wear only rises", before.unwrap_or(*from)));
+            }
+            before = Some(*from);
+        }
+        Ok(())
+    }
+
     fn build(params: DChoicesParams) -> Self {
-        Self { d: params.d, stream: Streams::new(0).stream("gc"), drawn: Vec::new(), seen: Vec::new(), draws: 0 }
+        Self {
+            params,
+            erases: 0,
+            rated: None,
+            stream: Streams::new(0).stream("gc"),
+            drawn: Vec::new(),
+            seen: Vec::new(),
+            draws: 0,
+        }
     }
 }
 
 impl DChoices {
+    /// The mean at this wear.
+    fn d(&self) -> f64 {
+        let reached = |from: &Ratio| self.rated.is_some_and(|rated| self.erases as f64 >= from.get() * rated as f64);
+        let last = self.params.schedule.iter().rfind(|(from, _)| reached(from));
+        last.map_or(self.params.d, |(_, d)| *d)
+    }
+
     /// How many blocks this draw takes.
     fn samples(&mut self) -> u32 {
-        let floor = self.d as u32;
-        let fraction = self.d - f64::from(floor);
-        floor + u32::from(fraction > 0.0 && self.stream.chance(fraction))
+        let d = self.d();
+        if self.params.draw == Draw::Geometric && d > 1.0 {
+            let beyond = libm::floor(libm::log(1.0 - self.stream.unit()) / libm::log(1.0 - 1.0 / d));
+            return 1 + beyond as u32;
+        }
+        let floor = d as u32;
+        let fraction = d - f64::from(floor);
+        let mean = floor + u32::from(fraction > 0.0 && self.stream.chance(fraction));
+        match self.params.draw {
+            Draw::Uniform => 1 + self.stream.below(u64::from(2 * mean - 1)) as u32,
+            Draw::Neighbors | Draw::Geometric => mean,
+        }
     }
 
     /// Draws `samples` different positions below `population`, each order of them as likely as any other.
@@ -96,7 +156,20 @@ impl VictimPolicy for DChoices {
     remembered_by_serde!();
 
     fn begin(&mut self, setting: Setting) {
+        self.rated = setting.endurance.map(|endurance| u64::from(endurance) * u64::from(setting.blocks));
         self.stream = setting.stream;
+    }
+
+    fn heard(&mut self, event: BlockEvent, _block: SuperblockId, _erase_count: u32) {
+        self.erases += u64::from(matches!(event, BlockEvent::Erased(_)));
+    }
+
+    fn resync(&mut self, wear: &ProjectedWear<'_>) {
+        self.erases = wear.erase_count.iter().copied().map(u64::from).sum();
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { endurance: !self.params.schedule.is_empty(), ..Needs::default() }
     }
 
     fn index(&self) -> IndexSpec {
@@ -118,7 +191,11 @@ mod tests {
     use crate::index::tests::{closed, view};
 
     fn policy(d: f64) -> DChoices {
-        DChoices { d, stream: wane_sim::Streams::new(5).stream("gc"), drawn: Vec::new(), seen: Vec::new(), draws: 0 }
+        of(DChoicesParams { d, ..DChoicesParams::default() })
+    }
+
+    fn of(params: DChoicesParams) -> DChoices {
+        DChoices { stream: wane_sim::Streams::new(5).stream("gc"), ..DChoices::build(params) }
     }
 
     #[test]
@@ -154,6 +231,47 @@ mod tests {
         let mut policy = policy(2.25);
         let threes = (0..40_000).filter(|_| policy.samples() == 3).count() as u32;
         assert!(threes.abs_diff(10_000) < 433, "{threes}");
+    }
+
+    #[test]
+    fn draws_around_a_mean_keep_it_and_spread_as_they_should() {
+        // Variances: a mix of two neighbors; m (m - 1) / 3 of a uniform one around m, and of the mix besides; d (d - 1).
+        for (draw, mean, variance) in [
+            (Draw::Neighbors, 3.5, 0.25),
+            (Draw::Uniform, 3.0, 2.0),
+            (Draw::Uniform, 3.5, 3.25),
+            (Draw::Geometric, 3.5, 8.75),
+            (Draw::Geometric, 1.0, 0.0),
+        ] {
+            let mut policy = of(DChoicesParams { d: mean, draw, ..DChoicesParams::default() });
+            let drawn: Vec<f64> = (0..200_000).map(|_| f64::from(policy.samples())).collect();
+            let found = drawn.iter().sum::<f64>() / drawn.len() as f64;
+            let spread = drawn.iter().map(|drawn| (drawn - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
+            assert!(drawn.iter().all(|drawn| *drawn >= 1.0));
+            assert!(
+                (found - mean).abs() < 0.03 && (spread - variance).abs() < 0.2,
+                "{draw:?} {mean}: {found} {spread}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_schedule_follows_the_mean_erase_count() {
+        let schedule = vec![(Ratio::new(0.1).unwrap(), 8.0), (Ratio::new(0.7).unwrap(), 2.0)];
+        let mut policy = of(DChoicesParams { d: 3.0, schedule, ..DChoicesParams::default() });
+        let stream = wane_sim::Streams::new(5).stream("gc");
+        let first = SuperblockId(0);
+        policy.begin(Setting { first, blocks: 10, units_per_block: 4, endurance: Some(10), rated_blocks: 9, stream });
+        assert_eq!(policy.d(), 3.0);
+        let erased = BlockEvent::Erased(crate::policies::EraseCause::GarbageCollection);
+        let wear = |erases: u32, policy: &mut DChoices| (0..erases).for_each(|_| policy.heard(erased, first, 1));
+        for (erases, d) in [(9, 3.0), (1, 8.0), (59, 8.0), (1, 2.0)] {
+            wear(erases, &mut policy);
+            assert_eq!(policy.d(), d);
+        }
+        let states = [wane_units::BlockState::Free; 10];
+        policy.resync(&ProjectedWear { first, erase_count: &[5; 10], states: &states });
+        assert_eq!(policy.d(), 8.0);
     }
 
     #[test]
