@@ -6,6 +6,7 @@
 use wane_scenario::{Pattern, Scenario, TraceSpec, Workload};
 use wane_theory::TheoryError;
 use wane_theory::lifetime::{self, Wearing};
+use wane_theory::queueing::ReadTimes;
 use wane_theory::utilization::{self, Blocks, Class, Mix, SteadyState, Victims};
 use wane_workload::Op;
 use wane_workload::standin::{self, Spread};
@@ -13,6 +14,8 @@ use wane_workload::trace::{Reader, TraceError};
 
 use crate::progress::Stopwatch;
 use crate::sources::trace_options;
+
+mod reads;
 
 /// Policies that there is a model of.
 pub const PREDICTED: [&str; 4] = ["greedy", "d-choices", "random", "fifo"];
@@ -83,6 +86,8 @@ pub struct Prediction {
     pub valid_pages_per_victim_mean: f64,
     /// Drive writes from the end of preconditioning to the end of life, of drives whose blocks retire.
     pub drive_writes: Option<f64>,
+    /// What host reads take, in ns, where they arrive by a Poisson process in a timed part of the scenario.
+    pub reads: Option<ReadTimes>,
     /// Where the model's assumptions do not hold.
     pub warnings: Vec<String>,
 }
@@ -118,6 +123,9 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     };
     let mut warnings = popularity.warnings.clone();
     let any_popularity = matches!(victims, None | Some(Victims::Random));
+    if victims.is_some_and(|victims| matches!(victims, Victims::DChoices(_))) {
+        warnings.extend(unlike_its_mean(&scenario.ftl.gc));
+    }
     warnings.extend(departures(scenario, if any_popularity { 1.0 } else { popularity.written }));
     // Greedy leaves full blocks of data at rest alone; all other victims come back to them.
     let of_rest = victims == Some(Victims::Greedy);
@@ -156,7 +164,16 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
         }
         None => None,
     };
-    Ok(Prediction { model, write_amplification, valid_pages_per_victim_mean, drive_writes, warnings })
+    let of_victims = steady.as_ref().map(|steady| steady.victims.as_slice());
+    let reads = match reads::predict(scenario, of_victims) {
+        Some(Err(reason)) => {
+            warnings.push(format!("reads are not predicted: {reason}"));
+            None
+        }
+        Some(Ok(times)) => Some(times),
+        None => None,
+    };
+    Ok(Prediction { model, write_amplification, valid_pages_per_victim_mean, drive_writes, reads, warnings })
 }
 
 /// The model and, but for FIFO, its steady state.
@@ -248,6 +265,18 @@ fn policy(table: &toml::Table) -> &str {
 
 fn number(value: &toml::Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+}
+
+/// What the model of d-choices leaves out.
+fn unlike_its_mean(gc: &toml::Table) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if gc.get("schedule").and_then(toml::Value::as_array).is_some_and(|schedule| !schedule.is_empty()) {
+        warnings.push("the schedule of d is not in the model: this is of the d of a new drive".to_owned());
+    }
+    if gc.get("draw").and_then(toml::Value::as_str).is_some_and(|draw| draw != "neighbors") {
+        warnings.push("the model takes d as it is on average in each draw; draws around it cost more".to_owned());
+    }
+    warnings
 }
 
 fn popularity(scenario: &Scenario, workload: &Workload) -> Result<Popularity, PredictError> {
@@ -431,6 +460,117 @@ mod tests {
             println!("{gc} {workload:?}: {:.3} for {want:.3}, {:+.2} %", found.write_amplification, 100.0 * off);
             assert!(off.abs() < share, "{gc} {workload}: {} for {want}", found.write_amplification);
         }
+    }
+
+    /// A drive of 4 channels whose dies collect by themselves, looked at after four drive writes.
+    fn timed(drive: &str, time: &str, gc: &str, probe: &str) -> Scenario {
+        let drive = if drive.contains("blocks-per-plane") {
+            drive.to_owned()
+        } else {
+            format!("{drive}\nblocks-per-plane = 1024")
+        };
+        scenario(&format!(
+            "[drive]\nchannels = 4\npages-per-block = 32\nspare-factor = '20 %'\n{drive}\n[drive.timing]\nread = '60 us'\n\
+             program = '600 us'\nerase = '3 ms'\nchannel-rate = '400 MB/s'\n[ftl]\ndomain = 'die'\ngc = {gc}\n[time]\nscheduler = 'event'\n{time}\n\
+             [workload]\npattern = 'uniform'\n[probe]\nat-drive-writes = [4]\nuntil = {{ requests = 200_000 }}\nworkload = {{ {probe} }}\n\
+             [until]\ndrive-writes = 4\n"
+        ))
+    }
+
+    #[test]
+    fn reads_take_as_long_as_predicted() {
+        let mut missed = Vec::new();
+        let first = "order = 'priority'\nread-priority = true\ngc = 'preemptible'";
+        let greedy = "'greedy'";
+        for (drive, time, gc, probe) in [
+            ("", "", greedy, "read-share = 0.7, arrival = { poisson = '1.2 ms' }"),
+            ("", "", greedy, "read-share = 0.7, arrival = { poisson = '280 us' }"),
+            ("", "", greedy, "read-share = 0.95, arrival = { poisson = '60 us' }"),
+            ("", first, greedy, "read-share = 0.7, arrival = { poisson = '280 us' }"),
+            ("", first, greedy, "read-share = 0.9, arrival = { poisson = '100 us' }"),
+            ("", "", "{ policy = 'd-choices', d = 2 }", "read-share = 0.7, arrival = { poisson = '400 us' }"),
+            ("", first, "'random'", "read-share = 0.7, arrival = { poisson = '450 us' }"),
+            (
+                "page-size = '16 KiB'\nmapping-unit = '4 KiB'",
+                "",
+                greedy,
+                "read-share = 0.7, arrival = { poisson = '100 us' }",
+            ),
+            (
+                "page-size = '16 KiB'\nmapping-unit = '4 KiB'",
+                first,
+                greedy,
+                "read-share = 0.5, arrival = { poisson = '130 us' }",
+            ),
+            (
+                "dies-per-channel = 4\nblocks-per-plane = 512",
+                "",
+                greedy,
+                "read-share = 0.8, arrival = { poisson = '60 us' }",
+            ),
+            (
+                "dies-per-channel = 4\nblocks-per-plane = 512",
+                first,
+                greedy,
+                "read-share = 0.95, arrival = { poisson = '20 us' }",
+            ),
+            ("", "gc = 'free'", greedy, "read-share = 0.5, arrival = { poisson = '150 us' }"),
+        ] {
+            let scenario = timed(drive, time, gc, probe);
+            let predicted = predict(&scenario).unwrap();
+            let Some(found) = predicted.reads else { panic!("{probe}: {:?}", predicted.warnings) };
+            let ran = run(&scenario);
+            let amplification = ran.write_amplification.last_drive_write.gc.unwrap();
+            let want = ran.latency.unwrap().read.unwrap().times;
+            let off = |found: f64, want: f64| 100.0 * (found / want - 1.0);
+            let (mean, tail) = (off(found.mean, want.mean_ns), off(found.quantile(0.99), want.p99_ns as f64));
+            println!(
+                "waf {:.3} for {:.3}, load {:.2}, mean {:.0} us {mean:+.1} %, p99 {tail:+.1} %: {drive:?} {time:?} {gc} {probe}",
+                predicted.write_amplification,
+                amplification,
+                found.load,
+                want.mean_ns / 1e3
+            );
+            if mean.abs() > 5.0 || tail.abs() > 15.0 {
+                missed.push(format!("{drive:?} {time:?} {gc} {probe}"));
+            }
+        }
+        assert!(missed.is_empty(), "{missed:#?}");
+    }
+
+    #[test]
+    fn reads_without_a_model_are_told_with_the_reason() {
+        let at = "read-share = 0.7, arrival = { poisson = '1 ms' }";
+        for (drive, time, gc, probe, reason) in [
+            (
+                "",
+                "",
+                "'greedy'",
+                "read-share = 0.7, arrival = { poisson = '20 us' }",
+                "of the time, allowed is up to 0.7",
+            ),
+            ("", "order = 'priority'", "'greedy'", at, "there is a model of time.order"),
+            ("", "write-cache = '1 MiB'", "'greedy'", at, "time.write-cache"),
+            ("", "", "'fifo'", at, "of victims of this policy only the mean is known"),
+            ("", "", "'greedy'", "read-share = 0, arrival = { poisson = '1 ms' }", "nothing is read"),
+            (
+                "page-size = '8 KiB'\nmapping-unit = '4 KiB'",
+                "",
+                "'greedy'",
+                "request-size = '8 KiB', read-share = 0.7, arrival = { poisson = '1 ms' }",
+                "of one mapping unit",
+            ),
+        ] {
+            let predicted = predict(&timed(drive, time, gc, probe)).unwrap();
+            let told = predicted.warnings.iter().find(|warning| warning.starts_with("reads are not predicted: "));
+            assert!(
+                predicted.reads.is_none() && told.is_some_and(|told| told.contains(reason)),
+                "{reason}: {:?}",
+                predicted.warnings
+            );
+        }
+        let closed = predict(&timed("", "", "'greedy'", "read-share = 0.7, arrival = { queue-depth = 4 }")).unwrap();
+        assert!(closed.reads.is_none() && closed.warnings.iter().all(|warning| !warning.contains("reads are not")));
     }
 
     #[test]

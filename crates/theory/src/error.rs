@@ -38,6 +38,16 @@ pub enum TheoryError {
         /// Why.
         reason: String,
     },
+    /// A queue that is too full for the model.
+    #[error("the {what} is busy {found:.3} of the time, allowed is up to {allowed}: beyond, waits are not predicted")]
+    Overload {
+        /// The station.
+        what: &'static str,
+        /// Its load.
+        found: f64,
+        /// The most that is predicted.
+        allowed: f64,
+    },
 }
 
 /// Refuses a number that is not between two bounds, the bounds included.

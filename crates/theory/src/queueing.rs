@@ -2,6 +2,10 @@
 //!
 //! Times are in any one unit, rates in its inverse. Waiting leaves the service itself out.
 
+mod reads;
+
+pub use reads::{Collection, Die, LOAD_MAX, Precedence, ReadTimes, reads};
+
 /// A class of customers with its own arrivals and service.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Class {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use wane_lab::predict::{Prediction, predict};
-use wane_results::{RunResult, WARRANTY_YEARS};
+use wane_results::{LatencyDistribution, RunResult, WARRANTY_YEARS};
 use wane_scenario::{Scenario, Sources, folder_of};
 
 use super::run::watched;
@@ -66,12 +66,28 @@ fn as_json(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>
         put("host", json!({ "drive_writes": drive_writes }));
         put("life", json!({ "terabytes_written": terabytes, "dwpd": dwpd, "warranty_years": WARRANTY_YEARS }));
     }
+    if let Some(reads) = &prediction.reads {
+        let at = PERCENTILES.map(|(_, key, share, _)| (key.to_owned(), json!(reads.quantile(share).round())));
+        let mut read = Map::from_iter([("mean_ns".to_owned(), json!(reads.mean))]);
+        read.extend(at);
+        put("latency", json!({ "read": read }));
+    }
     put("warnings", json!(prediction.warnings));
     if let Some(run) = run {
         put("simulated", serde_json::to_value(&run.summary).unwrap_or(Value::Null));
     }
     Value::Object(top)
 }
+
+/// A percentile of reads: its name, its key in a result, the share of the reads, and where a run has it.
+type Percentile = (&'static str, &'static str, f64, fn(&LatencyDistribution) -> u64);
+
+const PERCENTILES: [Percentile; 4] = [
+    ("p50", "p50_ns", 0.5, |run| run.p50_ns),
+    ("p90", "p90_ns", 0.9, |run| run.p90_ns),
+    ("p99", "p99_ns", 0.99, |run| run.p99_ns),
+    ("p99.9", "p999_ns", 0.999, |run| run.p999_ns),
+];
 
 fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) -> String {
     let mut text = String::new();
@@ -98,6 +114,13 @@ fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) 
         row("drive writes to end", drive_writes, ran);
         row("TB written to end", terabytes, ran.map(|ran| life(scenario, ran).0));
         row("DWPD, 5 years", dwpd, ran.map(|ran| life(scenario, ran).1));
+    }
+    if let Some(reads) = &prediction.reads {
+        let ran = summary.and_then(|summary| summary.latency.as_ref()?.read.as_ref().map(|read| read.times));
+        row("mean of a read, us", reads.mean / 1e3, ran.map(|ran| ran.mean_ns / 1e3));
+        for (name, _, share, of) in PERCENTILES {
+            row(&format!("{name} of a read, us"), reads.quantile(share) / 1e3, ran.map(|ran| of(&ran) as f64 / 1e3));
+        }
     }
     if run.is_some() {
         let of = if prediction.drive_writes.is_some() { "whole run" } else { "run's last drive write" };

@@ -1,0 +1,119 @@
+//! How long reads take by theory: those that arrive by chance, on dies that collect by themselves.
+
+use wane_ftl::{EraseGroup, Pooling};
+use wane_scenario::{Collection as Collecting, Order, Pattern, PatternSpec, Scenario, Scheduler, Suspend, Workload};
+use wane_theory::queueing::{Collection, Die, LOAD_MAX, Precedence, ReadTimes, reads};
+use wane_workload::Arrival;
+
+use super::policy;
+
+/// What a scenario asks for: what is served while its latencies are looked at, and when.
+fn asked(scenario: &Scenario) -> Option<(&Workload, u64)> {
+    let (workload, arrival) = match &scenario.probe {
+        Some(probe) => (&probe.workload, probe.arrival),
+        None => (&scenario.phases[0].workload, scenario.phases[0].arrival),
+    };
+    match arrival {
+        Arrival::Poisson(gap_ns) if scenario.time.scheduler != Scheduler::None => Some((workload, gap_ns)),
+        _ => None,
+    }
+}
+
+/// Read latencies in ns once collection has come to rest, with victims that have 0 to k valid units with these chances. `None` where
+/// no reads arrive by a Poisson process in a timed part of the scenario; the reason where they do and there is no model.
+pub(super) fn predict(scenario: &Scenario, victims: Option<&[f64]>) -> Option<Result<ReadTimes, String>> {
+    let (workload, gap_ns) = asked(scenario)?;
+    Some(served(scenario, workload, gap_ns as f64, victims))
+}
+
+fn served(scenario: &Scenario, workload: &Workload, gap_ns: f64, victims: Option<&[f64]>) -> Result<ReadTimes, String> {
+    let Workload::Pattern(spec) = workload else { return Err("there is a model of patterns only".to_owned()) };
+    let Some(victims) = victims else { return Err("of victims of this policy only the mean is known".to_owned()) };
+    if let Some(reason) = unlike(scenario, spec) {
+        return Err(reason.to_owned());
+    }
+    let (device, timing) = (&scenario.device, &scenario.medium.timing);
+    let rate = timing.channel_rate.map(|rate| rate.0 as f64 / 1e9);
+    let transfer = device.unit.0 as f64 / rate.unwrap_or(f64::INFINITY);
+    let (sense, program) = (timing.read[0].0 as f64, timing.program[0].0 as f64);
+    let (dies, per_page) = (f64::from(device.geometry.dies()), f64::from(device.units_per_page));
+    let asked = 1.0 / gap_ns / dies;
+    let (reading, writing) = (asked * spec.read_share.get(), asked * (1.0 - spec.read_share.get()));
+    let units = victims.len() as f64 - 1.0;
+    let valid: f64 = victims.iter().enumerate().map(|(valid, chance)| valid as f64 * chance).sum();
+    let relocating = if scenario.time.gc == Collecting::Free { 0.0 } else { writing * valid / (units - valid) };
+    // Rates of a die's transfers, with their times; a page that is relocated from is taken for a full one.
+    let transfers = [
+        (reading, transfer),
+        ((writing + relocating) / per_page, transfer * per_page),
+        (relocating / per_page, transfer * per_page),
+    ];
+    let wait = behind_transfers(&transfers, f64::from(device.geometry.dies_per_channel()))?;
+    let page = program + per_page * transfer + wait;
+    let of = Die {
+        reads: reading,
+        read: sense + transfer + wait,
+        programs: writing / per_page,
+        program: page,
+        turns: device.geometry.dies() * device.units_per_page,
+        collection: (relocating > 0.0).then(|| Collection {
+            valid: victims.to_vec(),
+            units_per_page: device.units_per_page,
+            sense: sense + wait,
+            transfer,
+            program: page,
+            erase: timing.erase.0 as f64,
+        }),
+        precedence: if scenario.time.order == Order::Priority { Precedence::Reads } else { Precedence::FirstCome },
+    };
+    reads(&of).map_err(|error| error.to_string())
+}
+
+/// Mean wait for the channel behind transfers of the other dies on it, each of which moves one page at a time.
+fn behind_transfers(transfers: &[(f64, f64)], dies: f64) -> Result<f64, String> {
+    let load: f64 = dies * transfers.iter().map(|(rate, time)| rate * time).sum::<f64>();
+    if load > LOAD_MAX {
+        return Err(format!(
+            "the channel is busy {load:.3} of the time, allowed is up to {LOAD_MAX}: beyond, waits are not predicted"
+        ));
+    }
+    let others = (dies - 1.0) / dies;
+    let residual: f64 = transfers.iter().map(|(rate, time)| (dies - 1.0) * rate * time * time / 2.0).sum();
+    Ok(residual / (1.0 - load * others))
+}
+
+/// Why there is no model of a drive's reads.
+fn unlike(scenario: &Scenario, spec: &PatternSpec) -> Option<&'static str> {
+    let (ftl, time, timing) = (&scenario.ftl, &scenario.time, &scenario.medium.timing);
+    let is_whole_job = time.order == Order::FirstCome && matches!(time.gc, Collecting::Foreground | Collecting::Free);
+    let is_by_operation = time.order == Order::Priority
+        && time.read_priority
+        && matches!(time.gc, Collecting::Preemptible | Collecting::Free);
+    let others = [&ftl.wear_leveling, &ftl.scrub, &ftl.redundancy];
+    let reasons = [
+        (ftl.domain != Pooling::Die, "there is a model of ftl.domain = \"die\" only, where dies collect by themselves"),
+        (ftl.erase_group != EraseGroup::Block, "there is a model of ftl.unit = \"block\" only"),
+        (
+            !is_whole_job && !is_by_operation,
+            "there is a model of time.order = \"first-come\" with gc = \"foreground\", and of \"priority\" with read-priority and gc = \"preemptible\"",
+        ),
+        (time.suspend != Suspend::None, "there is no model of time.suspend"),
+        (time.multi_plane, "there is no model of time.multi-plane"),
+        (time.write_cache.is_some(), "there is no model of time.write-cache"),
+        (time.processors.is_some(), "there is no model of time.processors"),
+        (
+            timing.read.len() > 1 || timing.program.len() > 1,
+            "there is no model of pages that differ in drive.timing.read or program",
+        ),
+        (scenario.medium.chip.is_some(), "there is no model of re-reads, which flash with drive.chip has"),
+        (
+            others.iter().any(|table| !matches!(policy(table), "" | "none")),
+            "wear leveling, scrubbing and parity are not in the model",
+        ),
+        (matches!(spec.pattern, Pattern::Sequential), "the model is of addresses at random"),
+        (spec.request_units != 1, "the model is of requests of one mapping unit"),
+        (spec.trim_share.get() > 0.0, "trims are not in the model"),
+        (spec.read_share.get() <= 0.0, "nothing is read"),
+    ];
+    reasons.into_iter().find_map(|(holds, reason)| holds.then_some(reason))
+}
