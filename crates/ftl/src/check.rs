@@ -6,6 +6,7 @@ use wane_units::{BlockState, UnitId};
 use crate::engine::{Ftl, UNMAPPED};
 use crate::persist::metadata_blocks;
 use crate::policies::Mode;
+use crate::stripes::StripeId;
 
 impl<M: Media> Ftl<M> {
     /// Checks every invariant by scanning everything. For tests: it costs a pass over all units.
@@ -115,8 +116,34 @@ impl<M: Media> Ftl<M> {
             expect(false, parity, "parity in a stripe of its own")?;
             expect(true, stripes.members(stripe).any(|member| member == page), "a page and its stripe's members")?;
         }
+        self.check_parity(&live)?;
         for (stripe, (live, counted)) in live.into_iter().zip(counted).enumerate() {
             expect(live, counted, &format!("valid units that stripe {stripe} counts and has"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether each stripe that protects something is what flash has, where a power cut finds only that: its pages are programmed, and its
+    /// parity is the controller's still, or all of it is there and newer than its pages.
+    fn check_parity(&self, live: &[u32]) -> Result<(), String> {
+        let (Some(stripes), Some(persist)) = (&self.stripes, &self.persist) else { return Ok(()) };
+        let is_live = |stripe: &StripeId| live[stripe.index()] > 0;
+        for stripe in (0..live.len() as u32).map(StripeId).filter(is_live) {
+            let mut newest = 0;
+            for page in stripes.members(stripe) {
+                let Some(number) = persist.oob.number(page) else {
+                    return Err(format!("page {} is in stripe {} and was never programmed", page.0, stripe.0));
+                };
+                newest = newest.max(number);
+            }
+            for logical in self.parity_units(stripe).filter(|_| !stripes.is_held(stripe)) {
+                let Some(unit) = self.lookup(logical) else {
+                    return Err(format!("stripe {} protects data and has no parity", stripe.0));
+                };
+                // Parity that is being relocated lies in a buffer.
+                let number = persist.oob.number(self.layout.page_of(unit)).unwrap_or(u64::MAX);
+                expect(true, number > newest, "parity and the pages that it was made of, by age")?;
+            }
         }
         Ok(())
     }

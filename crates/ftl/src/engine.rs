@@ -12,7 +12,7 @@ use crate::free::FreeList;
 use crate::index::VictimIndex;
 use crate::mode::ModeState;
 use crate::payload::Payload;
-use crate::persist::{Buffered, Capture, Flight, Persist, Shape, metadata_blocks};
+use crate::persist::{Buffered, Capture, Flight, Persist, Shape, Summaries, metadata_blocks};
 use crate::policies::capacity::{CapacityPolicy, CapacityView, Demand};
 use crate::policies::placement::{PlacementPolicy, STREAMS_MAX};
 use crate::policies::retirement::RetirePolicy;
@@ -433,8 +433,9 @@ fn persist(config: &FtlConfig, layout: &Layout) -> Result<Option<Box<Persist>>, 
     if !config.recovery.acts() {
         return Ok(None);
     }
-    if config.redundancy.acts() {
-        let reason = "stripes do not survive a power cut yet: use redundancy = none with a recovery policy".to_owned();
+    if config.redundancy.acts() && config.recovery.summaries() == Summaries::Map {
+        let reason =
+            "a checkpoint does not tell of stripes: use recovery = full-scan with a redundancy policy".to_owned();
         return Err(BuildError::Contradiction { setting: Refused::Recovery, reason });
     }
     if layout.pages_per_superblock() < 2 {
@@ -539,7 +540,10 @@ fn metadata(config: &FtlConfig, layout: &Layout) -> u64 {
 fn striped_room(config: &FtlConfig, layout: &Layout) -> Option<Room> {
     let policy = Some(&config.redundancy).filter(|policy| policy.acts() && policy.protects(Task::Host))?;
     let open = config.placement.streams(&[Task::Host, Task::GarbageCollection]);
-    Some(Room { data_pages: Some(u64::from(policy.data_pages())), ..room(config, layout, open) })
+    // A flush closes stripes of a page where buffers do not survive.
+    let is_closed_early = config.recovery.acts() && !config.power_loss_protection;
+    let data_pages = if is_closed_early { 1 } else { u64::from(policy.data_pages()) };
+    Some(Room { data_pages: Some(data_pages), ..room(config, layout, open) })
 }
 
 /// Refuses more logical units than there is room for. What is told to fit does so with parity, too.
@@ -672,5 +676,5 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
         let advice = "redundancy needs writing to go from die to die: pool blocks by die, or erase superblocks";
         return Err(BuildError::Contradiction { setting: Refused::Domain, reason: advice.to_owned() });
     }
-    Ok(Some(Stripes::new(policy, pages, dies)?))
+    Ok(Some(Stripes::new(policy, pages, dies, config.recovery.acts())?))
 }

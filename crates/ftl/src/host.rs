@@ -10,6 +10,7 @@ use crate::engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome, UNMAPPED};
 use crate::index::Lists;
 use crate::persist::Event;
 use crate::policies::Mode;
+use crate::redundancy::UnderWay;
 use crate::stripes::Stripes;
 use crate::table::prefetch;
 
@@ -424,7 +425,7 @@ impl<M: Media> Ftl<M> {
             // that cannot be corrected is rebuilt from its stripe.
             let is_gone = !self.any_lost(&units[first..position])
                 && outcome == ReadOutcome::Uncorrectable
-                && !self.reconstruct(&[unit], task);
+                && !self.reconstruct(&[unit], task, &UnderWay::default());
             self.note_unread(&units[first..position], is_gone);
             self.touch(block);
         }

@@ -36,7 +36,7 @@ pub use counters::Cause;
 pub use engine::{EndOfLife, Ftl, Origin, OutOfRange, Outcome};
 pub use failures::UnretiredError;
 pub use payload::ZEROS;
-pub use persist::{Event, Fate, PowerCut, REMAP_ENTRY_BYTES, Recovery, metadata_blocks};
+pub use persist::{Event, Fate, PowerCut, Protection, REMAP_ENTRY_BYTES, Recovery, metadata_blocks};
 pub use remap::RemapError;
 pub use room::Room;
 pub use saved::{PolicyStateError, PolicyStates};

@@ -92,6 +92,15 @@ impl Payload {
         }
     }
 
+    /// What a unit holds, which somebody else has from now on, too.
+    pub(crate) fn share(&mut self, unit: u32) -> u32 {
+        let handle = self.of(unit);
+        if handle != ZEROS {
+            self.holders[handle as usize] += 1;
+        }
+        handle
+    }
+
     /// What is copied soon.
     #[inline]
     pub(crate) fn prefetch(&self, from: u32) {

@@ -1,7 +1,9 @@
 //! Redundancy inside the drive: parity is written once a stripe is full, dropped once the stripe holds nothing valid, and read to
 //! reconstruct pages that cannot be corrected.
 
-use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
+use std::collections::BTreeMap;
+
+use wane_nand::{Barrier, Media, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::{Lpn, SuperblockId, UnitId};
 
 use crate::config::PageId;
@@ -14,6 +16,24 @@ use crate::stripes::{StripeId, Stripes};
 /// Stripes, for each die of the drive, that may wait until their parity finds a die without a page of theirs. Where more wait,
 /// parity goes to any die that has room.
 const WAITING_PER_DIE: usize = 2;
+
+/// Which blocks take a page of parity.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Slots {
+    /// Those on a die without a page of the stripe. Where too many stripes wait for one, any.
+    Apart,
+    /// Any.
+    Any,
+}
+
+/// Units that the map says are in a block which they were not programmed into yet.
+#[derive(Default)]
+pub(crate) struct UnderWay {
+    /// Where they still lie.
+    pub(crate) origins: BTreeMap<UnitId, UnitId>,
+    /// The page that waits in the controller's buffer for the rest of it.
+    pub(crate) buffered: Option<PageId>,
+}
 
 /// The block that takes a parity page.
 #[derive(Clone, Copy)]
@@ -47,6 +67,11 @@ impl<M: Media> Ftl<M> {
 
     /// Drops the parity of stripes without valid data, and writes that of stripes which are full.
     pub(crate) fn write_pending_parity(&mut self) -> Outcome {
+        self.write_parity_where(Slots::Apart)
+    }
+
+    /// As [`Ftl::write_pending_parity`], in blocks of a choice.
+    pub(crate) fn write_parity_where(&mut self, slots: Slots) -> Outcome {
         if self.stripes.is_none() {
             return Outcome::Done;
         }
@@ -55,7 +80,8 @@ impl<M: Media> Ftl<M> {
         for _ in 0..self.stripes.as_ref().map_or(0, |stripes| stripes.full.len()) {
             let Some(stripes) = &mut self.stripes else { break };
             let Some((stripe, task)) = stripes.full.pop_front() else { break };
-            let crowded = stripes.full.len() >= WAITING_PER_DIE * self.media.geometry().dies() as usize;
+            let crowded =
+                slots == Slots::Any || stripes.full.len() >= WAITING_PER_DIE * self.media.geometry().dies() as usize;
             match self.parity_slot(stripe, task, crowded) {
                 Some(slot) => match self.write_parity(stripe, task, slot) {
                     Outcome::Done => self.drop_emptied(),
@@ -83,7 +109,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// The logical units under which a stripe's parity is mapped.
-    fn parity_units(&self, stripe: StripeId) -> impl Iterator<Item = Lpn> + use<M> {
+    pub(crate) fn parity_units(&self, stripe: StripeId) -> impl Iterator<Item = Lpn> + use<M> {
         let per_page = self.layout.units_per_page();
         let first = self.logical_initial + stripe.0 * per_page;
         debug_assert!(
@@ -139,6 +165,10 @@ impl<M: Media> Ftl<M> {
         }
         self.clear_tags(base, per_page);
         self.domains[domain].index.add_valid(frontier.block, frontier.next, per_page);
+        if self.may_lose_buffers() {
+            // Parity of a page that is not there would give back none of the others.
+            self.media.barrier(Barrier::Programs);
+        }
         self.program_pages(frontier.block, frontier.next, per_page, task);
         self.counters.programmed(Cause::Parity, u64::from(per_page));
         if stream != self.host_stream {
@@ -162,7 +192,7 @@ impl<M: Media> Ftl<M> {
     /// The pages to read to reconstruct the wanted units of a failed page. If the failed page is in a stripe: the other pages of the
     /// stripe and its parity. If it is in none and only parity is wanted of it: the data that the parity was made of. Otherwise there
     /// are none.
-    fn rest_of(&self, wanted: &[UnitId]) -> Option<Vec<PageId>> {
+    fn rest_of(&self, wanted: &[UnitId], under_way: &UnderWay) -> Option<Vec<PageId>> {
         let stripes = self.stripes.as_ref()?;
         let failed = self.layout.page_of(wanted[0]);
         let is_there = |unit: &UnitId| self.layout.page_of(*unit) == failed;
@@ -170,7 +200,8 @@ impl<M: Media> Ftl<M> {
         if let Some(stripe) = stripes.stripe_of(failed) {
             let mut pages: Vec<PageId> = stripes.members(stripe).filter(|page| *page != failed).collect();
             let mapped = self.parity_units(stripe).filter_map(|logical| self.lookup(logical));
-            pages.extend(mapped.map(|unit| self.layout.page_of(unit)));
+            let place = |unit| under_way.origins.get(&unit).copied().unwrap_or(unit);
+            pages.extend(mapped.map(|unit| self.layout.page_of(place(unit))));
             pages.dedup();
             return Some(pages);
         }
@@ -193,14 +224,14 @@ impl<M: Media> Ftl<M> {
 
     /// Reconstructs wanted units, at least one, of a page that could not be corrected, by reading the rest of its stripe. Returns
     /// whether that gave them back.
-    pub(crate) fn reconstruct(&mut self, wanted: &[UnitId], task: Task) -> bool {
+    pub(crate) fn reconstruct(&mut self, wanted: &[UnitId], task: Task, under_way: &UnderWay) -> bool {
         debug_assert!(!wanted.is_empty(), "a page is reconstructed for one of its units");
-        let Some(pages) = self.rest_of(wanted) else { return false };
+        let Some(pages) = self.rest_of(wanted, under_way) else { return false };
         let bytes = self.media.geometry().page_size().0 as u32;
         let mut recovered = !self.parity_is_lost(wanted);
         for page in pages {
             let (block, within) = self.locator.locate(self.layout.first_unit(page));
-            if self.is_buffered(block, within) {
+            if self.is_buffered(block, within) || under_way.buffered == Some(page) {
                 continue;
             }
             let (flash, page) = self.layout.place(block, within);

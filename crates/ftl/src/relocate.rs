@@ -8,6 +8,7 @@ use crate::domain::Mover;
 use crate::engine::{EndOfLife, Ftl};
 use crate::index::ones;
 use crate::policies::StreamId;
+use crate::redundancy::UnderWay;
 use crate::table::prefetch;
 
 /// How far ahead of a relocation its map entry is asked for.
@@ -194,7 +195,7 @@ impl<M: Media> Ftl<M> {
             if !is_gone && self.media.read(read) == ReadOutcome::Uncorrectable {
                 let origins = self.origins[logical.clone()].iter();
                 let wanted: Vec<UnitId> = origins.map(|within| self.layout.unit(from, *within)).collect();
-                if !self.reconstruct(&wanted, into.task) {
+                if !self.reconstruct(&wanted, into.task, &self.under_way(from, into, done, position, run)) {
                     self.counters.relocation_reads_uncorrectable += 1;
                     self.lost.extend(&self.scratch[logical]);
                 }
@@ -205,6 +206,19 @@ impl<M: Media> Ftl<M> {
             self.program(into.block, into.next + position, together, into.task);
             position += together;
         }
+    }
+
+    /// What of a run was not programmed where it goes, from a position on.
+    fn under_way(&self, from: SuperblockId, into: Target, done: u32, position: u32, run: u32) -> UnderWay {
+        let base = self.layout.unit(into.block, into.next).0;
+        let unread = position..run;
+        let origins = unread.map(|at| {
+            let origin = self.layout.unit(from, self.origins[(done + at) as usize]);
+            (UnitId(base + at), origin)
+        });
+        let per_page = self.layout.units_per_page();
+        let first = self.layout.unit(into.block, (into.next + position) / per_page * per_page);
+        UnderWay { origins: origins.collect(), buffered: Some(self.layout.page_of(first)) }
     }
 
     /// Tells where units come from that lie together in one page.

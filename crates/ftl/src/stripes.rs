@@ -3,7 +3,7 @@
 //! Parity is mapped like data, under logical units above those of the host: with `u` units a page, stripe `i` has the `u` logical
 //! units from `logical_initial + i * u` on. So garbage collection moves parity without knowing what it is.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
@@ -37,11 +37,19 @@ impl StripeId {
 /// many nearly full blocks in a row begins a stripe for each page that it programs.
 const FILLING_MAX: usize = 16_384;
 
+/// As many as [`FILLING_MAX`], and no more than a drive has pages.
+fn filling_max(pages: u32) -> usize {
+    FILLING_MAX.min(pages as usize)
+}
+
 #[derive(Clone)]
 pub(crate) struct Stripes {
     pub(crate) policy: Box<dyn RedundancyPolicy>,
     data_pages: usize,
-    /// By [`PageId`]: the stripe that the page is in, or [`NONE`].
+    /// Whether pages carry the number of their stripe in their out-of-band data. It is used again once no page carries it any more.
+    in_out_of_band: bool,
+    filling_max: usize,
+    /// By [`PageId`]: the stripe that the page is in, or [`NONE`]. Where it lies in the out-of-band data, until the page is erased.
     stripe_of: Table<u32>,
     stripes: Vec<Stripe>,
     /// `data_pages` entries for each stripe: its pages, [`NONE`] where one was erased or is still to come.
@@ -111,6 +119,16 @@ impl Full {
         None
     }
 
+    fn waits(&self, stripe: StripeId) -> bool {
+        self.tickets.get(stripe.index()).is_some_and(|ticket| *ticket != 0)
+    }
+
+    /// Those that wait.
+    fn waiting(&self) -> impl Iterator<Item = (StripeId, Task)> {
+        let counts = |(ticket, stripe, _): &&(u64, StripeId, Task)| self.tickets[stripe.index()] == *ticket;
+        self.queue.iter().filter(counts).map(|(_, stripe, task)| (*stripe, *task))
+    }
+
     /// The stripe waits no longer, if it did.
     fn remove(&mut self, stripe: StripeId) {
         let Some(ticket) = self.tickets.get_mut(stripe.index()) else { return };
@@ -152,6 +170,8 @@ enum Stage {
     Filling,
     /// Full; its parity is written or about to be.
     Closed,
+    /// Released, with its number in the out-of-band data of pages.
+    Spent,
 }
 
 impl Stripes {
@@ -159,7 +179,12 @@ impl Stripes {
     ///
     /// # Errors
     /// The kernel gives no memory.
-    pub(crate) fn new(policy: Box<dyn RedundancyPolicy>, pages: u32, dies: u32) -> std::io::Result<Self> {
+    pub(crate) fn new(
+        policy: Box<dyn RedundancyPolicy>,
+        pages: u32,
+        dies: u32,
+        in_out_of_band: bool,
+    ) -> std::io::Result<Self> {
         assert!(policy.data_pages() > 0, "a stripe without a page of data would never be full");
         assert!(policy.data_pages() < dies, "the pages of a stripe and its parity lie on different dies");
         let mut stripe_of = Table::zeroed(pages as usize)?;
@@ -167,6 +192,8 @@ impl Stripes {
         Ok(Self {
             data_pages: policy.data_pages() as usize,
             policy,
+            in_out_of_band,
+            filling_max: filling_max(pages),
             stripe_of,
             stripes: Vec::new(),
             members: Vec::new(),
@@ -196,12 +223,18 @@ impl Stripes {
     /// Most stripes at a time: each keeps a data page and a page of parity from being erased, but for those that have no
     /// parity yet.
     pub(crate) fn count_max(pages: u32) -> u32 {
-        (pages / 2).saturating_add(2 * (FILLING_MAX * Task::ALL.len()) as u32)
+        (pages / 2).saturating_add(2 * (filling_max(pages) * Task::ALL.len()) as u32)
     }
 
     /// The stripe that a page is in.
     #[inline]
     pub(crate) fn stripe_of(&self, page: PageId) -> Option<StripeId> {
+        let stripe = Some(self.stripe_of[page.index()]).filter(|stripe| *stripe != NONE).map(StripeId)?;
+        (!self.in_out_of_band || self.stripes[stripe.index()].stage != Stage::Spent).then_some(stripe)
+    }
+
+    /// The number of the stripe that a page's out-of-band data carry.
+    pub(crate) fn named_by(&self, page: PageId) -> Option<StripeId> {
         Some(self.stripe_of[page.index()]).filter(|stripe| *stripe != NONE).map(StripeId)
     }
 
@@ -244,7 +277,7 @@ impl Stripes {
         state.live += live;
         // The first stripe has a page of every die that any other one has, so it is the first to be full. One die that is
         // written far more than the others would leave ever more stripes unfinished.
-        if position == 0 && state.joined as usize == self.data_pages || filling.stripes.len() > FILLING_MAX {
+        if position == 0 && state.joined as usize == self.data_pages || filling.stripes.len() > self.filling_max {
             self.close_first(task);
         }
         true
@@ -260,6 +293,15 @@ impl Stripes {
         self.full.push_back(stripe, task);
         if state.live == 0 {
             self.emptied.push(stripe);
+        }
+    }
+
+    /// Closes every stripe that takes pages, as it stands.
+    pub(crate) fn close_filling(&mut self) {
+        for task in Task::ALL {
+            while !self.filling[task as usize].stripes.is_empty() {
+                self.close_first(task);
+            }
         }
     }
 
@@ -338,10 +380,25 @@ impl Stripes {
         let places = self.places(StripeId(stripe));
         let member = self.members[places].iter_mut().find(|member| **member == page.0);
         *member.expect("a page that is in a stripe is one of its members") = NONE;
+        if self.stripes[stripe as usize].stage == Stage::Spent && self.members(StripeId(stripe)).next().is_none() {
+            self.stripes[stripe as usize].stage = Stage::Vacant;
+            self.vacant.push(StripeId(stripe));
+        }
     }
 
     /// Forgets a stripe that holds nothing valid. Its parity has been given up.
     pub(crate) fn release(&mut self, stripe: StripeId) {
+        debug_assert_eq!(self.stripes[stripe.index()].live, 0, "a stripe that protects data stays");
+        debug_assert_eq!(
+            self.stripes[stripe.index()].stage,
+            Stage::Closed,
+            "a stripe is released once, and not while it fills"
+        );
+        self.full.remove(stripe);
+        if self.in_out_of_band && self.members(stripe).next().is_some() {
+            self.stripes[stripe.index()].stage = Stage::Spent;
+            return;
+        }
         let places = self.places(stripe);
         for member in &mut self.members[places] {
             let page = std::mem::replace(member, NONE);
@@ -349,21 +406,76 @@ impl Stripes {
                 self.stripe_of[page as usize] = NONE;
             }
         }
-        debug_assert_eq!(self.stripes[stripe.index()].live, 0, "a stripe that protects data stays");
-        debug_assert_eq!(
-            self.stripes[stripe.index()].stage,
-            Stage::Closed,
-            "a stripe is released once, and not while it fills"
-        );
         self.stripes[stripe.index()].stage = Stage::Vacant;
-        self.full.remove(stripe);
         self.vacant.push(stripe);
+    }
+
+    /// The stripes of all pages, as their out-of-band data carry them.
+    pub(crate) fn named(&self) -> &Table<u32> {
+        &self.stripe_of
+    }
+
+    /// Stripes that have no parity unless it lies elsewhere, and the task that filled each: those that take pages, and those that are
+    /// full.
+    pub(crate) fn in_use(&self) -> impl Iterator<Item = (StripeId, Task)> {
+        let filling = Task::ALL
+            .into_iter()
+            .flat_map(|task| self.filling[task as usize].stripes.iter().map(move |stripe| (*stripe, task)));
+        let waiting: BTreeMap<u32, Task> = self.full.waiting().map(|(stripe, task)| (stripe.0, task)).collect();
+        let task_of = move |stripe| waiting.get(&stripe).copied().unwrap_or(Task::GarbageCollection);
+        let is_closed = |stripe: &u32| self.stripes[*stripe as usize].stage == Stage::Closed;
+        let closed =
+            (0..self.stripes.len() as u32).filter(is_closed).map(move |stripe| (StripeId(stripe), task_of(stripe)));
+        filling.chain(closed)
+    }
+
+    /// Whether the parity of a stripe is still the controller's.
+    pub(crate) fn is_held(&self, stripe: StripeId) -> bool {
+        self.stripes[stripe.index()].stage == Stage::Filling || self.full.waits(stripe)
+    }
+
+    /// Stripes as a power cut left them: `named` is what the out-of-band data of pages say, of which those count that `is_member` says. All
+    /// stripes are closed and count nothing valid.
+    pub(crate) fn regroup(&mut self, named: Table<u32>, is_member: impl Fn(PageId) -> bool) {
+        self.stripe_of = named;
+        for page in 0..self.stripe_of.len() as u32 {
+            let stripe = self.stripe_of[page as usize];
+            if stripe == NONE {
+                continue;
+            }
+            if !is_member(PageId(page)) {
+                self.stripe_of[page as usize] = NONE;
+                continue;
+            }
+            while self.stripes.len() <= stripe as usize {
+                self.stripes.push(Stripe { joined: 0, live: 0, stage: Stage::Vacant });
+                self.members.resize(self.members.len() + self.data_pages, NONE);
+            }
+            let state = &mut self.stripes[stripe as usize];
+            assert!((state.joined as usize) < self.data_pages, "a number is used again once no page carries it");
+            self.members[stripe as usize * self.data_pages + state.joined as usize] = page;
+            state.joined += 1;
+            state.stage = Stage::Closed;
+        }
+        let is_vacant = |stripe: &u32| self.stripes[*stripe as usize].stage == Stage::Vacant;
+        self.vacant = (0..self.stripes.len() as u32).rev().filter(is_vacant).map(StripeId).collect();
+    }
+
+    /// Stripes that pages are in, released ones not among them.
+    pub(crate) fn closed(&self) -> Vec<StripeId> {
+        let is_closed = |stripe: &u32| self.stripes[*stripe as usize].stage == Stage::Closed;
+        (0..self.stripes.len() as u32).filter(is_closed).map(StripeId).collect()
+    }
+
+    /// Counts the valid data units of a stripe, after [`Stripes::regroup`].
+    pub(crate) fn set_live(&mut self, stripe: StripeId, live: u32) {
+        self.stripes[stripe.index()].live = live;
     }
 
     /// Valid data units of every page that is in a stripe, for the invariants: (page, stripe), and what stripes count.
     pub(crate) fn tally(&self) -> (Vec<(PageId, StripeId)>, Vec<u32>) {
         let pages = (0..self.stripe_of.len() as u32).map(PageId);
-        let in_stripes = pages.filter_map(|page| Some((page, self.stripe_of(page)?)));
+        let in_stripes = pages.filter_map(|page| Some((page, self.named_by(page)?)));
         (in_stripes.collect(), self.stripes.iter().map(|stripe| stripe.live).collect())
     }
 }

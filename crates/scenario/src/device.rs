@@ -389,10 +389,12 @@ impl Shape {
             },
             data_pages: None,
         };
+        let is_closed_early = self.grouping.summaries.is_some() && !self.grouping.power_loss_protection;
         let fits = |stripes: &Stripes| stripes.data_pages < self.channels * self.dies_per_channel;
         let striped = self.grouping.stripes.filter(fits).map(|Stripes { data_pages, streams }| Room {
             open: open(streams),
-            data_pages: Some(u64::from(data_pages)),
+            // A flush closes stripes of a page where buffers do not survive.
+            data_pages: Some(if is_closed_early { 1 } else { u64::from(data_pages) }),
             ..plain
         });
         [plain].into_iter().chain(striped).collect()

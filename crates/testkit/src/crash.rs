@@ -14,14 +14,16 @@ use wane_ftl::policies::capacity::{CAPACITY_POLICIES, Demand};
 use wane_ftl::policies::mode::MODE_POLICIES;
 use wane_ftl::policies::placement::PLACEMENT_POLICIES;
 use wane_ftl::policies::recovery::RECOVERY_POLICIES;
+use wane_ftl::policies::redundancy::{REDUNDANCY_POLICIES, RedundancyPolicy};
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
 use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::policies::{Entry, Mode, find};
-use wane_ftl::{EraseGroup, Ftl, FtlConfig, Layout, Outcome, Pooling, PowerCut, Recovery};
+use wane_ftl::{EraseGroup, Ftl, FtlConfig, Layout, Outcome, Pooling, PowerCut, Protection, Recovery};
+use wane_nand::Media as _;
 use wane_sim::{Stream, Streams};
-use wane_units::{BlockId, Bytes, Geometry, Lpn, SuperblockId};
+use wane_units::{BlockId, Bytes, Geometry, Lpn, Ppn, SuperblockId};
 
 use crate::{Content, FailingMedia};
 
@@ -41,6 +43,10 @@ pub struct Tally {
     pub twice: u64,
     /// Of these, cuts of drives that have collected, and lost blocks to wear.
     pub worn: u64,
+    /// Of these, cuts of drives with stripes.
+    pub striped: u64,
+    /// Of these, cuts of drives with pages that cannot be read.
+    pub unreadable: u64,
 }
 
 impl std::ops::AddAssign for Tally {
@@ -49,6 +55,8 @@ impl std::ops::AddAssign for Tally {
         self.torn += other.torn;
         self.twice += other.twice;
         self.worn += other.worn;
+        self.striped += other.striped;
+        self.unreadable += other.unreadable;
     }
 }
 
@@ -112,10 +120,13 @@ fn failing(stream: &mut Stream, geometry: Geometry, config: &mut FtlConfig) -> F
 
 /// A random small drive that keeps out-of-band data.
 fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {
-    let (channels, planes) = one_of(stream, &[(1, 1), (1, 1), (1, 2), (2, 1)]);
-    let erase_group = if planes > 1 { EraseGroup::Superblock } else { EraseGroup::Block };
-    let domain = if channels > 1 { Pooling::Die } else { Pooling::Drive };
-    drive_of(stream, (channels, 1, planes), erase_group, domain)
+    let shapes = [(1, 1, 1), (1, 1, 1), (1, 1, 2), (2, 1, 1), (2, 1, 2), (1, 3, 1), (2, 2, 1)];
+    let (channels, dies, planes) = one_of(stream, &shapes);
+    let is_one_die = channels * dies == 1;
+    let is_by_die = !is_one_die && stream.chance(0.5);
+    let erase_group = if planes > 1 || !is_one_die && !is_by_die { EraseGroup::Superblock } else { EraseGroup::Block };
+    let domain = if is_by_die { Pooling::Die } else { Pooling::Drive };
+    drive_of(stream, (channels, dies, planes), erase_group, domain)
 }
 
 /// The same with so many channels, dies of a channel, and planes of a die.
@@ -132,8 +143,11 @@ fn drive_of(
         .expect("a small drive fits");
     let units_per_page = one_of(stream, &[1, 1, 2, 4]);
     let layout = Layout::new(geometry, erase_group, domain, units_per_page);
+    let redundancy = redundancy(stream, &geometry, erase_group, domain);
     let recovery =
         one_of(stream, &[("full-scan", ""), ("checkpoint", "interval = 4"), ("checkpoint", "interval = 30")]);
+    // A checkpoint does not tell of stripes.
+    let recovery = if redundancy.acts() { ("full-scan", "") } else { recovery };
     let leveler = one_of(
         stream,
         &[
@@ -163,6 +177,7 @@ fn drive_of(
         allocation: policy(ALLOCATION_POLICIES, one_of(stream, &["fifo", "least-worn"]), ""),
         victim: policy(VICTIM_POLICIES, one_of(stream, &["greedy", "cost-benefit"]), ""),
         wear_leveling: policy(WEAR_LEVEL_POLICIES, leveler.0, leveler.1),
+        redundancy,
         scrub: Box::new(Eager),
         capacity: policy(CAPACITY_POLICIES, capacity.0, capacity.1),
         mode: policy(MODE_POLICIES, one_of(stream, &["host-only", "over-provisioning"]), ""),
@@ -171,7 +186,8 @@ fn drive_of(
         remap_log: Bytes(one_of(stream, &[64, 1024])),
         ..FtlConfig::new(&geometry, wane_units::Ratio::ZERO)
     };
-    let share = 30 + stream.below(70) as u32;
+    // Parity of stripes that are closed early takes more than that of full ones.
+    let share = if config.redundancy.acts() { 10 + stream.below(40) as u32 } else { 30 + stream.below(70) as u32 };
     let mut config = config;
     let mut most = most_units(geometry, &config);
     if most == 0 {
@@ -180,6 +196,22 @@ fn drive_of(
         most = most_units(geometry, &config);
     }
     (geometry, FtlConfig { logical_units: (most * share / 100).max(1), ..config }, most)
+}
+
+/// Which pages protect each other: often none, and always none where writing does not go from die to die.
+fn redundancy(
+    stream: &mut Stream,
+    geometry: &Geometry,
+    erase_group: EraseGroup,
+    domain: Pooling,
+) -> Box<dyn RedundancyPolicy> {
+    let dies = geometry.dies();
+    let rotates = domain == Pooling::Die || erase_group == EraseGroup::Superblock;
+    if dies == 1 || !rotates || stream.chance(0.4) {
+        return policy(REDUNDANCY_POLICIES, "none", "");
+    }
+    let name = one_of(stream, &["stripes", "stripes", "selective"]);
+    policy(REDUNDANCY_POLICIES, name, &format!("data-pages = {}", 1 + stream.below(u64::from(dies) - 1)))
 }
 
 /// The most logical units that the firmware accepts for a drive; 0: it accepts none.
@@ -242,6 +274,9 @@ struct Oracle {
     /// What it held since the last flush, the present included, where that is more than one thing.
     since: BTreeMap<u32, Vec<Held>>,
     written: u64,
+    /// Units of which a page that may count cannot be read, so that they may be told as lost; whether it is the present one, so that a flush
+    /// changes nothing.
+    lossy: BTreeMap<u32, bool>,
 }
 
 impl Oracle {
@@ -249,6 +284,9 @@ impl Oracle {
         let before = self.now.get(&unit).copied();
         let history = self.since.entry(unit).or_insert_with(|| vec![before]);
         history.push(held);
+        if let Some(is_present) = self.lossy.get_mut(&unit) {
+            *is_present = false;
+        }
         match held {
             Some(version) => self.now.insert(unit, version),
             None => self.now.remove(&unit),
@@ -256,15 +294,16 @@ impl Oracle {
     }
 
     fn may_hold(&self, unit: u32, held: Held) -> bool {
-        match self.since.get(&unit) {
-            Some(history) => history.contains(&held),
-            None => self.now.get(&unit).copied() == held,
-        }
+        let holds = |known: Held| {
+            self.since.get(&unit).map_or(self.now.get(&unit).copied() == known, |history| history.contains(&known))
+        };
+        holds(held)
     }
 
     /// All of it is durable.
     fn flushed(&mut self) {
         self.since.clear();
+        self.lossy.retain(|_, is_present| *is_present);
     }
 }
 
@@ -285,6 +324,8 @@ struct Run {
     mode: Mode,
     /// What the last command remapped: from where, to where, and what.
     remapped: Vec<(u32, u32, u64)>,
+    /// Pages become uncorrectable.
+    wears_out: bool,
 }
 
 /// Explores one run of so many commands: every cut of it, and with chance 1 in `twice` the cuts in the recovery after it.
@@ -300,10 +341,15 @@ pub fn explore(seed: u64, commands: usize, twice: u64) -> Result<Tally, Failure>
     ftl.capture_cuts();
     let oracle = Oracle::default();
     let (tally, retired, mode) = (Tally::default(), 0, Mode::Normal);
-    let mut run = Run { seed, config, most, ftl, oracle, stream, tally, twice, retired, mode, remapped: Vec::new() };
+    let wears_out = stream.chance(0.4);
+    let remapped = Vec::new();
+    let mut run = Run { seed, config, most, ftl, oracle, stream, tally, twice, retired, mode, remapped, wears_out };
     for number in 0..commands {
         if run.ftl.exported() == 0 || run.ftl.end_of_life().is_some() {
             break;
+        }
+        if run.wears_out && run.stream.below(5) == 0 {
+            run.wear_out();
         }
         let command = command(&mut run.stream, run.ftl.exported());
         run.execute(number, &command)?;
@@ -312,9 +358,51 @@ pub fn explore(seed: u64, commands: usize, twice: u64) -> Result<Tally, Failure>
 }
 
 impl Run {
+    /// A programmed page becomes uncorrectable. The first one that is costs nothing that parity on flash protects, or parity that survives in the
+    /// controller.
+    fn wear_out(&mut self) {
+        let geometry = *self.ftl.media().geometry();
+        let block = BlockId(self.stream.below(u64::from(geometry.blocks())) as u32);
+        let programmed = self.ftl.media().media.programmed(block);
+        if programmed == 0 || self.ftl.media().worn.len() >= 3 || self.ftl.is_metadata(block) {
+            return;
+        }
+        let page = self.stream.below(u64::from(programmed)) as u32;
+        let worn = &mut self.ftl.media_mut().worn;
+        worn.insert(geometry.page(block, page));
+        let all: Vec<Ppn> = worn.iter().copied().collect();
+        let (is_first, media) = (all.len() == 1, self.ftl.media());
+        for page in all {
+            let (block, row) = (geometry.block_of(page), geometry.page_in_block(page));
+            let held: Vec<Content> =
+                (0..self.config.units_per_page).filter_map(|unit| media.tag(block, row, unit)).collect();
+            for Content { unit, version } in held {
+                // A unit that was remapped lies where it did.
+                let holders = self.oracle.now.iter().filter(|(_, now)| **now == version).map(|(unit, _)| *unit);
+                let present: Vec<u32> = holders.collect();
+                let is_kept = is_first && present.iter().all(|unit| self.is_given_back(Lpn(*unit)));
+                for present in present.into_iter().filter(|_| !is_kept) {
+                    self.oracle.lossy.insert(present, true);
+                }
+                let before = self.oracle.since.iter().filter(|(_, history)| history.contains(&Some(version)));
+                let before: Vec<u32> = before.map(|(unit, _)| *unit).chain([unit.0]).collect();
+                before.into_iter().for_each(|unit| _ = self.oracle.lossy.entry(unit).or_insert(false));
+            }
+        }
+    }
+
+    /// Whether parity gives a unit back whatever is cut.
+    fn is_given_back(&self, unit: Lpn) -> bool {
+        match self.ftl.protection(unit) {
+            Protection::None => false,
+            Protection::InController => self.config.power_loss_protection,
+            Protection::OnFlash => true,
+        }
+    }
+
     /// Carries a command out, and then looks at each cut that might have come during it.
     fn execute(&mut self, number: usize, command: &Command) -> Result<(), Failure> {
-        let exported = self.ftl.exported();
+        let (exported, moved) = (self.ftl.exported(), self.ftl.counters().programmed_gc);
         (self.retired, self.mode) = (self.ftl.retired_blocks(), self.ftl.mode());
         self.remapped.clear();
         match command {
@@ -353,7 +441,14 @@ impl Run {
             self.look(cut.torn(0), exported, is_dead).map_err(|what| fails(true, what))?;
             self.tally.torn += 1;
         }
-        let is_durable = self.config.power_loss_protection || matches!(command, Command::Flush);
+        let is_flushed = matches!(command, Command::Flush) && !is_dead;
+        // What collection moves after that joins new stripes.
+        let has_moved = self.ftl.counters().programmed_gc > moved;
+        if is_flushed && !has_moved && !self.config.power_loss_protection {
+            let fails = |what| Failure { seed: self.seed, at: (number, usize::MAX), is_torn: false, what };
+            self.closes_stripes().map_err(fails)?;
+        }
+        let is_durable = self.config.power_loss_protection || is_flushed;
         if is_durable && !is_dead {
             self.oracle.flushed();
         }
@@ -375,6 +470,26 @@ impl Run {
         Ok(())
     }
 
+    /// What was flushed has its parity on flash, whatever lies in the controller's memory.
+    fn closes_stripes(&self) -> Result<(), String> {
+        let open = Lpn::all(0..self.ftl.exported()).find(|unit| self.ftl.protection(*unit) == Protection::InController);
+        // Parity takes no block of the last that are free.
+        match open.filter(|_| self.ftl.free_blocks_min() >= 2) {
+            Some(unit) => Err(format!("unit {unit} is flushed, and its parity is not")),
+            None => Ok(()),
+        }
+    }
+
+    /// Parity on flash protects a unit after the cut as it did before, where the unit still lies there.
+    fn still_protects(&self, ftl: &Ftl<FailingMedia>) -> Result<(), String> {
+        let survives = |unit: &Lpn| self.is_given_back(*unit) && self.ftl.lookup(*unit) == ftl.lookup(*unit);
+        let bare = |unit: &Lpn| ftl.protection(*unit) == Protection::None;
+        match Lpn::all(0..ftl.exported()).filter(survives).find(bare) {
+            Some(unit) if self.ftl.media().worn.is_empty() => Err(format!("unit {unit} is protected no longer")),
+            _ => Ok(()),
+        }
+    }
+
     /// Power fails between two commands, and the run goes on with the drive that came back.
     fn go_on_with_the_recovered(&mut self) -> Result<(), String> {
         let Some(cut) = self.ftl.clone().power_cut() else { return Ok(()) };
@@ -383,7 +498,9 @@ impl Run {
         let exported = self.ftl.exported();
         let mut kept = ftl.clone();
         self.agrees(&mut kept, &report, exported, false)?;
-        // What it holds now is on flash or in buffers that survive.
+        self.still_protects(&ftl)?;
+        // What it holds now is on flash or in buffers that survive. It may be an older version than was written last.
+        self.oracle.lossy.values_mut().for_each(|is_present| *is_present = true);
         self.oracle.flushed();
         self.oracle.now =
             (0..ftl.logical_initial()).filter_map(|unit| Some((unit, ftl.tag(Lpn(unit))?.version))).collect();
@@ -435,8 +552,12 @@ impl Run {
             }
         }
         (from..from + from_units).for_each(|unit| self.oracle.set(unit, None));
+        let lossy: Vec<bool> = (from..from + from_units).map(|unit| self.oracle.lossy.contains_key(&unit)).collect();
         for (offset, unit) in (to..to + to_units).enumerate() {
             self.oracle.set(unit, held.get(offset).copied().flatten());
+            if lossy.get(offset) == Some(&true) {
+                self.oracle.lossy.insert(unit, true);
+            }
         }
     }
 
@@ -468,6 +589,8 @@ impl Run {
         self.tally.cuts += 1;
         let counters = self.ftl.counters();
         self.tally.worn += u64::from(self.ftl.retired_blocks() > 0 && counters.gc_victims > 0);
+        self.tally.striped += u64::from(self.config.redundancy.acts());
+        self.tally.unreadable += u64::from(!self.ftl.media().worn.is_empty());
         let looks_twice = self.stream.below(self.twice) == 0;
         let config = self.config.clone();
         let ready = |ftl: &mut Ftl<FailingMedia>| {
@@ -487,6 +610,15 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Whether a host is told that a unit cannot be read.
+    fn is_told_lost(&self, ftl: &mut Ftl<FailingMedia>, unit: Lpn) -> bool {
+        if !self.wears_out || unit.0 >= ftl.exported() {
+            return ftl.is_lost(unit);
+        }
+        ftl.read(&[unit]).expect("it is exported");
+        !ftl.unread().is_empty()
     }
 
     fn agrees(
@@ -509,8 +641,11 @@ impl Run {
             if is_mapped && held.is_none() {
                 return Err(format!("unit {unit} is mapped to padding"));
             }
-            if ftl.is_lost(Lpn(unit)) {
-                return Err(format!("unit {unit} is lost, though flash never failed"));
+            if is_mapped && self.is_told_lost(ftl, Lpn(unit)) {
+                if !self.oracle.lossy.contains_key(&unit) {
+                    return Err(format!("unit {unit} is lost, though its page can be read or given back"));
+                }
+                continue;
             }
             // A command that a dying drive did not finish may have written more than it said.
             let is_unsaid = is_dead && held.is_some_and(|version| version >= self.oracle.written);

@@ -17,6 +17,8 @@ pub struct FailingMedia {
     pub failing: BTreeSet<Ppn>,
     /// They are uncorrectable only when they are read to be relocated.
     pub in_relocations: bool,
+    /// Pages that cannot be corrected until their block is erased.
+    pub worn: BTreeSet<Ppn>,
     /// One program of so many fails, counted from the first; 0: none. A page whose program failed still reads well.
     pub program_fails_every: u64,
     /// Pages programmed so far.
@@ -40,6 +42,7 @@ impl FailingMedia {
             media: StrictMedia::new(geometry),
             failing: BTreeSet::new(),
             in_relocations: false,
+            worn: BTreeSet::new(),
             program_fails_every: 0,
             programs: 0,
             failed: Vec::new(),
@@ -56,15 +59,17 @@ impl Media for FailingMedia {
 
     type Tag = <StrictMedia as Media>::Tag;
 
-    /// And whether it was usable.
-    type Past = (<StrictMedia as Media>::Past, bool);
+    /// And whether it was usable, and its worn pages.
+    type Past = (<StrictMedia as Media>::Past, bool, Vec<Ppn>);
 
     fn past(&self, block: BlockId) -> Self::Past {
-        (self.media.past(block), !self.is_unusable(block))
+        let worn = self.worn.iter().copied().filter(|page| self.geometry().block_of(*page) == block);
+        (self.media.past(block), !self.is_unusable(block), worn.collect())
     }
 
-    fn unerase(&mut self, block: BlockId, (past, was_usable): Self::Past) {
+    fn unerase(&mut self, block: BlockId, (past, was_usable, worn): Self::Past) {
         self.media.unerase(block, past);
+        self.worn.extend(worn);
         if was_usable {
             self.unusable.remove(&block);
         }
@@ -113,12 +118,17 @@ impl Media for FailingMedia {
         }
         let outcome = self.media.read(read);
         let applies = matches!(read.purpose, Purpose::Relocate(_)) || !self.in_relocations;
-        if applies && self.failing.contains(&page) { ReadOutcome::Uncorrectable } else { outcome }
+        let fails = applies && self.failing.contains(&page) || self.worn.contains(&page);
+        if fails { ReadOutcome::Uncorrectable } else { outcome }
     }
 
     fn erase(&mut self, block: BlockId, task: Task) -> PeCycles {
         if self.erase_fails.contains(&block) {
             self.unusable.insert(block);
+        }
+        if !self.worn.is_empty() {
+            let geometry = *self.geometry();
+            self.worn.retain(|page| geometry.block_of(*page) != block);
         }
         self.media.erase(block, task)
     }

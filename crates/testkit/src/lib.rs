@@ -175,8 +175,10 @@ impl Media for StrictMedia {
 
     fn tag(&self, block: BlockId, page: u32, unit: u32) -> Self::Tag {
         assert!(page < self.programmed(block), "page {page} of block {block} holds nothing");
-        assert!(!self.torn.contains(&self.geometry.page(block, page)), "page {page} of block {block} is torn");
-        self.contents.get(&self.geometry.page(block, page))?.get(unit as usize).copied().flatten()
+        let contents = self.contents.get(&self.geometry.page(block, page));
+        let is_torn = self.torn.contains(&self.geometry.page(block, page));
+        assert!(!is_torn || contents.is_some(), "page {page} of block {block} is torn");
+        contents?.get(unit as usize).copied().flatten()
     }
 
     fn read(&mut self, read: PageRead) -> ReadOutcome {
@@ -200,8 +202,8 @@ impl Media for StrictMedia {
             "page {page} of block {block} is torn, which is not the next one after {programmed}"
         );
         *programmed = (*programmed).max(page + 1);
+        // What a page held that shares the wordline stays known: parity may give it back.
         let page = self.geometry.page(block, page);
-        self.contents.remove(&page);
         self.torn.insert(page);
     }
 

@@ -1,5 +1,6 @@
 //! Drives come back from a power cut at any moment. `WANE_CUTS` says how many are explored: 500,000 where it is not set, and a fifth of them of
-//! drives with a clock. `WANE_SEED` is the first run of these.
+//! drives with a clock. `WANE_SEED` is the first run of
+//! either kind.
 
 use wane_testkit::crash::{Tally, TimedTally, explore, explore_timed};
 
@@ -11,11 +12,13 @@ const TWICE: u64 = 50;
 
 #[test]
 fn drives_come_back_from_every_cut() {
-    let cuts = std::env::var("WANE_CUTS").ok().map_or(500_000, |cuts| cuts.parse().expect("WANE_CUTS is a number"));
+    let number =
+        |name: &str| Some(std::env::var(name).ok()?.parse::<u64>().expect("WANE_CUTS and WANE_SEED are numbers"));
+    let (cuts, first) = (number("WANE_CUTS").unwrap_or(500_000), number("WANE_SEED").unwrap_or(0));
     let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     let explored = |core: u64| {
         let mut tally = Tally::default();
-        let mut seeds = (core..).step_by(cores as usize);
+        let mut seeds = (first + core..).step_by(cores as usize);
         while tally.cuts < cuts / cores {
             let seed = seeds.next().expect("there are seeds enough");
             tally += explore(seed, COMMANDS, TWICE).unwrap_or_else(|failure| panic!("{failure}"));
@@ -32,6 +35,7 @@ fn drives_come_back_from_every_cut() {
     println!("{tally:?}");
     assert!(tally.cuts >= cuts / cores * cores && tally.torn > tally.cuts / 4 && tally.twice > tally.cuts / 50);
     assert!(tally.worn > tally.cuts / 100, "drives with retired blocks are among them");
+    assert!(tally.striped > tally.cuts / 20, "stripes are among them");
 }
 
 /// Tells the run of a test that stops in it, whatever stopped it.

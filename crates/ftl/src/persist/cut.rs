@@ -6,6 +6,7 @@ use wane_units::{Counters, Lpn, SuperblockId, UnitId};
 
 use super::area::{Area, Record};
 use super::oob::OutOfBand;
+use super::striped::StripesLeft;
 use super::{Nvram, Persist};
 use crate::config::Layout;
 use crate::engine::Ftl;
@@ -42,6 +43,8 @@ pub struct PowerCut<M: Media> {
     /// By physical unit, the logical unit of its out-of-band data.
     pub(super) logical: Table<u32>,
     pub(super) oob: OutOfBand,
+    /// `None` of a drive without stripes.
+    pub(super) stripes: Option<StripesLeft>,
     pub(super) area: Area,
     pub(super) nvram: Nvram,
     pub(super) kept: Kept,
@@ -124,13 +127,15 @@ impl<M: Media> PowerCut<M> {
     }
 
     /// The cut came while the event went on: a page that is torn reads as uncorrectable, and a block whose erase was cut short as erased,
-    /// though it takes no program before it is erased again. `lower`: pages before it in its block that share its wordline and are torn with it. NVRAM is written whole
-    /// or not at all, so that there the cut stays as it was.
+    /// though it takes no program before it is erased again. `lower`: pages before it in its flash block that share its wordline and are torn
+    /// with it. NVRAM is written whole or not at all, so that there the cut stays as it was.
     #[must_use]
     pub fn torn(mut self, lower: u32) -> Self {
         match self.event {
             Some(Event::Program { block, page }) => {
-                for torn in page.saturating_sub(lower)..=page {
+                // Those of a superblock lie side by side: a wordline is one of its flash block's.
+                let width = self.layout.width();
+                for torn in (0..=lower).filter_map(|before| page.checked_sub(before * width)) {
                     let (flash, row) = self.layout.place_page(block, torn);
                     self.media.tear_page(flash, row);
                     self.oob.tear(self.layout.page_id(block, torn));
@@ -141,6 +146,8 @@ impl<M: Media> PowerCut<M> {
                 // It reads as if it were erased, and is not.
                 let units = self.layout.unit(block, 0).0..self.layout.unit(block, 0).0 + self.layout.units_per_block();
                 self.oob.erase(block, units);
+                let first = self.layout.page_id(block, 0).0;
+                self.forget_stripes(first..first + self.layout.pages_per_superblock());
             }
             Some(Event::Nvram) | None => {}
         }
@@ -159,6 +166,7 @@ pub(crate) struct Capture<M: Media> {
 impl<M: Media> Ftl<M> {
     /// Power fails while the drive is idle. `None` where the drive keeps no out-of-band data.
     pub fn power_cut(mut self) -> Option<PowerCut<M>> {
+        let stripes = self.stripes_left();
         let persist = self.persist.take()?;
         let (kept, ledger) = (self.kept(), self.ledger());
         let buffered = self.buffered(&persist);
@@ -173,6 +181,7 @@ impl<M: Media> Ftl<M> {
             layout,
             logical,
             oob,
+            stripes,
             area,
             nvram,
             kept,
@@ -236,7 +245,9 @@ impl<M: Media> Ftl<M> {
     /// What was accepted for a unit and is not programmed; nothing where something newer of the same logical unit was.
     pub(super) fn in_buffer(&self, unit: UnitId) -> Option<Buffered<M::Tag>> {
         let logical = self.reverse[unit.index()];
-        let is_newest = self.map.get(logical as usize) == Some(&unit.0);
+        // Parity is no unit of the host's: see `StripesLeft`.
+        let is_data = logical < self.logical_initial;
+        let is_newest = is_data && self.map[logical as usize] == unit.0;
         is_newest.then(|| Buffered {
             logical: Lpn(logical),
             tag: self.tags.get(unit.index()).copied().unwrap_or_default(),
@@ -275,6 +286,7 @@ impl<M: Media + Clone> Ftl<M> {
             layout: self.layout,
             logical: self.reverse.clone(),
             oob: persist.oob.clone(),
+            stripes: self.stripes_left(),
             area: persist.area.clone(),
             nvram: persist.nvram.clone(),
             kept: self.kept(),

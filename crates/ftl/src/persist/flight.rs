@@ -91,6 +91,8 @@ struct BlockPast {
     logical: Vec<u32>,
     /// Its entries of the remap log.
     remaps: Vec<(u32, u32, u64)>,
+    /// The stripes of its pages; empty where there are none.
+    stripes: Vec<u32>,
     /// What its units held; empty where nobody keeps that.
     payload: Vec<u32>,
     /// What it was in the metadata area.
@@ -206,15 +208,21 @@ impl<M: Media> Ftl<M> {
 
     /// A block is about to be erased, all members of it.
     pub(crate) fn note_erase(&mut self, block: SuperblockId, cause: EraseCause) {
-        let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist) else { return };
+        if self.flight.is_none() {
+            return;
+        }
         let first = self.layout.unit(block, 0).0;
         let units = first..first + self.units_per_block;
+        let first_page = self.layout.page_id(block, 0).0;
+        let stripes = self.stripes_named(first_page..first_page + self.layout.pages_per_superblock());
+        let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist) else { return };
         let mut past = Some(Box::new(BlockPast {
             cause,
             oob: persist.oob.past(block, units.clone()),
             logical: self.reverse[first as usize..units.end as usize].to_vec(),
             payload: self.payload.as_mut().map(|payload| payload.take_out(units.clone())).unwrap_or_default(),
             remaps: persist.nvram.remaps.of(units),
+            stripes,
             meta: flight.dropped.take(),
         }));
         for member in self.layout.members(block) {
@@ -256,7 +264,7 @@ impl<M: Media> PowerCut<M> {
                 Change::Program { page, meta, moved } => {
                     if fate != Fate::Done && !torn.contains(&block) {
                         self.undo_moves(moved);
-                        self.undo_program(block, page, fate);
+                        self.undo_program(block, page, fate, all_records_survive);
                         if let Some(meta) = meta {
                             self.undo_meta(block, page, *meta, fate, all_records_survive);
                         }
@@ -289,10 +297,11 @@ impl<M: Media> PowerCut<M> {
         self.close_unbegun();
     }
 
-    fn undo_program(&mut self, block: SuperblockId, page: u32, fate: Fate) {
+    fn undo_program(&mut self, block: SuperblockId, page: u32, fate: Fate, buffer_survives: bool) {
         let (flash, row) = self.layout.place_page(block, page);
         let id = self.layout.page_id(block, page);
         let first = self.layout.first_unit(id).0;
+        self.leave_stripe(id, buffer_survives);
         self.media.unprogram(flash, row);
         let units = first..first + self.layout.units_per_page();
         self.oob.unprogram(id, units.clone());
@@ -353,7 +362,7 @@ impl<M: Media> PowerCut<M> {
                 self.media.tear_block(member);
             }
         }
-        let BlockPast { cause, oob, logical, remaps, payload, meta } = past;
+        let BlockPast { cause, oob, logical, remaps, stripes, payload, meta } = past;
         self.ledger.uncount(self.layout.domain(block), cause, self.layout.width());
         self.kept.retired.retain(|retired| *retired != block);
         self.nvram.used[block.index()] = true;
@@ -362,8 +371,11 @@ impl<M: Media> PowerCut<M> {
             self.nvram.remaps.put_back(unit, logical, sequence);
         }
         self.logical[first as usize..][..logical.len()].copy_from_slice(&logical);
+        let first_page = self.layout.page_id(block, 0).0;
+        self.forget_stripes(first_page..first_page + self.layout.pages_per_superblock());
         if fate == Fate::Undone {
             self.oob.unerase(block, oob);
+            self.put_stripes_back(first_page, &stripes);
             if let Some(held) = &mut self.payload {
                 held.put_back(first, &payload);
             }

@@ -2,7 +2,8 @@
 //!
 //! Without power there is flash, and a little NVRAM. Flash holds data with their out-of-band data ([`oob`]) and the metadata area
 //! ([`area`]); NVRAM holds the remap log ([`log`]), the lists of blocks, and what the drive acknowledges at once: capacity, mode,
-//! retired blocks. [`write`] keeps them up, [`cut`] takes away everything else, [`recover`] builds the firmware again.
+//! retired blocks. [`write`] keeps them up, [`cut`] takes away everything else, [`recover`] builds the firmware again, and [`striped`] its
+//! stripes.
 //!
 //! Events are what persists: a page programmed, a block erased, NVRAM written. Between two of them a cut makes no difference, so that
 //! a test that cuts before every event has cut everywhere.
@@ -13,6 +14,7 @@ mod flight;
 mod log;
 mod oob;
 mod recover;
+mod striped;
 mod write;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -28,6 +30,7 @@ pub use flight::Fate;
 pub(crate) use flight::Flight;
 pub use log::REMAP_ENTRY_BYTES;
 pub use recover::Recovery;
+pub use striped::Protection;
 
 use crate::engine::UNMAPPED;
 use crate::policies::StreamId;

@@ -1,7 +1,8 @@
 //! Out-of-band data: what a page tells of itself when the firmware's tables are gone.
 //!
 //! A page carries the logical unit of each of its mapping units, and one sequence number. The logical units are entries of the reverse
-//! map, which is kept once for both; only the sequence numbers are stored here.
+//! map, which is kept once for both; only the sequence numbers are stored here. The number
+//! of a page's stripe is kept by the stripes ([`crate::stripes`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -35,6 +36,7 @@ pub(crate) enum Stamp {
 pub(crate) struct OobPast {
     stamps: Vec<Stamp>,
     lost: Vec<u32>,
+    torn: Vec<(u32, u64)>,
 }
 
 /// The sequence numbers of a drive's pages: 4 bytes a page, and 8 a block.
@@ -50,6 +52,11 @@ pub(crate) struct OutOfBand {
     far: BTreeMap<u32, u64>,
     /// Units that were programmed without their data, which were lost before.
     lost: BTreeSet<u32>,
+    /// Pages that a power cut tore after they had been programmed, as those that share a wordline with the torn one, and their numbers: what
+    /// nobody can read, and parity can give back.
+    torn: BTreeMap<u32, u64>,
+    /// Of these, those that parity gave back since power came.
+    rebuilt: BTreeSet<u32>,
     next: u64,
 }
 
@@ -64,6 +71,8 @@ impl OutOfBand {
             ends: vec![[0; 2]; blocks as usize],
             far: BTreeMap::new(),
             lost: BTreeSet::new(),
+            torn: BTreeMap::new(),
+            rebuilt: BTreeSet::new(),
             // 0 is before everything.
             next: 1,
         })
@@ -75,6 +84,8 @@ impl OutOfBand {
         archive.fixed("oob.ends", &mut self.ends)?;
         archive.field("oob.far", &mut self.far)?;
         archive.field("oob.lost", &mut self.lost)?;
+        archive.field("oob.torn", &mut self.torn)?;
+        archive.field("oob.rebuilt", &mut self.rebuilt)?;
         archive.field("oob.next", &mut self.next)
     }
 
@@ -131,16 +142,60 @@ impl OutOfBand {
         if !self.lost.is_empty() {
             self.lost.retain(|unit| !units.contains(unit));
         }
+        if !self.torn.is_empty() {
+            self.torn.retain(|page, _| !pages.contains(page));
+            self.rebuilt.retain(|page| !pages.contains(page));
+        }
     }
 
-    /// Power failed while a page was programmed.
+    /// Power failed while a page was programmed, or one that shares its wordline.
     pub(crate) fn tear(&mut self, page: PageId) {
+        if let Stamp::At(sequence) = self.stamp(page) {
+            self.torn.insert(page.0, sequence);
+        }
+        self.rebuilt.remove(&page.0);
         self.offsets[page.index()] = TORN;
+    }
+
+    /// Power came back: what parity gave back before lay in the controller's memory.
+    pub(crate) fn forget_rebuilt(&mut self) {
+        self.rebuilt.clear();
+    }
+
+    /// Parity gives a torn page back, its out-of-band data with it.
+    pub(crate) fn rebuild(&mut self, page: PageId) {
+        debug_assert!(self.torn.contains_key(&page.0), "only a page that was programmed can be given back");
+        self.rebuilt.insert(page.0);
+    }
+
+    /// Torn pages that were programmed before.
+    pub(crate) fn torn_pages(&self) -> impl Iterator<Item = PageId> {
+        self.torn.keys().copied().map(PageId)
+    }
+
+    /// Torn pages that parity gave back.
+    pub(crate) fn rebuilt_pages(&self) -> impl Iterator<Item = PageId> {
+        self.rebuilt.iter().copied().map(PageId)
+    }
+
+    /// The number of a page that was programmed, whether it can be read or not.
+    pub(crate) fn number(&self, page: PageId) -> Option<u64> {
+        match self.stamp(page) {
+            Stamp::At(sequence) => Some(sequence),
+            Stamp::Torn => self.torn.get(&page.0).copied(),
+            Stamp::Erased => None,
+        }
+    }
+
+    /// Whether a unit was programmed without its data.
+    pub(crate) fn is_lost(&self, unit: u32) -> bool {
+        self.lost.contains(&unit)
     }
 
     pub(crate) fn stamp(&self, page: PageId) -> Stamp {
         match self.offsets[page.index()] {
             ERASED => Stamp::Erased,
+            TORN if self.rebuilt.contains(&page.0) => Stamp::At(self.torn[&page.0]),
             TORN => Stamp::Torn,
             FAR => Stamp::At(self.far[&page.0]),
             offset => Stamp::At(self.ends[(page.0 / self.pages_per_block) as usize][0] + u64::from(offset) - 1),
@@ -187,21 +242,27 @@ impl OutOfBand {
     pub(crate) fn unprogram(&mut self, page: PageId, units: Range<u32>) {
         self.offsets[page.index()] = ERASED;
         self.far.remove(&page.0);
+        self.torn.remove(&page.0);
+        self.rebuilt.remove(&page.0);
         self.lost.retain(|unit| !units.contains(unit));
     }
 
     /// What an erase takes from a block: its pages' stamps, and those of its units that were programmed without their data.
     pub(crate) fn past(&self, block: SuperblockId, units: Range<u32>) -> OobPast {
         let stamps = self.pages(block).map(|page| self.stamp(PageId(page))).collect();
-        OobPast { stamps, lost: self.lost.range(units).copied().collect() }
+        let torn = self.torn.range(self.pages(block)).map(|(page, sequence)| (*page, *sequence)).collect();
+        OobPast { stamps, lost: self.lost.range(units).copied().collect(), torn }
     }
 
     /// Power failed before a block was erased.
     pub(crate) fn unerase(&mut self, block: SuperblockId, past: OobPast) {
         let base = self.ends[block.index()][0];
+        let torn: BTreeMap<u32, u64> = past.torn.into_iter().collect();
         for (page, stamp) in self.pages(block).zip(past.stamps) {
             self.offsets[page as usize] = match stamp {
                 Stamp::Erased => ERASED,
+                // Whether parity gives it back once more is found out again.
+                _ if torn.contains_key(&page) => TORN,
                 Stamp::Torn => TORN,
                 Stamp::At(sequence) => match sequence.checked_sub(base).map(|offset| offset + 1) {
                     Some(offset) if offset < u64::from(FAR) => offset as u32,
@@ -214,6 +275,7 @@ impl OutOfBand {
             };
         }
         self.lost.extend(past.lost);
+        self.torn.extend(torn);
     }
 
     /// The number of the last page that was programmed of a block: what the firmware knows while it has power.

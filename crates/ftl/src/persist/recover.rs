@@ -8,6 +8,7 @@ use wane_units::{SuperblockId, UnitId};
 use super::area::{Change, MetaPage, Record, Summaries};
 use super::cut::{Buffered, Kept, Ledger, PowerCut};
 use super::oob::Stamp;
+use super::striped::Unreadable;
 use super::{Pending, Persist};
 use crate::config::{BuildError, FtlConfig};
 use crate::counters::Cause;
@@ -29,7 +30,8 @@ pub struct Recovery {
     pub journal_pages_read: u64,
     /// Data pages whose out-of-band data were read, torn ones among them.
     pub data_pages_read: u64,
-    /// Of all pages read, those that power had failed in the middle of, or that wear has made uncorrectable.
+    /// Of all pages read, those that power had failed in the middle of, or that wear has made uncorrectable. Of the latter data pages tell whose
+    /// they are, as their out-of-band data have a code of their own.
     pub pages_unreadable: u64,
     /// Blocks whose end was sought among their pages.
     pub blocks_searched: u64,
@@ -41,8 +43,21 @@ pub struct Recovery {
     pub units_mapped: u64,
     /// Of these, units that came from the controller's buffers and were programmed again.
     pub units_rewritten: u64,
+    /// Stripes that got new parity: they were open, or it could not be read.
+    pub stripes_closed: u64,
+    /// Torn pages that the rest of their stripe gave back.
+    pub pages_rebuilt: u64,
     /// Capacity that the drive demands, as a block retired meanwhile. To be answered as a demand of a write is.
     pub demand: Option<Demand>,
+}
+
+/// What a read of a page finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    Whole,
+    /// Out-of-band data alone.
+    OutOfBand,
+    Nothing,
 }
 
 impl Recovery {
@@ -57,7 +72,7 @@ impl<M: Media> Ftl<M> {
     /// Builds the firmware from what a power cut left: from flash, the metadata area and NVRAM alone. `config` is the drive's own.
     ///
     /// Policies begin anew. Lost besides are counts of reads since the last erase, when blocks closed, what a scrubber was to look
-    /// at, and stripes half filled.
+    /// at.
     ///
     /// # Errors
     /// The configuration contradicts itself, is that of another drive, keeps no out-of-band data, or memory is short.
@@ -75,7 +90,21 @@ impl<M: Media> Ftl<M> {
         config: FtlConfig,
         ready: impl FnOnce(&mut Self),
     ) -> Result<(Self, Recovery), BuildError> {
-        let PowerCut { media, layout, logical, oob, area, nvram, kept, journal, buffered, payload, ledger, .. } = cut;
+        let PowerCut {
+            media,
+            layout,
+            logical,
+            oob,
+            stripes,
+            area,
+            nvram,
+            kept,
+            journal,
+            buffered,
+            payload,
+            ledger,
+            ..
+        } = cut;
         let mut ftl = Self::assemble(media, config, false)?;
         let Some(persist) = &mut ftl.persist else { return Err(BuildError::NothingKept) };
         if !persist.area.is_like(&area) || !layout.is_like(&ftl.layout) {
@@ -83,6 +112,7 @@ impl<M: Media> Ftl<M> {
         }
         ftl.reverse = logical;
         (persist.oob, persist.area, persist.nvram) = (oob, area, nvram);
+        persist.oob.forget_rebuilt();
         for meta in &persist.area.ring {
             persist.in_area[meta.block.index()] = true;
         }
@@ -93,13 +123,17 @@ impl<M: Media> Ftl<M> {
         let in_nvram = |record| Pending { record, is_in_nvram: true };
         ftl.persisted_mut().journal = journal.into_iter().map(in_nvram).collect();
         ftl.drop_dangling_remaps();
+        let held = ftl.group_stripes(stripes)?;
         // What lay in the buffers is the newest of its unit.
         buffered.iter().for_each(|unit| ftl.map[unit.logical.index()] = GONE);
-        ftl.scan(&mut report);
+        let unreadable = ftl.scan(&mut report);
+        ftl.rebuild_torn(&unreadable, &held, &mut report);
+        ftl.drop_torn_remaps();
         ftl.apply_trims(&records);
         ftl.take_summaries_up();
         report.units_mapped = ftl.take_units_up();
         ftl.find_lost(&records);
+        ftl.take_stripes_up(&unreadable, &held, &mut report);
         ftl.take_blocks_up(&mut report);
         ftl.take_payload_up(payload, &buffered);
         ftl.rescued = buffered;
@@ -108,14 +142,15 @@ impl<M: Media> Ftl<M> {
         ftl.begin();
         ftl.reclaim_reserve(&mut report);
         ftl.rewrite_buffered(&mut report);
+        ftl.move_rebuilt(&mut report);
         Ok((ftl, report))
     }
 
-    fn persisted(&self) -> &Persist {
+    pub(super) fn persisted(&self) -> &Persist {
         self.persist.as_ref().expect("a drive that recovers keeps out-of-band data")
     }
 
-    fn persisted_mut(&mut self) -> &mut Persist {
+    pub(super) fn persisted_mut(&mut self) -> &mut Persist {
         self.persist.as_mut().expect("a drive that recovers keeps out-of-band data")
     }
 
@@ -140,7 +175,8 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Reads the metadata area from its newest page back to where summaries tell all. Returns the journal's records.
+    /// Reads the metadata area from its newest page back to where summaries tell all. Returns the journal's records. Its pages are taken to
+    /// be readable whatever their wear, as drives keep them in few bits a cell and more than once; but for those that the cut tore.
     fn read_area(&mut self, report: &mut Recovery) -> Vec<Record> {
         let persist = self.persisted();
         let mut pages = Vec::new();
@@ -153,9 +189,9 @@ impl<M: Media> Ftl<M> {
         let parts = persist.area.parts.len();
         let (mut seen, mut records, mut newest, mut owed) = (BTreeSet::new(), Vec::new(), None, 0);
         for (number, block, row) in pages.into_iter().rev() {
-            let readable = self.read_oob(block, row, report);
+            let is_there = self.read_oob(block, row, report) != Found::Nothing;
             let persist = self.persisted();
-            let page = persist.area.ring[number].pages.get(row as usize).filter(|_| readable).and_then(Option::as_ref);
+            let page = persist.area.ring[number].pages.get(row as usize).filter(|_| is_there).and_then(Option::as_ref);
             match page {
                 None => {}
                 Some(MetaPage::Journal(found)) => {
@@ -192,30 +228,36 @@ impl<M: Media> Ftl<M> {
         self.persisted().oob.stamp(self.layout.page_id(block, row)) == Stamp::Erased
     }
 
-    /// Reads a page for its out-of-band data: whether that worked.
-    fn read_oob(&mut self, block: SuperblockId, row: u32, report: &mut Recovery) -> bool {
+    /// Reads a page for its out-of-band data.
+    fn read_oob(&mut self, block: SuperblockId, row: u32, report: &mut Recovery) -> Found {
         let oob = &self.persisted().oob;
         let stamp = oob.stamp(self.layout.page_id(block, row));
         let (flash, page) = self.layout.place_page(block, row);
         let bytes = self.media.geometry().page_size().0 as u32;
         let (task, purpose) = (Task::GarbageCollection, Purpose::Recover);
         let read = self.media.read(PageRead { block: flash, page, bytes, task, purpose, rereads_max: None });
-        let is_readable = matches!(stamp, Stamp::At(_)) && read != ReadOutcome::Uncorrectable;
-        report.pages_unreadable += u64::from(!is_readable);
-        is_readable
+        let found = match stamp {
+            Stamp::At(_) if read == ReadOutcome::Uncorrectable => Found::OutOfBand,
+            Stamp::At(_) => Found::Whole,
+            Stamp::Torn | Stamp::Erased => Found::Nothing,
+        };
+        report.pages_unreadable += u64::from(found != Found::Whole);
+        found
     }
 
     /// Drops entries of the remap log whose unit was never programmed, or is no longer there.
     fn drop_dangling_remaps(&mut self) {
         let layout = self.layout;
         let Persist { nvram, oob, .. } = self.persisted_mut();
-        nvram.remaps.retain(|unit| matches!(oob.stamp(layout.page_of(UnitId(unit))), Stamp::At(_)));
+        nvram.remaps.retain(|unit| oob.number(layout.page_of(UnitId(unit))).is_some());
     }
 
     /// Maps each logical unit to the newest of its places among the pages that have to be read.
-    fn scan(&mut self, report: &mut Recovery) {
+    /// Returns the pages that cannot be read.
+    fn scan(&mut self, report: &mut Recovery) -> Unreadable {
         let persist = self.persisted();
-        let (floor, is_checkpoint) = (persist.area.floor(), persist.area.kind() == Summaries::Map);
+        let floor = persist.area.floor();
+        let is_checkpoint = persist.area.kind() == Summaries::Map;
         let holds_data = |block: &SuperblockId| {
             persist.nvram.used[block.index()] && !self.retired[block.index()] && !persist.in_area[block.index()]
         };
@@ -224,6 +266,7 @@ impl<M: Media> Ftl<M> {
         } else {
             self.layout.superblocks().filter(holds_data).collect()
         };
+        let mut unreadable = Unreadable::default();
         for block in blocks {
             report.blocks_searched += 1;
             let end = self.persisted().oob.programmed(block);
@@ -232,7 +275,11 @@ impl<M: Media> Ftl<M> {
                     continue;
                 }
                 report.data_pages_read += 1;
-                if !self.read_oob(block, row, report) {
+                let found = self.read_oob(block, row, report);
+                if found != Found::Whole {
+                    unreadable.0.insert(self.layout.page_id(block, row));
+                }
+                if found == Found::Nothing {
                     continue;
                 }
                 self.layout.units_of(self.layout.page_id(block, row)).for_each(|unit| self.note_unit(unit));
@@ -243,7 +290,10 @@ impl<M: Media> Ftl<M> {
         }
         // Of blocks that need not be read, too.
         let remapped: Vec<u32> = self.persisted().nvram.remaps.iter().map(|(unit, ..)| unit).collect();
+        let is_there = |unit: &u32| self.sequence(UnitId(*unit)) > 0;
+        let remapped: Vec<u32> = remapped.into_iter().filter(is_there).collect();
         remapped.into_iter().for_each(|unit| self.note_unit(UnitId(unit)));
+        unreadable
     }
 
     /// The number of a unit's page. 0: it cannot be read.
@@ -267,13 +317,17 @@ impl<M: Media> Ftl<M> {
 
     /// Takes a unit into the map where it is newer than what the map has and what summaries tell. Of two in one page the first one says
     /// that it holds nothing.
-    fn note_unit(&mut self, unit: UnitId) {
+    pub(super) fn note_unit(&mut self, unit: UnitId) {
         let (logical, since) = self.owner(unit);
-        if logical >= self.exported {
+        let is_parity = logical >= self.logical_initial && (logical as usize) < self.map.len();
+        if logical >= self.exported && !is_parity {
             return;
         }
         let area = &self.persisted().area;
-        if since < area.summed_up(logical) && (area.kind() == Summaries::Map || area.was_unmapped(logical)) {
+        if !is_parity
+            && since < area.summed_up(logical)
+            && (area.kind() == Summaries::Map || area.was_unmapped(logical))
+        {
             return;
         }
         let found = self.map[logical as usize];
@@ -415,7 +469,7 @@ impl<M: Media> Ftl<M> {
                 continue;
             }
             if self.valid(block) > 0 {
-                // Wear has made what replaced these data unreadable: they are the newest that there are.
+                // The cut tore what replaced these data, with a page of its wordline: they are the newest that there are.
                 self.keep_erasing(block);
                 continue;
             }
@@ -491,7 +545,7 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Programs a unit that lay in the controller's buffer. False where the drive is dead.
-    fn rewrite(&mut self, unit: Buffered<M::Tag>, report: &mut Recovery) -> bool {
+    pub(super) fn rewrite(&mut self, unit: Buffered<M::Tag>, report: &mut Recovery) -> bool {
         loop {
             self.tags_written.push(unit.tag);
             if let Some(payload) = &mut self.payload {

@@ -1,7 +1,7 @@
 //! What the firmware writes so that a power cut finds it.
 
 use wane_nand::{Barrier, Media, Task};
-use wane_units::{Lpn, SuperblockId, UnitId};
+use wane_units::{BlockId, Lpn, SuperblockId, UnitId};
 
 use super::area::{Change, MetaBlock, MetaPage, Record, Summaries};
 use super::oob::Stamp;
@@ -25,6 +25,11 @@ impl<M: Media> Ftl<M> {
     /// Whether data may lie in memory that a power cut empties, until they are flushed.
     pub fn may_lose_buffers(&self) -> bool {
         self.persist.as_ref().is_some_and(|persist| !persist.power_loss_protection)
+    }
+
+    /// Whether a flash block belongs to the metadata area.
+    pub fn is_metadata(&self, flash: BlockId) -> bool {
+        self.persist.as_ref().is_some_and(|persist| persist.in_area[self.layout.holder(flash).index()])
     }
 
     /// Programs pages with their out-of-band data. `end`: the first unit of the block that was not accepted yet.
@@ -147,8 +152,8 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Makes sure that all that was written, trimmed and remapped so far survives a power cut. With power-loss protection it does
-    /// so anyway; without it open pages are padded and the journal is written. It is done unless the drive is dead; a demand or a pause is
-    /// to be answered as that of a write.
+    /// so anyway; without it open pages are padded, stripes are closed, and the journal is written. It is done unless the drive is dead; a
+    /// demand or a pause is to be answered as that of a write.
     pub fn flush(&mut self) -> Outcome {
         if self.persist.as_ref().is_none_or(|persist| persist.power_loss_protection) {
             return Outcome::Done;
@@ -157,7 +162,19 @@ impl<M: Media> Ftl<M> {
             return Outcome::Dead(death);
         }
         self.harden();
-        let reclaimed = self.reclaim();
+        let closed = self.close_stripes();
+        if let Outcome::Dead(_) = closed {
+            return closed;
+        }
+        // Parity takes room, and what collection moved for it may lie in open pages.
+        self.harden();
+        let reclaimed = match self.reclaim() {
+            // There is room now for parity that found none.
+            Outcome::Done if closed == Outcome::Done => self.close_stripes(),
+            Outcome::Done => closed,
+            stop => stop,
+        };
+        self.harden();
         // The journal may have found no free block.
         self.write_journal();
         match reclaimed {

@@ -202,7 +202,7 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
         remap_log: Bytes(1 << 20),
         streams: wane_sim::Streams::new(7),
     };
-    // Stripes do not survive, and some drives have no room for metadata.
+    // A checkpoint tells of no stripes, and some drives have no room for metadata.
     let kept = Ftl::new(StrictMedia::new(geometry), config.clone());
     let without = || FtlConfig { recovery: policy(&RECOVERY_POLICIES[0], ""), ..config };
     let mut ftl = kept.unwrap_or_else(|_| Ftl::new(StrictMedia::new(geometry), without()).unwrap());

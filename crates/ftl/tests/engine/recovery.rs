@@ -4,9 +4,10 @@
 use wane_ftl::policies::recovery::RECOVERY_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::{Entry, find};
-use wane_ftl::{BuildError, Ftl, FtlConfig, Outcome, Pooling, RefusedSetting, RemapError};
+use wane_ftl::{BuildError, Ftl, FtlConfig, Outcome, Pooling, Protection, RefusedSetting, RemapError};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
+use wane_testkit::{Content, FailingMedia};
 use wane_units::{Bytes, Geometry, Lpn};
 
 const BLOCKS: u32 = 40;
@@ -154,7 +155,7 @@ fn a_full_remap_log_is_cleaned_or_the_command_is_refused() {
 }
 
 #[test]
-fn a_drive_that_keeps_nothing_does_not_recover_and_stripes_do_not_survive() {
+fn a_drive_that_keeps_nothing_does_not_recover() {
     let nothing = kept("none", "");
     assert!(new(&nothing).power_cut().is_none());
     let cut = new(&kept("full-scan", "")).power_cut().unwrap();
@@ -172,14 +173,79 @@ fn a_drive_that_keeps_nothing_does_not_recover_and_stripes_do_not_survive() {
         assert!(matches!(Ftl::recover(cut(), other), Err(BuildError::AnotherDrive)));
     }
     assert!(Ftl::recover(cut(), kept("full-scan", "")).is_ok());
-    let striped = FtlConfig {
+}
+
+/// Of four dies, with stripes over all of them.
+fn striped(recovery: &str, power_loss_protection: bool) -> FtlConfig {
+    FtlConfig {
         domain: Pooling::Die,
         redundancy: policy(REDUNDANCY_POLICIES, "stripes", "data-pages = 3"),
-        ..kept("full-scan", "")
-    };
-    let array = Array::new(Geometry::new(4, 1, 1, 16, PAGES, PAGE).unwrap());
-    let refused = Ftl::new(array, FtlConfig { logical_units: 160, rated_blocks: 56, ..striped }).err();
+        logical_units: 160,
+        rated_blocks: 56,
+        power_loss_protection,
+        ..kept(recovery, "")
+    }
+}
+
+fn striped_media() -> FailingMedia {
+    FailingMedia::new(Geometry::new(4, 1, 1, 16, PAGES, PAGE).unwrap())
+}
+
+#[test]
+fn a_checkpoint_tells_of_no_stripes() {
+    let refused = Ftl::new(striped_media(), striped("checkpoint", true)).err();
     assert!(matches!(refused, Some(BuildError::Contradiction { setting: RefusedSetting::Recovery, .. })));
+    // Stripes of one page may be all that there is, where a flush closes them.
+    for (power_loss_protection, most) in [(true, 540), (false, 360)] {
+        let config = FtlConfig { logical_units: 2000, ..striped("full-scan", power_loss_protection) };
+        let refused = Ftl::new(striped_media(), config).err().unwrap().to_string();
+        assert!(refused.contains(&format!("at most {most} fit")), "{refused}");
+    }
+}
+
+#[test]
+fn a_flush_closes_stripes_where_buffers_do_not_survive() {
+    for (power_loss_protection, parity) in [(true, 0), (false, 1)] {
+        let config = striped("full-scan", power_loss_protection);
+        let mut ftl = Ftl::new(striped_media(), config.clone()).unwrap();
+        assert_eq!(ftl.write(&[Lpn(0)]), (1, Outcome::Done));
+        assert_eq!(ftl.flush(), Outcome::Done);
+        assert_eq!(ftl.counters().programmed_parity, parity);
+        assert_eq!(ftl.flush(), Outcome::Done);
+        assert_eq!(ftl.counters().programmed_parity, parity, "nothing is new");
+        // Not flushed: it is closed when power comes back.
+        assert_eq!(ftl.write(&[Lpn(2)]), (1, Outcome::Done));
+        let (recovered, report) = Ftl::recover(ftl.power_cut().unwrap(), config).unwrap();
+        assert_eq!(report.stripes_closed, 1);
+        assert!([0, 2].iter().all(|unit| recovered.protection(Lpn(*unit)) != Protection::None));
+        recovered.check().unwrap();
+    }
+}
+
+#[test]
+fn parity_gives_back_a_page_that_the_cut_tore_with_another_one_of_its_wordline() {
+    for power_loss_protection in [true, false] {
+        let config = striped("full-scan", power_loss_protection);
+        let mut ftl = Ftl::new(striped_media(), config.clone()).unwrap();
+        // A page on each die but the one that takes parity.
+        let tags =
+            |units: &[u32]| units.iter().map(|unit| Some(Content { unit: Lpn(*unit), version: 7 })).collect::<Vec<_>>();
+        ftl.write_tagged(&[0, 1, 2].map(Lpn), &tags(&[0, 1, 2]));
+        assert_eq!(ftl.flush(), Outcome::Done);
+        ftl.capture_cuts();
+        ftl.write_tagged(&[3, 4, 5, 6].map(Lpn), &tags(&[3, 4, 5, 6]));
+        let mut rebuilt = 0;
+        for cut in ftl.take_cuts() {
+            let (mut recovered, report) = Ftl::recover(cut.torn(1), config.clone()).unwrap();
+            rebuilt += report.pages_rebuilt;
+            for unit in (0..3).map(Lpn) {
+                recovered.read(&[unit]).unwrap();
+                assert!(recovered.unread().is_empty() && recovered.tag(unit).is_some(), "{unit:?}");
+            }
+            recovered.check().unwrap();
+        }
+        assert!(rebuilt >= 3, "{rebuilt}");
+    }
 }
 
 #[test]

@@ -262,6 +262,8 @@ pub(super) fn power_cut(arguments: &PowerCutArguments) -> Result<i32, Failure> {
             "blocks_erased": report.blocks_erased,
             "units_mapped": report.units_mapped,
             "units_rewritten": report.units_rewritten,
+            "stripes_closed": report.stripes_closed,
+            "pages_rebuilt": report.pages_rebuilt,
             "seconds": took.map(|took| took.0 as f64 / 1e9),
         });
         print_json(&facts)?;
