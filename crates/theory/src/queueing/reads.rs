@@ -140,11 +140,15 @@ impl Collection {
     fn backlog(&self, die: &Die, free: f64) -> (f64, Rest) {
         let of_block = self.valid.len() as f64 - 1.0;
         let room = |valid: f64| (of_block - valid) / f64::from(self.units_per_page) / die.programs;
-        let kinds: Vec<(f64, f64, f64)> = (0..)
-            .zip(&self.valid)
-            .filter(|(_, chance)| **chance > 1e-9)
-            .map(|(valid, chance)| (*chance, self.work(f64::from(valid)) + die.program, room(f64::from(valid)) * free))
-            .collect();
+        // Chance, work, and time until the next one; neighbors together where there are many.
+        let together = self.valid.len().div_ceil(KINDS_MAX);
+        let of_kind = |(number, chances): (usize, &[f64])| {
+            let chance: f64 = chances.iter().sum();
+            let valid = (number * together) as f64
+                + chances.iter().zip(0..).map(|(part, at)| part * f64::from(at)).sum::<f64>() / chance;
+            (chance > 1e-9).then(|| (chance, self.work(valid) + die.program, room(valid) * free))
+        };
+        let kinds: Vec<(f64, f64, f64)> = self.valid.chunks(together).enumerate().filter_map(of_kind).collect();
         let longest = kinds.iter().map(|kind| kind.1).fold(0.0, f64::max);
         let step = longest / BATCH_STEPS;
         // What is left when the next batch comes.
@@ -183,6 +187,8 @@ impl Collection {
 /// Steps of the longest batch, and the most batches that may wait.
 const BATCH_STEPS: f64 = 128.0;
 const BATCHES_DEEP: f64 = 12.0;
+/// Kinds of victims that are told apart.
+const KINDS_MAX: usize = 257;
 
 /// Adds a chance between two places.
 fn put(places: &mut [f64], at: f64, chance: f64) {
@@ -239,7 +245,7 @@ pub fn reads(die: &Die) -> Result<ReadTimes, TheoryError> {
     let collection = die.collection.as_ref().filter(|_| die.programs > 0.0);
     let (own, others) = (die.reads * die.read, die.programs * die.program);
     let load = own + others + collection.map_or(0.0, |collection| collection.load(die.programs));
-    if !(load <= LOAD_MAX) {
+    if load.is_nan() || load > LOAD_MAX {
         return Err(TheoryError::Overload { what: "die", found: load, allowed: LOAD_MAX });
     }
     let (programs, rest) = match (die.precedence, collection) {
@@ -331,6 +337,8 @@ const TURNS_MAX: u32 = 8;
 /// What the mean may still change in a round.
 const AT_REST: f64 = 1e-4;
 const ROUNDS_MAX: u32 = 10_000;
+/// Time after which nothing is left of a program, in programs or reads.
+const WHILE: f64 = 32.0;
 
 /// What reads, and so many programs, leave waiting in the order in which they come.
 fn waiting(die: &Die, programs: f64) -> Grid {
@@ -347,38 +355,43 @@ fn waiting(die: &Die, programs: f64) -> Grid {
     };
     let by_clock = die.turns >= TURNS_MAX && programs > 0.0;
     let phases = if by_clock || programs == 0.0 { 1 } else { die.turns as usize };
-    let round =
-        if programs > 0.0 { ((1.0 / (programs * step)).round() as usize).max(1) } else { (4.0 * STEPS) as usize };
-    let mut states = vec![vec![0.0; size]; phases];
+    // After a while nothing is left of a program: from then on a long time between two of them is like what was seen last.
+    let between = if programs > 0.0 { 1.0 / (programs * step) } else { f64::INFINITY };
+    let round = between.round().clamp(1.0, WHILE * longer / step) as usize;
+    let rest = if by_clock { (between - round as f64).max(0.0) } else { 0.0 };
+    let mut states = vec![vec![0.0]; phases];
     states[0][0] = 1.0;
-    let mut sum = vec![0.0; size];
     let mut before = f64::NAN;
     let reads = poisson(die.reads);
+    let mut grid = Grid { step, chances: Vec::new() };
     for _ in 0..ROUNDS_MAX {
-        sum.iter_mut().for_each(|chance| *chance = 0.0);
+        let mut sum = vec![0.0; size];
         for at in 0..round {
             if by_clock && at == 0 {
-                states[0] = of_program.to(&states[0], &[0.0, 1.0, 0.0]);
+                states[0] = of_program.to(&states[0], &[0.0, 1.0, 0.0], size);
             } else if !by_clock && programs > 0.0 {
-                advance(&mut states, &of_program, (phases as f64 * programs * step).min(1.0));
+                advance(&mut states, &of_program, (phases as f64 * programs * step).min(1.0), size);
             }
+            let weight = if at + 1 == round { 1.0 + rest } else { 1.0 };
             for state in &mut states {
-                *state = of_read.to(state, &reads);
-                state.iter().zip(&mut sum).for_each(|(chance, sum)| *sum += chance);
+                *state = of_read.to(state, &reads, size);
+                state.iter().zip(&mut sum).for_each(|(chance, sum)| *sum += weight * chance);
                 // A step of time works off a step of work.
                 let done = state.remove(0);
-                state[0] += done;
-                state.push(0.0);
+                match state.first_mut() {
+                    Some(idle) => *idle += done,
+                    None => state.push(done),
+                }
             }
         }
-        let grid = Grid { step, chances: sum.iter().map(|chance| chance / round as f64).collect() };
+        grid.chances = sum.iter().map(|chance| chance / (round as f64 + rest)).collect();
         let mean = grid.mean();
         if (mean - before).abs() <= AT_REST * mean.max(step) {
-            return grid.at_mid_step();
+            break;
         }
         before = mean;
     }
-    Grid { step, chances: sum.iter().map(|chance| chance / round as f64).collect() }.at_mid_step()
+    grid.at_mid_step()
 }
 
 impl Grid {
@@ -395,19 +408,23 @@ impl Grid {
 }
 
 /// A stream of `states.len()` phases goes on to the next with this chance; from the last one a program comes.
-fn advance(states: &mut [Vec<f64>], of_program: &Added, chance: f64) {
+fn advance(states: &mut [Vec<f64>], of_program: &Added, chance: f64, size: usize) {
     let last = states.len() - 1;
-    let come = of_program.to(&states[last].iter().map(|state| state * chance).collect::<Vec<f64>>(), &[0.0, 1.0, 0.0]);
+    let leaving: Vec<f64> = states[last].iter().map(|state| state * chance).collect();
     for phase in (0..=last).rev() {
-        for place in 0..come.len() {
-            let gone = states[phase][place] * chance;
-            states[phase][place] -= gone;
-            if phase < last {
-                states[phase + 1][place] += gone;
-            }
+        let gone: Vec<f64> = states[phase].iter().map(|state| state * chance).collect();
+        states[phase].iter_mut().zip(&gone).for_each(|(state, gone)| *state -= gone);
+        if phase < last {
+            join(&mut states[phase + 1], &gone);
         }
     }
-    states[0].iter_mut().zip(&come).for_each(|(state, come)| *state += come);
+    join(&mut states[0], &of_program.to(&leaving, &[0.0, 1.0, 0.0], size));
+}
+
+/// Adds chances of the same places.
+fn join(state: &mut Vec<f64>, more: &[f64]) {
+    state.resize(state.len().max(more.len()), 0.0);
+    state.iter_mut().zip(more).for_each(|(state, more)| *state += more);
 }
 
 /// Work that adds a number of steps with a fraction.
@@ -421,17 +438,21 @@ impl Added {
         Self { whole: steps as usize, part: steps - libm::floor(steps) }
     }
 
-    /// The state once none, one or two of it came with these chances; what is beyond the grid stays at its end.
-    fn to(&self, state: &[f64], chances: &[f64; 3]) -> Vec<f64> {
-        let last = state.len() - 1;
+    /// The state once none, one or two of it came with these chances; what is beyond `size` places stays at the last.
+    fn to(&self, state: &[f64], chances: &[f64; 3], size: usize) -> Vec<f64> {
         let mut after: Vec<f64> = state.iter().map(|chance| chance * chances[0]).collect();
-        for (count, chance) in [(1, chances[1]), (2, chances[2])].into_iter().filter(|(_, chance)| *chance > 0.0) {
-            let steps = count as f64 * (self.whole as f64 + self.part);
+        after.resize((state.len() + 2 * self.whole + 4).min(size), 0.0);
+        let last = after.len() - 1;
+        for (count, chance) in [(1.0, chances[1]), (2.0, chances[2])].into_iter().filter(|(_, chance)| *chance > 0.0) {
+            let steps = count * (self.whole as f64 + self.part);
             let (whole, part) = (steps as usize, steps - libm::floor(steps));
-            for (place, state) in state.iter().enumerate().filter(|(_, state)| **state > 1e-15) {
+            for (place, state) in state.iter().enumerate() {
                 after[(place + whole).min(last)] += state * chance * (1.0 - part);
                 after[(place + whole + 1).min(last)] += state * chance * part;
             }
+        }
+        while after.len() > 1 && after.last().is_some_and(|chance| *chance < 1e-15) {
+            after.pop();
         }
         after
     }
@@ -531,6 +552,19 @@ mod tests {
         // As many victims in a time, and runs of them with a chance of 1/2 for each further one: their mean square is 3 times as much.
         assert!((once.load - twice.load).abs() < 1e-3);
         assert!(((twice.mean - 1.0) / (once.mean - 1.0) / 3.0 - 1.0).abs() < 0.03, "{} {}", twice.mean, once.mean);
+    }
+
+    #[test]
+    fn rare_programs_and_large_blocks_take_no_longer() {
+        // A program in 10^9 reads' times, and blocks of 65,536 units.
+        let rare = Die { turns: 64, ..die(0.4, 1e-9, 64) };
+        assert!((wait(&rare) / md1_wait(0.4, 1.0) - 1.0).abs() < 0.03);
+        let mut valid = vec![0.0; 65_537];
+        valid[30_000..31_000].fill(1e-3);
+        let collection =
+            Collection { valid, units_per_page: 1, sense: 0.75, transfer: 0.25, program: 8.0, erase: 30.0 };
+        let large = Die { collection: Some(collection), ..die(0.2, 0.02, 64) };
+        assert!(reads(&large).unwrap().quantile(0.999) > 100_000.0);
     }
 
     #[test]
