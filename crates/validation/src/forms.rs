@@ -100,7 +100,7 @@ fn drawn(d: f64, draws: u32) -> Row {
     let mut stream: Stream = Streams::new(1).stream("half-full blocks");
     let closed: Vec<ClosedBlock> =
         (0..BLOCKS).map(|_| ClosedBlock { valid: stream.bits().count_ones(), ..ClosedBlock::default() }).collect();
-    let mut policy = DChoices::new(DChoicesParams { d }).expect("d is within its range");
+    let mut policy = DChoices::new(DChoicesParams { d, ..DChoicesParams::default() }).expect("d is within its range");
     policy.begin(Setting {
         first: SuperblockId(0),
         blocks: BLOCKS,

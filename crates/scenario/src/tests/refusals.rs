@@ -130,6 +130,25 @@ fn a_drive_without_room_is_told_what_takes_its_blocks_and_what_fits() {
 }
 
 #[test]
+fn a_schedule_that_cannot_be_is_refused_in_one_sentence() {
+    check_refusals(&[
+        (
+            "[ftl]\ngc = { policy = 'd-choices', schedule = [['0 %', 8], ['70 %', 0]] }",
+            "ftl.gc: policy \"d-choices\": `schedule`: found d = 0, allowed are 1 to 4096",
+        ),
+        (
+            "[ftl]\ngc = { policy = 'd-choices', schedule = [['70 %', 8], ['7 %', 2]] }",
+            "`schedule`: found 7 % after 70 %, and wear only rises",
+        ),
+        (
+            "[ftl]\ngc = { policy = 'd-choices', schedule = [['7', 2]] }",
+            "ftl.gc.schedule: policy \"d-choices\": `schedule`: found \"7\", expected a ratio from 0 to 1",
+        ),
+        ("[drive]\nendurance = 'none'\n[ftl]\ngc = { policy = 'd-choices', schedule = [['7 %', 2]] }", "endurance"),
+    ]);
+}
+
+#[test]
 fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
     check_refusals(&[
         (
@@ -145,19 +164,6 @@ fn a_firmware_that_cannot_be_is_refused_in_one_sentence() {
             "ftl.gc.d: policy \"d-choices\": `d`: found 0, expected a number from 1 to 4096",
         ),
         ("[ftl]\ngc = { policy = 'greedy', d = 2 }", "`d`: is unknown, allowed are `tie`"),
-        (
-            "[ftl]\ngc = { policy = 'd-choices', schedule = [['0 %', 8], ['70 %', 0]] }",
-            "ftl.gc: policy \"d-choices\": `schedule`: found d = 0, allowed are 1 to 4096",
-        ),
-        (
-            "[ftl]\ngc = { policy = 'd-choices', schedule = [['70 %', 8], ['7 %', 2]] }",
-            "`schedule`: found 7 % after 70 %, and wear only rises",
-        ),
-        (
-            "[ftl]\ngc = { policy = 'd-choices', schedule = [['7', 2]] }",
-            "ftl.gc.schedule: policy \"d-choices\": `schedule`: found \"7\", expected a ratio from 0 to 1",
-        ),
-        ("[drive]\nendurance = 'none'\n[ftl]\ngc = { policy = 'd-choices', schedule = [['7 %', 2]] }", "endurance"),
         ("[ftl]\ngc = { policy = 'd-choices', d = 'string x' }", "found \"string x\", expected a number"),
         (
             "[ftl]\ngc = { policy = 'd-choices', d = 'x' }",
