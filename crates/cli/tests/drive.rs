@@ -72,7 +72,7 @@ fn a_probe_tells_latencies_and_leaves_the_drive_as_it_was() {
     done(folder, "age a.wane --until wear=50% --quiet");
     let before = std::fs::read(folder.join("a.wane/drive.json")).unwrap();
     let told = done(folder, "probe a.wane --requests 2000");
-    assert!(told.starts_with("a.wane: 2000 requests of uniform\n") && told.contains("p99.9"), "{told}");
+    assert!(told.starts_with("a.wane: 2,000 requests of uniform\n") && told.contains("p99.9"), "{told}");
     let summary: serde_json::Value =
         serde_json::from_str(&done(folder, "probe a.wane --requests 2000 --json --set workload.arrival.queue-depth=8"))
             .unwrap();
