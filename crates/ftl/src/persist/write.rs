@@ -168,22 +168,20 @@ impl<M: Media> Ftl<M> {
         }
         // Parity takes room, and what collection moved for it may lie in open pages.
         self.harden();
-        let reclaimed = match self.reclaim() {
-            // There is room now for parity that found none.
-            Outcome::Done if closed == Outcome::Done => self.close_stripes(),
-            Outcome::Done => closed,
-            stop => stop,
-        };
+        let reclaimed = self.reclaim();
+        // There may be room now for parity that found none, whatever collection stopped at.
+        let again = if matches!(reclaimed, Outcome::Dead(_)) { reclaimed } else { self.close_stripes() };
+        let stop = [again, reclaimed, closed].into_iter().find(|outcome| *outcome != Outcome::Done);
         self.harden();
         // The journal may have found no free block.
         self.write_journal();
-        match reclaimed {
+        match stop {
             _ if self.persist.as_ref().is_some_and(|persist| !persist.journal.is_empty()) => {
                 self.dead = Some(EndOfLife::NoFreeBlock);
                 Outcome::Dead(EndOfLife::NoFreeBlock)
             }
-            Outcome::Done => self.keep(),
-            stop => stop,
+            None => self.keep(),
+            Some(stop) => stop,
         }
     }
 
