@@ -37,9 +37,10 @@ fn a_resolved_scenario_shows_defaults_of_policies_and_keeps_its_hash() {
     };
     let left = gc("'d-choices'", &[]);
     let written = gc("{ policy = 'd-choices', d = 2 }", &[]);
-    let wanted = "policy = 'd-choices'\nd = 2.0\ndefaults = ['d']".parse().unwrap();
+    let wanted = "policy = 'd-choices'\nd = 2.0\ndraw = 'neighbors'\ndefaults = ['d', 'draw']".parse().unwrap();
     assert_eq!(resolved_gc(&left), wanted);
-    assert_eq!(resolved_gc(&written), "policy = 'd-choices'\nd = 2".parse().unwrap());
+    let of_written = "policy = 'd-choices'\nd = 2\ndraw = 'neighbors'\ndefaults = ['draw']".parse().unwrap();
+    assert_eq!(resolved_gc(&written), of_written);
     assert_ne!(left.hash(), written.hash(), "what is written counts, whatever it says");
     for scenario in [&left, &written] {
         let again = resolve(&scenario.to_toml(), &[]).unwrap();
