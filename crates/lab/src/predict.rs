@@ -116,7 +116,7 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     let name = policy(&scenario.ftl.gc);
     let victims = match name {
         "greedy" => Some(Victims::Greedy),
-        "d-choices" => Some(Victims::DChoices(scenario.ftl.gc.get("d").and_then(number).unwrap_or(2.0))),
+        "d-choices" => Some(Victims::DChoices(d_when_new(&scenario.ftl.gc))),
         "random" => Some(Victims::Random),
         "fifo" => None,
         other => return Err(PredictError::Policy(other.to_owned())),
@@ -145,7 +145,10 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     let pages = f64::from(units_per_block);
     let valid_pages_per_victim_mean = pages * (1.0 - 1.0 / write_amplification);
     let wears = policy(&scenario.ftl.retire) != "never";
-    let drive_writes = match device.endurance.filter(|_| wears && scenario.phases[0].until.end_of_life) {
+    let drive_writes = match device
+        .endurance
+        .filter(|_| wears && !changes_later(&scenario.ftl.gc) && scenario.phases[0].until.end_of_life)
+    {
         Some(endurance) => {
             let share = if of_rest { popularity.written } else { 1.0 };
             let before = erases_of_precondition(scenario, victims, blocks)?;
@@ -165,7 +168,7 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
         None => None,
     };
     let of_victims = steady.as_ref().map(|steady| steady.victims.as_slice());
-    let reads = match reads::predict(scenario, of_victims) {
+    let reads = match reads::predict(scenario, of_victims, matches!(model, Model::Reduced(_))) {
         Some(Err(reason)) => {
             warnings.push(format!("reads are not predicted: {reason}"));
             None
@@ -267,11 +270,36 @@ fn number(value: &toml::Value) -> Option<f64> {
     value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
 }
 
+/// The pairs of wear and d of a schedule.
+fn schedule(gc: &toml::Table) -> Vec<(f64, f64)> {
+    let written = gc.get("schedule").and_then(toml::Value::as_array).into_iter().flatten();
+    let pair = |pair: &toml::Value| {
+        let from = match pair.get(0)? {
+            toml::Value::String(share) => share.parse::<wane_units::Ratio>().ok()?.get(),
+            share => number(share)?,
+        };
+        Some((from, number(pair.get(1)?)?))
+    };
+    written.filter_map(pair).collect()
+}
+
+/// The d of a drive without wear.
+fn d_when_new(gc: &toml::Table) -> f64 {
+    let scheduled = schedule(gc).into_iter().find(|(from, _)| *from <= 0.0).map(|(_, d)| d);
+    scheduled.or_else(|| gc.get("d").and_then(number)).unwrap_or(2.0)
+}
+
+fn changes_later(gc: &toml::Table) -> bool {
+    schedule(gc).iter().any(|(from, _)| *from > 0.0)
+}
+
 /// What the model of d-choices leaves out.
 fn unlike_its_mean(gc: &toml::Table) -> Vec<String> {
     let mut warnings = Vec::new();
-    if gc.get("schedule").and_then(toml::Value::as_array).is_some_and(|schedule| !schedule.is_empty()) {
-        warnings.push("the schedule of d is not in the model: this is of the d of a new drive".to_owned());
+    if changes_later(gc) {
+        warnings.push(
+            "the schedule of d is not in the model: this is of the d of a new drive, and no life is told".to_owned(),
+        );
     }
     if gc.get("draw").and_then(toml::Value::as_str).is_some_and(|draw| draw != "neighbors") {
         warnings.push("the model takes d as it is on average in each draw; draws around it cost more".to_owned());
@@ -464,6 +492,8 @@ mod tests {
 
     /// A drive of 4 channels whose dies collect by themselves, looked at after four drive writes.
     fn timed(drive: &str, time: &str, gc: &str, probe: &str) -> Scenario {
+        let life =
+            if probe.contains("hot-cold") { "pattern = 'hot-cold'\nr = 0.8\nh = 0.2" } else { "pattern = 'uniform'" };
         let drive = if drive.contains("blocks-per-plane") {
             drive.to_owned()
         } else {
@@ -472,7 +502,7 @@ mod tests {
         scenario(&format!(
             "[drive]\nchannels = 4\npages-per-block = 32\nspare-factor = '20 %'\n{drive}\n[drive.timing]\nread = '60 us'\n\
              program = '600 us'\nerase = '3 ms'\nchannel-rate = '400 MB/s'\n[ftl]\ndomain = 'die'\ngc = {gc}\n[time]\nscheduler = 'event'\n{time}\n\
-             [workload]\npattern = 'uniform'\n[probe]\nat-drive-writes = [4]\nuntil = {{ requests = 200_000 }}\nworkload = {{ {probe} }}\n\
+             [workload]\n{life}\n[probe]\nat-drive-writes = [4]\nuntil = {{ requests = 200_000 }}\nworkload = {{ {probe} }}\n\
              [until]\ndrive-writes = 4\n"
         ))
     }
@@ -514,6 +544,18 @@ mod tests {
                 greedy,
                 "read-share = 0.95, arrival = { poisson = '20 us' }",
             ),
+            (
+                "",
+                "",
+                greedy,
+                "pattern = 'hot-cold', r = 0.8, h = 0.2, read-share = 0.7, arrival = { poisson = '280 us' }",
+            ),
+            (
+                "",
+                first,
+                greedy,
+                "pattern = 'hot-cold', r = 0.8, h = 0.2, read-share = 0.7, arrival = { poisson = '280 us' }",
+            ),
             ("", "gc = 'free'", greedy, "read-share = 0.5, arrival = { poisson = '150 us' }"),
         ] {
             let scenario = timed(drive, time, gc, probe);
@@ -553,6 +595,17 @@ mod tests {
             ("", "write-cache = '1 MiB'", "'greedy'", at, "time.write-cache"),
             ("", "", "'fifo'", at, "of victims of this policy only the mean is known"),
             ("", "", "'greedy'", "read-share = 0, arrival = { poisson = '1 ms' }", "nothing is read"),
+            ("", "", "'greedy'", "read-share = 0.7, arrival = { queue-depth = 4 }", "there is a model of arrival"),
+            (
+                "",
+                "",
+                "'greedy'",
+                "pattern = 'zipf', read-share = 0.7, arrival = { poisson = '1 ms' }",
+                "what the drive was aged by",
+            ),
+            ("", "", "'greedy'\nfrontiers = 'separate'", at, "ftl.frontiers"),
+            ("", "", "'greedy'\ngc-unforced = 8", at, "ftl.gc-unforced"),
+            ("faults.program-failure = 0.001", "", "'greedy'", at, "drive.faults"),
             (
                 "page-size = '8 KiB'\nmapping-unit = '4 KiB'",
                 "",
@@ -569,8 +622,8 @@ mod tests {
                 predicted.warnings
             );
         }
-        let closed = predict(&timed("", "", "'greedy'", "read-share = 0.7, arrival = { queue-depth = 4 }")).unwrap();
-        assert!(closed.reads.is_none() && closed.warnings.iter().all(|warning| !warning.contains("reads are not")));
+        let untimed = predict(&drive("'greedy'", "pattern = 'uniform'")).unwrap();
+        assert!(untimed.reads.is_none() && untimed.warnings.iter().all(|warning| !warning.contains("reads are not")));
     }
 
     #[test]

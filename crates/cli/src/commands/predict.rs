@@ -117,6 +117,7 @@ fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) 
     }
     if let Some(reads) = &prediction.reads {
         let ran = summary.and_then(|summary| summary.latency.as_ref()?.read.as_ref().map(|read| read.times));
+        row("load of a die", reads.load, None);
         row("mean of a read, us", reads.mean / 1e3, ran.map(|ran| ran.mean_ns / 1e3));
         for (name, _, share, of) in PERCENTILES {
             row(&format!("{name} of a read, us"), reads.quantile(share) / 1e3, ran.map(|ran| of(&ran) as f64 / 1e3));

@@ -1,37 +1,54 @@
 //! How long reads take by theory: those that arrive by chance, on dies that collect by themselves.
 
-use wane_ftl::{EraseGroup, Pooling};
-use wane_scenario::{Collection as Collecting, Order, Pattern, PatternSpec, Scenario, Scheduler, Suspend, Workload};
+use wane_ftl::{EraseGroup, Frontiers, Pooling};
+use wane_scenario::{
+    Ages, Collection as Collecting, FaultSpec, Order, Pattern, PatternSpec, Scenario, Scheduler, Suspend, Workload,
+};
 use wane_theory::queueing::{Collection, Die, LOAD_MAX, Precedence, ReadTimes, reads};
 use wane_workload::Arrival;
 
 use super::policy;
 
-/// What a scenario asks for: what is served while its latencies are looked at, and when.
-fn asked(scenario: &Scenario) -> Option<(&Workload, u64)> {
-    let (workload, arrival) = match &scenario.probe {
-        Some(probe) => (&probe.workload, probe.arrival),
-        None => (&scenario.phases[0].workload, scenario.phases[0].arrival),
+/// Drive writes after which collection has come to rest.
+const AT_REST: f64 = 2.0;
+/// Mapping units of a block below which single pages of a victim count.
+const UNITS_MIN: usize = 32;
+
+/// Read latencies in ns of the last probe, with victims that have 0 to k valid units with these chances. `None` where nothing is timed; the
+/// reason where reads are and there is no model.
+pub(super) fn predict(
+    scenario: &Scenario,
+    victims: Option<&[f64]>,
+    is_reduced: bool,
+) -> Option<Result<ReadTimes, String>> {
+    (scenario.time.scheduler != Scheduler::None).then(|| probed(scenario, victims, is_reduced))
+}
+
+fn probed(scenario: &Scenario, victims: Option<&[f64]>, is_reduced: bool) -> Result<ReadTimes, String> {
+    let Some(probe) = &scenario.probe else {
+        return Err("they are of all ages of a timed run; there is a model of [probe]".to_owned());
     };
-    match arrival {
-        Arrival::Poisson(gap_ns) if scenario.time.scheduler != Scheduler::None => Some((workload, gap_ns)),
-        _ => None,
-    }
-}
-
-/// Read latencies in ns once collection has come to rest, with victims that have 0 to k valid units with these chances. `None` where
-/// no reads arrive by a Poisson process in a timed part of the scenario; the reason where they do and there is no model.
-pub(super) fn predict(scenario: &Scenario, victims: Option<&[f64]>) -> Option<Result<ReadTimes, String>> {
-    let (workload, gap_ns) = asked(scenario)?;
-    Some(served(scenario, workload, gap_ns as f64, victims))
-}
-
-fn served(scenario: &Scenario, workload: &Workload, gap_ns: f64, victims: Option<&[f64]>) -> Result<ReadTimes, String> {
-    let Workload::Pattern(spec) = workload else { return Err("there is a model of patterns only".to_owned()) };
+    let Arrival::Poisson(gap_ns) = probe.arrival else {
+        return Err("there is a model of arrival = { poisson = \"0.5 ms\" } and the like only".to_owned());
+    };
+    let Workload::Pattern(spec) = &probe.workload else { return Err("there is a model of patterns only".to_owned()) };
     let Some(victims) = victims else { return Err("of victims of this policy only the mean is known".to_owned()) };
-    if let Some(reason) = unlike(scenario, spec) {
-        return Err(reason.to_owned());
+    if is_reduced {
+        return Err("two temperatures stand for the popularity, which is too coarse for waits".to_owned());
     }
+    if victims.len() <= UNITS_MIN {
+        return Err(format!("the model is of blocks of {UNITS_MIN} mapping units and more"));
+    }
+    if !matches!(&probe.ages, Ages::DriveWrites(ages) if ages.last().is_some_and(|age| *age >= AT_REST)) {
+        return Err(format!("the model is of probes from {AT_REST} drive writes on, when collection has come to rest"));
+    }
+    match unlike(scenario, spec) {
+        Some(reason) => Err(reason.to_owned()),
+        None => served(scenario, spec, gap_ns as f64, victims),
+    }
+}
+
+fn served(scenario: &Scenario, spec: &PatternSpec, gap_ns: f64, victims: &[f64]) -> Result<ReadTimes, String> {
     let (device, timing) = (&scenario.device, &scenario.medium.timing);
     let rate = timing.channel_rate.map(|rate| rate.0 as f64 / 1e9);
     let transfer = device.unit.0 as f64 / rate.unwrap_or(f64::INFINITY);
@@ -90,6 +107,13 @@ fn unlike(scenario: &Scenario, spec: &PatternSpec) -> Option<&'static str> {
         && time.read_priority
         && matches!(time.gc, Collecting::Preemptible | Collecting::Free);
     let others = [&ftl.wear_leveling, &ftl.scrub, &ftl.redundancy];
+    let is_as_aged = matches!(
+        &scenario.phases[..],
+        [phase] if matches!(&phase.workload, Workload::Pattern(life)
+            if life.pattern == spec.pattern && life.footprint_units == spec.footprint_units && life.request_units == 1)
+    );
+    let is_one = ftl.frontiers == Frontiers::One && matches!(policy(&ftl.placement), "" | "one");
+    let holds_all = scenario.precondition.fill.get() >= 1.0 || spec.footprint_units == scenario.device.logical_units;
     let reasons = [
         (ftl.domain != Pooling::Die, "there is a model of ftl.domain = \"die\" only, where dies collect by themselves"),
         (ftl.erase_group != EraseGroup::Block, "there is a model of ftl.unit = \"block\" only"),
@@ -101,6 +125,15 @@ fn unlike(scenario: &Scenario, spec: &PatternSpec) -> Option<&'static str> {
         (time.multi_plane, "there is no model of time.multi-plane"),
         (time.write_cache.is_some(), "there is no model of time.write-cache"),
         (time.processors.is_some(), "there is no model of time.processors"),
+        (!is_one, "there is a model of ftl.frontiers = \"one\" only"),
+        (ftl.gc_unforced > 0, "there is no model of ftl.gc-unforced"),
+        (scenario.medium.faults != FaultSpec::default(), "there is no model of drive.faults"),
+        (spec.request_units != 1, "the model is of requests of one mapping unit"),
+        (
+            !is_as_aged,
+            "the model is of a probe that asks for what the drive was aged by, in requests of one mapping unit",
+        ),
+        (!holds_all, "the model is of a drive that was filled before, or is written everywhere"),
         (
             timing.read.len() > 1 || timing.program.len() > 1,
             "there is no model of pages that differ in drive.timing.read or program",
@@ -111,7 +144,6 @@ fn unlike(scenario: &Scenario, spec: &PatternSpec) -> Option<&'static str> {
             "wear leveling, scrubbing and parity are not in the model",
         ),
         (matches!(spec.pattern, Pattern::Sequential), "the model is of addresses at random"),
-        (spec.request_units != 1, "the model is of requests of one mapping unit"),
         (spec.trim_share.get() > 0.0, "trims are not in the model"),
         (spec.read_share.get() <= 0.0, "nothing is read"),
     ];
