@@ -39,10 +39,11 @@ impl<M: Media> Ftl<M> {
         if pages.is_empty() {
             return;
         }
-        if self.layout.units_per_page() > 1 || !self.lost.is_empty() {
-            pages.clone().for_each(|page| self.mark_units(block, page));
-        }
+        let is_marked = self.layout.units_per_page() > 1 || !self.lost.is_empty();
         if self.capture.is_none() {
+            if is_marked {
+                pages.clone().for_each(|page| self.mark_units(block, page));
+            }
             if self.flight.is_some() {
                 pages.clone().for_each(|page| self.note_program(block, page));
             }
@@ -51,6 +52,10 @@ impl<M: Media> Ftl<M> {
         }
         for page in pages {
             self.event(Event::Program { block, page });
+            // Before that its out-of-band data say nothing, and another unit may be programmed there.
+            if is_marked {
+                self.mark_units(block, page);
+            }
             self.note_program(block, page);
             self.stamp(block, page..page + 1);
             self.program_media(block, page..page + 1, task);
