@@ -3,6 +3,8 @@
 //! Write amplification by the mean-field models of `theory::utilization`, drive writes to the end of life by `theory::lifetime`. The popularity of the
 //! workload's pages is all that they know of it: no order, no sizes. Where a scenario has what a model does not, the answer says so.
 
+use wane_ftl::policies::Builtin;
+use wane_ftl::policies::victim::{DChoices, DChoicesParams, Draw};
 use wane_scenario::{Pattern, Scenario, TraceSpec, Workload};
 use wane_theory::TheoryError;
 use wane_theory::lifetime::{self, Wearing};
@@ -114,18 +116,17 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     let blocks = Blocks { pages: units_per_block, spare_factor: 1.0 - f64::from(device.logical_units) / rated };
     let beside = blocks.beside_rest(popularity.written)?;
     let name = policy(&scenario.ftl.gc);
+    let choices = d_choices(&scenario.ftl.gc);
     let victims = match name {
         "greedy" => Some(Victims::Greedy),
-        "d-choices" => Some(Victims::DChoices(d_when_new(&scenario.ftl.gc))),
+        "d-choices" => Some(Victims::DChoices(choices.as_ref().map_or(2.0, d_when_new))),
         "random" => Some(Victims::Random),
         "fifo" => None,
         other => return Err(PredictError::Policy(other.to_owned())),
     };
     let mut warnings = popularity.warnings.clone();
     let any_popularity = matches!(victims, None | Some(Victims::Random));
-    if victims.is_some_and(|victims| matches!(victims, Victims::DChoices(_))) {
-        warnings.extend(unlike_its_mean(&scenario.ftl.gc));
-    }
+    warnings.extend(choices.iter().flat_map(unlike_its_mean));
     warnings.extend(departures(scenario, if any_popularity { 1.0 } else { popularity.written }));
     // Greedy leaves full blocks of data at rest alone; all other victims come back to them.
     let of_rest = victims == Some(Victims::Greedy);
@@ -147,7 +148,7 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     let wears = policy(&scenario.ftl.retire) != "never";
     let drive_writes = match device
         .endurance
-        .filter(|_| wears && !changes_later(&scenario.ftl.gc) && scenario.phases[0].until.end_of_life)
+        .filter(|_| wears && !choices.as_ref().is_some_and(changes_later) && scenario.phases[0].until.end_of_life)
     {
         Some(endurance) => {
             let share = if of_rest { popularity.written } else { 1.0 };
@@ -266,45 +267,35 @@ fn policy(table: &toml::Table) -> &str {
     table.get("policy").and_then(toml::Value::as_str).unwrap_or("")
 }
 
-fn number(value: &toml::Value) -> Option<f64> {
-    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
-}
-
-/// The pairs of wear and d of a schedule.
-fn schedule(gc: &toml::Table) -> Vec<(f64, f64)> {
-    let written = gc.get("schedule").and_then(toml::Value::as_array).into_iter().flatten();
-    let pair = |pair: &toml::Value| {
-        let from = match pair.get(0)? {
-            toml::Value::String(share) => share.parse::<wane_units::Ratio>().ok()?.get(),
-            share => number(share)?,
-        };
-        Some((from, number(pair.get(1)?)?))
-    };
-    written.filter_map(pair).collect()
-}
-
-/// The d of a drive without wear.
-fn d_when_new(gc: &toml::Table) -> f64 {
-    let scheduled = schedule(gc).into_iter().find(|(from, _)| *from <= 0.0).map(|(_, d)| d);
-    scheduled.or_else(|| gc.get("d").and_then(number)).unwrap_or(2.0)
-}
-
-fn changes_later(gc: &toml::Table) -> bool {
-    schedule(gc).iter().any(|(from, _)| *from > 0.0)
+/// The parameters of d-choices, if that is the policy.
+fn d_choices(gc: &toml::Table) -> Option<DChoicesParams> {
+    let parameters = gc.iter().filter(|(key, _)| !["policy", "defaults"].contains(&key.as_str()));
+    let parameters = parameters.map(|(key, value)| (key.clone(), value.clone())).collect();
+    (policy(gc) == DChoices::NAME).then(|| DChoices::params(parameters).ok())?
 }
 
 /// What the model of d-choices leaves out.
-fn unlike_its_mean(gc: &toml::Table) -> Vec<String> {
+fn unlike_its_mean(params: &DChoicesParams) -> Vec<String> {
     let mut warnings = Vec::new();
-    if changes_later(gc) {
+    if changes_later(params) {
         warnings.push(
             "the schedule of d is not in the model: this is of the d of a new drive, and no life is told".to_owned(),
         );
     }
-    if gc.get("draw").and_then(toml::Value::as_str).is_some_and(|draw| draw != "neighbors") {
+    if params.draw != Draw::Neighbors {
         warnings.push("the model takes d as it is on average in each draw; draws around it cost more".to_owned());
     }
     warnings
+}
+
+fn changes_later(params: &DChoicesParams) -> bool {
+    params.schedule.iter().any(|(from, _)| from.get() > 0.0)
+}
+
+/// The d of a drive without wear.
+fn d_when_new(params: &DChoicesParams) -> f64 {
+    let scheduled = params.schedule.iter().find(|(from, _)| from.get() <= 0.0);
+    scheduled.map_or(params.d, |(_, d)| *d)
 }
 
 fn popularity(scenario: &Scenario, workload: &Workload) -> Result<Popularity, PredictError> {

@@ -70,7 +70,7 @@ pub struct ReadTimes {
     pub load: f64,
     /// Mean.
     pub mean: f64,
-    /// Of one of the waits that come about by chance: (chance of it, distribution, rest of a batch or of an operation).
+    /// What a read may find, each with its chance.
     waits: Vec<Wait>,
     /// What every read takes besides.
     service: f64,
@@ -293,18 +293,13 @@ impl ReadTimes {
     /// Chance to wait more than `time`.
     fn above(&self, time: f64) -> f64 {
         let of = |wait: &Wait| {
-            let past = |steps: usize| match &wait.rest {
-                Some(rest) => rest.above(time - steps as f64 * wait.grid.step),
-                None => f64::from(u8::from(steps as f64 * wait.grid.step > time)),
+            let past = |(steps, chance): (usize, &f64)| {
+                let left = time - steps as f64 * wait.grid.step;
+                let of_rest = wait.rest.as_ref().map_or(0.0, |rest| rest.above(left));
+                chance * if left < 0.0 { 1.0 } else { of_rest }
             };
-            let chances = wait.grid.chances.iter().enumerate().filter(|(_, chance)| **chance > 1e-12);
-            wait.chance
-                * chances
-                    .map(|(steps, chance)| {
-                        let is_sure = steps as f64 * wait.grid.step > time;
-                        chance * if is_sure { 1.0 } else { past(steps) }
-                    })
-                    .sum::<f64>()
+            let chances = wait.grid.chances.iter().enumerate();
+            wait.chance * chances.filter(|(_, chance)| **chance > 1e-12).map(past).sum::<f64>()
         };
         self.waits.iter().map(of).sum()
     }

@@ -10,7 +10,7 @@ mod wear_focusing;
 mod windowed_greedy;
 
 pub use cost_benefit::{CostBenefit, CostBenefitParams, Form};
-pub use d_choices::{DChoices, DChoicesParams};
+pub use d_choices::{DChoices, DChoicesParams, Draw};
 pub use fifo::{Fifo, FifoParams};
 pub use greedy::{Greedy, GreedyParams, Tie};
 pub use random::{Random, RandomParams};
