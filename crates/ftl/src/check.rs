@@ -115,6 +115,9 @@ impl<M: Media> Ftl<M> {
             let parity = per_page == 1 && live == 0 && units.any(|unit| self.is_valid(unit));
             expect(false, parity, "parity in a stripe of its own")?;
             expect(true, stripes.members(stripe).any(|member| member == page), "a page and its stripe's members")?;
+            let die = self.layout.die_of_page(page);
+            let is_near = |member: crate::config::PageId| stripes.is_of_group(self.layout.die_of_page(member), die);
+            expect(true, stripes.members(stripe).all(is_near), "the dies of a stripe are of one group")?;
         }
         self.check_parity(&live)?;
         for (stripe, (live, counted)) in live.into_iter().zip(counted).enumerate() {

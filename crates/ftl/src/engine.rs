@@ -371,6 +371,11 @@ impl<M: Media> Ftl<M> {
         self.domains.iter().map(|domain| domain.free.len() as u32).min().unwrap_or(0)
     }
 
+    /// Dies of a group, by [`crate::policies::redundancy::RedundancyPolicy::group_dies`]; `None` without groups.
+    pub fn group_dies(&self) -> Option<u32> {
+        self.stripes.as_ref()?.policy.group_dies()
+    }
+
     /// Whether pages protect each other.
     pub fn is_striped(&self) -> bool {
         self.stripes.is_some()
@@ -662,10 +667,12 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
     let policy = config.redundancy.clone();
     let data_pages = policy.data_pages();
     let rotates = layout.domains() == dies || layout.width() > 1;
-    if data_pages >= dies {
+    let group = policy.group_dies();
+    let lacks_dies = data_pages >= dies;
+    if lacks_dies || group.is_some_and(|group| !dies.is_multiple_of(group)) {
+        let (asked, what) = (data_pages + 1, if lacks_dies { "" } else { "groups of " });
         let reason = format!(
-            "stripes of {data_pages} data pages and one of parity need {} dies; the drive has {dies}",
-            data_pages + 1
+            "stripes of {data_pages} data pages and one of parity need {what}{asked} dies; the drive has {dies}"
         );
         return Err(BuildError::Contradiction { setting: Refused::Redundancy, reason });
     }
@@ -674,6 +681,10 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
     }
     if !rotates {
         let advice = "redundancy needs writing to go from die to die: pool blocks by die, or erase superblocks";
+        return Err(BuildError::Contradiction { setting: Refused::Domain, reason: advice.to_owned() });
+    }
+    if policy.reads_around() && layout.domains() != dies {
+        let advice = "reads go around a die that collects while others do not: pool blocks by die";
         return Err(BuildError::Contradiction { setting: Refused::Domain, reason: advice.to_owned() });
     }
     Ok(Some(Stripes::new(policy, pages, dies, config.recovery.acts())?))

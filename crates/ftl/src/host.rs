@@ -421,6 +421,11 @@ impl<M: Media> Ftl<M> {
             // The lower of two limits, where there are two.
             let rereads_max = self.rereads_max(unit).into_iter().chain(self.read_recovery).min();
             let outcome = self.media.read(PageRead { block: flash, page, bytes, task, purpose, rereads_max });
+            if let ReadOutcome::Corrected { rereads } = outcome
+                && self.stripes.as_ref().is_some_and(|stripes| stripes.reads_around)
+            {
+                self.offer_instead(unit, bytes, rereads);
+            }
             // A unit whose relocated data were lost cannot be rebuilt: parity protects the data as programmed. Any other page
             // that cannot be corrected is rebuilt from its stripe.
             let is_gone = !self.any_lost(&units[first..position])

@@ -145,7 +145,11 @@ impl<M: Media> Ftl<M> {
             let die = self.layout.die_of_page(self.layout.page_of(unit));
             let stripes = self.stripes.as_mut().expect("slots are sought for stripes");
             let layout = &self.layout;
-            if anywhere || stripes.members(stripe).all(|page| layout.die_of_page(page) != die) {
+            let is_apart = |page| {
+                let other = layout.die_of_page(page);
+                other != die && stripes.is_of_group(other, die)
+            };
+            if anywhere || stripes.members(stripe).all(is_apart) {
                 stripes.turn = (domain as u32 + 1) % count as u32;
                 return Some(ParitySlot { domain, stream, frontier });
             }
@@ -212,6 +216,34 @@ impl<M: Media> Ftl<M> {
         pages.sort_unstable();
         pages.dedup();
         Some(pages)
+    }
+
+    /// Names the other pages of the stripe that a read of the host went to, for a scheduler that would rather have them: where the policy reads
+    /// around dies, and where they give the data without the page's die. What the controller has in its buffers needs no read.
+    #[cold]
+    pub(crate) fn offer_instead(&mut self, unit: UnitId, bytes: u32, rereads: u32) {
+        let Some(stripes) = &self.stripes else { return };
+        let read = self.layout.page_of(unit);
+        let Some(stripe) = stripes.stripe_of(read) else { return };
+        if self.parity_is_lost(&[unit]) {
+            return;
+        }
+        let mut pages: Vec<PageId> = stripes.members(stripe).filter(|page| *page != read).collect();
+        pages.extend(
+            self.parity_units(stripe).filter_map(|logical| self.lookup(logical)).map(|unit| self.layout.page_of(unit)),
+        );
+        pages.dedup();
+        let die = self.layout.die_of_page(read);
+        if pages.iter().any(|page| self.layout.die_of_page(*page) == die) {
+            return;
+        }
+        for page in pages {
+            let (block, within) = self.locator.locate(self.layout.first_unit(page));
+            if !self.is_buffered(block, within) {
+                let (block, page) = self.layout.place(block, within);
+                self.media.read_instead(block, page, bytes, rereads);
+            }
+        }
     }
 
     /// Whether the parity of a failed page's stripe was itself lost when it was relocated. Lost data of other pages do not matter:

@@ -33,8 +33,8 @@ impl StripeId {
     }
 }
 
-/// Most stripes that fill at the same time, for each task; beyond it the fullest is closed with fewer pages. A die that collects
-/// many nearly full blocks in a row begins a stripe for each page that it programs.
+/// Most stripes that fill at the same time, for each task, and its share for each group of dies; beyond it the fullest is closed with
+/// fewer pages. A die that collects many nearly full blocks in a row begins a stripe for each page that it programs.
 const FILLING_MAX: usize = 16_384;
 
 /// As many as [`FILLING_MAX`], and no more than a drive has pages.
@@ -46,6 +46,8 @@ fn filling_max(pages: u32) -> usize {
 pub(crate) struct Stripes {
     pub(crate) policy: Box<dyn RedundancyPolicy>,
     data_pages: usize,
+    /// Whether the policy has reads go around a die.
+    pub(crate) reads_around: bool,
     /// Whether pages carry the number of their stripe in their out-of-band data. It is used again once no page carries it any more.
     in_out_of_band: bool,
     filling_max: usize,
@@ -56,8 +58,10 @@ pub(crate) struct Stripes {
     members: Vec<u32>,
     vacant: Vec<StripeId>,
     stripes_max: u32,
-    /// By task.
-    filling: [Filling; 4],
+    /// Dies of a group: the pages of a stripe lie in one.
+    group_dies: u32,
+    /// By task, and by group of dies within a task.
+    filling: Vec<Filling>,
     /// Full, and waiting for their parity.
     pub(crate) full: Full,
     /// Stripes that lost their last valid unit, whose parity is to be dropped.
@@ -138,14 +142,14 @@ impl Full {
     }
 }
 
-/// Stripes that take pages, numbered in the order in which they began. Each die fills them in that order, so one number for each
-/// die says which stripes have a page of it: all below.
+/// Stripes of a group of dies that take pages, numbered in the order in which they began. Each die fills them in that order, so one number
+/// for each die of the group says which stripes have a page of it: all below.
 #[derive(Clone, Serialize, Deserialize)]
 struct Filling {
     stripes: VecDeque<StripeId>,
     /// Number of the first of them.
     first: u64,
-    /// By die: the number of the first stripe that has no page of it.
+    /// By die of the group: the number of the first stripe that has no page of it.
     next: Vec<u64>,
 }
 
@@ -186,20 +190,24 @@ impl Stripes {
         in_out_of_band: bool,
     ) -> std::io::Result<Self> {
         assert!(policy.data_pages() > 0, "a stripe without a page of data would never be full");
-        assert!(policy.data_pages() < dies, "the pages of a stripe and its parity lie on different dies");
+        let group_dies = policy.group_dies().unwrap_or(dies);
+        assert!(policy.data_pages() < group_dies, "the pages of a stripe and its parity lie on different dies");
+        assert_eq!(dies % group_dies, 0, "every die is in a group");
         let mut stripe_of = Table::zeroed(pages as usize)?;
         stripe_of.fill(NONE);
         Ok(Self {
             data_pages: policy.data_pages() as usize,
+            reads_around: policy.reads_around(),
             policy,
             in_out_of_band,
-            filling_max: filling_max(pages),
+            filling_max: filling_max(pages).div_ceil((dies / group_dies) as usize),
             stripe_of,
             stripes: Vec::new(),
             members: Vec::new(),
             vacant: Vec::new(),
             stripes_max: Self::count_max(pages),
-            filling: std::array::from_fn(|_| Filling::new(dies)),
+            group_dies,
+            filling: vec![Filling::new(group_dies); Task::ALL.len() * (dies / group_dies) as usize],
             full: Full::default(),
             emptied: Vec::new(),
             turn: 0,
@@ -214,7 +222,8 @@ impl Stripes {
         archive.field("stripes.stripes", &mut self.stripes)?;
         archive.list("stripes.members", &mut self.members)?;
         archive.field("stripes.vacant", &mut self.vacant)?;
-        archive.field("stripes.filling", &mut self.filling)?;
+        archive.same("stripes.group-dies", &self.group_dies)?;
+        archive.field("stripes.filling-by-group", &mut self.filling)?;
         archive.field("stripes.full", &mut self.full)?;
         archive.field("stripes.emptied", &mut self.emptied)?;
         archive.field("stripes.turn", &mut self.turn)
@@ -256,15 +265,16 @@ impl Stripes {
         if !self.policy.protects(task) {
             return true;
         }
-        let filling = &mut self.filling[task as usize];
-        let next = filling.next[die.index()].max(filling.first);
+        let (place, die) = (self.place(task, die), (die.0 % self.group_dies) as usize);
+        let filling = &mut self.filling[place];
+        let next = filling.next[die].max(filling.first);
         let position = (next - filling.first) as usize;
-        if position == self.filling[task as usize].stripes.len() {
+        if position == self.filling[place].stripes.len() {
             let Some(stripe) = self.take_vacant() else { return false };
-            self.filling[task as usize].stripes.push_back(stripe);
+            self.filling[place].stripes.push_back(stripe);
         }
-        let filling = &mut self.filling[task as usize];
-        filling.next[die.index()] = next + 1;
+        let filling = &mut self.filling[place];
+        filling.next[die] = next + 1;
         let stripe = filling.stripes[position];
         let first = stripe.index() * self.data_pages;
         let state = &mut self.stripes[stripe.index()];
@@ -278,13 +288,25 @@ impl Stripes {
         // The first stripe has a page of every die that any other one has, so it is the first to be full. One die that is
         // written far more than the others would leave ever more stripes unfinished.
         if position == 0 && state.joined as usize == self.data_pages || filling.stripes.len() > self.filling_max {
-            self.close_first(task);
+            self.close_first(task, place);
         }
         true
     }
 
-    fn close_first(&mut self, task: Task) {
-        let filling = &mut self.filling[task as usize];
+    /// Where the stripes lie that take pages which a task programs on a die.
+    #[inline]
+    fn place(&self, task: Task, die: DieId) -> usize {
+        let groups = self.filling.len() / Task::ALL.len();
+        task as usize * groups + (die.0 / self.group_dies) as usize
+    }
+
+    /// Whether a page on a die may be one of a stripe's whose pages lie on others.
+    pub(crate) fn is_of_group(&self, die: DieId, of: DieId) -> bool {
+        die.0 / self.group_dies == of.0 / self.group_dies
+    }
+
+    fn close_first(&mut self, task: Task, place: usize) {
+        let filling = &mut self.filling[place];
         let Some(stripe) = filling.stripes.pop_front() else { return };
         filling.first += 1;
         let state = &mut self.stripes[stripe.index()];
@@ -298,9 +320,10 @@ impl Stripes {
 
     /// Closes every stripe that takes pages, as it stands.
     pub(crate) fn close_filling(&mut self) {
-        for task in Task::ALL {
-            while !self.filling[task as usize].stripes.is_empty() {
-                self.close_first(task);
+        let groups = self.filling.len() / Task::ALL.len();
+        for place in 0..self.filling.len() {
+            while !self.filling[place].stripes.is_empty() {
+                self.close_first(Task::ALL[place / groups], place);
             }
         }
     }
@@ -418,9 +441,10 @@ impl Stripes {
     /// Stripes that have no parity unless it lies elsewhere, and the task that filled each: those that take pages, and those that are
     /// full.
     pub(crate) fn in_use(&self) -> impl Iterator<Item = (StripeId, Task)> {
-        let filling = Task::ALL
-            .into_iter()
-            .flat_map(|task| self.filling[task as usize].stripes.iter().map(move |stripe| (*stripe, task)));
+        let groups = self.filling.len() / Task::ALL.len();
+        let filling = self.filling.chunks(groups).zip(Task::ALL).flat_map(|(of_task, task)| {
+            of_task.iter().flat_map(|filling| &filling.stripes).map(move |stripe| (*stripe, task))
+        });
         let waiting: BTreeMap<u32, Task> = self.full.waiting().map(|(stripe, task)| (stripe.0, task)).collect();
         let task_of = move |stripe| waiting.get(&stripe).copied().unwrap_or(Task::GarbageCollection);
         let is_closed = |stripe: &u32| self.stripes[*stripe as usize].stage == Stage::Closed;

@@ -91,6 +91,8 @@ pub struct Measured {
     pub elapsed_ns: u64,
     /// Reads served from the controller's buffers.
     pub buffered_reads: u64,
+    /// Reads that went to the rest of their stripe.
+    pub reads_around: u64,
     /// Most reads of a block since its erase, and most days since data was written, at the end.
     pub oldest: (u32, f64),
 }
@@ -310,7 +312,8 @@ impl Observer {
         let of_the_run = self.spec.probe.is_none();
         let mut timed = std::mem::take(&mut self.probed);
         timed.extend(self.into_timed(drive, stop));
-        let buffered_reads = timed.last().filter(|_| of_the_run).map_or(0, |run| run.buffered_reads);
+        let run = timed.last().filter(|_| of_the_run);
+        let (buffered_reads, reads_around) = run.map_or((0, 0), |run| (run.buffered_reads, run.reads_around));
         Measured {
             latency: timed.last().map(|last| last.latency.clone()),
             throughput: timed.last().map(|last| last.throughput),
@@ -321,6 +324,7 @@ impl Observer {
             elapsed_ns: timed.iter().map(|timed| timed.elapsed_ns).sum(),
             oldest: oldest(drive),
             buffered_reads,
+            reads_around,
             windows: timed.into_iter().flat_map(|timed| timed.windows).collect(),
         }
     }

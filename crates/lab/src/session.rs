@@ -150,7 +150,7 @@ fn result(
             pages_read_unmapped: counters.host_units_read_unmapped,
             pages_trimmed: counters.host_units_trimmed,
         },
-        flash: flash(counters, observed.map_or(0, |observed| observed.buffered_reads)),
+        flash: flash(counters, observed),
         write_amplification: SummaryWriteAmplification::new(
             write_amplification(counters),
             write_amplification(&finished.last_drive_write),
@@ -257,9 +257,10 @@ fn windows(finished: &Finished, calendar: Option<Calendar>) -> Vec<Window> {
 }
 
 /// What the flash did.
-fn flash(counters: &Counters, reads_buffered: u64) -> Flash {
+fn flash(counters: &Counters, observed: Option<&crate::observer::Measured>) -> Flash {
     Flash {
-        reads_buffered,
+        reads_buffered: observed.map_or(0, |observed| observed.buffered_reads),
+        reads_around: observed.map_or(0, |observed| observed.reads_around),
         pages_programmed: PagesProgrammed {
             host: counters.programmed_host,
             gc: counters.programmed_gc,

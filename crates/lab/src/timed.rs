@@ -210,6 +210,7 @@ impl Requests {
             operations: timed.operations,
             elapsed_ns: timed.elapsed_ns,
             buffered_reads: timed.buffered_reads,
+            reads_around: timed.reads_around,
         }
     }
 }
@@ -244,6 +245,8 @@ pub(crate) struct Timed {
     pub(crate) elapsed_ns: u64,
     /// Reads served from the controller's buffers.
     pub(crate) buffered_reads: u64,
+    /// Reads that went to the rest of their stripe.
+    pub(crate) reads_around: u64,
 }
 
 /// At least a nanosecond, so that rates stay finite.

@@ -166,8 +166,8 @@ fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
     let mut summary = result.summary.clone();
     (summary.latency, summary.throughput, summary.errors) = (None, None, None);
     (summary.latency_of, summary.latency_by_gc) = (None, None);
-    // What a read finds in the controller's buffer is a matter of time.
-    summary.flash.reads_buffered = 0;
+    // What a read finds in the controller's buffer, and which die it goes around, is a matter of time.
+    (summary.flash.reads_buffered, summary.flash.reads_around) = (0, 0);
     (summary.run, summary.scenario) = Default::default();
     summary.warnings.clear();
     // Its window begins between two batches, which hold one request or many.

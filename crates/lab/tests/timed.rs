@@ -130,8 +130,8 @@ fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
     let mut summary = result.summary.clone();
     (summary.latency, summary.throughput, summary.errors) = (None, None, None);
     (summary.latency_of, summary.latency_by_gc) = (None, None);
-    // What a read finds in the controller's buffer is a matter of time.
-    summary.flash.reads_buffered = 0;
+    // What a read finds in the controller's buffer, and which die it goes around, is a matter of time.
+    (summary.flash.reads_buffered, summary.flash.reads_around) = (0, 0);
     summary.run = Default::default();
     summary.scenario = Default::default();
     (summary, result.blocks.clone())
@@ -155,6 +155,29 @@ fn time_and_errors_leave_the_state_alone() {
     for set in table {
         assert!(state(&run(&SMALL, set)) == state(&plain), "{set:?}");
     }
+}
+
+/// Reads that go around a die are a matter of time alone: state is that of stripes over as many dies, whose reads wait.
+#[test]
+fn reads_around_a_die_leave_maps_and_read_counts_alone() {
+    let run_with = |policy: &str, set: &str| {
+        let redundancy = format!("ftl.redundancy={{policy=\"{policy}\",data-pages=7}}");
+        let arrival = "workload.arrival={poisson=\"1 ms\"}";
+        run(&SMALL, &[&redundancy, arrival, "drive.dies-per-channel=4", "drive.spare-factor=\"40 %\"", set])
+    };
+    let plain = run_with("stripes", "time.gc=\"foreground\"");
+    assert!(plain.summary.gc.victims > 500 && plain.summary.flash.reads_around == 0);
+    assert!(state(&run_with("rain", "time.scheduler=\"none\"")) == state(&plain));
+    let mut around = Vec::new();
+    for set in
+        ["time.scheduler=\"timeline\"", "time.gc=\"background\"", "time.gc=\"rotating\"", "time.gc=\"preemptible\""]
+    {
+        let result = run_with("rain", set);
+        assert!(state(&result) == state(&plain), "{set}");
+        assert_eq!(result.summary.errors, plain.summary.errors, "{set}");
+        around.push(result.summary.flash.reads_around);
+    }
+    assert!(around[0] > 100 && around[2] > around[1] && around[3] == 0, "reads that went around: {around:?}");
 }
 
 #[test]

@@ -371,6 +371,10 @@ impl Media for Flash {
         ReadOutcome::Corrected { rereads: 0 }
     }
 
+    fn read_instead(&mut self, block: BlockId, page: u32, bytes: u32, rereads: u32) {
+        self.note(OpKind::Read(Purpose::Instead), Task::Host, block, page, bytes, rereads);
+    }
+
     fn read_buffered(&mut self, bytes: u32, task: Task) {
         self.note(OpKind::Buffered, task, BlockId(0), 0, bytes, 0);
     }

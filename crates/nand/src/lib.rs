@@ -58,6 +58,10 @@ pub trait Media {
     /// Reads one page.
     fn read(&mut self, read: PageRead) -> ReadOutcome;
 
+    /// The host's read just before it could be served without its die, by the pages that are named in calls behind each other: each after
+    /// so many re-reads. Changes nothing: it is for whoever keeps time.
+    fn read_instead(&mut self, _block: BlockId, _page: u32, _bytes: u32, _rereads: u32) {}
+
     /// Hands out `bytes` that still wait in the controller for the rest of their page.
     fn read_buffered(&mut self, _bytes: u32, _task: Task) {}
 

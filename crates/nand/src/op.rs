@@ -49,6 +49,9 @@ pub enum Purpose {
     Relocate(BlockId),
     /// To reconstruct another page of its stripe, whose read came just before.
     Recover,
+    /// To go around the host's read just before it: this page and those of the same purpose behind it give that one's data, too. It
+    /// has no part in state. A scheduler takes either the one or the others.
+    Instead,
 }
 
 /// How a read ended.
@@ -117,6 +120,7 @@ pub enum Barrier {
 ///   empty its block. It waits neither for a page of parity nor for one that is filled up with padding after an earlier erase:
 ///   none of the data of its block lies there;
 /// - a recovery read, for the last read of another purpose before it;
+/// - the reads that go around another one happen in its place, or do not;
 /// - a read of a page whose program has not ended is served from the controller's buffer;
 /// - a program or an erase behind an [`OpKind::Barrier`], for what that says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -115,6 +115,9 @@ pub struct Flash {
     /// Reads of pages that were still being programmed, served from the controller's buffer; of a timed run.
     #[serde(default)]
     pub reads_buffered: u64,
+    /// Reads of the host that went to the rest of their stripe, as their die collected; of a timed run.
+    #[serde(default)]
+    pub reads_around: u64,
 }
 
 /// `flash.pages_programmed.*`

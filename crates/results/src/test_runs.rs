@@ -204,6 +204,7 @@ fn flash(counters: &Counters) -> Flash {
         scrub_checks: counters.scrub_checks,
         stripes_unprotected: counters.stripes_unprotected,
         reads_buffered: 0,
+        reads_around: 0,
         pages_programmed: PagesProgrammed {
             host: counters.programmed_host,
             gc: counters.programmed_gc,

@@ -44,6 +44,7 @@ pub const PRESETS: &[Preset] = &[
     preset!("trss-128g"),
     preset!("autostream-128g"),
     preset!("ttflash-128g"),
+    preset!("ttflash-rain-128g"),
     preset!("fast19-ssd"),
     preset!("mlc-8g"),
     preset!("mean-field"),

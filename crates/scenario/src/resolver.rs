@@ -211,6 +211,10 @@ impl Resolver<'_> {
                     format!("found {found}; the drive has {dies} {noun}, so that {allowed} is allowed"),
                 )
             }
+            () if time.gc == Collection::Rotating && ftl.redundancy_policy().group_dies().is_none() => (
+                "time.gc",
+                "\"rotating\" needs ftl.redundancy = \"rain\", whose groups of dies collect in turn".to_owned(),
+            ),
             () if time.gc == Collection::Free && ftl.recovery_policy().acts() => (
                 "time.gc",
                 "\"free\" does not go with ftl.recovery: a power cut must know when each program ends".to_owned(),

@@ -51,7 +51,8 @@ pub struct Time {
     #[schemars(extend("x-needs" = [EVENT, PRIORITY]))]
     pub suspend: Suspend,
     /// `foreground`: the host waits for a victim to be done; `background`: a victim starts where no one waits, and is then finished;
-    /// `preemptible`: others come in between; `free`: it takes no time, with either scheduler.
+    /// `rotating`: as that, and in each group of dies of `ftl.redundancy = "rain"` one die at a time; `preemptible`: others come in
+    /// between; `free`: it takes no time, with either scheduler.
     #[schemars(extend("x-needs" = [EVENT]))]
     pub gc: Collection,
     /// Operations of one kind on several planes of a die run together.

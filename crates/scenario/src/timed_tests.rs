@@ -445,6 +445,8 @@ fn a_clock_that_contradicts_itself_is_refused_in_one_sentence() {
         (timeline("read-priority = true"), needs),
         (timeline("gc = 'background'"), needs),
         (timeline("gc = 'free'\n[ftl]\nrecovery = 'full-scan'"), "time.gc: \"free\" does not go with ftl.recovery"),
+        (timeline("gc = 'rotating'"), "time.gc: needs scheduler = \"event\""),
+        (event("gc = 'rotating'"), "time.gc: \"rotating\" needs ftl.redundancy = \"rain\""),
         (timeline("multi-plane = true"), needs),
         (timeline("write-cache = '1 MiB'"), needs),
         (timeline("processors = 8"), needs),

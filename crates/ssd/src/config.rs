@@ -91,6 +91,8 @@ pub enum Collection {
     Background,
     /// Others come in between.
     Preemptible,
+    /// A victim starts where no one waits, and in a stripe's group of dies one at a time.
+    Rotating,
     /// It takes no time at all: the ideal of a drive whose collection never blocks anyone, as the released code of 001 has ttFlash.
     Free,
 }
@@ -141,9 +143,12 @@ pub struct SchedulerConfig {
     /// How garbage collection shares dies. A job is one victim: its relocations and its erase. In the foreground jobs have the host's
     /// class, and what comes after a job waits, on the dies that the job reads or erases, until the whole job is done. In the background
     /// jobs have a class of their own, but one that has begun on a die is finished there before what came after it. Preemptible jobs have
-    /// a class of their own too, and anyone gets in between. Free ones are not scheduled, by either scheduler: [`crate::Clock`] leaves their
+    /// a class of their own too, and anyone gets in between. Rotating ones are as in the background, and in each group of
+    /// [`Self::group_dies`] one waits for the one before it; what it does outside its group nobody waits for. Free ones are not scheduled, by either scheduler: [`crate::Clock`] leaves their
     /// operations out.
     pub collection: Collection,
+    /// Dies of a group in which collections take turns, as they are numbered; the drive has whole groups. `None`: all dies are one.
+    pub group_dies: Option<u32>,
     /// Whether planes work together.
     pub multi_plane: MultiPlane,
     /// Acknowledges writes early.

@@ -591,11 +591,13 @@ impl Drive {
     /// # Errors
     /// Times or schedule contradict each other.
     pub fn start_clock(&mut self, spec: &ClockSpec) -> Result<(), ConfigError> {
-        let clock = Clock::new(spec, &self.geometry)?;
+        let mut spec = spec.clone();
+        spec.config.group_dies = over_either!(&self.firmware, ftl => ftl.group_dies()).or(spec.config.group_dies);
+        let clock = Clock::new(&spec, &self.geometry)?;
         self.wake();
         self.first_day = self.day();
         self.clock = Some(clock);
-        self.clock_spec = Some(spec.clone());
+        self.clock_spec = Some(spec);
         self.record();
         Ok(())
     }

@@ -43,6 +43,8 @@ pub struct Timed<M> {
     pub elapsed_ns: u64,
     /// Reads served from the controller's buffers.
     pub buffered_reads: u64,
+    /// Reads that went to the rest of their stripe, as their die collected.
+    pub reads_around: u64,
 }
 
 /// The two parts of a run, which [`Meter::begin_part`] set apart.
@@ -222,6 +224,7 @@ impl<M: Clone> Meter<M> {
             operations: scheduler.operations(),
             elapsed_ns,
             buffered_reads: scheduler.buffered_reads(),
+            reads_around: scheduler.reads_around(),
         }
     }
 }

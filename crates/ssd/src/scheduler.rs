@@ -106,6 +106,11 @@ impl Scheduler {
         either!(self, scheduler => scheduler.operations())
     }
 
+    /// Reads of the host that went to the rest of their stripe, as their die collected.
+    pub fn reads_around(&self) -> u64 {
+        either!(self, scheduler => scheduler.reads_around())
+    }
+
     /// Reads served from the controller's buffer.
     pub fn buffered_reads(&self) -> u64 {
         either!(self, scheduler => scheduler.buffered_reads())

@@ -172,8 +172,11 @@ impl Timeline {
 
     fn submit_any(&mut self, entry: u32, command: &Command, ops: &[FlashOp]) {
         self.graph.begin(self.now, entry, command);
-        for op in ops {
-            self.add(entry, op);
+        let mut rest = ops;
+        while !rest.is_empty() {
+            let (next, after) = self.graph.next_of(self.now, &self.geometry, rest);
+            next.iter().for_each(|op| self.add(entry, op));
+            rest = after;
         }
         self.graph.close(self.now, entry);
         self.take_news();
@@ -300,6 +303,11 @@ impl Timeline {
         &mut self.graph
     }
 
+    /// Reads of the host that went to the rest of their stripe, as their die collected.
+    pub fn reads_around(&self) -> u64 {
+        self.graph.reads_around()
+    }
+
     /// Reads served from the controller's buffer.
     pub fn buffered_reads(&self) -> u64 {
         self.buffered_reads
@@ -401,6 +409,7 @@ fn refuse(config: &SchedulerConfig) -> Result<(), ConfigError> {
         ("suspend", "program or erase", config.suspend != Suspend::None),
         ("collection", "background", config.collection == Collection::Background),
         ("collection", "preemptible", config.collection == Collection::Preemptible),
+        ("collection", "rotating", config.collection == Collection::Rotating),
         ("multi-plane", "on", config.multi_plane == MultiPlane::On),
     ];
     match needs.into_iter().find(|(_, _, asked)| *asked) {

@@ -127,6 +127,7 @@ fn memory_stays_flat() {
         suspend: Suspend::Both,
         suspend_ns: 5000,
         collection: Collection::Background,
+        group_dies: None,
         multi_plane: MultiPlane::On,
         write_cache: cache,
         processors,
@@ -138,6 +139,7 @@ fn memory_stays_flat() {
             event(SchedulerConfig { order: Order::Priority, collection: Collection::Preemptible, ..plain }),
         ),
         ("everything", event(full)),
+        ("everything, in turns", event(SchedulerConfig { collection: Collection::Rotating, ..full })),
         ("timeline", timeline(plain)),
         ("timeline with all it has", timeline(SchedulerConfig { write_cache: cache, processors, ..plain })),
     ];

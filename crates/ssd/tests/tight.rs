@@ -418,6 +418,40 @@ fn collections_hold_dies_as_they_say() {
     check("the die that is only written is free", foreground, &other, &[(0, 0), (2, 1230), (1, 6230)]);
 }
 
+/// A read of die 0 that block 6, on die 1, could serve as well, and one the other way round.
+#[test]
+fn reads_go_around_a_die_that_collects_unless_another_one_does() {
+    let instead = |block| op(OpKind::Read(Purpose::Instead), Host, block, 0);
+    let (there, back) = (vec![read(Host, 2), instead(6)], vec![read(Host, 6), instead(2)]);
+    let other = || vec![relocate(Gc, 4, 5), program(Gc, 5, 0), erase(Gc, 4)];
+    let mode = |collection| SchedulerConfig { collection, group_dies: Some(2), ..plain() };
+    let modes = [Collection::Foreground, Background, Collection::Rotating].map(mode);
+    for config in modes {
+        let one = [(0, Trim, job()), (1, Read, there.clone()), (7000, Read, there.clone())];
+        check("one die collects, then none", config, &one, &[(0, 0), (1, 120), (2, 7110)]);
+        let in_flight = [(0, Trim, job()), (1, Write, vec![program(Host, 2, 0)]), (2, Read, there.clone())];
+        check("a page in flight", config, &in_flight, &[(0, 0), (2, 12), (1, 7130)]);
+    }
+    let both = [(0, Trim, [job(), other()].concat()), (1, Read, there.clone())];
+    for config in [mode(Collection::Foreground), mode(Background)] {
+        check("both dies collect", config, &both, &[(0, 0), (1, 6240)]);
+    }
+    check("preemptible collections keep no die", preemptible(Order::FirstCome), &both, &[(0, 0), (1, 220)]);
+    let in_turn = [
+        (0, Trim, [job(), other()].concat()),
+        (1, Read, there),
+        (2, Read, back.clone()),
+        (7000, Read, back),
+        (13_000, Read, vec![read(Host, 6)]),
+    ];
+    check("in turn", mode(Collection::Rotating), &in_turn, &[(0, 0), (1, 120), (2, 230), (3, 7110), (4, 13_110)]);
+    // Apart from each other's group they do not wait: the second collection has ended when the read comes.
+    let apart = SchedulerConfig { group_dies: Some(1), ..mode(Collection::Rotating) };
+    let no_way = [(0, Trim, [job(), other()].concat()), (6135, Read, vec![read(Host, 6)])];
+    check("in groups of their own", apart, &no_way, &[(0, 0), (1, 6250)]);
+    check("in one group", mode(Collection::Rotating), &no_way, &[(0, 0), (1, 12_350)]);
+}
+
 /// The breakdown of the last step's command.
 fn check_parts(claim: &str, config: SchedulerConfig, steps: &[Step], want: Breakdown) {
     for (name, mut scheduler) in schedulers(config, Some(1_000_000_000)) {

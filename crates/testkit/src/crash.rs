@@ -210,8 +210,11 @@ fn redundancy(
     if dies == 1 || !rotates || stream.chance(0.4) {
         return policy(REDUNDANCY_POLICIES, "none", "");
     }
-    let name = one_of(stream, &["stripes", "stripes", "selective"]);
-    policy(REDUNDANCY_POLICIES, name, &format!("data-pages = {}", 1 + stream.below(u64::from(dies) - 1)))
+    let name = one_of(stream, &["stripes", "rain", "selective"]);
+    let data_pages = 1 + stream.below(u64::from(dies) - 1) as u32;
+    let fits = domain == Pooling::Die && dies.is_multiple_of(data_pages + 1);
+    let name = if name == "rain" && !fits { "stripes" } else { name };
+    policy(REDUNDANCY_POLICIES, name, &format!("data-pages = {data_pages}"))
 }
 
 /// The most logical units that the firmware accepts for a drive; 0: it accepts none.

@@ -83,6 +83,10 @@ impl Media for FailingMedia {
         self.media.barrier(barrier);
     }
 
+    fn read_instead(&mut self, block: BlockId, page: u32, bytes: u32, rereads: u32) {
+        self.media.read_instead(block, page, bytes, rereads);
+    }
+
     fn read_buffered(&mut self, bytes: u32, task: Task) {
         self.media.read_buffered(bytes, task);
     }

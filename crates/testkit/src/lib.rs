@@ -17,7 +17,7 @@ pub use failing::FailingMedia;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 
-use wane_nand::{Barrier, FlashOp, Media, OpKind, PageRead, ReadOutcome, Task};
+use wane_nand::{Barrier, FlashOp, Media, OpKind, PageRead, Purpose, ReadOutcome, Task};
 use wane_units::{BlockId, Geometry, Lpn, PeCycles, Ppn};
 
 /// Keys of `[drive]` of a scenario whose drive collects garbage all the time and takes milliseconds; each test adds dies,
@@ -146,6 +146,11 @@ impl Media for StrictMedia {
 
     fn barrier(&mut self, barrier: Barrier) {
         self.note(OpKind::Barrier(barrier), Task::Host, BlockId(0), 0, 0);
+    }
+
+    fn read_instead(&mut self, block: BlockId, page: u32, bytes: u32, _rereads: u32) {
+        assert!(page < self.programmed(block), "a page that goes around another one was programmed: {page} of {block}");
+        self.note(OpKind::Read(Purpose::Instead), Task::Host, block, page, bytes);
     }
 
     fn read_buffered(&mut self, bytes: u32, task: Task) {

@@ -192,6 +192,7 @@ fn scheduler(time: &Time) -> String {
         match time.gc {
             Collection::Foreground => "garbage collection in the foreground",
             Collection::Background => "garbage collection in the background",
+            Collection::Rotating => "garbage collection in the background, in turns",
             Collection::Preemptible => "preemptible garbage collection",
             Collection::Free => "garbage collection that takes no time",
         }

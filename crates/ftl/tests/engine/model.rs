@@ -119,15 +119,18 @@ fn redundancy(drive: &Drive, unit: EraseGroup, domain: Pooling) -> Box<dyn Redun
     match drive.redundancy {
         0 => policy(&REDUNDANCY_POLICIES[0], ""),
         _ if data_pages == 0 || !rotates => policy(&REDUNDANCY_POLICIES[0], ""),
+        3 if domain != Pooling::Die => policy(&REDUNDANCY_POLICIES[1], &format!("data-pages = {data_pages}")),
+        // Two groups of two.
+        3 if drive.dies == 4 => policy(&REDUNDANCY_POLICIES[3], "data-pages = 1"),
         answer => policy(&REDUNDANCY_POLICIES[answer], &format!("data-pages = {data_pages}")),
     }
 }
 
 prop_compose! {
     fn drive()(
-        (pages_per_block, units_per_page, dies, planes) in (2u32..6, 1u32..4, 1u32..4, 1u32..3),
+        (pages_per_block, units_per_page, dies, planes) in (2u32..6, 1u32..4, 1u32..5, 1u32..3),
         (blocks_per_plane, gc_reserve, utilization, endurance) in (8u32..14, 2u32..4, 10u32..101, 3u32..40),
-        (victim, leveler, capacity, retire, redundancy, allocation) in (0..VICTIM_POLICIES.len(), 0..WEAR_LEVEL_POLICIES.len(), 0usize..4, 0usize..4, 0usize..3, 0..ALLOCATION_POLICIES.len()),
+        (victim, leveler, capacity, retire, redundancy, allocation) in (0..VICTIM_POLICIES.len(), 0..WEAR_LEVEL_POLICIES.len(), 0usize..4, 0usize..4, 0..REDUNDANCY_POLICIES.len(), 0..ALLOCATION_POLICIES.len()),
         (superblock, per_die, placement) in (any::<bool>(), any::<bool>(), 0usize..3),
         (degrades, gc_unforced, recovery, power_loss_protection) in (any::<bool>(), 0u32..6, 0..RECOVERY_POLICIES.len(), any::<bool>()),
     ) -> Drive {
@@ -174,8 +177,10 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
     let rated_blocks = layout.blocks() - drive.gc_reserve * layout.domains();
     let open = layout.domains() * [1, 3, 4][drive.placement];
     let data_pages = drive.dies - 1;
+    // Rain has groups of two where there are four.
+    let stripe = if drive.redundancy == 3 && domain == Pooling::Die { drive.dies.min(2) } else { drive.dies };
     let parity =
-        if drive.redundancy > 0 && data_pages > 0 { layout.units_per_block() * rated_blocks / drive.dies } else { 0 };
+        if drive.redundancy > 0 && data_pages > 0 { layout.units_per_block() * rated_blocks / stripe } else { 0 };
     let most = ((rated_blocks - open) * layout.units_per_block()).saturating_sub(parity).max(1);
     let leveler = &WEAR_LEVEL_POLICIES[drive.leveler];
     let (capacity, parameters) = CAPACITIES[drive.capacity];

@@ -7,7 +7,7 @@ use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView};
 use wane_ftl::{BlockState, EndOfLife, EraseGroup, Ftl, FtlConfig, Origin, OutOfRange, Outcome, Pooling};
-use wane_nand::{Health, Media};
+use wane_nand::{FlashOp, Health, Media, OpKind, Purpose};
 use wane_testkit::{FailingMedia, StrictMedia};
 use wane_units::{BlockId, Bytes, Geometry, Lpn, Ppn, SuperblockId, UnitId};
 
@@ -341,21 +341,68 @@ fn a_drive_whose_pages_fail_for_ever_ends_or_hands_back() {
 
 #[test]
 fn stripes_that_the_dies_cannot_hold_are_refused() {
-    for (domain, unit, data_pages, want) in [
-        (Pooling::Die, EraseGroup::Block, 4, "need 5 dies; the drive has 4"),
-        (Pooling::Drive, EraseGroup::Block, 3, "from die to die"),
+    for (name, domain, unit, data_pages, want) in [
+        ("stripes", Pooling::Die, EraseGroup::Block, 4, "need 5 dies; the drive has 4"),
+        ("stripes", Pooling::Drive, EraseGroup::Block, 3, "from die to die"),
+        ("rain", Pooling::Die, EraseGroup::Block, 2, "need groups of 3 dies; the drive has 4"),
+        ("rain", Pooling::Drive, EraseGroup::Superblock, 3, "pool blocks by die"),
     ] {
         let parameters = format!("data-pages = {data_pages}");
         let config = FtlConfig {
             domain,
             erase_group: unit,
-            redundancy: find(REDUNDANCY_POLICIES, "stripes").unwrap().parse(parameters.parse().unwrap()).unwrap(),
-            ..super::config(100, 56, 2)
+            redundancy: find(REDUNDANCY_POLICIES, name).unwrap().parse(parameters.parse().unwrap()).unwrap(),
+            ..super::config(100, if unit == EraseGroup::Block { 56 } else { 14 }, 2)
         };
         let geometry = Geometry::new(2, 2, 1, 16, 8, Bytes(4096)).unwrap();
         let error = Ftl::new(StrictMedia::new(geometry), config).err().unwrap().to_string();
         assert!(error.contains(want), "{error}");
     }
+}
+
+/// Two groups of four dies.
+#[test]
+fn reads_are_offered_the_rest_of_their_stripe_on_the_other_dies_of_their_group() {
+    let drive = |redundancy: &str| {
+        let geometry = Geometry::new(4, 2, 1, 16, 8, Bytes(8192)).unwrap();
+        let parameters = "data-pages = 3".parse().unwrap();
+        let config = FtlConfig {
+            units_per_page: 2,
+            domain: Pooling::Die,
+            placement: super::placement("separate"),
+            redundancy: find(REDUNDANCY_POLICIES, redundancy).unwrap().parse(parameters).unwrap(),
+            ..super::config(UNITS, 8 * 14, 2)
+        };
+        let mut ftl = Ftl::new(FailingMedia::new(geometry), config).unwrap();
+        fill(&mut ftl, 10_000);
+        ftl
+    };
+    let mut ftl = drive("rain");
+    let before = ftl.media().media.reads;
+    let die = |op: &FlashOp| op.block.0 / 16;
+    let (mut whole, mut groups) = (0, BTreeSet::new());
+    for unit in 0..UNITS {
+        ftl.media_mut().media.ops = Some(Vec::new());
+        ftl.read(&[Lpn(unit)]).unwrap();
+        let ops = ftl.media_mut().media.ops.take().unwrap();
+        let around = &ops[1..];
+        assert!(around.iter().all(|op| op.kind == OpKind::Read(Purpose::Instead) && op.bytes == ops[0].bytes));
+        assert!(around.iter().all(|op| die(op) != die(&ops[0])), "{ops:?}");
+        let dies: BTreeSet<u32> = ops.iter().map(die).collect();
+        whole += u32::from(dies.len() == 4);
+        // Where too much parity waits, it goes to any die; all else lies in the group.
+        let near = around.iter().filter(|op| die(op) / 4 == die(&ops[0]) / 4).count();
+        assert!(around.is_empty() || near + 2 >= around.len(), "{ops:?}");
+        groups.insert(die(&ops[0]) / 4);
+    }
+    // Pages of stripes that are still filling, or whose others were erased, have fewer.
+    assert!(whole > UNITS / 4 && groups.len() == 2, "{whole} {groups:?}");
+    assert!(ftl.media().media.reads <= before + u64::from(UNITS), "only the pages themselves are read");
+    let mut plain = drive("stripes");
+    plain.media_mut().media.ops = Some(Vec::new());
+    plain.read(&Lpn::all(0..UNITS).collect::<Vec<_>>()).unwrap();
+    let ops = plain.media_mut().media.ops.take().unwrap();
+    assert!(ops.len() > 100 && ops.iter().all(|op| op.kind != OpKind::Read(Purpose::Instead)));
 }
 
 /// Relocates the block of every read.

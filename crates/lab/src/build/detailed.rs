@@ -162,6 +162,8 @@ fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
         suspend: time.suspend,
         suspend_ns,
         collection: time.gc,
+        // The drive knows its own.
+        group_dies: None,
         multi_plane: if time.multi_plane { MultiPlane::On } else { MultiPlane::Off },
         write_cache: time
             .write_cache

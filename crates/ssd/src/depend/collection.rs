@@ -3,7 +3,8 @@
 //! A job is the part of one command's list from the first relocation after an erase to the next erases, or to the end of the list.
 //! It holds back only operations that are submitted after its last one, so that a job never waits for what waits for it. In the
 //! foreground what comes after it waits for the whole of it, on the dies that it reads or erases. In the background the
-//! scheduler holds back what waits in its queues once a job has begun on a die; here it is only counted what it still does there.
+//! scheduler holds back what waits in its queues once a job has begun on a die; here it is only counted what it still does there. Where
+//! jobs take turns ([`super::turns`]), no operation of one may queue before it is its turn.
 
 use wane_nand::{FlashOp, OpKind, Task};
 
@@ -13,24 +14,28 @@ use crate::node::Kind;
 use crate::slab::NONE;
 
 /// One victim's operations.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Job {
     /// Those whose end is not known, and the latest end of the others.
     left: u32,
-    end: u64,
+    pub(super) end: u64,
     /// Sequence number of the last one.
     last: u64,
     is_erasing: bool,
     /// Dies that it holds, each with the operations there whose end is not known as long as it is in the background.
-    dies: Vec<(u32, u32)>,
+    pub(super) dies: Vec<(u32, u32)>,
     /// Dies that still list it.
     listed: u32,
+    /// Where jobs take turns: its group of dies, whether its turn is still to come, and what waits for it.
+    pub(super) group: Option<u32>,
+    pub(super) waits: bool,
+    pub(super) waiting: Vec<u32>,
 }
 
 impl Graph {
     /// Counts an operation to the present job.
     #[inline]
-    pub(super) fn join_job(&mut self, links: &mut Links, sequence: u64) {
+    pub(super) fn join_job(&mut self, id: u32, links: &mut Links, sequence: u64) {
         if links.task != Task::GarbageCollection || self.collection == Collection::Preemptible {
             return;
         }
@@ -42,6 +47,7 @@ impl Graph {
         if self.open_job == NONE {
             self.open_job = self.new_job();
         }
+        let waits = self.turns.is_some() && self.waits_for_turn(self.open_job, die);
         let job = &mut self.jobs[self.open_job];
         job.left += 1;
         debug_assert!(job.last <= sequence, "operations join a job in their order, so that the last one is known");
@@ -54,8 +60,16 @@ impl Graph {
         if holds {
             match job.dies.iter_mut().find(|(known, _)| *known == die) {
                 Some((_, left)) => *left += 1,
-                None => job.dies.push((die, 1)),
+                None => {
+                    job.dies.push((die, 1));
+                    let is_at_work = self.collection != Collection::Foreground && !waits;
+                    self.dies[die as usize].collecting += u32::from(is_at_work);
+                }
             }
+        }
+        if waits {
+            job.waiting.push(id);
+            links.waits += 1;
         }
         links.job = self.open_job;
     }
@@ -71,12 +85,13 @@ impl Graph {
 
     fn new_job(&mut self) -> u32 {
         let Some(id) = self.jobs.reuse() else {
-            let new = Job { left: 0, end: 0, last: 0, is_erasing: false, dies: Vec::new(), listed: 0 };
-            return self.jobs.insert(new);
+            return self.jobs.insert(Job::default());
         };
         let job = &mut self.jobs[id];
         job.dies.clear();
-        (job.left, job.end, job.listed) = (0, 0, 0);
+        debug_assert!(job.waiting.is_empty(), "a job is over after its turn");
+        let (dies, waiting) = (std::mem::take(&mut job.dies), std::mem::take(&mut job.waiting));
+        *job = Job { dies, waiting, ..Job::default() };
         id
     }
 
@@ -130,9 +145,11 @@ impl Graph {
             work.1 -= 1;
             if work.1 == 0 {
                 self.news.push(News::Left { die, job: number });
+                self.dies[die as usize].collecting -= 1;
             }
         }
         if is_over {
+            self.end_turn(number);
             self.jobs.release(number);
         }
     }

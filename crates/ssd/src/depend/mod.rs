@@ -13,6 +13,7 @@ mod changes;
 mod collection;
 mod command;
 mod relocation;
+mod turns;
 
 use std::collections::VecDeque;
 
@@ -29,6 +30,7 @@ pub use changes::Progress;
 use collection::Job;
 use command::Parts;
 use relocation::{Epoch, Group, Recovery};
+use turns::Turns;
 
 /// What waits for what. Operations and commands have the numbers that their scheduler gave them.
 #[derive(Clone, Debug)]
@@ -51,6 +53,10 @@ pub(crate) struct Graph {
     /// How far programs and erases are; `None` where nobody asks.
     changes: Option<Box<Changes>>,
     collection: Collection,
+    /// Collections that take turns.
+    turns: Option<Turns>,
+    /// Reads that went to other dies, as theirs collected.
+    reads_around: u64,
     /// The queue of each task's programs. One of a lower number may overtake.
     ranks: [u8; CLASSES],
     /// The last read that was not for recovery, while its end is not known.
@@ -178,6 +184,8 @@ struct Die {
     jobs_end: u64,
     /// Operations that these hold back, in order.
     held: VecDeque<u32>,
+    /// Collections of the background that may be at work here and are not through.
+    collecting: u32,
 }
 
 impl Graph {
@@ -199,6 +207,8 @@ impl Graph {
             barrier: None,
             changes: None,
             collection: config.collection,
+            turns: (config.collection == Collection::Rotating).then(|| Turns::new(geometry, config.group_dies)),
+            reads_around: 0,
             ranks,
             last_read: NONE,
             filling: [NONE; CLASSES],
@@ -233,6 +243,41 @@ impl Graph {
         let state = &self.dies[die as usize];
         let is_held = !state.jobs.is_empty() || state.jobs_end > now;
         !is_held && (state.programs_pending == 0 || !self.is_in_flight(now, op, die))
+    }
+
+    /// Whether a collection keeps a die from what comes now.
+    fn collects(&self, now: u64, die: u32) -> bool {
+        let die = &self.dies[die as usize];
+        die.collecting > 0 || !die.jobs.is_empty() || die.jobs_end > now
+    }
+
+    /// What is done next of a list, and the rest of it. Where a die collects, a read there leaves its place to those that go around it,
+    /// unless one of their dies collects, too.
+    #[inline]
+    pub(crate) fn next_of<'a>(
+        &mut self,
+        now: u64,
+        geometry: &Geometry,
+        ops: &'a [FlashOp],
+    ) -> (&'a [FlashOp], &'a [FlashOp]) {
+        let (next, rest) = ops.split_at(1);
+        if rest.first().is_none_or(|op| op.kind != OpKind::Read(Purpose::Instead)) {
+            return (next, rest);
+        }
+        let others = rest.iter().take_while(|op| op.kind == OpKind::Read(Purpose::Instead)).count();
+        let (around, rest) = rest.split_at(others);
+        let die_of = |op: &FlashOp| geometry.die_of(op.block).0;
+        let die = die_of(&next[0]);
+        let goes_around = self.collects(now, die)
+            && !self.is_in_flight(now, &next[0], die)
+            && !around.iter().any(|op| self.collects(now, die_of(op)));
+        self.reads_around += u64::from(goes_around);
+        (if goes_around { around } else { next }, rest)
+    }
+
+    /// Reads that went to other dies, as theirs collected.
+    pub(crate) fn reads_around(&self) -> u64 {
+        self.reads_around
     }
 
     /// Whether a page's program is not done.
@@ -276,7 +321,7 @@ impl Graph {
             OpKind::Erase => self.add_erase(now, id, &mut links),
             OpKind::Buffered | OpKind::Barrier(_) => {}
         }
-        self.join_job(&mut links, sequence);
+        self.join_job(id, &mut links, sequence);
         let waits = links.waits;
         self.links.put(id, links);
         waits == 0
@@ -292,7 +337,7 @@ impl Graph {
             self.hold(now, id, links);
         }
         match purpose {
-            Purpose::Serve | Purpose::Check => self.last_read = id,
+            Purpose::Serve | Purpose::Check | Purpose::Instead => self.last_read = id,
             Purpose::Relocate(target) => {
                 self.last_read = id;
                 self.join_group(links, target.0);
@@ -678,5 +723,6 @@ impl Die {
         jobs_gone: 0,
         jobs_end: 0,
         held: VecDeque::new(),
+        collecting: 0,
     };
 }

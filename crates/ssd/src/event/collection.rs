@@ -9,7 +9,7 @@ impl EventScheduler {
     /// Operations that start on a die may begin a job of the background there.
     #[inline]
     pub(super) fn begin_jobs(&mut self, index: usize, first: u32) {
-        if self.config.collection != Collection::Background {
+        if !matches!(self.config.collection, Collection::Background | Collection::Rotating) {
             return;
         }
         let mut id = first;

@@ -207,8 +207,11 @@ impl EventScheduler {
         let entry = Entry { command, submitted_at: at, number, is_done: false, is_over: false };
         let entry = self.commands.insert(entry);
         self.graph.begin(at, entry, &command);
-        for op in ops {
-            self.add(entry, op);
+        let mut rest = ops;
+        while !rest.is_empty() {
+            let (next, after) = self.graph.next_of(at, &self.geometry, rest);
+            next.iter().for_each(|op| self.add(entry, op));
+            rest = after;
         }
         self.graph.close(at, entry);
         self.take_news();
@@ -314,6 +317,11 @@ impl EventScheduler {
     /// The same, to keep account of it.
     pub(crate) fn graph_mut(&mut self) -> &mut Graph {
         &mut self.graph
+    }
+
+    /// Reads of the host that went to the rest of their stripe, as their die collected.
+    pub fn reads_around(&self) -> u64 {
+        self.graph.reads_around()
     }
 
     /// Reads served from the controller's buffer.

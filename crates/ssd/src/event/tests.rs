@@ -231,20 +231,30 @@ fn configs() -> impl Strategy<Value = SchedulerConfig> {
     let orders = prop_oneof![Just(Order::FirstCome), Just(Order::Priority)];
     let reads = prop_oneof![Just(ReadPriority::No), Just(ReadPriority::Yes)];
     let suspends = prop_oneof![Just(Suspend::None), Just(Suspend::Program), Just(Suspend::Erase), Just(Suspend::Both)];
-    let collections =
-        prop_oneof![Just(Collection::Foreground), Just(Collection::Background), Just(Collection::Preemptible)];
+    let modes = [Collection::Foreground, Collection::Background, Collection::Preemptible, Collection::Rotating];
+    let collections = (prop::sample::select(modes.to_vec()), prop::option::of(1..3u32));
     let planes = prop_oneof![Just(MultiPlane::Off), Just(MultiPlane::On)];
     let caches =
         prop::option::of((1..20_000u64, 0..50u64).prop_map(|(bytes, latency_ns)| WriteCache { bytes, latency_ns }));
     let processors = prop::option::of((1..4u32, 0..30u64).prop_map(|(count, think_ns)| Processors { count, think_ns }));
     (orders, reads, suspends, 0..40u64, collections, planes, caches, processors).prop_map(
-        |(order, read_priority, suspend, suspend_ns, collection, multi_plane, write_cache, processors)| {
+        |(
+            order,
+            read_priority,
+            suspend,
+            suspend_ns,
+            (collection, group_dies),
+            multi_plane,
+            write_cache,
+            processors,
+        )| {
             SchedulerConfig {
                 order,
                 read_priority,
                 suspend,
                 suspend_ns,
                 collection,
+                group_dies,
                 multi_plane,
                 write_cache,
                 processors,

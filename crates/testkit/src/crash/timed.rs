@@ -74,7 +74,10 @@ fn clock(stream: &mut Stream) -> ClockSpec {
         config.read_priority = one_of(stream, &[ReadPriority::No, ReadPriority::Yes]);
         config.suspend = one_of(stream, &[Suspend::None, Suspend::Program, Suspend::Erase, Suspend::Both]);
         config.suspend_ns = 20_000;
-        config.collection = one_of(stream, &[Collection::Foreground, Collection::Background, Collection::Preemptible]);
+        config.collection = one_of(
+            stream,
+            &[Collection::Foreground, Collection::Background, Collection::Preemptible, Collection::Rotating],
+        );
         config.multi_plane = one_of(stream, &[MultiPlane::Off, MultiPlane::On]);
     }
     let timing = Timing {

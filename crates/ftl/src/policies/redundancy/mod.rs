@@ -1,10 +1,12 @@
 //! Which pages are protected against the loss of others: redundancy inside the drive.
 
 mod none;
+mod rain;
 mod selective;
 mod stripes;
 
 pub use none::{NoRedundancy, NoRedundancyParams};
+pub use rain::{Rain, RainParams};
 pub use selective::{Selective, SelectiveParams};
 pub use stripes::{Stripes, StripesParams};
 
@@ -27,6 +29,17 @@ pub trait RedundancyPolicy: Send + DynClone {
         None
     }
 
+    /// Dies in a row, across channels first, that the pages of a stripe lie on; `None`: all dies of the drive. More than
+    /// [`Self::data_pages`].
+    fn group_dies(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether a read of the host may go to the rest of its stripe while its die collects.
+    fn reads_around(&self) -> bool {
+        false
+    }
+
     /// What it needs to have any effect.
     fn needs(&self) -> Needs {
         Needs::default()
@@ -44,7 +57,7 @@ dyn_clone::clone_trait_object!(RedundancyPolicy);
 
 /// Every redundancy policy. A new one is a file and a line here.
 pub const REDUNDANCY_POLICIES: &[Entry<Box<dyn RedundancyPolicy>>] =
-    &[entry::<NoRedundancy>(), entry::<Stripes>(), entry::<Selective>()];
+    &[entry::<NoRedundancy>(), entry::<Stripes>(), entry::<Selective>(), entry::<Rain>()];
 
 /// Most data pages of a stripe.
 const DATA_PAGES_MAX: u32 = 1024;
