@@ -1,7 +1,9 @@
 //! Runs scenarios: one, several seeds, or a grid of them; fills in results.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use wane_workload::SourceError;
 
@@ -84,6 +86,38 @@ pub fn execute(
     let stopwatch = Stopwatch::start();
     let run = Run::new(build::plan_with(scenario, overrides, watch.stop)?);
     to_its_end(scenario, overrides, run, &stopwatch, watch)
+}
+
+/// As [`execute`], on a thread of its own. On the caller's, `attend` is called every `interval` until the run ends, with how far it
+/// is, nothing while its traces are read; so that whoever must be heard meanwhile, such as an interpreter with its signals, is.
+///
+/// # Errors
+/// As [`execute`].
+///
+/// # Panics
+/// The run does.
+pub fn execute_attended(
+    scenario: &Scenario,
+    stop: &Arc<AtomicBool>,
+    interval: Duration,
+    attend: &mut dyn FnMut(Option<&Step>),
+) -> Result<RunResult, SessionError> {
+    let last: Mutex<Option<Step>> = Mutex::new(None);
+    let lock = || last.lock().unwrap_or_else(PoisonError::into_inner);
+    std::thread::scope(|scope| {
+        let (ending, ended) = mpsc::channel::<()>();
+        let run = scope.spawn(move || {
+            // Dropped when the run ends, however it does: that is what the caller hears.
+            let _ending = ending;
+            let mut step = |step: &Step| *lock() = Some(*step);
+            execute(scenario, &PolicyOverrides::default(), &mut Watch { step: &mut step, stop })
+        });
+        while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+            let now = *lock();
+            attend(now.as_ref());
+        }
+        run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// The result of a run of a scenario that is at its start.

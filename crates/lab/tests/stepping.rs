@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
+use wane_lab::build::PolicyOverrides;
 use wane_lab::build::plan;
 use wane_lab::run::{Budget, Finished, Progress, Run, Watch};
+use wane_lab::session::{execute, execute_attended, interrupted};
 use wane_scenario::{Scenario, Sources};
 use wane_sim::{Stream, Streams};
 use wane_testkit::SMALL_DRIVE;
@@ -172,4 +175,26 @@ fn a_run_that_is_left_in_the_middle_ends_as_interrupted() {
     advance(&mut run, Budget::units(900));
     let finished = run.finish(&Arc::new(AtomicBool::new(false))).unwrap();
     assert_eq!(finished.reason, wane_results::EndReason::Interrupted);
+}
+
+#[test]
+fn an_attended_run_comes_to_the_same_and_is_stopped_by_who_attends() {
+    let scenario = |set: &str| {
+        let set = [set.to_owned()];
+        Scenario::resolve(&Sources { preset: None, file: Some(("attended", &SMALL)), set: &set }).unwrap()
+    };
+    let (short, endless) = (scenario("until.drive-writes=20"), scenario("until.drive-writes=1e6"));
+    let stop = Arc::new(AtomicBool::new(false));
+    let alone = execute(&short, &PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap();
+    let attended = execute_attended(&short, &stop, Duration::from_millis(1), &mut |_| {}).unwrap();
+    assert_eq!((&attended.timeline, &attended.blocks), (&alone.timeline, &alone.blocks));
+    assert_eq!(attended.summary.flash, alone.summary.flash);
+    let mut last = 0.0;
+    let stopped = execute_attended(&endless, &stop, Duration::from_millis(1), &mut |step| {
+        last = step.map_or(last, |step| step.drive_writes);
+        stop.store(last > 1.0, Ordering::Relaxed);
+    });
+    let stopped = stopped.unwrap();
+    assert!(interrupted(&stopped));
+    assert!(last > 1.0 && last <= stopped.summary.end.at_drive_writes, "{last}");
 }

@@ -34,7 +34,7 @@ pub use summary::{
     BlocksErased, Capacity, EXTRAPOLATED, End, EndCause, EndReason, Flash, Gc, Host, PagesProgrammed, Run, Scaled,
     Scenario, Summary, SummaryWriteAmplification, Wear,
 };
-pub use tables::panic_is_caught;
+pub use tables::{Column, Values, block_columns, panic_is_caught, timeline_columns, window_columns};
 pub use timeline::{BlockAges, Row, TIMELINE_ROWS_MAX, Timeline, windows};
 pub use wane_units::{BlockState, DAYS_PER_YEAR, Trigger};
 pub use wear::{BlockRow, EraseCounts, WearSnapshot};

@@ -47,19 +47,28 @@ const COUNTERS_LATER: [&str; 8] = [
 
 /// Values of one column.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Values {
+pub enum Values {
+    /// Whole numbers of 32 bits.
     U32(Vec<u32>),
+    /// Whole numbers of 64 bits.
     U64(Vec<u64>),
+    /// Numbers, none of them null.
     F64(Vec<f64>),
-    /// May be null.
+    /// Numbers that may be null.
     Ratio(Vec<Option<f64>>),
+    /// Words of a fixed list.
     Text(Vec<&'static str>),
+    /// Texts, such as values that were swept.
     Own(Vec<String>),
 }
 
-pub(super) struct Column {
-    name: String,
-    values: Values,
+/// A named column of a table. All columns of a table have as many values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// The name in Parquet and CSV.
+    pub name: String,
+    /// A value a row.
+    pub values: Values,
 }
 
 fn column(name: &str, values: Values) -> Column {
@@ -67,7 +76,7 @@ fn column(name: &str, values: Values) -> Column {
 }
 
 /// The columns of `timeline.parquet` and `timeline.csv`.
-pub(super) fn timeline_columns(rows: &[Row]) -> Vec<Column> {
+pub fn timeline_columns(rows: &[Row]) -> Vec<Column> {
     let mut columns = vec![
         column("drive_writes", Values::F64(rows.iter().map(|row| row.drive_writes).collect())),
         column("phase", Values::U32(rows.iter().map(|row| row.phase).collect())),
@@ -114,7 +123,7 @@ const EFFECTIVE: &str = "effective_over_provisioning";
 const DEGRADED: &str = "degraded_by";
 
 /// The columns of `blocks.parquet`.
-pub(super) fn block_columns(rows: &[BlockRow]) -> Vec<Column> {
+pub fn block_columns(rows: &[BlockRow]) -> Vec<Column> {
     let number = |name: &str, of: fn(&BlockRow) -> u32| column(name, Values::U32(rows.iter().map(of).collect()));
     vec![
         number("block", |row| row.block),
@@ -129,7 +138,7 @@ pub(super) fn block_columns(rows: &[BlockRow]) -> Vec<Column> {
 
 /// The columns of `windows.parquet` and `windows.csv`: the numbers of `latency.json` under their keys, joined by `_`; null where a window
 /// has none. Distributions stay there.
-pub(super) fn window_columns<'a>(windows: impl Iterator<Item = &'a Window> + Clone) -> Vec<Column> {
+pub fn window_columns<'a>(windows: impl Iterator<Item = &'a Window> + Clone) -> Vec<Column> {
     let trees: Vec<Value> =
         windows.clone().map(|window| serde_json::to_value(window).expect("windows hold only numbers")).collect();
     let everything = Window {

@@ -47,10 +47,13 @@ impl Layer {
         let mut layer =
             Self { name: name.to_owned(), text: text.to_owned(), table: Table::new(), spans, written: BTreeMap::new() };
         layer.table = toml::from_str(text).map_err(|error| layer.error("", error.message().trim().to_owned()))?;
-        expand_shorthands(&mut layer.table);
-        layer.check()?;
-        layer.translate()?;
-        Ok(layer)
+        layer.checked()
+    }
+
+    /// A table that was never a text, so that its errors have keys and no lines.
+    pub(super) fn of_table(name: &str, table: Table) -> Result<Self, ScenarioError> {
+        let (spans, written) = (BTreeMap::new(), BTreeMap::new());
+        Self { name: name.to_owned(), text: String::new(), table, spans, written }.checked()
     }
 
     /// One `--set key.path=value`, or an assignment of another option. The value is TOML, or text where it is none.
@@ -82,10 +85,15 @@ impl Layer {
         if let Value::Table(table) = value {
             layer.table = table;
         }
-        expand_shorthands(&mut layer.table);
-        layer.check()?;
-        layer.translate()?;
-        Ok(layer)
+        layer.checked()
+    }
+
+    /// The layer with shorthands written out and synonyms put into plain keys, once its values are checked.
+    fn checked(mut self) -> Result<Self, ScenarioError> {
+        expand_shorthands(&mut self.table);
+        self.check()?;
+        self.translate()?;
+        Ok(self)
     }
 
     /// Whether the layer sets a key or table.

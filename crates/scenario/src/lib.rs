@@ -113,13 +113,35 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong with it.
     pub fn resolve_with(sources: &Sources<'_>, options: &[(&str, String)]) -> Result<Self, ScenarioError> {
-        let mut layers = Vec::new();
-        if let Some((name, text)) = sources.file {
-            layers.push(Layer::parse(name, text)?);
-        }
-        for assignment in sources.set {
-            layers.push(Layer::set("--set", assignment)?);
-        }
+        let file = sources.file.map(|(name, text)| Layer::parse(name, text)).transpose()?;
+        let set = sources.set.iter().map(|assignment| ("--set", assignment.clone()));
+        let options: Vec<(&str, String)> = set.chain(options.iter().cloned()).collect();
+        Self::of_layers(file, sources.file.map(|(name, _)| name), sources.preset, &options)
+    }
+
+    /// As [`Self::resolve_with`], of a table that was never a text; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn of_table(
+        name: &str,
+        table: Table,
+        preset: Option<&str>,
+        options: &[(&str, String)],
+    ) -> Result<Self, ScenarioError> {
+        Self::of_layers(Some(Layer::of_table(name, table)?), None, preset, options)
+    }
+
+    /// Of a file or table, the path by which it is called where it says no name, a preset that takes the place of its own, and
+    /// assignments above both.
+    fn of_layers(
+        file: Option<Layer>,
+        path: Option<&str>,
+        preset: Option<&str>,
+        options: &[(&str, String)],
+    ) -> Result<Self, ScenarioError> {
+        let files = usize::from(file.is_some());
+        let mut layers: Vec<Layer> = file.into_iter().collect();
         for (option, assignment) in options {
             layers.push(Layer::set(option, assignment)?);
         }
@@ -128,8 +150,8 @@ impl Scenario {
             merge(&mut set, &layer.table).map_err(|(key, message)| layer.error(&key, message))?;
         }
         let named = set.get("drive").and_then(|drive| drive.get("preset")).and_then(Value::as_str);
-        let by_set = layers.iter().skip(usize::from(sources.file.is_some())).any(|layer| layer.holds("drive.preset"));
-        let asked = sources.preset.filter(|_| !by_set);
+        let by_set = layers.iter().skip(files).any(|layer| layer.holds("drive.preset"));
+        let asked = preset.filter(|_| !by_set);
         let preset_name = asked.or(named).unwrap_or(presets::NONE.name).to_owned();
         let preset = presets::find(&preset_name).ok_or_else(|| {
             // A layer's own is checked already.
@@ -143,7 +165,7 @@ impl Scenario {
         let resolver = Resolver { layers: &layers, set: &set, inherited: &inherited, merged: &merged };
         let mut scenario = resolver.resolve(preset_name)?;
         if scenario.name.is_empty() {
-            let stem = sources.file.and_then(|(name, _)| Path::new(name).file_stem());
+            let stem = path.and_then(|path| Path::new(path).file_stem());
             scenario.name = stem.map_or_else(|| scenario.preset.clone(), |stem| stem.to_string_lossy().into_owned());
         }
         Ok(scenario)

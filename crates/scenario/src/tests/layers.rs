@@ -174,3 +174,26 @@ fn the_store_of_a_smaller_drive_keeps_its_levels() {
     assert_eq!((small.record_bytes, small.block_bytes), (large.record_bytes, large.block_bytes));
     small.check().unwrap();
 }
+
+#[test]
+fn a_table_is_the_scenario_that_its_text_is() {
+    for text in [EXAMPLE, PHASES] {
+        let table: Table = text.parse().unwrap();
+        let of_text = resolve(text, &["seed=5"]).unwrap();
+        let set = [("set", "seed=5".to_owned())];
+        let of_table = Scenario::of_table("scenario", table, None, &set).unwrap();
+        // Only a file lends its name.
+        assert_eq!(of_table.name, of_table.preset);
+        assert_eq!((of_table.hash(), of_table.device), (of_text.hash(), of_text.device));
+        assert_eq!(Scenario { name: of_text.name.clone(), ..of_table }, of_text);
+    }
+}
+
+#[test]
+fn an_error_of_a_table_has_its_key_and_no_line() {
+    let refused = |text: &str| Scenario::of_table("scenario", text.parse().unwrap(), None, &[]).unwrap_err();
+    let error = refused("[drive]\npresett = 'tiny'\n");
+    assert_eq!(error.to_string(), "scenario: drive.presett: unknown key; did you mean \"preset\"?");
+    assert_eq!((error.line(), error.key.as_str()), (None, "drive.presett"));
+    assert!(refused("ftl.gc = 'gready'\n").to_string().starts_with("scenario: ftl.gc: unknown policy \"gready\""));
+}
