@@ -10,13 +10,17 @@ mod output;
 mod progress;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 
 pub use args::command;
 use args::{Arguments, Command};
+pub use commands::run::{in_words, removed_in_words};
 use output::Failure;
+pub use output::{escaped, panic_in_words};
+pub use progress::Progress;
 
 /// All went well.
 pub const DONE: i32 = 0;
@@ -35,9 +39,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         if wane_results::panic_is_caught() {
             return;
         }
-        let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
-        let what = output::panic_text(panic);
-        output::tell(&format!("wane: internal error{place}: {what}; please report it with the command you ran"));
+        output::tell(&format!("wane: {}; please report it with the command you ran", panic_in_words(panic)));
     }));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match complete::answer(&arguments) {
@@ -66,6 +68,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         Ok(Err(failure)) => failure.report(),
         Err(_) => INTERNAL,
     }
+}
+
+/// The name and the text of a scenario's file, as every command reads it.
+///
+/// # Errors
+/// It cannot be read, or is too long or no text; one sentence.
+pub fn read_scenario(path: &Path) -> Result<(String, String), String> {
+    output::read_text(path).map_err(|failure| failure.to_string())
 }
 
 fn dispatch(command: Command) -> Result<i32, Failure> {

@@ -36,10 +36,20 @@ impl Failure {
     pub(crate) fn report(&self) -> i32 {
         match self {
             Self::ClosedPipe => return DONE,
-            Self::Wrong(sentence) => tell(&format!("wane: {}", escaped(sentence))),
+            Self::Wrong(_) => tell(&format!("wane: {self}")),
             Self::Scenario(error) => report_scenario(error),
         }
         WRONG
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::ClosedPipe => write!(f, "whoever reads the output has gone"),
+            Self::Wrong(sentence) => write!(f, "{}", escaped(sentence)),
+            Self::Scenario(error) => write!(f, "{}", escaped(&error.to_string())),
+        }
     }
 }
 
@@ -50,7 +60,7 @@ impl From<ScenarioError> for Failure {
 }
 
 /// A sentence with the control characters escaped that came in by a part which was not quoted by [`excerpt`].
-fn escaped(sentence: &str) -> String {
+pub fn escaped(sentence: &str) -> String {
     let escape = |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
     sentence.chars().map(escape).collect()
 }
@@ -277,11 +287,13 @@ pub(crate) fn write_text(path: &Path, others: Others, text: &str) -> Result<(), 
     write_file(path, others, |file| file.write_all(text.as_bytes()).map_err(|error| unwritable(path, &error)))
 }
 
-/// What a panic said.
-pub(crate) fn panic_text(panic: &PanicHookInfo<'_>) -> String {
+/// What a panic said, and where.
+pub fn panic_in_words(panic: &PanicHookInfo<'_>) -> String {
     let payload = panic.payload();
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
+    let what = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned());
+    let place = panic.location().map_or_else(String::new, |place| format!(" at {}:{}", place.file(), place.line()));
+    format!("internal error{place}: {what}")
 }
 
 /// JSON for people, with a newline behind it.

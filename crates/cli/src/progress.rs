@@ -15,7 +15,7 @@ use wane_results::Traces;
 use crate::output::tell;
 
 /// Shows how far a run is.
-pub(crate) struct Progress {
+pub struct Progress {
     label: String,
     stopwatch: Stopwatch,
     throttle: Throttle,
@@ -32,7 +32,7 @@ const DONE_LEAST: f64 = 0.01;
 
 impl Progress {
     /// Progress of what `label` names; silent with `quiet`.
-    pub(crate) fn new(label: &str, quiet: bool) -> Self {
+    pub fn new(label: &str, quiet: bool) -> Self {
         let terminal = io::stderr().is_terminal();
         let bar = (terminal && !quiet).then(|| {
             let bar = ProgressBar::with_draw_target(Some(BAR_STEPS), ProgressDrawTarget::stderr());
@@ -55,7 +55,8 @@ impl Progress {
         }
     }
 
-    pub(crate) fn step(&mut self, step: &Step) {
+    /// Tells how far a run is, as often as that is wanted.
+    pub fn step(&mut self, step: &Step) {
         // What is done is told of a stage, and so is the time left.
         if self.stage != (step.preconditioning, step.phase) {
             self.stage = (step.preconditioning, step.phase);
@@ -112,7 +113,8 @@ impl Progress {
         }
     }
 
-    pub(crate) fn finish(&self) {
+    /// Takes the bar away.
+    pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -82,12 +82,17 @@ fn claim(arguments: &RunArguments) -> Result<Option<Folder>, Failure> {
 
 /// Says which results of an earlier command went, since nothing goes in silence.
 pub(crate) fn tell_removed(folder: &Folder, removed: &[String]) {
-    if !removed.is_empty() {
-        let (count, names) = (removed.len(), removed.join(", "));
-        let what = if count == 1 { "a result" } else { "results" };
-        let place = excerpt_path(folder.path());
-        tell(&format!("wane: removed {what} of an earlier command from {place}: {}", excerpt(&names)));
+    if let Some(told) = removed_in_words(folder, removed) {
+        tell(&format!("wane: {told}"));
     }
+}
+
+/// Which results of an earlier command went from a folder; nothing where none did.
+pub fn removed_in_words(folder: &Folder, removed: &[String]) -> Option<String> {
+    let names = removed.join(", ");
+    let what = if removed.len() == 1 { "a result" } else { "results" };
+    let place = excerpt_path(folder.path());
+    (!removed.is_empty()).then(|| format!("removed {what} of an earlier command from {place}: {}", excerpt(&names)))
 }
 
 /// Seeds from the first on, so many.
@@ -225,14 +230,20 @@ fn show(result: &RunResult, arguments: &RunArguments) -> Result<(), Failure> {
     if arguments.json {
         return print(&result.summary.to_json());
     }
-    let mut text = words(&result.summary) + &timed::words(result);
-    for warning in &result.summary.warnings {
-        line(&mut text, "warning", warning);
-    }
+    let mut text = in_words(result);
     if let Some(out) = &arguments.out {
         line(&mut text, "report", &out.join("report.html").display().to_string());
     }
     print(&text)
+}
+
+/// A run for people, a line a figure, as `wane run` prints it.
+pub fn in_words(result: &RunResult) -> String {
+    let mut text = words(&result.summary) + &timed::words(result);
+    for warning in &result.summary.warnings {
+        line(&mut text, "warning", warning);
+    }
+    text
 }
 
 /// A summary for people.

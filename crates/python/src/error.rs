@@ -1,0 +1,93 @@
+//! Errors of the crates as exceptions: one class for each kind, with the sentence that the command prints.
+//!
+//! The classes are Python's, in `python/wane/_errors.py`, so that they can have further bases, attributes and docstrings.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use pyo3::prelude::*;
+use wane_lab::build::PlanError;
+use wane_lab::session::SessionError;
+use wane_theory::TheoryError as WaneTheoryError;
+
+mod classes {
+    //! The exceptions of the package.
+    use pyo3::import_exception;
+
+    import_exception!(wane._errors, WaneError);
+    import_exception!(wane._errors, ScenarioError);
+    import_exception!(wane._errors, TraceError);
+    import_exception!(wane._errors, ResultsError);
+    import_exception!(wane._errors, OutOfMemoryError);
+    import_exception!(wane._errors, TheoryError);
+    import_exception!(wane._errors, InternalError);
+}
+
+/// A sentence as the command prints it.
+fn sentence(error: impl std::fmt::Display) -> String {
+    wane_cli::escaped(&error.to_string())
+}
+
+/// A scenario that cannot be run, with the key, the source and the line where they are known.
+pub(crate) fn scenario(error: &wane_scenario::ScenarioError) -> PyErr {
+    let key = (!error.key.is_empty()).then(|| error.key.clone());
+    classes::ScenarioError::new_err((sentence(error), key, error.source_name.clone(), error.line()))
+}
+
+/// A scenario that cannot be run, in a sentence.
+pub(crate) fn scenario_sentence(error: impl std::fmt::Display) -> PyErr {
+    classes::ScenarioError::new_err((sentence(error),))
+}
+
+/// A folder of results that cannot be read or written.
+pub(crate) fn results(error: &wane_results::ResultError) -> PyErr {
+    classes::ResultsError::new_err((sentence(error),))
+}
+
+/// A question that a model has no answer to.
+pub(crate) fn theory(error: &WaneTheoryError) -> PyErr {
+    classes::TheoryError::new_err((sentence(error),))
+}
+
+/// The same, found before the model was asked.
+pub(crate) fn theory_sentence(error: impl std::fmt::Display) -> PyErr {
+    classes::TheoryError::new_err((sentence(error),))
+}
+
+/// A run that gave no result.
+pub(crate) fn session(error: &SessionError) -> PyErr {
+    match error {
+        SessionError::Memory { .. } => classes::OutOfMemoryError::new_err((sentence(error),)),
+        SessionError::Plan(PlanError::Trace(_)) | SessionError::Source(_) | SessionError::TraceChanged => {
+            classes::TraceError::new_err((sentence(error),))
+        }
+        SessionError::Plan(_) => scenario_sentence(error),
+        SessionError::Results(error) => results(error),
+        _ => classes::WaneError::new_err((sentence(error),)),
+    }
+}
+
+/// What the last panic said, until somebody tells it.
+static PANIC: Mutex<Option<String>> = Mutex::new(None);
+
+fn last_panic() -> MutexGuard<'static, Option<String>> {
+    PANIC.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on a panic prints nothing and is kept for [`guarded`].
+pub(crate) fn keep_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        if !wane_results::panic_is_caught() {
+            *last_panic() = Some(wane_cli::panic_in_words(panic));
+        }
+    }));
+}
+
+/// Does `work`; a panic in it becomes an `InternalError`.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    // What a panic leaves half done is dropped with the unwound stack: `work` keeps nothing that outlives it.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let told = last_panic().take().unwrap_or_else(|| "internal error".to_owned());
+        Err(classes::InternalError::new_err((format!("{told}; please report it with the call you made"),)))
+    })
+}

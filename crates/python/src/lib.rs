@@ -1,0 +1,61 @@
+//! The native part of the Python package `wane`: calls of the interpreter become calls of the crates, and nothing is decided here.
+//!
+//! What a user sees (names, docstrings, defaults) is in `python/wane`, typed by `_wane.pyi`. Everything here is called from there alone.
+//! Errors become exceptions in `error.rs`; a panic becomes one as well. The interpreter is let go (`detach`) while a run goes on.
+
+#![allow(clippy::needless_pass_by_value, reason = "functions take what the interpreter hands over")]
+
+mod error;
+mod result;
+mod run;
+mod theory;
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use pyo3::prelude::*;
+
+/// The `wane` command: takes the arguments, the command's name first, and returns the exit code.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
+    py.detach(|| {
+        let code = wane_cli::main(arguments);
+        // The interpreter knows nothing of this buffer.
+        let _ = std::io::stdout().flush();
+        code
+    })
+}
+
+/// Panics, so that the tests see what becomes of it.
+#[pyfunction]
+fn provoke_panic() -> PyResult<()> {
+    error::guarded(|| panic!("provoked"))
+}
+
+#[pymodule]
+mod _wane {
+    #[pymodule_export]
+    use super::result::RunResult;
+    #[pymodule_export]
+    use super::run::{Scenario, read, resolve, run};
+    #[pymodule_export]
+    use super::theory::{
+        d_choices, d_choices_weights, d_for_cost, d_for_wear_leveling, greedy, half_full_occupancy, occupancy_after,
+        occupancy_from_rates, operating_point, optimal_wear_leveling, optimal_weights, random_victims, total_variation,
+        uniform_rates, write_amplification,
+    };
+    #[pymodule_export]
+    use super::{main, provoke_panic};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "Python's name")]
+    const __version__: &str = wane_lab::session::VERSION;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::error::keep_panics();
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! A run's result, handed over as plain values: a dict, lists of named columns, arrays. Arrays are copies that cannot be written.
+
+use numpy::{Element, PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use pythonize::pythonize;
+use wane_results::{Column, Values, block_columns, timeline_columns, window_columns};
+
+use crate::error;
+
+/// A table as Python takes it: names of columns, and an array or a list of texts for each.
+type Table<'py> = Vec<(String, Bound<'py, PyAny>)>;
+
+/// Of a window: nanoseconds and shares of reads, then of writes.
+type Distributions<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// What a run left.
+#[pyclass(frozen, module = "wane._wane")]
+pub(crate) struct RunResult {
+    result: wane_results::RunResult,
+}
+
+impl RunResult {
+    /// Wraps a result.
+    pub(crate) const fn new(result: wane_results::RunResult) -> Self {
+        Self { result }
+    }
+}
+
+#[pymethods]
+impl RunResult {
+    /// The dict of `wane run --json`.
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        error::guarded(|| Ok(pythonize(py, &self.result.summary)?))
+    }
+
+    /// The columns of `timeline.parquet`.
+    fn timeline<'py>(&self, py: Python<'py>) -> PyResult<Table<'py>> {
+        error::guarded(|| table(py, timeline_columns(&self.result.timeline)))
+    }
+
+    /// The columns of `blocks.parquet`.
+    fn blocks<'py>(&self, py: Python<'py>) -> PyResult<Table<'py>> {
+        error::guarded(|| table(py, block_columns(&self.result.blocks)))
+    }
+
+    /// The columns of `windows.parquet`; none without windows.
+    fn windows<'py>(&self, py: Python<'py>) -> PyResult<Table<'py>> {
+        let windows = &self.result.windows;
+        error::guarded(|| if windows.is_empty() { Ok(Vec::new()) } else { table(py, window_columns(windows.iter())) })
+    }
+
+    /// Of each window the points of its distributions: nanoseconds and shares of reads, then of writes.
+    fn distributions<'py>(&self, py: Python<'py>) -> PyResult<Vec<Distributions<'py>>> {
+        let arrays = |points: &[(u64, f64)]| {
+            let times = array(py, points.iter().map(|point| point.0).collect())?;
+            Ok::<_, PyErr>((times, array(py, points.iter().map(|point| point.1).collect())?))
+        };
+        let windows = self.result.windows.iter().map(|window| {
+            let (reads, writes) = (arrays(&window.read_cdf)?, arrays(&window.write_cdf)?);
+            Ok((reads.0, reads.1, writes.0, writes.1))
+        });
+        error::guarded(|| windows.collect())
+    }
+
+    /// Codewords of first reads by raw bit errors, the last entry those beyond; `None` on flash without errors.
+    fn error_histogram<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        error::guarded(|| self.result.error_histogram.clone().map(|counts| array(py, counts)).transpose())
+    }
+
+    /// The resolved scenario.
+    fn scenario_toml(&self) -> &str {
+        &self.result.scenario_toml
+    }
+
+    /// What `wane run` prints.
+    fn in_words(&self) -> PyResult<String> {
+        error::guarded(|| Ok(wane_cli::in_words(&self.result)))
+    }
+
+    /// The page `report.html`.
+    fn report(&self, py: Python<'_>) -> PyResult<String> {
+        error::guarded(|| Ok(py.detach(|| wane_report::render(std::slice::from_ref(&self.result)))))
+    }
+}
+
+fn table(py: Python<'_>, columns: Vec<Column>) -> PyResult<Table<'_>> {
+    let hand_over = |Column { name, values }| {
+        let values = match values {
+            Values::U32(values) => array(py, values)?,
+            Values::U64(values) => array(py, values)?,
+            Values::F64(values) => array(py, values)?,
+            Values::Ratio(values) => array(py, values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())?,
+            Values::Text(texts) => PyList::new(py, texts)?.into_any(),
+            Values::Own(texts) => PyList::new(py, texts)?.into_any(),
+        };
+        Ok((name, values))
+    };
+    columns.into_iter().map(hand_over).collect()
+}
+
+/// An array of its own memory that cannot be written.
+pub(crate) fn array<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Bound<'_, PyAny>> {
+    let array = PyArray1::from_vec(py, values);
+    // The borrow ends here; the flag stays.
+    drop(array.readwrite().make_nonwriteable());
+    Ok(array.into_any())
+}

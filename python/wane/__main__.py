@@ -1,0 +1,22 @@
+"""The ``wane`` command, the same code as the binary: ``python -m wane`` and the script ``wane``."""
+
+import signal
+import sys
+
+from wane import _wane
+
+
+def main() -> int:
+    """Runs the command with the process's arguments.
+
+    Returns:
+        The exit code: 0 done, 1 a check differs, 2 whatever the user gave is wrong, 3 internal, 130 interrupted.
+    """
+    # The interpreter's handler would wait for native code to end; what the process was told to ignore stays ignored.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return _wane.main(["wane", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

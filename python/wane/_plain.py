@@ -1,0 +1,57 @@
+"""Scenarios as Python has them become the plain values of a scenario file."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wane._errors import ScenarioError
+
+TYPES = "text, numbers, True, False, paths, lists and dicts of these"
+
+#: What a number of a scenario file may be.
+INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1
+
+#: No scenario is as deep; what is, holds itself.
+DEPTH_MAX = 32
+
+
+def plain(value: object, key: str, depth: int = 0) -> Any:
+    """The value with NumPy's scalars, paths, tuples and mappings as Python's own scalars, texts, lists and dicts.
+
+    Args:
+        value: What stands in the scenario.
+        key: Its key, for the sentence of an error.
+        depth: How many values it stands in.
+
+    Raises:
+        ScenarioError: It is nothing that a scenario file could hold.
+    """
+    if depth > DEPTH_MAX:
+        raise ScenarioError(f"scenario: {key}: found values in each other past a depth of {DEPTH_MAX}", key, "scenario")
+    # A scalar of NumPy, of whatever version.
+    if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, bool | str | float):
+        return value
+    if isinstance(value, int):
+        if INTEGER_MIN <= value <= INTEGER_MAX:
+            return int(value)
+        raise ScenarioError(f"scenario: {key}: found {value}, a number past 64 bits", key, "scenario")
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, Mapping):
+        return _table(value, key, depth)
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
+        return [plain(item, f"{key}.{number}", depth + 1) for number, item in enumerate(value)]
+    found = "None" if value is None else f"a value of type {type(value).__name__}"
+    raise ScenarioError(f"scenario: {key}: found {found}, allowed are {TYPES}", key, "scenario")
+
+
+def _table(table: Mapping[object, object], key: str, depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        if not isinstance(name, str):
+            place = f"{key}: " if key else ""
+            raise ScenarioError(f"scenario: {place}found the key {name!r}, allowed is text", key or None, "scenario")
+        found[name] = plain(value, f"{key}.{name}" if key else name, depth + 1)
+    return found

@@ -1,0 +1,188 @@
+"""What a run left: its numbers, its tables, its report."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from wane import _wane
+from wane._extras import need
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+#: Width of the names in the command's words, with the space behind them.
+NAME_WIDTH = 21
+
+
+class Table(Mapping[str, "NDArray[Any]"]):
+    """A table of named columns: a mapping from their names to arrays of shape ``(rows,)``, in the order of the file of that name.
+
+    The arrays are copies and cannot be written. Whole numbers are ``uint32`` or ``uint64``, ratios ``float64`` with ``nan`` where they are
+    undefined, words arrays of text.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        self._columns = dict(columns)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @property
+    def rows(self) -> int:
+        """The number of rows; 0 of a table without columns."""
+        return next((len(column) for column in self._columns.values()), 0)
+
+    def to_polars(self) -> Any:
+        """The table as a ``polars.DataFrame``, undefined ratios as null.
+
+        Raises:
+            MissingExtraError: Polars is not installed; the extra ``frames`` brings it.
+        """
+        polars = need("polars", "frames", "Table.to_polars")
+        return polars.DataFrame(dict(self._columns), nan_to_null=True)
+
+    def __repr__(self) -> str:
+        names = ", ".join(list(self._columns)[:4]) + (", ..." if len(self) > 4 else "")
+        return f"<wane.Table of {self.rows} rows and {len(self)} columns{': ' + names if names else ''}>"
+
+
+class Result:
+    """A run's result. ``run`` and ``read`` make it; ``print`` shows what ``wane run`` prints.
+
+    A page is a mapping unit: the flash page, unless the scenario sets a smaller one. Counts start when preconditioning ends; wear
+    includes it. A drive write is as many host pages as the new drive had logical pages.
+    """
+
+    def __init__(self, result: _wane.RunResult) -> None:
+        self._result = result
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """The run in numbers: the dict of ``wane run --json``, whose keys and units the book lists. Ratios without a denominator are ``None``.
+
+        Only what is under ``run`` may differ between two runs of the same scenario.
+        """
+        return self._result.summary()
+
+    @cached_property
+    def timeline(self) -> Table:
+        """The drive's life, a row a moment, at most 2,048 of them.
+
+        Among the columns, all of shape ``(rows,)``: ``drive_writes`` since preconditioning, ``float64``; ``pages_programmed_*`` and
+        ``blocks_erased_*``, pages and blocks since preconditioning, ``uint64``; ``write_amplification_*`` since the row before, flash pages a
+        host page, ``float64``; ``erase_count_*``, erases of a block, percentiles over all physical blocks; ``logical_bytes_exported``, bytes.
+        """
+        return _table(self._result.timeline())
+
+    @cached_property
+    def blocks(self) -> Table:
+        """The wear of the drive's physical blocks at the end, a row a block in order of id.
+
+        Columns of shape ``(blocks,)``: ``block``, ``channel``, ``die`` and ``plane``, indices; ``erase_count``, erases; ``valid_pages``, pages
+        that hold current data; all ``uint32``; and ``state``, text such as ``"closed"`` or ``"retired"``.
+        """
+        return _table(self._result.blocks())
+
+    @cached_property
+    def windows(self) -> Table:
+        """Timed windows and probes, a row each; without columns where nothing was timed.
+
+        Among the columns, all of shape ``(windows,)``: ``kind``, ``"run"`` or ``"probe"``; ``at_drive_writes`` and ``at_days``, when it began;
+        ``seconds`` that it lasted; ``latency_*_ns``, nanoseconds; ``throughput_*_iops``, requests a second; ``errors_*``, counts.
+        """
+        return _table(self._result.windows())
+
+    def latency_distribution(
+        self, window: int, operation: Literal["read", "write"] = "read"
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+        """Points of the distribution of latencies in a window.
+
+        Args:
+            window: Its row in ``windows``; -1 is the last.
+            operation: Whose latencies: ``"read"`` or ``"write"``.
+
+        Returns:
+            Nanoseconds, and the share of the requests that took no longer, 0 to 1; both of shape ``(points,)``, empty without requests.
+
+        Raises:
+            IndexError: There is no such window.
+            ValueError: There is no such operation.
+        """
+        if operation not in ("read", "write"):
+            raise ValueError(f'operation: found {operation!r}, allowed are "read" and "write"')
+        distributions = self._distributions
+        if not -len(distributions) <= window < len(distributions):
+            raise IndexError(f"window: found {window}, the run has {len(distributions)} windows")
+        reads, read_shares, writes, write_shares = distributions[window]
+        return (reads, read_shares) if operation == "read" else (writes, write_shares)
+
+    @cached_property
+    def _distributions(self) -> list[_wane.Distributions]:
+        return self._result.distributions()
+
+    @cached_property
+    def raw_bit_errors(self) -> NDArray[np.uint64] | None:
+        """How many codewords of first reads had 0, 1, 2, ... raw bit errors, of shape ``(most + 1,)``; the last entry counts those beyond.
+
+        ``None`` on flash without errors.
+        """
+        return self._result.error_histogram()
+
+    @property
+    def scenario_toml(self) -> str:
+        """The resolved scenario, as ``scenario.toml`` keeps it: every key with its value. It runs again to the same numbers."""
+        return self._result.scenario_toml()
+
+    def report(self) -> str:
+        """The page ``report.html``: pictures and tables in HTML, which need no network."""
+        return self._result.report()
+
+    def __str__(self) -> str:
+        return self._result.in_words().rstrip("\n")
+
+    def __repr__(self) -> str:
+        summary = self.summary
+        end, amplification = summary["end"], summary["write_amplification"]["total"]
+        told = "none" if amplification is None else f"{amplification:.3f}"
+        cause = f" ({end['cause']})" if end["cause"] else ""
+        return (
+            f"<wane.Result of {summary['scenario']['name']!r}: {end['reason']}{cause} after {end['at_drive_writes']:.2f} drive writes, "
+            f"write amplification {told}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for line in str(self).splitlines():
+            # A name that is wider stands alone.
+            width = NAME_WIDTH if line[NAME_WIDTH - 1 : NAME_WIDTH] == " " else len(line)
+            name, value = line[:width], line[width:]
+            rows.append(
+                f'<tr><th style="text-align:left">{html.escape(name.strip())}</th>'
+                f'<td style="text-align:left">{html.escape(value)}</td></tr>'
+            )
+        return f"<table>{''.join(rows)}</table>"
+
+
+def _table(columns: _wane.Columns) -> Table:
+    return Table({name: _array(values) for name, values in columns})
+
+
+def _array(values: NDArray[Any] | list[str]) -> NDArray[Any]:
+    # Here, so that the command starts without NumPy.
+    import numpy as np  # noqa: PLC0415
+
+    if isinstance(values, np.ndarray):
+        return values
+    texts = np.array(values, dtype=np.str_)
+    texts.flags.writeable = False
+    return texts

@@ -1,0 +1,142 @@
+"""Running scenarios, and reading what runs left."""
+
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from wane import _wane
+from wane._errors import ScenarioError
+from wane._plain import plain
+from wane._result import Result
+
+
+class Progress(NamedTuple):
+    """How far a run is.
+
+    Attributes:
+        preconditioning: The drive is still being filled; nothing is counted yet.
+        phase: Index of the scenario's phase, from 0.
+        drive_writes: Drive writes since preconditioning.
+        done: Share of the phase that is done, 0 to 1; of a drive that lives until it dies, the share of its rated erases that is
+            used. ``None`` where the phase has no known length.
+    """
+
+    preconditioning: bool
+    phase: int
+    drive_writes: float
+    done: float | None
+
+
+def run(
+    scenario: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    preset: str | None = None,
+    set: Mapping[str, Any] | Iterable[str] | None = None,  # noqa: A002 - the command's name for it
+    seed: int | None = None,
+    scale: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool | Callable[[Progress], object] | None = None,
+) -> Result:
+    """Runs a scenario to its end: what the command ``wane run`` does, with the same numbers.
+
+    Other threads go on meanwhile. Ctrl-C ends the run as it does on the command line: what there is by then is written to ``out``,
+    marked as ``interrupted``, and ``KeyboardInterrupt`` is raised.
+
+    Args:
+        scenario: The path of a scenario file, or a dict with its tables and keys. Relative paths of traces are relative to the file, or to
+            the working folder of a dict. May be left out where ``preset`` and ``set`` say all.
+        preset: The drive to start from instead of the scenario's, such as ``"tiny"``; ``wane presets`` lists them.
+        set: Values above the scenario's: a dict such as ``{"ftl.gc.d": 4}``, or texts such as ``"ftl.gc.d=4"``. Later ones count.
+        seed: Root of all random streams instead of the scenario's, from 0 on.
+        scale: Run the drive as a smaller one of the same shape: ``"auto"``, or a ratio of its blocks such as ``"1/64"``.
+        out: A folder for the results, as the command writes it; ``wane report`` and ``read`` open it. What the run before left there is
+            replaced when the new results are whole, and what goes with it is told by a ``UserWarning``.
+        progress: ``True`` shows it on stderr, ``False`` nothing, ``None`` a bar if stderr is a terminal. A function is called about 20
+            times a second with a ``Progress``; what it raises ends the run as Ctrl-C does and is raised here unchanged.
+
+    Returns:
+        The result: numbers, tables and the report.
+
+    Raises:
+        ScenarioError: The scenario cannot be read, resolved or built.
+        TraceError: A trace of it cannot be read.
+        OutOfMemoryError: It needs more memory than there is.
+        ResultsError: ``out`` cannot be written.
+    """
+    if scenario is None and preset is None and not set:
+        raise ScenarioError(
+            "run needs a scenario: the path of a file, a dict, or a preset with values, such as "
+            'run(preset="tiny", set={"until.drive-writes": 20})'
+        )
+    path, table = (None, None) if scenario is None else _source(scenario)
+    values = _assignments(set)
+    if seed is not None:
+        values.append(("seed", plain(seed, "seed")))
+    resolved = _wane.resolve(path, table, preset, values, scale)
+    attend = _attended(progress) if callable(progress) else None
+    bar = _is_terminal() if progress is None else progress is True
+    folder = None if out is None else os.fspath(out)
+    result, removed = _wane.run(resolved, folder, bar, attend)
+    if removed is not None:
+        warnings.warn(removed, stacklevel=2)
+    return Result(result)
+
+
+def read(folder: str | os.PathLike[str]) -> list[Result]:
+    """The runs that a folder of results holds: one, or the members of a sweep, of several seeds or of the demo, in their order.
+
+    Args:
+        folder: What ``run`` was given as ``out``, or a command as ``--out``.
+
+    Raises:
+        ResultsError: There is no finished run in it, or one of its files cannot be read.
+    """
+    return [Result(result) for result in _wane.read(os.fspath(folder))]
+
+
+def _source(scenario: object) -> tuple[str | None, dict[str, Any] | None]:
+    if isinstance(scenario, Mapping):
+        return None, plain(scenario, "")
+    if isinstance(scenario, str | os.PathLike):
+        # A name, not the standard input, which the command means by "-".
+        path = os.fspath(scenario)
+        return "./-" if path == "-" else path, None
+    found = type(scenario).__name__
+    raise ScenarioError(f"scenario: found a value of type {found}, allowed are a path and a dict")
+
+
+def _assignments(set_: object) -> list[tuple[str, Any]]:
+    if set_ is None:
+        return []
+    if isinstance(set_, Mapping):
+        return [(str(key), plain(value, str(key))) for key, value in set_.items()]
+    if isinstance(set_, Iterable) and not isinstance(set_, str | bytes):
+        return [_assignment(text) for text in set_]
+    found = type(set_).__name__
+    raise ScenarioError(
+        f"set: found a value of type {found}, allowed are a dict and a list of texts KEY=VALUE", None, "set"
+    )
+
+
+def _assignment(text: object) -> tuple[str, str]:
+    key, equals, value = text.partition("=") if isinstance(text, str) else ("", "", "")
+    if not equals:
+        raise ScenarioError(f"set: found {text!r}, expected KEY=VALUE, such as ftl.gc.policy=d-choices", None, "set")
+    return key, value
+
+
+def _attended(tell: Callable[[Progress], object]) -> Callable[[bool, int, float, float | None], None]:
+    def attend(preconditioning: bool, phase: int, drive_writes: float, done: float | None) -> None:
+        tell(Progress(preconditioning, phase, drive_writes, done))
+
+    return attend
+
+
+def _is_terminal() -> bool:
+    try:
+        return sys.stderr is not None and sys.stderr.isatty()
+    except ValueError:
+        # It is closed.
+        return False

@@ -1,0 +1,275 @@
+"""What theory says without a run: closed forms and mean-field models, on NumPy arrays.
+
+The occupancy model is that of the mean-field study (003): blocks of k pages are told apart by how many of them are valid, and shares of blocks
+are arrays of shape ``(k + 1,)``, for 0 to k valid pages. A victim policy gives each state a weight; what it comes to is its cleaning cost (mean
+valid pages of a victim, 0 to k) and its wear leveling (Jain's index of the erases, above 0 to 1).
+
+Where a question may be an array of any shape, so is the answer; a single number has one. What a model has no answer to is a
+``TheoryError``.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from wane import _wane
+from wane._errors import TheoryError
+
+__all__ = [
+    "OperatingPoint",
+    "d_choices",
+    "d_choices_weights",
+    "d_for_cost",
+    "d_for_wear_leveling",
+    "greedy",
+    "half_full_occupancy",
+    "occupancy_after",
+    "occupancy_from_rates",
+    "operating_point",
+    "optimal_wear_leveling",
+    "optimal_weights",
+    "random",
+    "total_variation",
+    "uniform_rates",
+    "write_amplification",
+]
+
+Numbers: TypeAlias = NDArray[np.float64]
+
+
+class OperatingPoint(NamedTuple):
+    """What a victim policy comes to.
+
+    Attributes:
+        cleaning_cost: Mean valid pages of a victim, 0 to k.
+        wear_leveling: Jain's index of the erases, above 0 to 1.
+        write_amplification: Pages programmed for a page of the host, from 1 on; infinite where every victim is full.
+    """
+
+    cleaning_cost: float
+    wear_leveling: float
+    write_amplification: float
+
+
+def half_full_occupancy(pages: int) -> Numbers:
+    """Shares of the blocks by valid pages under uniform requests to a drive that is half full: binomial(``pages``, 1/2).
+
+    Source: 003, Theorem 1.
+
+    Args:
+        pages: Pages of a block, 1 to 16,384.
+
+    Returns:
+        Shares of shape ``(pages + 1,)``.
+    """
+    return _wane.half_full_occupancy(_count("pages of a block", pages))
+
+
+def uniform_rates(pages: int) -> tuple[Numbers, Numbers]:
+    """How often uniform requests move a block: one with i of k valid pages goes up at 1 - i / k and down at i / k. Source: 003, equation 5.
+
+    Args:
+        pages: Pages of a block, from 1 on.
+
+    Returns:
+        Rates from i to i + 1 valid pages and from i + 1 to i, both of shape ``(pages,)``, in moves a request a block.
+    """
+    return _wane.uniform_rates(_count("pages of a block", pages))
+
+
+def occupancy_from_rates(up: ArrayLike, down: ArrayLike, start: ArrayLike | None = None) -> Numbers:
+    """Shares of the blocks by valid pages that the rates come to. Source: 003, Theorem 4, in logarithms.
+
+    Args:
+        up: Rates from i to i + 1 valid pages, of shape ``(k,)``, in moves a request a block.
+        down: Rates from i + 1 to i valid pages, of shape ``(k,)``.
+        start: Shares to start from, of shape ``(k + 1,)``; needed where the rates keep groups of states apart.
+
+    Returns:
+        Shares of shape ``(k + 1,)``.
+    """
+    first = None if start is None else _shares("start", start)
+    return _wane.occupancy_from_rates(_shares("up", up), _shares("down", down), first)
+
+
+def occupancy_after(up: ArrayLike, down: ArrayLike, start: ArrayLike, requests_per_block: float) -> Numbers:
+    """Shares of the blocks by valid pages after so many requests a block. Source: 003, equations 5 and 9, solved by uniformization.
+
+    Args:
+        up: Rates from i to i + 1 valid pages, of shape ``(k,)``, in moves a request a block.
+        down: Rates from i + 1 to i valid pages, of shape ``(k,)``.
+        start: Shares to start from, of shape ``(k + 1,)``.
+        requests_per_block: Requests, divided by the blocks; from 0 on.
+
+    Returns:
+        Shares of shape ``(k + 1,)``, exact within 1e-12.
+    """
+    time = _number("requests_per_block", requests_per_block)
+    return _wane.occupancy_after(_shares("up", up), _shares("down", down), _shares("start", start), time)
+
+
+def total_variation(one: ArrayLike, other: ArrayLike) -> float:
+    """Half of the sum of absolute differences of two distributions of one shape: 0 where they are alike, 1 where they share nothing."""
+    return _wane.total_variation(_shares("one", one), _shares("other", other))
+
+
+def operating_point(occupancy: ArrayLike, weights: ArrayLike) -> OperatingPoint:
+    """What weights of the states come to. Source: 003, equations 12, 13 and 25.
+
+    Args:
+        occupancy: Shares of the blocks by valid pages, of shape ``(k + 1,)``.
+        weights: Chance of a block of each state to be the victim, over that of any block; of shape ``(k + 1,)``.
+    """
+    return OperatingPoint(*_wane.operating_point(_shares("occupancy", occupancy), _shares("weights", weights)))
+
+
+def random(occupancy: ArrayLike) -> OperatingPoint:
+    """What random victims come to: all weights 1. ``occupancy`` has shape ``(k + 1,)``."""
+    return OperatingPoint(*_wane.random_victims(_shares("occupancy", occupancy)))
+
+
+def greedy(occupancy: ArrayLike) -> OperatingPoint:
+    """What greedy victims come to, the blocks with the fewest valid pages. ``occupancy`` has shape ``(k + 1,)``."""
+    return OperatingPoint(*_wane.greedy(_shares("occupancy", occupancy)))
+
+
+@overload
+def d_choices(occupancy: ArrayLike, d: float) -> tuple[float, float]: ...
+@overload
+def d_choices(occupancy: ArrayLike, d: ArrayLike) -> tuple[Numbers, Numbers]: ...
+def d_choices(occupancy: ArrayLike, d: Any) -> tuple[Any, Any]:
+    """What the emptiest of ``d`` blocks as the victim comes to. Source: 003, equation 26, the randomized greedy algorithm.
+
+    Args:
+        occupancy: Shares of the blocks by valid pages, of shape ``(k + 1,)``.
+        d: Blocks drawn, from 1 on, a number or an array of any shape; a fraction mixes its neighbors.
+
+    Returns:
+        Cleaning cost, 0 to k valid pages, and wear leveling, above 0 to 1; each of the shape of ``d``.
+    """
+    choices = _numbers("d", d)
+    costs, levels = _wane.d_choices(_shares("occupancy", occupancy), choices.ravel())
+    return _shaped(costs, choices), _shaped(levels, choices)
+
+
+def d_choices_weights(occupancy: ArrayLike, d: float) -> Numbers:
+    """The weights of ``d``-choices, of shape ``(k + 1,)``; 0 for states without a block. Source: 003, equation 26."""
+    return _wane.d_choices_weights(_shares("occupancy", occupancy), _number("d", d))
+
+
+@overload
+def optimal_wear_leveling(occupancy: ArrayLike, cost: float) -> float: ...
+@overload
+def optimal_wear_leveling(occupancy: ArrayLike, cost: ArrayLike) -> Numbers: ...
+def optimal_wear_leveling(occupancy: ArrayLike, cost: Any) -> Any:
+    """The most even wear at a cleaning cost. Source: 003, Theorem 5, both branches.
+
+    Args:
+        occupancy: Shares of the blocks by valid pages, of shape ``(k + 1,)``.
+        cost: Mean valid pages of a victim, a number or an array of any shape; between the fewest and the most that any block holds.
+
+    Returns:
+        Wear leveling, above 0 to 1, of the shape of ``cost``.
+    """
+    return _each(_wane.optimal_wear_leveling, occupancy, "cost", cost)
+
+
+def optimal_weights(occupancy: ArrayLike, cost: float) -> Numbers:
+    """The weights that wear most evenly at a cleaning cost, of shape ``(k + 1,)``. Source: 003, Theorem 5."""
+    return _wane.optimal_weights(_shares("occupancy", occupancy), _number("cost", cost))
+
+
+@overload
+def d_for_cost(occupancy: ArrayLike, cost: float) -> float: ...
+@overload
+def d_for_cost(occupancy: ArrayLike, cost: ArrayLike) -> Numbers: ...
+def d_for_cost(occupancy: ArrayLike, cost: Any) -> Any:
+    """The smallest d of d-choices whose cleaning cost is at most ``cost``, of its shape; a fraction mixes its neighbors.
+
+    Args:
+        occupancy: Shares of the blocks by valid pages, of shape ``(k + 1,)``.
+        cost: Mean valid pages of a victim, above greedy's and up to that of random victims.
+    """
+    return _each(_wane.d_for_cost, occupancy, "cost", cost)
+
+
+@overload
+def d_for_wear_leveling(occupancy: ArrayLike, wear_leveling: float) -> float: ...
+@overload
+def d_for_wear_leveling(occupancy: ArrayLike, wear_leveling: ArrayLike) -> Numbers: ...
+def d_for_wear_leveling(occupancy: ArrayLike, wear_leveling: Any) -> Any:
+    """The largest d of d-choices whose wear leveling is at least ``wear_leveling``, of its shape; a fraction mixes its neighbors.
+
+    Args:
+        occupancy: Shares of the blocks by valid pages, of shape ``(k + 1,)``.
+        wear_leveling: Jain's index of the erases, above greedy's and up to 1.
+    """
+    return _each(_wane.d_for_wear_leveling, occupancy, "wear_leveling", wear_leveling)
+
+
+@overload
+def write_amplification(
+    policy: str, spare_factor: float, pages_per_block: int = 256, *, d: float | None = None
+) -> float: ...
+@overload
+def write_amplification(
+    policy: str, spare_factor: ArrayLike, pages_per_block: int = 256, *, d: float | None = None
+) -> Numbers: ...
+def write_amplification(policy: str, spare_factor: Any, pages_per_block: int = 256, *, d: float | None = None) -> Any:
+    """Pages programmed for a page of the host, from 1 on, under uniform writes to a drive of many blocks that has come to rest.
+
+    Source: mean-field models after Van Houdt (random, d-choices, greedy) and Desnoyers, "Analytic Models of SSD Write Performance", 2014 (FIFO).
+
+    Args:
+        policy: Which block is the victim: ``"random"``, ``"d-choices"``, ``"greedy"`` or ``"fifo"``.
+        spare_factor: (Physical - logical) / physical pages, garbage collection's reserve left out, 0.001 to 0.999; a number or an array of any
+            shape.
+        pages_per_block: Pages of a block, 1 to 16,384; FIFO's answer holds for any.
+        d: Blocks that d-choices draws, from 1 on.
+
+    Returns:
+        Write amplification, of the shape of ``spare_factor``.
+    """
+    spare = _numbers("spare_factor", spare_factor)
+    pages = _count("pages of a block", pages_per_block)
+    choices = None if d is None else _number("d", d)
+    return _shaped(_wane.write_amplification(policy, spare.ravel(), pages, choices), spare)
+
+
+def _each(answer: Callable[[Numbers, Numbers], Numbers], occupancy: ArrayLike, what: str, questions: ArrayLike) -> Any:
+    asked = _numbers(what, questions)
+    return _shaped(answer(_shares("occupancy", occupancy), asked.ravel()), asked)
+
+
+def _shaped(answers: Numbers, questions: Numbers) -> Any:
+    return float(answers[0]) if questions.ndim == 0 else answers.reshape(questions.shape)
+
+
+def _numbers(what: str, values: ArrayLike) -> Numbers:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TheoryError(f"{what}: found {values!r:.60}, allowed are numbers") from None
+
+
+def _shares(what: str, values: ArrayLike) -> Numbers:
+    array = _numbers(what, values)
+    if array.ndim != 1:
+        raise TheoryError(f"{what}: found an array of {array.ndim} dimensions, allowed is 1")
+    return array
+
+
+def _number(what: str, value: float) -> float:
+    array = _numbers(what, value)
+    if array.ndim != 0:
+        raise TheoryError(f"{what}: found an array of {array.ndim} dimensions, allowed is a number")
+    return float(array)
+
+
+def _count(what: str, value: int) -> int:
+    number = _number(what, value)
+    if not number.is_integer() or not 0 <= number < 2**32:
+        raise TheoryError(f"{what}: found {value!r:.60}, allowed is a whole number from 1 on")
+    return int(number)
