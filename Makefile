@@ -10,7 +10,7 @@ MDBOOK_ROOT := target/tools
 SKIPPED := $(CURDIR)/target/skipped-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test torture docs-check lint fuzz bench claims validate doc book api install toolchain python
+.PHONY: help demo test test-python torture docs-check lint fuzz bench claims validate doc book api install toolchain python
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/^([a-z-]+):.*## /  make \1@/' | awk -F@ '{ printf "%-18s%s\n", $$1, $$2 }'
@@ -30,12 +30,18 @@ demo: toolchain ## Build, age one drive three ways under a recorded trace, and s
 	@$(CARGO) build --release --locked -p wane-cli --bin wane
 	@$(WANE) demo --out out/demo
 
-test: toolchain python ## Run all tests; WANE_TEST_DATA names a folder of real traces
+test: toolchain python ## Run all tests, of Rust and of the Python package; WANE_TEST_DATA names a folder of real traces
 	@[ -n "$$WANE_TEST_DATA" ] || echo "make: WANE_TEST_DATA is not set: the tests on real traces are skipped, and say so"
 	$(PYTHON) -m unittest discover tools
 	@mkdir -p target && rm -f $(SKIPPED)
-	@WANE_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked; status=$$?; \
+	@export WANE_SKIPPED=$(SKIPPED) PYTHON=$(PYTHON); \
+	  $(CARGO) test --workspace --locked; status=$$?; tools/test-python; python_status=$$?; \
+	  [ $$status = 0 ] || echo "make: Rust tests failed"; \
+	  [ $$python_status = 0 ] || { echo "make: Python tests failed"; status=$$python_status; }; \
 	  if [ -s $(SKIPPED) ]; then echo "make: $$(wc -l < $(SKIPPED)) tests skipped:"; sort $(SKIPPED); else echo "make: 0 tests skipped"; fi; exit $$status
+
+test-python: toolchain python ## Build the Python package into .venv and run its tests alone
+	@PYTHON=$(PYTHON) tools/test-python
 
 torture: toolchain ## Cut the power of random drives twelve million times, about five minutes on two cores
 	WANE_CUTS=10000000 $(CARGO) test --locked -p wane-testkit --test crash -- --nocapture
@@ -48,6 +54,8 @@ lint: toolchain ## Check formatting and lints; warnings are errors
 	@$(CARGO) clippy --version >/dev/null 2>&1 || { echo "make: clippy is missing: rustup component add clippy" >&2; exit 2; }
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	@why=$$(PYTHON=$(PYTHON) tools/python-env) || { echo "make: the Python package is not linted: $$why"; exit 0; }; \
+	  set -ex; .venv/bin/ruff format --check --quiet; .venv/bin/ruff check --quiet; .venv/bin/mypy
 
 bench: toolchain ## Measure aging against the machine's own ceiling, then schedulers and timed runs, about four minutes; one JSON object a line
 	$(CARGO) bench --locked -p wane-ftl --bench write_path -- 8g 256g
