@@ -1,5 +1,6 @@
 """The command that the package installs behaves as the binary does."""
 
+import contextlib
 import importlib.metadata
 import os
 import pty
@@ -8,8 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import Command, binary, script, summary_of, without_run
@@ -77,6 +79,16 @@ def test_a_reader_that_has_gone_is_no_failure() -> None:
         assert (told.returncode, told.stderr) == (0, b""), arguments
 
 
+@contextlib.contextmanager
+def _started(command: list[str | Path], **options: Any) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that does not outlive a test that fails."""
+    with subprocess.Popen(command, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def _catches_interrupts(process: subprocess.Popen[bytes]) -> bool:
     lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
     caught = next(line for line in lines if line.startswith("SigCgt:"))
@@ -94,7 +106,7 @@ def _wait(is_so: Callable[[], bool]) -> None:
 def test_ctrl_c_leaves_marked_results_and_130(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(ENDLESS)
     command: list[str | Path] = [script(), "run", "s.toml", "--quiet", "--json", "--out", "out"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with _started(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         # The interpreter catches it first, the command once its folder is there.
         _wait((tmp_path / "out").exists)
         _wait(lambda: _catches_interrupts(process))
@@ -112,7 +124,7 @@ def test_what_has_nothing_to_keep_ends_at_once(which: str, tmp_path: Path) -> No
     os.mkfifo(tmp_path / "s.toml")
     command = script() if which == "script" else binary()
     arguments: list[str | Path] = [command, "run", "s.toml"]
-    with subprocess.Popen(arguments, cwd=tmp_path, stderr=subprocess.PIPE) as process:
+    with _started(arguments, cwd=tmp_path, stderr=subprocess.PIPE) as process:
         # Open once the command waits for its scenario.
         writer = os.open(tmp_path / "s.toml", os.O_WRONLY)
         time.sleep(0.2)
