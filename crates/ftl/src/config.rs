@@ -1,5 +1,7 @@
 //! What an FTL is built from.
 
+use std::num::NonZeroU32;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_units::{AnyDivisor, BlockId, Bytes, DieId, Divisor, Geometry, Ratio, SuperblockId, UnitId};
@@ -111,6 +113,8 @@ pub struct FtlConfig {
     pub recovery: Box<dyn RecoveryPolicy>,
     /// The controller's page buffers survive a power cut. Without it a flush pads the open pages.
     pub power_loss_protection: bool,
+    /// Pages of a flash block, one after the other, that share a wordline: a program that a power cut tears takes those before it along.
+    pub wordline_pages: NonZeroU32,
     /// NVRAM for the remap log.
     pub remap_log: Bytes,
     /// The run's random streams.
@@ -151,6 +155,7 @@ impl FtlConfig {
             mode: Box::new(HostOnly),
             recovery: Box::new(NoRecovery),
             power_loss_protection: true,
+            wordline_pages: NonZeroU32::MIN,
             remap_log: REMAP_LOG,
             streams: wane_sim::Streams::new(1),
         }
@@ -470,6 +475,17 @@ impl Layout {
     pub fn place(&self, block: SuperblockId, within: u32) -> (BlockId, u32) {
         debug_assert!(within < self.units_per_block(), "a block has no unit beyond its last");
         self.place_page(block, self.page_in_block(within))
+    }
+
+    /// Pages of a block before one of them down to `first` that lie on the same member, the nearest first.
+    pub(crate) fn pages_below(&self, page: u32, first: u32) -> impl Iterator<Item = u32> + use<> {
+        (first..page).rev().skip(self.width as usize - 1).step_by(self.width as usize)
+    }
+
+    /// Pages of a block, one after the other, that fill a wordline of each of its members, where so many of a flash block share one; 1 where
+    /// none does.
+    pub(crate) fn wordline(&self, pages: NonZeroU32) -> u32 {
+        if pages == NonZeroU32::MIN { 1 } else { pages.get().saturating_mul(self.width).min(self.pages_per_superblock) }
     }
 
     /// The flash block and the page in it that are page `page` of a firmware block.

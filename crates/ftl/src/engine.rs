@@ -451,10 +451,11 @@ fn persist(config: &FtlConfig, layout: &Layout) -> Result<Option<Box<Persist>>, 
         blocks: layout.blocks(),
         pages_per_block: layout.pages_per_superblock(),
         width: layout.width(),
+        wordline: layout.wordline(config.wordline_pages),
         logical_units: config.logical_units,
         page_bytes: layout.unit_bytes() * layout.units_per_page(),
     };
-    let persist = Persist::new(config.recovery.clone(), &shape, config.power_loss_protection, config.remap_log.0)?;
+    let persist = Persist::new(&shape, config)?;
     Ok(Some(Box::new(persist)))
 }
 
@@ -519,7 +520,8 @@ fn room(config: &FtlConfig, layout: &Layout, open: u32) -> Room {
         bad: 0,
         metadata: metadata(config, layout),
         padding: if config.recovery.acts() && !config.power_loss_protection {
-            Room::padding(layout.units_per_page(), u64::from(open) * domains)
+            let units = layout.units_per_page() * layout.wordline(config.wordline_pages);
+            Room::padding(units, u64::from(open) * domains)
         } else {
             0
         },

@@ -82,11 +82,10 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Fills the rest of a page with units that hold nothing, so that it is programmed.
+    /// Fills the rest of a page, and pages after it where a wordline is to be full, with units that hold nothing, so that they are programmed.
     pub(crate) fn pad(&mut self, block: SuperblockId, first: u32, padding: u32, task: Task) {
         let per_page = self.layout.units_per_page();
-        debug_assert!((first + padding).is_multiple_of(per_page), "padding ends with its page");
-        debug_assert!(padding < per_page, "a page of padding alone is never programmed");
+        debug_assert!((first + padding).is_multiple_of(per_page), "padding ends with a page");
         self.counters.programmed_padding += u64::from(padding);
         self.clear_tags(self.layout.unit(block, first), padding);
         self.program(block, first, padding, task);

@@ -32,9 +32,10 @@ impl Room {
     }
 
     /// Units of each block that padding may take on a drive whose buffers do not survive a power cut: before an erase the open page of each
-    /// open block is filled up. A victim with no more invalid units would free nothing.
-    pub fn padding(units_per_page: u32, open: u64) -> u64 {
-        if units_per_page == 1 { 0 } else { u64::from(units_per_page - 1) * open + u64::from(units_per_page) }
+    /// open block is filled up, or its open wordlines. `units`: of that page, or of the pages of those wordlines. A victim with no more invalid
+    /// units would free nothing.
+    pub fn padding(units: u32, open: u64) -> u64 {
+        if units == 1 { 0 } else { u64::from(units - 1) * open + u64::from(units) }
     }
 
     /// Units of a block beside padding.

@@ -278,6 +278,7 @@ fn firmware_of(scenario: &Scenario, policies: Policies, streams: Streams) -> Ftl
         mode: policies.mode,
         recovery: policies.recovery,
         power_loss_protection: device.power_loss_protection,
+        wordline_pages: device.wordline_pages,
         remap_log: ftl.remap_log,
         streams,
     }

@@ -462,6 +462,11 @@ impl Cells {
         outcome
     }
 
+    /// Re-reads after which a page is given up that none corrects; 0 where error correction knows no limit.
+    pub fn rereads_of_uncorrectable(&self, rereads_max: Option<u32>) -> u32 {
+        [self.config.ecc.rereads_max, rereads_max].into_iter().flatten().min().unwrap_or(0)
+    }
+
     /// Counts a read, which had this outcome, as the host's.
     pub fn served_host(&mut self, outcome: &PageOutcome) {
         self.counters.host_page_reads += 1;

@@ -1,5 +1,7 @@
 //! Flash as hardware has it: an array that wears, cells that err, and a list of what it was busy with.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
@@ -35,6 +37,8 @@ pub struct Flash {
     erase_failed: Vec<BlockId>,
     /// Blocks whose program failed, until the firmware hears of it.
     failed: Vec<BlockId>,
+    /// Pages that a power cut tore, by block and number.
+    torn: BTreeSet<(BlockId, u32)>,
     relocations: Relocations,
     recording: bool,
     ops: Vec<FlashOp>,
@@ -52,6 +56,7 @@ impl Flash {
             faults: None,
             erase_failed: Vec::new(),
             failed: Vec::new(),
+            torn: BTreeSet::new(),
             relocations: Relocations::Checked,
             recording: false,
             ops: Vec::new(),
@@ -179,6 +184,7 @@ impl Flash {
         archive.fixed("flash.written", &mut self.written)?;
         archive.field("flash.erase-failed", &mut self.erase_failed)?;
         archive.field("flash.failed", &mut self.failed)?;
+        archive.field("flash.torn", &mut self.torn)?;
         archive.field("flash.relocations", &mut self.relocations)?;
         archive.optional("flash.errs", &mut self.cells, Cells::archive)?;
         archive.optional("flash.fails", &mut self.faults, Faults::archive)
@@ -191,10 +197,29 @@ impl Flash {
         }
     }
 
+    /// Its pages that a power cut tore.
+    fn torn_pages(&self, block: BlockId) -> impl Iterator<Item = u32> {
+        self.torn.range((block, 0)..=(block, u32::MAX)).map(|(_, page)| *page)
+    }
+
+    /// An erased block has no torn pages.
+    #[inline]
+    fn mend(&mut self, block: BlockId) {
+        if !self.torn.is_empty() {
+            self.torn.retain(|(torn, _)| *torn != block);
+        }
+    }
+
     fn read_imperfect(&mut self, read: PageRead) -> ReadOutcome {
         let PageRead { block, page: within, bytes, task, purpose, rereads_max } = read;
         if self.faults.as_ref().is_some_and(|faults| faults.page_lost(block, within)) {
             self.note(OpKind::Read(purpose), task, block, within, bytes, 0);
+            return ReadOutcome::Uncorrectable;
+        }
+        if self.torn.contains(&(block, within)) {
+            // It is sensed as often as any page that cannot be corrected.
+            let rereads = self.cells.as_ref().map_or(0, |cells| cells.rereads_of_uncorrectable(rereads_max));
+            self.note(OpKind::Read(purpose), task, block, within, bytes, rereads);
             return ReadOutcome::Uncorrectable;
         }
         let trusted = self.relocations == Relocations::Trusted && matches!(purpose, Purpose::Relocate(_));
@@ -226,6 +251,7 @@ pub struct FlashPast {
     written: f64,
     is_usable: bool,
     cells: Option<CellsPast>,
+    torn: Vec<u32>,
 }
 
 /// What flash knows beside its array, which ages by itself meanwhile.
@@ -259,6 +285,7 @@ impl Resting {
                 block.0
             );
             if erases != before {
+                flash.mend(block);
                 if let Some(cells) = &mut flash.cells {
                     cells.erase(block, erases);
                 }
@@ -315,11 +342,13 @@ impl Media for Flash {
             written: self.written[block.index()],
             is_usable: !self.erase_failed.contains(&block),
             cells: self.cells.as_ref().map(|cells| cells.past(block)),
+            torn: self.torn_pages(block).collect(),
         }
     }
 
     fn unerase(&mut self, block: BlockId, past: FlashPast) {
-        let FlashPast { array, written, is_usable, cells } = past;
+        let FlashPast { array, written, is_usable, cells, torn } = past;
+        self.torn.extend(torn.into_iter().map(|page| (block, page)));
         self.array.unerase(block, array);
         self.written[block.index()] = written;
         if is_usable {
@@ -363,7 +392,7 @@ impl Media for Flash {
     fn read(&mut self, read: PageRead) -> ReadOutcome {
         debug_assert!(read.page < self.geometry().pages_per_block(), "a page beyond the last is one of the next block");
         self.array.read(read);
-        if self.cells.is_some() || self.faults.is_some() {
+        if self.cells.is_some() || self.faults.is_some() || !self.torn.is_empty() {
             return self.read_imperfect(read);
         }
         let PageRead { block, page, bytes, task, purpose, .. } = read;
@@ -379,8 +408,13 @@ impl Media for Flash {
         self.note(OpKind::Buffered, task, BlockId(0), 0, bytes, 0);
     }
 
+    fn tear_page(&mut self, block: BlockId, page: u32) {
+        self.torn.insert((block, page));
+    }
+
     fn erase(&mut self, block: BlockId, task: Task) -> PeCycles {
         let erases = self.array.erase(block, task);
+        self.mend(block);
         if let Some(cells) = &mut self.cells {
             cells.erase(block, erases.0);
         }
@@ -451,6 +485,36 @@ mod tests {
         let model = rber::chip("tlc-72l-2018").unwrap().model;
         let ecc = Ecc { codeword_bytes: 512, strength: Some(strength), ..Ecc::default() };
         Cells::new(flash().geometry(), ErrorConfig::new(model, ecc), Streams::new(1).stream("nand"))
+    }
+
+    #[test]
+    fn a_torn_page_is_uncorrectable_until_its_block_is_erased() {
+        let mut flash = flash();
+        flash.program(BlockId(1), 0, 2, Task::Host, &[]);
+        flash.tear_page(BlockId(1), 1);
+        let is_whole = |flash: &mut Flash| [4, 5].map(|page| flash.read(read(page)) != ReadOutcome::Uncorrectable);
+        assert_eq!(is_whole(&mut flash), [true, false]);
+        // With a limit of re-reads it is sensed so often.
+        let mut limited = flash.clone();
+        let model = rber::chip("tlc-72l-2018").unwrap().model;
+        let ecc = Ecc { codeword_bytes: 512, strength: Some(72), rereads_max: Some(3), ..Ecc::default() };
+        limited.set_cells(Cells::new(flash.geometry(), ErrorConfig::new(model, ecc), Streams::new(1).stream("nand")));
+        limited.record(true);
+        assert_eq!(is_whole(&mut limited), [true, false]);
+        assert_eq!(limited.ops().last().map(|op| op.rereads), Some(3));
+        // It goes through a file, comes back with its block, and goes with it, at rest too.
+        let past = flash.past(BlockId(1));
+        let (mut writer, mut saved) = (Writer::new(Vec::new()).unwrap(), self::flash());
+        flash.archive(&mut writer).unwrap();
+        saved.archive(&mut Reader::new(writer.finish().unwrap().as_slice()).unwrap()).unwrap();
+        assert_eq!(is_whole(&mut saved), [true, false]);
+        saved.erase(BlockId(1), Task::Host);
+        assert_eq!(is_whole(&mut saved), [true, true]);
+        saved.unerase(BlockId(1), past);
+        assert_eq!(is_whole(&mut saved), [true, false]);
+        let (mut array, resting) = saved.rest(Vec::new());
+        array.erase(BlockId(1), Task::Host);
+        assert_eq!(is_whole(&mut resting.wake(array)), [true, true]);
     }
 
     #[test]

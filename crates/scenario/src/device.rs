@@ -1,5 +1,7 @@
 //! The drive of a scenario: two of capacity, spare factor and geometry give the third.
 
+use std::num::NonZeroU32;
+
 use toml::Table;
 use wane_ftl::policies::recovery::Summaries;
 use wane_ftl::{EraseGroup, Layout, Pooling, Room, metadata_blocks};
@@ -34,6 +36,8 @@ pub struct Device {
     pub scaled_from: Option<Bytes>,
     /// The controller's page buffers survive a power cut.
     pub power_loss_protection: bool,
+    /// Pages of a block that share a wordline.
+    pub wordline_pages: NonZeroU32,
 }
 
 /// A key and what is wrong with it.
@@ -54,6 +58,8 @@ pub(super) struct Grouping {
     pub(super) summaries: Option<Summaries>,
     /// The controller's buffers survive a power cut.
     pub(super) power_loss_protection: bool,
+    /// Pages of a block that share a wordline.
+    pub(super) wordline_pages: NonZeroU32,
 }
 
 /// Stripes over what the host writes.
@@ -367,6 +373,7 @@ impl Shape {
             endurance: drive.settings.endurance,
             scaled_from: drive.settings.scaled_from,
             power_loss_protection: self.grouping.power_loss_protection,
+            wordline_pages: self.grouping.wordline_pages,
         })
     }
 
@@ -383,7 +390,12 @@ impl Shape {
             metadata: self.grouping.summaries.map_or(0, |summaries| self.metadata(summaries, logical)),
             padding: match self.grouping.summaries {
                 Some(_) if !self.grouping.power_loss_protection => {
-                    Room::padding((self.page / self.unit) as u32, open(self.grouping.streams))
+                    let pages = match self.grouping.wordline_pages.get() {
+                        1 => 1,
+                        pages => u128::from(pages) * self.width,
+                    };
+                    let units = (pages * u128::from(self.page / self.unit)).min(self.units_per_block());
+                    Room::padding(units as u32, open(self.grouping.streams))
                 }
                 _ => 0,
             },

@@ -8,7 +8,7 @@ use wane_ssd::{Collection, Suspend};
 use wane_workload::Arrival;
 
 use super::medium::Medium;
-use super::settings::FtlSettings;
+use super::settings::{DriveSettings, FtlSettings};
 use super::time::Time;
 use super::written::table_of;
 use super::{Scenario, presets};
@@ -71,6 +71,7 @@ impl Scenario {
             ),
             ("ftl.remap-log", keeps_nothing, powered),
             ("drive.power-loss-protection", keeps_nothing, powered),
+            ("drive.wordline-pages", keeps_nothing, powered),
             ("drive.faults.lost-die-at", medium.faults.lost_die.is_none(), "no drive.faults.lost-die is lost"),
         ];
         let (own, below) = (self.entries(), preset_entries(&self.preset));
@@ -91,7 +92,8 @@ impl Scenario {
     fn entries(&self) -> Table {
         let ftl = table_of(&self.ftl);
         let firmware = FIRMWARE_KEYS.map(|key| ftl.get(key).expect("it is a key of the firmware").clone());
-        sections(&self.time, &self.medium, firmware, self.device.power_loss_protection)
+        let power = [Value::from(self.device.power_loss_protection), Value::from(self.device.wordline_pages.get())];
+        sections(&self.time, &self.medium, firmware, power)
     }
 }
 
@@ -105,13 +107,20 @@ fn preset_entries(preset: &str) -> Table {
         let default = || defaults.get(key).expect("it is a key of the firmware").clone();
         presets::written(preset, "ftl", key).unwrap_or_else(default)
     });
-    let protected = presets::written(preset, "drive", "power-loss-protection").and_then(|value| value.as_bool());
-    sections(&presets::time(preset), &presets::medium(preset), firmware, protected.unwrap_or(true))
+    let defaults = table_of(&DriveSettings::default());
+    let power = POWER_KEYS.map(|key| {
+        let default = || defaults.get(key).expect("it is a key of the drive").clone();
+        presets::written(preset, "drive", key).unwrap_or_else(default)
+    });
+    sections(&presets::time(preset), &presets::medium(preset), firmware, power)
 }
 
-fn sections(time: &Time, medium: &Medium, firmware: [Value; 2], power_loss_protection: bool) -> Table {
+/// Keys of `drive` about power cuts.
+const POWER_KEYS: [&str; 2] = ["power-loss-protection", "wordline-pages"];
+
+fn sections(time: &Time, medium: &Medium, firmware: [Value; 2], power: [Value; 2]) -> Table {
     let mut drive: Table = medium.entries().into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    drive.insert("power-loss-protection".to_owned(), Value::from(power_loss_protection));
+    drive.extend(POWER_KEYS.into_iter().map(str::to_owned).zip(power));
     let ftl = FIRMWARE_KEYS.into_iter().map(str::to_owned).zip(firmware).collect();
     let tables = [("drive", drive), ("ftl", ftl), ("time", table_of(time))];
     tables.into_iter().map(|(key, table)| (key.to_owned(), Value::Table(table))).collect()

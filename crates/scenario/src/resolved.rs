@@ -167,6 +167,7 @@ impl Scenario {
             endurance: device.endurance,
             scaled_from: device.scaled_from,
             power_loss_protection: device.power_loss_protection,
+            wordline_pages: device.wordline_pages,
             ..DriveSettings::default()
         };
         let mut table = table_of(&settings);

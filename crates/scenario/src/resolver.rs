@@ -82,6 +82,7 @@ impl Resolver<'_> {
             rated: ftl.rated_blocks,
             summaries: Some(ftl.recovery_policy()).filter(|policy| policy.acts()).map(|policy| policy.summaries()),
             power_loss_protection: drive.power_loss_protection,
+            wordline_pages: drive.wordline_pages,
         };
         let written = device::Written { settings: &drive, set, inherited };
         let device = device::device(&written, grouping).map_err(|(key, message)| self.error(key, message))?;

@@ -11,6 +11,8 @@
 //! is written in their place. `x-unwritten = "default"` leaves a key at its default out of
 //! resolved scenarios and their hash, so that scenarios keep the hash that they had before the key came.
 
+use std::num::NonZeroU32;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -155,6 +157,10 @@ pub(super) struct DriveSettings {
     /// being filled, and so does an erase whose data they may hold. Needs a recovery policy.
     #[schemars(extend("x-unwritten" = "default"))]
     pub(super) power_loss_protection: bool,
+    /// Pages of a block, one after the other, that share a wordline: a power cut in the midst of a program takes those before it along.
+    /// Whole wordlines are then padded where pages are without power-loss protection. Needs a recovery policy.
+    #[schemars(range(min = 1, max = 4), extend("x-unwritten" = "default"))]
+    pub(super) wordline_pages: NonZeroU32,
     /// Whose raw bit errors the flash has: a published chip, or a table `[drive.chip]` with the nine parameters and `data`, as `wane rber
     /// fit` prints it under `[rber]`. `"none"`: no bit is ever wrong.
     #[serde(with = "or_none")]
@@ -192,6 +198,7 @@ impl Default for DriveSettings {
             endurance: Some(500),
             scaled_from: None,
             power_loss_protection: true,
+            wordline_pages: NonZeroU32::MIN,
             chip: None,
             cell: None,
             timing: TimingSpec::default(),

@@ -536,7 +536,7 @@ fn arrivals_and_probes_that_cannot_be_are_refused_in_one_sentence() {
 #[test]
 fn keys_without_effect_are_told_with_the_reason() {
     const CHIP: &[&str] = &["drive.chip=\"tlc-72l-2018\"", "drive.endurance=\"none\""];
-    let cases: [(&[&str], &str, &str); 18] = [
+    let cases: [(&[&str], &str, &str); 19] = [
         (&["time.write-cache-latency=\"5 us\""], "time.write-cache-latency", "time.write-cache=\"1 MiB\""),
         (&["time.think-time=\"2 us\""], "time.think-time", "time.processors=8"),
         (&["time.scale=0.5"], "time.scale", "time.scale=1"),
@@ -566,6 +566,7 @@ fn keys_without_effect_are_told_with_the_reason() {
         (&["ftl.gc-unforced=1"], "ftl.gc-unforced", "ftl.gc-unforced=40"),
         (&["ftl.remap-log=\"2 MiB\""], "ftl.remap-log", "ftl.recovery=\"full-scan\""),
         (&["drive.power-loss-protection=false"], "drive.power-loss-protection", "ftl.recovery=\"full-scan\""),
+        (&["drive.wordline-pages=3"], "drive.wordline-pages", "ftl.recovery=\"full-scan\""),
         (&["drive.faults.lost-die-at=2"], "drive.faults.lost-die-at", "drive.faults.lost-die=1"),
     ];
     for (set, key, remedy) in cases {

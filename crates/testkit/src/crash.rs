@@ -8,6 +8,7 @@ mod timed;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU32;
 
 use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
 use wane_ftl::policies::capacity::{CAPACITY_POLICIES, Demand};
@@ -21,7 +22,7 @@ use wane_ftl::policies::victim::VICTIM_POLICIES;
 use wane_ftl::policies::wear_leveling::WEAR_LEVEL_POLICIES;
 use wane_ftl::policies::{Entry, Mode, find};
 use wane_ftl::{EraseGroup, Ftl, FtlConfig, Layout, Outcome, Pooling, PowerCut, Protection, Recovery};
-use wane_nand::Media as _;
+use wane_nand::Media;
 use wane_sim::{Stream, Streams};
 use wane_units::{BlockId, Bytes, Geometry, Lpn, Ppn, SuperblockId};
 
@@ -39,6 +40,8 @@ pub struct Tally {
     pub cuts: u64,
     /// Of these, cuts in the middle of a program or an erase.
     pub torn: u64,
+    /// Of these, those that took pages before them on the same wordline along.
+    pub along: u64,
     /// Of these, cuts during a recovery.
     pub twice: u64,
     /// Of these, cuts of drives that have collected, and lost blocks to wear.
@@ -53,6 +56,7 @@ impl std::ops::AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
         self.cuts += other.cuts;
         self.torn += other.torn;
+        self.along += other.along;
         self.twice += other.twice;
         self.worn += other.worn;
         self.striped += other.striped;
@@ -183,6 +187,7 @@ fn drive_of(
         mode: policy(MODE_POLICIES, one_of(stream, &["host-only", "over-provisioning"]), ""),
         recovery: policy(RECOVERY_POLICIES, recovery.0, recovery.1),
         power_loss_protection: stream.chance(0.5),
+        wordline_pages: NonZeroU32::new(one_of(stream, &[1, 1, 2, 3])).expect("at least a page"),
         remap_log: Bytes(one_of(stream, &[64, 1024])),
         ..FtlConfig::new(&geometry, wane_units::Ratio::ZERO)
     };
@@ -215,6 +220,12 @@ fn redundancy(
     let fits = domain == Pooling::Die && dies.is_multiple_of(data_pages + 1);
     let name = if name == "rain" && !fits { "stripes" } else { name };
     policy(REDUNDANCY_POLICIES, name, &format!("data-pages = {data_pages}"))
+}
+
+/// A page is torn, with those before it on its wordline, or an erase.
+pub(crate) fn torn<M: Media>(cut: PowerCut<M>) -> PowerCut<M> {
+    let lower = cut.lower_pages();
+    cut.torn(lower)
 }
 
 /// The most logical units that the firmware accepts for a drive; 0: it accepts none.
@@ -399,7 +410,8 @@ impl Run {
         match self.ftl.protection(unit) {
             Protection::None => false,
             Protection::InController => self.config.power_loss_protection,
-            Protection::OnFlash => true,
+            // A cut may tear another page of the stripe, with one of its wordline: a second loss.
+            Protection::OnFlash => self.config.wordline_pages == NonZeroU32::MIN,
         }
     }
 
@@ -441,7 +453,8 @@ impl Run {
             let fails = |is_torn, what| Failure { seed, at: (number, event), is_torn, what };
             // Until the command is over, each of its units is old or new.
             self.look(cut.clone(), exported, is_dead).map_err(|what| fails(false, what))?;
-            self.look(cut.torn(0), exported, is_dead).map_err(|what| fails(true, what))?;
+            self.tally.along += u64::from(cut.lower_pages() > 0);
+            self.look(torn(cut), exported, is_dead).map_err(|what| fails(true, what))?;
             self.tally.torn += 1;
         }
         let is_flushed = matches!(command, Command::Flush) && !is_dead;
@@ -605,7 +618,7 @@ impl Run {
         let cuts = ftl.take_cuts();
         self.agrees(&mut ftl, &report, exported, is_dead)?;
         for cut in cuts {
-            for cut in [cut.clone(), cut.torn(0)] {
+            for cut in [cut.clone(), torn(cut)] {
                 self.tally.cuts += 1;
                 self.tally.twice += 1;
                 let (mut ftl, report) = Ftl::recover(cut, config.clone()).map_err(|error| error.to_string())?;

@@ -44,6 +44,7 @@ fn drives_come_back_from_every_cut() {
         return;
     }
     assert!(tally.cuts >= cuts / cores * cores && tally.torn > tally.cuts / 4 && tally.twice > tally.cuts / 50);
+    assert!(tally.along > tally.torn / 20, "wordlines of several pages are among them");
     assert!(tally.worn > tally.cuts / 100, "drives with retired blocks are among them");
     assert!(tally.striped > tally.cuts / 20, "stripes are among them");
     assert!(tally.unreadable > tally.cuts / 50, "pages that cannot be read are among them");

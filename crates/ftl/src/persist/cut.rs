@@ -5,10 +5,10 @@ use wane_nand::Media;
 use wane_units::{Counters, Lpn, SuperblockId, UnitId};
 
 use super::area::{Area, Record};
-use super::oob::OutOfBand;
+use super::oob::{OutOfBand, Stamp};
 use super::striped::StripesLeft;
 use super::{Nvram, Persist};
-use crate::config::Layout;
+use crate::config::{Layout, PageId};
 use crate::engine::Ftl;
 use crate::payload::{Payload, ZEROS};
 use crate::policies::mode::Trigger;
@@ -52,6 +52,10 @@ pub struct PowerCut<M: Media> {
     pub(super) journal: Vec<Record>,
     /// Units in the controller's buffers, in the order in which they were written.
     pub(super) buffered: Vec<Buffered<M::Tag>>,
+    /// Units on wordlines that were not full, and their pages: the buffers keep them until the wordline is, should it be torn.
+    pub(super) guarded: Vec<(PageId, Buffered<M::Tag>)>,
+    /// See [`Persist::wordline`].
+    pub(super) wordline: u32,
     /// What units hold, on flash and in the buffers; `None` where nobody keeps that.
     pub(super) payload: Option<Box<Payload>>,
     /// What was about to happen; nothing where the drive was idle.
@@ -126,6 +130,34 @@ impl<M: Media> PowerCut<M> {
         &mut self.media
     }
 
+    /// How many pages before the one that was about to be programmed share its wordline, as `wordline_pages` of the configuration says; those of
+    /// the metadata area have wordlines of their own.
+    pub fn lower_pages(&self) -> u32 {
+        match self.event {
+            Some(Event::Program { block, page }) => self.wordline_below(block, page).count() as u32,
+            _ => 0,
+        }
+    }
+
+    /// Pages of a block before this one that share its wordline, the nearest first.
+    pub(super) fn wordline_below(&self, block: SuperblockId, page: u32) -> impl Iterator<Item = u32> + use<M> {
+        let is_of_area = self.area.ring.iter().any(|meta| meta.block == block);
+        let first = if is_of_area { page } else { page / self.wordline * self.wordline };
+        self.layout.pages_below(page, first)
+    }
+
+    /// A page cannot be read. What the buffers keep of it survives there.
+    pub(super) fn tear(&mut self, block: SuperblockId, page: u32) {
+        let (flash, row) = self.layout.place_page(block, page);
+        self.media.tear_page(flash, row);
+        let torn = self.layout.page_id(block, page);
+        self.oob.tear(torn);
+        for (_, unit) in self.guarded.extract_if(.., |(page, _)| *page == torn) {
+            self.buffered.retain(|other| other.logical != unit.logical);
+            self.buffered.push(unit);
+        }
+    }
+
     /// The cut came while the event went on: a page that is torn reads as uncorrectable, and a block whose erase was cut short as erased,
     /// though it takes no program before it is erased again. `lower`: pages before it in its flash block that share its wordline and are torn
     /// with it. NVRAM is written whole or not at all, so that there the cut stays as it was.
@@ -133,12 +165,9 @@ impl<M: Media> PowerCut<M> {
     pub fn torn(mut self, lower: u32) -> Self {
         match self.event {
             Some(Event::Program { block, page }) => {
-                // Those of a superblock lie side by side: a wordline is one of its flash block's.
-                let width = self.layout.width();
-                for torn in (0..=lower).filter_map(|before| page.checked_sub(before * width)) {
-                    let (flash, row) = self.layout.place_page(block, torn);
-                    self.media.tear_page(flash, row);
-                    self.oob.tear(self.layout.page_id(block, torn));
+                self.tear(block, page);
+                for torn in self.layout.pages_below(page, page.saturating_sub(lower * self.layout.width())) {
+                    self.tear(block, torn);
                 }
             }
             Some(Event::Erase { block }) => {
@@ -169,9 +198,9 @@ impl<M: Media> Ftl<M> {
         let stripes = self.stripes_left();
         let persist = self.persist.take()?;
         let (kept, ledger) = (self.kept(), self.ledger());
-        let buffered = self.buffered(&persist);
+        let (buffered, guarded) = (self.buffered(&persist), self.guarded(&persist));
         let journal = surviving(&persist);
-        let Persist { oob, mut area, nvram, .. } = *persist;
+        let Persist { oob, mut area, nvram, wordline, .. } = *persist;
         if !area.keeps_content() {
             area.keep_content(self.map);
         }
@@ -187,6 +216,8 @@ impl<M: Media> Ftl<M> {
             kept,
             journal,
             buffered,
+            guarded,
+            wordline,
             payload,
             event: None,
             ledger,
@@ -242,6 +273,33 @@ impl<M: Media> Ftl<M> {
         found
     }
 
+    /// Units on wordlines that are not full, where buffers survive.
+    fn guarded(&self, persist: &Persist) -> Vec<(PageId, Buffered<M::Tag>)> {
+        let mut found = Vec::new();
+        if !persist.power_loss_protection || persist.wordline == 1 {
+            return found;
+        }
+        for block in self.layout.superblocks() {
+            let programmed = persist.oob.programmed(block);
+            for page in programmed / persist.wordline * persist.wordline..programmed {
+                let page = self.layout.page_id(block, page);
+                found.extend(self.layout.units_of(page).filter_map(|unit| Some((page, self.newest(persist, unit)?))));
+            }
+        }
+        found
+    }
+
+    /// What a unit holds, whether it is programmed or in the buffer; nothing where something newer of the same logical unit was accepted.
+    pub(super) fn newest(&self, persist: &Persist, unit: UnitId) -> Option<Buffered<M::Tag>> {
+        let found = self.in_buffer(unit)?;
+        if persist.oob.stamp(self.layout.page_of(unit)) == Stamp::Erased {
+            return Some(found);
+        }
+        let (block, within) = self.layout.locate(unit);
+        let (flash, page) = self.layout.place(block, within);
+        Some(Buffered { tag: self.media.tag(flash, page, within % self.layout.units_per_page()), ..found })
+    }
+
     /// What was accepted for a unit and is not programmed; nothing where something newer of the same logical unit was.
     pub(super) fn in_buffer(&self, unit: UnitId) -> Option<Buffered<M::Tag>> {
         let logical = self.reverse[unit.index()];
@@ -292,6 +350,8 @@ impl<M: Media + Clone> Ftl<M> {
             kept: self.kept(),
             journal: surviving(persist),
             buffered: self.buffered(persist),
+            guarded: self.guarded(persist),
+            wordline: persist.wordline,
             payload: self.payload.clone(),
             event: Some(event),
             ledger: self.ledger(),

@@ -21,6 +21,7 @@ use super::area::{MetaBlock, MetaPage, Part};
 use super::cut::{Buffered, PowerCut};
 use super::oob::OobPast;
 use super::write::JOURNAL_AHEAD;
+use crate::config::PageId;
 use crate::engine::Ftl;
 use crate::policies::EraseCause;
 
@@ -45,6 +46,9 @@ pub(crate) struct Flight<M: Media> {
     dropped: Option<MetaBlock>,
     /// Units that were relocated into pages which are not programmed yet: from where. Nothing where buffers survive.
     moved: BTreeMap<u32, u32>,
+    /// Of pages that are programmed, but on wordlines that are not full: their units that were relocated, and from where. A later page may
+    /// be torn and take them along.
+    unfilled: BTreeMap<PageId, Vec<(u32, u32)>>,
 }
 
 /// A program of a page or the erase of a flash block.
@@ -109,19 +113,40 @@ impl<M: Media> Ftl<M> {
     pub fn keep_flight(&mut self, first: Option<u64>) {
         assert!(M::DETAILED || first.is_none(), "operations have an order in time where the medium sees each");
         self.landed(u64::MAX);
-        let flight = |first| Flight { first, entries: VecDeque::new(), dropped: None, moved: BTreeMap::new() };
+        let flight = |first| Flight {
+            first,
+            entries: VecDeque::new(),
+            dropped: None,
+            moved: BTreeMap::new(),
+            unfilled: BTreeMap::new(),
+        };
         self.flight = first.filter(|_| self.persist.is_some()).map(|first| Box::new(flight(first)));
     }
 
     /// The first `count` programs and erases are done.
     pub fn landed(&mut self, count: u64) {
-        let Some(flight) = &mut self.flight else { return };
+        let (Some(flight), Some(persist)) = (&mut self.flight, &self.persist) else { return };
         while flight.first < count
-            && let Some(entry) = flight.entries.pop_front()
+            && let Some(Entry { block, change }) = flight.entries.pop_front()
         {
             flight.first += 1;
-            if let (Some(payload), Change::Erase { block: Some(past), .. }) = (&mut self.payload, entry.change) {
-                payload.give_up(&past.payload);
+            match change {
+                Change::Erase { block: Some(past), .. } => {
+                    let (first, pages) = (self.layout.page_id(block, 0).0, self.layout.pages_per_superblock());
+                    flight.unfilled.retain(|page, _| !(first..first + pages).contains(&page.0));
+                    if let Some(payload) = &mut self.payload {
+                        payload.give_up(&past.payload);
+                    }
+                }
+                Change::Program { page, moved, .. } if persist.wordline > 1 => {
+                    flight.unfilled.insert(self.layout.page_id(block, page), moved);
+                    let (start, width) = (page / persist.wordline * persist.wordline, self.layout.width());
+                    let is_full = page + width >= (start + persist.wordline).min(self.layout.pages_per_superblock());
+                    for filled in self.layout.pages_below(page, start).chain([page]).filter(|_| is_full) {
+                        flight.unfilled.remove(&self.layout.page_id(block, filled));
+                    }
+                }
+                _ => {}
             }
         }
     }
@@ -144,20 +169,24 @@ impl<M: Media> Ftl<M> {
             cut.buffered.retain(|other| other.logical != unit.logical);
             cut.buffered.push(unit);
         }
-        cut.undo_all(flight.entries, fates, survives);
+        cut.undo_all(*flight, fates, survives);
         Some(cut)
     }
 
     /// Units of pages that were not programmed: what lies there is the newest of its unit where the map points to it.
     fn unprogrammed_units(&self, flight: &Flight<M>, fates: &[Fate]) -> Vec<Buffered<M::Tag>> {
         let mut found = Vec::new();
+        let Some(persist) = &self.persist else { return found };
         for (entry, fate) in flight.entries.iter().zip(fates) {
-            let Change::Program { page, .. } = entry.change else { continue };
-            if *fate == Fate::Done {
-                continue;
-            }
-            for unit in self.layout.units_of(self.layout.page_id(entry.block, page)) {
-                found.extend(self.in_buffer(unit));
+            let Change::Program { page, ref meta, .. } = entry.change else { continue };
+            let first = match fate {
+                Fate::Done => continue,
+                Fate::Torn if meta.is_none() => page / persist.wordline * persist.wordline,
+                Fate::Torn | Fate::Undone => page,
+            };
+            for page in self.layout.pages_below(page, first).chain([page]) {
+                let units = self.layout.units_of(self.layout.page_id(entry.block, page));
+                found.extend(units.filter_map(|unit| self.newest(persist, unit)));
             }
         }
         found
@@ -254,20 +283,28 @@ impl<M: Media> Flight<M> {
 
 impl<M: Media> PowerCut<M> {
     /// Undoes what was not done, from the newest on.
-    fn undo_all(&mut self, entries: VecDeque<Entry<M::Past>>, fates: Vec<Fate>, all_records_survive: bool) {
+    fn undo_all(&mut self, flight: Flight<M>, fates: Vec<Fate>, all_records_survive: bool) {
+        let Flight { entries, mut unfilled, .. } = flight;
         let (mut members, mut seen) = (Vec::new(), [false; 2]);
         // Blocks whose erase had begun. One of their members may be erased before programs of other members have begun: what these held
         // was moved away before, and nothing lies in the block whatever became of them.
         let mut torn = BTreeSet::new();
+        // Pages that were torn with a later one of their wordline.
+        let mut torn_along = BTreeSet::new();
         for (Entry { block, change }, fate) in entries.into_iter().zip(fates).rev() {
             match change {
                 Change::Program { page, meta, moved } => {
                     if fate != Fate::Done && !torn.contains(&block) {
                         self.undo_moves(moved);
-                        self.undo_program(block, page, fate, all_records_survive);
+                        self.undo_program(block, page, all_records_survive);
+                        if fate == Fate::Torn {
+                            torn_along.extend(self.tear_wordline(block, page, &mut unfilled));
+                        }
                         if let Some(meta) = meta {
                             self.undo_meta(block, page, *meta, fate, all_records_survive);
                         }
+                    } else if torn_along.contains(&self.layout.page_id(block, page)) {
+                        self.undo_moves(moved);
                     }
                 }
                 Change::Erase { past, block: of_block } => {
@@ -280,6 +317,8 @@ impl<M: Media> PowerCut<M> {
                         [false, _] => Fate::Undone,
                     };
                     seen = [false; 2];
+                    let first = self.layout.page_id(block, 0).0;
+                    torn_along.retain(|page| !(first..first + self.layout.pages_per_superblock()).contains(&page.0));
                     let members = std::mem::take(&mut members);
                     if torn.contains(&block) {
                         if fate != Fate::Done {
@@ -297,7 +336,7 @@ impl<M: Media> PowerCut<M> {
         self.close_unbegun();
     }
 
-    fn undo_program(&mut self, block: SuperblockId, page: u32, fate: Fate, buffer_survives: bool) {
+    fn undo_program(&mut self, block: SuperblockId, page: u32, buffer_survives: bool) {
         let (flash, row) = self.layout.place_page(block, page);
         let id = self.layout.page_id(block, page);
         let first = self.layout.first_unit(id).0;
@@ -307,10 +346,24 @@ impl<M: Media> PowerCut<M> {
         self.oob.unprogram(id, units.clone());
         // What was remapped is not there, and what lay there before the erase is something else.
         self.nvram.remaps.forget(units);
-        if fate == Fate::Torn {
-            self.media.tear_page(flash, row);
-            self.oob.tear(id);
+    }
+
+    /// A page is torn, and those before it on its wordline, which are returned.
+    fn tear_wordline(
+        &mut self,
+        block: SuperblockId,
+        page: u32,
+        unfilled: &mut BTreeMap<PageId, Vec<(u32, u32)>>,
+    ) -> Vec<PageId> {
+        self.tear(block, page);
+        let mut along = Vec::new();
+        for below in self.wordline_below(block, page) {
+            let id = self.layout.page_id(block, below);
+            self.undo_moves(unfilled.remove(&id).unwrap_or_default());
+            self.tear(block, below);
+            along.push(id);
         }
+        along
     }
 
     /// Units lie where they came from: that is what was remapped.

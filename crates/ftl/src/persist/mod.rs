@@ -32,6 +32,7 @@ pub use log::REMAP_ENTRY_BYTES;
 pub use recover::Recovery;
 pub use striped::Protection;
 
+use crate::config::FtlConfig;
 use crate::engine::UNMAPPED;
 use crate::policies::StreamId;
 use crate::policies::recovery::RecoveryPolicy;
@@ -45,6 +46,8 @@ use oob::OutOfBand;
 pub(crate) struct Persist {
     pub(crate) policy: Box<dyn RecoveryPolicy>,
     pub(crate) power_loss_protection: bool,
+    /// Pages of a block, one after the other, that fill a wordline of each of its members; 1 where no pages share one.
+    pub(crate) wordline: u32,
     pub(crate) oob: OutOfBand,
     pub(crate) area: Area,
     pub(crate) nvram: Nvram,
@@ -82,12 +85,8 @@ pub(crate) struct Pending {
 
 impl Persist {
     /// Of a new drive.
-    pub(crate) fn new(
-        policy: Box<dyn RecoveryPolicy>,
-        shape: &Shape,
-        power_loss_protection: bool,
-        remap_log_bytes: u64,
-    ) -> std::io::Result<Self> {
+    pub(crate) fn new(shape: &Shape, config: &FtlConfig) -> std::io::Result<Self> {
+        let (policy, power_loss_protection) = (config.recovery.clone(), config.power_loss_protection);
         let kind = policy.summaries();
         let blocks = shape.blocks as usize;
         let mut area = Area::new(kind, shape.logical_units, shape.page_bytes)?;
@@ -97,10 +96,11 @@ impl Persist {
         Ok(Self {
             policy,
             power_loss_protection,
+            wordline: shape.wordline,
             oob: OutOfBand::new(shape.blocks, shape.pages_per_block, shape.width)?,
             area,
             nvram: Nvram {
-                remaps: RemapLog::new(remap_log_bytes),
+                remaps: RemapLog::new(config.remap_log.0),
                 opened: VecDeque::new(),
                 used: vec![false; blocks],
                 streams: vec![None; blocks],
@@ -116,6 +116,7 @@ impl Persist {
     /// All of it but for the policy, to a file or back.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.same("recovery.power-loss-protection", &self.power_loss_protection)?;
+        archive.same("recovery.wordline", &self.wordline)?;
         self.oob.archive(archive)?;
         self.area.archive(archive)?;
         self.nvram.remaps.archive(archive)?;
@@ -141,6 +142,8 @@ pub(crate) struct Shape {
     pub(crate) pages_per_block: u32,
     /// Flash blocks of a block.
     pub(crate) width: u32,
+    /// See [`Persist::wordline`].
+    pub(crate) wordline: u32,
     pub(crate) logical_units: u32,
     pub(crate) page_bytes: u32,
 }

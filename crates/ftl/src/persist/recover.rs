@@ -410,7 +410,8 @@ impl<M: Media> Ftl<M> {
     }
 
     /// Sorts the blocks: one that was being written goes on after its last page, and any other one that holds something is closed. So is one with
-    /// erased pages between others, as its flash blocks cannot be programmed side by side any more.
+    /// erased pages between others, as its flash blocks cannot be programmed side by side any more, and one that ends within a wordline where no
+    /// buffer has the data that a program there might tear.
     fn take_blocks_up(&mut self, report: &mut Recovery) {
         let per_page = self.layout.units_per_page();
         let Some(persist) = &mut self.persist else { return };
@@ -439,7 +440,8 @@ impl<M: Media> Ftl<M> {
             // One that summaries tell all of was closed before it was full: nobody would look for what it took from here on.
             let is_told = persist.area.kind() == Summaries::Map && !persist.nvram.opened.contains(&block);
             let has_room = programmed < self.layout.pages_per_superblock() && !persist.oob.has_hole(block);
-            let goes_on = has_room && !is_told;
+            let is_safe = persist.power_loss_protection || programmed.is_multiple_of(persist.wordline);
+            let goes_on = has_room && is_safe && !is_told;
             match place.filter(|place| place.is_none() && goes_on) {
                 Some(place) => {
                     report.blocks_resumed += 1;

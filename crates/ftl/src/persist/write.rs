@@ -7,6 +7,7 @@ use super::area::{Change, MetaBlock, MetaPage, Record, Summaries};
 use super::oob::Stamp;
 use super::{Event, Pending, Persist};
 use crate::counters::{Cause, CountPrograms};
+use crate::domain::Frontier;
 use crate::engine::{EndOfLife, Ftl, Outcome, UNMAPPED};
 use crate::policies::recovery::RecoveryView;
 use crate::policies::{BlockEvent, EraseCause, StreamId};
@@ -39,7 +40,8 @@ impl<M: Media> Ftl<M> {
         if pages.is_empty() {
             return;
         }
-        let is_marked = self.layout.units_per_page() > 1 || !self.lost.is_empty();
+        let is_padded = self.layout.units_per_page() > 1 || persist.wordline > 1;
+        let is_marked = is_padded || !self.lost.is_empty();
         if self.capture.is_none() {
             if is_marked {
                 pages.clone().for_each(|page| self.mark_units(block, page));
@@ -190,13 +192,15 @@ impl<M: Media> Ftl<M> {
         }
     }
 
-    /// Programs what lies in the controller's memory.
+    /// Programs what lies in the controller's memory, and fills the wordlines that it lies on: no later program tears it.
     fn harden(&mut self) {
-        let per_page = self.layout.units_per_page();
+        let Some(persist) = &self.persist else { return };
+        let per_wordline = self.layout.units_per_page() * persist.wordline;
         for domain in 0..self.domains.len() {
             for stream in (0..self.stream_count).map(StreamId) {
                 let Some(frontier) = self.frontier(domain, stream) else { continue };
-                let padding = frontier.next.next_multiple_of(per_page) - frontier.next;
+                let end = frontier.next.next_multiple_of(per_wordline).min(self.units_per_block);
+                let padding = end - frontier.next;
                 if padding == 0 {
                     continue;
                 }
@@ -413,10 +417,17 @@ impl<M: Media> Ftl<M> {
         !matches!(recycled, Some(Outcome::Dead(_))) && !matches!(self.reclaim_domain(domain), Outcome::Dead(_))
     }
 
-    /// Whether a physical unit lies in the controller's buffer and would be lost with it.
+    /// Whether a power cut may take a physical unit: it lies in the controller's buffer, or on a wordline that takes more programs.
     pub(crate) fn is_volatile(&self, unit: UnitId) -> bool {
         let Some(persist) = &self.persist else { return false };
-        !persist.power_loss_protection && persist.oob.stamp(self.layout.page_of(unit)) == Stamp::Erased
+        if persist.power_loss_protection {
+            return false;
+        }
+        let (block, within) = self.locator.locate(unit);
+        let per_wordline = self.layout.units_per_page() * persist.wordline;
+        let is_on_its =
+            |frontier: Frontier| frontier.block == block && within >= frontier.next / per_wordline * per_wordline;
+        persist.oob.stamp(self.layout.page_of(unit)) == Stamp::Erased || self.domain_of(block).open().any(is_on_its)
     }
 
     /// Programs what lies in the controller's memory where a unit of a range does.

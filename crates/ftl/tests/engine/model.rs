@@ -2,6 +2,7 @@
 //! invariant is checked after every step.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use proptest::prelude::*;
 use wane_ftl::policies::allocation::ALLOCATION_POLICIES;
@@ -54,6 +55,7 @@ struct Drive {
     gc_unforced: u32,
     recovery: usize,
     power_loss_protection: bool,
+    wordline_pages: u32,
 }
 
 /// Relocates whatever was read.
@@ -132,10 +134,11 @@ prop_compose! {
         (blocks_per_plane, gc_reserve, utilization, endurance) in (8u32..14, 2u32..4, 10u32..101, 3u32..40),
         (victim, leveler, capacity, retire, redundancy, allocation) in (0..VICTIM_POLICIES.len(), 0..WEAR_LEVEL_POLICIES.len(), 0usize..4, 0usize..4, 0..REDUNDANCY_POLICIES.len(), 0..ALLOCATION_POLICIES.len()),
         (superblock, per_die, placement) in (any::<bool>(), any::<bool>(), 0usize..3),
-        (degrades, gc_unforced, recovery, power_loss_protection) in (any::<bool>(), 0u32..6, 0..RECOVERY_POLICIES.len(), any::<bool>()),
+        (degrades, gc_unforced, recovery) in (any::<bool>(), 0u32..6, 0..RECOVERY_POLICIES.len()),
+        (power_loss_protection, wordline_pages) in (any::<bool>(), 1u32..4),
     ) -> Drive {
         Drive { pages_per_block, units_per_page, dies, planes, blocks_per_plane, gc_reserve, utilization, endurance, victim, leveler,
-                capacity, superblock, per_die, placement, retire, redundancy, allocation, degrades, gc_unforced, recovery, power_loss_protection }
+                capacity, superblock, per_die, placement, retire, redundancy, allocation, degrades, gc_unforced, recovery, power_loss_protection, wordline_pages }
     }
 }
 
@@ -204,6 +207,7 @@ fn build(drive: &Drive) -> Ftl<StrictMedia> {
         capacity: policy(&CAPACITY_POLICIES[capacity], parameters),
         recovery: policy(&RECOVERY_POLICIES[drive.recovery], if drive.recovery == 2 { "interval = 4" } else { "" }),
         power_loss_protection: drive.power_loss_protection,
+        wordline_pages: NonZeroU32::new(drive.wordline_pages).unwrap(),
         remap_log: Bytes(1 << 20),
         streams: wane_sim::Streams::new(7),
     };

@@ -1,10 +1,12 @@
 //! What a drive writes so that it survives a power cut, and what it reads after one. That it comes back at all is the crash explorer's
 //! (`wane_testkit::crash`).
 
+use std::num::NonZeroU32;
+
 use wane_ftl::policies::recovery::RECOVERY_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::{Entry, find};
-use wane_ftl::{BuildError, Ftl, FtlConfig, Outcome, Pooling, Protection, RefusedSetting, RemapError};
+use wane_ftl::{BuildError, Event, Ftl, FtlConfig, Outcome, Pooling, Protection, RefusedSetting, RemapError};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
 use wane_testkit::{Content, FailingMedia};
@@ -245,6 +247,31 @@ fn parity_gives_back_a_page_that_the_cut_tore_with_another_one_of_its_wordline()
             recovered.check().unwrap();
         }
         assert!(rebuilt >= 3, "{rebuilt}");
+    }
+}
+
+#[test]
+fn a_flush_fills_the_wordline_so_that_no_later_cut_tears_what_was_flushed() {
+    for pages in [1, 3] {
+        let mut config = kept("full-scan", "");
+        (config.power_loss_protection, config.wordline_pages) = (false, NonZeroU32::new(pages).unwrap());
+        let mut ftl = new(&config);
+        ftl.write(&[Lpn(7)]);
+        assert_eq!(ftl.flush(), Outcome::Done);
+        assert_eq!(ftl.counters().programmed_padding, u64::from(pages) - 1);
+        ftl.capture_cuts();
+        ftl.write(&[1, 2, 3].map(Lpn));
+        let mut lower = Vec::new();
+        for cut in ftl.take_cuts().into_iter().filter(|cut| matches!(cut.event(), Some(Event::Program { .. }))) {
+            let written = lower.len();
+            lower.push(cut.lower_pages());
+            let (recovered, _) = Ftl::recover(cut.torn(lower[written]), config.clone()).unwrap();
+            let found = mapped(&recovered);
+            // Those before the torn page lie on its wordline.
+            let left: &[u32] = if pages == 1 { &[1, 2, 3][..written] } else { &[] };
+            assert_eq!(found, left.iter().chain(&[7]).copied().map(Lpn).collect::<Vec<_>>());
+        }
+        assert_eq!(lower, if pages == 1 { [0, 0, 0] } else { [0, 1, 2] });
     }
 }
 

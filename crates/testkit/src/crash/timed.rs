@@ -16,7 +16,7 @@ use wane_ssd::{
 };
 use wane_units::{Geometry, Lpn, SuperblockId};
 
-use super::{Command, Failure, Held, Mode, command, drive_of, given_up, goes_on, one_of};
+use super::{Command, Failure, Held, Mode, command, drive_of, given_up, goes_on, one_of, torn};
 use crate::{Content, FailingMedia};
 
 /// Of so many commands, cuts are looked at after one.
@@ -452,7 +452,7 @@ impl Run {
         let retired_min = self.ftl.retired_blocks().saturating_sub(unerased.count() as u32);
         self.agrees(&mut ftl, &report, retired_min)?;
         for cut in cuts {
-            for cut in [cut.clone(), cut.torn(0)] {
+            for cut in [cut.clone(), torn(cut)] {
                 tally.cuts += 1;
                 tally.twice += 1;
                 let (mut ftl, report) = Ftl::recover(cut, self.config.clone()).map_err(|error| error.to_string())?;
