@@ -3,11 +3,13 @@
 
 use std::num::NonZeroU32;
 
+use wane_ftl::policies::capacity::{CAPACITY_POLICIES, Demand};
 use wane_ftl::policies::recovery::RECOVERY_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
+use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::{Entry, find};
 use wane_ftl::{BuildError, Event, Ftl, FtlConfig, Outcome, Pooling, Protection, RefusedSetting, RemapError};
-use wane_nand::Array;
+use wane_nand::{Array, Media};
 use wane_sim::{Stream, Streams};
 use wane_testkit::{Content, FailingMedia};
 use wane_units::{Bytes, Geometry, Lpn};
@@ -36,7 +38,7 @@ fn write(ftl: &mut Ftl<Array>, stream: &mut Stream, units: u32) {
     }
 }
 
-fn places(ftl: &Ftl<Array>) -> Vec<Option<wane_units::UnitId>> {
+fn places<M: Media>(ftl: &Ftl<M>) -> Vec<Option<wane_units::UnitId>> {
     Lpn::all(0..ftl.logical_initial()).map(|unit| ftl.lookup(unit)).collect()
 }
 
@@ -222,6 +224,44 @@ fn a_flush_closes_stripes_where_buffers_do_not_survive() {
         assert!([0, 2].iter().all(|unit| recovered.protection(Lpn(*unit)) != Protection::None));
         recovered.check().unwrap();
     }
+}
+
+#[test]
+fn a_flush_closes_stripes_though_a_block_retires_in_it() {
+    let capacity = |parameters| policy(CAPACITY_POLICIES, "variant", parameters);
+    let mut stopped = 0;
+    for seed in 0..60 {
+        let config = FtlConfig {
+            endurance: Some(4),
+            retire: policy(RETIRE_POLICIES, "at-endurance", ""),
+            capacity: capacity("shrink = 'graceful'"),
+            logical_units: 360,
+            ..striped("full-scan", false)
+        };
+        let mut ftl = Ftl::new(striped_media(), config).unwrap();
+        let mut stream = Streams::new(seed).stream("writes");
+        while ftl.end_of_life().is_none() && ftl.exported() > 20 {
+            let unit = Lpn(stream.below(u64::from(ftl.exported())) as u32);
+            let written = ftl.write(&[unit]).1;
+            let before = places(&ftl);
+            let flushed = ftl.flush();
+            stopped += u32::from(matches!(flushed, Outcome::Demand(_)));
+            // What collection moves meanwhile joins new stripes.
+            let stays = |unit: &Lpn| ftl.lookup(*unit) == before[unit.index()];
+            let mut open = Lpn::all(0..ftl.exported()).filter(|unit| ftl.protection(*unit) == Protection::InController);
+            let open = open.find(stays);
+            assert!(open.is_none() || matches!(flushed, Outcome::Dead(_)), "seed {seed}: {open:?} after {flushed:?}");
+            for outcome in [written, flushed] {
+                if let Outcome::Demand(Demand::ExportAtMost(units)) = outcome {
+                    let least = (units as u32).min(ftl.exported());
+                    let given: Vec<Lpn> = Lpn::all(least..ftl.exported()).collect();
+                    ftl.trim(&given).unwrap();
+                    ftl.shrink_to(least);
+                }
+            }
+        }
+    }
+    assert!(stopped > 10, "flushes that a block retires in: {stopped}");
 }
 
 #[test]
