@@ -18,7 +18,7 @@ impl VictimPolicy for YoungestGreedy {
 
     fn choose(&mut self, view: &GcView<'_>) -> Option<wane_units::SuperblockId> {
         let valid = view.lowest().filter(|valid| *valid < view.units_per_block())?;
-        view.first(valid)
+        view.bucket_head(valid)
     }
 }
 // ANCHOR_END: policy

@@ -142,7 +142,7 @@ impl VictimPolicy for Watched {
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         let reads = SuperblockId::all(0..16).map(|block| view.host_reads(block)).collect();
         self.0.lock().unwrap().push((view.mode(), reads));
-        view.first(view.lowest()?)
+        view.bucket_head(view.lowest()?)
     }
 }
 

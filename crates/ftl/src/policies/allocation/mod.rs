@@ -101,6 +101,16 @@ impl FreeView<'_> {
         self.free.iter()
     }
 
+    /// Whether the drive has the block.
+    pub fn has(&self, block: SuperblockId) -> bool {
+        block.index() < self.erase_count.len()
+    }
+
+    /// Whether the block is one of the free ones. In the order of becoming free that is a look through them.
+    pub fn is_free(&self, block: SuperblockId) -> bool {
+        self.has(block) && self.free.contains(block, self.erase_count(block))
+    }
+
     /// Erases of a block.
     pub fn erase_count(&self, block: SuperblockId) -> u32 {
         self.erase_count[block.index()]

@@ -73,14 +73,14 @@ impl VictimPolicy for CostBenefit {
 
     /// With equal u the oldest scores best, so the first of each bucket stands for all of it.
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
-        if let Some(empty) = view.first(0) {
+        if let Some(empty) = view.bucket_head(0) {
             return Some(empty);
         }
         let units = view.units_per_block();
         let mut best: Option<(f64, SuperblockId)> = None;
         let mut bucket = view.next_bucket(1);
         while let Some(valid) = bucket.filter(|valid| *valid < units) {
-            let block = view.first(valid)?;
+            let block = view.bucket_head(valid)?;
             let score = self.score(valid, units, view.now() - view.closed_at(block));
             debug_assert!(score >= 0.0, "a score that is no number would never be the best");
             if best.is_none_or(|(highest, holder)| score > highest || (score == highest && block < holder)) {

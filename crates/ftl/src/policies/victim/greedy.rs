@@ -62,8 +62,8 @@ impl VictimPolicy for Greedy {
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         let valid = view.lowest().filter(|valid| *valid < view.units_per_block())?;
         match self.tie {
-            Tie::Oldest | Tie::LeastWorn => view.first(valid),
-            Tie::Newest => view.last(valid),
+            Tie::Oldest | Tie::LeastWorn => view.bucket_head(valid),
+            Tie::Newest => view.bucket_tail(valid),
         }
     }
 }

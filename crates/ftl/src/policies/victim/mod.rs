@@ -101,6 +101,16 @@ impl GcView<'_> {
         self.index.units_per_block()
     }
 
+    /// Whether the block is one of the policy's domain.
+    pub fn has(&self, block: SuperblockId) -> bool {
+        self.index.superblocks().contains(&block.index())
+    }
+
+    /// Whether the block is closed, so that it can be the victim.
+    pub fn is_closed(&self, block: SuperblockId) -> bool {
+        self.has(block) && self.index.is_closed(block)
+    }
+
     /// Valid units of a block.
     pub fn valid(&self, block: SuperblockId) -> u32 {
         self.index.valid(block)
@@ -127,12 +137,12 @@ impl GcView<'_> {
     }
 
     /// The first block of the bucket, in the declared order.
-    pub fn first(&self, valid: u32) -> Option<SuperblockId> {
+    pub fn bucket_head(&self, valid: u32) -> Option<SuperblockId> {
         self.index.first(valid)
     }
 
     /// The block that came last to the bucket. Kept for [`Order::Entry`] only.
-    pub fn last(&self, valid: u32) -> Option<SuperblockId> {
+    pub fn bucket_tail(&self, valid: u32) -> Option<SuperblockId> {
         self.index.last(valid)
     }
 

@@ -53,7 +53,7 @@ impl VictimPolicy for WindowedGreedy {
     fn choose(&mut self, view: &GcView<'_>) -> Option<SuperblockId> {
         let waiting = view.oldest_waiting().filter(|_| view.invalid_in_window() <= 1);
         let least =
-            || view.lowest().filter(|valid| *valid < view.units_per_block()).and_then(|valid| view.first(valid));
+            || view.lowest().filter(|valid| *valid < view.units_per_block()).and_then(|valid| view.bucket_head(valid));
         waiting.or_else(least)
     }
 }
