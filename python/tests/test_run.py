@@ -177,8 +177,80 @@ def test_what_goes_from_a_folder_is_told(tmp_path: Path, wane_command: Command) 
 
 def test_tables_become_data_frames() -> None:
     polars = pytest.importorskip("polars")
+    pandas = pytest.importorskip("pandas")
     timeline = wane.run(TINY).timeline
+    undefined = int(np.isnan(timeline["write_amplification_total"]).sum())
+    assert undefined > 0
     frame = timeline.to_polars()
     assert isinstance(frame, polars.DataFrame)
     assert frame.columns == list(timeline)
-    assert frame["write_amplification_total"].null_count() == int(np.isnan(timeline["write_amplification_total"]).sum())
+    assert frame["write_amplification_total"].null_count() == undefined
+    frame = timeline.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns) == list(timeline)
+    assert frame["write_amplification_total"].isna().sum() == undefined
+    assert frame["blocks_erased_gc"].dtype == np.uint64
+
+
+TABLES = ["timeline", "blocks", "windows", "empty", "drive"]
+
+
+def table(name: str) -> wane.Table:
+    """A table of a run, or of a drive."""
+    if name == "drive":
+        drive = wane.Drive(preset="tiny")
+        drive.write(range(1000))
+        return drive.blocks
+    result = wane.run(TINY if name == "empty" else tomllib.loads(SCENARIOS["probed"]))
+    found = getattr(result, "windows" if name == "empty" else name)
+    assert isinstance(found, wane.Table)
+    return found
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_arrow_streams_hold_the_arrays(name: str) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    ours = table(name)
+    for _ in range(2):
+        theirs = pyarrow.table(ours)
+        assert theirs.column_names == list(ours)
+        assert theirs.num_rows == ours.rows
+        for column, array in ours.items():
+            found = theirs[column]
+            if array.dtype.kind == "U":
+                assert found.to_pylist() == array.tolist(), column
+            else:
+                assert str(found.type) == {"float64": "double"}.get(str(array.dtype), str(array.dtype))
+                assert found.null_count == int(np.isnan(array).sum()), column
+                assert np.array_equal(found.to_numpy().astype(array.dtype), array, equal_nan=array.dtype.kind == "f"), (
+                    column
+                )
+        theirs.validate(full=True)
+
+
+def test_libraries_of_data_frames_take_tables_as_they_are() -> None:
+    polars = pytest.importorskip("polars")
+    duckdb = pytest.importorskip("duckdb")
+    pandas = pytest.importorskip("pandas")
+    blocks = table("blocks")
+    erases = int(blocks["erase_count"].sum())
+    assert polars.DataFrame(blocks)["erase_count"].sum() == erases
+    assert polars.DataFrame(blocks)["state"].to_list() == blocks["state"].tolist()
+    assert duckdb.sql("select sum(erase_count) from blocks").fetchall() == [(erases,)]
+    if hasattr(pandas.DataFrame, "from_arrow"):
+        assert pandas.DataFrame.from_arrow(blocks)["erase_count"].sum() == erases
+
+
+def test_a_capsule_that_nobody_takes_is_freed_and_outlives_its_table() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    for _ in range(100):
+        table("drive").__arrow_c_stream__()
+
+    class Holder:
+        def __init__(self) -> None:
+            self.capsule = table("drive").__arrow_c_stream__()
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return self.capsule
+
+    assert pyarrow.table(Holder()).num_rows == wane.Drive(preset="tiny").blocks.rows

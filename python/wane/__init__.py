@@ -1,7 +1,8 @@
 """The open laboratory for storage that ages, from Python.
 
 ``run`` ages a drive by a scenario and gives a ``Result``: the numbers of the command ``wane run``, as a dict and as NumPy arrays.
-``read`` opens a folder of results. ``wane.theory`` has what needs no run. Everything that goes wrong is a ``WaneError``.
+``read`` opens a folder of results. ``Drive`` is a drive to hold: written, aged, copied and looked at step by step. Both
+take policies that are objects of Python (``wane.policies``). ``wane.theory`` has what needs no run. Everything that goes wrong is a ``WaneError``.
 
     >>> import wane
     >>> result = wane.run({"drive": {"preset": "tiny"}, "until": {"drive-writes": 20}})
@@ -12,36 +13,43 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from wane._drive import Drive, Snapshot
 from wane._errors import (
     InternalError,
     MissingExtraError,
     OutOfMemoryError,
+    PolicyError,
     ResultsError,
     ScenarioError,
     TheoryError,
     TraceError,
     WaneError,
 )
+from wane._progress import Progress
 from wane._result import Result, Table
-from wane._run import Progress, read, run
+from wane._run import read, run
 from wane._wane import __version__
 
 if TYPE_CHECKING:
-    from wane import theory
+    from wane import policies, theory
 
 __all__ = [
+    "Drive",
     "InternalError",
     "MissingExtraError",
     "OutOfMemoryError",
+    "PolicyError",
     "Progress",
     "Result",
     "ResultsError",
     "ScenarioError",
+    "Snapshot",
     "Table",
     "TheoryError",
     "TraceError",
     "WaneError",
     "__version__",
+    "policies",
     "read",
     "run",
     "theory",
@@ -50,6 +58,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Imported when it is asked for, so that the command starts without NumPy.
-    if name == "theory":
-        return import_module("wane.theory")
+    if name in ("policies", "theory"):
+        return import_module(f"wane.{name}")
     raise AttributeError(f"module 'wane' has no attribute {name!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+#: Rows of a table that a notebook shows.
+ROWS_SHOWN = 10
+
 #: Width of the names in the command's words, with the space behind them.
 NAME_WIDTH = 21
 
@@ -23,10 +26,14 @@ class Table(Mapping[str, "NDArray[Any]"]):
 
     The arrays are copies and cannot be written. Whole numbers are ``uint32`` or ``uint64``, ratios ``float64`` with ``nan`` where they are
     undefined, words arrays of text.
+
+    A table is also an Arrow stream (``__arrow_c_stream__``): ``polars.DataFrame(table)``, ``pyarrow.table(table)``, DuckDB and whatever else
+    knows the Arrow PyCapsule interface take it without a copy, undefined ratios as null.
     """
 
-    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        self._columns = dict(columns)
+    def __init__(self, columns: _wane.Columns) -> None:
+        self._native = columns
+        self._columns = {name: _array(values) for name, values in columns.arrays()}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name]
@@ -50,6 +57,34 @@ class Table(Mapping[str, "NDArray[Any]"]):
         """
         polars = need("polars", "frames", "Table.to_polars")
         return polars.DataFrame(dict(self._columns), nan_to_null=True)
+
+    def to_pandas(self) -> Any:
+        """The table as a ``pandas.DataFrame``, undefined ratios as ``nan``.
+
+        Raises:
+            MissingExtraError: pandas is not installed; the extra ``frames`` brings it.
+        """
+        pandas = need("pandas", "frames", "Table.to_pandas")
+        return pandas.DataFrame(dict(self._columns))
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """A capsule ``arrow_array_stream`` of the Arrow C stream interface, with one batch. Another schema cannot be had.
+
+        Args:
+            requested_schema: Left aside, as the interface allows.
+        """
+        return self._native.arrow_stream()
+
+    def _repr_html_(self) -> str:
+        shown = min(self.rows, ROWS_SHOWN)
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_cell(column[row]))}</td>" for column in self.values()) + "</tr>"
+            for row in range(shown)
+        )
+        more = f"{shown} of {self.rows} rows, " if shown < self.rows else f"{self.rows} rows, "
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f'<div style="overflow-x:auto">{table}</div><p>{more}{len(self)} columns</p>'
 
     def __repr__(self) -> str:
         names = ", ".join(list(self._columns)[:4]) + (", ..." if len(self) > 4 else "")
@@ -82,7 +117,7 @@ class Result:
         ``blocks_erased_*``, pages and blocks since preconditioning, ``uint64``; ``write_amplification_*`` since the row before, flash pages a
         host page, ``float64``; ``erase_count_*``, erases of a block, percentiles over all physical blocks; ``logical_bytes_exported``, bytes.
         """
-        return _table(self._result.timeline())
+        return table_of(self._result.timeline())
 
     @cached_property
     def blocks(self) -> Table:
@@ -91,7 +126,7 @@ class Result:
         Columns of shape ``(blocks,)``: ``block``, ``channel``, ``die`` and ``plane``, indices; ``erase_count``, erases; ``valid_pages``, pages
         that hold current data; all ``uint32``; and ``state``, text such as ``"closed"`` or ``"retired"``.
         """
-        return _table(self._result.blocks())
+        return table_of(self._result.blocks())
 
     @cached_property
     def windows(self) -> Table:
@@ -100,7 +135,7 @@ class Result:
         Among the columns, all of shape ``(windows,)``: ``kind``, ``"run"`` or ``"probe"``; ``at_drive_writes`` and ``at_days``, when it began;
         ``seconds`` that it lasted; ``latency_*_ns``, nanoseconds; ``throughput_*_iops``, requests a second; ``errors_*``, counts.
         """
-        return _table(self._result.windows())
+        return table_of(self._result.windows())
 
     def latency_distribution(
         self, window: int, operation: Literal["read", "write"] = "read"
@@ -166,15 +201,28 @@ class Result:
             # A name that is wider stands alone.
             width = NAME_WIDTH if line[NAME_WIDTH - 1 : NAME_WIDTH] == " " else len(line)
             name, value = line[:width], line[width:]
-            rows.append(
-                f'<tr><th style="text-align:left">{html.escape(name.strip())}</th>'
-                f'<td style="text-align:left">{html.escape(value)}</td></tr>'
-            )
-        return f"<table>{''.join(rows)}</table>"
+            rows.append((name.strip(), value))
+        return rows_as_html(rows)
 
 
-def _table(columns: _wane.Columns) -> Table:
-    return Table({name: _array(values) for name, values in columns})
+def rows_as_html(rows: Iterable[tuple[str, str]]) -> str:
+    """Names and values as a table of HTML."""
+    left = 'style="text-align:left"'
+    cells = [
+        f"<tr><th {left}>{html.escape(name)}</th><td {left}>{html.escape(value)}</td></tr>" for name, value in rows
+    ]
+    return f"<table>{''.join(cells)}</table>"
+
+
+def table_of(columns: _wane.Columns) -> Table:
+    """The table of native columns."""
+    return Table(columns)
+
+
+def _cell(value: Any) -> str:
+    if value.dtype.kind != "f":
+        return str(value)
+    return "" if value != value else f"{value:.6g}"  # noqa: PLR0124 - nan
 
 
 def _array(values: NDArray[Any] | list[str]) -> NDArray[Any]:

@@ -1,32 +1,20 @@
 """Running scenarios, and reading what runs left."""
 
+from __future__ import annotations
+
 import os
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from wane import _wane
 from wane._errors import ScenarioError
 from wane._plain import plain
+from wane._progress import Progress, telling
 from wane._result import Result
 
-
-class Progress(NamedTuple):
-    """How far a run is.
-
-    Attributes:
-        preconditioning: The drive is still being filled; nothing is counted yet.
-        phase: Index of the scenario's phase, from 0.
-        drive_writes: Drive writes since preconditioning.
-        done: Share of the phase that is done, 0 to 1; of a drive that lives until it dies, the share of its rated erases that is
-            used. ``None`` where the phase has no known length.
-    """
-
-    preconditioning: bool
-    phase: int
-    drive_writes: float
-    done: float | None
+if TYPE_CHECKING:
+    from wane.policies import Policies
 
 
 def run(
@@ -36,6 +24,7 @@ def run(
     set: Mapping[str, Any] | Iterable[str] | None = None,  # noqa: A002 - the command's name for it
     seed: int | None = None,
     scale: str | None = None,
+    policies: Policies | None = None,
     out: str | os.PathLike[str] | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
 ) -> Result:
@@ -51,10 +40,13 @@ def run(
         set: Values above the scenario's: a dict such as ``{"ftl.gc.d": 4}``, or texts such as ``"ftl.gc.d=4"``. Later ones count.
         seed: Root of all random streams instead of the scenario's, from 0 on.
         scale: Run the drive as a smaller one of the same shape: ``"auto"``, or a ratio of its blocks such as ``"1/64"``.
+        policies: Objects of Python in the places of policies, by role, such as ``{"ftl.gc": MyCollector()}``: see ``wane.policies``. What one raises
+            ends the run as Ctrl-C does and is raised here unchanged.
         out: A folder for the results, as the command writes it; ``wane report`` and ``read`` open it. What the run before left there is
             replaced when the new results are whole, and what goes with it is told by a ``UserWarning``.
-        progress: ``True`` shows it on stderr, ``False`` nothing, ``None`` a bar if stderr is a terminal. A function is called about 20
-            times a second with a ``Progress``; what it raises ends the run as Ctrl-C does and is raised here unchanged.
+        progress: ``True`` shows it on stderr, ``False`` nothing, ``None`` a bar in a notebook, or on stderr if that is a terminal. A
+            function is called about 20 times a second with a ``Progress``; what it raises ends the run as Ctrl-C does and is raised here
+            unchanged.
 
     Returns:
         The result: numbers, tables and the report.
@@ -64,21 +56,13 @@ def run(
         TraceError: A trace of it cannot be read.
         OutOfMemoryError: It needs more memory than there is.
         ResultsError: ``out`` cannot be written.
+        PolicyError: A policy in Python answered what its role does not allow.
     """
-    if scenario is None and preset is None and not set:
-        raise ScenarioError(
-            "run needs a scenario: the path of a file, a dict, or a preset with values, such as "
-            'run(preset="tiny", set={"until.drive-writes": 20})'
-        )
-    path, table = (None, None) if scenario is None else _source(scenario)
-    values = _assignments(set)
-    if seed is not None:
-        values.append(("seed", plain(seed, "seed")))
-    resolved = _wane.resolve(path, table, preset, values, scale)
-    attend = _attended(progress) if callable(progress) else None
-    bar = _is_terminal() if progress is None else progress is True
+    found = resolved("run", scenario, preset, set, seed, scale)
     folder = None if out is None else os.fspath(out)
-    result, removed = _wane.run(resolved, folder, bar, attend)
+    own = None if policies is None else dict(policies)
+    with telling(progress, found.name) as (bar, attend):
+        result, removed = _wane.run(found, folder, bar, attend, own)
     if removed is not None:
         warnings.warn(removed, stacklevel=2)
     return Result(result)
@@ -96,6 +80,39 @@ def read(folder: str | os.PathLike[str]) -> list[Result]:
     return [Result(result) for result in _wane.read(os.fspath(folder))]
 
 
+def resolved(
+    user: str,
+    scenario: object,
+    preset: str | None,
+    set_: object,
+    seed: int | None,
+    scale: str | None,
+) -> _wane.Scenario:
+    """The scenario that the arguments of ``run`` stand for.
+
+    Args:
+        user: Who needs it, for the sentence where there is none.
+        scenario: As of ``run``, and so the others.
+        preset: The preset.
+        set_: Values above it.
+        seed: The seed.
+        scale: The scale.
+
+    Raises:
+        ScenarioError: It cannot be read or resolved.
+    """
+    if scenario is None and preset is None and not set_:
+        raise ScenarioError(
+            f"{user} needs a scenario: the path of a file, a dict, or a preset with values, such as "
+            f'{user}(preset="tiny", set={{"until.drive-writes": 20}})'
+        )
+    path, table = (None, None) if scenario is None else _source(scenario)
+    values = assignments(set_)
+    if seed is not None:
+        values.append(("seed", plain(seed, "seed")))
+    return _wane.resolve(path, table, preset, values, scale)
+
+
 def _source(scenario: object) -> tuple[str | None, dict[str, Any] | None]:
     if isinstance(scenario, Mapping):
         return None, plain(scenario, "")
@@ -107,7 +124,12 @@ def _source(scenario: object) -> tuple[str | None, dict[str, Any] | None]:
     raise ScenarioError(f"scenario: found a value of type {found}, allowed are a path and a dict")
 
 
-def _assignments(set_: object) -> list[tuple[str, Any]]:
+def assignments(set_: object) -> list[tuple[str, Any]]:
+    """The values of ``set`` as pairs of a key and a plain value.
+
+    Raises:
+        ScenarioError: One is nothing that a scenario could hold.
+    """
     if set_ is None:
         return []
     if isinstance(set_, Mapping):
@@ -125,18 +147,3 @@ def _assignment(text: object) -> tuple[str, str]:
     if not equals:
         raise ScenarioError(f"set: found {text!r}, expected KEY=VALUE, such as ftl.gc.policy=d-choices", None, "set")
     return key, value
-
-
-def _attended(tell: Callable[[Progress], object]) -> Callable[[bool, int, float, float | None], None]:
-    def attend(preconditioning: bool, phase: int, drive_writes: float, done: float | None) -> None:
-        tell(Progress(preconditioning, phase, drive_writes, done))
-
-    return attend
-
-
-def _is_terminal() -> bool:
-    try:
-        return sys.stderr is not None and sys.stderr.isatty()
-    except ValueError:
-        # It is closed.
-        return False

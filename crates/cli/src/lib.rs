@@ -10,7 +10,7 @@ mod output;
 mod progress;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -76,6 +76,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
 /// It cannot be read, or is too long or no text; one sentence.
 pub fn read_scenario(path: &Path) -> Result<(String, String), String> {
     output::read_text(path).map_err(|failure| failure.to_string())
+}
+
+/// The workload that a name or a file stands for, as `wane drive age --workload` takes it, and the folder that its traces are relative to.
+///
+/// # Errors
+/// There is none of that name, or the file cannot be read; one sentence.
+pub fn read_workload(given: &str) -> Result<(toml::Table, Option<PathBuf>), String> {
+    commands::drive::workload_table(given).map_err(|failure| failure.to_string())
 }
 
 fn dispatch(command: Command) -> Result<i32, Failure> {

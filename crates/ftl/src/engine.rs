@@ -335,6 +335,12 @@ impl<M: Media> Ftl<M> {
         self.retire.retires_at(self.endurance)
     }
 
+    /// The host units that had been written when a closed block was last written; `None` of any other block.
+    pub fn closed_at(&self, block: SuperblockId) -> Option<u64> {
+        let index = &self.domain_of(block).index;
+        index.is_closed(block).then(|| index.closed_at(block))
+    }
+
     /// Where a firmware block stands.
     pub fn state(&self, block: SuperblockId) -> BlockState {
         let domain = self.domain_of(block);

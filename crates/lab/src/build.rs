@@ -105,14 +105,12 @@ pub fn plan(scenario: &Scenario) -> Result<Plan, PlanError> {
 /// # Errors
 /// As [`plan`].
 pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<AtomicBool>) -> Result<Plan, PlanError> {
-    let Scenario { device, precondition, .. } = scenario;
-    let streams = Streams::new(scenario.seed);
-    let mut opener = Opener::new(*device, streams, Arc::clone(stop));
+    let device = &scenario.device;
+    let mut opener = Opener::new(*device, Streams::new(scenario.seed), Arc::clone(stop));
     let policies = overrides.policies(scenario)?;
     let calendar = calendar::calendar(scenario, &mut opener)?;
     let (drive, observer) = drive(scenario, policies, calendar, &mut opener)?;
     let logical = f64::from(device.logical_units);
-    let filled = precondition.sequential_drive_writes > 0;
     let mut phases = Vec::new();
     for (number, phase) in scenario.phases.iter().enumerate() {
         let source = opener.source(&phase.workload, &format!("workload.{number}"))?;
@@ -138,14 +136,21 @@ pub fn plan_with(scenario: &Scenario, overrides: &PolicyOverrides, stop: &Arc<At
         unit_bytes: device.unit.0,
         calendar,
         young_below: detailed::young_below(scenario),
-        precondition: Precondition {
-            fill_units: if filled { 0 } else { precondition.fill.floor_of(u64::from(device.logical_units)) as u32 },
-            sequential_drive_writes: precondition.sequential_drive_writes,
-            random_units: (precondition.random_drive_writes * logical).round() as u64,
-            stream: streams.stream("precondition"),
-        },
+        precondition: precondition(scenario),
         phases,
     })
+}
+
+/// How a scenario's drive is aged before counting starts.
+pub(crate) fn precondition(scenario: &Scenario) -> Precondition {
+    let Scenario { device, precondition, .. } = scenario;
+    let filled = precondition.sequential_drive_writes > 0;
+    Precondition {
+        fill_units: if filled { 0 } else { precondition.fill.floor_of(u64::from(device.logical_units)) as u32 },
+        sequential_drive_writes: precondition.sequential_drive_writes,
+        random_units: (precondition.random_drive_writes * f64::from(device.logical_units)).round() as u64,
+        stream: Streams::new(scenario.seed).stream("precondition"),
+    }
 }
 
 /// Whether the run itself is timed, and not only its probes.
@@ -246,7 +251,15 @@ pub(crate) fn look(scenario: &Scenario, drive: Drive, stop: &Arc<AtomicBool>) ->
 /// # Errors
 /// Firmware and flash do not fit each other.
 pub fn bare_drive(scenario: &Scenario) -> Result<Drive, PlanError> {
-    let policies = Policies::of(&scenario.ftl);
+    bare_drive_with(scenario, &PolicyOverrides::default())
+}
+
+/// The same with policies from outside.
+///
+/// # Errors
+/// As [`bare_drive`]; a policy does not fit the scenario.
+pub(crate) fn bare_drive_with(scenario: &Scenario, overrides: &PolicyOverrides) -> Result<Drive, PlanError> {
+    let policies = overrides.policies(scenario)?;
     let errors = detailed::errors(scenario, &policies);
     drive_of(scenario, policies, errors, Streams::new(scenario.seed))
 }

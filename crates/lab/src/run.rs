@@ -439,7 +439,8 @@ impl Run {
         self.sample();
     }
 
-    fn counters(&self) -> Counters {
+    /// What was counted since counting started.
+    pub(crate) fn counters(&self) -> Counters {
         let mut counters = *self.drive.counters() - self.zero;
         assert!(self.host.trimmed() <= counters.host_units_trimmed, "the host gave up no more than the drive trimmed");
         counters.host_units_trimmed -= self.host.trimmed();
@@ -620,7 +621,7 @@ impl Run {
 
     /// Host units written since counting started.
     #[inline(always)]
-    fn written(&self) -> u64 {
+    pub(crate) fn written(&self) -> u64 {
         self.drive.counters().host_units_written - self.zero.host_units_written
     }
 

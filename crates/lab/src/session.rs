@@ -88,29 +88,24 @@ pub fn execute(
     to_its_end(scenario, overrides, run, &stopwatch, watch)
 }
 
-/// As [`execute`], on a thread of its own. On the caller's, `attend` is called every `interval` until the run ends, with how far it
-/// is, nothing while its traces are read; so that whoever must be heard meanwhile, such as an interpreter with its signals, is.
-///
-/// # Errors
-/// As [`execute`].
+/// Does `work` on a thread of its own. On the caller's, `attend` is called every `interval` until it is done, with the step that it was
+/// told last, nothing before the first; so that whoever must be heard meanwhile, such as an interpreter with its signals, is.
 ///
 /// # Panics
-/// The run does.
-pub fn execute_attended(
-    scenario: &Scenario,
-    stop: &Arc<AtomicBool>,
+/// The work does.
+pub fn attended<T: Send>(
     interval: Duration,
+    work: impl FnOnce(&mut dyn FnMut(&Step)) -> T + Send,
     attend: &mut dyn FnMut(Option<&Step>),
-) -> Result<RunResult, SessionError> {
+) -> T {
     let last: Mutex<Option<Step>> = Mutex::new(None);
     let lock = || last.lock().unwrap_or_else(PoisonError::into_inner);
     std::thread::scope(|scope| {
         let (ending, ended) = mpsc::channel::<()>();
         let run = scope.spawn(move || {
-            // Dropped when the run ends, however it does: that is what the caller hears.
+            // Dropped when the work ends, however it does: that is what the caller hears.
             let _ending = ending;
-            let mut step = |step: &Step| *lock() = Some(*step);
-            execute(scenario, &PolicyOverrides::default(), &mut Watch { step: &mut step, stop })
+            work(&mut |step: &Step| *lock() = Some(*step))
         });
         while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
             let now = *lock();

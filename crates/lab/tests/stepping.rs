@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use wane_lab::build::PolicyOverrides;
 use wane_lab::build::plan;
-use wane_lab::run::{Budget, Finished, Progress, Run, Watch};
-use wane_lab::session::{execute, execute_attended, interrupted};
+use wane_lab::run::{Budget, Finished, Progress, Run, Step, Watch};
+use wane_lab::session::{attended, execute, interrupted};
 use wane_scenario::{Scenario, Sources};
 use wane_sim::{Stream, Streams};
 use wane_testkit::SMALL_DRIVE;
@@ -185,16 +185,19 @@ fn an_attended_run_comes_to_the_same_and_is_stopped_by_who_attends() {
     };
     let (short, endless) = (scenario("until.drive-writes=20"), scenario("until.drive-writes=1e6"));
     let stop = Arc::new(AtomicBool::new(false));
-    let alone = execute(&short, &PolicyOverrides::default(), &mut Watch { step: &mut |_| {}, stop: &stop }).unwrap();
-    let attended = execute_attended(&short, &stop, Duration::from_millis(1), &mut |_| {}).unwrap();
-    assert_eq!((&attended.timeline, &attended.blocks), (&alone.timeline, &alone.blocks));
-    assert_eq!(attended.summary.flash, alone.summary.flash);
+    let run = |scenario: &Scenario, step: &mut dyn FnMut(&Step)| {
+        execute(scenario, &PolicyOverrides::default(), &mut Watch { step, stop: &stop }).unwrap()
+    };
+    let alone = run(&short, &mut |_| {});
+    let beside = attended(Duration::from_millis(1), |step| run(&short, step), &mut |_| {});
+    assert_eq!((&beside.timeline, &beside.blocks), (&alone.timeline, &alone.blocks));
+    assert_eq!(beside.summary.flash, alone.summary.flash);
     let mut last = 0.0;
-    let stopped = execute_attended(&endless, &stop, Duration::from_millis(1), &mut |step| {
+    let attend = &mut |step: Option<&Step>| {
         last = step.map_or(last, |step| step.drive_writes);
         stop.store(last > 1.0, Ordering::Relaxed);
-    });
-    let stopped = stopped.unwrap();
+    };
+    let stopped = attended(Duration::from_millis(1), |step| run(&endless, step), attend);
     assert!(interrupted(&stopped));
     assert!(last > 1.0 && last <= stopped.summary.end.at_drive_writes, "{last}");
 }

@@ -5,8 +5,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use wane_lab::build::PlanError;
+use wane_lab::held::KeptError;
 use wane_lab::session::SessionError;
 use wane_theory::TheoryError as WaneTheoryError;
 
@@ -19,6 +21,7 @@ mod classes {
     import_exception!(wane._errors, TraceError);
     import_exception!(wane._errors, ResultsError);
     import_exception!(wane._errors, OutOfMemoryError);
+    import_exception!(wane._errors, PolicyError);
     import_exception!(wane._errors, TheoryError);
     import_exception!(wane._errors, InternalError);
 }
@@ -52,6 +55,44 @@ pub(crate) fn theory(error: &WaneTheoryError) -> PyErr {
 /// The same, found before the model was asked.
 pub(crate) fn theory_sentence(error: impl std::fmt::Display) -> PyErr {
     classes::TheoryError::new_err((sentence(error),))
+}
+
+/// A refusal of no kind of its own.
+pub(crate) fn sentence_of(error: impl std::fmt::Display) -> PyErr {
+    classes::WaneError::new_err((sentence(error),))
+}
+
+/// A policy in Python that answers what it may not, or uses a view that is gone.
+pub(crate) fn policy(error: impl std::fmt::Display) -> PyErr {
+    classes::PolicyError::new_err((sentence(error),))
+}
+
+/// A bug.
+pub(crate) fn internal(error: impl std::fmt::Display) -> PyErr {
+    classes::InternalError::new_err((format!("{error}; please report it with the calls you made"),))
+}
+
+/// A number that is none of a thing's.
+pub(crate) fn index(sentence: String) -> PyErr {
+    PyIndexError::new_err(sentence)
+}
+
+/// A value outside of its range.
+pub(crate) fn value(sentence: String) -> PyErr {
+    PyValueError::new_err(sentence)
+}
+
+/// A drive that does not do what it was asked for.
+pub(crate) fn held(error: &KeptError) -> PyErr {
+    match error {
+        KeptError::Scenario(error) => scenario(error),
+        KeptError::Session(error) => session(error),
+        KeptError::Plan(PlanError::Trace(_)) | KeptError::Source(_) => classes::TraceError::new_err((sentence(error),)),
+        KeptError::Plan(_) | KeptError::Phases(_) | KeptError::Stdin | KeptError::Writeless | KeptError::Unrated => {
+            scenario_sentence(error)
+        }
+        _ => sentence_of(error),
+    }
 }
 
 /// A run that gave no result.

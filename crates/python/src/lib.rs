@@ -5,9 +5,13 @@
 
 #![allow(clippy::needless_pass_by_value, reason = "functions take what the interpreter hands over")]
 
+mod attend;
+mod drive;
 mod error;
+mod policies;
 mod result;
 mod run;
+mod table;
 mod theory;
 
 use std::ffi::OsString;
@@ -35,9 +39,15 @@ fn provoke_panic() -> PyResult<()> {
 #[pymodule]
 mod _wane {
     #[pymodule_export]
+    use super::drive::Drive;
+    #[pymodule_export]
+    use super::policies::{FreeView, GcView, ScrubView, WearView};
+    #[pymodule_export]
     use super::result::RunResult;
     #[pymodule_export]
     use super::run::{Scenario, read, resolve, run};
+    #[pymodule_export]
+    use super::table::Columns;
     #[pymodule_export]
     use super::theory::{
         d_choices, d_choices_weights, d_for_cost, d_for_wear_leveling, greedy, half_full_occupancy, occupancy_after,

@@ -2,14 +2,11 @@
 
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyList;
 use pythonize::pythonize;
-use wane_results::{Column, Values, block_columns, timeline_columns, window_columns};
+use wane_results::{block_columns, timeline_columns, window_columns};
 
 use crate::error;
-
-/// A table as Python takes it: names of columns, and an array or a list of texts for each.
-type Table<'py> = Vec<(String, Bound<'py, PyAny>)>;
+use crate::table::Columns;
 
 /// Of a window: nanoseconds and shares of reads, then of writes.
 type Distributions<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -35,19 +32,21 @@ impl RunResult {
     }
 
     /// The columns of `timeline.parquet`.
-    fn timeline<'py>(&self, py: Python<'py>) -> PyResult<Table<'py>> {
-        error::guarded(|| table(py, timeline_columns(&self.result.timeline)))
+    fn timeline(&self) -> PyResult<Columns> {
+        error::guarded(|| Ok(Columns::new(timeline_columns(&self.result.timeline))))
     }
 
     /// The columns of `blocks.parquet`.
-    fn blocks<'py>(&self, py: Python<'py>) -> PyResult<Table<'py>> {
-        error::guarded(|| table(py, block_columns(&self.result.blocks)))
+    fn blocks(&self) -> PyResult<Columns> {
+        error::guarded(|| Ok(Columns::new(block_columns(&self.result.blocks))))
     }
 
     /// The columns of `windows.parquet`; none without windows.
-    fn windows<'py>(&self, py: Python<'py>) -> PyResult<Table<'py>> {
+    fn windows(&self) -> PyResult<Columns> {
         let windows = &self.result.windows;
-        error::guarded(|| if windows.is_empty() { Ok(Vec::new()) } else { table(py, window_columns(windows.iter())) })
+        error::guarded(|| {
+            Ok(Columns::new(if windows.is_empty() { Vec::new() } else { window_columns(windows.iter()) }))
+        })
     }
 
     /// Of each window the points of its distributions: nanoseconds and shares of reads, then of writes.
@@ -82,21 +81,6 @@ impl RunResult {
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         error::guarded(|| Ok(py.detach(|| wane_report::render(std::slice::from_ref(&self.result)))))
     }
-}
-
-fn table(py: Python<'_>, columns: Vec<Column>) -> PyResult<Table<'_>> {
-    let hand_over = |Column { name, values }| {
-        let values = match values {
-            Values::U32(values) => array(py, values)?,
-            Values::U64(values) => array(py, values)?,
-            Values::F64(values) => array(py, values)?,
-            Values::Ratio(values) => array(py, values.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())?,
-            Values::Text(texts) => PyList::new(py, texts)?.into_any(),
-            Values::Own(texts) => PyList::new(py, texts)?.into_any(),
-        };
-        Ok((name, values))
-    };
-    columns.into_iter().map(hand_over).collect()
 }
 
 /// An array of its own memory that cannot be written.

@@ -2,23 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pythonize::depythonize;
-use wane_cli::Progress;
-use wane_lab::run::Step;
+use wane_lab::build::PolicyOverrides;
 use wane_lab::session;
 use wane_results::Folder;
 use wane_scenario::{Scale, Sources, folder_of};
 
-use crate::error;
+use crate::attend::{Policies, Telling, attended};
 use crate::result::RunResult;
-
-/// How often a run looks up: signals are heard and progress is told this often.
-const ATTENDED_EVERY: Duration = Duration::from_millis(50);
+use crate::{error, policies};
 
 /// What errors call a scenario that is a dict.
 const TABLE_NAME: &str = "scenario";
@@ -26,7 +22,7 @@ const TABLE_NAME: &str = "scenario";
 /// A resolved scenario.
 #[pyclass(frozen, module = "wane._wane")]
 pub(crate) struct Scenario {
-    scenario: wane_scenario::Scenario,
+    pub(crate) scenario: wane_scenario::Scenario,
 }
 
 #[pymethods]
@@ -72,6 +68,11 @@ pub(crate) fn resolve(
     })
 }
 
+/// Values above a scenario's, as texts KEY=VALUE.
+pub(crate) fn assignments(set: &[(String, Bound<'_, PyAny>)]) -> PyResult<Vec<String>> {
+    set.iter().map(|value| Ok(assignment(value)?.1)).collect()
+}
+
 /// A value above the scenario's, as an assignment of the option `set`. A text is taken as on the command line, where words need no quotes.
 fn assignment((key, value): &(String, Bound<'_, PyAny>)) -> PyResult<(&'static str, String)> {
     let written = match value.extract::<String>() {
@@ -93,27 +94,17 @@ pub(crate) fn run(
     out: Option<PathBuf>,
     bar: bool,
     attend: Option<Py<PyAny>>,
+    policies: Option<Bound<'_, PyDict>>,
 ) -> PyResult<(RunResult, Option<String>)> {
     let scenario = &scenario.scenario;
     error::guarded(|| {
         // An unusable folder is told before hours of work, not after.
         let mut folder = claim(out.as_deref())?;
         let stop = Arc::new(AtomicBool::new(false));
-        let mut raised: Option<PyErr> = None;
-        let ran = py.detach(|| {
-            let mut progress = Progress::new(&scenario.name, !bar);
-            let ran = session::execute_attended(scenario, &stop, ATTENDED_EVERY, &mut |step| {
-                if let Some(step) = step {
-                    progress.step(step);
-                }
-                if let Err(error) = Python::attach(|py| hear(py, attend.as_ref().filter(|_| raised.is_none()), step)) {
-                    stop.store(true, Ordering::Relaxed);
-                    // The first is what ended the run.
-                    raised.get_or_insert(error);
-                }
-            });
-            progress.finish();
-            let ran = ran.map_err(|error| error::session(&error))?;
+        let telling = Telling::new(&scenario.name, bar, attend);
+        let (who, overrides) = overridden(policies.as_ref())?;
+        let (ran, raised) = attended(py, who, &stop, telling, move |watch| {
+            let ran = session::execute(scenario, &overrides, watch).map_err(|error| error::session(&error))?;
             let removed = match &mut folder {
                 Some(folder) => {
                     let removed = session::write(folder, &ran).map_err(|error| error::results(&error))?;
@@ -130,17 +121,16 @@ pub(crate) fn run(
     })
 }
 
-fn claim(out: Option<&Path>) -> PyResult<Option<Folder>> {
-    out.map(Folder::claim).transpose().map_err(|error| error::results(&error))
+/// The policies of a dict, and who is asked with them.
+pub(crate) fn overridden(policies: Option<&Bound<'_, PyDict>>) -> PyResult<(Policies, PolicyOverrides)> {
+    match policies.filter(|policies| !policies.is_empty()) {
+        Some(policies) => Ok((Policies::Python, policies::overrides(policies)?)),
+        None => Ok((Policies::Native, PolicyOverrides::default())),
+    }
 }
 
-/// Lets the interpreter handle signals that have come, and tells it how far the run is.
-fn hear(py: Python<'_>, attend: Option<&Py<PyAny>>, step: Option<&Step>) -> PyResult<()> {
-    py.check_signals()?;
-    if let Some((attend, step)) = attend.zip(step) {
-        attend.call1(py, (step.preconditioning, step.phase, step.drive_writes, step.done))?;
-    }
-    Ok(())
+fn claim(out: Option<&Path>) -> PyResult<Option<Folder>> {
+    out.map(Folder::claim).transpose().map_err(|error| error::results(&error))
 }
 
 /// The runs that a folder of results holds.

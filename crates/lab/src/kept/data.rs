@@ -100,7 +100,7 @@ impl Kept {
             if out.len() == wanted || self.cause().is_some() {
                 break;
             }
-            match self.life.run.retire_block(SuperblockId(block)) {
+            match self.run.retire_block(SuperblockId(block)) {
                 Ok(()) => out.push((block, erases[block as usize])),
                 // Who asks for the most worn ones does not mean the firmware's own.
                 Err(UnretiredError::Taken(_)) if !matches!(which, Retire::Blocks(_)) => {}
@@ -120,7 +120,7 @@ impl Kept {
     /// A unit is not exported.
     pub fn inject(&mut self, units: Range<u32>, injection: Injection, stream: &mut Stream) -> Result<u32, KeptError> {
         self.keep_bytes()?;
-        let drive = self.life.run.drive_mut();
+        let drive = self.run.drive_mut();
         let bits = u64::from(drive.unit_bytes()) * 8;
         let mut done = 0;
         for unit in units.map(Lpn).collect::<Vec<_>>() {
@@ -169,7 +169,7 @@ impl Kept {
             .map(Lpn)
             .filter(|unit| !before.get(unit.index()).copied().unwrap_or(false) && self.drive().lookup(*unit).is_some())
             .collect();
-        self.life.run.drive_mut().trim_batch(&new).expect("the units are exported");
+        self.run.drive_mut().trim_batch(&new).expect("the units are exported");
         new.len() as u32
     }
 }

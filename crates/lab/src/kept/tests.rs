@@ -1,8 +1,12 @@
+use std::sync::atomic::Ordering;
+
 use wane_archive::Writer;
 use wane_scenario::{Scenario, Sources};
 
 use super::*;
 use crate::build::PolicyOverrides;
+use crate::held::{STEP_UNITS_MAX, next_step};
+use crate::session;
 
 fn scenario(text: &str) -> Scenario {
     Scenario::resolve(&Sources { file: Some(("kept.toml", text)), ..Sources::default() }).unwrap()
@@ -14,7 +18,7 @@ fn go() -> Arc<AtomicBool> {
 
 fn bytes(kept: &mut Kept) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new()).unwrap();
-    kept.life.archive(&mut writer).unwrap();
+    kept.archive(&mut writer).unwrap();
     writer.finish().unwrap()
 }
 
@@ -128,7 +132,7 @@ fn a_workload_is_changed_and_days_pass_while_a_drive_lies() {
     let faster = LIVES[1].replace("drive-writes-per-day = 0.5", "drive-writes-per-day = 2");
     kept.set_workload(scenario(&faster), &go()).unwrap();
     age(&mut kept, Target::DriveWrites(4.0));
-    assert_eq!((kept.drive().day(), kept.life.workloads), (36.5, 0));
+    assert_eq!((kept.drive().day(), kept.workloads()), (36.5, 0));
     let other = LIVES[1].replace("pattern = \"hot-cold\"\nr = 0.8\nh = 0.2", "pattern = \"sequential\"");
     kept.set_workload(scenario(&other), &go()).unwrap();
     age(&mut kept, Target::DriveWrites(5.0));

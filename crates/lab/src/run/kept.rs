@@ -8,11 +8,11 @@ use wane_ftl::UnretiredError;
 use wane_results::EndCause;
 use wane_ssd::Drive;
 use wane_units::SuperblockId;
-use wane_workload::Source;
+use wane_workload::{Batch, Op, Source, SourceError};
 
 use crate::host::Host;
 
-use super::{Ended, Phase, Plan, Precondition, Run, Stage};
+use super::{Budget, Ended, Phase, Plan, Precondition, Run, Stage, Stop, Watch};
 
 impl Run {
     /// A run that keeps its drive, without a workload so far.
@@ -51,6 +51,49 @@ impl Run {
         }
         self.drive.commit_background();
         Ok(())
+    }
+
+    /// Ages the drive as its precondition says; from then on it is counted. Where it is stopped, or the drive dies, that is as far as it came.
+    ///
+    /// # Errors
+    /// None: nothing is read.
+    pub(crate) fn precondition_kept(
+        &mut self,
+        precondition: Precondition,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), SourceError> {
+        let workload = std::mem::take(&mut self.phases);
+        self.drive.set_leveling(false);
+        (self.precondition, self.stage) = (precondition, Stage::Precondition { done: 0 });
+        let ended = self.advance(Budget::WHOLE, watch);
+        (self.row_due, self.window_due, self.phases) = (u64::MAX, u64::MAX, workload);
+        self.stage = Stage::Phase(0);
+        self.in_phase = super::InPhase::default();
+        match self.end {
+            Some(Ended::Died(_)) => self.stage = Stage::Over,
+            _ => self.end = None,
+        }
+        ended.map(drop)
+    }
+
+    /// Asks the drive for these pages, by its host, and scrubs where it does. The drive may die of it.
+    pub(crate) fn ask(&mut self, op: Op, pages: Vec<u32>) {
+        let mut batch = Batch { op, pages, requests: 1, ..Batch::default() };
+        let go = AtomicBool::new(false);
+        let mut served = self.serve(&mut batch, &mut 0, &mut { Budget::WHOLE }, &go);
+        if served.is_ok() && self.drive.scrubs() {
+            served = self.scrub(&go).map_err(Stop::from);
+        }
+        if let Err(Stop::Ended(ended)) = served {
+            (self.end, self.stage) = (Some(ended), Stage::Over);
+        }
+    }
+
+    /// Where the pages of the host lie on the drive; `None` of one whose space was given up.
+    pub(crate) fn unit_of(&self, page: u32) -> Option<u32> {
+        let mut unit = vec![page];
+        self.host.find(&mut unit);
+        unit.first().copied()
     }
 
     /// The drive, of which nothing else is wanted.

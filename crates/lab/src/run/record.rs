@@ -118,7 +118,8 @@ impl Run {
         })
     }
 
-    fn wear(&self) -> WearSnapshot {
+    /// The blocks as they are now.
+    pub(crate) fn wear(&self) -> WearSnapshot {
         let geometry = *self.drive.geometry();
         let layout = self.drive.layout();
         let holders: Vec<SuperblockId> = BlockId::all(0..geometry.blocks()).map(|block| layout.holder(block)).collect();

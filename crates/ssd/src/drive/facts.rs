@@ -99,6 +99,11 @@ impl Drive {
         over_either!(&self.firmware, ftl => ftl.state(block))
     }
 
+    /// See [`wane_ftl::Ftl::closed_at`].
+    pub fn closed_at(&self, block: SuperblockId) -> Option<u64> {
+        over_either!(&self.firmware, ftl => ftl.closed_at(block))
+    }
+
     /// The physical unit that holds a logical one.
     pub fn lookup(&self, unit: Lpn) -> Option<UnitId> {
         over_either!(&self.firmware, ftl => ftl.lookup(unit))

@@ -169,7 +169,7 @@ fn reworked(
 }
 
 /// The workload that a name or a file stands for, and the folder that its traces are relative to.
-fn workload_table(given: &str) -> Result<(Table, Option<std::path::PathBuf>), Failure> {
+pub(crate) fn workload_table(given: &str) -> Result<(Table, Option<std::path::PathBuf>), Failure> {
     let one = |key: &str, value: &str| Table::from_iter([(key.to_owned(), Value::from(value))]);
     let path = Path::new(given);
     if path.extension().is_some_and(|extension| extension == "toml") {

@@ -1,0 +1,89 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wane_scenario::{Scenario, Sources};
+
+use super::*;
+use crate::run::Step;
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::resolve(&Sources { file: Some(("held.toml", text)), ..Sources::default() }).unwrap()
+}
+
+const LIFE: &str = "[drive]\npreset = \"tiny\"\nendurance = 100\n[ftl]\ncapacity = \"variant\"\n\
+     wear-leveling = { policy = \"pwl\", threshold = \"50 %\" }\n[precondition]\nrandom-drive-writes = 1\n\
+     [workload]\npattern = \"hot-cold\"\nfootprint = 0.5\n[until]\nend-of-life = true\n";
+
+fn held(text: &str) -> Held {
+    Held::new(&scenario(text), PolicyOverrides::default()).unwrap()
+}
+
+fn precondition(held: &mut Held) {
+    held.precondition(&mut Watch { step: &mut |_| {}, stop: &Arc::default() }).unwrap();
+}
+
+fn age(held: &mut Held, to: f64) -> Reached {
+    held.age(Target::DriveWrites(to), &Arc::default(), &mut |_| {}).unwrap()
+}
+
+#[test]
+fn a_held_drive_that_is_preconditioned_ages_as_a_run_does() {
+    let mut held = held(LIFE);
+    precondition(&mut held);
+    assert_eq!(held.drive_writes(), 0.0);
+    for to in [0.3, 7.0] {
+        assert_eq!(age(&mut held, to), Reached::Target);
+    }
+    let reached = held.age(Target::EndOfLife, &Arc::default(), &mut |_| {}).unwrap();
+    assert_eq!(reached, Reached::Died(EndCause::FootprintDoesNotFit));
+    let mut watch = Watch { step: &mut |_| {}, stop: &Arc::default() };
+    let run = session::execute(&scenario(LIFE), &PolicyOverrides::default(), &mut watch).unwrap();
+    assert_eq!(held.wear().rows(), run.blocks);
+    let counters = held.counters();
+    assert_eq!(counters.programmed_total(), run.summary.flash.pages_programmed.total);
+    assert_eq!(counters.host_units_trimmed, run.summary.host.pages_trimmed);
+    assert!(run.summary.wear.blocks_retired > 0 && counters.erases_wear_leveling > 0, "{:?}", run.summary.wear);
+}
+
+#[test]
+fn a_stopped_precondition_leaves_a_drive_that_goes_on() {
+    let mut held = held(LIFE);
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut step = |step: &Step| stop.store(step.done > Some(0.5), Ordering::Relaxed);
+    held.precondition(&mut Watch { step: &mut step, stop: &stop }).unwrap();
+    held.check().unwrap();
+    assert_eq!(held.drive_writes(), 0.0);
+    assert_eq!(age(&mut held, 2.0), Reached::Target);
+    assert_eq!(held.cause(), None);
+    held.check().unwrap();
+}
+
+#[test]
+fn requests_of_its_user_go_by_the_host_and_count() {
+    let mut held = held(LIFE);
+    let pages: Vec<u32> = (0..held.pages()).collect();
+    let third = pages.len() / 3;
+    held.write(&pages[..2 * third]);
+    held.trim(&pages[..third]);
+    assert!(held.read(&pages).is_empty());
+    let counters = held.counters();
+    assert_eq!((counters.host_units_written, counters.host_units_trimmed), (2 * third as u64, third as u64));
+    assert_eq!(counters.host_units_read_unmapped, (pages.len() - third) as u64);
+    while held.cause().is_none() {
+        held.write(&pages[..third]);
+    }
+    held.check().unwrap();
+    held.write(&pages);
+    assert!(held.read(&pages).is_empty());
+}
+
+#[test]
+fn copies_go_their_own_way() {
+    let mut held = held(LIFE);
+    precondition(&mut held);
+    age(&mut held, 2.0);
+    let mut copy = held.try_clone().unwrap();
+    age(&mut held, 4.0);
+    assert_ne!(held.wear(), copy.wear());
+    age(&mut copy, 4.0);
+    assert_eq!(held.wear(), copy.wear());
+}

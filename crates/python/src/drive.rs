@@ -1,0 +1,354 @@
+//! A drive that one holds: a call of Python is a call of [`Held`], one at a time.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use pythonize::{depythonize, pythonize};
+use wane_lab::held::{Held, Reached, Target};
+use wane_lab::run::{Step, Watch};
+use wane_results::{Counters, block_columns};
+
+use crate::attend::{Policies, Telling, attended};
+use crate::error;
+use crate::policies::trouble;
+use crate::result::{RunResult, array};
+use crate::run::{Scenario, assignments, overridden};
+use crate::table::Columns;
+
+/// Pages that are asked for between two looks at signals: some 20 ms.
+const PAGES_AT_ONCE: usize = 1 << 16;
+
+/// Names and values of whole numbers.
+type Named = Vec<(&'static str, u64)>;
+
+/// A workload as Python gives it: a name or a file, or a table.
+type Workload<'py> = (Option<String>, Option<Bound<'py, PyDict>>);
+
+/// See `wane.Drive`.
+#[pyclass(frozen, module = "wane._wane")]
+pub(crate) struct Drive {
+    held: Mutex<Held>,
+    stop: Arc<AtomicBool>,
+    policies: Policies,
+    name: String,
+}
+
+impl Drive {
+    /// The drive, unless a call is at it.
+    fn held(&self) -> PyResult<MutexGuard<'_, Held>> {
+        self.held.try_lock().map_err(|refused| match refused {
+            TryLockError::WouldBlock => error::sentence_of(
+                "the drive is at work in another call, of another thread or of a policy of its own; it takes one call at a time",
+            ),
+            TryLockError::Poisoned(_) => error::internal("the drive is broken by an earlier error inside wane"),
+        })
+    }
+
+    /// Does `work` on the drive for as long as it takes. `None` for the telling: nobody is told.
+    fn work<T: Send>(
+        &self,
+        py: Python<'_>,
+        telling: Telling,
+        work: impl FnOnce(&mut Held, &mut Watch<'_>) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        error::guarded(|| {
+            let mut held = self.held()?;
+            self.stop.store(false, Ordering::Relaxed);
+            let held = &mut *held;
+            let (done, raised) = attended(py, self.policies, &self.stop, telling, |watch| work(held, watch));
+            match raised {
+                Some(error) => Err(error),
+                None => done,
+            }
+        })
+    }
+
+    /// Does `ask` with a part of the pages after the other, and hears signals in between.
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        pages: &[u32],
+        mut ask: impl FnMut(&mut Held, &[u32]) -> T + Send,
+        mut each: impl FnMut(T),
+    ) -> PyResult<()> {
+        error::guarded(|| {
+            let mut held = self.held()?;
+            let most = held.pages();
+            if let Some(page) = pages.iter().find(|page| **page >= most) {
+                return Err(error::index(format!("page {page}: the drive has {most} pages, 0 to {}", most - 1)));
+            }
+            for part in pages.chunks(PAGES_AT_ONCE) {
+                py.check_signals()?;
+                let held = &mut *held;
+                each(asked(py, self.policies, &self.stop, || Ok(ask(held, part)))?);
+            }
+            py.check_signals()
+        })
+    }
+
+    fn scenario_of(&self, held: &Held, asked: &Asked<'_>) -> PyResult<wane_scenario::Scenario> {
+        let (name, table) = &asked.workload;
+        let (table, folder) = match (name, table) {
+            (Some(name), _) => {
+                let (table, folder) = wane_cli::read_workload(name).map_err(error::scenario_sentence)?;
+                (Some(table), folder.unwrap_or_default())
+            }
+            (None, Some(table)) => {
+                let table = depythonize(table).map_err(|error| error::scenario_sentence(&error))?;
+                (Some(table), Path::new("").to_owned())
+            }
+            (None, None) => (None, Path::new("").to_owned()),
+        };
+        let is_new = table.is_some() || !asked.set.is_empty();
+        let scenario = held.scenario().reworked(table, asked.requests, &asked.set, asked.timed);
+        let mut scenario = scenario.map_err(|error| error::scenario(&error))?;
+        if is_new {
+            scenario.relative_to(&folder);
+        }
+        Ok(scenario)
+    }
+}
+
+/// What a drive is to be asked.
+struct Asked<'py> {
+    workload: Workload<'py>,
+    set: Vec<String>,
+    requests: u64,
+    timed: bool,
+}
+
+#[pymethods]
+impl Drive {
+    #[new]
+    fn new(py: Python<'_>, scenario: &Scenario, policies: Option<Bound<'_, PyDict>>) -> PyResult<Self> {
+        let scenario = &scenario.scenario;
+        error::guarded(|| {
+            let (policies, overrides) = overridden(policies.as_ref())?;
+            if overrides.scrub.is_some() {
+                return Err(error::scenario_sentence(
+                    "policies: ftl.scrub: a drive that is aged step by step does not scrub; a policy for it works in wane.run",
+                ));
+            }
+            let stop = Arc::default();
+            let held = asked(py, policies, &stop, move || {
+                Held::new(scenario, overrides).map_err(|error| error::held(&error))
+            })?;
+            Ok(Self { held: Mutex::new(held), stop, policies, name: scenario.name.clone() })
+        })
+    }
+
+    /// An independent copy.
+    fn fork(&self, py: Python<'_>) -> PyResult<Self> {
+        error::guarded(|| {
+            let mut held = self.held()?;
+            let held = &mut *held;
+            let copy = asked(py, self.policies, &self.stop, || held.try_clone().map_err(|error| error::held(&error)))?;
+            Ok(Self { held: Mutex::new(copy), stop: Arc::default(), policies: self.policies, name: self.name.clone() })
+        })
+    }
+
+    /// Becomes a copy of another drive.
+    fn restore(&self, py: Python<'_>, from: &Self) -> PyResult<()> {
+        let copy = from.fork(py)?;
+        let copy = copy.held.into_inner().map_err(|_| error::internal("a copy was broken"))?;
+        *self.held()? = copy;
+        Ok(())
+    }
+
+    /// Preconditions as the scenario says.
+    fn precondition(&self, py: Python<'_>, bar: bool, attend: Option<Py<PyAny>>) -> PyResult<()> {
+        self.work(py, Telling::new(&self.name, bar, attend), |held, watch| {
+            held.precondition(watch).map_err(|error| error::held(&error))
+        })
+    }
+
+    /// Ages by a workload, to a target: "drive-writes" (so many more), "wear", "end-of-life". Tells why it stopped.
+    #[expect(clippy::too_many_arguments, reason = "the signature of Python's method")]
+    fn run(
+        &self,
+        py: Python<'_>,
+        workload: Option<String>,
+        table: Option<Bound<'_, PyDict>>,
+        target: &str,
+        amount: f64,
+        bar: bool,
+        attend: Option<Py<PyAny>>,
+    ) -> PyResult<&'static str> {
+        let is_new = workload.is_some() || table.is_some();
+        let asked = Asked { workload: (workload, table), set: Vec::new(), requests: 1, timed: false };
+        let scenario = is_new.then(|| error::guarded(|| self.scenario_of(&*self.held()?, &asked))).transpose()?;
+        self.work(py, Telling::new(&self.name, bar, attend), |held, watch| {
+            if let Some(scenario) = scenario {
+                held.set_workload(scenario, watch.stop).map_err(|error| error::held(&error))?;
+            }
+            let target = match target {
+                "drive-writes" => Target::DriveWrites(held.drive_writes() + amount),
+                "wear" => Target::Wear(amount),
+                _ => Target::EndOfLife,
+            };
+            let Watch { step, stop } = watch;
+            let reached = held.age(target, stop, &mut |aged| {
+                let (drive_writes, done, programmed) = (aged.drive_writes, aged.done, aged.programmed);
+                step(&Step { preconditioning: false, phase: 0, drive_writes, done, programmed });
+            });
+            Ok(match reached.map_err(|error| error::held(&error))? {
+                Reached::Target | Reached::Already => "target",
+                Reached::Died(_) => "end-of-life",
+                Reached::WorkloadEnd => "trace-end",
+                Reached::Interrupted => "interrupted",
+            })
+        })
+    }
+
+    /// What a copy of it answers to so many requests, in time.
+    #[expect(clippy::too_many_arguments, reason = "the signature of Python's method")]
+    fn probe(
+        &self,
+        py: Python<'_>,
+        workload: Option<String>,
+        table: Option<Bound<'_, PyDict>>,
+        set: Vec<(String, Bound<'_, PyAny>)>,
+        requests: u64,
+        bar: bool,
+        attend: Option<Py<PyAny>>,
+    ) -> PyResult<RunResult> {
+        let set = assignments(&set)?;
+        let asked = Asked { workload: (workload, table), set, requests, timed: true };
+        let scenario = error::guarded(|| self.scenario_of(&*self.held()?, &asked))?;
+        self.work(py, Telling::new(&self.name, bar, attend), |held, watch| {
+            if let Some(cause) = held.cause().filter(|_| scenario.phases[0].workload.writes()) {
+                let cause = cause.name();
+                return Err(error::sentence_of(format!(
+                    "the drive is dead ({cause}) and takes no writes any more; ask it for reads, such as by \"workload.read-share\": 1"
+                )));
+            }
+            let copy = held.try_clone().map_err(|error| error::held(&error))?;
+            copy.look(&scenario, watch).map(RunResult::new).map_err(|error| error::held(&error))
+        })
+    }
+
+    /// Writes pages. Gives how many the drive took.
+    fn write(&self, py: Python<'_>, pages: PyReadonlyArray1<'_, u32>) -> PyResult<u64> {
+        let before = self.held()?.counters().host_units_written;
+        self.ask(py, &values(&pages), Held::write, |()| ())?;
+        Ok(self.held()?.counters().host_units_written - before)
+    }
+
+    /// Forgets pages.
+    fn trim(&self, py: Python<'_>, pages: PyReadonlyArray1<'_, u32>) -> PyResult<()> {
+        self.ask(py, &values(&pages), Held::trim, |()| ())
+    }
+
+    /// Reads pages. Gives those that could not be brought.
+    fn read<'py>(&self, py: Python<'py>, pages: PyReadonlyArray1<'py, u32>) -> PyResult<Bound<'py, PyAny>> {
+        let mut unread = Vec::new();
+        self.ask(py, &values(&pages), Held::read, |mut failed| unread.append(&mut failed))?;
+        array(py, unread)
+    }
+
+    /// Lets days pass without power.
+    fn wait(&self, days: f64) -> PyResult<()> {
+        if !(days.is_finite() && days >= 0.0) {
+            return Err(error::value(format!("days: found {days}, allowed is 0 and more")));
+        }
+        error::guarded(|| {
+            self.held()?.wait(days);
+            Ok(())
+        })
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn scenario_toml(&self) -> PyResult<String> {
+        Ok(self.held()?.scenario().to_toml())
+    }
+
+    fn pages(&self) -> PyResult<u32> {
+        Ok(self.held()?.pages())
+    }
+
+    fn page_bytes(&self) -> PyResult<u32> {
+        Ok(self.held()?.drive().unit_bytes())
+    }
+
+    fn drive_writes(&self) -> PyResult<f64> {
+        Ok(self.held()?.drive_writes())
+    }
+
+    fn day(&self) -> PyResult<f64> {
+        Ok(self.held()?.drive().day())
+    }
+
+    fn life_used(&self) -> PyResult<Option<f64>> {
+        Ok(self.held()?.drive().life_used())
+    }
+
+    /// What it died of.
+    fn end_of_life(&self) -> PyResult<Option<&'static str>> {
+        Ok(self.held()?.cause().map(|cause| cause.name()))
+    }
+
+    fn counters(&self) -> PyResult<Named> {
+        let counters = self.held()?.counters();
+        Ok(Counters::NAMES.iter().copied().zip(counters.values()).collect())
+    }
+
+    fn write_amplification(&self) -> PyResult<Option<f64>> {
+        Ok(wane_results::write_amplification(&self.held()?.counters()).total)
+    }
+
+    /// The columns of `blocks.parquet`, now.
+    fn blocks(&self) -> PyResult<Columns> {
+        error::guarded(|| Ok(Columns::new(block_columns(&self.held()?.wear().rows()))))
+    }
+
+    fn erase_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let counts = self.held()?.drive().erase_counts().to_vec();
+        array(py, counts)
+    }
+
+    /// Drive writes since each block closed.
+    fn ages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let held = self.held()?;
+        let pages = f64::from(held.pages());
+        let ages = held.units_since_closed();
+        drop(held);
+        array(py, ages.into_iter().map(|units| units.map_or(f64::NAN, |units| units as f64 / pages)).collect())
+    }
+
+    fn smart<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        error::guarded(|| Ok(pythonize(py, &self.held()?.drive().health_record())?))
+    }
+
+    /// The first invariant that does not hold.
+    fn check(&self) -> PyResult<Option<String>> {
+        error::guarded(|| Ok(self.held()?.check().err()))
+    }
+}
+
+/// What short work gives, or what a policy raised in it.
+fn asked<T: Send>(
+    py: Python<'_>,
+    policies: Policies,
+    stop: &Arc<AtomicBool>,
+    work: impl FnOnce() -> PyResult<T> + Send,
+) -> PyResult<T> {
+    match policies {
+        Policies::Native => py.detach(work),
+        Policies::Python => {
+            let (done, raised) = trouble::heard(stop, work);
+            raised.map_or(done, Err)
+        }
+    }
+}
+
+/// The values of an array, whatever its strides.
+fn values(array: &PyReadonlyArray1<'_, u32>) -> Vec<u32> {
+    array.as_array().iter().copied().collect()
+}

@@ -1,0 +1,125 @@
+//! Scrub policies in Python.
+
+use std::ptr::NonNull;
+
+use pyo3::prelude::*;
+use wane_ftl::policies::Setting;
+use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView as View};
+use wane_units::SuperblockId;
+
+use super::lent::{self, Lent};
+use super::object::{Object, Role};
+use crate::error;
+use crate::result::array;
+
+pub(super) const ROLE: Role = Role { key: "ftl.scrub", method: "next", signature: "next(view)" };
+
+const ALLOWED: &str = "Relocate or Check of a block of the drive, or None";
+
+/// The condition of the drive's blocks: see `wane.policies.ScrubView`.
+#[pyclass(frozen, module = "wane._wane")]
+#[derive(Default)]
+pub(crate) struct ScrubView {
+    view: Lent<View<'static>>,
+}
+
+/// See `wane.policies.Health`: expected and fresh errors, fresh RBER, reads, re-reads, days.
+type Health = (f64, f64, f64, u32, u32, f64);
+
+impl ScrubView {
+    fn of<T>(&self, block: u32, ask: impl FnOnce(&View<'static>, SuperblockId) -> T) -> PyResult<T> {
+        self.view.ask(|view| {
+            if block < view.blocks() {
+                Ok(ask(view, SuperblockId(block)))
+            } else {
+                Err(error::index(format!("the drive has no block {block}")))
+            }
+        })
+    }
+}
+
+#[pymethods]
+impl ScrubView {
+    /// Blocks of the drive; they are numbered from 0.
+    fn blocks(&self) -> PyResult<u32> {
+        self.view.ask(|view| Ok(view.blocks()))
+    }
+
+    /// Blocks that were read for the host since the last ask, of shape `(n,)`, some more than once; a copy.
+    fn touched<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let blocks: Vec<u32> = self.view.ask(|view| Ok(view.touched().map(|block| block.0).collect()))?;
+        array(py, blocks)
+    }
+
+    /// Valid pages of a block that could be relocated; `None` of one that could not.
+    fn valid(&self, block: u32) -> PyResult<Option<u32>> {
+        self.of(block, View::valid)
+    }
+
+    /// The condition of a block.
+    fn health<'py>(&self, py: Python<'py>, block: u32) -> PyResult<Bound<'py, PyAny>> {
+        let health: Health = self.of(block, |view, block| {
+            let health = view.health(block);
+            let (errors, fresh, rber) = (health.expected_errors, health.fresh_errors, health.fresh_rber);
+            (errors, fresh, rber, health.reads, health.rereads, health.age_days)
+        })?;
+        py.import("wane.policies")?.getattr("Health")?.call1(health)
+    }
+
+    /// Days since the drive was new.
+    fn now_days(&self) -> PyResult<f64> {
+        self.view.ask(|view| Ok(view.now_days()))
+    }
+}
+
+/// A scrub policy whose answers an object gives.
+pub(super) struct Scrubbers {
+    object: Object,
+    view: Option<Py<ScrubView>>,
+}
+
+impl Clone for Scrubbers {
+    fn clone(&self) -> Self {
+        Self { object: self.object.clone(), view: None }
+    }
+}
+
+impl Scrubbers {
+    pub(super) fn new(object: Object) -> Self {
+        Self { object, view: None }
+    }
+
+    /// The step of an answer: a `Relocate` or a `Check`, which are tuples of one block.
+    fn action(&self, view: &View<'_>, answer: &Bound<'_, PyAny>) -> PyResult<Action> {
+        let kind = answer.get_type().name()?;
+        let Ok((block,)) = answer.extract::<(u32,)>() else { return Err(self.object.mistyped(answer, ALLOWED)) };
+        if block >= view.blocks() {
+            return Err(self.object.refused(format!("block {block}, which the drive does not have"), ALLOWED));
+        }
+        match kind.to_str()? {
+            "Relocate" => Ok(Action::Relocate(SuperblockId(block))),
+            "Check" => Ok(Action::Check(SuperblockId(block))),
+            _ => Err(self.object.mistyped(answer, ALLOWED)),
+        }
+    }
+}
+
+impl ScrubPolicy for Scrubbers {
+    fn begin(&mut self, setting: Setting) {
+        self.object.begin(setting);
+    }
+
+    fn next(&mut self, view: &View<'_>) -> Option<Action> {
+        Python::attach(|py| {
+            let shown = lent::object(py, &mut self.view);
+            let shown = self.object.answered(shown)?;
+            let lent = &shown.get().view;
+            let answer = lent.lend(py, NonNull::from(view).cast(), || self.object.ask(py, shown.clone().into_any()))?;
+            if answer.is_none() { None } else { self.object.answered(self.action(view, &answer)) }
+        })
+    }
+
+    fn checked(&mut self, block: SuperblockId, rereads: Option<u32>) {
+        Python::attach(|py| drop(self.object.call(py, "checked", (block.0, rereads))));
+    }
+}

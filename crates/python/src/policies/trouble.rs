@@ -1,0 +1,52 @@
+//! What objects of Python raise while the engine asks them: kept until the engine has stopped, then raised again as it was.
+//!
+//! The engine asks on the thread that called it, so that the present call is the thread's. A call within a policy's has trouble of its own.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::prelude::*;
+
+struct Call {
+    stop: Arc<AtomicBool>,
+    raised: Option<PyErr>,
+}
+
+thread_local! {
+    static CALLS: RefCell<Vec<Call>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Ends the present call, however it ends.
+struct Ending;
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        CALLS.with_borrow_mut(Vec::pop);
+    }
+}
+
+/// Does `work`, in which policies may raise; the first that one raises stops it by its flag.
+pub(crate) fn heard<T>(stop: &Arc<AtomicBool>, work: impl FnOnce() -> T) -> (T, Option<PyErr>) {
+    CALLS.with_borrow_mut(|calls| calls.push(Call { stop: Arc::clone(stop), raised: None }));
+    let ending = Ending;
+    let done = work();
+    let raised = CALLS.with_borrow_mut(|calls| calls.last_mut().and_then(|call| call.raised.take()));
+    drop(ending);
+    (done, raised)
+}
+
+/// Whether something was raised in the present call, so that no object is asked any more.
+pub(super) fn is_raised() -> bool {
+    CALLS.with_borrow(|calls| calls.last().is_some_and(|call| call.raised.is_some()))
+}
+
+/// Notes what an object raised, and stops the present call.
+pub(super) fn raise(error: PyErr) {
+    CALLS.with_borrow_mut(|calls| {
+        let Some(call) = calls.last_mut() else { return };
+        call.stop.store(true, Ordering::Relaxed);
+        // The first is what ended it.
+        call.raised.get_or_insert(error);
+    });
+}

@@ -1,0 +1,173 @@
+//! Wear levelers in Python.
+
+use std::ptr::NonNull;
+
+use pyo3::prelude::*;
+use wane_ftl::policies::wear_leveling::{Action, WearLevelPolicy, WearView as View};
+use wane_ftl::policies::{BlockEvent, Setting};
+use wane_units::SuperblockId;
+
+use super::lent::{self, Lent};
+use super::object::{self, Object, Role};
+use crate::error;
+use crate::result::array;
+
+pub(super) const ROLE: Role = Role { key: "ftl.wear-leveling", method: "plan", signature: "plan(view)" };
+
+const ALLOWED: &str = "Refill or Exchange of blocks of its domain, or None";
+
+/// A domain's blocks: see `wane.policies.WearView`.
+#[pyclass(frozen, module = "wane._wane")]
+#[derive(Default)]
+pub(crate) struct WearView {
+    view: Lent<View<'static>>,
+}
+
+type Array<'py> = PyResult<Bound<'py, PyAny>>;
+
+/// Whether a block is one of the domain.
+fn has(view: &View<'_>, block: SuperblockId) -> bool {
+    let mut blocks = view.blocks();
+    let (first, last) = (blocks.next(), view.blocks().next_back());
+    first.is_some_and(|first| first <= block) && last.is_some_and(|last| block <= last)
+}
+
+impl WearView {
+    fn of<T>(&self, block: u32, ask: impl FnOnce(&View<'static>, SuperblockId) -> T) -> PyResult<T> {
+        self.view.ask(|view| {
+            let block = SuperblockId(block);
+            if has(view, block) {
+                Ok(ask(view, block))
+            } else {
+                Err(error::index(format!("the domain has no block {block}")))
+            }
+        })
+    }
+
+    fn each<'py>(&self, py: Python<'py>, of: impl Fn(&View<'static>, SuperblockId) -> u32) -> Array<'py> {
+        let values: Vec<u32> = self.view.ask(|view| Ok(view.blocks().map(|block| of(view, block)).collect()))?;
+        array(py, values)
+    }
+}
+
+#[pymethods]
+impl WearView {
+    /// The drive's mode.
+    fn mode(&self) -> PyResult<&'static str> {
+        self.view.ask(|view| Ok(object::mode_name(view.mode())))
+    }
+
+    /// The block that garbage collection just erased and freed; `None` before a host write.
+    fn erased(&self) -> PyResult<Option<u32>> {
+        self.view.ask(|view| Ok(view.erased().map(|block| block.0)))
+    }
+
+    /// Erases of a block of the domain; `IndexError` of another one.
+    fn erase_count(&self, block: u32) -> PyResult<u32> {
+        self.of(block, View::erase_count)
+    }
+
+    /// Valid pages of a block of the domain.
+    fn valid(&self, block: u32) -> PyResult<u32> {
+        self.of(block, View::valid)
+    }
+
+    /// Erases by garbage collection in this domain since it was new, preconditioning included.
+    fn gc_erases(&self) -> PyResult<u64> {
+        self.view.ask(|view| Ok(view.gc_erases()))
+    }
+
+    /// Erases by wear leveling in this domain.
+    fn wear_leveling_erases(&self) -> PyResult<u64> {
+        self.view.ask(|view| Ok(view.wear_leveling_erases()))
+    }
+
+    /// Pages that the host wrote since the drive was new.
+    fn host_writes(&self) -> PyResult<u64> {
+        self.view.ask(|view| Ok(view.host_writes()))
+    }
+
+    /// Free blocks of the domain.
+    fn free(&self) -> PyResult<u32> {
+        self.view.ask(|view| Ok(view.free()))
+    }
+
+    /// The blocks of the domain, of shape `(blocks,)`; a copy.
+    fn blocks<'py>(&self, py: Python<'py>) -> Array<'py> {
+        self.each(py, |_, block| block.0)
+    }
+
+    /// Erases of each, of the same shape; a copy.
+    fn erase_counts<'py>(&self, py: Python<'py>) -> Array<'py> {
+        self.each(py, View::erase_count)
+    }
+
+    /// Valid pages of each, likewise.
+    fn valid_counts<'py>(&self, py: Python<'py>) -> Array<'py> {
+        self.each(py, View::valid)
+    }
+}
+
+/// A wear leveler whose answers an object gives.
+pub(super) struct Levelers {
+    object: Object,
+    tests_again: bool,
+    view: Option<Py<WearView>>,
+}
+
+impl Clone for Levelers {
+    fn clone(&self) -> Self {
+        Self { object: self.object.clone(), tests_again: self.tests_again, view: None }
+    }
+}
+
+impl Levelers {
+    pub(super) fn new(object: Object, py: Python<'_>) -> PyResult<Self> {
+        let tests_again = match object.bind(py).getattr_opt("tests_again")? {
+            Some(method) => method.call0()?.extract()?,
+            None => false,
+        };
+        Ok(Self { object, tests_again, view: None })
+    }
+
+    /// The move of an answer: a `Refill` or an `Exchange`, which are pairs of blocks.
+    fn action(&self, view: &View<'_>, answer: &Bound<'_, PyAny>) -> PyResult<Action> {
+        let kind = answer.get_type().name()?;
+        let Ok((one, other)) = answer.extract::<(u32, u32)>() else {
+            return Err(self.object.mistyped(answer, ALLOWED));
+        };
+        let (one, other) = (SuperblockId(one), SuperblockId(other));
+        if let Some(block) = [one, other].into_iter().find(|block| !has(view, *block)) {
+            return Err(self.object.refused(format!("block {block}, which the domain does not have"), ALLOWED));
+        }
+        match kind.to_str()? {
+            "Refill" => Ok(Action::Refill { from: one, into: other }),
+            "Exchange" => Ok(Action::Exchange { hot: one, cold: other }),
+            _ => Err(self.object.mistyped(answer, ALLOWED)),
+        }
+    }
+}
+
+impl WearLevelPolicy for Levelers {
+    fn begin(&mut self, setting: Setting) {
+        self.object.begin(setting);
+    }
+
+    fn plan(&mut self, view: &View<'_>) -> Option<Action> {
+        Python::attach(|py| {
+            let shown = lent::object(py, &mut self.view);
+            let shown = self.object.answered(shown)?;
+            let lent = &shown.get().view;
+            let answer = lent.lend(py, NonNull::from(view).cast(), || self.object.ask(py, shown.clone().into_any()))?;
+            if answer.is_none() { None } else { self.object.answered(self.action(view, &answer)) }
+        })
+    }
+
+    fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
+        self.object.hear(event, block, erase_count);
+    }
+
+    fn tests_again(&self) -> bool {
+        self.tests_again
+    }
+}
