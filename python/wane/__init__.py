@@ -31,7 +31,7 @@ from wane._run import read, run
 from wane._wane import __version__
 
 if TYPE_CHECKING:
-    from wane import policies, theory
+    from wane import plot, policies, theory
 
 __all__ = [
     "Drive",
@@ -49,6 +49,7 @@ __all__ = [
     "TraceError",
     "WaneError",
     "__version__",
+    "plot",
     "policies",
     "read",
     "run",
@@ -58,6 +59,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Imported when it is asked for, so that the command starts without NumPy.
-    if name in ("policies", "theory"):
+    if name in ("plot", "policies", "theory"):
         return import_module(f"wane.{name}")
     raise AttributeError(f"module 'wane' has no attribute {name!r}")

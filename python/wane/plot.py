@@ -1,0 +1,368 @@
+"""Pictures of runs for papers and notebooks, on Matplotlib: those of the command's report.
+
+Each function draws one or several runs into an ``Axes`` and returns it; without ``ax`` it makes a figure of one column of a paper, 3.4 inches wide.
+Series differ by color, which people with any of the three kinds of color blindness can tell apart, and by dash
+pattern, for gray print. Axes have names and units, and begin at 0 unless they are logarithmic. Further keywords go to the lines.
+
+    >>> from wane import plot
+    >>> axes = plot.latency(result)
+    >>> plot.save(axes, "latency.pdf")
+
+``save`` keeps text as text. Matplotlib comes with the extra ``plot`` (``pip install 'wane[plot]'``). Figures are none of ``matplotlib.pyplot``, which
+would keep them: they go when their user lets them go. A notebook shows ``axes.figure``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from wane._drive import Drive
+from wane._extras import need
+from wane._result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: One run, several, or several by the names that the legend has.
+Runs: TypeAlias = "Result | Sequence[Result] | Mapping[str, Result]"
+
+#: A run's end, or a drive as it is.
+Worn: TypeAlias = "Result | Drive"
+
+#: Hues of series without an order: those of the command's figures on paper.
+COLORS = ["#1b3f5a", "#b43f00", "#007e6c", "#cf5ab4", "#6c87fc", "#a2902d", "#7e36a2", "#6c2409"]
+
+#: Dash patterns that go with them.
+DASHES: list[Any] = [
+    "-",
+    (0, (5, 2)),
+    (0, (1.2, 1.5)),
+    (0, (5, 1.5, 1.2, 1.5)),
+    (0, (8, 2)),
+    (0, (3, 1)),
+    (0, (1, 3)),
+    (0, (8, 2, 2, 2)),
+]
+
+#: Causes for which pages are programmed, from the bottom of the stack: column, name, color.
+CAUSES = [
+    ("host", "host", "#1b3f5a"),
+    ("gc", "garbage collection", "#b43f00"),
+    ("wear_leveling", "wear leveling", "#007e6c"),
+    ("scrub", "scrubbing", "#cf5ab4"),
+    ("file_system", "file system", "#6c87fc"),
+    ("parity", "parity", "#a2902d"),
+    ("metadata", "metadata", "#7e36a2"),
+    ("padding", "padding", "#8a8f96"),
+]
+
+#: Wear, from the least.
+WEAR = ["#f2ecd0", "#eed694", "#eab667", "#df8f4e", "#c6634a", "#a03c4d", "#702352", "#3d1548"]
+
+#: The width of a column of a paper and the height that goes with it, in inches.
+SIZE = (3.4, 2.2)
+
+#: What every figure has: small text that stays text, thin frames.
+STYLE: dict[str, Any] = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 8,
+    "figure.dpi": 150,
+    "font.size": 8,
+    "grid.color": "#e6e7e3",
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "wane",
+    "xtick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.labelsize": 7,
+    "ytick.major.width": 0.6,
+}
+
+#: Markers of percentiles.
+MARKERS = "osv^Dx+*"
+
+GIB = 2.0**30
+
+
+def wear(runs: Worn | Sequence[Worn] | Mapping[str, Worn], ax: Axes | None = None, **line: Any) -> Axes:
+    """The distribution of wear: the share of physical blocks with at most so many erases, of the end of runs or of drives as they are.
+
+    Args:
+        runs: A result or a drive, several, or several by name.
+        ax: Where to draw.
+        line: Keywords of the lines.
+    """
+    with _drawing("wear", ax) as axes:
+        for label, run, style in _each(runs):
+            counts = np.sort(run.erase_counts if isinstance(run, Drive) else run.blocks["erase_count"])
+            shares = np.arange(1, counts.size + 1) / counts.size
+            axes.plot(np.r_[counts[0], counts], np.r_[0, shares], drawstyle="steps-post", label=label, **style | line)
+        axes.set(xlabel="erases of a block", ylabel="share of blocks", ylim=(0, 1.02))
+        return _finished(axes, runs)
+
+
+def wear_map(run: Worn, ax: Axes | None = None) -> Axes:
+    """The erases of every physical block: a row a plane, a column a block of it, the paler the less worn.
+
+    Args:
+        run: A result or a drive.
+        ax: Where to draw.
+    """
+    with _drawing("wear_map", ax) as axes:
+        from matplotlib.colors import LinearSegmentedColormap  # noqa: PLC0415 - an extra's
+
+        blocks = run.blocks
+        planes = np.unique(np.stack([blocks["die"], blocks["plane"]]), axis=1).shape[1]
+        grid = blocks["erase_count"].reshape(planes, -1)
+        colors = LinearSegmentedColormap.from_list("wane-wear", WEAR)
+        image = axes.imshow(grid, aspect="auto", interpolation="nearest", cmap=colors, rasterized=True)
+        axes.grid(visible=False)
+        axes.set_yticks(range(0, planes, max(1, planes // 8)))
+        axes.set(xlabel="block of the plane", ylabel="plane")
+        figure: Any = axes.figure
+        figure.colorbar(image, ax=axes, label="erases")
+        return axes
+
+
+def write_amplification(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes:
+    """Write amplification along the life: flash pages programmed for each host page, since the row of the timeline before.
+
+    Args:
+        runs: A result, several, or several by name.
+        ax: Where to draw.
+        line: Keywords of the lines.
+    """
+    with _drawing("write_amplification", ax) as axes:
+        for label, run, style in _each(runs):
+            life = run.timeline
+            axes.plot(life["drive_writes"], life["write_amplification_total"], label=label, **style | line)
+        axes.set(xlabel="drive writes", ylabel="write amplification")
+        axes.set_ylim(bottom=0)
+        return _finished(axes, runs)
+
+
+def erase_counts(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes:
+    """Wear along the life: the mean of all physical blocks' erases, and what lies between their 1st and 99th percentile.
+
+    Args:
+        runs: A result, several, or several by name.
+        ax: Where to draw.
+        line: Keywords of the lines.
+    """
+    with _drawing("erase_counts", ax) as axes:
+        for label, run, style in _each(runs):
+            life = run.timeline
+            (drawn,) = axes.plot(life["drive_writes"], life["erase_count_mean"], label=label, **style | line)
+            low, high = life["erase_count_p1"], life["erase_count_p99"]
+            axes.fill_between(life["drive_writes"], low, high, color=drawn.get_color(), alpha=0.18, linewidth=0)
+        axes.set(xlabel="drive writes", ylabel="erases of a block")
+        axes.set_ylim(bottom=0)
+        return _finished(axes, runs)
+
+
+def capacity(runs: Runs, ax: Axes | None = None, **line: Any) -> Axes:
+    """The capacity that the drive exports along its life, in GiB.
+
+    Args:
+        runs: A result, several, or several by name.
+        ax: Where to draw.
+        line: Keywords of the lines.
+    """
+    with _drawing("capacity", ax) as axes:
+        for label, run, style in _each(runs):
+            life = run.timeline
+            exported = life["logical_bytes_exported"] / GIB
+            axes.plot(life["drive_writes"], exported, drawstyle="steps-post", label=label, **style | line)
+        axes.set(xlabel="drive writes", ylabel="exported capacity (GiB)")
+        axes.set_ylim(bottom=0)
+        return _finished(axes, runs, "lower left")
+
+
+def programmed(runs: Runs, ax: Axes | None = None) -> Axes:
+    """Why pages were programmed: a bar a run, flash pages for each host page by cause.
+
+    Args:
+        runs: A result, several, or several by name.
+        ax: Where to draw.
+    """
+    with _drawing("programmed", ax) as axes:
+        each = _each(runs)
+        bottom = np.zeros(len(each))
+        for key, name, color in CAUSES:
+            counts = np.array([run.summary["flash"]["pages_programmed"][key] for _, run, _ in each], dtype=float)
+            hosts = np.array([run.summary["flash"]["pages_programmed"]["host"] for _, run, _ in each], dtype=float)
+            parts = np.divide(counts, hosts, out=np.zeros_like(counts), where=hosts > 0)
+            if parts.any():
+                axes.bar(
+                    range(len(each)),
+                    parts,
+                    bottom=bottom,
+                    width=0.6,
+                    color=color,
+                    label=name,
+                    edgecolor="white",
+                    linewidth=0.5,
+                )
+                bottom += parts
+        axes.set_xticks(range(len(each)), [label or run.summary["scenario"]["name"] for label, run, _ in each])
+        axes.grid(visible=False, axis="x")
+        axes.set(ylabel="flash pages a host page")
+        if axes.get_legend_handles_labels()[0]:
+            # Beside bars there is no room.
+            axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+        return axes
+
+
+def latency(
+    runs: Runs,
+    ax: Axes | None = None,
+    *,
+    operation: Literal["read", "write"] = "read",
+    window: int = -1,
+    **line: Any,
+) -> Axes:
+    """The tail of latencies in a window: the share of requests that took longer, both axes logarithmic.
+
+    Args:
+        runs: A result of timed requests, several, or several by name.
+        ax: Where to draw.
+        operation: Whose latencies.
+        window: A row of ``windows``; -1 is the last.
+        line: Keywords of the lines.
+
+    Raises:
+        IndexError: A run has no such window.
+    """
+    with _drawing("latency", ax) as axes:
+        for label, run, style in _each(runs):
+            times, shares = run.latency_distribution(window, operation)
+            # The last point, beyond which there is nothing, has no place on the axis.
+            longer = 1 - np.r_[0, shares[:-1]]
+            axes.plot(times / 1e3, longer, drawstyle="steps-pre", label=label, **style | line)
+        axes.set(xscale="log", yscale="log", xlabel=f"{operation} latency (µs)", ylabel="share of slower requests")
+        return _finished(axes, runs)
+
+
+def percentiles(
+    runs: Runs,
+    ax: Axes | None = None,
+    *,
+    operation: Literal["read", "write"] = "read",
+    of: Sequence[str] = ("p50", "p99", "p999"),
+    **line: Any,
+) -> Axes:
+    """Percentiles of latency along the life: a point a window, in order of age.
+
+    Args:
+        runs: A result with windows, several, or several by name.
+        ax: Where to draw.
+        operation: Whose latencies.
+        of: Which: ``"p50"``, ``"p75"``, ``"p90"``, ``"p95"``, ``"p99"``, ``"p999"``, ``"p9999"``, ``"mean"`` or ``"max"``.
+        line: Keywords of the lines.
+    """
+    with _drawing("percentiles", ax) as axes:
+        each = _each(runs)
+        for label, run, style in each:
+            windows = run.windows
+            if not windows:
+                raise IndexError("percentiles: the run has no windows; nothing of it was timed")
+            for number, which in enumerate(of):
+                times = windows[f"latency_{operation}_{which}_ns"] / 1e3
+                # Of one run the percentiles differ in color; of several the runs do.
+                own = _style(number) if len(each) == 1 else style | {"linestyle": DASHES[number % len(DASHES)]}
+                drawn = own | {"marker": MARKERS[number % len(MARKERS)], "markersize": 3} | line
+                axes.plot(windows["at_drive_writes"], times, label=f"{label}, {which}" if label else which, **drawn)
+        axes.set(yscale="log", xlabel="drive writes", ylabel=f"{operation} latency (µs)")
+        axes.legend()
+        return axes
+
+
+def overview(runs: Runs) -> Figure:
+    """The report's pictures of lives in one figure of a page's width: write amplification, wear along the life and at its end, and causes.
+
+    Args:
+        runs: A result, several, or several by name.
+
+    Returns:
+        The figure, 7 inches wide.
+    """
+    matplotlib = need("matplotlib", "plot", "plot.overview")
+    figure_of = need("matplotlib.figure", "plot", "plot.overview").Figure
+    with matplotlib.rc_context(STYLE):
+        figure = figure_of(figsize=(7, 4.4), layout="constrained")
+        axes = figure.subplots(2, 2)
+        write_amplification(runs, axes[0, 0])
+        erase_counts(runs, axes[0, 1])
+        wear(runs, axes[1, 0])
+        programmed(runs, axes[1, 1])
+    found: Figure = figure
+    return found
+
+
+def save(drawn: Axes | Figure, path: str | os.PathLike[str], **keywords: Any) -> None:
+    """Writes a figure to a file, text as text and the same figure as the same bytes.
+
+    Args:
+        drawn: A figure, or axes of it.
+        path: The file, whose ending says its format: ``.pdf`` and ``.svg`` are vectors, ``.png`` has 300 dots an inch.
+        keywords: Those of ``Figure.savefig``.
+    """
+    matplotlib = need("matplotlib", "plot", "plot.save")
+    figure: Any = getattr(drawn, "figure", drawn) or drawn
+    # Files tell when they were made otherwise.
+    stamps = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    metadata = stamps.get(os.path.splitext(path)[1])  # noqa: PTH122 - of any path
+    with matplotlib.rc_context(STYLE):
+        figure.savefig(path, **{"dpi": 300, "metadata": metadata} | keywords)
+
+
+@contextmanager
+def _drawing(user: str, ax: Axes | None) -> Iterator[Axes]:
+    """Where to draw: the axes given, as their user has set them up, or those of a new figure of a column's width."""
+    matplotlib = need("matplotlib", "plot", f"plot.{user}")
+    if ax is not None:
+        yield ax
+        return
+    figure = need("matplotlib.figure", "plot", f"plot.{user}").Figure
+    with matplotlib.rc_context(STYLE):
+        yield figure(figsize=SIZE, layout="constrained").add_subplot()
+
+
+def _each(runs: Any) -> list[tuple[str | None, Any, dict[str, Any]]]:
+    """Each run with its label, which a single one has none of, and the style of its line."""
+    if isinstance(runs, Mapping):
+        named: list[tuple[str | None, Any]] = [(str(name), run) for name, run in runs.items()]
+    elif isinstance(runs, Sequence):
+        named = [(_name(run), run) for run in runs]
+    else:
+        named = [(None, runs)]
+    return [(label, run, _style(number)) for number, (label, run) in enumerate(named)]
+
+
+def _style(number: int) -> dict[str, Any]:
+    return {"color": COLORS[number % len(COLORS)], "linestyle": DASHES[number % len(DASHES)]}
+
+
+def _name(run: Worn) -> str:
+    return repr(run).split("'")[1] if isinstance(run, Drive) else run.summary["scenario"]["name"]
+
+
+def _finished(axes: Axes, runs: Any, place: Literal["best", "lower left"] = "best") -> Axes:
+    if isinstance(runs, Mapping | Sequence) and len(runs) > 1:
+        axes.legend(loc=place)
+    return axes
