@@ -2,7 +2,7 @@
 
     pip install . && python python/benches/policies.py [ftlsim-256g]
 
-Prints one JSON object a line, as the Rust benches do: medians of ROUNDS runs. With ftlsim-256g it takes ten minutes and 1.5 GiB.
+Prints one JSON object a line, as the Rust benches do: medians of ROUNDS runs. With ftlsim-256g it takes ten minutes or more, and 1 GiB.
 """
 
 import json

@@ -459,6 +459,10 @@ def test_copies_of_a_drive_have_copies_of_its_policies() -> None:
     drive.restore(snapshot)
     drive.run(drive_writes=1)
     assert np.array_equal(drive.erase_counts, then)
+    with pytest.raises(
+        wane.WaneError, match=r"^a snapshot of a drive with policies in Python is restored by such a drive alone"
+    ):
+        wane.Drive(HOT_COLD).restore(snapshot)
 
 
 def test_a_policy_may_run_something_itself_but_not_its_own_drive() -> None:

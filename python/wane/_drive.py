@@ -224,7 +224,11 @@ class Drive:
         return Snapshot(self._drive.fork())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Becomes again what it was, or what another drive was, when the snapshot was made. The snapshot can be used again."""
+        """Becomes again what it was, or what another drive was, when the snapshot was made. The snapshot can be used again.
+
+        Raises:
+            WaneError: One of the two has policies in Python and the other has none.
+        """
         self._drive.restore(snapshot._drive)
 
     # How it fares.

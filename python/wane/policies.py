@@ -14,8 +14,8 @@ What an object raises, or answers though its role does not allow it, ends the ru
 The object itself is asked, so that what it counts can be read afterwards; the dies of a drive with ``ftl.domain = "die"``, and copies of a
 drive, have deep copies of it. Results name a policy by the object's attribute ``name``, or else by its class, and by its ``parameters``, a dict.
 
-Policies run with the interpreter's lock, on the thread that called. The run keeps the lock and offers it every few milliseconds. A call costs a fraction of a
-microsecond; a policy that asks for the lowest bucket alone says so (``IndexSpec(lowest_only=True)``), which saves the engine a third of its work.
+Policies run with the interpreter's lock, on the thread that called. The run keeps the lock and offers it every few milliseconds. A policy that
+asks for the lowest bucket alone says so by ``IndexSpec(lowest_only=True)``, which saves the engine much of its work.
 """
 
 from __future__ import annotations

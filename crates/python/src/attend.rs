@@ -10,17 +10,18 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use wane_cli::Progress;
-use wane_lab::progress::Throttle;
+use wane_lab::progress::{Stopwatch, Throttle};
 use wane_lab::run::{Step, Watch};
 use wane_lab::session;
 
-use crate::policies::trouble;
+use crate::policies::{self, trouble};
 
 /// How often work looks up: signals are heard and progress is told this often.
 const ATTENDED_EVERY: Duration = Duration::from_millis(50);
 
-/// How often work that keeps the interpreter offers it to other threads.
-const OFFERED_EVERY: Duration = Duration::from_millis(5);
+/// After how long without a question to Python work that keeps the interpreter offers it to other threads; Python's own loop offers it in every
+/// question, once another thread has waited for a switch interval. A thread that takes the offer keeps it for such an interval.
+const OFFERED_AFTER: Duration = Duration::from_millis(8);
 
 /// Who asks what the work asks.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,12 +98,18 @@ fn keeping<T>(
     telling: &mut Telling,
     work: impl FnOnce(&mut Watch<'_>) -> T,
 ) -> T {
-    let (mut looks, mut offers) = (Throttle::new(ATTENDED_EVERY), Throttle::new(OFFERED_EVERY));
+    let (mut looks, mut kept) = (Throttle::new(ATTENDED_EVERY), Stopwatch::start());
     let mut step = |step: &Step| {
-        if offers.ready() {
-            py.detach(std::thread::yield_now);
+        let looks_up = looks.ready();
+        if policies::were_asked() {
+            kept = Stopwatch::start();
         }
-        if looks.ready() {
+        // What is asked may be no code of Python's.
+        if looks_up || kept.elapsed() >= OFFERED_AFTER {
+            py.detach(std::thread::yield_now);
+            kept = Stopwatch::start();
+        }
+        if looks_up {
             telling.look_up(py, Some(step), stop);
         }
     };

@@ -153,6 +153,11 @@ impl Drive {
 
     /// Becomes a copy of another drive.
     fn restore(&self, py: Python<'_>, from: &Self) -> PyResult<()> {
+        if self.policies != from.policies {
+            return Err(error::sentence_of(
+                "a snapshot of a drive with policies in Python is restored by such a drive alone, and of one without by one without; its fork() is a drive of its own",
+            ));
+        }
         let copy = from.fork(py)?;
         let copy = copy.held.into_inner().map_err(|_| error::internal("a copy was broken"))?;
         *self.held()? = copy;

@@ -20,6 +20,8 @@ use wane_lab::build::{Override, PolicyOverrides};
 use crate::error;
 use object::{Object, Role};
 
+pub(crate) use object::were_asked;
+
 pub(crate) use allocation::FreeView;
 pub(crate) use scrub::ScrubView;
 pub(crate) use victim::GcView;

@@ -1,5 +1,6 @@
 //! An object of Python in a policy's place: whose it is, how it is copied, how it is asked.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,6 +19,15 @@ pub(super) struct Role {
     /// The method that it must have, and how it is written.
     pub(super) method: &'static str,
     pub(super) signature: &'static str,
+}
+
+thread_local! {
+    static ASKED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether objects were asked on this thread since the last time that this was.
+pub(crate) fn were_asked() -> bool {
+    ASKED.replace(false)
 }
 
 /// An object with the method of a role.
@@ -83,6 +93,7 @@ impl Object {
         if trouble::is_raised() {
             return None;
         }
+        ASKED.set(true);
         self.ask.bind(py).call1((view,)).map_err(trouble::raise).ok()
     }
 

@@ -41,12 +41,17 @@ pub(super) fn is_raised() -> bool {
     CALLS.with_borrow(|calls| calls.last().is_some_and(|call| call.raised.is_some()))
 }
 
-/// Notes what an object raised, and stops the present call.
+/// Notes what an object raised, and stops the present call. Without one, such as where a property asks how much of a life is used, the interpreter
+/// tells it as what could not be raised.
 pub(super) fn raise(error: PyErr) {
-    CALLS.with_borrow_mut(|calls| {
-        let Some(call) = calls.last_mut() else { return };
+    let left = CALLS.with_borrow_mut(|calls| {
+        let Some(call) = calls.last_mut() else { return Some(error) };
         call.stop.store(true, Ordering::Relaxed);
         // The first is what ended it.
         call.raised.get_or_insert(error);
+        None
     });
+    if let Some(error) = left {
+        Python::attach(|py| error.write_unraisable(py, None));
+    }
 }
