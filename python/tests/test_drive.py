@@ -229,6 +229,11 @@ def test_one_end_is_given() -> None:
     assert drive.run("uniform", wear=0.01) == "target"
     assert drive.life_used is not None
     assert 0.01 <= drive.life_used < 0.02
+    phase = {"workload": {"pattern": "uniform"}, "until": {"drive-writes": 1}}
+    with pytest.raises(
+        wane.ScenarioError, match=r"^a drive is aged by one workload at a time, and the scenario has 2 phases; give it"
+    ):
+        wane.Drive({"drive": {"preset": "tiny"}, "phase": [phase, phase]})
     with pytest.raises(wane.ScenarioError, match=r"^Drive needs a scenario"):
         wane.Drive()
 

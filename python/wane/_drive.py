@@ -76,7 +76,7 @@ class Drive:
             OutOfMemoryError: The drive needs more memory than there is.
         """
         table = dict(scenario) if isinstance(scenario, Mapping) else scenario
-        if isinstance(table, dict) and "until" not in table:
+        if isinstance(table, dict) and not {"until", "phase"} & table.keys():
             # A drive has no end of its own, which a scenario must have.
             table["until"] = {"drive-writes": 1}
         elif table is None and preset is not None:

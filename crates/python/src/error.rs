@@ -88,9 +88,13 @@ pub(crate) fn held(error: &KeptError) -> PyErr {
         KeptError::Scenario(error) => scenario(error),
         KeptError::Session(error) => session(error),
         KeptError::Plan(PlanError::Trace(_)) | KeptError::Source(_) => classes::TraceError::new_err((sentence(error),)),
-        KeptError::Plan(_) | KeptError::Phases(_) | KeptError::Stdin | KeptError::Writeless | KeptError::Unrated => {
-            scenario_sentence(error)
-        }
+        KeptError::Phases(phases) => scenario_sentence(format!(
+            "a drive is aged by one workload at a time, and the scenario has {phases} phases; give it the table of one as workload"
+        )),
+        KeptError::TraceChanged => classes::TraceError::new_err((
+            "the workload's trace is not the one any more by which the drive was aged; give it a workload, which begins anew",
+        )),
+        KeptError::Plan(_) | KeptError::Stdin | KeptError::Writeless | KeptError::Unrated => scenario_sentence(error),
         _ => sentence_of(error),
     }
 }
