@@ -1,0 +1,102 @@
+//! Whether a life goes on as before, by its write amplification (dissertation 000, §3.5.1, which leaves it as future work).
+
+use std::collections::VecDeque;
+
+/// Periods that are remembered.
+const REMEMBERED: usize = 16;
+
+/// Fewer say nothing of what is usual.
+const LEAST: usize = 4;
+
+/// Standard deviations from the mean beyond which a period is an outlier.
+const DEVIATIONS: f64 = 3.0;
+
+/// Interquartile ranges beyond the quartiles at which it is one (Tukey's fences).
+const FENCES: f64 = 1.5;
+
+/// A share of the mean within which no period is an outlier, however alike the others are: an amplification that moves by less
+/// moves a prediction by less.
+const TOLERATED: f64 = 0.02;
+
+/// What a period is, held against those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// Too few are known.
+    Unknown,
+    /// It is as the others.
+    Usual,
+    /// It is not: something changed.
+    Outlier,
+}
+
+/// Tells periods whose write amplification is an outlier: more than three standard deviations from the mean of those before it and
+/// outside Tukey's fences, and by more than 2 % of the mean.
+#[derive(Clone, Debug, Default)]
+pub struct Detector {
+    seen: VecDeque<f64>,
+}
+
+impl Detector {
+    /// Judges a period by its write amplification, and remembers it. After an outlier only that one is remembered: what was before it
+    /// is of another life.
+    pub fn judge(&mut self, write_amplification: f64) -> Judgement {
+        let judgement = self.look(write_amplification);
+        if judgement == Judgement::Outlier {
+            self.seen.clear();
+        }
+        if self.seen.len() == REMEMBERED {
+            self.seen.pop_front();
+        }
+        self.seen.push_back(write_amplification);
+        judgement
+    }
+
+    fn look(&self, found: f64) -> Judgement {
+        if self.seen.len() < LEAST {
+            return Judgement::Unknown;
+        }
+        let count = self.seen.len() as f64;
+        let mean = self.seen.iter().sum::<f64>() / count;
+        let deviation = (self.seen.iter().map(|seen| (seen - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt();
+        let mut sorted: Vec<f64> = self.seen.iter().copied().collect();
+        sorted.sort_by(f64::total_cmp);
+        let quartile = |share: f64| {
+            let place = share * (count - 1.0);
+            let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+            below + (above - below) * place.fract()
+        };
+        let (first, third) = (quartile(0.25), quartile(0.75));
+        let beyond = FENCES * (third - first);
+        let is_out = (found - mean).abs() > (DEVIATIONS * deviation).max(TOLERATED * mean)
+            && !(first - beyond..=third + beyond).contains(&found);
+        if is_out { Judgement::Outlier } else { Judgement::Usual }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_phase_is_an_outlier_and_noise_is_none() {
+        let mut detector = Detector::default();
+        let noise = [2.0, 2.01, 1.99, 2.02, 1.98, 2.0, 2.03];
+        let judged: Vec<Judgement> = noise.iter().map(|value| detector.judge(*value)).collect();
+        assert!(judged[..4].iter().all(|judgement| *judgement == Judgement::Unknown), "{judged:?}");
+        assert!(judged[4..].iter().all(|judgement| *judgement == Judgement::Usual), "{judged:?}");
+        assert_eq!(detector.judge(3.0), Judgement::Outlier);
+        // The new phase is learned anew.
+        assert_eq!([3.0, 3.01, 2.99, 3.0].map(|value| detector.judge(value))[3], Judgement::Usual);
+        assert_eq!(detector.judge(2.0), Judgement::Outlier);
+    }
+
+    #[test]
+    fn alike_periods_leave_room_for_a_fiftieth() {
+        let mut detector = Detector::default();
+        for _ in 0..8 {
+            detector.judge(4.0);
+        }
+        assert_eq!(detector.clone().judge(4.07), Judgement::Usual);
+        assert_eq!(detector.judge(4.09), Judgement::Outlier);
+    }
+}

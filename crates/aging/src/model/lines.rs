@@ -1,0 +1,132 @@
+//! A line for each block.
+//!
+//! Lines over several periods go through simulated time alone: what was predicted in between has no part in a slope, so that no model
+//! learns from its own predictions.
+
+use super::Model;
+use crate::{History, Period};
+
+/// pred = y1 + (y1 - y0): the latest period goes on. What the released code does (dissertation 000, §3.3.1: "only the latest
+/// history"); y0 is what stood when the period began, the projected count where there was a projection.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TwoPoint {
+    last: Option<Period>,
+}
+
+impl Model for TwoPoint {
+    fn observe(&mut self, period: &Period) {
+        self.last = Some(period.clone());
+    }
+
+    fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64> {
+        along(now, ahead, |block| self.last.as_ref().map_or(0.0, |last| last.rate(block)))
+    }
+}
+
+/// Each block goes on from where it is, with its slope.
+fn along(now: &[u32], ahead: f64, slope: impl Fn(usize) -> f64) -> Vec<f64> {
+    now.iter().enumerate().map(|(block, now)| f64::from(*now) + ahead * slope(block)).collect()
+}
+
+/// A block's points over a window: simulated time since it began, and erases since then; the first is (0, 0).
+fn points(history: &History, block: usize, points: &mut Vec<(f64, f64)>) {
+    points.clear();
+    let (mut time, mut erases) = (0.0, 0.0);
+    points.push((time, erases));
+    for period in history.periods() {
+        time += period.span;
+        erases += f64::from(period.after[block] - period.before[block]);
+        points.push((time, erases));
+    }
+}
+
+/// Slopes of all blocks over a window, by what makes a slope of points.
+fn slopes(history: &History, blocks: usize, mut slope: impl FnMut(&[(f64, f64)]) -> f64) -> Vec<f64> {
+    if history.last().is_none() {
+        return vec![0.0; blocks];
+    }
+    let mut of_block = Vec::new();
+    (0..blocks)
+        .map(|block| {
+            points(history, block, &mut of_block);
+            slope(&of_block)
+        })
+        .collect()
+}
+
+/// Least squares over the points of a window.
+#[derive(Clone, Debug)]
+pub(super) struct LeastSquares {
+    history: History,
+}
+
+impl LeastSquares {
+    pub(super) fn new(window: usize) -> Self {
+        Self { history: History::new(window) }
+    }
+}
+
+impl Model for LeastSquares {
+    fn observe(&mut self, period: &Period) {
+        self.history.push(period.clone()).expect("periods are of one drive");
+    }
+
+    fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64> {
+        let slopes = slopes(&self.history, now.len(), |points| least_squares(points).1);
+        along(now, ahead, |block| slopes[block])
+    }
+}
+
+/// The line of least squares, as intercept and slope; a level one where all points stand at one time.
+pub(super) fn least_squares(points: &[(f64, f64)]) -> (f64, f64) {
+    let count = points.len().max(1) as f64;
+    let mean = points.iter().fold((0.0, 0.0), |sum, point| (sum.0 + point.0 / count, sum.1 + point.1 / count));
+    let (mut spread, mut together) = (0.0, 0.0);
+    for (x, y) in points {
+        spread += (x - mean.0).powi(2);
+        together += (x - mean.0) * (y - mean.1);
+    }
+    let slope = if spread > 0.0 { together / spread } else { 0.0 };
+    (mean.1 - slope * mean.0, slope)
+}
+
+/// The median of the slopes between all pairs of points of a window (Theil 1950, Sen 1968): up to 29 % of the points may be anything.
+#[derive(Clone, Debug)]
+pub(super) struct TheilSen {
+    history: History,
+}
+
+impl TheilSen {
+    pub(super) fn new(window: usize) -> Self {
+        Self { history: History::new(window) }
+    }
+}
+
+impl Model for TheilSen {
+    fn observe(&mut self, period: &Period) {
+        self.history.push(period.clone()).expect("periods are of one drive");
+    }
+
+    fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64> {
+        let mut pairs = Vec::new();
+        let slopes = slopes(&self.history, now.len(), |points| {
+            pairs.clear();
+            for (place, one) in points.iter().enumerate() {
+                pairs.extend(points[place + 1..].iter().map(|other| (other.1 - one.1) / (other.0 - one.0)));
+            }
+            median(&mut pairs)
+        });
+        along(now, ahead, |block| slopes[block])
+    }
+}
+
+/// The median; of an even number, the mean of the two in the middle.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values {
+        [] => 0.0,
+        values if values.len().is_multiple_of(2) => 0.5 * (values[middle - 1] + values[middle]),
+        values => values[middle],
+    }
+}

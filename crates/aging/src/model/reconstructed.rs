@@ -1,0 +1,175 @@
+//! DEVS and CML, which the dissertation (000, ch. 3) compares with, reconstructed from its words: no code of them is released.
+
+use super::Model;
+use super::lines::least_squares;
+use crate::Period;
+
+/// Observations from which DEVS chooses.
+const CHOSEN_FROM: usize = 4;
+
+/// What a block does, as DEVS chose it: erases as a polynomial of the periods since it was chosen.
+#[derive(Clone, Copy, Debug, Default)]
+struct Chosen {
+    linear: f64,
+    quadratic: f64,
+}
+
+/// DEVS, a reconstruction: it "considers multiple model candidates and selects the best one for prediction. This model, however, is not
+/// always updated before each prediction stage". For each block one of: the last value, a line, a parabola, a line through the three latest;
+/// by the error of one step ahead over the first four periods. Model and coefficients are kept from then on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Devs {
+    /// Erases of each block at the end of each of the first periods; those before the first one come first.
+    first: Vec<Vec<u32>>,
+    /// Periods of life when it chose, and what.
+    chosen: Option<(f64, Vec<Chosen>)>,
+    /// Periods of life at the end of the latest observed one.
+    now: f64,
+}
+
+/// The candidates, in the order in which equal ones are chosen.
+const CANDIDATES: [fn(&[f64]) -> Chosen; 4] = [
+    |_| Chosen::default(),
+    |values| Chosen { linear: slope(values), quadratic: 0.0 },
+    parabola,
+    |values| Chosen { linear: slope(&values[values.len().saturating_sub(3)..]), quadratic: 0.0 },
+];
+
+/// Slope of the line of least squares through values one period apart.
+fn slope(values: &[f64]) -> f64 {
+    let points: Vec<(f64, f64)> = values.iter().enumerate().map(|(time, value)| (time as f64, *value)).collect();
+    least_squares(&points).1
+}
+
+/// The parabola of least squares through values one period apart, as growth from the latest on. With fewer than three a line.
+fn parabola(values: &[f64]) -> Chosen {
+    let count = values.len();
+    if count < 3 {
+        return Chosen { linear: slope(values), quadratic: 0.0 };
+    }
+    // About the middle odd moments vanish, and line and parabola part.
+    let middle = (count as f64 - 1.0) / 2.0;
+    let at = |time: usize| time as f64 - middle;
+    let sum =
+        |of: &dyn Fn(f64, f64) -> f64| values.iter().enumerate().map(|(time, value)| of(at(time), *value)).sum::<f64>();
+    let (second, fourth) = (sum(&|x, _| x * x), sum(&|x, _| x.powi(4)));
+    let (total, weighed) = (sum(&|_, y| y), sum(&|x, y| x * x * y));
+    let quadratic = (count as f64 * weighed - second * total) / (count as f64 * fourth - second * second);
+    let linear = sum(&|x, y| x * y) / second;
+    Chosen { linear: linear + 2.0 * quadratic * middle, quadratic }
+}
+
+impl Chosen {
+    fn growth(self, from: f64, to: f64) -> f64 {
+        let at = |time: f64| self.linear * time + self.quadratic * time * time;
+        at(to) - at(from)
+    }
+
+    /// The candidate whose steps over these values were closest.
+    fn of(values: &[f64]) -> Self {
+        let error = |candidate: fn(&[f64]) -> Self| -> f64 {
+            let step = |known: usize| {
+                let (before, next) = (&values[..known], values[known]);
+                (before[known - 1] + candidate(before).growth(0.0, 1.0) - next).abs()
+            };
+            (2..values.len()).map(step).sum()
+        };
+        let mut best = (f64::INFINITY, CANDIDATES[0]);
+        for candidate in CANDIDATES {
+            let found = error(candidate);
+            if found < best.0 - 1e-9 {
+                best = (found, candidate);
+            }
+        }
+        best.1(values)
+    }
+}
+
+impl Model for Devs {
+    fn needs(&self) -> usize {
+        CHOSEN_FROM
+    }
+
+    fn observe(&mut self, period: &Period) {
+        self.now = period.from + period.span;
+        if self.chosen.is_some() {
+            return;
+        }
+        if self.first.is_empty() {
+            self.first.push(period.before.clone());
+        }
+        self.first.push(period.after.clone());
+        if self.first.len() > CHOSEN_FROM {
+            let of_block = |block: usize| {
+                let values: Vec<f64> = self.first.iter().map(|counts| f64::from(counts[block])).collect();
+                Chosen::of(&values)
+            };
+            self.chosen = Some((self.now, (0..period.after.len()).map(of_block).collect()));
+            self.first.clear();
+        }
+    }
+
+    fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64> {
+        let counts = now.iter().map(|count| f64::from(*count));
+        let Some((since, chosen)) = &self.chosen else { return counts.collect() };
+        let from = self.now - since;
+        counts.zip(chosen).map(|(count, chosen)| count + chosen.growth(from, from + ahead)).collect()
+    }
+}
+
+/// CML, a reconstruction: it "continuously incorporates the latest data to update its model". A line of least squares for each block
+/// over all periods since the beginning, in which nothing goes stale, and whose erases are those that were simulated: what was
+/// projected is never taken for something observed. Its line is asked for the erases themselves and not for their growth, so that it
+/// falls behind a drive that was projected.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cml {
+    /// Sums over the points: of 1, times, and squares of times.
+    times: [f64; 3],
+    /// For each block: erases that were simulated, sum over the points of erases, and of erases by times.
+    blocks: Vec<[f64; 3]>,
+    now: f64,
+}
+
+impl Cml {
+    fn add(&mut self, time: f64) {
+        for (sum, value) in self.times.iter_mut().zip([1.0, time, time * time]) {
+            *sum += value;
+        }
+        for [simulated, sum, by_time] in &mut self.blocks {
+            *sum += *simulated;
+            *by_time += *simulated * time;
+        }
+    }
+}
+
+impl Model for Cml {
+    fn observe(&mut self, period: &Period) {
+        if self.blocks.is_empty() {
+            self.blocks = period.before.iter().map(|count| [f64::from(*count), 0.0, 0.0]).collect();
+            self.add(period.from);
+        }
+        for ([simulated, ..], (before, after)) in self.blocks.iter_mut().zip(period.before.iter().zip(&period.after)) {
+            *simulated += f64::from(after - before);
+        }
+        self.now = period.from + period.span;
+        self.add(self.now);
+    }
+
+    fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64> {
+        let [count, times, squares] = self.times;
+        let at = self.now + ahead;
+        let spread = count * squares - times * times;
+        let of = |[simulated, sum, by_time]: &[f64; 3]| {
+            if spread <= 0.0 {
+                return *simulated;
+            }
+            let slope = (count * by_time - times * sum) / spread;
+            (sum - slope * times) / count + slope * at
+        };
+        if self.blocks.is_empty() {
+            now.iter().map(|count| f64::from(*count)).collect()
+        } else {
+            self.blocks.iter().map(of).collect()
+        }
+    }
+}
