@@ -70,7 +70,11 @@ impl Progress {
         let stage = if step.preconditioning {
             "preconditioning".to_owned()
         } else {
-            format!("{:.1} drive writes", step.drive_writes)
+            let predicted = match step.predicted {
+                0.0 => String::new(),
+                predicted => format!(", {predicted:.1} of them predicted"),
+            };
+            format!("{:.1} drive writes{predicted}", step.drive_writes)
         };
         let text = format!("{stage}{}", left.unwrap_or_default());
         if let Some(bar) = &self.bar {

@@ -291,17 +291,7 @@ impl<M: Media> Ftl<M> {
         if !self.retire.set_threshold(threshold) {
             return None;
         }
-        let mut last = Outcome::Done;
-        for domain in 0..self.domains.len() {
-            let free: Vec<SuperblockId> = self.domains[domain].free.iter().collect();
-            for block in free {
-                if self.dead.is_none() && self.worn_out(block, EraseCause::GarbageCollection) {
-                    self.domains[domain].free.remove(block, self.erase_count[block.index()]);
-                    last = self.retire(domain, block).unwrap_or(last);
-                }
-            }
-        }
-        Some(self.dead.map_or(last, Outcome::Dead))
+        Some(self.retire_worn_free_blocks())
     }
 
     /// Takes an erased block out of service and asks what that means for the capacity.

@@ -94,6 +94,11 @@ pub enum KeptError {
         "a drive is aged by one workload at a time, and the scenario has {0} phases; give one of them by --workload"
     )]
     Phases(usize),
+    /// Its life is to be predicted in part.
+    #[error(
+        "a drive that is held is aged in full, and fast-forward predicts wear that its data never saw; leave [fast-forward] out"
+    )]
+    FastForward,
     /// Its workload cannot be opened a second time.
     #[error("a drive is opened again and again, and stdin can be read only once; give workload.trace a file")]
     Stdin,
@@ -211,6 +216,9 @@ impl Held {
     /// The same, after so many workloads.
     pub(crate) fn with(scenario: &Scenario, overrides: PolicyOverrides, workloads: u32) -> Result<Self, KeptError> {
         session::check_memory(scenario)?;
+        if scenario.fast_forward.is_some() {
+            return Err(KeptError::FastForward);
+        }
         workload(scenario)?;
         let run = Run::of_kept(build::bare_drive_with(scenario, &overrides)?, scenario.device.unit.0);
         let (scenario, place, traces) = (scenario.clone(), Vec::new(), Inputs::Nothing);

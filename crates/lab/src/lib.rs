@@ -20,6 +20,7 @@ pub mod sources;
 
 mod ahead;
 mod calendar;
+mod forward;
 mod host;
 mod operations;
 mod timed;

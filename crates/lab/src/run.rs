@@ -12,6 +12,7 @@ use wane_ssd::Drive;
 use wane_units::Lpn;
 use wane_workload::{Batch, Op, Progress as Drawn, SourceError};
 
+mod forward;
 mod kept;
 mod plan;
 mod record;
@@ -47,8 +48,10 @@ pub struct Step {
     pub preconditioning: bool,
     /// Which phase, from 0.
     pub phase: usize,
-    /// Drive writes since preconditioning.
+    /// Drive writes since preconditioning, predicted ones included.
     pub drive_writes: f64,
+    /// Those of them that were predicted instead of simulated.
+    pub predicted: f64,
     /// How much of the phase is done, if it has a length; of a drive that lives until it dies, how much of its rated
     /// erases is used.
     pub done: Option<f64>,
@@ -184,6 +187,8 @@ pub struct Run {
     unit_bytes: u64,
     /// Counters at the end of preconditioning.
     zero: Counters,
+    /// Host units that were predicted instead of simulated.
+    predicted: u64,
     mean_at_start: f64,
     timeline: Timeline,
     window: VecDeque<Counters>,
@@ -214,6 +219,7 @@ impl Run {
             many: Batch::default(),
             unit_bytes,
             zero: Counters::default(),
+            predicted: 0,
             mean_at_start: 0.0,
             timeline: Timeline::new((u64::from(logical) / ROWS_PER_DRIVE_WRITE).max(1)),
             window: VecDeque::new(),
@@ -288,6 +294,7 @@ impl Run {
             many: self.many.clone(),
             unit_bytes: self.unit_bytes,
             zero: self.zero,
+            predicted: self.predicted,
             mean_at_start: self.mean_at_start,
             timeline: self.timeline.clone(),
             window: self.window.clone(),
@@ -342,9 +349,10 @@ impl Run {
         }
     }
 
-    fn begin_phase(&mut self, number: usize) {
+    /// Begins a phase at so many host units of the life.
+    fn begin_phase(&mut self, number: usize, units_start: u64) {
         self.stage = Stage::Phase(number);
-        self.in_phase = InPhase { units_start: self.written(), ns_start: self.now_ns(), ..InPhase::default() };
+        self.in_phase = InPhase { units_start, ns_start: self.now_ns(), ..InPhase::default() };
         if let Some(observer) = &mut self.observer {
             observer.begin_phase(&self.drive, number);
         }
@@ -353,7 +361,9 @@ impl Run {
     fn leave_phase(&mut self, number: usize) {
         self.notes.extend(self.phases[number].source.notes());
         if number + 1 < self.phases.len() {
-            self.begin_phase(number + 1);
+            // What was predicted beyond its end is the next one's.
+            let ended_at = self.phase_end(number).map_or(self.lived(), |end| end.min(self.lived()));
+            self.begin_phase(number + 1, ended_at);
         } else {
             self.stage = Stage::Over;
         }
@@ -392,7 +402,7 @@ impl Run {
         if self.phases.is_empty() {
             self.stage = Stage::Over;
         } else {
-            self.begin_phase(0);
+            self.begin_phase(0, self.lived());
         }
         Ok(())
     }
@@ -471,7 +481,9 @@ impl Run {
     ) -> Result<Result<EndReason, Stop>, SourceError> {
         let Phase { days_max, requests_max, .. } = self.phases[number];
         let (units_max, by_units) = self.phases[number].units_max();
-        let units_end = units_max.map(|units| in_phase.units_start.saturating_add(units));
+        // Of those that are written: what was predicted passes without being.
+        let units_end =
+            units_max.map(|units| in_phase.units_start.saturating_add(units).saturating_sub(self.predicted));
         in_phase.written = self.written();
         loop {
             // At each request, for a single one may have gigabytes.
@@ -519,7 +531,7 @@ impl Run {
                 continue;
             }
             let share = |max: u64, now: u64| now as f64 / max.max(1) as f64;
-            let by_units = units_max.map(|max| share(max, self.written() - in_phase.units_start));
+            let by_units = units_max.map(|max| share(max, self.lived() - in_phase.units_start));
             let by_requests = requests_max.map(|max| share(max, in_phase.requests));
             let by_clock = match days_max {
                 Some(Stretch::Ns(most)) => Some(share(most, self.now_ns() - in_phase.ns_start)),
@@ -625,6 +637,17 @@ impl Run {
         self.drive.counters().host_units_written - self.zero.host_units_written
     }
 
+    /// Host units of the life since counting started, predicted ones included.
+    fn lived(&self) -> u64 {
+        self.written() + self.predicted
+    }
+
+    /// Host units of the life at which a phase ends that has begun; none where it ends by something else alone.
+    fn phase_end(&self, number: usize) -> Option<u64> {
+        let (units_max, _) = self.phases[number].units_max();
+        units_max.map(|units| self.in_phase.units_start.saturating_add(units))
+    }
+
     /// One step of scrubbing, where that is wanted.
     fn scrub(&mut self, stop: &AtomicBool) -> Result<(), Ended> {
         let Some(outcome) = self.drive.scrub() else { return Ok(()) };
@@ -719,10 +742,11 @@ impl Run {
     /// Reports a step; true when the run is to stop.
     fn report(&mut self, watch: &mut Watch<'_>, done: Option<f64>, preconditioning: bool) -> bool {
         // While it preconditions, the drive has not begun to count.
-        let drive_writes = self.written() as f64 / f64::from(self.drive.logical_initial());
+        let of_drive = |units: u64| units as f64 / f64::from(self.drive.logical_initial());
+        let (drive_writes, predicted) = (of_drive(self.lived()), of_drive(self.predicted));
         let programmed = self.drive.counters().programmed_total();
         let phase = if let Stage::Phase(number) = self.stage { number } else { 0 };
-        (watch.step)(&Step { preconditioning, phase, drive_writes, done, programmed });
+        (watch.step)(&Step { preconditioning, phase, drive_writes, predicted, done, programmed });
         watch.is_stopped()
     }
 }

@@ -9,6 +9,8 @@ use wane_workload::SourceError;
 
 use crate::build::{self, PlanError, PolicyOverrides};
 use crate::calendar;
+use crate::forward;
+pub use crate::forward::ForwardError;
 use crate::os;
 use crate::progress::Stopwatch;
 use crate::run::{Budget, Finished, Run, Step, Watch};
@@ -48,6 +50,9 @@ pub enum SessionError {
     /// The trace broke off.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// Its life cannot be fast-forwarded.
+    #[error(transparent)]
+    Forward(#[from] ForwardError),
     /// A trace is no longer what it was when the run was named.
     #[error("a trace was changed while it was being run; run it again")]
     TraceChanged,
@@ -129,9 +134,15 @@ pub(crate) fn to_its_end(
         measured.note(stopwatch, step);
         on_step(step);
     };
-    run.advance(Budget::WHOLE, &mut Watch { step: &mut step, stop })?;
+    let mut watch = Watch { step: &mut step, stop };
+    let forwarded = match &scenario.fast_forward {
+        Some(spec) => Some(forward::to_its_end(&mut run, spec, &mut watch)?),
+        None => run.advance(Budget::WHOLE, &mut watch).map(|_| None)?,
+    };
     let finished = run.finish(stop)?;
-    Ok(result(scenario, overrides, &finished, stopwatch, &measured))
+    let mut result = result(scenario, overrides, &finished, stopwatch, &measured);
+    result.summary.fast_forward = forwarded;
+    Ok(result)
 }
 
 /// When the measured phase began and what was programmed by then.
@@ -162,7 +173,8 @@ fn result(
     let device = &scenario.device;
     let recorded = overrides.recorded(scenario);
     let counters = &finished.counters;
-    let drive_writes = counters.host_units_written as f64 / f64::from(device.logical_units);
+    let of_drive = |units: u64| units as f64 / f64::from(device.logical_units);
+    let drive_writes = of_drive(counters.host_units_written + finished.predicted_units);
     let observed = finished.measured.as_ref();
     let calendar = finished.calendar.or_else(|| calendar::found(scenario, finished));
     let summary = Summary {
@@ -174,7 +186,7 @@ fn result(
         host: Host {
             pages_written: counters.host_units_written,
             bytes_written: counters.host_units_written * device.unit.0,
-            drive_writes,
+            drive_writes: of_drive(counters.host_units_written),
             pages_read: counters.host_units_read,
             pages_read_unmapped: counters.host_units_read_unmapped,
             pages_trimmed: counters.host_units_trimmed,
@@ -204,6 +216,7 @@ fn result(
         },
         end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
         scaled: scaled(scenario),
+        fast_forward: None,
         life: Some(Life::of(
             drive_writes,
             device.scaled_from.map_or_else(|| device.logical_bytes(), |from| from.0),

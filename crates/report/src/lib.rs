@@ -53,6 +53,7 @@ pub use groups::repeated;
 pub use numbers::{counted, counted_of, duration, lifetime, plain, traffic};
 pub use page::{figure_files, render};
 pub use paper::{FigureFile, Format};
+pub use words::forward_in_words;
 
 #[cfg(test)]
 mod tests;

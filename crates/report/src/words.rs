@@ -3,7 +3,7 @@
 use super::groups::Group;
 use super::numbers::{count, counted, lifetime, percent, short, traffic};
 use super::timed;
-use wane_results::{CalendarOrigin, EndCause, EndReason, Estimate, Summary};
+use wane_results::{CalendarOrigin, EndCause, EndReason, Estimate, FastForwarded, Summary};
 
 /// The answer in one line.
 pub(super) fn headline(groups: &[Group<'_>]) -> String {
@@ -59,6 +59,7 @@ pub(super) fn paragraphs(group: &Group<'_>) -> Vec<String> {
     [
         told,
         Some(life_in_words(group)),
+        group.first().summary.fast_forward.as_ref().map(forward_sentence),
         amplification_in_words(group),
         Some(wear_in_words(group)),
         capacity_in_words(group),
@@ -68,9 +69,41 @@ pub(super) fn paragraphs(group: &Group<'_>) -> Vec<String> {
     .collect()
 }
 
+/// Bytes that the host wrote in a life, those that were predicted included.
+fn bytes_lived(summary: &Summary) -> f64 {
+    match summary.fast_forward {
+        Some(_) => summary.end.at_drive_writes * summary.capacity.logical_bytes_initial as f64,
+        None => summary.host.bytes_written as f64,
+    }
+}
+
+/// What of a life was simulated and what was predicted, in a line.
+pub fn forward_in_words(forward: &FastForwarded) -> String {
+    let FastForwarded { drive_writes_simulated, drive_writes_predicted, factor_reached, model, .. } = forward;
+    let erases = counted(forward.blocks_erased_predicted as f64);
+    let back = match forward.predictions_taken_back {
+        0 => String::new(),
+        1 => ", 1 prediction taken back".to_owned(),
+        back => format!(", {back} predictions taken back"),
+    };
+    format!(
+        "{drive_writes_simulated:.2} drive writes simulated, {drive_writes_predicted:.2} predicted by {model} with {erases} erases: {} times as \
+         fast{back}",
+        short(*factor_reached)
+    )
+}
+
+fn forward_sentence(forward: &FastForwarded) -> String {
+    format!(
+        "Part of this life was predicted instead of simulated: {}. Erase counts, capacity and the length of the life are of both parts; \
+         everything else is of what was simulated.",
+        forward_in_words(forward)
+    )
+}
+
 pub(super) fn life_in_words(group: &Group<'_>) -> String {
     let life = with_interval(group.estimate(life));
-    let data = traffic(group.mean(|summary| Some(summary.host.bytes_written as f64)).unwrap_or(0.0));
+    let data = traffic(group.mean(|summary| Some(bytes_lived(summary))).unwrap_or(0.0));
     let wrote = format!("The host wrote {life} drive writes ({data})");
     let cause = group.first().summary.end.cause.map(|cause| format!("{} ({})", cause_in_words(cause), cause.name()));
     let told = match (reason(group), cause) {

@@ -12,7 +12,8 @@ use super::{EraseCounts, Errors, Latency, LatencyByGc, LatencyOf, Life, Throughp
 /// What the warning says of errors beyond the data of their model, by which others know it.
 pub const EXTRAPOLATED: &str = "are extrapolated in";
 
-/// A run in numbers. Pages are mapping units; counts start after preconditioning, `wear` includes it.
+/// A run in numbers. Pages are mapping units; counts start after preconditioning, `wear` includes it. Of a life that was fast-forwarded,
+/// `host`, `flash`, `write_amplification` and `gc` are of what was simulated; `wear`, `capacity`, `end` and `life` are of both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Which scenario was run.
@@ -34,6 +35,9 @@ pub struct Summary {
     /// The drive that the run's smaller one stands for; absent where it stands for itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled: Option<Scaled>,
+    /// Which part of the life was predicted instead of simulated; absent where all of it was simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fast_forward: Option<FastForwarded>,
     /// What was written in the words of data sheets; absent from results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<Life>,
@@ -78,6 +82,35 @@ pub struct Scaled {
     pub from_logical_bytes: u64,
     /// The smaller drive's logical capacity over the larger one's.
     pub ratio: f64,
+}
+
+/// `fast_forward.*`: what was simulated and what was predicted, apart.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FastForwarded {
+    /// How erases were predicted.
+    pub model: String,
+    /// The acceleration factor that was asked for.
+    pub factor: f64,
+    /// The one that came of it: drive writes over those that were simulated, taken-back ones among them.
+    pub factor_reached: f64,
+    /// Drive writes of the life that were simulated.
+    pub drive_writes_simulated: f64,
+    /// Drive writes of the life that were predicted.
+    pub drive_writes_predicted: f64,
+    /// Flash blocks erased in the life that was simulated.
+    pub blocks_erased_simulated: u64,
+    /// Erases of flash blocks that were predicted.
+    pub blocks_erased_predicted: u64,
+    /// Periods that were simulated.
+    pub periods_simulated: u64,
+    /// Predictions that hold.
+    pub predictions: u64,
+    /// Predictions that were taken back, since what followed was not what they went by.
+    pub predictions_taken_back: u64,
+    /// Flash pages programmed after predictions that were taken back: they cost time and count nowhere else.
+    pub pages_programmed_in_vain: u64,
+    /// Blocks that were predicted beyond their rated erases, and stand at them.
+    pub blocks_clamped: u64,
 }
 
 /// `host.*`

@@ -98,6 +98,9 @@ pub fn timeline_columns(rows: &[Row]) -> Vec<Column> {
     columns.push(column("erase_count_sd", Values::F64(rows.iter().map(|row| row.erase_count.sd).collect())));
     columns.push(column("blocks_retired", Values::U32(rows.iter().map(|row| row.blocks_retired).collect())));
     columns.push(column("logical_bytes_exported", Values::U64(rows.iter().map(|row| row.exported_bytes).collect())));
+    if rows.iter().any(|row| row.drive_writes_predicted > 0.0) {
+        columns.push(column(PREDICTED, Values::F64(rows.iter().map(|row| row.drive_writes_predicted).collect())));
+    }
     if rows.iter().any(|row| row.states.is_some()) {
         columns.extend(state_columns(rows));
     }
@@ -116,6 +119,8 @@ fn state_columns(rows: &[Row]) -> Vec<Column> {
     ]
 }
 
+/// Of lives part of which was predicted.
+const PREDICTED: &str = "drive_writes_predicted";
 const YOUNG: &str = "blocks_young";
 const MIDDLE_AGED: &str = "blocks_middle_aged";
 const EFFECTIVE: &str = "effective_over_provisioning";
@@ -428,8 +433,11 @@ impl Table {
         let (mean, sd) = (self.f64s("erase_count_mean")?, self.f64s("erase_count_sd")?);
         let (retired, exported) = (self.u32s("blocks_retired")?, self.u64s("logical_bytes_exported")?);
         let states = self.states()?;
+        let is_predicted = self.columns().any(|column| column == PREDICTED);
+        let predicted = if is_predicted { self.f64s(PREDICTED)? } else { vec![0.0; drive_writes.len()] };
         let row = |at: usize| Row {
             drive_writes: drive_writes[at],
+            drive_writes_predicted: predicted[at],
             phase: phase[at],
             counters: Counters::from_values(counters.iter().map(|column| column[at])),
             erase_count: EraseCounts::from_values(std::array::from_fn(|index| erases[index][at]), mean[at], sd[at]),

@@ -79,6 +79,7 @@ pub fn made_up(like: MadeUp) -> RunResult {
             if like.variant { logical * u64::from(retired.saturating_sub(blocks / 20)) / u64::from(blocks) } else { 0 };
         timeline.push(Row {
             drive_writes: counters.host_units_written as f64 / logical as f64,
+            drive_writes_predicted: 0.0,
             phase: 0,
             counters,
             erase_count: EraseCounts::of(&counts),
@@ -242,6 +243,7 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
             ..Host::default()
         },
         scaled: None,
+        fast_forward: None,
         life: Some(life(counters.host_units_written, logical)),
         flash: flash(&counters),
         write_amplification: SummaryWriteAmplification::new(

@@ -13,8 +13,10 @@ pub const TIMELINE_ROWS_MAX: usize = 2048;
 /// The drive at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Host pages written over the logical pages of the new drive.
+    /// Host pages written over the logical pages of the new drive, predicted ones included.
     pub drive_writes: f64,
+    /// Those of them that were predicted instead of simulated.
+    pub drive_writes_predicted: f64,
     /// Index of the scenario's phase.
     pub phase: u32,
     /// Counts from the end of preconditioning to this moment.

@@ -7,6 +7,7 @@ mod check;
 mod device;
 mod effect;
 mod error;
+mod forward;
 mod keys;
 mod layer;
 mod manual;
@@ -33,6 +34,7 @@ use wane_units::{Ratio, did_you_mean, excerpt};
 
 pub use device::Device;
 pub use error::ScenarioError;
+pub use forward::FastForward;
 pub use keys::{Key, keys};
 pub use manual::manual;
 pub use medium::ERASES_INITIAL_MAX;
@@ -74,6 +76,8 @@ pub struct Scenario {
     pub time: Time,
     /// Timed windows of an untimed life.
     pub probe: Option<Probe>,
+    /// Which part of the life is predicted; none where all of it is simulated.
+    pub fast_forward: Option<FastForward>,
 }
 
 /// `[precondition]`, resolved.

@@ -94,6 +94,13 @@ impl Scenario {
         if let Some(probe) = &self.probe {
             put("probe", Value::Table(table_of(&probe.settings(self.space(), paths))));
         }
+        if let Some(forward) = &self.fast_forward {
+            let mut forward_table = table_of(forward);
+            if !forward.adaptive {
+                forward_table.remove("factor-most");
+            }
+            put("fast-forward", Value::Table(forward_table));
+        }
         if let Some(time) = self.time_table(paths) {
             put("time", Value::Table(time));
         }

@@ -8,8 +8,9 @@ use wane_workload::Arrival;
 
 use super::device::{self, Grouping};
 use super::error::Refusal;
+use super::forward::FastForward;
 use super::layer::Layer;
-use super::medium::{self, Medium};
+use super::medium::{self, FaultSpec, Medium};
 use super::policies::{self, DEFAULTS, Family};
 use super::settings::{DriveSettings, FtlSettings, PreconditionSettings, Settings};
 use super::time::{self, ProbeSettings};
@@ -97,6 +98,7 @@ impl Resolver<'_> {
         let phases = self.phases(space, &device, &ftl, time.is_timed())?;
         let probe = self.probe(space, &time, &phases)?;
         self.calendar(&mut time, &phases, probe.as_ref())?;
+        let fast_forward = self.fast_forward(&ftl, &medium, &time, &phases)?;
         let top = self.merged.iter().filter(|(_, value)| !value.is_table() && !value.is_array());
         let top: Settings = self.settings(&top.map(|(key, value)| (key.clone(), value.clone())).collect(), "")?;
         Ok(Scenario {
@@ -110,6 +112,7 @@ impl Resolver<'_> {
             medium,
             time,
             probe,
+            fast_forward,
         })
     }
 
@@ -322,6 +325,45 @@ impl Resolver<'_> {
         };
         let probe = Probe::of(&settings, workload, arrival).map_err(|(key, message)| self.error(&key, message))?;
         Ok(Some(probe))
+    }
+
+    /// Which part of the life is predicted; refused where more than erase counts would have to be.
+    fn fast_forward(
+        &self,
+        ftl: &FtlSettings,
+        medium: &Medium,
+        time: &Time,
+        phases: &[Phase],
+    ) -> Result<Option<FastForward>, ScenarioError> {
+        const KEY: &str = "fast-forward";
+        let Some(table) = Self::section(self.merged, KEY) else { return Ok(None) };
+        let forward: FastForward = self.settings(table, KEY)?;
+        let refuse = |key: &str, message: String| Err(self.error(&format!("{KEY}{key}"), message));
+        if !forward.adaptive && table.contains_key("factor-most") {
+            return refuse(".factor-most", "needs adaptive = true; factor is what counts without".to_owned());
+        }
+        if forward.adaptive && forward.factor_most < forward.factor {
+            let (most, factor) = (forward.factor_most, forward.factor);
+            return refuse(".factor-most", format!("found {most}; at least factor, {factor}, is allowed"));
+        }
+        let unending = |phase: &Phase| phase.until.requests.is_some() || phase.workload.ends();
+        let needs = |test: fn(&wane_ftl::policies::Needs) -> bool| ftl.needs().any(|(_, _, needs)| test(&needs));
+        let why = match () {
+            () if time.is_timed() => "a clock (time.scheduler), and predicted requests take no time",
+            () if medium.faults != FaultSpec::default() => "faults (drive.faults), which nothing predicts",
+            () if medium.chip.is_some() => "errors (drive.chip), which nothing predicts",
+            () if ftl.scrub_policy().acts() => "scrubbing (ftl.scrub), which nothing predicts",
+            () if needs(|needs| needs.errors) => "a policy that goes by errors, which nothing predicts",
+            () if needs(|needs| needs.requests) => "a policy that goes by requests (ftl.placement), which are left out",
+            () if ftl.recovery_policy().acts() => {
+                "a state that survives power cuts (ftl.recovery) and keeps erase counts"
+            }
+            () if phases.iter().any(unending) => {
+                "a phase that ends by requests or with its trace, which are left out of what is predicted; give until.drive-writes, and loop"
+            }
+            () => return Ok(Some(forward)),
+        };
+        refuse("", format!("predicts erase counts alone, and the scenario has {why}"))
     }
 
     /// Finds the calendar that days are counted by: the rate that is written, or else the pace of the workload's trace.

@@ -20,6 +20,7 @@ use wane_ftl::{EraseGroup, Frontiers, Pooling};
 use wane_nand::CellKind;
 use wane_units::{Bytes, Ratio};
 
+use super::forward::FastForward;
 use super::medium::{EccSpec, FaultSpec, Initial, TimingSpec, Variation};
 use super::phase::Until;
 use super::policies;
@@ -62,6 +63,8 @@ pub(super) struct Settings {
     pub(super) time: Time,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) probe: Option<ProbeSettings>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) fast_forward: Option<FastForward>,
 }
 
 impl Default for Settings {
@@ -77,6 +80,7 @@ impl Default for Settings {
             phase: None,
             time: Time::default(),
             probe: None,
+            fast_forward: None,
         }
     }
 }

@@ -12,7 +12,7 @@ use wane_ftl::policies::redundancy::{Stripes, StripesParams};
 use wane_ftl::policies::retirement::{AtEndurance, AtEnduranceParams, RetirementThreshold};
 use wane_ftl::policies::scrub::{Age, AgeParams};
 use wane_ftl::policies::{Builtin, Mode};
-use wane_ftl::{EndOfLife, FtlConfig, OutOfRange, Pooling};
+use wane_ftl::{EndOfLife, FtlConfig, OutOfRange, Outcome, Pooling, ProjectionError, Worn};
 use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, Media, rber};
 use wane_sim::{Stream, Streams};
 use wane_ssd::{AgeError, ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing, WriteCache};
@@ -544,4 +544,21 @@ fn days_and_drive_writes_are_numbers() {
         }
         assert!(accepts(act, 0.0) && accepts(act, 2.5), "{name}");
     }
+}
+
+#[test]
+fn a_drive_takes_projected_wear_while_it_rests() {
+    let geometry = Geometry::flat(32, 8, Bytes(4096)).unwrap();
+    let config = || DriveConfig::new(geometry, FtlConfig::new(&geometry, Ratio::new(0.3).unwrap()));
+    let mut drive = Drive::new(config()).unwrap();
+    drive.age(&(0..drive.exported()).chain(0..50).map(Lpn).collect::<Vec<Lpn>>()).unwrap();
+    drive.wake();
+    let wanted: Vec<u32> = drive.superblock_erase_counts().iter().map(|count| count + 7).collect();
+    assert_eq!(drive.project_wear(&wanted, 0.0, Worn::AtOnce), Ok(Outcome::Done));
+    assert_eq!((drive.superblock_erase_counts(), drive.erase_counts()), (&wanted[..], &wanted[..]));
+    drive.check().unwrap();
+    drive.age(&[Lpn(0); 300]).unwrap();
+    drive.check().unwrap();
+    drive.keep_detail(true);
+    assert_eq!(drive.project_wear(&wanted, 0.0, Worn::AtOnce), Err(ProjectionError::Detailed));
 }

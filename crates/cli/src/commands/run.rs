@@ -260,6 +260,9 @@ fn words(summary: &Summary) -> String {
         "data written",
         format!("{} ({} pages)", plain(&traffic(summary.host.bytes_written as f64)), summary.host.pages_written),
     );
+    if let Some(forward) = &summary.fast_forward {
+        line("fast-forward", report::forward_in_words(forward));
+    }
     if let Some(told) = super::life::words(summary) {
         line("life", told);
     }

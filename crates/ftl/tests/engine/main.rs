@@ -6,6 +6,7 @@ mod analytic;
 mod flight;
 mod mode;
 mod model;
+mod projection;
 mod recovery;
 mod reliability;
 mod remap;

@@ -19,7 +19,7 @@ use wane_units::{BlockId, Bytes, Geometry, Lpn, SuperblockId};
 use super::model::leveler_parameters;
 
 /// A drive of four dies for each built-in, with small parameters, so that each acts within a short life.
-fn drives() -> Vec<(String, FtlConfig)> {
+pub(super) fn drives() -> Vec<(String, FtlConfig)> {
     let base = || FtlConfig { domain: Pooling::Die, endurance: Some(60), ..super::config(160, 14 * 4, 2) };
     let mut drives = Vec::new();
     let mut add = |family: &str, name: &str, config: FtlConfig| drives.push((format!("{family} {name}"), config));
@@ -60,7 +60,7 @@ fn drives() -> Vec<(String, FtlConfig)> {
     drives
 }
 
-fn new(config: &FtlConfig) -> Ftl<Array> {
+pub(super) fn new(config: &FtlConfig) -> Ftl<Array> {
     let geometry = Geometry::new(4, 1, 1, 16, 8, Bytes(4096)).unwrap();
     let mut ftl = Ftl::new(Array::new(geometry), config.clone()).unwrap();
     ftl.set_leveling(true);
@@ -68,7 +68,7 @@ fn new(config: &FtlConfig) -> Ftl<Array> {
 }
 
 /// Writes until the drive wants something or is dead, and says how it went.
-fn live(ftl: &mut Ftl<Array>, stream: &mut Stream, writes: u32) -> (Vec<(usize, Outcome)>, Vec<u32>) {
+pub(super) fn live(ftl: &mut Ftl<Array>, stream: &mut Stream, writes: u32) -> (Vec<(usize, Outcome)>, Vec<u32>) {
     let mut ends = Vec::new();
     for _ in 0..writes {
         let hot = stream.chance(0.8);

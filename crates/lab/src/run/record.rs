@@ -43,6 +43,8 @@ pub struct Finished {
     pub pace: Option<Pace>,
     /// What an observed run measured.
     pub measured: Option<Measured>,
+    /// Host units of the life that were predicted instead of simulated.
+    pub predicted_units: u64,
 }
 
 impl Run {
@@ -82,7 +84,8 @@ impl Run {
     pub(super) fn sample(&mut self) {
         let counters = self.counters();
         let row = Row {
-            drive_writes: counters.host_units_written as f64 / f64::from(self.drive.logical_initial()),
+            drive_writes: self.lived() as f64 / f64::from(self.drive.logical_initial()),
+            drive_writes_predicted: self.predicted as f64 / f64::from(self.drive.logical_initial()),
             phase: self.phase(),
             counters,
             erase_count: wane_results::EraseCounts::of(self.drive.erase_counts()),
@@ -186,6 +189,7 @@ impl Run {
             None => (self.reason, None),
         };
         Ok(Finished {
+            predicted_units: self.predicted,
             calendar: self.calendar,
             pace: if let [phase] = &self.phases[..] { phase.source.pace() } else { None },
             measured,

@@ -323,3 +323,48 @@ fn an_assigned_table_that_is_no_toml_is_told_as_such() {
         assert!(refused.contains("the value is no TOML: ") && !refused.contains("unknown policy"), "{refused}");
     }
 }
+
+#[test]
+fn a_life_that_cannot_be_fast_forwarded_is_refused() {
+    let life = "workload.pattern = 'uniform'\nuntil.drive-writes = 9\n";
+    let refused = |text: &str| {
+        let text = format!("drive.preset = 'tiny'\n{life}{text}");
+        Scenario::resolve(&Sources { file: Some(("forward.toml", &text)), ..Sources::default() })
+            .unwrap_err()
+            .to_string()
+    };
+    for (text, want) in [
+        ("fast-forward.factor = 0.5", "fast-forward.factor"),
+        ("fast-forward.factor = -1", "fast-forward.factor"),
+        ("fast-forward.period = 0", "fast-forward.period"),
+        ("fast-forward.window = 1", "fast-forward.window"),
+        ("fast-forward.model = 'deep'", "two-point"),
+        ("fast-forward.faktor = 2", "did you mean \"factor\""),
+        ("fast-forward.factor-most = 9", "needs adaptive = true"),
+        ("fast-forward = { factor = 9, adaptive = true, factor-most = 3 }", "at least factor, 9"),
+        ("fast-forward.factor = 2\ntime.scheduler = 'event'", "the scenario has a clock (time.scheduler)"),
+        ("fast-forward.factor = 2\ndrive.faults.program-failure = 1e-6", "faults (drive.faults)"),
+        ("fast-forward.factor = 2\ndrive.chip = 'tlc-72l-2018'", "errors (drive.chip)"),
+        ("fast-forward.factor = 2\nftl.recovery = 'checkpoint'", "ftl.recovery"),
+        ("fast-forward.factor = 2\nuntil.requests = 9", "a phase that ends by requests"),
+    ] {
+        let found = refused(text);
+        assert!(found.contains(want), "{text}: {found}");
+    }
+}
+
+#[test]
+fn fast_forward_is_part_of_a_scenario_and_its_hash() {
+    let resolved = |text: &str| {
+        let text = format!("drive.preset = 'tiny'\nworkload.pattern = 'uniform'\nuntil.drive-writes = 9\n{text}");
+        Scenario::resolve(&Sources { file: Some(("forward.toml", &text)), ..Sources::default() }).unwrap()
+    };
+    let (without, with) = (resolved(""), resolved("fast-forward.factor = 3"));
+    assert_ne!(without.hash(), with.hash());
+    for scenario in [with, resolved("fast-forward = { adaptive = true, factor-most = 9 }")] {
+        let text = scenario.to_toml();
+        let again = Scenario::resolve(&Sources { file: Some(("again.toml", &text)), ..Sources::default() }).unwrap();
+        assert_eq!(again.fast_forward, scenario.fast_forward, "{text}");
+        assert_eq!(again.to_toml(), text);
+    }
+}

@@ -3,7 +3,7 @@
 use wane_ftl::policies::Mode;
 use wane_ftl::policies::mode::ModeView;
 use wane_ftl::policies::retirement::RetirementThreshold;
-use wane_ftl::{Outcome, RemapError, UnretiredError};
+use wane_ftl::{Outcome, ProjectionError, RemapError, UnretiredError, Worn};
 use wane_units::{Lpn, Sectors, SuperblockId, Trigger};
 
 use super::{Drive, Firmware, MOVING};
@@ -81,6 +81,26 @@ impl Drive {
     /// See [`wane_ftl::Ftl::set_retirement_threshold`].
     pub fn set_retirement_threshold(&mut self, threshold: RetirementThreshold) -> Option<Outcome> {
         over_either!(&mut self.firmware, ftl => ftl.set_retirement_threshold(threshold))
+    }
+
+    /// Takes wear that was predicted instead of simulated: see [`wane_ftl::Ftl::project_wear`]. Counters of what was done stay as they are,
+    /// and [`Drive::check`] holds before and after. A drive that does not keep its detail goes to rest first.
+    ///
+    /// # Errors
+    /// The counts are not of this drive or take erases back, or the drive keeps more of its wear than counts. Nothing was done.
+    pub fn project_wear(
+        &mut self,
+        erase_counts: &[u32],
+        by_wear_leveling: f64,
+        worn: Worn,
+    ) -> Result<Outcome, ProjectionError> {
+        if !self.rest() {
+            return Err(ProjectionError::Detailed);
+        }
+        match &mut self.firmware {
+            Firmware::Counting(ftl) => ftl.project_wear(erase_counts, by_wear_leveling, worn),
+            Firmware::Detailed(_) | Firmware::Moving => Err(ProjectionError::Detailed),
+        }
     }
 
     /// Limits the re-reads of each host read, as NVMe's read recovery level does; `None`: as many as error correction allows.

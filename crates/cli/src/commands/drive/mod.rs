@@ -235,7 +235,7 @@ fn age_to(kept: &mut Kept, path: &Path, how: &Aging, stop: &Arc<AtomicBool>) -> 
     let mut progress = Progress::new(&excerpt_path(path), is_quiet);
     let reached = kept.age(target, stop, &mut |aged: &Aged| {
         let Aged { drive_writes, done, programmed } = *aged;
-        progress.step(&Step { preconditioning: false, phase: 0, drive_writes, done, programmed });
+        progress.step(&Step { preconditioning: false, phase: 0, drive_writes, predicted: 0.0, done, programmed });
     });
     progress.finish();
     let reached = reached?;

@@ -1,0 +1,146 @@
+//! Wear that was predicted instead of simulated, taken into the firmware's state (dissertation 000, §3.3.1, "Projection").
+//!
+//! Erase counts grow, and whoever goes by them hears of it: free lists and the victim index are put in order again, policies through
+//! `resync`, the sums of erases by which wear levelers and the life used are told. Map, valid counts and counters of what was done
+//! stay as they are: nothing was done.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wane_nand::Array;
+use wane_units::SuperblockId;
+
+use crate::engine::{Ftl, Outcome};
+use crate::policies::EraseCause;
+
+/// What becomes of a free block that a projection brought to its rated erases. A block that holds data leaves service at its next
+/// erase, as ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Worn {
+    /// It leaves service at once.
+    #[default]
+    AtOnce,
+    /// It is written once more, and leaves service at its next erase, as in the released code.
+    AtNextErase,
+}
+
+/// Why wear cannot be projected. The drive is as it was.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProjectionError {
+    /// Counts for another number of blocks.
+    #[error("{found} erase counts for {blocks} firmware blocks; give one for each")]
+    EraseCounts {
+        /// Counts given.
+        found: usize,
+        /// Firmware blocks.
+        blocks: usize,
+    },
+    /// Erases would be taken back.
+    #[error("{block} has {now} erases and is to have {found}; a projection takes no erase back")]
+    Backwards {
+        /// The block.
+        block: SuperblockId,
+        /// Its erases.
+        now: u32,
+        /// Those it is to have.
+        found: u32,
+    },
+    /// A share that is none.
+    #[error("a share of {0} of the erases by wear leveling; from 0 to 1 is allowed")]
+    Share(f64),
+    /// What survives a power cut holds erase counts.
+    #[error(
+        "the drive keeps its state for a power cut (ftl.recovery), and a projection would contradict what it keeps"
+    )]
+    Recovers,
+    /// Its flash is watched in detail, and would contradict what it saw.
+    #[error(
+        "the drive's flash is simulated in detail (faults, scrubbing, errors or a clock); a projection knows erase counts alone"
+    )]
+    Detailed,
+}
+
+impl Ftl<Array> {
+    /// Gives every firmware block as many erases as `erase_counts` says, by its id; blocks out of service keep theirs. Of the erases that
+    /// come on top, the share `by_wear_leveling` counts as wear leveling's where policies ask. Free blocks that are worn out
+    /// then leave service, as `worn` says; where the drive demands capacity for them, answer it, then call [`Ftl::reclaim`].
+    ///
+    /// # Errors
+    /// The counts are not of this drive or take erases back, or the drive keeps more of its wear than counts. Nothing was done.
+    pub fn project_wear(
+        &mut self,
+        erase_counts: &[u32],
+        by_wear_leveling: f64,
+        worn: Worn,
+    ) -> Result<Outcome, ProjectionError> {
+        self.check_projection(erase_counts, by_wear_leveling)?;
+        if let Some(death) = self.dead {
+            return Ok(Outcome::Dead(death));
+        }
+        for domain in 0..self.domains.len() {
+            let first = self.domains[domain].first.0;
+            let mut added = 0;
+            for block in (first..first + self.domains[domain].blocks).map(SuperblockId) {
+                if self.retired[block.index()] {
+                    continue;
+                }
+                let (now, projected) = (self.erase_count[block.index()], erase_counts[block.index()]);
+                added += u64::from(projected - now);
+                self.erase_count[block.index()] = projected;
+                let members = self.layout.members(block);
+                members.for_each(|member| self.media.set_erase_count(member, projected));
+            }
+            let leveling = (added as f64 * by_wear_leveling).round() as u64;
+            self.domains[domain].wear_leveling_erases += leveling;
+            self.domains[domain].gc_erases += added - leveling;
+            self.erases_initial += added;
+        }
+        self.resync_policies();
+        Ok(match worn {
+            Worn::AtOnce => self.retire_worn_free_blocks(),
+            Worn::AtNextErase => Outcome::Done,
+        })
+    }
+
+    fn check_projection(&self, erase_counts: &[u32], by_wear_leveling: f64) -> Result<(), ProjectionError> {
+        let (found, blocks) = (erase_counts.len(), self.erase_count.len());
+        if found != blocks {
+            return Err(ProjectionError::EraseCounts { found, blocks });
+        }
+        if !(0.0..=1.0).contains(&by_wear_leveling) {
+            return Err(ProjectionError::Share(by_wear_leveling));
+        }
+        if self.persist.is_some() {
+            return Err(ProjectionError::Recovers);
+        }
+        let counts = self.erase_count.iter().zip(erase_counts);
+        let back = self
+            .layout
+            .superblocks()
+            .zip(counts)
+            .find(|(block, (now, found))| !self.retired[block.index()] && (found < now || **found == u32::MAX));
+        match back {
+            Some((block, (now, found))) => Err(ProjectionError::Backwards { block, now: *now, found: *found }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<M: wane_nand::Media> Ftl<M> {
+    /// Takes free blocks out of service that are beyond what the retirement policy lets a block have. Where the drive demands
+    /// capacity, answer the demand, then call [`Ftl::reclaim`].
+    pub(crate) fn retire_worn_free_blocks(&mut self) -> Outcome {
+        let mut last = Outcome::Done;
+        for domain in 0..self.domains.len() {
+            let free: Vec<SuperblockId> = self.domains[domain].free.iter().collect();
+            for block in free {
+                if self.dead.is_none() && self.worn_out(block, EraseCause::GarbageCollection) {
+                    self.domains[domain].free.remove(block, self.erase_count[block.index()]);
+                    last = self.retire(domain, block).unwrap_or(last);
+                }
+            }
+        }
+        self.dead.map_or(last, Outcome::Dead)
+    }
+}

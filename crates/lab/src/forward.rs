@@ -1,0 +1,247 @@
+//! Lives that are fast-forwarded: periods are simulated, what follows is predicted of them and projected into the drive (dissertation
+//! 000, ch. 3). The models are `wane_aging`'s; here they meet a run.
+
+use wane_aging::{Detector, Judgement, Model, Next, Period, Schedule, project};
+use wane_ftl::ProjectionError;
+use wane_results::{Counters, FastForwarded};
+use wane_scenario::FastForward;
+use wane_workload::SourceError;
+
+use crate::run::{Budget, Progress, Run, Watch};
+
+/// What a prediction of an adaptive life grows by where nothing changes, and shrinks by where it was taken back.
+const FASTER: f64 = 1.5;
+const SLOWER: f64 = 4.0;
+
+/// Share of the spare blocks that are left which one prediction of an adaptive life may bring to their end.
+const SPARE_SHARE: f64 = 0.5;
+
+/// The least prediction of an adaptive life near its end, in periods: below it the period is simulated.
+const LEAST: f64 = 0.25;
+
+/// Halvings in the search for the longest prediction that a drive's spare blocks allow.
+const HALVINGS: u32 = 12;
+
+/// Why a life is not fast-forwarded further.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ForwardError {
+    /// The factor.
+    #[error("fast-forward.factor: {0}")]
+    Factor(#[from] wane_aging::AgingError),
+    /// The drive takes no projection.
+    #[error("fast-forward: {0}")]
+    Projection(#[from] ProjectionError),
+    /// The trace broke off.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+/// Runs a life to its end, predicting what `spec` says, and tells the two parts of it.
+pub(crate) fn to_its_end(
+    run: &mut Run,
+    spec: &FastForward,
+    watch: &mut Watch<'_>,
+) -> Result<FastForwarded, ForwardError> {
+    let mut forward = Forward::new(run, spec)?;
+    let mut progress = run.advance(Budget::units(run.precondition_left()), watch)?;
+    while run.precondition_left() > 0 && progress == Progress::Paused {
+        progress = run.advance(Budget::units(run.precondition_left()), watch)?;
+    }
+    if spec.adaptive {
+        forward.adapt(run, watch)?;
+    } else {
+        forward.follow_schedule(run, watch)?;
+    }
+    Ok(forward.told(run))
+}
+
+/// See the head of this file.
+struct Forward<'a> {
+    spec: &'a FastForward,
+    /// Host units of a period.
+    period: f64,
+    schedule: Schedule,
+    model: Box<dyn Model>,
+    /// Periods of life so far, predicted ones included.
+    at: f64,
+    /// Of the erases of the latest period, wear leveling's share.
+    by_wear_leveling: f64,
+    told: FastForwarded,
+}
+
+/// What an adaptive life goes back to.
+struct Saved {
+    run: Run,
+    model: Box<dyn Model>,
+    detector: Detector,
+    at: f64,
+    told: FastForwarded,
+}
+
+impl<'a> Forward<'a> {
+    fn new(run: &Run, spec: &'a FastForward) -> Result<Self, ForwardError> {
+        let model = spec.model.build(spec.window as usize);
+        let schedule = Schedule::new(spec.factor, model.needs())?;
+        let period = (spec.period * f64::from(run.drive().logical_initial())).round().max(1.0);
+        let told =
+            FastForwarded { model: spec.model.name().to_owned(), factor: spec.factor, ..FastForwarded::default() };
+        Ok(Self { spec, period, schedule, model, at: 0.0, by_wear_leveling: 0.0, told })
+    }
+
+    fn follow_schedule(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(), ForwardError> {
+        loop {
+            match self.schedule.decide() {
+                Next::Simulate => {
+                    let (period, progress) = self.simulate(run, watch)?;
+                    if let Some(period) = period {
+                        self.model.observe(&period);
+                        self.schedule.simulated();
+                    }
+                    if progress == Progress::Over {
+                        return Ok(());
+                    }
+                }
+                Next::Predict(ahead) => self.predict(run, ahead, watch)?,
+            }
+        }
+    }
+
+    /// Simulates a period; none came of it where the run was over.
+    fn simulate(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(Option<Period>, Progress), ForwardError> {
+        let (counted, before) = (run.counted(), run.drive().superblock_erase_counts().to_vec());
+        let progress = run.advance(Budget::units(self.period as u64), watch)?;
+        let since: Counters = run.counted() - counted;
+        if since.host_units_written == 0 {
+            return Ok((None, progress));
+        }
+        let span = since.host_units_written as f64 / self.period;
+        let write_amplification = since.programmed_total() as f64 / since.host_units_written as f64;
+        self.by_wear_leveling = since.erases_wear_leveling as f64 / since.erases_total().max(1) as f64;
+        let after = run.drive().superblock_erase_counts().to_vec();
+        let period = Period { from: self.at, span, before, after, write_amplification };
+        self.at += span;
+        self.told.periods_simulated += 1;
+        Ok((Some(period), progress))
+    }
+
+    /// Predicts so many periods, or as many as are left of the life, and gives them to the drive.
+    fn predict(&mut self, run: &mut Run, ahead: f64, watch: &Watch<'_>) -> Result<(), ForwardError> {
+        let units = ((ahead * self.period).round() as u64).min(run.units_left().unwrap_or(u64::MAX));
+        let ahead = units as f64 / self.period;
+        if units == 0 {
+            return Ok(());
+        }
+        let now = run.drive().superblock_erase_counts();
+        let projected = project(now, &self.model.predict(now, ahead), run.drive().rated_cycles());
+        let erases = |run: &Run| run.drive().erase_counts().iter().map(|count| u64::from(*count)).sum::<u64>();
+        let before = erases(run);
+        run.project(units, &projected.erase_counts, self.by_wear_leveling, self.spec.worn, watch.stop)?;
+        self.at += ahead;
+        self.told.predictions += 1;
+        self.told.blocks_erased_predicted += erases(run) - before;
+        self.told.blocks_clamped += projected.clamped;
+        Ok(())
+    }
+
+    /// Goes by the write amplification (000, §3.5.1): as long as it is as before, each prediction reaches further than the last; an outlier
+    /// takes the prediction before it back, and the life goes on from there in smaller steps, down to simulating what changed.
+    fn adapt(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(), ForwardError> {
+        let mut detector = Detector::default();
+        let mut saved: Option<Box<Saved>> = None;
+        let (start, most) = (self.spec.factor - 1.0, self.spec.factor_most - 1.0);
+        let mut pace = start;
+        loop {
+            let (period, progress) = self.simulate(run, watch)?;
+            let judgement =
+                period.as_ref().map_or(Judgement::Unknown, |period| detector.judge(period.write_amplification));
+            if judgement == Judgement::Outlier {
+                if let Some(saved) = saved.take() {
+                    detector = self.go_back(run, *saved);
+                    pace /= SLOWER;
+                    continue;
+                }
+                // It changed where it was simulated: what was learned before is of another life.
+                self.model = self.spec.model.build(self.spec.window as usize);
+                pace = start;
+            }
+            saved = None;
+            if let Some(period) = &period {
+                self.model.observe(period);
+            }
+            if progress == Progress::Over {
+                return Ok(());
+            }
+            if judgement != Judgement::Usual {
+                continue;
+            }
+            let ahead = self.bounded(run, pace);
+            pace = (pace * FASTER).clamp(start.min(1.0), most);
+            if ahead >= LEAST {
+                saved = Some(Box::new(Saved {
+                    run: run.try_clone()?,
+                    model: self.model.clone(),
+                    detector: detector.clone(),
+                    at: self.at,
+                    told: self.told.clone(),
+                }));
+                self.predict(run, ahead, watch)?;
+            }
+        }
+    }
+
+    /// Takes the last prediction back, with what was simulated after it.
+    fn go_back(&mut self, run: &mut Run, saved: Saved) -> Detector {
+        let Saved { run: before, model, detector, at, told } = saved;
+        let in_vain = run.counted().programmed_total() - before.counted().programmed_total();
+        let FastForwarded { predictions_taken_back, pages_programmed_in_vain, periods_simulated, .. } = self.told;
+        self.told = FastForwarded {
+            predictions_taken_back: predictions_taken_back + 1,
+            pages_programmed_in_vain: pages_programmed_in_vain + in_vain,
+            periods_simulated,
+            ..told
+        };
+        (*run, self.model, self.at) = (before, model, at);
+        detector
+    }
+
+    /// The longest prediction up to `ahead` that brings no more blocks to their rated erases than the spare blocks allow.
+    fn bounded(&self, run: &Run, ahead: f64) -> f64 {
+        let drive = run.drive();
+        let Some(rated) = drive.rated_cycles() else { return ahead };
+        let units = u64::from(drive.layout().units_per_block());
+        let spare = drive.service_units().saturating_sub(u64::from(drive.exported())) / units;
+        let now = drive.superblock_erase_counts();
+        let retired = drive.retired_blocks() as usize;
+        let worn = |ahead: f64| {
+            let predicted = self.model.predict(now, ahead);
+            let at_end =
+                predicted.iter().zip(now).filter(|(predicted, now)| **predicted + 0.5 >= f64::from(rated.max(**now)));
+            at_end.count().saturating_sub(retired)
+        };
+        let most = (spare as f64 * SPARE_SHARE) as usize;
+        if worn(ahead) <= most {
+            return ahead;
+        }
+        let (mut low, mut high) = (0.0, ahead);
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            if worn(middle) <= most { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    /// What the life came to.
+    fn told(mut self, run: &Run) -> FastForwarded {
+        let of_drive = |units: u64| units as f64 / f64::from(run.drive().logical_initial());
+        let (counted, predicted) = (run.counted(), run.predicted());
+        let simulated = counted.host_units_written;
+        self.told.drive_writes_simulated = of_drive(simulated);
+        self.told.drive_writes_predicted = of_drive(predicted);
+        self.told.blocks_erased_simulated = counted.erases_total();
+        // What was simulated in vain took as long as any.
+        let paid = 1.0 + self.told.pages_programmed_in_vain as f64 / counted.programmed_total().max(1) as f64;
+        self.told.factor_reached = (simulated + predicted) as f64 / (simulated as f64 * paid).max(1.0);
+        self.told
+    }
+}

@@ -1,0 +1,68 @@
+//! A run part of whose life is predicted: what it tells of itself, and how it takes a projection.
+
+use std::sync::atomic::AtomicBool;
+
+use wane_ftl::{ProjectionError, Worn};
+use wane_results::Counters;
+
+use super::{Ended, Run, Stage};
+
+impl Run {
+    /// Host units that preconditioning still has to write; 0 once counting has started.
+    pub(crate) fn precondition_left(&self) -> u64 {
+        let Stage::Precondition { done } = self.stage else { return 0 };
+        let precondition = &self.precondition;
+        let sequential = u64::from(precondition.sequential_drive_writes) * u64::from(self.drive.logical_initial());
+        u64::from(precondition.fill_units) + sequential + precondition.random_units - done
+    }
+
+    /// Host units of the life that are left until the last phase ends; none where it ends by the drive's death alone.
+    pub(crate) fn units_left(&self) -> Option<u64> {
+        let Stage::Phase(number) = self.stage else { return Some(0) };
+        let mut end = self.phase_end(number)?;
+        for phase in &self.phases[number + 1..] {
+            end = end.saturating_add(phase.units_max().0?);
+        }
+        Some(end.saturating_sub(self.lived()))
+    }
+
+    /// Host units of the life that were predicted instead of simulated.
+    pub(crate) fn predicted(&self) -> u64 {
+        self.predicted
+    }
+
+    /// What was counted since counting started.
+    pub(crate) fn counted(&self) -> Counters {
+        self.counters()
+    }
+
+    /// Takes what so many host units of the life are predicted to wear: erases of each firmware block, of which wear leveling made this
+    /// share. The run may be over then, for the drive may die of it.
+    ///
+    /// # Errors
+    /// The drive refuses; nothing was done.
+    pub(crate) fn project(
+        &mut self,
+        units: u64,
+        erase_counts: &[u32],
+        by_wear_leveling: f64,
+        worn: Worn,
+        stop: &AtomicBool,
+    ) -> Result<(), ProjectionError> {
+        let outcome = self.drive.project_wear(erase_counts, by_wear_leveling, worn)?;
+        self.predicted += units;
+        if let Err(ended) = self.settle(outcome, stop) {
+            self.over(ended);
+        }
+        self.sample();
+        Ok(())
+    }
+
+    /// The run is over.
+    fn over(&mut self, ended: Ended) {
+        if let Stage::Phase(number) = self.stage {
+            self.notes.extend(self.phases[number].source.notes());
+        }
+        (self.end, self.stage) = (Some(ended), Stage::Over);
+    }
+}

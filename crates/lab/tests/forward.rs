@@ -1,0 +1,136 @@
+//! Lives part of which is predicted.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::sync::Arc;
+
+use wane_aging::accuracy;
+use wane_lab::build::PolicyOverrides;
+use wane_lab::run::{Step, Watch};
+use wane_lab::session::execute;
+use wane_results::{EndReason, RunResult};
+use wane_scenario::{Scenario, Sources};
+
+/// A drive of 256 blocks of 32 pages under a hot and a cold part.
+const DRIVE: &str = "[drive]\nblocks-per-plane = 256\npages-per-block = 32\nspare-factor = '15 %'\nendurance = 300\n[ftl]\ngc-reserve = 4\n\
+                     [precondition]\nrandom-drive-writes = 2\n";
+
+const HOT_COLD: &str = "[workload]\npattern = 'hot-cold'\nr = 0.8\nh = 0.2\n";
+
+fn run_with(text: &str, step: &mut dyn FnMut(&Step)) -> RunResult {
+    let scenario = Scenario::resolve(&Sources { file: Some(("forward.toml", text)), ..Sources::default() }).unwrap();
+    execute(&scenario, &PolicyOverrides::default(), &mut Watch { step, stop: &Arc::default() }).unwrap()
+}
+
+fn run(text: &str) -> RunResult {
+    run_with(text, &mut |_| {})
+}
+
+fn erases(result: &RunResult) -> Vec<u32> {
+    result.blocks.iter().map(|block| block.erase_count).collect()
+}
+
+#[test]
+fn at_a_factor_of_one_everything_is_simulated() {
+    let life = format!("{DRIVE}{HOT_COLD}[until]\ndrive-writes = 6\n");
+    let (full, forwarded) = (run(&life), run(&format!("{life}[fast-forward]\nfactor = 1\n")));
+    assert_eq!((erases(&full), &full.timeline), (erases(&forwarded), &forwarded.timeline));
+    let told = forwarded.summary.fast_forward.as_ref().unwrap();
+    assert_eq!((told.drive_writes_simulated, told.drive_writes_predicted, told.factor_reached), (6.0, 0.0, 1.0));
+    assert_eq!((told.periods_simulated, told.predictions), (6, 0));
+    assert_eq!(full.summary.fast_forward, None);
+}
+
+#[test]
+fn simulated_and_predicted_stand_apart() {
+    let life = format!("{DRIVE}{HOT_COLD}[until]\ndrive-writes = 20\n");
+    let mut steps = Vec::new();
+    let full = run(&life);
+    let forwarded = run_with(&format!("{life}[fast-forward]\nfactor = 2\n"), &mut |step| steps.push(*step));
+    let (summary, told) = (&forwarded.summary, forwarded.summary.fast_forward.as_ref().unwrap());
+    // 2 and 1, 1 and 1, ...; the last period is simulated.
+    assert_eq!((told.periods_simulated, told.predictions), (11, 9));
+    assert!((told.drive_writes_simulated - 11.0).abs() < 1e-3 && (told.drive_writes_predicted - 9.0).abs() < 1e-3);
+    assert!((told.factor_reached - 20.0 / 11.0).abs() < 1e-3, "{}", told.factor_reached);
+    assert_eq!((summary.end.reason, summary.end.at_drive_writes), (EndReason::DriveWrites, 20.0));
+    assert!((summary.host.drive_writes - 11.0).abs() < 1e-3, "the host wrote what was simulated");
+    assert_eq!(summary.flash.blocks_erased.total, told.blocks_erased_simulated);
+    let grown = |result: &RunResult| {
+        let wear = &result.summary.wear;
+        wear.erase_count.mean - wear.erase_count_mean_at_start
+    };
+    let predicted = told.blocks_erased_predicted as f64 / 256.0;
+    assert!((grown(&forwarded) - predicted - told.blocks_erased_simulated as f64 / 256.0).abs() < 1e-6);
+    assert!((grown(&forwarded) / grown(&full) - 1.0).abs() < 0.02, "{} {}", grown(&forwarded), grown(&full));
+    assert!(accuracy::id_matched(&erases(&forwarded), &erases(&full)).unwrap() > 0.85);
+    let last = forwarded.timeline.last().unwrap();
+    assert!((last.drive_writes - 20.0).abs() < 1e-3 && (last.drive_writes_predicted - 9.0).abs() < 1e-3);
+    assert!(forwarded.timeline.windows(2).all(|rows| rows[0].drive_writes < rows[1].drive_writes));
+    let last = steps.last().unwrap();
+    assert!((last.predicted - 9.0).abs() < 1e-3 && (last.drive_writes - 20.0).abs() < 1e-3, "{last:?}");
+    // The same scenario and seed, the same bytes.
+    let again = run(&format!("{life}[fast-forward]\nfactor = 2\n"));
+    assert_eq!((erases(&again), &again.timeline), (erases(&forwarded), &forwarded.timeline));
+}
+
+#[test]
+fn every_model_and_policy_lives_to_its_end() {
+    // (what of the drive, what of the forecast)
+    let life = |ftl: &str, forward: &str| {
+        format!("{DRIVE}{HOT_COLD}footprint = '60 %'\n[until]\nend-of-life = true\ndrive-writes = 4000\n[fast-forward]\n{forward}\n[ftl]\n{ftl}")
+            .replacen("[ftl]\ngc-reserve = 4\n", "", 1)
+            + "\ngc-reserve = 4\n"
+    };
+    let plain = life("", "factor = 1");
+    let full = run(&plain).summary.end.at_drive_writes;
+    for (ftl, forward, within) in [
+        ("", "factor = 2", 0.06),
+        ("", "factor = 1.5\nmodel = 'least-squares'\nwindow = 4", 0.06),
+        ("", "factor = 3\nmodel = 'theil-sen'", 0.1),
+        ("", "factor = 2\nmodel = 'skew-normal'", 0.1),
+        ("", "factor = 4\nperiod = 0.5\nmodel = 'ranks'", 0.06),
+        ("", "factor = 2\nmodel = 'devs'", 1.0),
+        ("", "factor = 2\nmodel = 'cml'", 1.0),
+        ("", "factor = 2\nworn = 'at-next-erase'", 0.06),
+        ("", "factor = 4\nperiod = 0.5\nmodel = 'ranks'\nadaptive = true", 0.06),
+        ("wear-leveling = { policy = 'pwl', threshold = '50 %' }", "factor = 2", 1.0),
+        ("wear-leveling = { policy = 'dual-pool', threshold = 5 }\nallocation = 'least-worn'", "factor = 3", 1.0),
+        ("capacity = { policy = 'variant', shrink = 'graceful' }", "factor = 2", 10.0),
+    ] {
+        let result = run(&life(ftl, forward));
+        assert_eq!(result.summary.end.reason, EndReason::EndOfLife, "{ftl} {forward}");
+        let lived = result.summary.end.at_drive_writes;
+        assert!((lived / full - 1.0).abs() < within, "{ftl} {forward}: {lived} and {full}");
+    }
+}
+
+#[test]
+fn days_go_on_through_what_is_predicted() {
+    let text =
+        format!("{DRIVE}{HOT_COLD}[time]\ndrive-writes-per-day = 2\n[until]\ndays = 10\n[fast-forward]\nfactor = 2\n");
+    let summary = run(&text).summary;
+    assert_eq!((summary.end.reason, summary.end.at_drive_writes), (EndReason::Days, 20.0));
+    assert!((summary.life.unwrap().days.unwrap() - 10.0).abs() < 1e-6);
+}
+
+/// A life whose workload changes twice.
+const PHASES: &str = "[[phase]]\nworkload = { pattern = 'uniform' }\nuntil.drive-writes = 15.5\n\
+                      [[phase]]\nworkload = { pattern = 'uniform', footprint = '20 %' }\nuntil.drive-writes = 20\n\
+                      [[phase]]\nworkload = { pattern = 'uniform' }\nuntil.drive-writes = 24.5\n";
+
+#[test]
+fn an_adaptive_life_takes_back_what_a_change_of_phase_made_wrong() {
+    let full = run(&format!("{DRIVE}{PHASES}"));
+    let forward = |rest: &str| {
+        let result = run(&format!("{DRIVE}[fast-forward]\nperiod = 0.5\nmodel = 'ranks'\n{rest}\n{PHASES}"));
+        let mean = |result: &RunResult| result.summary.wear.erase_count.mean;
+        ((mean(&result) / mean(&full) - 1.0).abs(), result.summary.fast_forward.unwrap())
+    };
+    let (adaptive, told) = forward("adaptive = true\nfactor-most = 12");
+    assert!(told.predictions_taken_back >= 2 && told.pages_programmed_in_vain > 0, "{told:?}");
+    assert!(told.factor_reached > 2.0, "{told:?}");
+    let (fixed, told) = forward(&format!("factor = {}", told.factor_reached));
+    eprintln!("adaptive {adaptive}, fixed {fixed}, {told:?}");
+    assert_eq!((told.predictions_taken_back, told.pages_programmed_in_vain), (0, 0));
+    assert!(adaptive < 0.02 && fixed > 2.0 * adaptive, "{adaptive} {fixed}");
+}
