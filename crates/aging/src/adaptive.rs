@@ -16,7 +16,10 @@ const FENCES: f64 = 1.5;
 
 /// A share of the mean within which no period is an outlier, however alike the others are: an amplification that moves by less
 /// moves a prediction by less.
-const TOLERATED: f64 = 0.02;
+const TOLERATED: f64 = 0.05;
+
+/// Standard errors within which a slope is none.
+const SLOPE_ERRORS: f64 = 2.0;
 
 /// What a period is, held against those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +33,7 @@ pub enum Judgement {
 }
 
 /// Tells periods whose write amplification is an outlier: more than three standard deviations from the mean of those before it and
-/// outside Tukey's fences, and by more than 2 % of the mean.
+/// outside Tukey's fences, and by more than 5 % of the mean.
 #[derive(Clone, Debug, Default)]
 pub struct Detector {
     seen: VecDeque<f64>,
@@ -44,11 +47,39 @@ impl Detector {
         if judgement == Judgement::Outlier {
             self.seen.clear();
         }
+        self.learn(write_amplification);
+        judgement
+    }
+
+    /// Remembers a period without judging it, where it is known why its write amplification changes: it is as usual, once enough are known.
+    pub fn learn(&mut self, write_amplification: f64) -> Judgement {
+        let judgement = if self.seen.len() < LEAST { Judgement::Unknown } else { Judgement::Usual };
         if self.seen.len() == REMEMBERED {
             self.seen.pop_front();
         }
         self.seen.push_back(write_amplification);
         judgement
+    }
+
+    /// Whether it remembers as many periods as it ever does.
+    pub fn is_full(&self) -> bool {
+        self.seen.len() == REMEMBERED
+    }
+
+    /// By which share of itself the write amplification changes in a period, by the line of least squares through those that are
+    /// remembered; 0 where that is within two standard errors of none, or too few are known.
+    pub fn drift(&self) -> f64 {
+        let count = self.seen.len();
+        if count < LEAST {
+            return 0.0;
+        }
+        let points = || self.seen.iter().enumerate().map(|(time, seen)| (time as f64, *seen));
+        let (mean_time, mean) = ((count as f64 - 1.0) / 2.0, self.seen.iter().sum::<f64>() / count as f64);
+        let spread: f64 = points().map(|(time, _)| (time - mean_time).powi(2)).sum();
+        let slope = points().map(|(time, seen)| (time - mean_time) * (seen - mean)).sum::<f64>() / spread;
+        let rest: f64 = points().map(|(time, seen)| (seen - mean - slope * (time - mean_time)).powi(2)).sum();
+        let error = (rest / (count as f64 - 2.0) / spread).sqrt();
+        if slope.abs() <= SLOPE_ERRORS * error { 0.0 } else { (slope / mean).abs() }
     }
 
     fn look(&self, found: f64) -> Judgement {
@@ -91,12 +122,26 @@ mod tests {
     }
 
     #[test]
-    fn alike_periods_leave_room_for_a_fiftieth() {
+    fn a_drift_is_told_from_noise() {
+        let drift = |values: &[f64]| {
+            let mut detector = Detector::default();
+            for value in values {
+                detector.learn(*value);
+            }
+            detector.drift()
+        };
+        assert_eq!((drift(&[2.0, 2.1]), drift(&[2.0, 2.1, 1.95, 2.05, 2.0, 2.05])), (0.0, 0.0));
+        assert!((drift(&[2.0, 2.1, 2.2, 2.3, 2.4]) - 0.1 / 2.2).abs() < 1e-9);
+        assert!((drift(&[5.0, 4.0, 3.2, 2.7, 2.3]) - 0.2).abs() < 0.05, "a transient that dies away");
+    }
+
+    #[test]
+    fn alike_periods_leave_room_for_a_twentieth() {
         let mut detector = Detector::default();
         for _ in 0..8 {
             detector.judge(4.0);
         }
-        assert_eq!(detector.clone().judge(4.07), Judgement::Usual);
-        assert_eq!(detector.judge(4.09), Judgement::Outlier);
+        assert_eq!(detector.clone().judge(4.19), Judgement::Usual);
+        assert_eq!(detector.judge(4.21), Judgement::Outlier);
     }
 }

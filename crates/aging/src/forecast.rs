@@ -87,11 +87,14 @@ pub fn forecast(log: &[LogEntry]) -> Result<Forecast, AgingError> {
     let least = (last.before - first.at).max(0.0) / percents;
     let most = (last.at - first.before) / percents;
     let bytes_per_percent = slope(later);
-    let bounds = [left(least, last.before), left(most, last.at), left(least, last.at), left(most, last.before)];
+    let bytes_left = left(bytes_per_percent, last.middle());
+    let outer = [left(least, last.before), left(most, last.at), left(least, last.at), left(most, last.before)];
+    // Turns between the outer two may know better than these.
+    let bounds = outer.into_iter().chain([bytes_left]);
     Ok(Forecast {
-        bytes_left: left(bytes_per_percent, last.middle()),
-        bytes_left_least: bounds.into_iter().fold(f64::INFINITY, f64::min),
-        bytes_left_most: bounds.into_iter().fold(f64::NEG_INFINITY, f64::max),
+        bytes_left,
+        bytes_left_least: bounds.clone().fold(f64::INFINITY, f64::min),
+        bytes_left_most: bounds.fold(f64::NEG_INFINITY, f64::max),
         bytes_per_percent,
         turns: later.len(),
     })

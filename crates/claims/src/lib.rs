@@ -4,6 +4,7 @@
 
 mod capacity;
 mod datacenter;
+mod forward;
 mod holistic;
 mod mean_field;
 mod observe;
@@ -274,6 +275,7 @@ pub fn claims() -> Vec<Claim> {
         .chain(datacenter::claims())
         .chain(variant::claims())
         .chain(mean_field::claims())
+        .chain(forward::claims())
         .collect::<Vec<Claim>>();
     for claim in &mut claims {
         if KEPT_BY_SEEDS.contains(&claim.id) {
@@ -324,6 +326,7 @@ mod tests {
         let wanted = wanted.chain((1..=10).map(|n| format!("RE{n}"))).chain(["DC4".to_owned()]);
         let variant = [4, 5, 6, 7, 8, 13, 14, 17, 18, 20].map(|n| format!("CS{n}"));
         let wanted = wanted.chain(variant).chain((1..=8).map(|n| format!("MF{n}")));
+        let wanted = wanted.chain((1..=8).map(|n| format!("FF{n}")));
         wanted.for_each(|id| assert!(ids.contains(id.as_str()), "{id}"));
         assert!(claims.iter().map(|claim| claim.scenarios().len()).sum::<usize>() > 100);
     }

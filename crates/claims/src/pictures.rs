@@ -6,7 +6,7 @@ use wane_workload::standin::TRAFFIC_STANDINS;
 use super::holistic::{self, Scheme as Approach, Served};
 use super::reliability::{AGES, CHIPS, Chip, REREADS, STRIPES, Scheme, THRESHOLDS, TLC, failure_rate, programmed};
 use super::unpublished::OURS;
-use super::{Runs, mean, variant};
+use super::{Runs, forward, mean, variant};
 use wane_report::published::{Bars, Distributions, Picture, page};
 use wane_results::RunResult;
 use wane_scenario::Scenario;
@@ -18,6 +18,9 @@ const TAIL: &str = "99.9 % of read latency, 1 = without errors";
 pub(super) fn of(id: &str, runs: &Runs) -> Option<String> {
     if let Some((title, pictures)) = variant::pictures(id, runs) {
         return Some(page(title, &lead("Jiao et al., FAST 2024"), &pictures));
+    }
+    if let Some((title, pictures)) = forward::pictures(id, runs) {
+        return Some(page(title, &lead("Jiao, dissertation (000), chapter 3"), &pictures));
     }
     let (title, pictures) = match id {
         "RE2" => ("Figure 5: raw bit errors", vec![figure5(runs)]),

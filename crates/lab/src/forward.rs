@@ -16,6 +16,14 @@ const SLOWER: f64 = 4.0;
 /// Share of the spare blocks that are left which one prediction of an adaptive life may bring to their end.
 const SPARE_SHARE: f64 = 0.5;
 
+/// By which share of itself the write amplification may drift over one prediction of an adaptive life: a drive that still settles, or loses
+/// its last spare blocks, is predicted in small steps.
+const DRIFT_MOST: f64 = 0.03;
+
+/// Share of the rated erases that one prediction of an adaptive life may bring on any block: wear levelers go by wear, and begin or change
+/// what they do in between.
+const WEAR_SHARE: f64 = 0.05;
+
 /// The least prediction of an adaptive life near its end, in periods: below it the period is simulated.
 const LEAST: f64 = 0.25;
 
@@ -150,11 +158,17 @@ impl<'a> Forward<'a> {
         let mut detector = Detector::default();
         let mut saved: Option<Box<Saved>> = None;
         let (start, most) = (self.spec.factor - 1.0, self.spec.factor_most - 1.0);
-        let mut pace = start;
+        let (mut pace, mut retired, mut settled) = (start, run.drive().retired_blocks(), false);
         loop {
             let (period, progress) = self.simulate(run, watch)?;
-            let judgement =
-                period.as_ref().map_or(Judgement::Unknown, |period| detector.judge(period.write_amplification));
+            // Where blocks left service, that is why it changes, and not the workload.
+            let is_worn = run.drive().retired_blocks() > retired;
+            retired = run.drive().retired_blocks();
+            let judgement = match &period {
+                None => Judgement::Unknown,
+                Some(period) if is_worn => detector.learn(period.write_amplification),
+                Some(period) => detector.judge(period.write_amplification),
+            };
             if judgement == Judgement::Outlier {
                 if let Some(saved) = saved.take() {
                     detector = self.go_back(run, *saved);
@@ -172,10 +186,14 @@ impl<'a> Forward<'a> {
             if progress == Progress::Over {
                 return Ok(());
             }
-            if judgement != Judgement::Usual {
+            // A life that begins settles first: data that preconditioning left find their places.
+            settled |= detector.is_full();
+            if judgement != Judgement::Usual || !settled {
                 continue;
             }
-            let ahead = self.bounded(run, pace);
+            let drift = detector.drift();
+            let ahead = if drift > 0.0 { pace.min(DRIFT_MOST / drift) } else { pace };
+            let ahead = self.bounded(run, ahead);
             pace = (pace * FASTER).clamp(start.min(1.0), most);
             if ahead >= LEAST {
                 saved = Some(Box::new(Saved {
@@ -220,6 +238,9 @@ impl<'a> Forward<'a> {
             at_end.count().saturating_sub(retired)
         };
         let most = (spare as f64 * SPARE_SHARE) as usize;
+        let grown =
+            self.model.predict(now, 1.0).iter().zip(now).map(|(next, now)| next - f64::from(*now)).fold(0.0, f64::max);
+        let ahead = ahead.min(WEAR_SHARE * f64::from(rated) / grown.max(f64::MIN_POSITIVE));
         if worn(ahead) <= most {
             return ahead;
         }

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use wane_aging::accuracy;
+use wane_aging::{LogEntry, accuracy};
 use wane_lab::build::PolicyOverrides;
-use wane_lab::run::{Step, Watch};
+use wane_lab::run::{Budget, Run, Step, Watch};
 use wane_lab::session::execute;
 use wane_results::{EndReason, RunResult};
 use wane_scenario::{Scenario, Sources};
@@ -133,4 +133,29 @@ fn an_adaptive_life_takes_back_what_a_change_of_phase_made_wrong() {
     eprintln!("adaptive {adaptive}, fixed {fixed}, {told:?}");
     assert_eq!((told.predictions_taken_back, told.pages_programmed_in_vain), (0, 0));
     assert!(adaptive < 0.02 && fixed > 2.0 * adaptive, "{adaptive} {fixed}");
+}
+
+#[test]
+fn a_log_alone_tells_what_is_left() {
+    let text = format!("{DRIVE}{HOT_COLD}[until]\nend-of-life = true\ndrive-writes = 4000\n");
+    let scenario = Scenario::resolve(&Sources { file: Some(("log.toml", &text)), ..Sources::default() }).unwrap();
+    let mut run = Run::new(wane_lab::build::plan(&scenario).unwrap());
+    let mut log = Vec::new();
+    let mut until = |run: &mut Run, percentage: f64| {
+        while log.last().is_none_or(|last: &LogEntry| last.percentage_used < percentage) {
+            run.advance(Budget::units(2000), &mut Watch { step: &mut |_| {}, stop: &Arc::default() }).unwrap();
+            // Nothing of the drive but what its log page shows.
+            log.push(LogEntry::of(&run.drive().health_record()).unwrap());
+        }
+        log.clone()
+    };
+    let forecast = wane_aging::forecast(&until(&mut run, 40.0)).unwrap();
+    let now = run.drive().health_record().host_bytes_written as f64;
+    // Before 100 % the first blocks leave service.
+    let end = until(&mut run, 80.0).last().unwrap().bytes_written;
+    let (rest, left) = (20.0 * forecast.bytes_per_percent, end - now);
+    let ours = forecast.bytes_left - rest;
+    assert!((ours / left - 1.0).abs() < 0.03, "{ours} and {left}");
+    let (least, most) = (forecast.bytes_left_least - rest, forecast.bytes_left_most - rest);
+    assert!(least < left && left < most, "{forecast:?} {left}");
 }

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use super::{GROUPS, Model};
-use crate::Period;
 use crate::skew_normal::SkewNormal;
+use crate::{History, Period};
 
 /// Blocks by their erases, and by id where these are equal.
 fn by_wear(counts: &[u32]) -> Vec<usize> {
@@ -51,42 +51,32 @@ impl Model for SkewNormalGroups {
 ///
 /// Which of the blocks in rotation is erased next is chance, and a line through one block's few erases carries that chance on for as
 /// long as it predicts. Ranks part what goes on from what does not. G, the growth of the sorted counts, is M, the growth of the blocks
-/// that stood at a rank when a period began, and a rest D. M is what a kind of blocks does: to rotate, to hold data that nobody writes,
-/// to be held back or hurried by wear leveling. D is what sorting adds, the spread by chance: its variance grows with time, so that its
-/// width grows as the root of time. With V the variance of all counts and V' its growth, the spread is t' = V / V' periods old, and
-/// h periods ahead stand at now + h M + 2 t' (sqrt(1 + h / t') - 1) D. Where the variance does not grow, as under wear leveling,
-/// M and D are G.
+/// that stood at a rank some periods ago, and a rest D. M is what a kind of blocks does for long: to rotate, to hold data that nobody
+/// writes, to be held back or hurried by wear leveling; it is looked at over the later half of the window, by the ranks at its start, so
+/// that what a block does for a while only, such as to hold cold data until it is collected, has passed. D is what sorting adds,
+/// the spread by chance: its variance grows with time, so that its width grows as the root of time. With V the variance of all
+/// counts and V' its growth, the spread is t' = V / V' periods old, and h periods ahead stand at now + h M + 2 t' (sqrt(1 + h / t') - 1) D.
+/// Where the variance does not grow, as under wear leveling, M and D are G.
 #[derive(Clone, Debug)]
 pub(super) struct Ranks {
-    seen: VecDeque<Growth>,
-    window: usize,
+    seen: History,
+    /// Of each of these: growth of the sorted counts, and variances at both ends.
+    sorted: VecDeque<Sorted>,
 }
 
-/// How ranks grew in a period.
 #[derive(Clone, Debug)]
-struct Growth {
-    span: f64,
-    /// Of the sorted counts.
-    sorted: Vec<f64>,
-    /// Of the blocks that had the rank when it began.
-    of_blocks: Vec<f64>,
-    /// Of the variance of all counts.
-    variance: f64,
+struct Sorted {
+    growth: Vec<f64>,
+    variances: [f64; 2],
 }
 
-impl Growth {
+impl Sorted {
     fn of(period: &Period) -> Self {
-        let order = by_wear(&period.before);
-        let erases = |block: &usize| f64::from(period.after[*block] - period.before[*block]);
-        let mut after = period.after.clone();
+        let (mut before, mut after) = (period.before.clone(), period.after.clone());
+        before.sort_unstable();
         after.sort_unstable();
-        let grown = |(after, block): (&u32, &usize)| f64::from(*after) - f64::from(period.before[*block]);
-        Self {
-            span: period.span,
-            sorted: after.iter().zip(&order).map(grown).collect(),
-            of_blocks: order.iter().map(erases).collect(),
-            variance: variance(&period.after) - variance(&period.before),
-        }
+        let growth = before.iter().zip(&after).map(|(before, after)| f64::from(after - before)).collect();
+        Self { growth, variances: [variance(&before), variance(&after)] }
     }
 }
 
@@ -96,26 +86,46 @@ fn variance(counts: &[u32]) -> f64 {
     counts.iter().map(|value| (f64::from(*value) - mean).powi(2)).sum::<f64>() / count
 }
 
-/// Growth of each rank for a period of life.
-fn rates<'a>(blocks: usize, growths: impl Iterator<Item = (f64, &'a Vec<f64>)>) -> Vec<f64> {
-    let (mut rates, mut spans) = (vec![0.0; blocks], 0.0);
-    for (span, growth) in growths {
-        spans += span;
-        rates.iter_mut().zip(growth).for_each(|(rate, growth)| *rate += growth);
-    }
-    rates.iter_mut().for_each(|rate| *rate /= spans);
-    smoothed(&rates)
-}
-
 impl Ranks {
     pub(super) fn new(window: usize) -> Self {
-        Self { seen: VecDeque::new(), window }
+        Self { seen: History::new(window), sorted: VecDeque::new() }
+    }
+
+    fn span(&self, from: usize) -> f64 {
+        self.seen.periods().skip(from).map(|period| period.span).sum()
+    }
+
+    /// What sorting adds to the growth of the blocks, for a period of life, at the width that the spread has now: a spread that is
+    /// twice as wide grows half as fast.
+    fn of_sorting(&self, now: &[u32], of_blocks: &[f64]) -> Vec<f64> {
+        let (mut rates, span, width) = (vec![0.0; now.len()], self.span(0), variance(now).sqrt());
+        for (period, Sorted { growth, variances: [before, after] }) in self.seen.periods().zip(&self.sorted) {
+            let was = (0.5 * (before + after)).sqrt();
+            let share = if width > 0.0 { (was / width).min(1.0) } else { 1.0 } / span;
+            for ((rate, grown), of_block) in rates.iter_mut().zip(growth).zip(of_blocks) {
+                *rate += share * (grown - period.span * of_block);
+            }
+        }
+        smoothed(&rates)
+    }
+
+    /// Growth, for a period of life, of the blocks that had each rank at the start of the window's later half.
+    fn of_blocks(&self, blocks: usize) -> Vec<f64> {
+        let half = self.seen.periods().len() / 2;
+        let span = self.span(half);
+        let mut erases = vec![0.0; blocks];
+        for period in self.seen.periods().skip(half) {
+            let grown = period.before.iter().zip(&period.after).map(|(before, after)| f64::from(after - before));
+            erases.iter_mut().zip(grown).for_each(|(erases, grown)| *erases += grown / span);
+        }
+        let order = self.seen.periods().nth(half).map_or_else(Vec::new, |first| by_wear(&first.before));
+        smoothed(&order.into_iter().map(|block| erases[block]).collect::<Vec<f64>>())
     }
 
     /// Periods of D that come to the spread after so many periods.
     fn spread(&self, now: &[u32], ahead: f64) -> f64 {
-        let span: f64 = self.seen.iter().map(|growth| growth.span).sum();
-        let growth = self.seen.iter().map(|growth| growth.variance).sum::<f64>() / span;
+        let grown: f64 = self.sorted.iter().map(|sorted| sorted.variances[1] - sorted.variances[0]).sum();
+        let growth = grown / self.span(0);
         let age = variance(now) / growth;
         if growth > 0.0 && age > 0.0 { 2.0 * age * ((1.0 + ahead / age).sqrt() - 1.0) } else { ahead }
     }
@@ -141,24 +151,22 @@ fn smoothed(values: &[f64]) -> Vec<f64> {
 
 impl Model for Ranks {
     fn observe(&mut self, period: &Period) {
-        if self.seen.len() == self.window {
-            self.seen.pop_front();
+        self.seen.push(period.clone()).expect("periods are of one drive");
+        self.sorted.push_back(Sorted::of(period));
+        if self.sorted.len() > self.seen.periods().len() {
+            self.sorted.pop_front();
         }
-        self.seen.push_back(Growth::of(period));
     }
 
     fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64> {
         let mut predicted: Vec<f64> = now.iter().map(|count| f64::from(*count)).collect();
-        if self.seen.is_empty() {
+        if self.seen.last().is_none() {
             return predicted;
         }
-        let sorted = rates(now.len(), self.seen.iter().map(|growth| (growth.span, &growth.sorted)));
-        // What a block is shows in its wear only after a while.
-        let later = self.seen.iter().skip(self.seen.len() / 2);
-        let of_blocks = rates(now.len(), later.map(|growth| (growth.span, &growth.of_blocks)));
-        let spread = self.spread(now, ahead);
+        let blocks = self.of_blocks(now.len());
+        let (sorting, spread) = (self.of_sorting(now, &blocks), self.spread(now, ahead));
         for (rank, block) in by_wear(now).into_iter().enumerate() {
-            predicted[block] += ahead * of_blocks[rank] + spread * (sorted[rank] - of_blocks[rank]);
+            predicted[block] += ahead * blocks[rank] + spread * sorting[rank];
         }
         predicted
     }

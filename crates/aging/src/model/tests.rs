@@ -102,7 +102,7 @@ fn ranks_keep_chance_out_of_the_blocks() {
     let by_block = lived(ModelKind::TwoPoint, 4.0, 60, 512, rate);
     let distance = |found: &[u32]| accuracy::wasserstein(found, &full).unwrap();
     assert!(
-        distance(&found) < 3.5 && distance(&found) < distance(&by_block),
+        distance(&found) < 4.0 && distance(&found) < distance(&by_block),
         "{} {}",
         distance(&found),
         distance(&by_block)

@@ -1,0 +1,126 @@
+//! The lives that are fast-forwarded: drives of the dissertation's Table 1 under stand-ins.
+
+use wane_scenario::Scenario;
+use wane_workload::standin::STANDINS;
+
+use crate::scenario;
+
+/// The stand-ins of the eleven traces.
+pub(super) const TRACES: [&str; 11] = {
+    let mut names = [""; 11];
+    let mut place = 0;
+    while place < names.len() {
+        names[place] = STANDINS[place].name;
+        place += 1;
+    }
+    names
+};
+
+/// Stand-ins of ours for OLTP: name, and share of the requests that goes to this share of the data.
+pub(super) const OLTP: [(&str, &str); 2] = [("TPCC", "r = 0.84\nh = 0.2"), ("TPCE", "r = 0.6\nh = 0.4")];
+
+const UNLEVELED: &str = "{ policy = 'none' }";
+
+/// A life, in full or fast-forwarded.
+#[derive(Clone, Debug)]
+pub(super) struct Life {
+    /// What people call it.
+    pub(super) name: String,
+    /// Its workload's name.
+    pub(super) trace: &'static str,
+    drive: String,
+    /// The wear leveler's table.
+    leveler: &'static str,
+    retire: &'static str,
+    workload: String,
+    until: &'static str,
+}
+
+impl Life {
+    fn text(&self, seed: u64, forward: &str) -> String {
+        format!(
+            "seed = {seed}\n{}\nwear-leveling = {}\nretire = '{}'\n[precondition]\nsequential-drive-writes = 1\n\
+             random-drive-writes = 2\n[workload]\n{}\n[until]\n{}\n{forward}",
+            self.drive, self.leveler, self.retire, self.workload, self.until
+        )
+    }
+
+    /// All of it simulated.
+    pub(super) fn full(&self) -> Scenario {
+        scenario(&self.name, &self.text(1, ""))
+    }
+
+    /// The same with another seed.
+    pub(super) fn another_seed(&self) -> Scenario {
+        scenario(&format!("{}, second seed", self.name), &self.text(1001, ""))
+    }
+
+    /// Predicted in part.
+    pub(super) fn forwarded(&self, factor: &str, model: &str) -> Scenario {
+        let forward = format!("[fast-forward]\nfactor = {factor}\nmodel = '{model}'\n");
+        scenario(&format!("{}, {model}, factor {factor}", self.name), &self.text(1, &forward))
+    }
+
+    /// Predicted in part as this table says.
+    pub(super) fn with(&self, what: &str, forward: &str) -> Scenario {
+        scenario(&format!("{}, {what}", self.name), &self.text(1, forward))
+    }
+
+    /// The same, told apart by what it has.
+    pub(super) fn named(self, what: &str) -> Self {
+        Self { name: format!("{}, {what}", self.trace), ..self }
+    }
+
+    /// The same without wear leveling.
+    pub(super) fn unleveled(self) -> Self {
+        Self { leveler: UNLEVELED, ..self }
+    }
+
+    /// The same on blocks that never leave service.
+    pub(super) fn undying(self) -> Self {
+        Self { retire: "never", ..self }
+    }
+}
+
+/// FTLSim's drive at one part in `scale`, with PWL.
+pub(super) fn ftlsim(trace: &'static str, scale: u32, until: &'static str) -> Life {
+    Life {
+        name: format!("{trace}, FTLSim, 1/{scale}"),
+        trace,
+        drive: format!(
+            "[drive]\npreset = 'ftlsim-256g'\nlogical-capacity = '{} MiB'\n[ftl]\ngc = {{ policy = 'greedy' }}",
+            256 * 1024 / scale
+        ),
+        leveler: "{ policy = 'pwl', threshold = '50 %' }",
+        retire: "at-endurance",
+        workload: format!("standin = '{trace}'"),
+        until,
+    }
+}
+
+/// Amber's drive at 512 MiB, over 600 drive writes.
+pub(super) fn amber(trace: &'static str) -> Life {
+    Life {
+        name: format!("{trace}, Amber, 1/512"),
+        trace,
+        drive: "[drive]\nlogical-capacity = '512 MiB'\nspare-factor = '9.86 %'\npages-per-block = 512\nendurance = 100000\n[ftl]\ngc = { policy = 'greedy' }"
+            .to_owned(),
+        leveler: "{ policy = 'variance' }",
+        retire: "at-endurance",
+        workload: format!("standin = '{trace}'"),
+        until: "drive-writes = 600",
+    }
+}
+
+/// The FEMU drive over 50 drive writes of an OLTP workload.
+pub(super) fn femu((trace, hotness): (&'static str, &str)) -> Life {
+    Life {
+        name: format!("{trace}, FEMU"),
+        trace,
+        drive: "[drive]\npreset = 'femu-16g'\n[ftl]\ngc = { policy = 'greedy' }".to_owned(),
+        leveler: UNLEVELED,
+        retire: "never",
+        workload: format!("pattern = 'hot-cold'\n{hotness}\nrequest-size = '8 KiB'"),
+        until: "drive-writes = 50",
+    }
+}
