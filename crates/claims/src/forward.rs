@@ -198,8 +198,8 @@ fn ff1_of(runs: &Runs, scale: u32) -> Finding {
     let lived = |scenario: &Scenario| runs.get(scenario).summary.end.at_drive_writes;
     let gains = lives.iter().map(|life| (lived(&life.forwarded("1.5", FRAMEWORK)) / lived(&life.full()) - 1.0).abs());
     let note = format!(
-        "the lives are off by {:.1} % on the mean. Matched by rank they are hardly higher, so that what is low is no permutation of blocks: \
-         relative errors weigh blocks that are hardly worn as much as any, and PWL leaves some under small footprints. {NULLS}",
+        "the lives are off by {:.1} % on the mean. Matched by rank they are hardly higher, so that what is low is no permutation of blocks; \
+         likely, though not taken apart, relative errors weigh blocks that are hardly worn as much as any, and PWL leaves some under small footprints. {NULLS}",
         100.0 * mean(gains)
     );
     Finding { ours, verdict: Verdict::of(agrees), note, table: table(runs, &lives, "1.5") }
@@ -224,7 +224,7 @@ fn ff2() -> Claim {
                 ours: format!("means: FF {} %, DEVS {}, CML {}", percent(framework), percent(devs), percent(cml)),
                 verdict: Verdict::of(framework > devs && devs > cml),
                 note: format!(
-                    "DEVS from {}, CML from {}. A drive that dies is worn to its rated erases, whoever predicted it: what a baseline \
+                    "DEVS from {}, CML from {}. Likely, though not taken apart: a drive that dies is worn to its rated erases, whoever predicted it, and what a baseline \
                      lost comes back as a longer life, so that all three end close together",
                     range(&found[1]),
                     range(&found[2])
@@ -308,7 +308,7 @@ fn ff4() -> Claim {
             Finding {
                 ours: words.collect::<Vec<_>>().join("; "),
                 verdict: Verdict::of(off <= 0.03),
-                note: "DEVS keeps the coefficients that it chose over the first four drive writes, when the workload has hardly begun to \
+                note: "likely, though not taken apart: DEVS keeps the coefficients that it chose over the first four drive writes, when the workload has hardly begun to \
                        sort hot from cold"
                     .to_owned(),
                 table: table(runs, &lives, "2"),
@@ -501,7 +501,7 @@ fn ff8() -> Claim {
                 verdict: Verdict::of(chance > 0.05),
                 note: format!(
                     "{} blocks with a mean of {of_blocks:.0} erases, deviation {:.1}; the figure's distribution has {:.0} and {:.1}. Largest difference \
-                     of the distributions {distance:.3}. Ours has a tail to the left, blocks with data that WBS does not write, which PWL moves only \
+                     of the distributions {distance:.3}. Ours has a tail to the left, likely blocks with data that WBS does not write, which PWL moves only \
                      once the drive is half worn. The paper does not say how old the drive of the figure is",
                     counts.len(),
                     fit.deviation(),

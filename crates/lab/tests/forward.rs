@@ -130,7 +130,6 @@ fn an_adaptive_life_takes_back_what_a_change_of_phase_made_wrong() {
     assert!(told.predictions_taken_back >= 2 && told.pages_programmed_in_vain > 0, "{told:?}");
     assert!(told.factor_reached > 2.0, "{told:?}");
     let (fixed, told) = forward(&format!("factor = {}", told.factor_reached));
-    eprintln!("adaptive {adaptive}, fixed {fixed}, {told:?}");
     assert_eq!((told.predictions_taken_back, told.pages_programmed_in_vain), (0, 0));
     assert!(adaptive < 0.02 && fixed > 2.0 * adaptive, "{adaptive} {fixed}");
 }

@@ -198,7 +198,7 @@ impl Drive {
             let Watch { step, stop } = watch;
             let reached = held.age(target, stop, &mut |aged| {
                 let (drive_writes, done, programmed) = (aged.drive_writes, aged.done, aged.programmed);
-                step(&Step { preconditioning: false, phase: 0, drive_writes, done, programmed });
+                step(&Step { preconditioning: false, phase: 0, drive_writes, predicted: 0.0, done, programmed });
             });
             Ok(match reached.map_err(|error| error::held(&error))? {
                 Reached::Target | Reached::Already => "target",

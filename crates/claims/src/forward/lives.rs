@@ -34,6 +34,7 @@ pub(super) struct Life {
     retire: &'static str,
     workload: String,
     until: &'static str,
+    seed: u64,
 }
 
 impl Life {
@@ -47,28 +48,33 @@ impl Life {
 
     /// All of it simulated.
     pub(super) fn full(&self) -> Scenario {
-        scenario(&self.name, &self.text(1, ""))
+        scenario(&self.name, &self.text(self.seed, ""))
     }
 
     /// The same with another seed.
     pub(super) fn another_seed(&self) -> Scenario {
-        scenario(&format!("{}, second seed", self.name), &self.text(1001, ""))
+        scenario(&format!("{}, second seed", self.name), &self.text(self.seed + 1000, ""))
     }
 
     /// Predicted in part.
     pub(super) fn forwarded(&self, factor: &str, model: &str) -> Scenario {
         let forward = format!("[fast-forward]\nfactor = {factor}\nmodel = '{model}'\n");
-        scenario(&format!("{}, {model}, factor {factor}", self.name), &self.text(1, &forward))
+        scenario(&format!("{}, {model}, factor {factor}", self.name), &self.text(self.seed, &forward))
     }
 
     /// Predicted in part as this table says.
     pub(super) fn with(&self, what: &str, forward: &str) -> Scenario {
-        scenario(&format!("{}, {what}", self.name), &self.text(1, forward))
+        scenario(&format!("{}, {what}", self.name), &self.text(self.seed, forward))
     }
 
     /// The same, told apart by what it has.
     pub(super) fn named(self, what: &str) -> Self {
         Self { name: format!("{}, {what}", self.trace), ..self }
+    }
+
+    /// The same life drawn anew.
+    pub(super) fn seeded(self, seed: u64) -> Self {
+        Self { name: format!("{}, seed {seed}", self.name), seed, ..self }
     }
 
     /// The same without wear leveling.
@@ -95,6 +101,7 @@ pub(super) fn ftlsim(trace: &'static str, scale: u32, until: &'static str) -> Li
         retire: "at-endurance",
         workload: format!("standin = '{trace}'"),
         until,
+        seed: 1,
     }
 }
 
@@ -109,6 +116,7 @@ pub(super) fn amber(trace: &'static str) -> Life {
         retire: "at-endurance",
         workload: format!("standin = '{trace}'"),
         until: "drive-writes = 600",
+        seed: 1,
     }
 }
 
@@ -122,5 +130,6 @@ pub(super) fn femu((trace, hotness): (&'static str, &str)) -> Life {
         retire: "never",
         workload: format!("pattern = 'hot-cold'\n{hotness}\nrequest-size = '8 KiB'"),
         until: "drive-writes = 50",
+        seed: 1,
     }
 }

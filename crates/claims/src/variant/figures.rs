@@ -1,7 +1,8 @@
-//! Figures 10, 15a and 18 of Jiao et al., FAST 2024 (001), with our numbers beside those that its text has.
+//! Figures 10, 15a, 17 and 18 of Jiao et al., FAST 2024 (001), with our numbers beside those that its text has.
 
 use super::lifetime::{REQUIREMENTS, designs, taken};
 use super::speed::SHARES;
+use super::stores::{BOTH, COMPARED, compared, lookups};
 use super::wear::strengths;
 use super::{Access, Design, Life, Runs, pair, read_rate, rereads_per_gib};
 use wane_report::published::{Bars, Picture};
@@ -14,6 +15,7 @@ pub(super) fn of(id: &str, runs: &Runs) -> Option<(&'static str, Vec<Picture>)> 
     Some(match id {
         "CS6" => ("Figure 10: read throughput under Zipf", SHARES.iter().map(|share| figure10(runs, *share)).collect()),
         "CS13" => ("Figure 15a: host writes at a required throughput", vec![figure15a(runs)]),
+        "CS15" => ("Figure 17: lookups of key-value stores", [0, 1].map(|store| figure17(runs, store)).into()),
         "CS17" => ("Figure 18: re-reads by error correction", vec![figure18(runs)]),
         _ => return None,
     })
@@ -56,6 +58,27 @@ fn figure15a(runs: &Runs) -> Picture {
             .to_owned(),
         measure: "TB that the host wrote",
         series: Design::ALL.map(|design| design.name().to_owned()).into(),
+        groups,
+        levels: Vec::new(),
+    })
+}
+
+fn figure17(runs: &Runs, store: usize) -> Picture {
+    let times = compared(BOTH[store]).map(|life| lookups(runs, life));
+    let of = |(place, name): (usize, &str)| {
+        (name.to_owned(), times.iter().map(|drive| drive[place] / times[0][place]).collect())
+    };
+    let mut groups: Vec<(String, Vec<f64>)> =
+        ["75 %", "90 %", "95 %", "99 %"].into_iter().enumerate().map(of).collect();
+    groups.push(("paper, 99 %".to_owned(), [[1.0, 0.49, 0.56], [1.0, 0.47, 0.60]][store].into()));
+    Picture::Bars(Bars {
+        heading: ["Figure 17a", "Figure 17b"][store],
+        caption: format!(
+            "{}: percentiles of lookups, means over the probes of a life, by the RBER at which blocks retire.",
+            BOTH[store].name()
+        ),
+        measure: "time of a lookup, 1 = TrSS",
+        series: COMPARED.map(str::to_owned).into(),
         groups,
         levels: Vec::new(),
     })

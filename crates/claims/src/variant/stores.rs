@@ -2,7 +2,7 @@
 
 use super::{Claim, Class, Design, Finding, Matter, Others, PAGES_WHOLE, Reading, Runs, finding, percent, reading};
 use crate::{gain, mean, scenario};
-use wane_results::{RunResult, Window};
+use wane_results::{LatencyDistribution, RunResult, Window};
 use wane_scenario::Scenario;
 
 /// Pages of a block of these drives: 1/256.
@@ -17,7 +17,7 @@ const LAST: u32 = 345;
 
 /// What clients ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+pub(super) enum Asked {
     YcsbA,
     YcsbF,
     /// Percent of lookups, the rest puts, by Zipf's law with so many hundredths.
@@ -29,7 +29,7 @@ const MIXTURES: [Asked; 4] =
     [Asked::Mixture(20, 80), Asked::Mixture(20, 120), Asked::Mixture(60, 80), Asked::Mixture(60, 120)];
 
 impl Asked {
-    fn name(self) -> String {
+    pub(super) fn name(self) -> String {
         match self {
             Self::YcsbA => "YCSB-A".to_owned(),
             Self::YcsbF => "YCSB-F".to_owned(),
@@ -66,7 +66,7 @@ enum Discards {
 
 /// A drive's life to its end beneath a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Life {
+pub(super) struct Life {
     design: Design,
     asked: Asked,
     discards: Discards,
@@ -335,10 +335,12 @@ fn cs12_readings(runs: &Runs) -> Vec<Reading> {
     vec![reading(Matter::Choice, "TrSS discards soon, too", found)]
 }
 
-const BOTH: [Asked; 2] = [Asked::YcsbA, Asked::YcsbF];
+pub(super) const BOTH: [Asked; 2] = [Asked::YcsbA, Asked::YcsbF];
+
+pub(super) const COMPARED: [&str; 3] = ["TrSS", "CVSS(4 %)", "CVSS(6 %)"];
 
 /// TrSS, CVSS with 4 % and with 6 %.
-fn compared(asked: Asked) -> [Life; 3] {
+pub(super) fn compared(asked: Asked) -> [Life; 3] {
     let variant = |erases| Life { erases, ..Life::new(Design::Variant, asked) };
     [Life::new(Design::Traditional, asked), variant(239), variant(293)]
 }
@@ -358,27 +360,22 @@ fn cs15(runs: &Runs) -> Finding {
 
 const CS15_NOTE: &str = "";
 
-/// Percentiles of lookups, means over the probes of a life.
+/// Percentiles of lookups, 75 to 99 %, in milliseconds: means over the probes of a life.
+pub(super) fn lookups(runs: &Runs, life: Life) -> [f64; 4] {
+    let windows = &runs.store(life).windows;
+    let reads: Vec<_> = windows.iter().filter_map(|window| window.latency.operations?.read).collect();
+    let at = |of: fn(&LatencyDistribution) -> u64| mean(reads.iter().map(|reads| of(&reads.times) as f64 / 1e6));
+    [at(|of| of.p75_ns), at(|of| of.p90_ns), at(|of| of.p95_ns), at(|of| of.p99_ns)]
+}
+
 fn percentiles(runs: &Runs) -> String {
     let mut text = "| store | drive | p75 | p90 | p95 | p99 | paper's p99 against TrSS | drive writes |\n|---|---|---:|---:|---:|---:|---:|---:|\n".to_owned();
     let published = [["-", "-51 %", "-44 %"], ["-", "-53 %", "-40 %"]];
     for (asked, published) in BOTH.into_iter().zip(published) {
-        let names = ["TrSS", "CVSS(4 %)", "CVSS(6 %)"];
-        for ((life, name), paper) in compared(asked).into_iter().zip(names).zip(published) {
-            let result = runs.store(life);
-            let reads: Vec<_> = result.windows.iter().filter_map(|window| window.latency.operations?.read).collect();
-            let at = |of: fn(&wane_results::LatencyDistribution) -> u64| {
-                format!("{:.2} ms", mean(reads.iter().map(|reads| of(&reads.times) as f64 / 1e6)))
-            };
-            text += &format!(
-                "| {} | {name} | {} | {} | {} | {} | {paper} | {:.0} |\n",
-                asked.name(),
-                at(|of| of.p75_ns),
-                at(|of| of.p90_ns),
-                at(|of| of.p95_ns),
-                at(|of| of.p99_ns),
-                result.summary.end.at_drive_writes
-            );
+        for ((life, name), paper) in compared(asked).into_iter().zip(COMPARED).zip(published) {
+            let times = lookups(runs, life).map(|milliseconds| format!("{milliseconds:.2} ms")).join(" | ");
+            let until = runs.store(life).summary.end.at_drive_writes;
+            text += &format!("| {} | {name} | {times} | {paper} | {until:.0} |\n", asked.name());
         }
     }
     text
