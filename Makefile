@@ -43,7 +43,7 @@ test: toolchain python ## Run all tests, of Rust and of the Python package; WANE
 test-python: toolchain python ## Build the Python package into .venv and run its tests alone
 	@PYTHON=$(PYTHON) tools/test-python
 
-torture: toolchain ## Cut the power of random drives twelve million times, about five minutes on two cores
+torture: toolchain ## Cut the power of random drives twelve million times, some minutes
 	WANE_CUTS=10000000 $(CARGO) test --locked -p wane-testkit --test crash -- --nocapture
 
 docs-check: toolchain ## Run every command of the README and the book, slow ones too, and hold their figures to what comes out
