@@ -45,12 +45,15 @@ pub enum ForwardError {
     Source(#[from] SourceError),
 }
 
-/// Runs a life to its end, predicting what `spec` says, and tells the two parts of it.
+/// The share of a life that the prediction in which a drive dies may be of before that is told.
+const TOLD_WITHIN: f64 = 0.02;
+
+/// Runs a life to its end, predicting what `spec` says, and tells the two parts of it, and what is uncertain of its end.
 pub(crate) fn to_its_end(
     run: &mut Run,
     spec: &FastForward,
     watch: &mut Watch<'_>,
-) -> Result<FastForwarded, ForwardError> {
+) -> Result<(FastForwarded, Option<String>), ForwardError> {
     let mut forward = Forward::new(run, spec)?;
     let mut progress = run.advance(Budget::units(run.precondition_left()), watch)?;
     while run.precondition_left() > 0 && progress == Progress::Paused {
@@ -61,7 +64,16 @@ pub(crate) fn to_its_end(
     } else {
         forward.follow_schedule(run, watch)?;
     }
-    Ok(forward.told(run))
+    let died_within = forward.died_within;
+    let told = forward.told(run);
+    let lived = told.drive_writes_simulated + told.drive_writes_predicted;
+    let warning = died_within.filter(|within| *within > TOLD_WITHIN * lived).map(|within| {
+        format!(
+            "the drive died within a prediction of {within:.1} of its {lived:.1} drive writes, so that it may have died earlier by as much: predict \
+             less at once (fast-forward.factor, fast-forward.period), or with fast-forward.adaptive"
+        )
+    });
+    Ok((told, warning))
 }
 
 /// See the head of this file.
@@ -75,6 +87,11 @@ struct Forward<'a> {
     at: f64,
     /// Of the erases of the latest period, wear leveling's share.
     by_wear_leveling: f64,
+    /// By block, what rounding the last prediction to whole erases left over. Short periods bring less than one erase each. An adaptive life
+    /// predicts many periods at once and leaves nothing over.
+    left_over: Vec<f64>,
+    /// Drive writes of the prediction in which the drive died.
+    died_within: Option<f64>,
     told: FastForwarded,
 }
 
@@ -94,7 +111,17 @@ impl<'a> Forward<'a> {
         let period = (spec.period * f64::from(run.drive().logical_initial())).round().max(1.0);
         let told =
             FastForwarded { model: spec.model.name().to_owned(), factor: spec.factor, ..FastForwarded::default() };
-        Ok(Self { spec, period, schedule, model, at: 0.0, by_wear_leveling: 0.0, told })
+        Ok(Self {
+            spec,
+            period,
+            schedule,
+            model,
+            at: 0.0,
+            by_wear_leveling: 0.0,
+            left_over: Vec::new(),
+            died_within: None,
+            told,
+        })
     }
 
     fn follow_schedule(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(), ForwardError> {
@@ -141,7 +168,15 @@ impl<'a> Forward<'a> {
             return Ok(());
         }
         let now = run.drive().superblock_erase_counts();
-        let projected = project(now, &self.model.predict(now, ahead), run.drive().rated_cycles());
+        let mut predicted = self.model.predict(now, ahead);
+        for (predicted, left_over) in predicted.iter_mut().zip(&self.left_over) {
+            *predicted += left_over;
+        }
+        let projected = project(now, &predicted, run.drive().rated_cycles());
+        if !self.spec.adaptive {
+            let of_block = |(predicted, count): (&f64, &u32)| (predicted - f64::from(*count)).clamp(-0.5, 0.5);
+            self.left_over = predicted.iter().zip(&projected.erase_counts).map(of_block).collect();
+        }
         let erases = |run: &Run| run.drive().erase_counts().iter().map(|count| u64::from(*count)).sum::<u64>();
         let before = erases(run);
         run.project(units, &projected.erase_counts, self.by_wear_leveling, self.spec.worn, watch.stop)?;
@@ -149,6 +184,9 @@ impl<'a> Forward<'a> {
         self.told.predictions += 1;
         self.told.blocks_erased_predicted += erases(run) - before;
         self.told.blocks_clamped += projected.clamped;
+        if run.is_over() {
+            self.died_within = Some(units as f64 / f64::from(run.drive().logical_initial()));
+        }
         Ok(())
     }
 

@@ -141,7 +141,10 @@ pub(crate) fn to_its_end(
     };
     let finished = run.finish(stop)?;
     let mut result = result(scenario, overrides, &finished, stopwatch, &measured);
-    result.summary.fast_forward = forwarded;
+    if let Some((told, warning)) = forwarded {
+        result.summary.fast_forward = Some(told);
+        result.summary.warnings.extend(warning);
+    }
     Ok(result)
 }
 

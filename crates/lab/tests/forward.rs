@@ -89,6 +89,8 @@ fn every_model_and_policy_lives_to_its_end() {
         ("", "factor = 3\nmodel = 'theil-sen'", 0.1),
         ("", "factor = 2\nmodel = 'skew-normal'", 0.1),
         ("", "factor = 4\nperiod = 0.5\nmodel = 'ranks'", 0.06),
+        // Periods that bring less than an erase each.
+        ("", "factor = 2\nperiod = 0.1\nmodel = 'ranks'\nwindow = 100", 0.06),
         ("", "factor = 2\nmodel = 'devs'", 1.0),
         ("", "factor = 2\nmodel = 'cml'", 1.0),
         ("", "factor = 2\nworn = 'at-next-erase'", 0.06),
@@ -101,6 +103,18 @@ fn every_model_and_policy_lives_to_its_end() {
         assert_eq!(result.summary.end.reason, EndReason::EndOfLife, "{ftl} {forward}");
         let lived = result.summary.end.at_drive_writes;
         assert!((lived / full - 1.0).abs() < within, "{ftl} {forward}: {lived} and {full}");
+    }
+}
+
+#[test]
+fn a_life_that_ends_within_a_long_prediction_says_how_little_that_tells() {
+    for (forward, is_told) in [("factor = 2", false), ("factor = 1000", true)] {
+        let warnings = run(&life("", forward)).summary.warnings;
+        assert_eq!(
+            warnings.iter().any(|warning| warning.contains("died within a prediction")),
+            is_told,
+            "{warnings:?}"
+        );
     }
 }
 

@@ -84,7 +84,7 @@ impl Timeline {
                 index += 1;
                 index % 2 == 1
             });
-            self.interval *= 2;
+            self.interval = self.interval.saturating_mul(2);
         }
         assert!(self.rows.len() < TIMELINE_ROWS_MAX, "every second row makes room for new ones");
         self.rows.push(row);

@@ -434,6 +434,10 @@ impl Shape {
             None => share.to_string(),
         };
         let (key, advice) = match given {
+            _ if room.padding >= room.units_per_block => (
+                "drive.pages-per-block",
+                "more pages of a block, fewer of a wordline (drive.wordline-pages), or drive.power-loss-protection leave some".to_owned(),
+            ),
             // The flash is made to measure: more spare space makes more blocks.
             Given::CapacityAndSpare => {
                 let rated = needed(logical) - room.reserve;

@@ -18,7 +18,7 @@ pub struct FastForward {
     #[schemars(range(min = 1.0, max = FACTOR_MOST))]
     pub factor: f64,
     /// Drive writes of a period: one iteration of the workload.
-    #[schemars(extend("exclusiveMinimum" = 0), range(max = 1e6))]
+    #[schemars(range(min = 1e-3, max = 1e6))]
     pub period: f64,
     /// How erases are predicted.
     pub model: ModelKind,

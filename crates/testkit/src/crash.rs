@@ -382,6 +382,9 @@ impl Run {
             return;
         }
         let page = self.stream.below(u64::from(programmed)) as u32;
+        if self.ftl.media().media.is_torn(block, page) {
+            return;
+        }
         let worn = &mut self.ftl.media_mut().worn;
         worn.insert(geometry.page(block, page));
         let all: Vec<Ppn> = worn.iter().copied().collect();

@@ -106,6 +106,11 @@ impl StrictMedia {
         first..Ppn(first.0 + self.geometry.pages_per_block())
     }
 
+    /// Whether a power cut tore a page.
+    pub fn is_torn(&self, block: BlockId, page: u32) -> bool {
+        self.torn.contains(&self.geometry.page(block, page))
+    }
+
     /// Pages of a block that are programmed.
     pub fn programmed(&self, block: BlockId) -> u32 {
         self.programmed[block.index()]

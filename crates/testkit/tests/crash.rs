@@ -77,5 +77,6 @@ fn drives_come_back_from_cuts_in_the_midst_of_time() {
         return;
     }
     assert!(tally.in_flight > cuts / 2 && tally.torn > cuts / 4 && tally.out_of_order > cuts / 4);
+    assert!(tally.unreadable > cuts / 100, "pages that cannot be read are among them");
     assert!(tally.erases > cuts / 5 && tally.twice > cuts / 20, "recoveries are cut, and erases not done");
 }

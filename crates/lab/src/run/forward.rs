@@ -58,6 +58,11 @@ impl Run {
         Ok(())
     }
 
+    /// Whether it has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Over)
+    }
+
     /// The run is over.
     fn over(&mut self, ended: Ended) {
         if let Stage::Phase(number) = self.stage {

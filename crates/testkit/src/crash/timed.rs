@@ -4,17 +4,17 @@
 //! instants a copy loses its power, with each choice, or many, of what became of the operations that the flash was at work on. A command
 //! counts as acknowledged when its completion came.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::AtomicBool;
 
 use wane_ftl::{EraseGroup, Fate, Ftl, FtlConfig, Outcome, Pooling, PowerCut, Recovery};
-use wane_nand::{FlashOp, OpKind};
+use wane_nand::{FlashOp, Media, OpKind};
 use wane_sim::{Stream, Streams};
 use wane_ssd::{
     Clock, ClockSpec, Collection, Command as Timed, CommandKind, MultiPlane, Order, Processors, Progress, ReadPriority,
     SchedulerConfig, Suspend, Timing, WriteCache,
 };
-use wane_units::{Geometry, Lpn, SuperblockId};
+use wane_units::{BlockId, Geometry, Lpn, SuperblockId};
 
 use super::{Command, Failure, Held, Mode, command, drive_of, given_up, goes_on, one_of, torn};
 use crate::{Content, FailingMedia};
@@ -48,6 +48,8 @@ pub struct TimedTally {
     pub erases: u64,
     /// Of the first, cuts during a recovery.
     pub twice: u64,
+    /// Cuts of drives with pages that cannot be read.
+    pub unreadable: u64,
 }
 
 impl std::ops::AddAssign for TimedTally {
@@ -58,6 +60,7 @@ impl std::ops::AddAssign for TimedTally {
         self.out_of_order += other.out_of_order;
         self.erases += other.erases;
         self.twice += other.twice;
+        self.unreadable += other.unreadable;
     }
 }
 
@@ -103,6 +106,8 @@ fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {
 struct Oracle {
     units: BTreeMap<u32, Vec<(u64, Held)>>,
     written: u64,
+    /// Units of which a page that may count could not be read at some time, so that they may be told as lost from then on.
+    lossy: BTreeSet<u32>,
 }
 
 impl Oracle {
@@ -160,6 +165,8 @@ struct Run {
     is_erase: VecDeque<bool>,
     /// What was remapped last: from where, to where, and what.
     remapped: Vec<(u32, u32, u64)>,
+    /// Whether pages become uncorrectable.
+    wears_out: bool,
 }
 
 /// Explores one run of so many commands on a drive with a clock; with chance 1 in `twice` the cuts in the recovery after a cut.
@@ -172,6 +179,9 @@ pub fn explore_timed(seed: u64, commands: usize, twice: u64) -> Result<TimedTall
     let mut tally = TimedTally::default();
     for number in 0..commands {
         run.arrive(depth, &mut stream);
+        if run.wears_out && stream.below(5) == 0 {
+            run.wear_out(&mut stream);
+        }
         let command = command(&mut stream, run.ftl.exported());
         run.execute(&command, &mut stream);
         if run.ftl.exported() == 0 || run.ftl.end_of_life().is_some() {
@@ -219,6 +229,7 @@ impl Run {
             landed: 0,
             is_erase: VecDeque::new(),
             remapped: Vec::new(),
+            wears_out: stream.chance(0.4),
         };
         run.start();
         (run, depth)
@@ -232,6 +243,32 @@ impl Run {
         self.ftl.media_mut().media.ops = Some(Vec::new());
         (self.landed, self.is_erase) = (0, VecDeque::new());
         self.awaited.clear();
+    }
+
+    /// A programmed page becomes uncorrectable, while nothing is in flight.
+    fn wear_out(&mut self, stream: &mut Stream) {
+        let block = BlockId(stream.below(u64::from(self.geometry.blocks())) as u32);
+        let media = self.ftl.media();
+        let programmed = media.media.programmed(block);
+        let is_at_rest = self.is_erase.is_empty();
+        if programmed == 0 || media.worn.len() >= 3 || self.ftl.is_metadata(block) || !is_at_rest {
+            return;
+        }
+        let row = stream.below(u64::from(programmed)) as u32;
+        if media.media.is_torn(block, row) {
+            return;
+        }
+        let held: Vec<Content> =
+            (0..self.config.units_per_page).filter_map(|unit| media.tag(block, row, unit)).collect();
+        for Content { unit, version } in held {
+            // A unit that was remapped lies where it did.
+            let holds = |history: &[(u64, Held)]| history.iter().any(|(_, held)| *held == Some(version));
+            let holders = self.oracle.units.iter().filter(|(_, history)| holds(history)).map(|(unit, _)| *unit);
+            let holders: Vec<u32> = holders.chain([unit.0]).collect();
+            self.oracle.lossy.extend(holders);
+        }
+        let page = self.geometry.page(block, row);
+        self.ftl.media_mut().worn.insert(page);
     }
 
     /// Time runs until the next command comes.
@@ -375,6 +412,9 @@ impl Run {
         (from..from + from_units).for_each(|unit| self.oracle.set(unit, self.number, None));
         for (offset, unit) in (to..to + to_units).enumerate() {
             self.oracle.set(unit, self.number, held.get(offset).copied().flatten());
+            if offset < from_units as usize && self.oracle.lossy.contains(&(from + offset as u32)) {
+                self.oracle.lossy.insert(unit);
+            }
         }
     }
 
@@ -424,6 +464,7 @@ impl Run {
     fn count(&self, fates: &[Fate], tally: &mut TimedTally) {
         let is_not_done = |fate: &Fate| *fate != Fate::Done;
         tally.cuts += 1;
+        tally.unreadable += u64::from(!self.ftl.media().worn.is_empty());
         tally.in_flight += u64::from(fates.iter().any(is_not_done));
         tally.torn += u64::from(fates.contains(&Fate::Torn));
         let first = fates.iter().position(is_not_done).unwrap_or(fates.len());
@@ -488,6 +529,15 @@ impl Run {
         Ok(())
     }
 
+    /// Whether a host is told that a unit cannot be read.
+    fn is_told_lost(&self, ftl: &mut Ftl<FailingMedia>, unit: Lpn) -> bool {
+        if !self.wears_out || unit.0 >= ftl.exported() {
+            return ftl.is_lost(unit);
+        }
+        ftl.read(&[unit]).expect("it is exported");
+        !ftl.unread().is_empty()
+    }
+
     fn agrees(&self, ftl: &mut Ftl<FailingMedia>, report: &Recovery, retired_min: u32) -> Result<(), String> {
         ftl.check()?;
         if ftl.exported() != self.ftl.exported() {
@@ -502,8 +552,11 @@ impl Run {
             if is_mapped && held.is_none() {
                 return Err(format!("unit {unit} is mapped to padding"));
             }
-            if ftl.is_lost(Lpn(unit)) {
-                return Err(format!("unit {unit} is lost, though flash never failed"));
+            if is_mapped && self.is_told_lost(ftl, Lpn(unit)) {
+                if !self.oracle.lossy.contains(&unit) {
+                    return Err(format!("unit {unit} is lost, though its page can be read"));
+                }
+                continue;
             }
             let is_allowed = if survives { self.oracle.now(unit) == held } else { self.oracle.may_hold(unit, held) };
             if !is_allowed {
