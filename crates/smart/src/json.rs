@@ -3,12 +3,11 @@
 use serde_json::{Value, json};
 
 use crate::assumed::{DAY_0_UNIX_SECONDS, NAMESPACES, NVME_VERSION, SMARTCTL_VERSION, VENDOR};
+use crate::time::{DAY_SECONDS, asctime};
 use crate::{HealthLog, HealthRecord, Identity};
 
 /// smartctl's exit status where the drive's own assessment fails.
 const EXIT_FAILING: u64 = 8;
-
-const DAY_SECONDS: i64 = 86_400;
 
 /// The object that smartctl 7.3 prints for `--info --health --attributes` of an NVMe drive named `device`, asked for by these words. The whole record
 /// stands beside it under `wane`.
@@ -82,52 +81,4 @@ fn attributes(log: &HealthLog) -> Value {
         "critical_comp_time": log.critical_composite_temperature_time,
         "temperature_sensors": [celsius],
     })
-}
-
-/// A time of the Unix clock as C's `asctime` writes it, with the zone behind, as smartctl does: "Fri Feb 13 23:31:30 2009 UTC".
-fn asctime(seconds: i64) -> String {
-    const WEEKDAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (days, second) = (seconds.div_euclid(DAY_SECONDS), seconds.rem_euclid(DAY_SECONDS));
-    let (year, month, day) = date(days);
-    let weekday = WEEKDAYS[days.rem_euclid(7) as usize];
-    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    format!("{weekday} {} {day:2} {hour:02}:{minute:02}:{second:02} {year} UTC", MONTHS[month])
-}
-
-/// Year, month from 0 and day of the month of a day after 1970-01-01, in the Gregorian calendar.
-///
-/// Years begin in March, so that the leap day is the last; an era is the 400 years after which the calendar repeats (Hinnant, "chrono-Compatible
-/// Low-Level Date Algorithms", `civil_from_days`).
-fn date(days: i64) -> (i64, usize, i64) {
-    const ERA_DAYS: i64 = 146_097;
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(ERA_DAYS), days.rem_euclid(ERA_DAYS));
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = ((from_march + 2) % 12) as usize;
-    (year + 400 * era + i64::from(month < 2), month, day)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_those_of_the_calendar() {
-        for (seconds, want) in [
-            (0, "Thu Jan  1 00:00:00 1970 UTC"),
-            // The time that smartctl's own tests and the public collection show.
-            (1_234_567_890, "Fri Feb 13 23:31:30 2009 UTC"),
-            (951_782_399, "Mon Feb 28 23:59:59 2000 UTC"),
-            (951_782_400, "Tue Feb 29 00:00:00 2000 UTC"),
-            (951_868_800, "Wed Mar  1 00:00:00 2000 UTC"),
-            (DAY_0_UNIX_SECONDS, "Wed Jan  1 00:00:00 2025 UTC"),
-            (4_107_542_400, "Mon Mar  1 00:00:00 2100 UTC"),
-        ] {
-            assert_eq!(asctime(seconds), want);
-        }
-    }
 }

@@ -5,6 +5,9 @@
 //! and its table for people ([`table`]). What nothing models is a constant of [`assumed`], with its reason; flash operations take the
 //! energies of [`energy`].
 //!
+//! The other way, [`read`] takes what tools say of any drive, real or simulated, and gives [`Reading`]s: a record has all that a simulated
+//! drive knows, a reading what was told. [`attributes`] is the table of what vendors mean.
+//!
 //! Nothing here knows a drive, and nothing is counted here: pages are computed when they are asked for.
 //!
 //! Sources: NVM Express Base Specification, "Get Log Page"; OCP Datacenter NVMe SSD Specification 2.7, section 4.8.6; both with the layouts that
@@ -13,14 +16,20 @@
 #[macro_use]
 mod page;
 pub mod assumed;
+pub mod attributes;
 mod endurance;
 pub mod energy;
 mod health;
 mod identity;
 mod json;
 mod ocp;
+mod quantity;
+mod read;
+mod reading;
 mod record;
+mod statistics;
 mod table;
+mod time;
 
 pub use endurance::EnduranceGroupLog;
 pub use health::HealthLog;
@@ -28,5 +37,8 @@ pub use identity::Identity;
 pub use json::smartctl;
 pub use ocp::{OCP_GUID, OcpLog};
 pub use page::{Guid, LogError, LogId, LogPage, PAGE_BYTES, Text};
+pub use quantity::{Kind, Quantity};
+pub use read::{ReadError, read};
+pub use reading::{Attribute, Failed, Known, Protocol, Reading, Source};
 pub use record::HealthRecord;
 pub use table::table;

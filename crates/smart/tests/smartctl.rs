@@ -3,9 +3,9 @@
 #![allow(missing_docs, reason = "tests")]
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+mod data;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
-use std::path::Path;
 
 use serde_json::Value;
 use wane_smart::{HealthRecord, Identity, smartctl};
@@ -35,33 +35,10 @@ fn ours() -> Value {
     smartctl(&record, &Identity::simulated("a", "tiny", 1), "d.wane", &["wane", "drive", "smart", "d.wane", "--json"])
 }
 
-/// The files of a tar archive whose names end in `.json`.
-fn files(tar: &[u8]) -> Vec<Vec<u8>> {
-    const BLOCK: usize = 512;
-    let (mut found, mut at) = (Vec::new(), 0);
-    while at + BLOCK <= tar.len() && tar[at] != 0 {
-        let header = &tar[at..at + BLOCK];
-        let text = |range: std::ops::Range<usize>| {
-            String::from_utf8_lossy(&header[range]).trim_matches(['\0', ' ']).to_owned()
-        };
-        let size = usize::from_str_radix(&text(124..136), 8).unwrap();
-        if text(0..100).ends_with(".json") {
-            found.push(tar[at + BLOCK..at + BLOCK + size].to_vec());
-        }
-        at += BLOCK + size.div_ceil(BLOCK) * BLOCK;
-    }
-    found
-}
-
 #[test]
 fn every_key_path_that_all_nvme_drives_of_a_collection_share_is_there() {
-    let Some(folder) = std::env::var_os("WANE_TEST_DATA") else {
-        return wane_testkit::skipped("WANE_TEST_DATA, a folder with smartctl's output of real drives, is not set");
-    };
-    let packed = std::fs::File::open(Path::new(&folder).join("smart/smartctl_json_A.tar.gz")).unwrap();
-    let mut tar = Vec::new();
-    flate2::read::GzDecoder::new(packed).read_to_end(&mut tar).unwrap();
-    let drives: Vec<Value> = files(&tar).iter().map(|bytes| serde_json::from_slice(bytes).unwrap()).collect();
+    let Some(drives) = data::collection() else { return };
+    let drives: Vec<Value> = drives.iter().map(|(_, bytes)| serde_json::from_slice(bytes).unwrap()).collect();
     let nvme: Vec<&Value> = drives.iter().filter(|drive| drive["device"]["type"] == "nvme").collect();
     assert_eq!(nvme.len(), 30, "of {} drives", drives.len());
     let mut shared: Option<BTreeSet<(String, &str)>> = None;

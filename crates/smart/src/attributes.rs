@@ -1,0 +1,397 @@
+//! What ATA attributes mean, family by family: a table.
+//!
+//! The same number means different things on different drives, and smartctl's names depend on its version: "Total_LBAs_Written" was GiB on a drive
+//! whose name for it changed to "Host_Writes_GiB" within a year of logs. So an attribute is understood by its number and the drive's family,
+//! or by a name that says its unit, or else it is named as not understood.
+//!
+//! A family is one entry of [`FAMILIES`] and one row of the test in `tests/attributes.rs`.
+
+use crate::{Attribute, Quantity, Reading};
+
+const MIB_32: f64 = (32u64 << 20) as f64;
+const GIB: f64 = (1u64 << 30) as f64;
+const GB: f64 = 1e9;
+const SECTOR: f64 = 512.0;
+
+/// Which number of an attribute counts, and how.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Take {
+    /// The raw value, in units of so many of the quantity's.
+    Raw(f64),
+    /// The low 16 bits of the raw value, the upper ones of which count something else.
+    Low16,
+    /// Percent used: 100 less the raw value.
+    RawLeft,
+    /// The normalized value.
+    Normalized,
+    /// Percent used: 100 less the normalized value.
+    NormalizedLeft,
+}
+
+impl Take {
+    fn of(self, attribute: &Attribute) -> Option<f64> {
+        let normalized = attribute.value.map(f64::from);
+        match self {
+            Self::Raw(unit) => attribute.number().map(|raw| raw * unit),
+            Self::Low16 => match attribute.raw_bits {
+                Some(bits) => Some((bits & 0xFFFF) as f64),
+                // smartctl prints the three words from the highest down.
+                None => attribute.raw.split_whitespace().last()?.parse::<u64>().ok().map(|raw| (raw & 0xFFFF) as f64),
+            },
+            Self::RawLeft => attribute.number().map(|raw| (100.0 - raw).max(0.0)),
+            Self::Normalized => normalized,
+            Self::NormalizedLeft => normalized.map(|value| (100.0 - value).max(0.0)),
+        }
+    }
+}
+
+/// What an attribute tells: a quantity, and a second one that its threshold may be, or nothing that is used.
+type Rule = (u8, Option<(Quantity, Take)>);
+
+const fn told(id: u8, quantity: Quantity, take: Take) -> Rule {
+    (id, Some((quantity, take)))
+}
+
+const fn count(id: u8, quantity: Quantity) -> Rule {
+    (id, Some((quantity, Take::Raw(1.0))))
+}
+
+/// Understood, and told elsewhere or of no use here.
+const fn unused(id: u8) -> Rule {
+    (id, None)
+}
+
+/// Drives whose attributes mean the same.
+#[derive(Debug)]
+pub struct Family {
+    /// Its name.
+    pub name: &'static str,
+    /// How models of it begin, for drives that smartctl's database lacks.
+    pub models: &'static [&'static str],
+    /// Parts of smartctl's names of the family.
+    pub families: &'static [&'static str],
+    /// What its attributes mean; these go before those that all drives share.
+    rules: &'static [Rule],
+    /// Whence that is known.
+    pub source: &'static str,
+}
+
+use Quantity as Q;
+use Take::{Low16, Normalized, NormalizedLeft, Raw, RawLeft};
+
+/// What most drives mean by a number. 241 and 242 are not here: their units differ.
+const COMMON: &[Rule] = &[
+    unused(1),
+    unused(2),
+    unused(3),
+    unused(4),
+    count(5, Q::Reallocated),
+    unused(7),
+    unused(8),
+    count(9, Q::PowerOnHours),
+    unused(10),
+    unused(11),
+    count(12, Q::PowerCycles),
+    count(184, Q::EndToEndErrors),
+    count(187, Q::MediaErrors),
+    told(188, Q::Timeouts, Low16),
+    // After 190: a drive that has both means the air by it.
+    count(194, Q::Temperature),
+    count(190, Q::Temperature),
+    // Heads and spindles of disks: not wear of flash, nor errors.
+    unused(189),
+    unused(191),
+    unused(192),
+    unused(193),
+    unused(195),
+    unused(196),
+    count(197, Q::Pending),
+    count(198, Q::OfflineUncorrectable),
+    count(199, Q::LinkErrors),
+    unused(200),
+    unused(240),
+];
+
+/// The families that are known.
+pub const FAMILIES: &[Family] = &[
+    Family {
+        name: "Silicon Motion",
+        models: &["ADATA SP550", "TS32GMTS400"],
+        families: &["SiliconMotion based", "Silicon Motion based"],
+        rules: &[
+            count(160, Q::MediaErrors),
+            count(161, Q::SpareBlocks),
+            count(163, Q::BadBlocksFactory),
+            count(164, Q::EraseCountTotal),
+            count(165, Q::EraseCountMax),
+            count(166, Q::EraseCountMin),
+            count(167, Q::EraseCountMean),
+            count(168, Q::EraseCountRated),
+            told(169, Q::PercentageUsed, RawLeft),
+            unused(175),
+            unused(176),
+            unused(177),
+            count(178, Q::BadBlocksGrown),
+            count(181, Q::ProgramFails),
+            count(182, Q::EraseFails),
+            count(192, Q::UnsafeShutdowns),
+            told(232, Q::Spare, Raw(1.0)),
+            told(241, Q::HostWritten, Raw(MIB_32)),
+            told(242, Q::HostRead, Raw(MIB_32)),
+            // On two drives a fixed multiple of attribute 164: the firmware computes it from erases.
+            told(245, Q::FlashWritten, Raw(MIB_32)),
+        ],
+        source: "smartmontools drivedb.h, \"Silicon Motion based SSDs\"",
+    },
+    Family {
+        name: "WD Blue and Green",
+        models: &["WDC  WDS", "WDC WDS", "WD Blue SA510"],
+        families: &["WD Blue and Green SSDs", "WD Blue / Red / Green SSDs"],
+        rules: &[
+            // Not what smartctl's "Block_Erase_Count" says: 214,827,940 at a mean of 21.
+            unused(165),
+            count(166, Q::EraseCountMin),
+            unused(167),
+            count(168, Q::EraseCountMax),
+            count(169, Q::BadBlocksFactory),
+            count(170, Q::BadBlocksGrown),
+            count(171, Q::ProgramFails),
+            count(172, Q::EraseFails),
+            count(173, Q::EraseCountMean),
+            count(174, Q::UnsafeShutdowns),
+            // Counts up, from 1 of a new drive.
+            told(230, Q::PercentageUsed, Normalized),
+            told(232, Q::Spare, Normalized),
+            // TLC, and below the pseudo-SLC: flash takes both.
+            told(233, Q::FlashWritten, Raw(GB)),
+            told(234, Q::FlashWritten, Raw(GB)),
+            told(241, Q::HostWritten, Raw(GIB)),
+            told(242, Q::HostRead, Raw(GIB)),
+            unused(244),
+        ],
+        source: "smartmontools drivedb.h, \"WD Blue / Red / Green SSDs\"",
+    },
+    Family {
+        name: "Micron and Crucial",
+        models: &["Micron_", "MTFD", "Crucial_CT", "CT"],
+        families: &["Micron", "Crucial"],
+        rules: &[
+            unused(170),
+            count(171, Q::ProgramFails),
+            count(172, Q::EraseFails),
+            count(173, Q::EraseCountMean),
+            count(174, Q::UnsafeShutdowns),
+            count(180, Q::SpareBlocks),
+            unused(183),
+            // The raw value counts up on some firmware and down on others; the normalized one falls on all.
+            told(202, Q::PercentageUsed, NormalizedLeft),
+            unused(206),
+            count(210, Q::Recoveries),
+            unused(211),
+            unused(212),
+            told(246, Q::HostWritten, Raw(SECTOR)),
+            count(247, Q::PagesForHost),
+            count(248, Q::PagesInBackground),
+        ],
+        source: "smartmontools drivedb.h, \"Crucial/Micron Client SSDs\"; Micron TN-FD-23",
+    },
+    Family {
+        name: "Samsung SATA",
+        models: &["SAMSUNG MZ7", "Samsung SSD 8", "Samsung SSD 7", "SAMSUNG MZ"],
+        families: &["Samsung based SSDs"],
+        rules: &[
+            count(177, Q::EraseCountMean),
+            told(177, Q::PercentageUsed, NormalizedLeft),
+            unused(179),
+            count(180, Q::SpareBlocks),
+            count(181, Q::ProgramFails),
+            count(182, Q::EraseFails),
+            count(183, Q::BadBlocksGrown),
+            unused(202),
+            count(235, Q::UnsafeShutdowns),
+            told(241, Q::HostWritten, Raw(SECTOR)),
+            told(242, Q::HostRead, Raw(SECTOR)),
+            unused(243),
+            count(244, Q::Throttled),
+            unused(245),
+            unused(246),
+            unused(247),
+            told(251, Q::FlashWritten, Raw(SECTOR)),
+        ],
+        source: "smartmontools drivedb.h, \"Samsung based SSDs\"",
+    },
+    Family {
+        name: "Dell-certified Intel",
+        models: &["SSDSC2BB", "SSDSCKJB"],
+        families: &["Dell Certified Intel"],
+        rules: &[
+            unused(13),
+            unused(170),
+            count(174, Q::UnsafeShutdowns),
+            unused(179),
+            count(180, Q::SpareBlocks),
+            count(181, Q::ProgramFails),
+            count(182, Q::EraseFails),
+            count(195, Q::MediaErrors),
+            unused(201),
+            unused(202),
+            unused(225),
+            unused(226),
+            unused(227),
+            unused(228),
+            told(232, Q::Spare, Normalized),
+            unused(233),
+            unused(234),
+            told(241, Q::HostWritten, Raw(MIB_32)),
+            told(242, Q::HostRead, Raw(MIB_32)),
+            told(245, Q::PercentageUsed, RawLeft),
+        ],
+        source: "smartmontools drivedb.h, \"Dell Certified Intel S3520 Series SSDs\"",
+    },
+    Family {
+        name: "Intel data center SATA",
+        models: &["INTEL SSDSC", "SSDSC2KB", "SSDSCKKB"],
+        families: &["Intel 730 and DC", "Intel S4510/S4610"],
+        rules: &[
+            unused(170),
+            count(171, Q::ProgramFails),
+            count(172, Q::EraseFails),
+            count(174, Q::UnsafeShutdowns),
+            unused(175),
+            unused(183),
+            unused(225),
+            unused(226),
+            unused(227),
+            unused(228),
+            told(232, Q::Spare, Normalized),
+            told(233, Q::PercentageUsed, NormalizedLeft),
+            unused(234),
+            unused(235),
+            told(241, Q::HostWritten, Raw(MIB_32)),
+            told(242, Q::HostRead, Raw(MIB_32)),
+            told(243, Q::FlashWritten, Raw(MIB_32)),
+        ],
+        source: "smartmontools drivedb.h, \"Intel 730 and DC S35x0/3610/3700 Series SSDs\"",
+    },
+    Family {
+        name: "Phison",
+        models: &["KINGSTON SKC400", "KINGSTON SUV", "KINGSTON SA400"],
+        families: &["Phison Driven SSDs"],
+        rules: &[
+            unused(168),
+            unused(170),
+            unused(173),
+            unused(175),
+            count(192, Q::UnsafeShutdowns),
+            unused(197),
+            unused(218),
+            told(231, Q::PercentageUsed, RawLeft),
+            told(233, Q::FlashWritten, Raw(GIB)),
+            told(241, Q::HostWritten, Raw(GIB)),
+            told(242, Q::HostRead, Raw(GIB)),
+            count(244, Q::EraseCountMean),
+            count(245, Q::EraseCountMax),
+            unused(246),
+        ],
+        source: "smartmontools drivedb.h, \"Phison Driven SSDs\"",
+    },
+];
+
+/// Attributes whose names say what they count and in which unit, as smartctl's database has them for drives that are in no family above.
+const NAMED: &[(&str, Quantity, f64)] = &[
+    ("Host_Writes_32MiB", Q::HostWritten, MIB_32),
+    ("Host_Reads_32MiB", Q::HostRead, MIB_32),
+    ("NAND_Writes_32MiB", Q::FlashWritten, MIB_32),
+    ("Flash_Writes_32MiB", Q::FlashWritten, MIB_32),
+    ("Host_Writes_GiB", Q::HostWritten, GIB),
+    ("Host_Reads_GiB", Q::HostRead, GIB),
+    ("Lifetime_Writes_GiB", Q::HostWritten, GIB),
+    ("Lifetime_Reads_GiB", Q::HostRead, GIB),
+    ("Flash_Writes_GiB", Q::FlashWritten, GIB),
+    ("NAND_Writes_1GiB", Q::FlashWritten, GIB),
+    ("Host_Writes_MiB", Q::HostWritten, (1u64 << 20) as f64),
+    ("Host_Reads_MiB", Q::HostRead, (1u64 << 20) as f64),
+];
+
+/// The family of a drive; none where it is not known.
+pub fn family(reading: &Reading) -> Option<&'static Family> {
+    let model = reading.model.as_deref().unwrap_or_default();
+    let named = reading.family.as_deref().unwrap_or_default();
+    let by_name = FAMILIES.iter().find(|family| family.families.iter().any(|part| named.contains(part)));
+    let by_model = || FAMILIES.iter().find(|family| family.models.iter().any(|start| model.starts_with(start)));
+    // A disk of a maker of both is none of these.
+    let turns = reading.is_rotating == Some(true);
+    by_name.or_else(by_model).filter(|_| !turns)
+}
+
+/// Notes what the attributes of a reading tell, and names those that nothing here understands.
+pub(crate) fn understand(reading: &mut Reading) {
+    let own = family(reading).map_or(&[][..], |family| family.rules);
+    let attributes = std::mem::take(&mut reading.attributes);
+    let is_own = |id: u8| own.iter().any(|(known, _)| *known == id);
+    // Several attributes of one quantity in a family are parts of it.
+    for (at, (id, rule)) in own.iter().enumerate() {
+        let Some((quantity, _)) = rule else { continue };
+        let is_first = !own[..at].iter().any(|(_, other)| other.is_some_and(|(other, _)| other == *quantity));
+        if is_first {
+            sum(reading, &attributes, own, *quantity, *id);
+        }
+    }
+    for (id, rule) in COMMON.iter().filter(|(id, _)| !is_own(*id)) {
+        let found = attributes.iter().find(|attribute| attribute.id == *id);
+        if let (Some((quantity, take)), Some(attribute)) = (rule, found) {
+            reading.know(*quantity, take.of(attribute), &format!("attribute {id}"));
+        }
+    }
+    for attribute in &attributes {
+        let named = NAMED.iter().find(|(name, ..)| *name == attribute.name);
+        if is_own(attribute.id) {
+            continue;
+        }
+        if let Some((_, quantity, unit)) = named {
+            let value = attribute.number().map(|raw| raw * unit);
+            reading.know(*quantity, value, &format!("attribute {} ({})", attribute.id, attribute.name));
+        } else if !COMMON.iter().any(|(id, _)| *id == attribute.id) {
+            reading.not_understood.push(format!("attribute {} ({})", attribute.id, attribute.name));
+        }
+    }
+    reading.attributes = attributes;
+    derive(reading);
+}
+
+/// Notes a quantity that a family's attributes tell together.
+fn sum(reading: &mut Reading, attributes: &[Attribute], own: &[Rule], quantity: Quantity, first: u8) {
+    let mut total = None;
+    let mut from = Vec::new();
+    for (id, rule) in own {
+        let Some((_, take)) = rule.filter(|(told, _)| *told == quantity) else { continue };
+        let value = attributes.iter().find(|attribute| attribute.id == *id).and_then(|found| take.of(found));
+        if let Some(value) = value {
+            total = Some(total.unwrap_or(0.0) + value);
+            from.push(id.to_string());
+        } else if *id == first {
+            return;
+        }
+    }
+    let plural = if from.len() == 1 { "attribute" } else { "attributes" };
+    reading.know(quantity, total, &format!("{plural} {}", from.join(" + ")));
+}
+
+/// Notes what follows from other quantities.
+fn derive(reading: &mut Reading) {
+    // Rated erases tell the wear finer than a whole percent, and beyond 100.
+    if let (Some(mean), Some(rated)) = (reading.get(Q::EraseCountMean), reading.get(Q::EraseCountRated))
+        && rated > 0.0
+    {
+        reading.known.remove(&Q::PercentageUsed);
+        let from = format!("mean erase count of {mean:.0} of {rated:.0} rated cycles");
+        reading.know(Q::PercentageUsed, Some(100.0 * mean / rated), &from);
+    }
+    let pages = (reading.get(Q::PagesForHost), reading.get(Q::PagesInBackground), reading.get(Q::HostWritten));
+    if let (Some(host), Some(background), Some(written)) = pages
+        && host > 0.0
+    {
+        let factor = (host + background) / host;
+        reading.know(Q::FlashWritten, Some(written * factor), "attributes 246 x (247 + 248) / 247");
+    }
+}

@@ -1,0 +1,145 @@
+//! What can be known of a drive, whoever tells it: one list.
+
+use serde::{Serialize, Serializer};
+
+/// How a quantity behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Counts from when the drive was new, and never falls.
+    Counter,
+    /// Says how it is now.
+    Gauge,
+}
+
+macro_rules! quantities {
+    ($($(#[$doc:meta])* $name:ident, $key:literal, $kind:ident;)*) => {
+        /// A quantity of a drive's health. Its key ends in its unit; one without a unit is a count.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Quantity {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Quantity {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// Its name in JSON and in Prometheus's text.
+            pub const fn key(self) -> &'static str {
+                match self {
+                    $(Self::$name => $key,)*
+                }
+            }
+
+            /// Whether it counts.
+            pub const fn kind(self) -> Kind {
+                match self {
+                    $(Self::$name => Kind::$kind,)*
+                }
+            }
+        }
+    };
+}
+
+quantities! {
+    /// Percent of the rated wear that is used; may pass 100.
+    PercentageUsed, "percentage_used_percent", Gauge;
+    /// Least erases of a block.
+    EraseCountMin, "erase_count_min", Counter;
+    /// Mean erases of a block.
+    EraseCountMean, "erase_count_mean", Counter;
+    /// Most erases of a block.
+    EraseCountMax, "erase_count_max", Counter;
+    /// Erases of all blocks together.
+    EraseCountTotal, "erase_count_total", Counter;
+    /// Erases that a block is rated for.
+    EraseCountRated, "erase_count_rated", Gauge;
+    /// Bytes that the host wrote.
+    HostWritten, "host_written_bytes", Counter;
+    /// Bytes that the host read.
+    HostRead, "host_read_bytes", Counter;
+    /// Bytes programmed into flash, for any cause.
+    FlashWritten, "flash_written_bytes", Counter;
+    /// Bytes read from flash, for any cause.
+    FlashRead, "flash_read_bytes", Counter;
+    /// Flash pages programmed for the host.
+    PagesForHost, "flash_pages_for_host", Counter;
+    /// Flash pages programmed in the background.
+    PagesInBackground, "flash_pages_in_background", Counter;
+    /// Write commands of the host.
+    HostWrites, "host_write_commands", Counter;
+    /// Read commands of the host.
+    HostReads, "host_read_commands", Counter;
+    /// Bytes that the flash is rated to take.
+    EnduranceEstimate, "endurance_estimate_bytes", Gauge;
+    /// Percent of the spare blocks that are left.
+    Spare, "available_spare_percent", Gauge;
+    /// Percent of spare below which the drive warns.
+    SpareThreshold, "available_spare_threshold_percent", Gauge;
+    /// Spare blocks that are left.
+    SpareBlocks, "spare_blocks", Gauge;
+    /// Blocks that were bad from the factory.
+    BadBlocksFactory, "blocks_bad_factory", Counter;
+    /// Blocks that left service since.
+    BadBlocksGrown, "blocks_bad_grown", Counter;
+    /// Programs that failed.
+    ProgramFails, "program_fails", Counter;
+    /// Erases that failed.
+    EraseFails, "erase_fails", Counter;
+    /// Times that data could not be given back whole.
+    MediaErrors, "media_errors", Counter;
+    /// Reads that nothing helped, as the flash counts them.
+    UncorrectableReads, "uncorrectable_reads", Counter;
+    /// Sectors that could not be read or written, as offline scans count them.
+    OfflineUncorrectable, "offline_uncorrectable_sectors", Gauge;
+    /// Sectors that wait to be rewritten because they could not be read.
+    Pending, "pending_sectors", Gauge;
+    /// Sectors that were replaced, or a SCSI drive's grown defects.
+    Reallocated, "reallocated_sectors", Counter;
+    /// Errors that end-to-end protection found.
+    EndToEndErrors, "end_to_end_errors", Counter;
+    /// Reads that redundancy inside the drive gave back.
+    Recoveries, "recoveries", Counter;
+    /// Blocks rewritten because their data were old or much read.
+    Refreshed, "blocks_refreshed", Counter;
+    /// Entries of the error log; harmless commands make some too.
+    ErrorLogEntries, "error_log_entries", Counter;
+    /// Errors of the link between host and drive.
+    LinkErrors, "link_errors", Counter;
+    /// Resets of the link or the drive while commands were under way.
+    Resets, "resets", Counter;
+    /// Commands that took too long.
+    Timeouts, "command_timeouts", Counter;
+    /// Degrees Celsius.
+    Temperature, "temperature_celsius", Gauge;
+    /// Degrees Celsius from which the drive warns.
+    TemperatureWarning, "temperature_warning_celsius", Gauge;
+    /// Degrees Celsius from which the drive is in danger.
+    TemperatureCritical, "temperature_critical_celsius", Gauge;
+    /// Minutes above the temperature of warning.
+    MinutesWarning, "temperature_warning_minutes", Counter;
+    /// Minutes above the temperature of danger.
+    MinutesCritical, "temperature_critical_minutes", Counter;
+    /// Times that the drive throttled.
+    Throttled, "throttle_events", Counter;
+    /// Hours under power.
+    PowerOnHours, "power_on_hours", Counter;
+    /// How often it was switched on.
+    PowerCycles, "power_cycles", Counter;
+    /// How often power failed without a word.
+    UnsafeShutdowns, "unsafe_shutdowns", Counter;
+    /// Bits of NVMe's critical warning.
+    CriticalWarning, "critical_warning", Gauge;
+    /// Dies that are lost.
+    DiesOffline, "dies_offline", Counter;
+    /// Percent of the energy that the capacitors need.
+    CapacitorHealth, "capacitor_health_percent", Gauge;
+    /// Bytes that the drive exports.
+    Capacity, "capacity_bytes", Gauge;
+}
+
+impl Serialize for Quantity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.key())
+    }
+}

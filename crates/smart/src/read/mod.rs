@@ -1,0 +1,109 @@
+//! Reads what other tools say of a drive. What kind of input it is, its content tells.
+
+mod nvme_json;
+mod pages;
+mod smartctl_json;
+mod smartctl_text;
+
+use serde_json::Value;
+
+use crate::{LogError, PAGE_BYTES, Reading};
+
+/// Why an input is no reading of a drive.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// Nothing in it.
+    #[error("is empty; allowed are {ALLOWED}")]
+    Empty,
+    /// It begins as JSON and is none.
+    #[error("is no whole JSON: {0}")]
+    Json(serde_json::Error),
+    /// JSON of something else.
+    #[error(
+        "is JSON, but neither smartctl's (which has the key \"smartctl\" or \"device\") nor nvme's (\"avail_spare\")"
+    )]
+    OtherJson,
+    /// smartctl found no drive, or could not ask it.
+    #[error("smartctl could not ask the drive: {0}")]
+    Smartctl(String),
+    /// A page that is no OCP page.
+    #[error("{0}")]
+    Page(#[from] LogError),
+    /// Nothing that is known.
+    #[error("is not of a drive; allowed are {ALLOWED}")]
+    Unknown,
+}
+
+const ALLOWED: &str = "smartctl's JSON or text, the JSON of `nvme smart-log`, and the 512 bytes of OCP's log page C0h";
+
+/// The readings in these bytes, in their order, at least one: a text may hold many.
+///
+/// # Errors
+/// They are none of what is read here, or cut off.
+pub fn read(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
+    // A page begins with a count, which may be any bytes: its length and its GUID tell it.
+    if bytes.len() == PAGE_BYTES && !looks_like_text(bytes) {
+        return Ok(vec![pages::ocp(bytes)?]);
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{feff}').trim();
+    match text.chars().next() {
+        None => Err(ReadError::Empty),
+        Some('{' | '[') => json(text),
+        Some(_) => smartctl_text::readings(text),
+    }
+}
+
+fn looks_like_text(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+}
+
+/// JSON: one reading, or several behind each other or in a list.
+fn json(text: &str) -> Result<Vec<Reading>, ReadError> {
+    let mut readings = Vec::new();
+    for value in serde_json::Deserializer::from_str(text).into_iter::<Value>() {
+        match value.map_err(ReadError::Json)? {
+            Value::Array(values) => {
+                for value in values {
+                    readings.push(object(&value)?);
+                }
+            }
+            value => readings.push(object(&value)?),
+        }
+    }
+    if readings.is_empty() { Err(ReadError::Empty) } else { Ok(readings) }
+}
+
+fn object(value: &Value) -> Result<Reading, ReadError> {
+    if value.get("smartctl").is_some() || value.get("device").is_some() {
+        return smartctl_json::reading(value);
+    }
+    if nvme_json::is_one(value) {
+        return Ok(nvme_json::reading(value));
+    }
+    Err(ReadError::OtherJson)
+}
+
+/// A number of JSON, also one that is written as text, as large counts are.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.replace(',', "").trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// The first number in a text: "100%" is 100, "4,731,158 [2.42 TB]" 4731158, "0x04" 4.
+fn leading_number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    if let Some(digits) = text.strip_prefix("0x") {
+        let end = digits.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(digits.len());
+        return u64::from_str_radix(&digits[..end], 16).ok().map(|value| value as f64);
+    }
+    // Groups of thousands are parted by commas, points, spaces or apostrophes, as the locale has it.
+    let of_number =
+        |letter: char| letter.is_ascii_digit() || matches!(letter, ',' | '\'' | '\u{202f}' | '\u{a0}' | '\u{2019}');
+    let end = text.find(|letter: char| !of_number(letter)).unwrap_or(text.len());
+    text[..end].chars().filter(char::is_ascii_digit).collect::<String>().parse().ok()
+}

@@ -1,0 +1,223 @@
+//! What some tool told of a drive at one moment: known in parts.
+//!
+//! A [`Reading`] and a [`HealthRecord`] differ in what is missing: the record is of a simulated drive, which knows all of itself; a reading has
+//! the quantities that were told, and no others. What was not told is not in it, and never zero.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::assumed::{AVAILABLE_SPARE_THRESHOLD_PERCENT, DAY_0_UNIX_SECONDS, TEMPERATURE_CELSIUS};
+use crate::time::DAY_SECONDS;
+use crate::{HealthRecord, Identity, Quantity};
+
+/// What kind of text or bytes it was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Source {
+    /// `smartctl --json`.
+    SmartctlJson,
+    /// smartctl's text.
+    SmartctlText,
+    /// `nvme smart-log -o json`.
+    NvmeJson,
+    /// The 512 bytes of OCP's log page C0h.
+    OcpPage,
+    /// A simulated drive itself.
+    Simulated,
+}
+
+/// How the drive is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// ATA, on SATA.
+    Ata,
+    /// NVM Express.
+    Nvme,
+    /// SCSI, on SAS.
+    Scsi,
+}
+
+/// A value and where it was told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Known {
+    /// In the quantity's unit.
+    pub value: f64,
+    /// The field, attribute or formula that it is of.
+    pub from: String,
+}
+
+/// When an attribute was at or below its threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Failed {
+    /// Now.
+    Now,
+    /// Once, and no more.
+    Past,
+}
+
+/// An ATA attribute as it was told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Attribute {
+    /// Its number.
+    pub id: u8,
+    /// smartctl's name, which depends on the drive and on smartctl's version.
+    pub name: String,
+    /// Normalized value, which falls toward the threshold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<u8>,
+    /// Least normalized value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worst: Option<u8>,
+    /// Normalized value at which it fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<u8>,
+    /// Whether it foretells a failure, and not only age.
+    pub is_prefailure: bool,
+    /// Whether it fails or did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<Failed>,
+    /// The raw value as smartctl prints it.
+    pub raw: String,
+    /// The 48 bits of it, where they were told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw_bits: Option<u64>,
+}
+
+impl Attribute {
+    /// The first number of the raw value, as smartctl decoded it: "24 (Min/Max 18/47)" is 24, and "0x0156" 342.
+    pub fn number(&self) -> Option<f64> {
+        let text = self.raw.trim_start();
+        if let Some(digits) = text.strip_prefix("0x") {
+            let end = digits.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(digits.len());
+            return u64::from_str_radix(&digits[..end], 16).ok().map(|value| value as f64);
+        }
+        let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+        text[..end].parse::<u64>().ok().map(|value| value as f64)
+    }
+}
+
+/// What was told of a drive at one moment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reading {
+    /// What it was read from.
+    pub source: Source,
+    /// How the drive is spoken to, if told.
+    pub protocol: Option<Protocol>,
+    /// Whether it has disks that turn, if told.
+    pub is_rotating: Option<bool>,
+    /// Its model.
+    pub model: Option<String>,
+    /// The family that smartctl's database puts it in.
+    pub family: Option<String>,
+    /// Its serial number.
+    pub serial: Option<String>,
+    /// Its firmware.
+    pub firmware: Option<String>,
+    /// When it was told, in seconds of the Unix clock.
+    pub unix_seconds: Option<i64>,
+    /// The drive's own assessment.
+    pub is_passed: Option<bool>,
+    /// What is known.
+    pub known: BTreeMap<Quantity, Known>,
+    /// The ATA attributes, as told.
+    pub attributes: Vec<Attribute>,
+    /// What was told and is not understood, by name.
+    pub not_understood: Vec<String>,
+    /// The whole record, where the drive is simulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<HealthRecord>,
+}
+
+impl Reading {
+    /// Of which nothing is known yet.
+    pub fn new(source: Source) -> Self {
+        Self {
+            source,
+            protocol: None,
+            is_rotating: None,
+            model: None,
+            family: None,
+            serial: None,
+            firmware: None,
+            unix_seconds: None,
+            is_passed: None,
+            known: BTreeMap::new(),
+            attributes: Vec::new(),
+            not_understood: Vec::new(),
+            simulated: None,
+        }
+    }
+
+    /// A quantity's value, if it is known.
+    pub fn get(&self, quantity: Quantity) -> Option<f64> {
+        self.known.get(&quantity).map(|known| known.value)
+    }
+
+    /// Notes a value, unless a better source told the quantity before, or it is no finite number that is not negative.
+    pub fn know(&mut self, quantity: Quantity, value: Option<f64>, from: &str) {
+        if let Some(value) = value.filter(|value| value.is_finite() && *value >= 0.0) {
+            self.known.entry(quantity).or_insert_with(|| Known { value, from: from.to_owned() });
+        }
+    }
+
+    /// Whether anything of the drive's health is known.
+    pub fn tells_health(&self) -> bool {
+        self.is_passed.is_some() || self.known.keys().any(|quantity| *quantity != Quantity::Capacity)
+    }
+
+    /// The reading of a simulated drive, which reading its smartctl JSON back gives too.
+    pub fn of(record: &HealthRecord, identity: &Identity) -> Self {
+        let mut reading = Self::new(Source::Simulated);
+        reading.protocol = Some(Protocol::Nvme);
+        reading.model = Some(identity.model.clone());
+        reading.serial = Some(identity.serial.clone());
+        reading.firmware = Some(identity.firmware.clone());
+        let seconds = (record.day * DAY_SECONDS as f64) as i64;
+        reading.unix_seconds = Some(DAY_0_UNIX_SECONDS.saturating_add(seconds));
+        reading.is_passed = Some(record.critical_warning() == 0);
+        reading.know_all_of(record);
+        reading
+    }
+
+    /// Notes everything of a simulated drive.
+    pub(crate) fn know_all_of(&mut self, record: &HealthRecord) {
+        let whole = |value: u64| Some(value as f64);
+        let known: [(Quantity, Option<f64>); 27] = [
+            (Quantity::PercentageUsed, record.percentage_used),
+            (Quantity::EraseCountMin, Some(f64::from(record.erase_count_min))),
+            (Quantity::EraseCountMean, Some(record.erase_count_mean)),
+            (Quantity::EraseCountMax, Some(f64::from(record.erase_count_max))),
+            (Quantity::EraseCountTotal, whole(record.flash_blocks_erased)),
+            (Quantity::HostWritten, whole(record.host_bytes_written)),
+            (Quantity::HostRead, whole(record.host_bytes_read)),
+            (Quantity::FlashWritten, whole(record.flash_bytes_programmed)),
+            (Quantity::FlashRead, whole(record.flash_bytes_read)),
+            (Quantity::HostWrites, whole(record.host_writes)),
+            (Quantity::HostReads, whole(record.host_reads)),
+            (Quantity::EnduranceEstimate, record.endurance_estimate_bytes.and_then(whole)),
+            (Quantity::Spare, Some(record.available_spare_percent)),
+            (Quantity::SpareThreshold, Some(f64::from(AVAILABLE_SPARE_THRESHOLD_PERCENT))),
+            (Quantity::BadBlocksFactory, Some(f64::from(record.blocks_bad_factory))),
+            (Quantity::BadBlocksGrown, Some(f64::from(record.blocks_bad_grown))),
+            (Quantity::MediaErrors, whole(record.media_errors)),
+            (Quantity::UncorrectableReads, whole(record.reads_uncorrectable)),
+            (Quantity::Recoveries, whole(record.recoveries)),
+            (Quantity::Refreshed, whole(record.blocks_refreshed)),
+            (Quantity::Temperature, Some(f64::from(TEMPERATURE_CELSIUS))),
+            (Quantity::PowerOnHours, Some(record.power_on_hours)),
+            (Quantity::PowerCycles, whole(record.power_cycles)),
+            (Quantity::UnsafeShutdowns, whole(record.unsafe_shutdowns)),
+            (Quantity::CriticalWarning, Some(f64::from(record.critical_warning()))),
+            (Quantity::DiesOffline, Some(f64::from(record.dies_offline))),
+            (Quantity::Capacity, whole(record.capacity_bytes)),
+        ];
+        for (quantity, value) in known {
+            self.know(quantity, value, "the simulated drive");
+        }
+        self.simulated = Some(record.clone());
+    }
+}
