@@ -6,7 +6,7 @@
 //! energies of [`energy`].
 //!
 //! The other way, [`read`] takes what tools say of any drive, real or simulated, and gives [`Reading`]s: a record has all that a simulated
-//! drive knows, a reading what was told. [`attributes`] is the table of what vendors mean.
+//! drive knows, a reading what was told. [`attributes`] is the table of what vendors mean, and [`doctor`] judges readings.
 //!
 //! Nothing here knows a drive, and nothing is counted here: pages are computed when they are asked for.
 //!
@@ -17,6 +17,7 @@
 mod page;
 pub mod assumed;
 pub mod attributes;
+pub mod doctor;
 mod endurance;
 pub mod energy;
 mod health;

@@ -37,6 +37,21 @@ pub(crate) fn asctime(seconds: i64) -> String {
     format!("{weekday} {} {day:2} {hour:02}:{minute:02}:{second:02} {year} UTC", MONTHS[month])
 }
 
+/// The day of a time, as ISO 8601 writes it: "2009-02-13".
+pub(crate) fn iso_day(seconds: i64) -> String {
+    let (year, month, day) = date(seconds.div_euclid(DAY_SECONDS));
+    format!("{year:04}-{:02}-{day:02}", month + 1)
+}
+
+/// Days after 1970-01-01 of a day so written.
+pub(crate) fn parse_iso_day(text: &str) -> Option<i64> {
+    let mut parts = text.split('-').map(str::parse::<i64>);
+    let mut next = || parts.next()?.ok();
+    let (year, month, day) = (next()?, next()?, next()?);
+    let month = usize::try_from(month - 1).ok().filter(|month| *month < 12)?;
+    Some(days(year, month, day))
+}
+
 /// The time of such a line; whether its zone is known, which is otherwise taken for UTC. None where it is no time.
 pub(crate) fn parse_asctime(text: &str) -> Option<(i64, bool)> {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -116,6 +131,15 @@ mod tests {
             assert_eq!(asctime(seconds), want);
             assert_eq!(parse_asctime(want), Some((seconds, true)));
         }
+    }
+
+    #[test]
+    fn a_day_is_written_as_iso_8601_does() {
+        assert_eq!(iso_day(1_234_567_890), "2009-02-13");
+        for day in [0, 14_288, 11_016, 47_540] {
+            assert_eq!(parse_iso_day(&iso_day(day * DAY_SECONDS)), Some(day));
+        }
+        assert_eq!(parse_iso_day("2009-13-01"), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What `smartctl --json` prints of ATA, NVMe and SCSI drives: smartctl 7.0 to 7.4.
 
 use serde_json::Value;
+use wane_units::excerpt;
 
 use super::{ReadError, number};
 use crate::attributes::understand;
@@ -74,7 +75,7 @@ pub(super) fn reading(value: &Value) -> Result<Reading, ReadError> {
         let said = messages.into_iter().flatten().filter_map(|message| message.get("string")?.as_str());
         let said = said.collect::<Vec<_>>().join("; ");
         let nothing = "it tells nothing of the drive's health; run it with -x".to_owned();
-        return Err(ReadError::Smartctl(if said.is_empty() { nothing } else { said }));
+        return Err(ReadError::Smartctl(if said.is_empty() { nothing } else { excerpt(&said).to_string() }));
     }
     Ok(reading)
 }

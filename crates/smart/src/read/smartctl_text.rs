@@ -1,5 +1,7 @@
 //! What smartctl prints for people: `-a` and `-x` of SATA and NVMe drives, one time or many, also as `grep` prints many files.
 
+use wane_units::excerpt;
+
 use super::{ReadError, leading_number};
 use crate::attributes::understand;
 use crate::reading::{Attribute, Failed, Protocol, Source};
@@ -78,7 +80,7 @@ fn refused(text: &str) -> ReadError {
     let lines = text.lines().map(str::trim);
     let said =
         lines.filter(|line| !line.is_empty() && !line.starts_with("smartctl ") && !line.starts_with("Copyright"));
-    ReadError::Smartctl(said.take(2).collect::<Vec<_>>().join("; "))
+    ReadError::Smartctl(excerpt(&said.take(2).collect::<Vec<_>>().join("; ")).to_string())
 }
 
 /// A line without the file that `grep` puts before it: "log_06.txt-", or "log_06.txt:" of the line that matched.

@@ -1,0 +1,161 @@
+//! The records of a drive in their order, and how its counters grew.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use wane_units::excerpt;
+
+use super::{DoctorError, Records};
+use crate::quantity::Kind;
+use crate::reading::{Reading, Source};
+use crate::time::{DAY_SECONDS, iso_day};
+use crate::{Quantity, Quantity as Q};
+
+/// What tells how much time lies between records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clock {
+    /// The times of the records.
+    Calendar,
+    /// Hours under power: no times were told, or one for all.
+    PowerOn,
+    /// Nothing, as with one record.
+    None,
+}
+
+/// How a counter grew.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Rate {
+    /// From the first record to the last.
+    pub increase: f64,
+    /// A day, if the time between them is known.
+    pub per_day: Option<f64>,
+}
+
+/// Records from the earliest to the latest; never none.
+pub(super) struct History {
+    readings: Vec<Reading>,
+    pub(super) clock: Clock,
+}
+
+impl History {
+    pub(super) fn of(given: Vec<Reading>) -> Result<Self, DoctorError> {
+        let mut readings = with_pages(given);
+        same(&readings, "serial numbers", |reading| reading.serial.as_deref())?;
+        same(&readings, "models", |reading| reading.model.as_deref())?;
+        // The latest is given first; what has no time keeps that order.
+        readings.reverse();
+        let timed = readings.iter().all(|reading| reading.unix_seconds.is_some());
+        let counted = readings.iter().all(|reading| reading.get(Q::PowerOnHours).is_some());
+        if counted {
+            let hours = |reading: &Reading| reading.get(Q::PowerOnHours).unwrap_or(0.0);
+            readings.sort_by(|one, other| hours(one).total_cmp(&hours(other)));
+        }
+        if timed {
+            readings.sort_by_key(|reading| reading.unix_seconds);
+        }
+        let (Some(first), Some(last)) = (readings.first(), readings.last()) else { return Err(DoctorError::None) };
+        let clock = if timed && first.unix_seconds < last.unix_seconds {
+            Clock::Calendar
+        } else if counted && first.get(Q::PowerOnHours) < last.get(Q::PowerOnHours) {
+            Clock::PowerOn
+        } else {
+            Clock::None
+        };
+        Ok(Self { readings, clock })
+    }
+
+    pub(super) fn readings(&self) -> &[Reading] {
+        &self.readings
+    }
+
+    pub(super) fn first(&self) -> &Reading {
+        &self.readings[0]
+    }
+
+    pub(super) fn last(&self) -> &Reading {
+        &self.readings[self.readings.len() - 1]
+    }
+
+    /// When a record was made, in days of the clock.
+    pub(super) fn day(&self, reading: &Reading) -> Option<f64> {
+        match self.clock {
+            Clock::Calendar => reading.unix_seconds.map(|seconds| seconds as f64 / DAY_SECONDS as f64),
+            Clock::PowerOn => reading.get(Q::PowerOnHours).map(|hours| hours / 24.0),
+            Clock::None => None,
+        }
+    }
+
+    /// Days from the first record to the last.
+    pub(super) fn days(&self) -> Option<f64> {
+        Some(self.day(self.last())? - self.day(self.first())?)
+    }
+
+    pub(super) fn records(&self) -> Records {
+        let day = |reading: &Reading| reading.unix_seconds.map(iso_day);
+        let (first, last) = (day(self.first()), day(self.last()));
+        Records { count: self.readings.len(), first, last, days: self.days(), clock: self.clock }
+    }
+
+    /// How a counter grew from the first record that tells it to the last; none of one record, or where it fell.
+    pub(super) fn rate(&self, quantity: Quantity) -> Option<Rate> {
+        let mut telling = self.readings.iter().filter(|reading| reading.get(quantity).is_some());
+        let (first, last) = (telling.next()?, telling.next_back()?);
+        let increase = last.get(quantity)? - first.get(quantity)?;
+        let days = self.day(last).zip(self.day(first)).map(|(last, first)| last - first);
+        let per_day = days.filter(|days| *days > 0.0).map(|days| increase / days);
+        (increase >= 0.0).then_some(Rate { increase, per_day })
+    }
+
+    pub(super) fn rates(&self) -> BTreeMap<Quantity, Rate> {
+        let counters = Quantity::ALL.iter().filter(|quantity| quantity.kind() == Kind::Counter);
+        counters.filter_map(|quantity| Some((*quantity, self.rate(*quantity)?))).collect()
+    }
+
+    /// Counters that fell, with what they fell from and to.
+    pub(super) fn fallen(&self) -> Vec<(Quantity, f64, f64)> {
+        let mut fallen = Vec::new();
+        for quantity in Quantity::ALL.iter().filter(|quantity| quantity.kind() == Kind::Counter) {
+            let told: Vec<f64> = self.readings.iter().filter_map(|reading| reading.get(*quantity)).collect();
+            let fall = told.windows(2).find(|pair| pair[1] < pair[0]);
+            fallen.extend(fall.map(|pair| (*quantity, pair[0], pair[1])));
+        }
+        fallen
+    }
+}
+
+/// Pages of OCP, which have neither time nor hours, put into the record that they were given behind.
+fn with_pages(given: Vec<Reading>) -> Vec<Reading> {
+    let (mut readings, mut early): (Vec<Reading>, Vec<Reading>) = (Vec::new(), Vec::new());
+    for reading in given {
+        if reading.source != Source::OcpPage {
+            readings.push(reading);
+        } else if let Some(before) = readings.last_mut() {
+            add(before, reading);
+        } else {
+            early.push(reading);
+        }
+    }
+    let Some(first) = readings.first_mut() else { return early };
+    early.into_iter().for_each(|page| add(first, page));
+    readings
+}
+
+fn add(reading: &mut Reading, page: Reading) {
+    for (quantity, known) in page.known {
+        reading.known.entry(quantity).or_insert(known);
+    }
+    reading.not_understood.extend(page.not_understood);
+}
+
+/// Refuses records that differ in a name.
+fn same(readings: &[Reading], what: &'static str, name: impl Fn(&Reading) -> Option<&str>) -> Result<(), DoctorError> {
+    let mut names = readings.iter().filter_map(&name);
+    let Some(one) = names.next() else { return Ok(()) };
+    match names.find(|other| *other != one) {
+        Some(other) => {
+            Err(DoctorError::TwoDrives { what, one: excerpt(one).to_string(), other: excerpt(other).to_string() })
+        }
+        None => Ok(()),
+    }
+}

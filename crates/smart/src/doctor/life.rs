@@ -1,0 +1,189 @@
+//! How much of its rated wear a drive has used, and when the rest will be.
+//!
+//! The forecast takes the wear's growth itself, and no write amplification: whatever wears the drive, host, relocation or read disturb, is in it.
+//! It goes on as between the records. Its interval holds what the counter's rounding leaves open, and, where the growth is at least eight steps
+//! of the counter, the slowest and the fastest quarter of the time.
+
+use serde::Serialize;
+
+use super::history::{Clock, History};
+use crate::reading::Reading;
+use crate::time::{DAY_SECONDS, iso_day};
+use crate::{Quantity, Quantity as Q};
+
+/// Steps of the counter from which quarters of the time are told apart.
+const QUARTERS_STEPS_MIN: f64 = 8.0;
+
+/// Days beyond which no end is forecast: a hundred years.
+const DAYS_MAX: f64 = 36_525.0;
+
+const RATED: f64 = 100.0;
+
+/// An interval with the value that is expected; what is not bounded, or not expected, is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Between<T> {
+    /// At the earliest, or the least.
+    pub earliest: Option<T>,
+    /// If it goes on as it did.
+    pub expected: Option<T>,
+    /// At the latest, or the most.
+    pub latest: Option<T>,
+}
+
+/// Wear, and the end of life.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Life {
+    /// Percent of the rated wear that is used.
+    pub wear_percent: Option<f64>,
+    /// By which the counter of wear goes up, in percent; 0 of a simulated drive.
+    pub wear_step_percent: Option<f64>,
+    /// Percent a year that it grew by between the records.
+    pub wear_percent_per_year: Option<f64>,
+    /// The day on which the rated wear will be used, in UTC; of two records or more with times.
+    pub end: Option<Between<String>>,
+    /// Hours under power until then; of one record at the mean rate of its life.
+    pub power_on_hours_left: Option<Between<f64>>,
+    /// What the end stands on, or why there is none.
+    pub basis: String,
+}
+
+impl Life {
+    pub(super) fn of(history: &History) -> Self {
+        let last = history.last();
+        let step = step(last);
+        let mut life = Self {
+            wear_percent: last.get(Q::PercentageUsed),
+            wear_step_percent: last.get(Q::PercentageUsed).map(|_| step),
+            wear_percent_per_year: None,
+            end: None,
+            power_on_hours_left: None,
+            basis: String::new(),
+        };
+        let Some(wear) = life.wear_percent else {
+            life.basis = "the drive does not tell its wear".to_owned();
+            return life;
+        };
+        let rate = history.rate_of_gauge(Q::PercentageUsed);
+        life.wear_percent_per_year = rate.map(|per_day| per_day * 365.25);
+        if wear >= RATED {
+            life.basis = "past its rating: how long a drive outlives it, no rating tells".to_owned();
+            return life;
+        }
+        match history.clock {
+            Clock::None => life.by_one(last, wear, step),
+            Clock::Calendar | Clock::PowerOn => life.by_many(history, wear, step),
+        }
+        life
+    }
+
+    /// At the mean rate of the life, which began unworn.
+    fn by_one(&mut self, last: &Reading, wear: f64, step: f64) {
+        let Some(hours) = last.get(Q::PowerOnHours).filter(|hours| *hours > 0.0) else {
+            self.basis = "one moment tells no rate; give an earlier record".to_owned();
+            return;
+        };
+        let days = between(wear, step, &Rates::rounded(wear, step, hours / 24.0));
+        self.power_on_hours_left = Some(Between {
+            earliest: days.earliest.map(|days| days * 24.0),
+            expected: days.expected.map(|days| days * 24.0),
+            latest: days.latest.map(|days| days * 24.0),
+        });
+        self.basis =
+            "one moment: the mean rate of its hours under power so far; an earlier record tells the present rate"
+                .to_owned();
+    }
+
+    fn by_many(&mut self, history: &History, wear: f64, step: f64) {
+        let Some(rates) = Rates::of(history, step) else {
+            self.basis = "the wear is told by one record alone, or fell".to_owned();
+            return;
+        };
+        let days = between(wear, step, &rates);
+        let how = if rates.has_quarters { "its rounding and the slowest and fastest quarter" } else { "its rounding" };
+        self.basis = format!("the wear's growth between the records; interval by {how}");
+        if history.clock == Clock::PowerOn {
+            let hours = |days: Option<f64>| days.map(|days| days * 24.0);
+            let (earliest, expected) = (hours(days.earliest), hours(days.expected));
+            self.power_on_hours_left = Some(Between { earliest, expected, latest: hours(days.latest) });
+            return;
+        }
+        let now = history.last().unix_seconds.unwrap_or(0);
+        let date = |days: Option<f64>| days.map(|days| iso_day(now.saturating_add((days * DAY_SECONDS as f64) as i64)));
+        let (earliest, expected) = (date(days.earliest), date(days.expected));
+        self.end = Some(Between { earliest, expected, latest: date(days.latest) });
+    }
+}
+
+impl History {
+    /// A day, of a gauge that all records with a time tell; none where it fell.
+    fn rate_of_gauge(&self, quantity: Quantity) -> Option<f64> {
+        self.rate(quantity)?.per_day
+    }
+}
+
+/// By how much the counter of wear goes up at once.
+fn step(reading: &Reading) -> f64 {
+    if reading.simulated.is_some() {
+        return 0.0;
+    }
+    match reading.get(Q::EraseCountRated) {
+        Some(rated) if rated > 0.0 && reading.get(Q::EraseCountMean).is_some() => RATED / rated,
+        _ => 1.0,
+    }
+}
+
+/// Percent a day.
+struct Rates {
+    low: f64,
+    /// None where the counter did not go up by a whole step.
+    mean: Option<f64>,
+    high: f64,
+    has_quarters: bool,
+}
+
+impl Rates {
+    /// Of a growth that is known up to a step.
+    fn rounded(growth: f64, step: f64, days: f64) -> Self {
+        let mean = (growth >= step && growth > 0.0).then_some(growth / days);
+        Self { low: (growth - step).max(0.0) / days, mean, high: (growth + step) / days, has_quarters: false }
+    }
+
+    fn of(history: &History, step: f64) -> Option<Self> {
+        let told: Vec<(f64, f64)> = history
+            .readings()
+            .iter()
+            .filter_map(|reading| Some((history.day(reading)?, reading.get(Q::PercentageUsed)?)))
+            .collect();
+        let (first, last) = (told.first()?, told.last()?);
+        let (days, growth) = (last.0 - first.0, last.1 - first.1);
+        if days <= 0.0 || growth < 0.0 {
+            return None;
+        }
+        let mut rates = Self::rounded(growth, step, days);
+        if growth < QUARTERS_STEPS_MIN * step || growth == 0.0 || told.len() < 8 {
+            return Some(rates);
+        }
+        rates.has_quarters = true;
+        for quarter in 0..4 {
+            let (from, to) = (first.0 + days * f64::from(quarter) / 4.0, first.0 + days * f64::from(quarter + 1) / 4.0);
+            let at = |day: f64| told.iter().rev().find(|(when, _)| *when <= day).unwrap_or(first);
+            let ((start, before), (end, after)) = (*at(from), *at(to));
+            if end > start {
+                let rate = (after - before) / (end - start);
+                rates.low = rates.low.min(rate.max(0.0));
+                rates.high = rates.high.max(rate);
+            }
+        }
+        Some(rates)
+    }
+}
+
+/// Days until the rated wear is used.
+fn between(wear: f64, step: f64, rates: &Rates) -> Between<f64> {
+    let days = |left: f64, rate: f64| Some(left.max(0.0) / rate).filter(|days| days.is_finite() && *days <= DAYS_MAX);
+    Between {
+        earliest: days(RATED - wear - step, rates.high),
+        expected: rates.mean.and_then(|mean| days(RATED - wear, mean)),
+        latest: days(RATED - wear + step, rates.low),
+    }
+}

@@ -1,0 +1,366 @@
+//! The rules: each finds at most one thing, or nothing where what it asks for was not told.
+
+use super::history::{Clock, History};
+use super::life::Life;
+use super::told::{count, one_digit, whole};
+use super::writes::Writes;
+use super::{Finding, Verdict};
+use crate::Quantity as Q;
+use crate::reading::{Failed, Protocol};
+use crate::time::{DAY_SECONDS, parse_iso_day};
+
+const NVME: &str = "NVM Express Base Specification, log page 02h";
+const ACS: &str = "ATA Command Set 4, SMART RETURN STATUS and the attributes' thresholds";
+const OWN: &str = "wane: a count that stands still is history, one that grows is a sign";
+const WEAR: &str =
+    "NVM Express Base Specification, Percentage Used: 100 is the rating, and no failure; notice from 80 by wane";
+const HEAT: &str = "the drive's own limits; else wane: data sheets allow 70 degrees, of disks 60";
+
+/// Percent of the rated wear from which a replacement is worth planning.
+const WEAR_NOTICE: f64 = 80.0;
+const WEAR_RATED: f64 = 100.0;
+
+/// Days before the end of the rated life from which on it is worth knowing.
+const NEAR_DAYS: i64 = 365;
+
+/// Points of spare above the threshold from which on there is nothing to say.
+const SPARE_MARGIN: f64 = 10.0;
+
+/// Degrees that data sheets allow a drive, and a disk.
+const CELSIUS_MAX: f64 = 70.0;
+const CELSIUS_MAX_DISK: f64 = 60.0;
+
+/// Bits of NVMe's critical warning.
+const WARNINGS: [(u8, Verdict, &str); 6] = [
+    (0, Verdict::Failing, "spare below its threshold"),
+    (1, Verdict::Warning, "temperature beyond its threshold"),
+    (2, Verdict::Failing, "reliability degraded"),
+    (3, Verdict::Failing, "read-only"),
+    (4, Verdict::Warning, "the backup of volatile memory failed"),
+    (5, Verdict::Warning, "the persistent memory region is unreliable"),
+];
+
+/// What counts one kind of trouble.
+struct Counters {
+    rule: &'static str,
+    of: &'static [(Q, &'static str)],
+    /// The verdict where one grows.
+    grows: Verdict,
+}
+
+const COUNTERS: [Counters; 4] = [
+    Counters {
+        rule: "media-errors",
+        of: &[
+            (Q::MediaErrors, "media errors"),
+            (Q::UncorrectableReads, "uncorrectable reads"),
+            (Q::EndToEndErrors, "end-to-end errors"),
+        ],
+        grows: Verdict::Warning,
+    },
+    Counters {
+        rule: "retired",
+        of: &[
+            (Q::Reallocated, "reallocated sectors"),
+            (Q::BadBlocksGrown, "blocks gone bad"),
+            (Q::ProgramFails, "failed programs"),
+            (Q::EraseFails, "failed erases"),
+        ],
+        grows: Verdict::Notice,
+    },
+    Counters {
+        rule: "resets",
+        of: &[(Q::Resets, "resets"), (Q::Timeouts, "command timeouts")],
+        grows: Verdict::Warning,
+    },
+    Counters { rule: "link", of: &[(Q::LinkErrors, "link errors")], grows: Verdict::Notice },
+];
+
+/// What all rules find, in their order.
+pub(super) fn findings(history: &History, writes: &Writes, life: &Life) -> Vec<Finding> {
+    let single = [
+        assessment(history),
+        thresholds(history),
+        wear(history, life),
+        end(history, life),
+        spare(history),
+        pending(history),
+        dies(history),
+        capacitor(history),
+        temperature(history),
+        amplification(writes),
+        own_writes(writes),
+        fallen(history),
+    ];
+    let counted = COUNTERS.iter().filter_map(|counters| counted(history, counters));
+    let mut findings: Vec<Finding> = single.into_iter().flatten().chain(counted).collect();
+    // The worst first; of the same verdict, in the rules' order.
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+    findings
+}
+
+fn finding(rule: &'static str, verdict: Verdict, reason: String, source: &'static str) -> Option<Finding> {
+    Some(Finding { rule, verdict, reason, source })
+}
+
+fn assessment(history: &History) -> Option<Finding> {
+    let last = history.last();
+    let warning = last.get(Q::CriticalWarning).map(|bits| bits as u64);
+    if let Some(bits) = warning.filter(|bits| *bits > 0) {
+        let set = || WARNINGS.iter().filter(|(bit, ..)| bits >> bit & 1 == 1);
+        let verdict = set().map(|(_, verdict, _)| *verdict).max().unwrap_or(Verdict::Warning);
+        let words: Vec<&str> = set().map(|(.., words)| *words).collect();
+        let words = if words.is_empty() { "a bit that is not known".to_owned() } else { words.join(", ") };
+        return finding("assessment", verdict, format!("the drive warns: {words}"), NVME);
+    }
+    let source = if last.protocol == Some(Protocol::Nvme) { NVME } else { ACS };
+    match (last.is_passed, warning) {
+        (Some(false), _) => {
+            let reason = "the drive's own assessment is that it fails".to_owned();
+            finding("assessment", Verdict::Failing, reason, source)
+        }
+        (Some(true), _) | (None, Some(_)) => {
+            let reason = "the drive's own assessment is that it is well".to_owned();
+            finding("assessment", Verdict::Good, reason, source)
+        }
+        (None, None) => None,
+    }
+}
+
+fn thresholds(history: &History) -> Option<Finding> {
+    let attributes = &history.last().attributes;
+    let named = |failed, prefailure: Option<bool>| {
+        let found = attributes.iter().filter(|attribute| {
+            attribute.failed == Some(failed) && prefailure.is_none_or(|wanted| attribute.is_prefailure == wanted)
+        });
+        found.map(|attribute| format!("{} ({})", attribute.id, attribute.name)).collect::<Vec<_>>().join(", ")
+    };
+    let (now, aged, past) =
+        (named(Failed::Now, Some(true)), named(Failed::Now, Some(false)), named(Failed::Past, None));
+    if !now.is_empty() {
+        return finding("thresholds", Verdict::Failing, format!("at its threshold of failure: attribute {now}"), ACS);
+    }
+    if !aged.is_empty() {
+        return finding("thresholds", Verdict::Warning, format!("at its threshold of age: attribute {aged}"), ACS);
+    }
+    if !past.is_empty() {
+        let reason = format!("at its threshold once, and no more: attribute {past}");
+        return finding("thresholds", Verdict::Notice, reason, ACS);
+    }
+    let all = format!("none of {} attributes is at its threshold", attributes.len());
+    (!attributes.is_empty()).then_some(())?;
+    finding("thresholds", Verdict::Good, all, ACS)
+}
+
+fn wear(history: &History, life: &Life) -> Option<Finding> {
+    let (last, used) = (history.last(), life.wear_percent?);
+    let of = match last.get(Q::EraseCountRated).filter(|_| last.get(Q::EraseCountMean).is_some()) {
+        Some(rated) => format!("{} % of {} rated cycles are used", used.round(), count(rated)),
+        None => format!("{} % of the rated wear is used", whole(used)),
+    };
+    let (verdict, reason) = if used >= WEAR_RATED {
+        (Verdict::Warning, format!("{of}: past its rating, which is no failure, but beyond what is warranted"))
+    } else if used >= WEAR_NOTICE {
+        (Verdict::Notice, of)
+    } else {
+        (Verdict::Good, of)
+    };
+    finding("wear", verdict, reason, WEAR)
+}
+
+fn end(history: &History, life: &Life) -> Option<Finding> {
+    let end = life.end.as_ref()?;
+    let earliest = end.earliest.as_deref().unwrap_or("more than a hundred years from now");
+    let expected = end.expected.as_deref();
+    let reason = match (expected, end.latest.as_deref()) {
+        (Some(expected), Some(latest)) => {
+            format!("the rated wear is used on {expected}, between {earliest} and {latest}")
+        }
+        (Some(expected), None) => format!("the rated wear is used on {expected}, not before {earliest}"),
+        (None, _) => format!("the rated wear is not used before {earliest}; it grew too little to tell more"),
+    };
+    let now = history.last().unix_seconds.map(|seconds| seconds / DAY_SECONDS);
+    let is_near =
+        end.earliest.as_deref().and_then(parse_iso_day).zip(now).is_some_and(|(end, now)| end - now < NEAR_DAYS);
+    let verdict = if is_near { Verdict::Notice } else { Verdict::Good };
+    finding(
+        "end-of-life",
+        verdict,
+        reason,
+        "wane: linear growth of the wear between the records; notice from a year before",
+    )
+}
+
+fn spare(history: &History) -> Option<Finding> {
+    let last = history.last();
+    let spare = last.get(Q::Spare)?;
+    let threshold = last.get(Q::SpareThreshold);
+    let limit = threshold.unwrap_or(0.0);
+    let reason = match threshold {
+        Some(threshold) => format!("{} % of the spare is left, the threshold is {} %", whole(spare), whole(threshold)),
+        None => format!("{} % of the spare is left", whole(spare)),
+    };
+    let verdict = match spare {
+        spare if spare < limit => Verdict::Failing,
+        spare if spare < 100.0 && spare <= limit + SPARE_MARGIN => Verdict::Warning,
+        _ => Verdict::Good,
+    };
+    finding("spare", verdict, reason, NVME)
+}
+
+fn pending(history: &History) -> Option<Finding> {
+    let last = history.last();
+    let (pending, offline) = (last.get(Q::Pending), last.get(Q::OfflineUncorrectable));
+    let most = pending.into_iter().chain(offline).reduce(f64::max)?;
+    if most == 0.0 {
+        return finding("pending", Verdict::Good, "no sector waits because it cannot be read".to_owned(), ACS);
+    }
+    let reason = format!("{} sectors cannot be read now and wait to be rewritten", count(most));
+    finding("pending", Verdict::Warning, reason, ACS)
+}
+
+fn dies(history: &History) -> Option<Finding> {
+    let lost = history.last().get(Q::DiesOffline)?;
+    let (verdict, reason) = if lost > 0.0 {
+        (Verdict::Warning, format!("dies that are lost: {}", count(lost)))
+    } else {
+        (Verdict::Good, "no die is lost".to_owned())
+    };
+    finding("dies", verdict, reason, "OCP Datacenter NVMe SSD Specification 2.7, section 4.8.6, media dies offline")
+}
+
+fn capacitor(history: &History) -> Option<Finding> {
+    let health = history.last().get(Q::CapacitorHealth)?;
+    let reason = format!("the capacitors hold {} % of the energy that a power cut needs", whole(health));
+    let verdict = if health < 100.0 { Verdict::Warning } else { Verdict::Good };
+    finding("capacitor", verdict, reason, "OCP Datacenter NVMe SSD Specification 2.7, section 4.8.6, capacitor health")
+}
+
+fn temperature(history: &History) -> Option<Finding> {
+    let last = history.last();
+    let celsius = last.get(Q::Temperature)?;
+    let own = last.get(Q::TemperatureWarning).or(last.get(Q::TemperatureCritical)).filter(|limit| *limit > 0.0);
+    let by_kind = if last.is_rotating == Some(true) { CELSIUS_MAX_DISK } else { CELSIUS_MAX };
+    let limit = own.unwrap_or(by_kind);
+    let hot = history.rate(Q::MinutesCritical).filter(|rate| rate.increase > 0.0);
+    let warm = history.rate(Q::MinutesWarning).filter(|rate| rate.increase > 0.0);
+    let now = format!("{} degrees Celsius, the limit is {}", whole(celsius), whole(limit));
+    let (verdict, reason) = match (celsius >= limit, hot, warm) {
+        (true, ..) => (Verdict::Warning, now),
+        (_, Some(hot), _) => (Verdict::Warning, format!("{now}; {} minutes in danger since", count(hot.increase))),
+        (_, _, Some(warm)) => (Verdict::Notice, format!("{now}; {} minutes too warm since", count(warm.increase))),
+        _ => (Verdict::Good, now),
+    };
+    finding("temperature", verdict, reason, HEAT)
+}
+
+fn amplification(writes: &Writes) -> Option<Finding> {
+    const SOURCE: &str =
+        "wane: bytes programmed for each that the host wrote; below 1 the counters disagree, or the drive compresses";
+    let amplification = &writes.amplification;
+    let three = |value: f64| format!("{value:.3}");
+    let Some(life) = amplification.life else {
+        writes.flash_terabytes?;
+        let why = amplification.why_none.as_deref().unwrap_or("the host wrote nothing");
+        return finding("write-amplification", Verdict::Notice, format!("none: {why}"), SOURCE);
+    };
+    let mut reason = format!("{} over the life", three(life));
+    if let Some(before) = amplification.life_at_first.filter(|before| three(*before) != three(life)) {
+        reason = format!("{} to {} over the life", three(before), three(life));
+    }
+    match (amplification.window, amplification.why_none.as_deref()) {
+        (Some(window), _) => reason += &format!(", {} between the records", three(window)),
+        (None, Some(why)) => reason += &format!("; none of the time between: {why}"),
+        (None, None) => {}
+    }
+    let verdict = if life < 1.0 { Verdict::Notice } else { Verdict::Good };
+    finding("write-amplification", verdict, reason, SOURCE)
+}
+
+fn own_writes(writes: &Writes) -> Option<Finding> {
+    let own = writes.own_terabytes.filter(|own| *own > 0.0)?;
+    let (share, read) = (100.0 * writes.own_share?, writes.read_meanwhile_terabytes.unwrap_or(0.0));
+    let mut reason =
+        format!("while the host wrote nothing the flash took {own:.3} TB, {share:.1} % of all it ever took");
+    if read > own {
+        let per_read = 100.0 * own / read;
+        reason += &format!(
+            "; the host read {read:.1} TB meanwhile: read disturb, whose data the drive rewrites ({per_read:.2} % of what is read)"
+        );
+    } else {
+        reason += "; the drive refreshes or moves its data";
+    }
+    let source = "wane; relocation by reads as in Liu et al., ASPLOS 2021";
+    finding("own-writes", Verdict::Notice, reason, source)
+}
+
+fn fallen(history: &History) -> Option<Finding> {
+    let fallen = history.fallen();
+    let (quantity, from, to) = fallen.first()?;
+    let more = if fallen.len() > 1 { format!(", and {} others", fallen.len() - 1) } else { String::new() };
+    let reason = format!(
+        "{} falls from {} to {} between two records{more}: it was reset, or the order is wrong",
+        quantity.key(),
+        count(*from),
+        count(*to)
+    );
+    finding("counters", Verdict::Notice, reason, "wane: counts of a life never fall")
+}
+
+/// The time between the records, in words.
+fn since(history: &History) -> String {
+    match (history.clock, history.days()) {
+        (Clock::Calendar, Some(days)) => format!("in {} days", one_digit(days)),
+        (Clock::PowerOn, Some(days)) => format!("in {} hours under power", count(days * 24.0)),
+        _ => "between the records".to_owned(),
+    }
+}
+
+fn counted(history: &History, counters: &Counters) -> Option<Finding> {
+    let last = history.last();
+    let mut worst = None;
+    let mut reasons = Vec::new();
+    for (quantity, words) in counters.of {
+        let Some(total) = last.get(*quantity) else { continue };
+        let rate = history.rate(*quantity);
+        let (verdict, reason) = match rate {
+            _ if total == 0.0 => (Verdict::Good, format!("no {words}")),
+            None => (
+                Verdict::Notice,
+                format!("{} {words} over the life; an earlier record tells whether they grow", count(total)),
+            ),
+            Some(rate) if rate.increase == 0.0 => {
+                (Verdict::Good, format!("{} {words} over the life, none of them {}", count(total), since(history)))
+            }
+            Some(rate) => {
+                let per_day = rate.per_day.map_or_else(String::new, |per_day| format!(", {per_day:.3} a day"));
+                let grown = format!(
+                    "{} more {words} {}{per_day}, {} over the life",
+                    count(rate.increase),
+                    since(history),
+                    count(total)
+                );
+                // Disks that begin to replace sectors go on; flash retires blocks as it ages.
+                let is_disk = *quantity == Q::Reallocated && last.is_rotating == Some(true);
+                (if is_disk { Verdict::Warning } else { counters.grows }, grown + faster(history, *quantity))
+            }
+        };
+        worst = worst.max(Some(verdict));
+        reasons.push((verdict, reason));
+    }
+    let worst = worst?;
+    // What is well needs no words beside what is not.
+    let told = reasons.into_iter().filter(|(verdict, _)| *verdict == worst).map(|(_, reason)| reason);
+    finding(counters.rule, worst, told.collect::<Vec<_>>().join("; "), OWN)
+}
+
+/// Whether the second half of the time has at least twice as many as the first, and three.
+fn faster(history: &History, quantity: Q) -> &'static str {
+    let told: Vec<(f64, f64)> =
+        history.readings().iter().filter_map(|reading| Some((history.day(reading)?, reading.get(quantity)?))).collect();
+    let (Some(first), Some(last)) = (told.first(), told.last()) else { return "" };
+    let middle = (first.0 + last.0) / 2.0;
+    let Some(half) = told.iter().rev().find(|(day, _)| *day <= middle) else { return "" };
+    let (early, late) = (half.1 - first.1, last.1 - half.1);
+    if told.len() >= 4 && late >= 3.0 && late >= 2.0 * early { ", and faster than before" } else { "" }
+}
