@@ -389,9 +389,9 @@ fn derive(reading: &mut Reading) {
     }
     let pages = (reading.get(Q::PagesForHost), reading.get(Q::PagesInBackground), reading.get(Q::HostWritten));
     if let (Some(host), Some(background), Some(written)) = pages
-        && host > 0.0
+        && (host > 0.0 || background == 0.0)
     {
-        let factor = (host + background) / host;
+        let factor = if host > 0.0 { (host + background) / host } else { 1.0 };
         reading.know(Q::FlashWritten, Some(written * factor), "attributes 246 x (247 + 248) / 247");
     }
 }

@@ -44,12 +44,12 @@ macro_rules! quantities {
 quantities! {
     /// Percent of the rated wear that is used; may pass 100.
     PercentageUsed, "percentage_used_percent", Gauge;
-    /// Least erases of a block.
-    EraseCountMin, "erase_count_min", Counter;
+    /// Least erases of a block in service; falls where worn ones retire, as the mean and the most do.
+    EraseCountMin, "erase_count_min", Gauge;
     /// Mean erases of a block.
-    EraseCountMean, "erase_count_mean", Counter;
+    EraseCountMean, "erase_count_mean", Gauge;
     /// Most erases of a block.
-    EraseCountMax, "erase_count_max", Counter;
+    EraseCountMax, "erase_count_max", Gauge;
     /// Erases of all blocks together.
     EraseCountTotal, "erase_count_total", Counter;
     /// Erases that a block is rated for.

@@ -32,6 +32,9 @@ pub struct Rate {
     pub per_day: Option<f64>,
 }
 
+/// The share by which a counter may fall: some drives tell a count of a moment before. One told 508,341 GiB of reads and a second later 508,340.
+const WOBBLE: f64 = 1e-3;
+
 /// Records from the earliest to the latest; never none.
 pub(super) struct History {
     readings: Vec<Reading>,
@@ -112,12 +115,12 @@ impl History {
         counters.filter_map(|quantity| Some((*quantity, self.rate(*quantity)?))).collect()
     }
 
-    /// Counters that fell, with what they fell from and to.
+    /// Counters that fell by more than [`WOBBLE`], with what they fell from and to.
     pub(super) fn fallen(&self) -> Vec<(Quantity, f64, f64)> {
         let mut fallen = Vec::new();
         for quantity in Quantity::ALL.iter().filter(|quantity| quantity.kind() == Kind::Counter) {
             let told: Vec<f64> = self.readings.iter().filter_map(|reading| reading.get(*quantity)).collect();
-            let fall = told.windows(2).find(|pair| pair[1] < pair[0]);
+            let fall = told.windows(2).find(|pair| pair[1] < pair[0] * (1.0 - WOBBLE));
             fallen.extend(fall.map(|pair| (*quantity, pair[0], pair[1])));
         }
         fallen

@@ -11,9 +11,9 @@ use crate::time::{DAY_SECONDS, parse_iso_day};
 
 const NVME: &str = "NVM Express Base Specification, log page 02h";
 const ACS: &str = "ATA Command Set 4, SMART RETURN STATUS and the attributes' thresholds";
+const SPARE: &str = "the drive's threshold, as in NVMe's log page 02h; warning from ten points above by wane";
 const OWN: &str = "wane: a count that stands still is history, one that grows is a sign";
-const WEAR: &str =
-    "NVM Express Base Specification, Percentage Used: 100 is the rating, and no failure; notice from 80 by wane";
+const WEAR: &str = "the rating, as NVMe's Percentage Used has it: 100 is no failure; notice from 80 by wane";
 const HEAT: &str = "the drive's own limits; else wane: data sheets allow 70 degrees, of disks 60";
 
 /// Percent of the rated wear from which a replacement is worth planning.
@@ -158,6 +158,7 @@ fn wear(history: &History, life: &Life) -> Option<Finding> {
         Some(rated) => format!("{} % of {} rated cycles are used", used.round(), count(rated)),
         None => format!("{} % of the rated wear is used", whole(used)),
     };
+    let from = last.known.get(&Q::PercentageUsed).map_or("", |known| &known.from);
     let (verdict, reason) = if used >= WEAR_RATED {
         (Verdict::Warning, format!("{of}: past its rating, which is no failure, but beyond what is warranted"))
     } else if used >= WEAR_NOTICE {
@@ -165,7 +166,7 @@ fn wear(history: &History, life: &Life) -> Option<Finding> {
     } else {
         (Verdict::Good, of)
     };
-    finding("wear", verdict, reason, WEAR)
+    finding("wear", verdict, format!("{reason} ({from})"), WEAR)
 }
 
 fn end(history: &History, life: &Life) -> Option<Finding> {
@@ -205,7 +206,7 @@ fn spare(history: &History) -> Option<Finding> {
         spare if spare < 100.0 && spare <= limit + SPARE_MARGIN => Verdict::Warning,
         _ => Verdict::Good,
     };
-    finding("spare", verdict, reason, NVME)
+    finding("spare", verdict, reason, SPARE)
 }
 
 fn pending(history: &History) -> Option<Finding> {
@@ -327,15 +328,15 @@ fn counted(history: &History, counters: &Counters) -> Option<Finding> {
             _ if total == 0.0 => (Verdict::Good, format!("no {words}")),
             None => (
                 Verdict::Notice,
-                format!("{} {words} over the life; an earlier record tells whether they grow", count(total)),
+                format!("{words}: {} over the life; an earlier record tells whether they grow", count(total)),
             ),
             Some(rate) if rate.increase == 0.0 => {
-                (Verdict::Good, format!("{} {words} over the life, none of them {}", count(total), since(history)))
+                (Verdict::Good, format!("{words}: {} over the life, none of them {}", count(total), since(history)))
             }
             Some(rate) => {
                 let per_day = rate.per_day.map_or_else(String::new, |per_day| format!(", {per_day:.3} a day"));
                 let grown = format!(
-                    "{} more {words} {}{per_day}, {} over the life",
+                    "{words}: {} more {}{per_day}, {} over the life",
                     count(rate.increase),
                     since(history),
                     count(total)

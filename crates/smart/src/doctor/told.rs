@@ -62,7 +62,7 @@ impl Judgement {
             );
             let _ = writeln!(text, "{:<VERDICT_COLUMNS$} {:<NAME_COLUMNS$}   by {}", "", "", finding.source);
         }
-        let _ = writeln!(text, "{}\n", if self.findings.is_empty() { "no rule finds what it asks for" } else { "" });
+        text += if self.findings.is_empty() { "no rule finds what it asks for\n\n" } else { "\n" };
         let mut line = |name: &str, value: Option<String>| {
             let _ = writeln!(text, "{name:<NAME_COLUMNS$} {}", value.as_deref().unwrap_or("not told"));
         };
@@ -97,12 +97,15 @@ impl Judgement {
         }
         if let Some(hours) = &self.life.power_on_hours_left {
             let told = |hours: Option<f64>, none: &str| hours.map_or_else(|| none.to_owned(), count);
-            let (earliest, latest) = (told(hours.earliest, "in a hundred years"), told(hours.latest, "not bounded"));
-            let expected = told(hours.expected, "an unknown number of");
-            return format!(
-                "in {expected} hours under power (earliest {earliest}, latest {latest}): {}",
-                self.life.basis
-            );
+            let (earliest, latest) = (told(hours.earliest, "more than 876,000"), told(hours.latest, "not bounded"));
+            let basis = &self.life.basis;
+            return match hours.expected {
+                Some(expected) => {
+                    let expected = count(expected);
+                    format!("in {expected} hours under power (earliest {earliest}, latest {latest}): {basis}")
+                }
+                None => format!("in {earliest} hours under power at the earliest: {basis}"),
+            };
         }
         format!("none: {}", self.life.basis)
     }

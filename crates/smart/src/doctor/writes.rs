@@ -86,8 +86,15 @@ fn amplification(history: &History, host: f64, flash: f64, own: f64) -> Amplific
         ));
     }
     let life = ratio(flash, host).filter(|_| !is_own);
-    let increase = |quantity| history.rate(quantity).map(|rate| rate.increase);
-    let window = increase(Q::HostWritten).zip(increase(Q::FlashWritten)).and_then(|(host, flash)| {
+    // Of the same records: those that tell both.
+    let told: Vec<(f64, f64)> = history
+        .readings()
+        .iter()
+        .filter_map(|reading| reading.get(Q::HostWritten).zip(reading.get(Q::FlashWritten)))
+        .collect();
+    let ends = told.first().zip(told.last()).filter(|_| told.len() > 1);
+    let grown = ends.map(|(first, last)| (last.0 - first.0, last.1 - first.1));
+    let window = grown.filter(|(host, flash)| *host >= 0.0 && *flash >= 0.0).and_then(|(host, flash)| {
         let counts = own <= OWN_SHARE_MAX * flash;
         if host == 0.0 {
             why_none.get_or_insert("between the records the host wrote nothing".to_owned());
