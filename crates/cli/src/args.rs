@@ -12,6 +12,7 @@ use wane_workload::trace::Format;
 
 use crate::complete;
 
+pub(crate) mod doctor;
 pub(crate) mod drive;
 pub(crate) mod theory;
 
@@ -49,6 +50,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Make a drive that is kept in a folder, age it, fork it, ask it
     Drive(drive::DriveArguments),
+    /// Judge a real drive by what smartctl or nvme tell of it: wear, errors, end of life
+    Doctor(doctor::DoctorArguments),
     /// Say what a scenario comes to by theory, without running it
     Estimate(theory::EstimateArguments),
     /// Weigh what victims cost against how evenly they wear

@@ -87,12 +87,13 @@ pub fn read_workload(given: &str) -> Result<(toml::Table, Option<PathBuf>), Stri
 }
 
 fn dispatch(command: Command) -> Result<i32, Failure> {
-    if matches!(command, Command::Trace(_) | Command::Rber(_) | Command::Report(_)) {
+    if matches!(command, Command::Trace(_) | Command::Rber(_) | Command::Report(_) | Command::Doctor(_)) {
         progress::end_at_once();
     }
     match command {
         Command::Run(arguments) => commands::run::run(&arguments),
         Command::Drive(arguments) => commands::drive::drive(&arguments),
+        Command::Doctor(arguments) => commands::doctor::doctor(&arguments),
         Command::Estimate(arguments) => commands::predict::estimate(&arguments),
         Command::Tradeoff(arguments) => commands::tradeoff::tradeoff(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::reproduce(&arguments),

@@ -1,0 +1,113 @@
+//! `wane doctor`: how well a drive is, by what smartctl and others tell of it.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use wane_smart::doctor::{Judgement, judge};
+use wane_smart::{Reading, read};
+use wane_units::{Bytes, excerpt_path};
+
+use crate::DONE;
+use crate::args::doctor::{DoctorArguments, Form};
+use crate::output::{DOCTOR_MARK, Failure, Others, check_writable, pretty, print, write_text};
+
+/// Most bytes of an input: some 5,000 dumps of smartctl's text.
+const INPUT_BYTES_MAX: u64 = 64 << 20;
+
+/// The name of a drive that tells none, in a file of verdicts.
+const NAMELESS: &str = "a drive without a name";
+
+pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
+    let mut readings = Vec::new();
+    if arguments.files.iter().filter(|file| *file == Path::new("-")).count() > 1 {
+        return Err(Failure::wrong("stdin is given twice, and can be read once"));
+    }
+    for file in &arguments.files {
+        // In a file the earliest comes first; of files the latest.
+        let mut told = readings_of(file)?;
+        told.reverse();
+        readings.extend(told);
+    }
+    let judgement = judge(readings).map_err(Failure::wrong)?;
+    let mut changed = None;
+    if let Some(file) = &arguments.watch {
+        changed = Some((file, kept(file)?));
+        check_writable(file, Others::Overwritten)?;
+    }
+    if let Some((_, state)) = &mut changed
+        && !state.take(&judgement)
+    {
+        return Ok(DONE);
+    }
+    let form = if arguments.json { Form::Json } else { arguments.format };
+    print(&match form {
+        Form::Text => judgement.text(),
+        Form::Json => pretty(&judgement)?,
+        Form::Prometheus => judgement.prometheus(),
+        Form::Ceph => judgement.ceph(),
+    })?;
+    // Kept once they were told: what nobody read is told again.
+    if let Some((file, state)) = changed {
+        write_text(file, Others::Overwritten, &pretty(&state)?)?;
+    }
+    Ok(DONE)
+}
+
+fn readings_of(file: &Path) -> Result<Vec<Reading>, Failure> {
+    let (name, opened): (String, io::Result<Box<dyn Read>>) = if file == Path::new("-") {
+        ("stdin".to_owned(), Ok(Box::new(io::stdin())))
+    } else {
+        (excerpt_path(file), std::fs::File::open(file).map(|file| Box::new(file) as Box<dyn Read>))
+    };
+    let mut bytes = Vec::new();
+    let got = opened.and_then(|file| file.take(INPUT_BYTES_MAX + 1).read_to_end(&mut bytes));
+    got.map_err(|error| Failure::wrong(format!("{name}: cannot be read: {error}")))?;
+    if bytes.len() as u64 > INPUT_BYTES_MAX {
+        let most = Bytes(INPUT_BYTES_MAX);
+        return Err(Failure::wrong(format!("{name}: has more than {most}, allowed are at most {most} of records")));
+    }
+    read(&bytes).map_err(|error| Failure::wrong(format!("{name}: {error}")))
+}
+
+/// The verdicts of drives as they were when last looked at.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct State {
+    /// The mark of files that wane writes.
+    mark: String,
+    /// By model and serial number, each rule's verdict.
+    drives: BTreeMap<String, BTreeMap<String, String>>,
+}
+
+impl State {
+    /// Takes the verdicts on a drive; whether one differs. A drive that is not known differs.
+    fn take(&mut self, judgement: &Judgement) -> bool {
+        let names = [&judgement.drive.model, &judgement.drive.serial];
+        let names: Vec<&str> = names.into_iter().filter_map(|name| name.as_deref()).collect();
+        let name = if names.is_empty() { NAMELESS.to_owned() } else { names.join(" ") };
+        let rules = judgement.findings.iter();
+        let verdicts: BTreeMap<String, String> =
+            rules.map(|finding| (finding.rule.to_owned(), finding.verdict.name().to_owned())).collect();
+        let differs = self.drives.get(&name) != Some(&verdicts);
+        self.drives.insert(name, verdicts);
+        differs
+    }
+}
+
+/// The verdicts that a file keeps; none yet of one that is not there, or empty.
+fn kept(file: &Path) -> Result<State, Failure> {
+    let wrong = |why: &dyn std::fmt::Display| Failure::wrong(format!("{}: {why}", excerpt_path(file)));
+    let new = State { mark: DOCTOR_MARK.to_owned(), drives: BTreeMap::new() };
+    match std::fs::read(file) {
+        Ok(bytes) if bytes.is_empty() => Ok(new),
+        Ok(bytes) => {
+            serde_json::from_slice::<State>(&bytes).ok().filter(|state| state.mark == DOCTOR_MARK).ok_or_else(|| {
+                wrong(&"exists, and keeps no verdicts of `wane doctor --watch`: give another name, or remove it")
+            })
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(new),
+        Err(error) => Err(wrong(&format!("cannot be read: {error}"))),
+    }
+}
