@@ -106,7 +106,11 @@ except KeyboardInterrupt:
 def told_by(code: str, stderr: int, read: int, wanted: bytes) -> bytes:
     """What an endless run says on `read`: until it said what is wanted, or nothing for a second after it began."""
     command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, cwd=Path(__file__).parent) as process:
+    # A terminal without a name is taken for one that shows no bars.
+    terminal = os.environ | {"TERM": "xterm"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=stderr, cwd=Path(__file__).parent, env=terminal
+    ) as process:
         assert process.stdout is not None
         try:
             assert process.stdout.readline() == BEGUN
