@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::regression::least_squares;
+
 /// Periods that are remembered.
 const REMEMBERED: usize = 16;
 
@@ -73,11 +75,11 @@ impl Detector {
         if count < LEAST {
             return 0.0;
         }
-        let points = || self.seen.iter().enumerate().map(|(time, seen)| (time as f64, *seen));
+        let points: Vec<(f64, f64)> = self.seen.iter().enumerate().map(|(time, seen)| (time as f64, *seen)).collect();
+        let (start, slope) = least_squares(&points);
+        let rest: f64 = points.iter().map(|(time, seen)| (seen - start - slope * time).powi(2)).sum();
         let (mean_time, mean) = ((count as f64 - 1.0) / 2.0, self.seen.iter().sum::<f64>() / count as f64);
-        let spread: f64 = points().map(|(time, _)| (time - mean_time).powi(2)).sum();
-        let slope = points().map(|(time, seen)| (time - mean_time) * (seen - mean)).sum::<f64>() / spread;
-        let rest: f64 = points().map(|(time, seen)| (seen - mean - slope * (time - mean_time)).powi(2)).sum();
+        let spread: f64 = points.iter().map(|(time, _)| (time - mean_time).powi(2)).sum();
         let error = (rest / (count as f64 - 2.0) / spread).sqrt();
         if slope.abs() <= SLOPE_ERRORS * error { 0.0 } else { (slope / mean).abs() }
     }

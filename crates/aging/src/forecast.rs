@@ -9,6 +9,7 @@
 use wane_smart::HealthRecord;
 
 use crate::AgingError;
+use crate::regression::theil_sen;
 
 /// Turns of the percentage that make a line.
 const TURNS_LEAST: usize = 2;
@@ -42,7 +43,7 @@ pub struct Forecast {
     pub bytes_left_least: f64,
     /// As many as that may be.
     pub bytes_left_most: f64,
-    /// Bytes that one percent took, in the later half of the turns.
+    /// Bytes that one percent took, by the Theil-Sen line through the later half of the turns.
     pub bytes_per_percent: f64,
     /// Turns of the percentage that this rests on.
     pub turns: usize,
@@ -86,7 +87,8 @@ pub fn forecast(log: &[LogEntry]) -> Result<Forecast, AgingError> {
         |per_percent: f64, turned: f64| turned + (END - last.percentage) * per_percent - last_entry.bytes_written;
     let least = (last.before - first.at).max(0.0) / percents;
     let most = (last.at - first.before) / percents;
-    let bytes_per_percent = slope(later);
+    let points: Vec<(f64, f64)> = later.iter().map(|turn| (turn.percentage, turn.middle())).collect();
+    let bytes_per_percent = theil_sen(&points);
     let bytes_left = left(bytes_per_percent, last.middle());
     let outer = [left(least, last.before), left(most, last.at), left(least, last.at), left(most, last.before)];
     // Turns between the outer two may know better than these.
@@ -117,18 +119,6 @@ fn turns(log: &[LogEntry]) -> Result<Vec<Turn>, AgingError> {
         }
     }
     Ok(turns)
-}
-
-/// Bytes a percent: the median over all pairs of turns (Theil and Sen).
-fn slope(turns: &[Turn]) -> f64 {
-    let mut slopes = Vec::new();
-    for (place, one) in turns.iter().enumerate() {
-        let rise = |other: &Turn| (other.middle() - one.middle()) / (other.percentage - one.percentage);
-        slopes.extend(turns[place + 1..].iter().map(rise));
-    }
-    slopes.sort_by(f64::total_cmp);
-    let middle = slopes.len() / 2;
-    if slopes.len().is_multiple_of(2) { 0.5 * (slopes[middle - 1] + slopes[middle]) } else { slopes[middle] }
 }
 
 #[cfg(test)]

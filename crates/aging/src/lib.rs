@@ -14,6 +14,7 @@ mod forecast;
 mod model;
 mod observation;
 mod projection;
+mod regression;
 mod schedule;
 pub mod skew_normal;
 

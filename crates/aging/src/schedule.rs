@@ -64,11 +64,6 @@ impl Schedule {
         self.earned = (self.earned - at_once).max(0.0);
         Next::Predict(at_once)
     }
-
-    /// Forgets what was earned: the next prediction waits.
-    pub fn skip(&mut self) {
-        self.earned = 0.0;
-    }
 }
 
 #[cfg(test)]

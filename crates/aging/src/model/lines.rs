@@ -4,6 +4,7 @@
 //! learns from its own predictions.
 
 use super::Model;
+use crate::regression::{least_squares, theil_sen};
 use crate::{History, Period};
 
 /// pred = y1 + (y1 - y0): the latest period goes on. What the released code does (dissertation 000, §3.3.1: "only the latest
@@ -77,20 +78,7 @@ impl Model for LeastSquares {
     }
 }
 
-/// The line of least squares, as intercept and slope; a level one where all points stand at one time.
-pub(super) fn least_squares(points: &[(f64, f64)]) -> (f64, f64) {
-    let count = points.len().max(1) as f64;
-    let mean = points.iter().fold((0.0, 0.0), |sum, point| (sum.0 + point.0 / count, sum.1 + point.1 / count));
-    let (mut spread, mut together) = (0.0, 0.0);
-    for (x, y) in points {
-        spread += (x - mean.0).powi(2);
-        together += (x - mean.0) * (y - mean.1);
-    }
-    let slope = if spread > 0.0 { together / spread } else { 0.0 };
-    (mean.1 - slope * mean.0, slope)
-}
-
-/// The median of the slopes between all pairs of points of a window (Theil 1950, Sen 1968): up to 29 % of the points may be anything.
+/// Theil-Sen slopes over the points of a window.
 #[derive(Clone, Debug)]
 pub(super) struct TheilSen {
     history: History,
@@ -108,25 +96,7 @@ impl Model for TheilSen {
     }
 
     fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64> {
-        let mut pairs = Vec::new();
-        let slopes = slopes(&self.history, now.len(), |points| {
-            pairs.clear();
-            for (place, one) in points.iter().enumerate() {
-                pairs.extend(points[place + 1..].iter().map(|other| (other.1 - one.1) / (other.0 - one.0)));
-            }
-            median(&mut pairs)
-        });
+        let slopes = slopes(&self.history, now.len(), theil_sen);
         along(now, ahead, |block| slopes[block])
-    }
-}
-
-/// The median; of an even number, the mean of the two in the middle.
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    match values {
-        [] => 0.0,
-        values if values.len().is_multiple_of(2) => 0.5 * (values[middle - 1] + values[middle]),
-        values => values[middle],
     }
 }

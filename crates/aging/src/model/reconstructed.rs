@@ -1,8 +1,8 @@
 //! DEVS and CML, which the dissertation (000, ch. 3) compares with, reconstructed from its words: no code of them is released.
 
 use super::Model;
-use super::lines::least_squares;
 use crate::Period;
+use crate::regression::least_squares;
 
 /// Observations from which DEVS chooses.
 const CHOSEN_FROM: usize = 4;
