@@ -1,13 +1,11 @@
 //! Allocation policies in Python.
 
-use std::ptr::NonNull;
-
 use pyo3::prelude::*;
 use wane_ftl::policies::Setting;
 use wane_ftl::policies::allocation::{AllocationPolicy, FreeOrder, FreeView as View};
 use wane_units::SuperblockId;
 
-use super::lent::{self, Lent};
+use super::lent::{Asked, Lent, Shows};
 use super::object::{self, Object, Role};
 use crate::error;
 use crate::result::array;
@@ -21,16 +19,17 @@ pub(crate) struct FreeView {
     view: Lent<View<'static>>,
 }
 
+impl Shows for FreeView {
+    type View<'a> = View<'a>;
+
+    fn lent(&self) -> &Lent<View<'static>> {
+        &self.view
+    }
+}
+
 impl FreeView {
     fn of<T>(&self, block: u32, ask: impl FnOnce(&View<'static>, SuperblockId) -> T) -> PyResult<T> {
-        self.view.ask(|view| {
-            let block = SuperblockId(block);
-            if view.has(block) {
-                Ok(ask(view, block))
-            } else {
-                Err(error::index(format!("the drive has no block {block}")))
-            }
-        })
+        self.view.of(block, "the drive", View::has, ask)
     }
 }
 
@@ -89,16 +88,10 @@ impl FreeView {
 }
 
 /// An allocation policy whose answers an object gives.
+#[derive(Clone)]
 pub(super) struct Allocations {
-    object: Object,
+    asked: Asked<FreeView>,
     order: FreeOrder,
-    view: Option<Py<FreeView>>,
-}
-
-impl Clone for Allocations {
-    fn clone(&self) -> Self {
-        Self { object: self.object.clone(), order: self.order, view: None }
-    }
 }
 
 impl Allocations {
@@ -115,21 +108,20 @@ impl Allocations {
                 }
             },
         };
-        Ok(Self { object, order, view: None })
+        Ok(Self { asked: Asked::new(object), order })
     }
 
     fn asked(&mut self, view: &View<'_>) -> Option<SuperblockId> {
         Python::attach(|py| {
-            let shown = lent::object(py, &mut self.view);
-            let shown = self.object.answered(shown)?;
-            let lent = &shown.get().view;
-            let answer = lent.lend(py, NonNull::from(view).cast(), || self.object.ask(py, shown.clone().into_any()))?;
+            let answer = self.asked.ask(py, view)?;
             object::block(&answer)
                 .filter(|block| [view.first(), view.last()].contains(block) || view.is_free(*block))
                 .or_else(|| {
-                    self.object.answered(Err(match answer.extract::<i64>() {
-                        Ok(found) => self.object.refused(format!("block {found}, which is not free"), "a free block"),
-                        Err(_) => self.object.mistyped(&answer, "the number of a free block"),
+                    self.asked.object.answered(Err(match answer.extract::<i64>() {
+                        Ok(found) => {
+                            self.asked.object.refused(format!("block {found}, which is not free"), "a free block")
+                        }
+                        Err(_) => self.asked.object.mistyped(&answer, "the number of a free block"),
                     }))
                 })
         })
@@ -138,7 +130,7 @@ impl Allocations {
 
 impl AllocationPolicy for Allocations {
     fn begin(&mut self, setting: Setting) {
-        self.object.begin(setting);
+        self.asked.object.begin(setting);
     }
 
     fn order(&self) -> FreeOrder {

@@ -6,8 +6,11 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::True;
 use pyo3::{PyClass, PyClassInitializer};
+use wane_units::SuperblockId;
 
+use super::object::Object;
 use crate::error;
 
 /// Where a view of type `V` is, while it is lent.
@@ -35,6 +38,24 @@ impl<V> Lent<V> {
         ask(unsafe { at.as_ref() })
     }
 
+    /// What `ask` finds in the view of a block that `has` says is of `whose`; `IndexError` of another one.
+    pub(super) fn of<T>(
+        &self,
+        block: u32,
+        whose: &str,
+        has: impl FnOnce(&V, SuperblockId) -> bool,
+        ask: impl FnOnce(&V, SuperblockId) -> T,
+    ) -> PyResult<T> {
+        self.ask(|view| {
+            let block = SuperblockId(block);
+            if has(view, block) {
+                Ok(ask(view, block))
+            } else {
+                Err(error::index(format!("{whose} has no block {block}")))
+            }
+        })
+    }
+
     /// Lends what is at `view` for the length of `call`, which is attached to the interpreter from its beginning to its end.
     pub(super) fn lend<T>(&self, _py: Python<'_>, view: NonNull<V>, call: impl FnOnce() -> T) -> T {
         struct Return<'a, V>(&'a Lent<V>);
@@ -49,19 +70,53 @@ impl<V> Lent<V> {
     }
 }
 
-/// The object that shows a view: the one of the last call, unless somebody has kept that.
-pub(super) fn object<'py, C>(py: Python<'py>, kept: &mut Option<Py<C>>) -> PyResult<Bound<'py, C>>
-where
-    C: PyClass + Default + Into<PyClassInitializer<C>>,
-{
-    if let Some(object) = kept {
-        // SAFETY: the pointer is that of an object, of which `kept` holds a reference.
-        let references = unsafe { pyo3::ffi::Py_REFCNT(object.as_ptr()) };
-        if references == 1 {
-            return Ok(object.bind(py).clone());
-        }
+/// A class of Python that shows views of the engine's.
+pub(super) trait Shows: PyClass<Frozen = True> + Sync + Default + Into<PyClassInitializer<Self>> {
+    /// What it shows.
+    type View<'a>;
+
+    /// Where that is, while it is lent.
+    fn lent(&self) -> &Lent<Self::View<'static>>;
+}
+
+/// An object of Python in a policy's place, with what shows it the views that it is asked by.
+pub(super) struct Asked<C> {
+    pub(super) object: Object,
+    shown: Option<Py<C>>,
+}
+
+impl<C> Clone for Asked<C> {
+    fn clone(&self) -> Self {
+        // What shows a view belongs to one policy.
+        Self { object: self.object.clone(), shown: None }
     }
-    let object = Py::new(py, C::default())?;
-    *kept = Some(object.clone_ref(py));
-    Ok(object.into_bound(py))
+}
+
+impl<C: Shows> Asked<C> {
+    pub(super) fn new(object: Object) -> Self {
+        Self { object, shown: None }
+    }
+
+    /// Asks the role's question of a view; `None` where the object raised something, now or before.
+    pub(super) fn ask<'py>(&mut self, py: Python<'py>, view: &C::View<'_>) -> Option<Bound<'py, PyAny>> {
+        let shown = self.shown(py);
+        let shown = self.object.answered(shown)?;
+        // The lifetime goes into the time of the call: see `Lent`.
+        let view = NonNull::from(view).cast();
+        shown.get().lent().lend(py, view, || self.object.ask(py, shown.clone().into_any()))
+    }
+
+    /// The object that shows a view: the one of the last call, unless somebody has kept that.
+    fn shown<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, C>> {
+        if let Some(shown) = &self.shown {
+            // SAFETY: the pointer is that of an object, of which `shown` holds a reference.
+            let references = unsafe { pyo3::ffi::Py_REFCNT(shown.as_ptr()) };
+            if references == 1 {
+                return Ok(shown.bind(py).clone());
+            }
+        }
+        let shown = Py::new(py, C::default())?;
+        self.shown = Some(shown.clone_ref(py));
+        Ok(shown.into_bound(py))
+    }
 }

@@ -1,15 +1,12 @@
 //! Scrub policies in Python.
 
-use std::ptr::NonNull;
-
 use pyo3::prelude::*;
 use wane_ftl::policies::Setting;
 use wane_ftl::policies::scrub::{Action, ScrubPolicy, ScrubView as View};
 use wane_units::SuperblockId;
 
-use super::lent::{self, Lent};
+use super::lent::{Asked, Lent, Shows};
 use super::object::{Object, Role};
-use crate::error;
 use crate::result::array;
 
 pub(super) const ROLE: Role = Role { key: "ftl.scrub", method: "next", signature: "next(view)" };
@@ -26,15 +23,17 @@ pub(crate) struct ScrubView {
 /// See `wane.policies.Health`: expected and fresh errors, fresh RBER, reads, re-reads, days.
 type Health = (f64, f64, f64, u32, u32, f64);
 
+impl Shows for ScrubView {
+    type View<'a> = View<'a>;
+
+    fn lent(&self) -> &Lent<View<'static>> {
+        &self.view
+    }
+}
+
 impl ScrubView {
     fn of<T>(&self, block: u32, ask: impl FnOnce(&View<'static>, SuperblockId) -> T) -> PyResult<T> {
-        self.view.ask(|view| {
-            if block < view.blocks() {
-                Ok(ask(view, SuperblockId(block)))
-            } else {
-                Err(error::index(format!("the drive has no block {block}")))
-            }
-        })
+        self.view.of(block, "the drive", |view, block| block.0 < view.blocks(), ask)
     }
 }
 
@@ -73,53 +72,44 @@ impl ScrubView {
 }
 
 /// A scrub policy whose answers an object gives.
+#[derive(Clone)]
 pub(super) struct Scrubbers {
-    object: Object,
-    view: Option<Py<ScrubView>>,
-}
-
-impl Clone for Scrubbers {
-    fn clone(&self) -> Self {
-        Self { object: self.object.clone(), view: None }
-    }
+    asked: Asked<ScrubView>,
 }
 
 impl Scrubbers {
     pub(super) fn new(object: Object) -> Self {
-        Self { object, view: None }
+        Self { asked: Asked::new(object) }
     }
 
     /// The step of an answer: a `Relocate` or a `Check`, which are tuples of one block.
     fn action(&self, view: &View<'_>, answer: &Bound<'_, PyAny>) -> PyResult<Action> {
         let kind = answer.get_type().name()?;
-        let Ok((block,)) = answer.extract::<(u32,)>() else { return Err(self.object.mistyped(answer, ALLOWED)) };
+        let Ok((block,)) = answer.extract::<(u32,)>() else { return Err(self.asked.object.mistyped(answer, ALLOWED)) };
         if block >= view.blocks() {
-            return Err(self.object.refused(format!("block {block}, which the drive does not have"), ALLOWED));
+            return Err(self.asked.object.refused(format!("block {block}, which the drive does not have"), ALLOWED));
         }
         match kind.to_str()? {
             "Relocate" => Ok(Action::Relocate(SuperblockId(block))),
             "Check" => Ok(Action::Check(SuperblockId(block))),
-            _ => Err(self.object.mistyped(answer, ALLOWED)),
+            _ => Err(self.asked.object.mistyped(answer, ALLOWED)),
         }
     }
 }
 
 impl ScrubPolicy for Scrubbers {
     fn begin(&mut self, setting: Setting) {
-        self.object.begin(setting);
+        self.asked.object.begin(setting);
     }
 
     fn next(&mut self, view: &View<'_>) -> Option<Action> {
         Python::attach(|py| {
-            let shown = lent::object(py, &mut self.view);
-            let shown = self.object.answered(shown)?;
-            let lent = &shown.get().view;
-            let answer = lent.lend(py, NonNull::from(view).cast(), || self.object.ask(py, shown.clone().into_any()))?;
-            if answer.is_none() { None } else { self.object.answered(self.action(view, &answer)) }
+            let answer = self.asked.ask(py, view)?;
+            if answer.is_none() { None } else { self.asked.object.answered(self.action(view, &answer)) }
         })
     }
 
     fn checked(&mut self, block: SuperblockId, rereads: Option<u32>) {
-        Python::attach(|py| drop(self.object.call(py, "checked", (block.0, rereads))));
+        Python::attach(|py| drop(self.asked.object.call(py, "checked", (block.0, rereads))));
     }
 }

@@ -1,13 +1,11 @@
 //! Victim policies in Python.
 
-use std::ptr::NonNull;
-
 use pyo3::prelude::*;
 use wane_ftl::policies::victim::{GcView as View, IndexSpec, Order, VictimPolicy};
 use wane_ftl::policies::{BlockEvent, Setting};
 use wane_units::SuperblockId;
 
-use super::lent::{self, Lent};
+use super::lent::{Asked, Lent, Shows};
 use super::object::{self, Object, Role};
 use crate::error;
 use crate::result::array;
@@ -24,16 +22,17 @@ pub(crate) struct GcView {
 type Number = PyResult<Option<u32>>;
 type Array<'py> = PyResult<Bound<'py, PyAny>>;
 
+impl Shows for GcView {
+    type View<'a> = View<'a>;
+
+    fn lent(&self) -> &Lent<View<'static>> {
+        &self.view
+    }
+}
+
 impl GcView {
     fn of<T>(&self, block: u32, ask: impl FnOnce(&View<'static>, SuperblockId) -> T) -> PyResult<T> {
-        self.view.ask(|view| {
-            let block = SuperblockId(block);
-            if view.has(block) {
-                Ok(ask(view, block))
-            } else {
-                Err(error::index(format!("the domain has no block {block}")))
-            }
-        })
+        self.view.of(block, "the domain", View::has, ask)
     }
 
     fn closed_one<T>(&self, block: u32, ask: impl FnOnce(&View<'static>, SuperblockId) -> T) -> PyResult<T> {
@@ -198,42 +197,32 @@ impl GcView {
 }
 
 /// A victim policy whose answers an object gives.
+#[derive(Clone)]
 pub(super) struct Victims {
-    object: Object,
+    asked: Asked<GcView>,
     index: IndexSpec,
-    view: Option<Py<GcView>>,
-}
-
-impl Clone for Victims {
-    fn clone(&self) -> Self {
-        // A view belongs to one policy.
-        Self { object: self.object.clone(), index: self.index, view: None }
-    }
 }
 
 impl Victims {
     pub(super) fn new(object: Object, py: Python<'_>) -> PyResult<Self> {
         let index = index(object.bind(py))?;
-        Ok(Self { object, index, view: None })
+        Ok(Self { asked: Asked::new(object), index })
     }
 
     fn asked(&mut self, view: &View<'_>) -> Option<Option<SuperblockId>> {
         Python::attach(|py| {
-            let shown = lent::object(py, &mut self.view);
-            let shown = self.object.answered(shown)?;
-            let lent = &shown.get().view;
-            let answer = lent.lend(py, NonNull::from(view).cast(), || self.object.ask(py, shown.clone().into_any()))?;
+            let answer = self.asked.ask(py, view)?;
             if answer.is_none() {
                 return Some(None);
             }
             let taken = object::block(&answer).filter(|block| view.is_closed(*block));
             taken.map(Some).or_else(|| {
-                self.object.answered(Err(match answer.extract::<i64>() {
+                self.asked.object.answered(Err(match answer.extract::<i64>() {
                     Ok(found) => {
                         let allowed = "a closed block of its view, or None where none is worth it";
-                        self.object.refused(format!("block {found}, which cannot be collected"), allowed)
+                        self.asked.object.refused(format!("block {found}, which cannot be collected"), allowed)
                     }
-                    Err(_) => self.object.mistyped(&answer, "the number of a closed block, or None"),
+                    Err(_) => self.asked.object.mistyped(&answer, "the number of a closed block, or None"),
                 }))
             })
         })
@@ -242,7 +231,7 @@ impl Victims {
 
 impl VictimPolicy for Victims {
     fn begin(&mut self, setting: Setting) {
-        self.object.begin(setting);
+        self.asked.object.begin(setting);
     }
 
     fn index(&self) -> IndexSpec {
@@ -258,7 +247,7 @@ impl VictimPolicy for Victims {
     }
 
     fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
-        self.object.hear(event, block, erase_count);
+        self.asked.object.hear(event, block, erase_count);
     }
 }
 

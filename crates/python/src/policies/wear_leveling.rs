@@ -1,15 +1,12 @@
 //! Wear levelers in Python.
 
-use std::ptr::NonNull;
-
 use pyo3::prelude::*;
 use wane_ftl::policies::wear_leveling::{Action, WearLevelPolicy, WearView as View};
 use wane_ftl::policies::{BlockEvent, Setting};
 use wane_units::SuperblockId;
 
-use super::lent::{self, Lent};
+use super::lent::{Asked, Lent, Shows};
 use super::object::{self, Object, Role};
-use crate::error;
 use crate::result::array;
 
 pub(super) const ROLE: Role = Role { key: "ftl.wear-leveling", method: "plan", signature: "plan(view)" };
@@ -32,16 +29,17 @@ fn has(view: &View<'_>, block: SuperblockId) -> bool {
     first.is_some_and(|first| first <= block) && last.is_some_and(|last| block <= last)
 }
 
+impl Shows for WearView {
+    type View<'a> = View<'a>;
+
+    fn lent(&self) -> &Lent<View<'static>> {
+        &self.view
+    }
+}
+
 impl WearView {
     fn of<T>(&self, block: u32, ask: impl FnOnce(&View<'static>, SuperblockId) -> T) -> PyResult<T> {
-        self.view.ask(|view| {
-            let block = SuperblockId(block);
-            if has(view, block) {
-                Ok(ask(view, block))
-            } else {
-                Err(error::index(format!("the domain has no block {block}")))
-            }
-        })
+        self.view.of(block, "the domain", has, ask)
     }
 
     fn each<'py>(&self, py: Python<'py>, of: impl Fn(&View<'static>, SuperblockId) -> u32) -> Array<'py> {
@@ -109,16 +107,10 @@ impl WearView {
 }
 
 /// A wear leveler whose answers an object gives.
+#[derive(Clone)]
 pub(super) struct Levelers {
-    object: Object,
+    asked: Asked<WearView>,
     tests_again: bool,
-    view: Option<Py<WearView>>,
-}
-
-impl Clone for Levelers {
-    fn clone(&self) -> Self {
-        Self { object: self.object.clone(), tests_again: self.tests_again, view: None }
-    }
 }
 
 impl Levelers {
@@ -127,44 +119,41 @@ impl Levelers {
             Some(method) => method.call0()?.extract()?,
             None => false,
         };
-        Ok(Self { object, tests_again, view: None })
+        Ok(Self { asked: Asked::new(object), tests_again })
     }
 
     /// The move of an answer: a `Refill` or an `Exchange`, which are pairs of blocks.
     fn action(&self, view: &View<'_>, answer: &Bound<'_, PyAny>) -> PyResult<Action> {
         let kind = answer.get_type().name()?;
         let Ok((one, other)) = answer.extract::<(u32, u32)>() else {
-            return Err(self.object.mistyped(answer, ALLOWED));
+            return Err(self.asked.object.mistyped(answer, ALLOWED));
         };
         let (one, other) = (SuperblockId(one), SuperblockId(other));
         if let Some(block) = [one, other].into_iter().find(|block| !has(view, *block)) {
-            return Err(self.object.refused(format!("block {block}, which the domain does not have"), ALLOWED));
+            return Err(self.asked.object.refused(format!("block {block}, which the domain does not have"), ALLOWED));
         }
         match kind.to_str()? {
             "Refill" => Ok(Action::Refill { from: one, into: other }),
             "Exchange" => Ok(Action::Exchange { hot: one, cold: other }),
-            _ => Err(self.object.mistyped(answer, ALLOWED)),
+            _ => Err(self.asked.object.mistyped(answer, ALLOWED)),
         }
     }
 }
 
 impl WearLevelPolicy for Levelers {
     fn begin(&mut self, setting: Setting) {
-        self.object.begin(setting);
+        self.asked.object.begin(setting);
     }
 
     fn plan(&mut self, view: &View<'_>) -> Option<Action> {
         Python::attach(|py| {
-            let shown = lent::object(py, &mut self.view);
-            let shown = self.object.answered(shown)?;
-            let lent = &shown.get().view;
-            let answer = lent.lend(py, NonNull::from(view).cast(), || self.object.ask(py, shown.clone().into_any()))?;
-            if answer.is_none() { None } else { self.object.answered(self.action(view, &answer)) }
+            let answer = self.asked.ask(py, view)?;
+            if answer.is_none() { None } else { self.asked.object.answered(self.action(view, &answer)) }
         })
     }
 
     fn heard(&mut self, event: BlockEvent, block: SuperblockId, erase_count: u32) {
-        self.object.hear(event, block, erase_count);
+        self.asked.object.hear(event, block, erase_count);
     }
 
     fn tests_again(&self) -> bool {
