@@ -17,6 +17,7 @@ use crate::policies::retirement::{Never, RetirePolicy};
 use crate::policies::scrub::{NoScrub, ScrubPolicy};
 use crate::policies::victim::{Greedy, GreedyParams, VictimPolicy};
 use crate::policies::wear_leveling::{NoWearLeveling, WearLevelPolicy};
+use crate::room::Room;
 
 /// What the firmware erases as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -482,10 +483,9 @@ impl Layout {
         (first..page).rev().skip(self.width as usize - 1).step_by(self.width as usize)
     }
 
-    /// Pages of a block, one after the other, that fill a wordline of each of its members, where so many of a flash block share one; 1 where
-    /// none does.
-    pub(crate) fn wordline(&self, pages: NonZeroU32) -> u32 {
-        if pages == NonZeroU32::MIN { 1 } else { pages.get().saturating_mul(self.width).min(self.pages_per_superblock) }
+    /// Pages of a block that fill a wordline of each of its members: see [`Room::wordline`].
+    pub(crate) fn wordline(&self, shared: NonZeroU32) -> u32 {
+        Room::wordline(shared, self.width, self.pages_per_superblock)
     }
 
     /// The flash block and the page in it that are page `page` of a firmware block.

@@ -3,6 +3,7 @@
 //! The firmware refuses a drive by it, and so does a scenario, so that both say the same.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 /// A drive's firmware blocks by their use when it is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,10 +33,16 @@ impl Room {
     }
 
     /// Units of each block that padding may take on a drive whose buffers do not survive a power cut: before an erase the open page of each
-    /// open block is filled up, or its open wordlines. `units`: of that page, or of the pages of those wordlines. A victim with no more invalid
+    /// open block is filled up, or its open wordlines. `units`: of that page, or of the pages of those wordlines ([`Room::wordline`]). A victim with no more invalid
     /// units would free nothing.
     pub fn padding(units: u32, open: u64) -> u64 {
         if units == 1 { 0 } else { u64::from(units - 1) * open + u64::from(units) }
+    }
+
+    /// Pages of a firmware block of so many, one after the other, that fill a wordline of each of its `width` members, where so many pages of a
+    /// flash block share one; 1 where none does.
+    pub fn wordline(shared: NonZeroU32, width: u32, pages_per_block: u32) -> u32 {
+        if shared == NonZeroU32::MIN { 1 } else { shared.get().saturating_mul(width).min(pages_per_block) }
     }
 
     /// Units of a block beside padding.

@@ -390,12 +390,10 @@ impl Shape {
             metadata: self.grouping.summaries.map_or(0, |summaries| self.metadata(summaries, logical)),
             padding: match self.grouping.summaries {
                 Some(_) if !self.grouping.power_loss_protection => {
-                    let pages = match self.grouping.wordline_pages.get() {
-                        1 => 1,
-                        pages => u128::from(pages) * self.width,
-                    };
-                    let units = (pages * u128::from(self.page / self.unit)).min(self.units_per_block());
-                    Room::padding(units as u32, open(self.grouping.streams))
+                    let per_page = u128::from(self.page / self.unit);
+                    let pages = (self.units_per_block() / per_page) as u32;
+                    let wordline = Room::wordline(self.grouping.wordline_pages, self.width as u32, pages);
+                    Room::padding(wordline * per_page as u32, open(self.grouping.streams))
                 }
                 _ => 0,
             },

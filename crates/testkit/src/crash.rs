@@ -376,15 +376,7 @@ impl Run {
     /// controller.
     fn wear_out(&mut self) {
         let geometry = *self.ftl.media().geometry();
-        let block = BlockId(self.stream.below(u64::from(geometry.blocks())) as u32);
-        let programmed = self.ftl.media().media.programmed(block);
-        if programmed == 0 || self.ftl.media().worn.len() >= 3 || self.ftl.is_metadata(block) {
-            return;
-        }
-        let page = self.stream.below(u64::from(programmed)) as u32;
-        if self.ftl.media().media.is_torn(block, page) {
-            return;
-        }
+        let Some((block, page)) = may_wear_out(&self.ftl, &mut self.stream) else { return };
         let worn = &mut self.ftl.media_mut().worn;
         worn.insert(geometry.page(block, page));
         let all: Vec<Ppn> = worn.iter().copied().collect();
@@ -631,15 +623,6 @@ impl Run {
         Ok(())
     }
 
-    /// Whether a host is told that a unit cannot be read.
-    fn is_told_lost(&self, ftl: &mut Ftl<FailingMedia>, unit: Lpn) -> bool {
-        if !self.wears_out || unit.0 >= ftl.exported() {
-            return ftl.is_lost(unit);
-        }
-        ftl.read(&[unit]).expect("it is exported");
-        !ftl.unread().is_empty()
-    }
-
     fn agrees(
         &self,
         ftl: &mut Ftl<FailingMedia>,
@@ -660,7 +643,7 @@ impl Run {
             if is_mapped && held.is_none() {
                 return Err(format!("unit {unit} is mapped to padding"));
             }
-            if is_mapped && self.is_told_lost(ftl, Lpn(unit)) {
+            if is_mapped && is_told_lost(ftl, Lpn(unit), self.wears_out) {
                 if !self.oracle.lossy.contains_key(&unit) {
                     return Err(format!("unit {unit} is lost, though its page can be read or given back"));
                 }
@@ -692,6 +675,27 @@ impl Run {
         }
         goes_on(ftl, report, self.most, is_dead)
     }
+}
+
+/// A programmed page that may become uncorrectable next, as long as fewer than three are; the metadata area's are none.
+pub(crate) fn may_wear_out(ftl: &Ftl<FailingMedia>, stream: &mut Stream) -> Option<(BlockId, u32)> {
+    let media = ftl.media();
+    let block = BlockId(stream.below(u64::from(media.geometry().blocks())) as u32);
+    let programmed = media.media.programmed(block);
+    if programmed == 0 || media.worn.len() >= 3 || ftl.is_metadata(block) {
+        return None;
+    }
+    let page = stream.below(u64::from(programmed)) as u32;
+    (!media.media.is_torn(block, page)).then_some((block, page))
+}
+
+/// Whether a host is told that a unit cannot be read. Where pages wear out it has to read it.
+pub(crate) fn is_told_lost(ftl: &mut Ftl<FailingMedia>, unit: Lpn, wears_out: bool) -> bool {
+    if !wears_out || unit.0 >= ftl.exported() {
+        return ftl.is_lost(unit);
+    }
+    ftl.read(&[unit]).expect("it is exported");
+    !ftl.unread().is_empty()
 }
 
 /// Units that the drive moved so far.

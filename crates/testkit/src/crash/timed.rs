@@ -14,9 +14,11 @@ use wane_ssd::{
     Clock, ClockSpec, Collection, Command as Timed, CommandKind, MultiPlane, Order, Processors, Progress, ReadPriority,
     SchedulerConfig, Suspend, Timing, WriteCache,
 };
-use wane_units::{BlockId, Geometry, Lpn, SuperblockId};
+use wane_units::{Geometry, Lpn, SuperblockId};
 
-use super::{Command, Failure, Held, Mode, command, drive_of, given_up, goes_on, one_of, torn};
+use super::{
+    Command, Failure, Held, Mode, command, drive_of, given_up, goes_on, is_told_lost, may_wear_out, one_of, torn,
+};
 use crate::{Content, FailingMedia};
 
 /// Of so many commands, cuts are looked at after one.
@@ -247,17 +249,11 @@ impl Run {
 
     /// A programmed page becomes uncorrectable, while nothing is in flight.
     fn wear_out(&mut self, stream: &mut Stream) {
-        let block = BlockId(stream.below(u64::from(self.geometry.blocks())) as u32);
+        if !self.is_erase.is_empty() {
+            return;
+        }
+        let Some((block, row)) = may_wear_out(&self.ftl, stream) else { return };
         let media = self.ftl.media();
-        let programmed = media.media.programmed(block);
-        let is_at_rest = self.is_erase.is_empty();
-        if programmed == 0 || media.worn.len() >= 3 || self.ftl.is_metadata(block) || !is_at_rest {
-            return;
-        }
-        let row = stream.below(u64::from(programmed)) as u32;
-        if media.media.is_torn(block, row) {
-            return;
-        }
         let held: Vec<Content> =
             (0..self.config.units_per_page).filter_map(|unit| media.tag(block, row, unit)).collect();
         for Content { unit, version } in held {
@@ -529,15 +525,6 @@ impl Run {
         Ok(())
     }
 
-    /// Whether a host is told that a unit cannot be read.
-    fn is_told_lost(&self, ftl: &mut Ftl<FailingMedia>, unit: Lpn) -> bool {
-        if !self.wears_out || unit.0 >= ftl.exported() {
-            return ftl.is_lost(unit);
-        }
-        ftl.read(&[unit]).expect("it is exported");
-        !ftl.unread().is_empty()
-    }
-
     fn agrees(&self, ftl: &mut Ftl<FailingMedia>, report: &Recovery, retired_min: u32) -> Result<(), String> {
         ftl.check()?;
         if ftl.exported() != self.ftl.exported() {
@@ -552,7 +539,7 @@ impl Run {
             if is_mapped && held.is_none() {
                 return Err(format!("unit {unit} is mapped to padding"));
             }
-            if is_mapped && self.is_told_lost(ftl, Lpn(unit)) {
+            if is_mapped && is_told_lost(ftl, Lpn(unit), self.wears_out) {
                 if !self.oracle.lossy.contains(&unit) {
                     return Err(format!("unit {unit} is lost, though its page can be read"));
                 }
