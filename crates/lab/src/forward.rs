@@ -1,7 +1,7 @@
 //! Lives that are fast-forwarded: periods are simulated, what follows is predicted of them and projected into the drive (dissertation
 //! 000, ch. 3). The models are `wane_aging`'s; here they meet a run.
 
-use wane_aging::{Detector, Judgement, Model, Next, Period, Schedule, project};
+use wane_aging::{Detector, Judgement, Model, Next, Period, Projector, Schedule};
 use wane_ftl::ProjectionError;
 use wane_results::{Counters, FastForwarded};
 use wane_scenario::FastForward;
@@ -87,9 +87,7 @@ struct Forward<'a> {
     at: f64,
     /// Of the erases of the latest period, wear leveling's share.
     by_wear_leveling: f64,
-    /// By block, what rounding the last prediction to whole erases left over. Short periods bring less than one erase each. An adaptive life
-    /// predicts many periods at once and leaves nothing over.
-    left_over: Vec<f64>,
+    projector: Projector,
     /// Drive writes of the prediction in which the drive died.
     died_within: Option<f64>,
     told: FastForwarded,
@@ -99,6 +97,7 @@ struct Forward<'a> {
 struct Saved {
     run: Run,
     model: Box<dyn Model>,
+    projector: Projector,
     detector: Detector,
     at: f64,
     told: FastForwarded,
@@ -118,7 +117,7 @@ impl<'a> Forward<'a> {
             model,
             at: 0.0,
             by_wear_leveling: 0.0,
-            left_over: Vec::new(),
+            projector: Projector::default(),
             died_within: None,
             told,
         })
@@ -168,15 +167,8 @@ impl<'a> Forward<'a> {
             return Ok(());
         }
         let now = run.drive().superblock_erase_counts();
-        let mut predicted = self.model.predict(now, ahead);
-        for (predicted, left_over) in predicted.iter_mut().zip(&self.left_over) {
-            *predicted += left_over;
-        }
-        let projected = project(now, &predicted, run.drive().rated_cycles());
-        if !self.spec.adaptive {
-            let of_block = |(predicted, count): (&f64, &u32)| (predicted - f64::from(*count)).clamp(-0.5, 0.5);
-            self.left_over = predicted.iter().zip(&projected.erase_counts).map(of_block).collect();
-        }
+        let predicted = self.model.predict(now, ahead);
+        let projected = self.projector.project(now, &predicted, run.drive().rated_cycles());
         let erases = |run: &Run| run.drive().erase_counts().iter().map(|count| u64::from(*count)).sum::<u64>();
         let before = erases(run);
         run.project(units, &projected.erase_counts, self.by_wear_leveling, self.spec.worn, watch.stop)?;
@@ -237,6 +229,7 @@ impl<'a> Forward<'a> {
                 saved = Some(Box::new(Saved {
                     run: run.try_clone()?,
                     model: self.model.clone(),
+                    projector: self.projector.clone(),
                     detector: detector.clone(),
                     at: self.at,
                     told: self.told.clone(),
@@ -248,7 +241,7 @@ impl<'a> Forward<'a> {
 
     /// Takes the last prediction back, with what was simulated after it.
     fn go_back(&mut self, run: &mut Run, saved: Saved) -> Detector {
-        let Saved { run: before, model, detector, at, told } = saved;
+        let Saved { run: before, model, projector, detector, at, told } = saved;
         let in_vain = run.counted().programmed_total() - before.counted().programmed_total();
         let FastForwarded { predictions_taken_back, pages_programmed_in_vain, periods_simulated, .. } = self.told;
         self.told = FastForwarded {
@@ -257,7 +250,7 @@ impl<'a> Forward<'a> {
             periods_simulated,
             ..told
         };
-        (*run, self.model, self.at) = (before, model, at);
+        (*run, self.model, self.projector, self.at) = (before, model, projector, at);
         detector
     }
 

@@ -1,12 +1,13 @@
 //! Models on lives whose future is known.
 
 use super::*;
-use crate::{Next, Schedule, accuracy, project};
+use crate::{Next, Projector, Schedule, accuracy};
 
 /// A life of so many periods at an acceleration factor; `rate` is how often a block is erased in a period of life.
 fn lived(kind: ModelKind, factor: f64, periods: usize, blocks: usize, rate: impl Fn(usize, f64) -> u32) -> Vec<u32> {
     let mut model = kind.build(8);
     let mut schedule = Schedule::new(factor, model.needs()).unwrap();
+    let mut projector = Projector::default();
     let (mut counts, mut at) = (vec![10; blocks], 0.0);
     while at < periods as f64 - 1e-9 {
         match schedule.decide() {
@@ -19,7 +20,7 @@ fn lived(kind: ModelKind, factor: f64, periods: usize, blocks: usize, rate: impl
             }
             Next::Predict(ahead) => {
                 let ahead = ahead.min(periods as f64 - at);
-                counts = project(&counts, &model.predict(&counts, ahead), None).erase_counts;
+                counts = projector.project(&counts, &model.predict(&counts, ahead), None).erase_counts;
                 at += ahead;
             }
         }
@@ -34,7 +35,7 @@ fn two_points_make_a_line() {
     model.observe(&Period { from: 0.0, span: 1.0, before: vec![10], after: vec![14], write_amplification: 1.0 });
     assert_eq!(model.predict(&[14], 1.0), [18.0]);
     assert_eq!(model.predict(&[14], 2.0), [22.0]);
-    let clamped = project(&[14], &model.predict(&[14], 1.0), Some(16));
+    let clamped = Projector::default().project(&[14], &model.predict(&[14], 1.0), Some(16));
     assert_eq!((clamped.erase_counts, clamped.clamped), (vec![16], 1));
     // A slope is measured on what was simulated, from the projected count on.
     model.observe(&Period { from: 2.0, span: 1.0, before: vec![18], after: vec![19], write_amplification: 1.0 });
@@ -116,7 +117,7 @@ fn groups_move_a_skew_normal_distribution() {
     let before: Vec<u32> = now.iter().map(|count| count - 5).collect();
     let mut model = ModelKind::SkewNormal.build(2);
     model.observe(&Period { from: 0.0, span: 1.0, before, after: now.clone(), write_amplification: 1.0 });
-    let predicted = project(&now, &model.predict(&now, 2.0), None).erase_counts;
+    let predicted = Projector::default().project(&now, &model.predict(&now, 2.0), None).erase_counts;
     let want: Vec<u32> = now.iter().map(|count| count + 10).collect();
     assert!(accuracy::wasserstein(&predicted, &want).unwrap() < 0.5);
     // Blocks that are all alike have no distribution, and move.
