@@ -6,8 +6,6 @@
 //! are what the two outer turns allow by where between two readings they may lie. That a change of workload is still to come no log
 //! tells.
 
-use wane_smart::HealthRecord;
-
 use crate::AgingError;
 use crate::regression::theil_sen;
 
@@ -24,14 +22,6 @@ pub struct LogEntry {
     pub bytes_written: f64,
     /// Percentage used, as the log has it: in whole percents of the rated life, above 100 where the drive outlives it.
     pub percentage_used: f64,
-}
-
-impl LogEntry {
-    /// What the NVMe log page of this record shows: the percentage rounded down, up to 255. `None` of a drive whose blocks never retire.
-    pub fn of(record: &HealthRecord) -> Option<Self> {
-        let percentage_used = record.percentage_used?.floor().clamp(0.0, 255.0);
-        Some(Self { bytes_written: record.host_bytes_written as f64, percentage_used })
-    }
 }
 
 /// What is left.

@@ -27,6 +27,18 @@ fn facts(folder: &Path, name: &str) -> serde_json::Value {
 }
 
 #[test]
+fn a_key_that_changes_nothing_is_told_when_a_drive_is_made() {
+    let place = tempfile::tempdir().unwrap();
+    let (code, _, err) = drive(place.path(), "create a.wane --preset tiny --set drive.wordline-pages=3");
+    assert_eq!(
+        (code, err.as_str()),
+        (0, "wane: drive.wordline-pages has no effect: power is never cut, as ftl.recovery is \"none\"\n")
+    );
+    let kept = "create b.wane --preset tiny --set drive.wordline-pages=3 --set ftl.recovery=checkpoint";
+    assert_eq!(drive(place.path(), kept).2, "");
+}
+
+#[test]
 fn a_drive_is_made_aged_in_parts_and_forked() {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path();
@@ -269,6 +281,7 @@ fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
         ("create a.wane --preset tiny", "a.wane is there already; give another name, or remove it"),
         ("create", "the following required arguments were not provided"),
         ("create x.wane", "create needs a drive, such as `wane drive create d.wane --preset tiny`"),
+        ("create x.wane --preset tiny --set fast-forward.factor=2", "a drive that is a file lives all of its life"),
         ("create x.wane --preset tinny", "--preset: found \"tinny\""),
         ("create x.wane --preset tiny --capacity 3", "--capacity"),
         ("create x.wane --preset tiny --until days-left=1", "give time.drive-writes-per-day"),

@@ -27,6 +27,9 @@ const WEAR_SHARE: f64 = 0.05;
 /// The least prediction of an adaptive life near its end, in periods: below it the period is simulated.
 const LEAST: f64 = 0.25;
 
+/// Of a period, what is less tells nothing of its write amplification.
+const SPAN_LEAST: f64 = 0.5;
+
 /// Halvings in the search for the longest prediction that a drive's spare blocks allow.
 const HALVINGS: u32 = 12;
 
@@ -81,6 +84,8 @@ struct Forward<'a> {
     spec: &'a FastForward,
     /// Host units of a period.
     period: f64,
+    /// The phase that schedule and model are of.
+    phase: Option<usize>,
     schedule: Schedule,
     model: Box<dyn Model>,
     /// Periods of life so far, predicted ones included.
@@ -113,6 +118,7 @@ impl<'a> Forward<'a> {
         Ok(Self {
             spec,
             period,
+            phase: None,
             schedule,
             model,
             at: 0.0,
@@ -125,6 +131,7 @@ impl<'a> Forward<'a> {
 
     fn follow_schedule(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(), ForwardError> {
         loop {
+            self.is_next_phase(run, watch)?;
             match self.schedule.decide() {
                 Next::Simulate => {
                     let (period, progress) = self.simulate(run, watch)?;
@@ -141,10 +148,30 @@ impl<'a> Forward<'a> {
         }
     }
 
-    /// Simulates a period; none came of it where the run was over.
+    /// Whether another phase has begun: what was learned before is of another workload.
+    fn is_next_phase(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<bool, ForwardError> {
+        // Leaves one that is over.
+        run.advance(Budget::units(0), watch)?;
+        let phase = run.present_phase();
+        let is_next = phase != self.phase;
+        if is_next {
+            self.phase = phase;
+            self.model = self.spec.model.build(self.spec.window as usize);
+            self.schedule = Schedule::new(self.spec.factor, self.model.needs())?;
+        }
+        Ok(is_next)
+    }
+
+    /// Periods that are left of the phase.
+    fn left_of_phase(&self, run: &Run) -> f64 {
+        run.units_left_of_phase().map_or(f64::INFINITY, |units| units as f64 / self.period)
+    }
+
+    /// Simulates a period, or what is left of its phase; none came of it where that was less than half of one.
     fn simulate(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(Option<Period>, Progress), ForwardError> {
         let (counted, before) = (run.counted(), run.drive().superblock_erase_counts().to_vec());
-        let progress = run.advance(Budget::units(self.period as u64), watch)?;
+        let units = (self.period as u64).min(run.units_left_of_phase().unwrap_or(u64::MAX));
+        let progress = run.advance(Budget::units(units), watch)?;
         let since: Counters = run.counted() - counted;
         if since.host_units_written == 0 {
             return Ok((None, progress));
@@ -156,12 +183,12 @@ impl<'a> Forward<'a> {
         let period = Period { from: self.at, span, before, after, write_amplification };
         self.at += span;
         self.told.periods_simulated += 1;
-        Ok((Some(period), progress))
+        Ok(((span >= SPAN_LEAST).then_some(period), progress))
     }
 
-    /// Predicts so many periods, or as many as are left of the life, and gives them to the drive.
+    /// Predicts so many periods, or as many as are left of the phase, and gives them to the drive.
     fn predict(&mut self, run: &mut Run, ahead: f64, watch: &Watch<'_>) -> Result<(), ForwardError> {
-        let units = ((ahead * self.period).round() as u64).min(run.units_left().unwrap_or(u64::MAX));
+        let units = ((ahead * self.period).round() as u64).min(run.units_left_of_phase().unwrap_or(u64::MAX));
         let ahead = units as f64 / self.period;
         if units == 0 {
             return Ok(());
@@ -190,6 +217,9 @@ impl<'a> Forward<'a> {
         let (start, most) = (self.spec.factor - 1.0, self.spec.factor_most - 1.0);
         let (mut pace, mut retired, mut settled) = (start, run.drive().retired_blocks(), false);
         loop {
+            if self.is_next_phase(run, watch)? {
+                (detector, saved, pace, settled) = (Detector::default(), None, start, false);
+            }
             let (period, progress) = self.simulate(run, watch)?;
             // Where blocks left service, that is why it changes, and not the workload.
             let is_worn = run.drive().retired_blocks() > retired;
@@ -218,12 +248,15 @@ impl<'a> Forward<'a> {
             }
             // A life that begins settles first: data that preconditioning left find their places.
             settled |= detector.is_full();
-            if judgement != Judgement::Usual || !settled {
+            // A period that ended with its phase leaves the run in the next one.
+            let is_over = run.present_phase() != self.phase;
+            if judgement != Judgement::Usual || !settled || is_over {
                 continue;
             }
             let drift = detector.drift();
             let ahead = if drift > 0.0 { pace.min(DRIFT_MOST / drift) } else { pace };
-            let ahead = self.bounded(run, ahead);
+            // A period is left by which the prediction is judged.
+            let ahead = self.bounded(run, ahead.min(self.left_of_phase(run) - 1.0));
             pace = (pace * FASTER).clamp(start.min(1.0), most);
             if ahead >= LEAST {
                 saved = Some(Box::new(Saved {

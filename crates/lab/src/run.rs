@@ -361,7 +361,7 @@ impl Run {
     fn leave_phase(&mut self, number: usize) {
         self.notes.extend(self.phases[number].source.notes());
         if number + 1 < self.phases.len() {
-            // What was predicted beyond its end is the next one's.
+            // What its last request wrote beyond its end is the next one's.
             let ended_at = self.phase_end(number).map_or(self.lived(), |end| end.min(self.lived()));
             self.begin_phase(number + 1, ended_at);
         } else {

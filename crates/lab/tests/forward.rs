@@ -8,7 +8,7 @@ use wane_aging::{LogEntry, accuracy};
 use wane_lab::build::PolicyOverrides;
 use wane_lab::run::{Budget, Run, Step, Watch};
 use wane_lab::session::execute;
-use wane_results::{EndReason, RunResult};
+use wane_results::{EndReason, FastForwarded, RunResult};
 use wane_scenario::{Scenario, Sources};
 
 /// A drive of 256 blocks of 32 pages under a hot and a cold part.
@@ -129,24 +129,53 @@ fn days_go_on_through_what_is_predicted() {
 }
 
 /// A life whose workload changes twice.
-const PHASES: &str = "[[phase]]\nworkload = { pattern = 'uniform' }\nuntil.drive-writes = 62\n\
-                      [[phase]]\nworkload = { pattern = 'uniform', footprint = '20 %' }\nuntil.drive-writes = 80\n\
-                      [[phase]]\nworkload = { pattern = 'uniform' }\nuntil.drive-writes = 98\n";
+const PHASES: &str = "[[phase]]\nworkload = { pattern = 'uniform' }\nuntil.drive-writes = 40\n\
+                      [[phase]]\nworkload = { pattern = 'sequential' }\nuntil.drive-writes = 40\n\
+                      [[phase]]\nworkload = { pattern = 'uniform' }\nuntil.drive-writes = 40\n";
+
+/// Of such a life, by which share of itself the mean erase count is wrong, and what is told.
+fn through_phases(rest: &str) -> (f64, FastForwarded) {
+    let drive = DRIVE.replace("endurance = 300", "endurance = 3000");
+    let full = run(&format!("{drive}{PHASES}"));
+    let result = run(&format!("{drive}[fast-forward]\nmodel = 'ranks'\n{rest}\n{PHASES}"));
+    let mean = |result: &RunResult| result.summary.wear.erase_count.mean;
+    assert_eq!(result.summary.end.at_drive_writes, 120.0);
+    ((mean(&result) / mean(&full) - 1.0).abs(), result.summary.fast_forward.unwrap())
+}
 
 #[test]
-fn an_adaptive_life_takes_back_what_a_change_of_phase_made_wrong() {
-    let full = run(&format!("{DRIVE}{PHASES}"));
-    let forward = |rest: &str| {
-        let result = run(&format!("{DRIVE}[fast-forward]\nperiod = 0.25\nmodel = 'ranks'\n{rest}\n{PHASES}"));
-        let mean = |result: &RunResult| result.summary.wear.erase_count.mean;
-        ((mean(&result) / mean(&full) - 1.0).abs(), result.summary.fast_forward.unwrap())
-    };
-    let (adaptive, told) = forward("adaptive = true\nfactor-most = 40");
-    assert!(told.predictions_taken_back >= 2 && told.pages_programmed_in_vain > 0, "{told:?}");
-    assert!(told.factor_reached > 5.0, "{told:?}");
-    let (fixed, told) = forward(&format!("factor = {}", told.factor_reached));
+fn no_prediction_outlasts_its_phase() {
+    for most in [20, 200] {
+        let (off, told) = through_phases(&format!("adaptive = true\nfactor-most = {most}"));
+        assert!(off < 0.002 && told.predictions >= 6, "{off} {told:?}");
+    }
+    // By a factor of 4, of each phase two periods are simulated before the first prediction, which is of three as the others are, or what is left.
+    let (_, told) = through_phases("factor = 4");
+    assert_eq!((told.periods_simulated, told.predictions), (3 * 11, 3 * 10));
+}
+
+#[test]
+fn an_adaptive_life_simulates_what_a_change_of_phase_sets_going() {
+    let (adaptive, told) = through_phases("period = 0.25\nadaptive = true\nfactor-most = 40");
+    assert!(told.factor_reached > 4.0, "{told:?}");
+    let (fixed, told) = through_phases(&format!("period = 0.25\nfactor = {}", told.factor_reached));
     assert_eq!((told.predictions_taken_back, told.pages_programmed_in_vain), (0, 0));
-    assert!(adaptive < 0.005 && fixed > 3.0 * adaptive, "{adaptive} {fixed}");
+    assert!(adaptive < 0.02 && fixed > 3.0 * adaptive, "{adaptive} {fixed}");
+}
+
+#[test]
+fn a_prediction_that_wear_leveling_made_wrong_is_taken_back() {
+    let hot = "[workload]\npattern = 'hot-cold'\nr = 0.95\nh = 0.1\n[until]\nend-of-life = true\n";
+    // PWL begins when the most worn block has half of its erases, and moves cold data ever more often.
+    let drive =
+        DRIVE.replace("gc-reserve = 4", "gc-reserve = 4\nwear-leveling = { policy = 'pwl', threshold = '50 %' }");
+    let life = format!("seed = 2\n{drive}{hot}");
+    let full = run(&life).summary.end.at_drive_writes;
+    let forward = "[fast-forward]\nmodel = 'ranks'\nperiod = 0.25\nfactor = 2\nadaptive = true\nfactor-most = 40\n";
+    let summary = run(&format!("{life}{forward}")).summary;
+    let (told, lived) = (summary.fast_forward.unwrap(), summary.end.at_drive_writes);
+    assert!(told.predictions_taken_back >= 2 && told.pages_programmed_in_vain > 0, "{told:?}");
+    assert!((lived / full - 1.0).abs() < 0.03, "{lived} {full}");
 }
 
 #[test]
@@ -159,7 +188,9 @@ fn a_log_alone_tells_what_is_left() {
         while log.last().is_none_or(|last: &LogEntry| last.percentage_used < percentage) {
             run.advance(Budget::units(2000), &mut Watch { step: &mut |_| {}, stop: &Arc::default() }).unwrap();
             // Nothing of the drive but what its log page shows.
-            log.push(LogEntry::of(&run.drive().health_record()).unwrap());
+            let record = run.drive().health_record();
+            let percentage_used = record.percentage_used.unwrap().floor();
+            log.push(LogEntry { bytes_written: record.host_bytes_written as f64, percentage_used });
         }
         log.clone()
     };

@@ -145,6 +145,26 @@ fn the_end_of_life_has_an_interval() {
 }
 
 #[test]
+fn what_the_host_can_still_write_is_told_where_the_host_wears_the_drive() {
+    let at = |day: u32, used: u32, units: u32| {
+        nvme(i64::from(day), &json!({ "percentage_used": used, "data_units_written": units }))
+    };
+    // 10 units of 512,000 bytes a percent at first, 4 later.
+    let units = |percent: u32| percent.min(10) * 10 + percent.saturating_sub(10) * 4;
+    let log: Vec<Value> = (0..=30).rev().map(|percent| at(percent, percent, 1000 + units(percent))).collect();
+    let left = judged(&log).life.host_terabytes_left.unwrap();
+    let of_units = |units: f64| units * 512_000.0 / 1e12;
+    // The last turn lies somewhere in the last 4 units.
+    assert!((left.expected.unwrap() - of_units(278.0)).abs() < of_units(0.5), "{left:?}");
+    assert!(left.earliest.unwrap() < of_units(270.0) && left.latest.unwrap() > of_units(285.0), "{left:?}");
+    // One turn makes no line, and a drive past its rating has nothing left.
+    assert_eq!(judged(&[at(9, 21, 1900), at(0, 20, 1000)]).life.host_terabytes_left, None);
+    assert_eq!(judged(&[at(9, 103, 1900), at(5, 102, 1400), at(0, 101, 1000)]).life.host_terabytes_left, None);
+    // What wears while the host writes nothing tells nothing of its writes.
+    assert_eq!(judged(&[at(9, 23, 1000), at(5, 22, 1000), at(0, 20, 1000)]).life.host_terabytes_left, None);
+}
+
+#[test]
 fn records_without_times_are_ordered_by_hours_under_power() {
     let bare = |hours: u32, used: u32| json!({ "avail_spare": 100, "percent_used": used, "power_on_hours": hours });
     for records in [[bare(2400, 20), bare(0, 10)], [bare(0, 10), bare(2400, 20)]] {

@@ -16,13 +16,14 @@ impl Run {
         u64::from(precondition.fill_units) + sequential + precondition.random_units - done
     }
 
-    /// Host units of the life that are left until the last phase ends; none where it ends by the drive's death alone.
-    pub(crate) fn units_left(&self) -> Option<u64> {
-        let Stage::Phase(number) = self.stage else { return Some(0) };
-        let mut end = self.phase_end(number)?;
-        for phase in &self.phases[number + 1..] {
-            end = end.saturating_add(phase.units_max().0?);
-        }
+    /// The phase that it is in, from 0; none before the first and after the last.
+    pub(crate) fn present_phase(&self) -> Option<usize> {
+        if let Stage::Phase(number) = self.stage { Some(number) } else { None }
+    }
+
+    /// Host units that are left of that phase; none where it ends by the drive's death alone.
+    pub(crate) fn units_left_of_phase(&self) -> Option<u64> {
+        let end = self.present_phase().map_or(Some(0), |number| self.phase_end(number))?;
         Some(end.saturating_sub(self.lived()))
     }
 

@@ -5,8 +5,10 @@
 //! of the counter, the slowest and the fastest quarter of the time.
 
 use serde::Serialize;
+use wane_aging::{LogEntry, forecast};
 
 use super::history::{Clock, History};
+use super::writes::{TERABYTE, Writes};
 use crate::reading::Reading;
 use crate::time::{DAY_SECONDS, iso_day};
 use crate::{Quantity, Quantity as Q};
@@ -43,12 +45,15 @@ pub struct Life {
     pub end: Option<Between<String>>,
     /// Hours under power until then; of one record at the mean rate of its life.
     pub power_on_hours_left: Option<Between<f64>>,
+    /// Terabytes (10^12) that the host can still write until the rated wear is used: of records between which the wear grew twice or more, if
+    /// nothing but the host wears the drive, and under the workload of the later half of them.
+    pub host_terabytes_left: Option<Between<f64>>,
     /// What the end stands on, or why there is none.
     pub basis: String,
 }
 
 impl Life {
-    pub(super) fn of(history: &History) -> Self {
+    pub(super) fn of(history: &History, writes: &Writes) -> Self {
         let last = history.last();
         let step = step(last);
         let mut life = Self {
@@ -57,6 +62,7 @@ impl Life {
             wear_percent_per_year: None,
             end: None,
             power_on_hours_left: None,
+            host_terabytes_left: None,
             basis: String::new(),
         };
         let Some(wear) = life.wear_percent else {
@@ -69,6 +75,7 @@ impl Life {
             life.basis = "past its rating: how long a drive outlives it, no rating tells".to_owned();
             return life;
         }
+        life.host_terabytes_left = (!writes.is_own(history)).then(|| host_terabytes_left(history)).flatten();
         match history.clock {
             Clock::None => life.by_one(last, wear, step),
             Clock::Calendar | Clock::PowerOn => life.by_many(history, wear, step),
@@ -119,6 +126,19 @@ impl History {
     fn rate_of_gauge(&self, quantity: Quantity) -> Option<f64> {
         self.rate(quantity)?.per_day
     }
+}
+
+/// By the line through the records at which the wear turned (dissertation 000, section 3.5.2).
+fn host_terabytes_left(history: &History) -> Option<Between<f64>> {
+    let entry = |reading: &Reading| {
+        let (written, used) = (reading.get(Q::HostWritten)?, reading.get(Q::PercentageUsed)?);
+        Some(LogEntry { bytes_written: written, percentage_used: used })
+    };
+    let log: Vec<LogEntry> = history.readings().iter().filter_map(entry).collect();
+    let found = forecast(&log).ok().filter(|found| found.bytes_per_percent > 0.0)?;
+    let terabytes = |bytes: f64| Some(bytes.max(0.0) / TERABYTE);
+    let (earliest, latest) = (terabytes(found.bytes_left_least), terabytes(found.bytes_left_most));
+    Some(Between { earliest, expected: terabytes(found.bytes_left), latest })
 }
 
 /// By how much the counter of wear goes up at once.

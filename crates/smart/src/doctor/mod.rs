@@ -154,7 +154,7 @@ pub fn judge(readings: Vec<Reading>) -> Result<Judgement, DoctorError> {
     let history = History::of(readings)?;
     let last = history.last();
     let writes = Writes::of(&history);
-    let life = Life::of(&history);
+    let life = Life::of(&history, &writes);
     let findings = rules::findings(&history, &writes, &life);
     let worst = findings.iter().map(|finding| finding.verdict).max();
     Ok(Judgement {

@@ -69,6 +69,11 @@ impl Judgement {
         line("written by host", self.writes.host_terabytes.map(|terabytes| format!("{terabytes:.3} TB")));
         line("written to flash", self.writes.flash_terabytes.map(|terabytes| format!("{terabytes:.3} TB")));
         line("end of rated life", Some(self.end_in_words()));
+        if let Some(left) = &self.life.host_terabytes_left {
+            let told = |terabytes: Option<f64>| terabytes.map_or_else(|| "?".to_owned(), |value| format!("{value:.3}"));
+            let (least, expected, most) = (told(left.earliest), told(left.expected), told(left.latest));
+            line("host writes left", Some(format!("{expected} TB (least {least}, most {most}) until then")));
+        }
         for unknown in &self.not_understood {
             line("not understood", Some(clean(unknown)));
         }

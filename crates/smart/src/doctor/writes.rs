@@ -8,7 +8,7 @@ use crate::Quantity as Q;
 /// The most that a drive may write by itself, of all that its flash took, for the ratio of flash to host to count as amplification.
 const OWN_SHARE_MAX: f64 = 0.1;
 
-const TERABYTE: f64 = 1e12;
+pub(super) const TERABYTE: f64 = 1e12;
 
 /// Bytes programmed for each that the host wrote.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -66,6 +66,12 @@ impl Writes {
         }
         writes.amplification = amplification(history, host, flash, own);
         writes
+    }
+
+    /// Whether much of what the flash took between the records was written by the drive itself, while its host wrote nothing.
+    pub(super) fn is_own(&self, history: &History) -> bool {
+        let grown = history.rate(Q::FlashWritten).map_or(0.0, |rate| rate.increase / TERABYTE);
+        self.own_terabytes.is_some_and(|own| own > OWN_SHARE_MAX * grown)
     }
 }
 

@@ -67,7 +67,9 @@ const ENDS: [&str; 2] = ["until.requests=1", "until.drive-writes=1e9"];
 
 /// Resolves a scenario that need not say when it ends.
 fn endless(sources: &Sources<'_>, options: &[(&str, String)]) -> Result<Scenario, ScenarioError> {
-    let ends = |error: &ScenarioError| error.source_name == "--until" || error.key.split('.').next() == Some("until");
+    // Whether a life can be fast-forwarded depends on how it ends, too.
+    let of_end = |key: &str| matches!(key.split('.').next(), Some("until" | "fast-forward"));
+    let ends = |error: &ScenarioError| error.source_name == "--until" || of_end(&error.key);
     let mut resolved = Scenario::resolve_with(sources, options);
     for end in ENDS {
         let Err(first) = resolved else { break };
@@ -100,6 +102,11 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     };
     let options: Vec<(&str, String)> = seed.into_iter().chain(capacity).collect();
     let mut scenario = endless(&sources, &options)?;
+    if scenario.fast_forward.is_some() {
+        let sentence =
+            "fast-forward: a drive that is a file lives all of its life; leave it out, or skip ahead with `wane run`";
+        return Err(Failure::wrong(sentence));
+    }
     scenario.relative_to(&arguments.scenario.as_deref().map(folder_of).unwrap_or_default());
     if let Some(scale) = arguments.scale {
         scenario = scenario.scaled(scale).map_err(|error| Failure::wrong(format!("--scale {error}")))?;
@@ -109,6 +116,11 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     }
     if let Some(size) = &arguments.capacity {
         tell_reserve(&scenario, size);
+    }
+    // What only a clock gives an effect may get one from `drive probe`.
+    let of_clock = |told: &str| told.starts_with("time.") || told.starts_with("drive.timing ");
+    for told in scenario.without_effect().iter().filter(|told| !of_clock(told)) {
+        tell(&format!("wane: {told}"));
     }
     let stop = stop_flag();
     let mut kept = Kept::create(&arguments.drive, &scenario, &stop)?;
