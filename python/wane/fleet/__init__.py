@@ -1,0 +1,1 @@
+"""Many drives: what the records of a fleet tell."""

@@ -1,0 +1,54 @@
+"""What 002 found out of its fleets (chapter 4), as functions on anybody's.
+
+Each takes a ``pandas.DataFrame`` with a row a drive and day (or hour), sorted by ``serial`` and then by ``date`` (or ``time``), with ``model``,
+``failure`` (true on the last record of a drive that failed) and attributes as numeric columns; NaN is missing. Each answers with a frozen
+dataclass: ``table()`` is a ``pandas.DataFrame``, ``plot()`` draws on Matplotlib, ``to_dict()`` is what JSON takes. What a fleet cannot
+answer is an ``AnalysisError``.
+
+    >>> from wane.fleet import analyses
+    >>> found = analyses.transitions(records, attributes=["smart_173_raw", "smart_233_raw"])
+    >>> found.observed.changing, found.constant_rate.changing, found.age_alone
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from wane.fleet.analyses import published
+from wane.fleet.analyses._clusters import Elbow
+from wane.fleet.analyses._errors import AnalysisError
+from wane.fleet.analyses._result import Analysis
+from wane.fleet.analyses.correlation import Correlation, correlation
+from wane.fleet.analyses.distribution import Distribution, distribution
+from wane.fleet.analyses.proportion import Proportion, sectors_per_page, write_amplification
+from wane.fleet.analyses.states import HealthStates, health_states
+from wane.fleet.analyses.transitions import Patterns, Transitions, transitions
+
+__all__ = [
+    "ANALYSES",
+    "Analysis",
+    "AnalysisError",
+    "Correlation",
+    "Distribution",
+    "Elbow",
+    "HealthStates",
+    "Patterns",
+    "Proportion",
+    "Transitions",
+    "correlation",
+    "distribution",
+    "health_states",
+    "published",
+    "sectors_per_page",
+    "transitions",
+    "write_amplification",
+]
+
+#: The analyses by name: each takes records and its own options by keyword.
+ANALYSES: dict[str, Callable[..., Any]] = {
+    "correlation": correlation,
+    "write-amplification": write_amplification,
+    "sectors-per-page": sectors_per_page,
+    "distribution": distribution,
+    "health-states": health_states,
+    "transitions": transitions,
+}

@@ -1,0 +1,120 @@
+"""What attributes are called: columns of a fleet's records, the study's abbreviations, units.
+
+Columns are Backblaze's: ``smart_5_raw`` and ``smart_5_normalized``; ``smart_5`` is taken as raw. The names and abbreviations are those of 002,
+chapters 4 and 7. Other columns may be used in every analysis, under the names they have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from wane.fleet.analyses._errors import AnalysisError
+
+
+class Attribute(NamedTuple):
+    """What a SMART attribute counts.
+
+    Attributes:
+        short: Its abbreviation in 002.
+        name: Its name.
+        unit: The unit of its raw value, empty for a count.
+    """
+
+    short: str
+    name: str
+    unit: str = ""
+
+
+#: SMART attributes by id. Vendors differ: these are the meanings on the drives of 002.
+ATTRIBUTES: dict[int, Attribute] = {
+    1: Attribute("RER", "read error rate"),
+    3: Attribute("SUT", "spin-up time", "ms"),
+    4: Attribute("RRER", "raw read error rate"),
+    5: Attribute("RSC", "reallocated sectors"),
+    7: Attribute("SER", "seek error rate"),
+    9: Attribute("POH", "power-on hours", "h"),
+    12: Attribute("PCC", "power cycles"),
+    166: Attribute("MINEC", "least erases of a block"),
+    168: Attribute("MEC", "most erases of a block"),
+    169: Attribute("TBB", "bad blocks"),
+    173: Attribute("AWEC", "mean erases of a block"),
+    174: Attribute("UPLC", "unexpected power losses"),
+    180: Attribute("URB", "unused reserve blocks"),
+    183: Attribute("SDEC", "SATA downshifts"),
+    184: Attribute("ECC", "end-to-end errors"),
+    187: Attribute("RUE", "reported uncorrectable errors"),
+    189: Attribute("HFW", "high-fly writes"),
+    194: Attribute("TC", "temperature", "°C"),
+    197: Attribute("CPSC", "pending sectors"),
+    198: Attribute("USC", "uncorrectable sectors"),
+    202: Attribute("PLR", "lifetime remaining", "%"),
+    230: Attribute("PWEC", "write and erase count", "%"),
+    232: Attribute("PRS", "reserved space", "%"),
+    233: Attribute("TNWG", "flash written", "GB"),
+    241: Attribute("TWG", "host written", "GB"),
+    242: Attribute("TRG", "host read", "GB"),
+    246: Attribute("CHSW", "host sectors written", "sectors"),
+    247: Attribute("NONPWNTH", "flash pages written for the host", "pages"),
+    248: Attribute("NONPWNTF", "flash pages written by the FTL", "pages"),
+}
+
+_COLUMN = re.compile(r"smart_(\d+)(?:_(raw|normalized))?$")
+
+
+def id_of(column: str) -> int | None:
+    """The attribute's id, ``None`` of a column that is named otherwise."""
+    found = _COLUMN.match(column)
+    return int(found[1]) if found else None
+
+
+def short(column: str) -> str:
+    """The study's abbreviation of a column's attribute, such as ``RSC``; the column's own name where there is none."""
+    attribute = ATTRIBUTES.get(id_of(column) or 0)
+    return attribute.short if attribute else column
+
+
+def label(column: str) -> str:
+    """What an axis says of a column: its name and its unit."""
+    found = _COLUMN.match(column)
+    attribute = ATTRIBUTES.get(int(found[1])) if found else None
+    if found is None or attribute is None:
+        return column
+    if found[2] == "normalized":
+        return f"{attribute.name} (normalized)"
+    return f"{attribute.name} ({attribute.unit})" if attribute.unit else f"{attribute.name} (count)"
+
+
+def falls_with_harm(column: str) -> bool:
+    """Whether low values are the bad ones: so it is of what vendors normalize, while raw values count harm."""
+    return column.endswith("_normalized")
+
+
+def candidates(number: int) -> tuple[str, str, str]:
+    """The columns in which an attribute may lie, the raw value first."""
+    return (f"smart_{number}_raw", f"smart_{number}", f"smart_{number}_normalized")
+
+
+def column_of(columns: Sequence[str], number: int, user: str) -> str:
+    """The column with the raw value of an attribute.
+
+    Raises:
+        AnalysisError: The records have none.
+    """
+    raw, plain, _ = candidates(number)
+    for name in (raw, plain):
+        if name in columns:
+            return name
+    attribute = ATTRIBUTES[number]
+    raise AnalysisError(
+        f"{user}: the records have no {attribute.name}, attribute {number} ({raw} or {plain}); they have: {listed(columns)}"
+    )
+
+
+def listed(names: Sequence[str], most: int = 12) -> str:
+    """Names for a sentence, the first ``most`` of them."""
+    if not names:
+        return "none"
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(str(name) for name in names[:most]) + more

@@ -1,0 +1,139 @@
+"""Which attributes rise together: Spearman's rank correlation with its significance (002, section 4.3, figures 4.1 and 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from wane.fleet.analyses._errors import AnalysisError
+from wane.fleet.analyses._libraries import Frame, Numbers, library
+from wane.fleet.analyses._names import listed, short
+from wane.fleet.analyses._records import Records, records_of
+from wane.fleet.analyses._result import Analysis, drawing
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, eq=False)
+class Correlation(Analysis):
+    """Spearman's rank correlation of attributes.
+
+    Attributes:
+        models: The drives' models.
+        drives: How many drives there are.
+        records: How many records were ranked.
+        confidence: The confidence at which a pair is significant.
+        strong_above: The absolute coefficient above which a significant pair is strong.
+        coefficients: A row and a column an attribute, -1 to 1; NaN where two attributes have no records in common.
+        p_values: The chance of a coefficient at least as far from 0 if the two were unrelated, with each drive counted once.
+        dropped: The attributes that are constant, which nothing is correlated with.
+    """
+
+    models: tuple[str, ...]
+    drives: int
+    records: int
+    confidence: float
+    strong_above: float
+    coefficients: Frame
+    p_values: Frame
+    dropped: tuple[str, ...]
+
+    def table(self) -> Frame:
+        """A row a pair, the strongest first: attribute, other, coefficient, p_value, significant, strong."""
+        names = list(self.coefficients.columns)
+        one, other = np.triu_indices(len(names), 1)
+        coefficient, p_value = self.coefficients.to_numpy()[one, other], self.p_values.to_numpy()[one, other]
+        significant = p_value < 1 - self.confidence
+        pairs = library("pandas").DataFrame(
+            {
+                "attribute": [names[at] for at in one],
+                "other": [names[at] for at in other],
+                "coefficient": coefficient,
+                "p_value": p_value,
+                "significant": significant,
+                "strong": significant & (np.abs(coefficient) > self.strong_above),
+            }
+        )
+        order = np.argsort(-np.abs(pairs["coefficient"].fillna(0).to_numpy()), kind="stable")
+        return pairs.iloc[order].reset_index(drop=True)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The heat map of figures 4.1 and 4.2: what is not significant stays empty."""
+        with drawing(ax) as axes:
+            names = [short(name) for name in self.coefficients.columns]
+            shown = np.where(self.p_values.to_numpy() < 1 - self.confidence, self.coefficients.to_numpy(), np.nan)
+            np.fill_diagonal(shown, 1)
+            image = axes.imshow(shown, cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
+            axes.grid(visible=False)
+            axes.set_xticks(range(len(names)), names, rotation=90, fontsize=5)
+            axes.set_yticks(range(len(names)), names, fontsize=5)
+            figure: Any = axes.figure
+            figure.colorbar(image, ax=axes, label="Spearman's coefficient (-1 to 1)")
+            return axes
+
+
+def correlation(
+    frame: Frame,
+    *,
+    attributes: Sequence[str] | None = None,
+    model: str | None = None,
+    of: Literal["records", "drives"] = "records",
+    confidence: float = 0.95,
+    strong_above: float = 0.9,
+) -> Correlation:
+    """Correlates every pair of attributes by rank. Source: 002, section 4.3.
+
+    The study ranks all records. A drive's records repeat each other, so that their number says nothing of significance: the test here counts each
+    drive once (Student's t with the number of drives less 2), which is careful.
+
+    Args:
+        frame: The records, of shape (drive-days or drive-hours, columns).
+        attributes: The columns to correlate; all numeric ones otherwise.
+        model: The only model to look at: vendors give an id different meanings.
+        of: Whether all records are ranked, as in the study, or each drive's last one.
+        confidence: The confidence of significance, between 0 and 1.
+        strong_above: The absolute coefficient above which a pair is strong, 0 to 1; the study has 0.9 for SSDs and 0.75 for disks.
+
+    Raises:
+        AnalysisError: There are fewer than 4 drives, or fewer than two attributes vary.
+    """
+    if not 0 < confidence < 1:
+        raise AnalysisError(f"correlation: the confidence is {confidence}; it lies between 0 and 1")
+    if of not in ("records", "drives"):
+        raise AnalysisError(f"correlation: of is {of!r}; it is 'records' or 'drives'")
+    records = records_of(frame, "correlation", attributes=attributes, model=model, drives_min=4)
+    ranked = records.frame[list(records.attributes)]
+    if of == "drives":
+        ranked = ranked.iloc[records.last]
+    dropped = tuple(name for name in records.attributes if ranked[name].nunique() < 2)
+    varying = [name for name in records.attributes if name not in dropped]
+    if len(varying) < 2:
+        found = f"{varying[0]} alone varies" if varying else "no attribute varies"
+        raise AnalysisError(f"correlation: {found}, and two must; constant: {listed(dropped)}")
+    coefficients = ranked[varying].corr(method="spearman")
+    p_values = library("pandas").DataFrame(
+        _p_values(coefficients.to_numpy(), _drives_in_common(records, varying)), varying, varying
+    )
+    return Correlation(
+        records.models, records.first.size, len(ranked), confidence, strong_above, coefficients, p_values, dropped
+    )
+
+
+def _drives_in_common(records: Records, names: Sequence[str]) -> Numbers:
+    """How many drives have each two attributes, of shape (attributes, attributes)."""
+    told = np.logical_or.reduceat(~np.isnan(records.values(names)), records.first, axis=0).astype(float)
+    found: Numbers = told.T @ told
+    return found
+
+
+def _p_values(coefficients: Numbers, drives: Numbers) -> Numbers:
+    """Two-sided chances under Student's t with the drives less 2 degrees of freedom; NaN for fewer than 3 drives."""
+    freedom = np.where(drives > 2, drives - 2, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = coefficients * np.sqrt(freedom / np.maximum(1 - coefficients**2, 0))
+        chances: Numbers = 2 * library("scipy.stats").t.sf(np.abs(t), freedom)
+    return chances

@@ -1,0 +1,210 @@
+"""Health states of drives: k-means over records, its elbow and its centroids (002, section 4.4, figures 4.6 to 4.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from wane.fleet.analyses._clusters import Clusters, Elbow, clusters_of, elbow_of
+from wane.fleet.analyses._errors import AnalysisError
+from wane.fleet.analyses._libraries import Counts, Flags, Frame, Numbers, library
+from wane.fleet.analyses._names import short
+from wane.fleet.analyses._records import Records, records_of
+from wane.fleet.analyses._result import HERE, Analysis, drawing
+from wane.plot import COLORS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: More states than this are no states.
+STATES_MAX = 50
+
+#: A column, or several that are scaled each and then averaged to one.
+Feature: TypeAlias = str | Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class HealthStates(Analysis):
+    """The states that records fall into. State 0 has the lowest values, the last the highest.
+
+    Attributes:
+        models: The drives' models.
+        drives: How many drives there are.
+        records: How many records have all the attributes.
+        records_left_out: How many lack one.
+        features: What was clustered.
+        states: How many states there are.
+        distortion: The mean Euclidean distance of a record to its centroid, where each feature goes from 0 to 1.
+        elbow: How the number of states was found; ``None`` where it was given.
+        centroids: A row a state and a column a feature, 0 to 1.
+        shares: A row a state: state, records (how many), drives (that end in it), percent (of the drives).
+        labels: Of each record its state, -1 where an attribute is missing; in the frame's order, without records after a failure.
+    """
+
+    models: tuple[str, ...]
+    drives: int
+    records: int
+    records_left_out: int
+    features: tuple[str, ...]
+    states: int
+    distortion: float
+    elbow: Elbow | None
+    centroids: Frame
+    shares: Frame
+    labels: Counts = field(metadata=HERE, repr=False)
+
+    def table(self) -> Frame:
+        """A row a state: its shares, and its centroid, 0 to 1."""
+        return library("pandas").concat([self.shares, self.centroids], axis=1)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Figure 4.8: each state's centroid over the features."""
+        with drawing(ax) as axes:
+            width = 0.8 / self.states
+            for number, row in enumerate(self.centroids.to_numpy()):
+                at = np.arange(len(self.features)) + (number - (self.states - 1) / 2) * width
+                axes.bar(at, row, width, color=COLORS[number % len(COLORS)], label=f"state {number}")
+            axes.set_xticks(
+                range(len(self.features)), [_short(name) for name in self.features], rotation=30, ha="right"
+            )
+            axes.grid(visible=False, axis="x")
+            axes.set(ylabel="centroid (0 to 1)", ylim=(0, 1.02))
+            axes.legend(ncols=2)
+            return axes
+
+
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Records as k-means takes them.
+
+    Attributes:
+        records: The records.
+        columns: The columns of each feature.
+        complete: Which records have all attributes.
+        points: Of these, the features, 0 to 1.
+    """
+
+    records: Records
+    columns: tuple[tuple[str, ...], ...]
+    complete: Flags
+    points: Numbers
+
+    @property
+    def drive(self) -> Counts:
+        """Of each point, its drive."""
+        return self.records.drive[self.complete]
+
+
+def health_states(
+    frame: Frame,
+    *,
+    attributes: Sequence[Feature] | None = None,
+    states: int | None = None,
+    model: str | None = None,
+    seed: int = 0,
+) -> HealthStates:
+    """Groups records into health states by k-means. Source: 002, section 4.4.
+
+    Each attribute is scaled to 0 to 1 over all records; starts are k-means++'s, 20 of them, the best of which is kept.
+
+    Args:
+        frame: The records.
+        attributes: What to cluster by; all numeric columns otherwise. Several columns in a list count as one: their mean once scaled. The study has
+            168, 173, 230, 233 and 241 of its model A, and 173 with 248 and 246 with 247 of model B.
+        states: How many there are; found by the elbow otherwise. The study has 5.
+        model: The only model to look at.
+        seed: The seed of the starts.
+
+    Raises:
+        AnalysisError: There are fewer drives than states, or an attribute is missing or constant.
+    """
+    check_states(states, "health_states")
+    scaled = scale(frame, "health_states", attributes, model, drives_min=states or 2)
+    found, elbow = cluster(scaled, states, seed, "health_states")
+    return answer(scaled, found, elbow)
+
+
+def check_states(states: int | None, user: str) -> None:
+    """Refuses a number of states that there cannot be."""
+    if states is not None and not 2 <= states <= STATES_MAX:
+        raise AnalysisError(f"{user}: {states} states were asked for; it is 2 to {STATES_MAX}")
+
+
+def scale(frame: Frame, user: str, attributes: Sequence[Feature] | None, model: str | None, drives_min: int) -> Scaled:
+    """Checks records and scales their attributes."""
+    if isinstance(attributes, str):
+        raise AnalysisError(f"{user}: attributes are a list of columns, not the text {attributes!r}")
+    asked = None if attributes is None else [(each,) if isinstance(each, str) else tuple(each) for each in attributes]
+    flat = None if asked is None else list(dict.fromkeys(name for each in asked for name in each))
+    records = records_of(frame, user, attributes=flat, model=model, drives_min=drives_min)
+    columns = tuple(asked) if asked is not None else tuple((name,) for name in records.attributes)
+    values = records.values()
+    complete: Flags = np.logical_not(np.isnan(values).any(axis=1))
+    if np.unique(records.drive[complete]).size < drives_min:
+        count = np.unique(records.drive[complete]).size
+        raise AnalysisError(
+            f"{user}: {count} drives have all of the {len(records.attributes)} attributes; it needs {drives_min}"
+        )
+    values = values[complete]
+    least, most = values.min(axis=0), values.max(axis=0)
+    for at, name in enumerate(records.attributes):
+        if least[at] == most[at]:
+            raise AnalysisError(
+                f"{user}: column {name!r} is {least[at]:g} in all {len(values)} records, and tells no states apart"
+            )
+    return Scaled(records, columns, complete, features_of(records, columns, (values - least) / (most - least)))
+
+
+def features_of(records: Records, columns: Sequence[Sequence[str]], values: Numbers) -> Numbers:
+    """Means of scaled attributes, a column a feature."""
+    places = {name: at for at, name in enumerate(records.attributes)}
+    return np.stack([values[:, [places[name] for name in each]].mean(axis=1) for each in columns], axis=1)
+
+
+def cluster(scaled: Scaled, states: int | None, seed: int, user: str) -> tuple[Clusters, Elbow | None]:
+    """The clusters, and the elbow where their number was not given."""
+    different = np.unique(scaled.points, axis=0).shape[0]
+    if states is not None and different < states:
+        raise AnalysisError(f"{user}: there are {different} different records, fewer than the {states} states")
+    elbow = elbow_of(scaled.points, seed, "health states", user) if states is None else None
+    return clusters_of(scaled.points, states or (elbow.chosen if elbow else 0), seed, "health states"), elbow
+
+
+def answer(scaled: Scaled, found: Clusters, elbow: Elbow | None) -> HealthStates:
+    """The clusters as states."""
+    pandas = library("pandas")
+    features = tuple("+".join(each) for each in scaled.columns)
+    count = len(found.centroids)
+    drive = scaled.drive
+    ends = np.r_[np.flatnonzero(np.diff(drive)), drive.size - 1]
+    ending = np.bincount(found.labels[ends], minlength=count)
+    shares = pandas.DataFrame(
+        {
+            "state": range(count),
+            "records": np.bincount(found.labels, minlength=count),
+            "drives": ending,
+            "percent": 100 * ending / ending.sum(),
+        }
+    )
+    labels = np.full(scaled.complete.size, -1, dtype=np.int64)
+    labels[scaled.complete] = found.labels
+    return HealthStates(
+        models=scaled.records.models,
+        drives=scaled.records.first.size,
+        records=int(scaled.complete.sum()),
+        records_left_out=int((~scaled.complete).sum()),
+        features=features,
+        states=count,
+        distortion=found.distortion,
+        elbow=elbow,
+        centroids=pandas.DataFrame(found.centroids, columns=features),
+        shares=shares,
+        labels=labels,
+    )
+
+
+def _short(feature: str) -> str:
+    return "+".join(short(name) for name in feature.split("+"))

@@ -1,0 +1,215 @@
+"""Changes of health state, and how many of them age alone explains (002, section 4.4, tables 4.1 and 4.2).
+
+The study calls a change of state *reliability degradation*. But its states are levels of counters that only grow, and whoever grows far enough
+crosses a border. So the same clustering runs on two more versions of the records: counters that grow at each drive's own constant rate, which know
+nothing of a drive's health; and the rates themselves, which do not grow with age.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wane.fleet.analyses._clusters import clusters_of
+from wane.fleet.analyses._errors import AnalysisError
+from wane.fleet.analyses._libraries import Counts, Flags, Frame, Numbers, library
+from wane.fleet.analyses._result import HERE, Analysis, drawing
+from wane.fleet.analyses.states import Feature, HealthStates, Scaled, answer, check_states, cluster, features_of, scale
+from wane.plot import COLORS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Patterns that are drawn at most.
+DRAWN_MAX = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns(Analysis):
+    """Which states drives pass through.
+
+    Attributes:
+        drives: How many drives were followed.
+        changing: The percentage that changes state.
+        transitions_max: The most changes of one drive.
+        rows: A row a pattern: category ("state" or "transition"), pattern, drives, percent. "3→1" went once, "3↔1" to and fro. Percents sum to 100.
+        changes: Of each drive, how many changes it made; NaN where it was not followed.
+    """
+
+    drives: int
+    changing: float
+    transitions_max: int
+    rows: Frame
+    changes: Numbers = field(metadata=HERE, repr=False)
+
+    def table(self) -> Frame:
+        """The rows."""
+        return self.rows
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A bar a pattern, the most frequent ones."""
+        with drawing(ax) as axes:
+            shown = self.rows[self.rows["drives"] > 0].nlargest(DRAWN_MAX, "percent")
+            axes.barh(range(len(shown)), shown["percent"], color=COLORS[0])
+            axes.set_yticks(range(len(shown)), shown["pattern"])
+            axes.invert_yaxis()
+            axes.set(xlabel="drives (%)", ylabel="states")
+            return axes
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions(Analysis):
+    """Changes of state beside those that no illness made.
+
+    Attributes:
+        states: The states.
+        observed: Patterns of the records.
+        constant_rate: Patterns of counters that grow from each drive's first to its last value at a constant rate, clustered the same way.
+        rates: Patterns of the drives' rates of growth, each life cut into equal spans, clustered the same way. Where all drives' rates are alike,
+            clusters cut through noise and drives cross: the share is a ceiling.
+        age_alone: Of the drives that change state, the percentage whose rates stay in one state: they did what they always did, for longer. As the
+            rates' changes are a ceiling, this is a floor. NaN where none was followed.
+    """
+
+    states: HealthStates
+    observed: Patterns
+    constant_rate: Patterns
+    rates: Patterns
+    age_alone: float
+
+    def table(self) -> Frame:
+        """A row a pattern: category, pattern, drives, percent, and the percent of drives at constant rate; both columns sum to 100."""
+        null = self.constant_rate.rows[["category", "pattern", "percent"]].rename(
+            columns={"percent": "percent_constant_rate"}
+        )
+        both = self.observed.rows.merge(null, on=["category", "pattern"], how="outer", sort=False)
+        both = both.fillna({"drives": 0, "percent": 0.0, "percent_constant_rate": 0.0}).astype({"drives": int})
+        order = both["category"].map({"state": 0, "transition": 1})
+        key = np.lexsort((both["pattern"], -both["percent"] * order, order))
+        return both.iloc[key].reset_index(drop=True)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """The drives that change state: as observed, at constant rate, and by their rates."""
+        with drawing(ax) as axes:
+            names = ["observed", "at each drive's\nconstant rate", "rates alone"]
+            shares = [self.observed.changing, self.constant_rate.changing, self.rates.changing]
+            axes.bar(names, shares, width=0.6, color=[COLORS[0], COLORS[1], COLORS[2]])
+            axes.grid(visible=False, axis="x")
+            axes.set(ylabel="drives that change state (%)", ylim=(0, 100))
+            return axes
+
+
+def transitions(
+    frame: Frame,
+    *,
+    attributes: Sequence[Feature] | None = None,
+    states: int | None = 5,
+    model: str | None = None,
+    spans: int = 4,
+    seed: int = 0,
+) -> Transitions:
+    """Follows drives through health states, beside what age alone comes to. Source: 002, section 4.4; the nulls are ours.
+
+    Args:
+        frame: The records.
+        attributes: What to cluster by, as in ``health_states``.
+        states: How many states there are; ``None`` goes by the elbow.
+        model: The only model to look at.
+        spans: Into how many spans of equal many records a life is cut for its rates, from 2 on.
+        seed: The seed of the starts.
+
+    Raises:
+        AnalysisError: There are fewer drives than states, an attribute is missing or constant, or no drive has ``spans`` + 1 records.
+    """
+    user = "transitions"
+    if spans < 2:
+        raise AnalysisError(f"{user}: lives are cut into {spans} spans; it takes 2 or more to see a rate change")
+    check_states(states, user)
+    scaled = scale(frame, user, attributes, model, drives_min=states or 2)
+    found, elbow = cluster(scaled, states, seed, user)
+    count, drives = len(found.centroids), scaled.records.first.size
+    observed = _patterns(found.labels, scaled.drive, count, drives)
+    even = _even(scaled)
+    steady = clusters_of(even, min(count, np.unique(even, axis=0).shape[0]), seed, "health states")
+    points, drive = _rates(scaled, spans, user)
+    different = np.unique(points, axis=0).shape[0]
+    rated = clusters_of(points, min(count, different), seed, "health states")
+    rates = _patterns(rated.labels, drive, count, drives)
+    followed: Flags = (observed.changes > 0) & ~np.isnan(rates.changes)
+    age_alone = 100 * float((rates.changes[followed] == 0).mean()) if followed.any() else float("nan")
+    return Transitions(
+        answer(scaled, found, elbow), observed, _patterns(steady.labels, scaled.drive, count, drives), rates, age_alone
+    )
+
+
+def _patterns(labels: Counts, drive: Counts, states: int, drives: int) -> Patterns:
+    """Patterns of labels, whose drives lie together."""
+    kept = np.r_[True, (np.diff(labels) != 0) | (np.diff(drive) != 0)]
+    ways: dict[int, list[int]] = {}
+    for who, where in zip(drive[kept].tolist(), labels[kept].tolist(), strict=True):
+        ways.setdefault(who, []).append(where)
+    counts = Counter(_named(way) for way in ways.values())
+    changes = np.full(drives, np.nan)
+    for who, way in ways.items():
+        changes[who] = len(way) - 1
+    stays = [str(number) for number in range(states)]
+    moves = sorted((name for name in counts if name not in stays), key=lambda name: (-counts[name], name))
+    found = [counts[name] for name in stays + moves]
+    rows: Any = library("pandas").DataFrame(
+        {
+            "category": ["state"] * len(stays) + ["transition"] * len(moves),
+            "pattern": stays + moves,
+            "drives": found,
+            "percent": 100 * np.array(found) / len(ways),
+        }
+    )
+    told = changes[~np.isnan(changes)]
+    return Patterns(len(ways), 100 * float((told > 0).mean()), int(told.max()), rows, changes)
+
+
+def _named(way: list[int]) -> str:
+    """A way through states as tables 4.1 and 4.2 write it: a drive that goes to and fro between two states is "3↔0"."""
+    if len(way) > 2 and len(set(way)) == 2:
+        return f"{way[0]}↔{way[1]}"
+    return "→".join(str(each) for each in way)
+
+
+def _even(scaled: Scaled) -> Numbers:
+    """The points, had each drive gone from its first to its last at a constant rate. Scaling is linear, so that it may come before."""
+    drive, hours = scaled.drive, scaled.records.hours[scaled.complete]
+    begins = np.flatnonzero(np.r_[True, np.diff(drive) != 0])
+    lengths = np.diff(np.r_[begins, drive.size])
+    first, last = np.repeat(begins, lengths), np.repeat(begins + lengths - 1, lengths)
+    span = hours[last] - hours[first]
+    share = np.where(span > 0, (hours - hours[first]) / np.where(span > 0, span, 1), 0)[:, None]
+    found: Numbers = scaled.points[first] * (1 - share) + scaled.points[last] * share
+    # Rounding must not make points of a drive that stays where it is differ.
+    return np.where(scaled.points[first] == scaled.points[last], scaled.points[first], found)
+
+
+def _rates(scaled: Scaled, spans: int, user: str) -> tuple[Numbers, Counts]:
+    """Rates of growth of the attributes in each span of each life, each attribute's from 0 to 1, and the drives that they are of."""
+    values = scaled.records.values()[scaled.complete]
+    hours, drive = scaled.records.hours[scaled.complete], scaled.drive
+    begins = np.flatnonzero(np.r_[True, np.diff(drive) != 0])
+    lengths = np.diff(np.r_[begins, drive.size])
+    enough = lengths > spans
+    if not enough.any():
+        raise AnalysisError(
+            f"{user}: no drive has {spans + 1} records, which {spans} spans need; the longest has {lengths.max()}"
+        )
+    shares = np.linspace(0, 1, spans + 1)
+    edges = begins[enough][:, None] + np.round(shares * (lengths[enough] - 1)[:, None]).astype(int)
+    grown = values[edges[:, 1:]] - values[edges[:, :-1]]
+    rates = grown / (hours[edges[:, 1:]] - hours[edges[:, :-1]])[:, :, None]
+    rates = rates.reshape(-1, values.shape[1])
+    least, most = rates.min(axis=0), rates.max(axis=0)
+    # Rates that differ by rounding alone are the same.
+    width = most - least
+    same = width <= 1e-9 * np.maximum(np.abs(least), np.abs(most))
+    points = np.where(same, 0, (rates - least) / np.where(same, 1, width)).round(9)
+    return features_of(scaled.records, scaled.columns, points), np.repeat(drive[begins[enough]], spans)
