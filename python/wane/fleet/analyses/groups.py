@@ -1,0 +1,439 @@
+"""Types of failure, and working drives that show their signs (002, sections 7.2.2 and 7.3.1, figures 7.2 to 7.5 and 7.10 to 7.12)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+
+import numpy as np
+
+from wane.fleet.analyses._clusters import Clusters, Elbow, clusters_of, elbow_of
+from wane.fleet.analyses._errors import AnalysisError
+from wane.fleet.analyses._health import BOUNDS, Scale, deciles_of, disk_records, frame_of, scale_of
+from wane.fleet.analyses._libraries import Counts, Flags, Frame, Numbers, library, one_thread, state
+from wane.fleet.analyses._names import listed, short
+from wane.fleet.analyses._records import Records
+from wane.fleet.analyses._result import HERE, Analysis, drawing
+from wane.plot import COLORS, DASHES, MARKERS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: A group of failures whose readings are those of working drives.
+LOGICAL = "logical"
+
+#: The working drives that show no signs.
+HEALTHY = "healthy"
+
+#: A group has a sign where its median lies so far below the working drives' first decile, as a share of the scale.
+APART = 0.05
+
+
+class DiskOptions(TypedDict, total=False):
+    """What all analyses of failures can be told.
+
+    Attributes:
+        attributes: The columns; otherwise those of RSC, RUE, SUT, HFW, USC, SDEC and pending sectors that are there, normalized where that varies.
+        model: The only model to look at.
+        groups: How many groups of failures there are; found by the elbow otherwise. The study has 5, of Backblaze's drives 6.
+        working_groups: How many groups of working drives there are; one more than of failures otherwise, as in the study.
+        falling: Columns whose low values are bad, beside those that end in ``_normalized``.
+        bounds: The health values of the worst and the best record: -1 and 1, in the study's Backblaze variant 0 and 100.
+        spread: ``"log"`` scales the logarithm of counts, which go over decades; the study's is ``"linear"``.
+        seed: The seed of k-means' starts, of splits and of models.
+    """
+
+    attributes: Sequence[str] | None
+    model: str | None
+    groups: int | None
+    working_groups: int | None
+    falling: Sequence[str]
+    bounds: tuple[float, float]
+    spread: Literal["linear", "log"]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class FailureGroups(Analysis):
+    """Types of failure.
+
+    Attributes:
+        models: The drives' models.
+        drives: How many drives there are.
+        failed: How many of them failed.
+        scale: What makes health values of attributes.
+        elbow: How the number of groups was found; ``None`` where it was given.
+        groups: A row a group, the sickest first: group, name, attribute (the one that lies deepest below the working drives, empty of ``logical``),
+            drives, percent (of the failed).
+        deciles: A row a group, attribute and decile (10 to 90) of its failure records: group, name, attribute, decile, health.
+        members: Of each failed drive its group's name, by serial.
+        labels: Of each failed drive its group.
+        points: The health values of the failure records, of shape (failed drives, attributes).
+    """
+
+    models: tuple[str, ...]
+    drives: int
+    failed: int
+    scale: Scale
+    elbow: Elbow | None
+    groups: Frame
+    deciles: Frame
+    members: dict[str, str]
+    labels: Counts = field(metadata=HERE, repr=False)
+    points: Numbers = field(metadata=HERE, repr=False)
+
+    def table(self) -> Frame:
+        """A row a group."""
+        return self.groups
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Figure 7.2: the failure records in the plane in which they differ most."""
+        with drawing(ax) as axes:
+            flat = self.points
+            if self.points.shape[1] > 2:
+                with one_thread():
+                    flat = (
+                        library("sklearn.decomposition").PCA(2, random_state=state(0, "PCA")).fit_transform(self.points)
+                    )
+            second = flat[:, 1] if flat.shape[1] > 1 else np.zeros(len(flat))
+            for row in self.groups.itertuples(index=False):
+                at = self.labels == row.group
+                look = {"color": COLORS[row.group % len(COLORS)], "marker": MARKERS[row.group % len(MARKERS)]}
+                axes.scatter(
+                    flat[at, 0], second[at], s=8, linewidths=0.8, label=f"{row.name} ({row.percent:.1f} %)", **look
+                )
+            names = [short(name) for name in self.scale.attributes]
+            pair = ("first principal component", "second principal component")
+            along, up = pair if len(names) > 2 else (names[0], names[1] if len(names) > 1 else "")
+            axes.set(xlabel=f"{along} (health, scaled)", ylabel=f"{up} (health, scaled)" if up else "")
+            axes.legend()
+            return axes
+
+
+@dataclass(frozen=True, eq=False)
+class WorkingGroups(Analysis):
+    """Working drives by the signs that they show.
+
+    Attributes:
+        working: How many drives work.
+        groups: A row a cluster: cluster, match (the failure group whose deciles it has, or ``healthy``), distance (to them, as a share of the scale),
+            distance_healthy (to the largest cluster's), drives, percent.
+        degrading: Of each working drive with signs the failure group, by serial.
+        labels: Of each working drive its cluster.
+    """
+
+    working: int
+    groups: Frame
+    degrading: dict[str, str]
+    labels: Counts = field(metadata=HERE, repr=False)
+
+    def table(self) -> Frame:
+        """A row a cluster."""
+        return self.groups
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """A bar a cluster."""
+        with drawing(ax) as axes:
+            names = [f"{row.cluster}: {row.match}" for row in self.groups.itertuples(index=False)]
+            axes.barh(names, self.groups["percent"], color=COLORS[0])
+            axes.invert_yaxis()
+            axes.set(xlabel="working drives (%)", xscale="symlog", ylabel="cluster")
+            return axes
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What the analyses of failures stand on.
+
+    Attributes:
+        records: The records.
+        scale: The scale, fitted to all of them.
+        health: The health values of each drive's last record, of shape (drives, attributes).
+        failures: Types of failure.
+        group: Of each drive the failure group's name that it failed by or shows signs of, or ``healthy``.
+        working: Working drives.
+        seed: The seed.
+    """
+
+    records: Records
+    scale: Scale
+    health: Numbers
+    failures: FailureGroups
+    group: tuple[str, ...]
+    working: WorkingGroups | None
+    seed: int
+
+    def drives(self, name: str, *, of: Literal["failed", "degrading"]) -> Flags:
+        """The drives that failed by a group, or work and show its signs."""
+        failed = self.records.failed if of == "failed" else ~self.records.failed
+        return np.array([each == name for each in self.group]) & failed
+
+    @property
+    def healthy(self) -> Flags:
+        """The working drives without signs."""
+        return np.array([each == HEALTHY for each in self.group])
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """The groups that have a sign: name and attribute."""
+        rows = self.failures.groups
+        return [(row.name, row.attribute) for row in rows.itertuples(index=False) if row.attribute]
+
+
+def failure_groups(frame: Frame, **options: Unpack[DiskOptions]) -> FailureGroups:
+    """Groups failed drives by their failure records, with k-means. Source: 002, section 7.2.2, figure 7.2.
+
+    A group is named by the attribute in which its median lies deepest below the first decile of the working drives; by less than 5 % of the scale in
+    every attribute, the group is ``logical``: these drives read as working ones do.
+
+    Args:
+        frame: The records.
+        options: Those of ``DiskOptions``.
+
+    Raises:
+        AnalysisError: Too few drives failed, none works, or an attribute is missing or constant.
+    """
+    return study_of(frame, "failure_groups", working=False, **options).failures
+
+
+def working_groups(frame: Frame, **options: Unpack[DiskOptions]) -> WorkingGroups:
+    """Groups working drives by their last records and matches them to types of failure by deciles. Source: 002, section 7.3.1.
+
+    The largest cluster is the healthy one. Each other has the failure group whose deciles are nearest to its own, unless the healthy one's are.
+    ``logical`` failures match nothing: they have no signs.
+
+    Args:
+        frame: The records.
+        options: Those of ``DiskOptions``.
+
+    Raises:
+        AnalysisError: As of ``failure_groups``; or fewer drives work than there are groups.
+    """
+    study = study_of(frame, "working_groups", **options)
+    assert study.working is not None
+    return study.working
+
+
+def study_of(
+    frame: Frame,
+    user: str,
+    *,
+    working: bool = True,
+    attributes: Sequence[str] | None = None,
+    model: str | None = None,
+    groups: int | None = None,
+    working_groups: int | None = None,
+    falling: Sequence[str] = (),
+    bounds: tuple[float, float] = BOUNDS,
+    spread: Literal["linear", "log"] = "linear",
+    seed: int = 0,
+) -> Study:
+    """Checks records, scales them, and groups failures and working drives."""
+    for name, count in (("groups", groups), ("working_groups", working_groups)):
+        if count is not None and count < 1:
+            raise AnalysisError(f"{user}: {name} is {count}; it is 1 or more")
+    records = disk_records(frame, user, attributes, model, failed_min=max(groups or 4, 2))
+    if records.failed.all():
+        raise AnalysisError(
+            f"{user}: all {records.first.size} drives failed; it needs working ones to compare them with"
+        )
+    scale = scale_of(records, user, falling=falling, bounds=bounds, spread=spread)
+    health = scale(records.frame.iloc[records.last])
+    failures = _failures(records, scale, health, groups, seed, user)
+    if not working:
+        return Study(records, scale, health, failures, (), None, seed)
+    found = _working(records, scale, health, failures, working_groups, seed, user)
+    names = failures.members | found.degrading
+    group = tuple(names.get(str(serial), HEALTHY) for serial in records.serials)
+    return Study(records, scale, health, failures, group, found, seed)
+
+
+def _failures(
+    records: Records, scale: Scale, health: Numbers, groups: int | None, seed: int, user: str
+) -> FailureGroups:
+    points, working = health[records.failed], health[~records.failed]
+    elbow = elbow_of(points, seed, "failure groups", user) if groups is None else None
+    count = elbow.chosen if elbow is not None else groups or 0
+    different = np.unique(points, axis=0).shape[0]
+    if different < count:
+        raise AnalysisError(f"{user}: there are {different} different failure records, fewer than the {count} groups")
+    found = clusters_of(points, count, seed, "failure groups")
+    below = deciles_of(working)[0] - np.stack(
+        [np.median(points[found.labels == each], axis=0) for each in range(count)]
+    )
+    deepest = below.argmax(axis=1)
+    apart = below[np.arange(count), deepest] > APART * (scale.high - scale.low)
+    signs = [scale.attributes[at] if far else "" for at, far in zip(deepest, apart, strict=True)]
+    names = _numbered([short(sign) if sign else LOGICAL for sign in signs])
+    drives = np.bincount(found.labels, minlength=count)
+    serials = records.serials[records.failed]
+    return FailureGroups(
+        models=records.models,
+        drives=records.first.size,
+        failed=int(records.failed.sum()),
+        scale=scale,
+        elbow=elbow,
+        groups=frame_of(
+            {
+                "group": np.arange(count),
+                "name": names,
+                "attribute": signs,
+                "drives": drives,
+                "percent": 100 * drives / drives.sum(),
+            }
+        ),
+        deciles=_deciles_of_groups(points, found, names, scale),
+        members={str(serial): names[label] for serial, label in zip(serials, found.labels, strict=True)},
+        labels=found.labels,
+        points=points,
+    )
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Names of which none comes twice: a second "RUE" is "RUE 2"."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return found
+
+
+def _deciles_of_groups(points: Numbers, found: Clusters, names: Sequence[str], scale: Scale) -> Frame:
+    parts = []
+    for group, name in enumerate(names):
+        deciles = deciles_of(points[found.labels == group])
+        for at, attribute in enumerate(scale.attributes):
+            columns = {"group": group, "name": name, "attribute": attribute, "decile": np.arange(10, 100, 10)}
+            parts.append(frame_of(columns | {"health": deciles[:, at]}))
+    return library("pandas").concat(parts, ignore_index=True)
+
+
+def _working(
+    records: Records,
+    scale: Scale,
+    health: Numbers,
+    failures: FailureGroups,
+    groups: int | None,
+    seed: int,
+    user: str,
+) -> WorkingGroups:
+    points = health[~records.failed]
+    different = np.unique(points, axis=0).shape[0]
+    count = groups if groups is not None else min(len(failures.groups) + 1, different)
+    if different < count:
+        raise AnalysisError(
+            f"{user}: there are {different} different last records of working drives, fewer than the {count} groups"
+        )
+    found = clusters_of(points, count, seed, "working groups")
+    drives = np.bincount(found.labels, minlength=count)
+    largest = int(drives.argmax())
+    profiles = [deciles_of(points[found.labels == each]) / (scale.high - scale.low) for each in range(count)]
+    signs = {
+        row.name: deciles_of(failures.points[failures.labels == row.group]) / (scale.high - scale.low)
+        for row in failures.groups.itertuples(index=False)
+        if row.attribute
+    }
+    matches, distances, healthy = [], [], []
+    for each in range(count):
+        healthy.append(_apart(profiles[each], profiles[largest]))
+        far = {name: _apart(profiles[each], sign) for name, sign in signs.items()}
+        nearest = min(far, key=lambda name: far[name], default=None)
+        if each == largest or nearest is None or healthy[-1] <= far[nearest]:
+            matches.append(HEALTHY)
+            distances.append(healthy[-1])
+        else:
+            matches.append(nearest)
+            distances.append(far[nearest])
+    serials = records.serials[~records.failed]
+    degrading = {
+        str(serial): matches[label]
+        for serial, label in zip(serials, found.labels, strict=True)
+        if matches[label] != HEALTHY
+    }
+    columns = {"cluster": np.arange(count), "match": matches, "distance": distances, "distance_healthy": healthy}
+    rows = frame_of(columns | {"drives": drives, "percent": 100 * drives / drives.sum()})
+    return WorkingGroups(int(points.shape[0]), rows, degrading, found.labels)
+
+
+def _apart(one: Numbers, other: Numbers) -> float:
+    """The root mean square distance of two sets of deciles."""
+    return float(np.sqrt(((one - other) ** 2).mean()))
+
+
+@dataclass(frozen=True, eq=False)
+class Deciles(Analysis):
+    """Deciles of health values of drives that failed by a type, that work and show its signs, and that are healthy.
+
+    Attributes:
+        scale: What makes health values of attributes.
+        counts: A row a type of failure: name, attribute, failed, degrading, healthy (drives).
+        rows: A row a type, attribute and decile (10 to 90): name, attribute, decile, failed, degrading, healthy; NaN where there is no such drive.
+    """
+
+    scale: Scale
+    counts: Frame
+    rows: Frame
+
+    def table(self) -> Frame:
+        """The deciles."""
+        return self.rows
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, attribute: str | None = None) -> Axes:
+        """Figures 7.3 to 7.5 and 7.10 to 7.12: the deciles of one type, the first otherwise, in its own attribute or another."""
+        known = list(self.counts["name"])
+        chosen = known[0] if name is None else name
+        if chosen not in known:
+            raise AnalysisError(f"deciles: no group is named {chosen!r}; the groups are: {listed(known)}")
+        own = self.counts.set_index("name").loc[chosen, "attribute"]
+        shown = attribute if attribute is not None else own or self.scale.attributes[0]
+        if shown not in self.scale.attributes:
+            raise AnalysisError(f"deciles: {shown!r} is none of the attributes: {listed(self.scale.attributes)}")
+        rows = self.rows[(self.rows["name"] == chosen) & (self.rows["attribute"] == shown)]
+        with drawing(ax) as axes:
+            for number, kind in enumerate(("failed", "degrading", "healthy")):
+                look = {"color": COLORS[number], "linestyle": DASHES[number], "marker": MARKERS[number]}
+                axes.plot(rows["decile"], rows[kind], markersize=3, label=kind, **look)
+            axes.set(xlabel="decile (%)", ylabel=f"{short(shown)} (health, {self.scale.low:g} to {self.scale.high:g})")
+            axes.legend()
+            return axes
+
+
+def deciles(frame: Frame, **options: Unpack[DiskOptions]) -> Deciles:
+    """Sets failed, degrading and healthy drives beside each other. Source: 002, figures 7.3 to 7.5 and 7.10 to 7.12.
+
+    Each drive counts once, by its last record.
+
+    Args:
+        frame: The records.
+        options: Those of ``DiskOptions``.
+
+    Raises:
+        AnalysisError: As of ``working_groups``.
+    """
+    return deciles_in(study_of(frame, "deciles", **options))
+
+
+def deciles_in(study: Study) -> Deciles:
+    """The deciles of a study."""
+    counts, parts = [], []
+    for row in study.failures.groups.itertuples(index=False):
+        kinds = {
+            "failed": study.drives(row.name, of="failed"),
+            "degrading": study.drives(row.name, of="degrading"),
+            "healthy": study.healthy,
+        }
+        counts.append(
+            {"name": row.name, "attribute": row.attribute} | {kind: int(at.sum()) for kind, at in kinds.items()}
+        )
+        found = {
+            kind: deciles_of(study.health[at]) if at.any() else np.full((9, study.health.shape[1]), np.nan)
+            for kind, at in kinds.items()
+        }
+        for at, attribute in enumerate(study.scale.attributes):
+            columns = {"name": row.name, "attribute": attribute, "decile": np.arange(10, 100, 10)}
+            parts.append(frame_of(columns | {kind: each[:, at] for kind, each in found.items()}))
+    pandas = library("pandas")
+    return Deciles(study.scale, pandas.DataFrame(counts), pandas.concat(parts, ignore_index=True))
