@@ -53,7 +53,10 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Silences libraries that warn of fits which do not converge; callers judge the fit by what it forecasts."""
+    """Silences libraries that warn of fits which do not converge; callers judge the fit by what it forecasts.
+
+    Import them before: some set filters of their own as they are imported.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

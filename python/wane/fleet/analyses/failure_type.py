@@ -1,0 +1,217 @@
+"""By what a drive will fail, told from a window of its records some time before (002, section 7.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+
+import numpy as np
+
+from wane.fleet.analyses._errors import AnalysisError
+from wane.fleet.analyses._health import held_out, scale_of
+from wane.fleet.analyses._libraries import Flags, Frame, Numbers, library, one_thread, quietly, state, stream
+from wane.fleet.analyses._result import Analysis, drawing
+from wane.fleet.analyses.groups import HEALTHY, DiskOptions, Study, study_of
+from wane.plot import COLORS, DASHES, MARKERS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: What working drives with signs of a failure are called where they are judged; nobody learns from them.
+DEGRADING = "degrading"
+
+#: So many healthy drives are learned from for each failed one, at most; all that are held out are judged.
+HEALTHY_PER_FAILED = 20
+
+
+@dataclass(frozen=True, eq=False)
+class FailureTypes(Analysis):
+    """Types of failure as told ahead of it, of drives that nothing was learned from.
+
+    Attributes:
+        window_hours: The length of the window.
+        leads: How many hours before a drive's last record its windows end.
+        drives_learned: How many drives were learned from.
+        rows: A row a lead and type: lead_hours, name, drives, told_percent (told as this type), failing_percent (told as any type but healthy),
+            right_percent (of the drives told as this type, those that were; working drives with signs count as wrong).
+        confusion: A row a lead and pair: lead_hours, actual, told, drives.
+        accuracy: By lead, the mean of ``told_percent`` over types; without any knowledge it is 100 divided by their number.
+        left_out: By lead, how many drives have fewer than two records in the window.
+    """
+
+    window_hours: float
+    leads: tuple[float, ...]
+    drives_learned: int
+    rows: Frame
+    confusion: Frame
+    accuracy: dict[float, float]
+    left_out: dict[float, int]
+
+    def table(self) -> Frame:
+        """A row a lead and type."""
+        return self.rows
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """How many drives of each type are told, by lead."""
+        with drawing(ax) as axes:
+            for number, (name, own) in enumerate(self.rows.groupby("name", sort=False)):
+                look = {"color": COLORS[number % len(COLORS)], "linestyle": DASHES[number % len(DASHES)]}
+                marker = MARKERS[number % len(MARKERS)]
+                axes.plot(own["lead_hours"], own["told_percent"], marker=marker, markersize=3, label=str(name), **look)
+            axes.set(xlabel="hours before the last record", ylabel="drives told by type (%)", ylim=(0, 102))
+            axes.legend()
+            return axes
+
+
+class Windows(NamedTuple):
+    """Windows of drives: features of shape (drives, 3 x attributes), and which drives have one."""
+
+    features: Numbers
+    told: Flags
+
+
+def failure_types(
+    frame: Frame,
+    *,
+    window_hours: float = 168.0,
+    leads: Sequence[float] = (24.0, 72.0, 168.0),
+    test_share: float = 0.3,
+    **options: Unpack[DiskOptions],
+) -> FailureTypes:
+    """Tells by which type drives will fail, from windows of records that end some time before. Source: 002, section 7.4.
+
+    The study speaks of an ensemble of predictors and names none. Here three vote with their probabilities: logistic regression, a random forest and
+    gradient boosting. Of each attribute they know its last value, its least and its change in the window. Drives are split by type; learned from are
+    windows at all leads. Types are those of the failure records, which no window reaches.
+
+    Args:
+        frame: The records.
+        window_hours: The length of the window.
+        leads: How many hours before the last record a window ends, each above 0.
+        test_share: The share of drives that nothing is learned from.
+        options: Those of ``DiskOptions``.
+
+    Raises:
+        AnalysisError: As of ``working_groups``; or no type of failure has drives with records in the window.
+    """
+    user = "failure_types"
+    if not leads or min(leads) <= 0 or window_hours <= 0:
+        raise AnalysisError(f"{user}: leads and window are hours above 0, not {list(leads)} and {window_hours:g}")
+    study = study_of(frame, user, **options)
+    actual = np.array(study.group, dtype=object)
+    actual[~study.records.failed & (actual != HEALTHY)] = DEGRADING
+    out = _split(actual, test_share, study.seed, user)
+    scale = scale_of(
+        study.records.of(~out),
+        user,
+        falling=study.scale.falling,
+        bounds=(study.scale.low, study.scale.high),
+        spread="log" if study.scale.spread == "log" else "linear",
+    )
+    health = scale(study.records.frame)
+    windows = {lead: _windows(study, health, lead, window_hours) for lead in leads}
+    learned = _learned(actual, out, study.seed)
+    at = [learned & windows[lead].told for lead in leads]
+    x = np.concatenate([windows[lead].features[rows] for lead, rows in zip(leads, at, strict=True)])
+    y = np.concatenate([actual[rows] for rows in at])
+    failing = sorted(set(y) - {HEALTHY})
+    if not failing or HEALTHY not in y:
+        raise AnalysisError(
+            f"{user}: no {'failed' if not failing else 'healthy'} drive has two records in a window of {window_hours:g} hours"
+        )
+    with one_thread(), quietly():
+        model = _ensemble(study.seed).fit(x, y)
+        told = {lead: model.predict(windows[lead].features[out & windows[lead].told]) for lead in leads}
+    names = [HEALTHY, *failing]
+    rows, confusion, accuracy = [], [], {}
+    for lead in leads:
+        own, pairs = _judged(actual[out & windows[lead].told], told[lead], names)
+        rows += [{"lead_hours": lead} | row for row in own]
+        confusion += [{"lead_hours": lead} | pair for pair in pairs]
+        accuracy[lead] = float(np.nanmean([row["told_percent"] for row in own]))
+    pandas = library("pandas")
+    return FailureTypes(
+        window_hours=window_hours,
+        leads=tuple(leads),
+        drives_learned=int(np.logical_or.reduce(at).sum()),
+        rows=pandas.DataFrame(rows),
+        confusion=pandas.DataFrame(confusion),
+        accuracy=accuracy,
+        left_out={lead: int((~windows[lead].told).sum()) for lead in leads},
+    )
+
+
+def _split(actual: Any, share: float, seed: int, user: str) -> Flags:
+    """Which drives are held out: a share of each type."""
+    out = np.zeros(actual.size, dtype=bool)
+    for name in sorted(set(actual)):
+        own = np.flatnonzero(actual == name)
+        if own.size > 1:
+            out[own[held_out(own.size, share, seed, user)]] = True
+    return out
+
+
+def _learned(actual: Any, out: Flags, seed: int) -> Flags:
+    """Which drives are learned from: all that failed and are not held out, and as many healthy ones as do not drown them."""
+    learned: Flags = ~out & (actual != DEGRADING)
+    healthy = np.flatnonzero(learned & (actual == HEALTHY))
+    most = HEALTHY_PER_FAILED * max(int((learned & (actual != HEALTHY)).sum()), 1)
+    if healthy.size > most:
+        learned[stream(seed, "healthy drives learned from").permutation(healthy)[most:]] = False
+    return learned
+
+
+def _windows(study: Study, health: Numbers, lead: float, length: float) -> Windows:
+    """Of each drive what its attributes did in a window that ends ``lead`` hours before its last record: the last value, the least, the change."""
+    records = study.records
+    features = np.full((records.first.size, 3 * health.shape[1]), np.nan)
+    for drive, (first, last) in enumerate(zip(records.first, records.last, strict=True)):
+        hours = records.hours[first : last + 1]
+        end = hours[-1] - lead
+        begin, stop = np.searchsorted(hours, [end - length, end + 1e-9])
+        if stop - begin < 2:
+            continue
+        own = health[first + begin : first + stop]
+        features[drive] = np.r_[own[-1], own.min(axis=0), own[-1] - own[0]]
+    told: Flags = np.logical_not(np.isnan(features).any(axis=1))
+    return Windows(features, told)
+
+
+def _ensemble(seed: int) -> Any:
+    ensemble, linear = library("sklearn.ensemble"), library("sklearn.linear_model")
+    pipeline, preprocessing = library("sklearn.pipeline"), library("sklearn.preprocessing")
+    logistic = linear.LogisticRegression(max_iter=1000, class_weight="balanced")
+    forest = ensemble.RandomForestClassifier(
+        200, class_weight="balanced", min_samples_leaf=2, random_state=state(seed, "random forest")
+    )
+    boosting = ensemble.HistGradientBoostingClassifier(
+        max_iter=100, class_weight="balanced", random_state=state(seed, "gradient boosting")
+    )
+    voters = [
+        ("logistic", pipeline.make_pipeline(preprocessing.StandardScaler(), logistic)),
+        ("forest", forest),
+        ("boosting", boosting),
+    ]
+    return ensemble.VotingClassifier(voters, voting="soft")
+
+
+def _judged(actual: Any, told: Any, names: Sequence[str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    rows, pairs = [], []
+    for name in names:
+        own = told[actual == name]
+        as_this = actual[told == name]
+        rows.append(
+            {
+                "name": name,
+                "drives": int(own.size),
+                "told_percent": 100 * float((own == name).mean()) if own.size else float("nan"),
+                "failing_percent": 100 * float((own != HEALTHY).mean()) if own.size else float("nan"),
+                "right_percent": 100 * float((as_this == name).mean()) if as_this.size else float("nan"),
+            }
+        )
+    for name in [*names, DEGRADING]:
+        for other in names:
+            count = int(((actual == name) & (told == other)).sum())
+            pairs.append({"actual": name, "told": other, "drives": count})
+    return rows, pairs
