@@ -1,7 +1,7 @@
 """What attributes are called: columns of a fleet's records, the study's abbreviations, units.
 
 Columns are Backblaze's: ``smart_5_raw`` and ``smart_5_normalized``; ``smart_5`` is taken as raw. The names and abbreviations are those of 002,
-chapters 4 and 7. Other columns may be used in every analysis, under the names they have.
+chapters 3, 4 and 7. Other columns may be used in every analysis, under the names they have.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Attribute(NamedTuple):
     unit: str = ""
 
 
-#: SMART attributes by id. Vendors differ: these are the meanings on the drives of 002.
+#: SMART attributes by id. Vendors differ: these are the meanings on the drives of 002 (tables 3.1 and 3.2; 183 and 187 as in chapter 7).
 ATTRIBUTES: dict[int, Attribute] = {
     1: Attribute("RER", "read error rate"),
     3: Attribute("SUT", "spin-up time", "ms"),
@@ -36,27 +36,34 @@ ATTRIBUTES: dict[int, Attribute] = {
     7: Attribute("SER", "seek error rate"),
     9: Attribute("POH", "power-on hours", "h"),
     12: Attribute("PCC", "power cycles"),
-    166: Attribute("MINEC", "least erases of a block"),
+    166: Attribute("MWEC", "least erases of a block"),
+    167: Attribute("MBB", "least bad blocks of a die"),
     168: Attribute("MEC", "most erases of a block"),
     169: Attribute("TBB", "bad blocks"),
+    171: Attribute("PFC", "program failures"),
+    172: Attribute("EFC", "erase failures"),
     173: Attribute("AWEC", "mean erases of a block"),
     174: Attribute("UPLC", "unexpected power losses"),
-    180: Attribute("URB", "unused reserve blocks"),
+    180: Attribute("URNB", "unused reserve blocks"),
     183: Attribute("SDEC", "SATA downshifts"),
-    184: Attribute("ECC", "end-to-end errors"),
+    184: Attribute("ECC", "error corrections"),
     187: Attribute("RUE", "reported uncorrectable errors"),
     189: Attribute("HFW", "high-fly writes"),
     194: Attribute("TC", "temperature", "°C"),
+    195: Attribute("HER", "hardware ECC recovered"),
+    196: Attribute("REC", "reallocation events"),
     197: Attribute("CPSC", "pending sectors"),
     198: Attribute("USC", "uncorrectable sectors"),
     202: Attribute("PLR", "lifetime remaining", "%"),
+    206: Attribute("WER", "write error rate"),
+    212: Attribute("SPE", "SATA physical errors"),
     230: Attribute("PWEC", "write and erase count", "%"),
-    232: Attribute("PRS", "reserved space", "%"),
+    232: Attribute("PARS", "available reserved space", "%"),
     233: Attribute("TNWG", "flash written", "GB"),
     241: Attribute("TWG", "host written", "GB"),
     242: Attribute("TRG", "host read", "GB"),
     246: Attribute("CHSW", "host sectors written", "sectors"),
-    247: Attribute("NONPWNTH", "flash pages written for the host", "pages"),
+    247: Attribute("NONPWYTH", "flash pages written for the host", "pages"),
     248: Attribute("NONPWNTF", "flash pages written by the FTL", "pages"),
 }
 

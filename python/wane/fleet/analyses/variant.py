@@ -62,7 +62,7 @@ def backblaze_variant(
     test_share: float = 0.3,
     **options: Unpack[DiskOptions],
 ) -> Variant:
-    """Runs the method on health values from 0 to 100. Source: 002, section 7.5, figures 7.12 to 7.14.
+    """Runs the method on health values from 0 to 100. Source: 002, section 7.5, figures 7.12 to 7.14; its drives are of one model, ST4000DM000 (3.1).
 
     The study's errors there (0.1839 for RUE, 0.1624 for HFW) name neither the unit of the degradation nor the regression: here they are those of
     ``signatures``, degradation from 0 to 2, so that the two need not agree even on the same drives.
