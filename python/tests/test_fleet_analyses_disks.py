@@ -11,6 +11,7 @@ import pytest
 
 from wane.fleet import analyses
 from wane.fleet.analyses import AnalysisError, published
+from wane.fleet.analyses.forecast import Job, carried_forward
 
 pandas = pytest.importorskip("pandas")
 for needed in ("matplotlib", "scipy", "sklearn", "statsmodels"):
@@ -105,6 +106,28 @@ def test_a_second_group_of_a_type_has_a_number(fleet: Any) -> None:
     other[RUE] = 50 + other[RUE] / 2 + random.uniform(-0.1, 0.1, len(other))
     found = analyses.failure_groups(pandas.concat([fleet, other], ignore_index=True), groups=6)
     assert sorted(found.groups["name"]) == ["HFW", "RSC", "RUE", "RUE 2", "SUT", "logical"]
+
+
+def test_a_sign_that_working_drives_have_too_is_none(fleet: Any) -> None:
+    # A fifth of the working drives spins up as slowly as those that failed.
+    slow = fleet[fleet["serial"].str.contains("healthy")].copy()
+    serials = sorted(slow["serial"].unique())[:45]
+    fleet = fleet.copy()
+    fleet.loc[fleet["serial"].isin(serials), SUT] = 20.0
+    found = analyses.failure_groups(fleet, groups=5)
+    assert sorted(found.groups["name"]) == ["HFW", "RSC", "RUE", "logical", "logical 2"]
+
+
+def test_drives_that_lack_an_attribute_are_left_out_and_counted(fleet: Any) -> None:
+    holes = fleet.astype({RUE: "Float64"})
+    holes.loc[holes["serial"].str.contains("logical"), RUE] = pandas.NA
+    found = analyses.failure_groups(holes, groups=4)
+    assert (found.drives_left_out, found.failed) == (10, 40)
+    # An attribute that few drives have is not chosen.
+    holes.loc[~holes["serial"].str.contains("RUE"), RUE] = pandas.NA
+    found = analyses.failure_groups(holes, groups=4)
+    assert found.drives_left_out == 0
+    assert RUE not in found.scale.attributes
 
 
 def test_deciles_set_sick_drives_below_healthy_ones(fleet: Any) -> None:
@@ -236,10 +259,15 @@ def test_hours_after_the_start_need_no_knowledge_of_the_end(fleet: Any) -> None:
     assert found.rows.loc[found.rows["name"] == "RUE", "error_hours"].abs().max() < 15
 
 
-def test_a_series_that_stands_still_has_no_forecast() -> None:
-    flat = analyses.forecast.Job(np.arange(50.0), np.full(50, 1.5), "arima", 0.1)
-    from wane.fleet.analyses.forecast import carried_forward  # noqa: PLC0415
+def test_a_line_meets_the_failure_at_its_own_hour() -> None:
+    hours = np.arange(20.0)
+    ahead = carried_forward(Job(hours, 2 - 0.02 * hours, "linear", 0.1))
+    assert ahead.failure == pytest.approx(95)
+    assert np.isnan(carried_forward(Job(hours, 2 + 0.02 * hours, "linear", 0.1)).failure)
 
+
+def test_a_series_that_stands_still_has_no_forecast() -> None:
+    flat = Job(np.arange(50.0), np.full(50, 1.5), "arima", 0.1)
     assert np.isnan(carried_forward(flat).failure)
 
 
@@ -253,13 +281,19 @@ def test_types_are_told_ahead_and_from_windows_alone(fleet: Any) -> None:
     confusion = found.confusion
     degrading = confusion[(confusion["actual"] == "degrading") & (confusion["lead_hours"] == 6)]
     assert degrading["drives"].sum() > 0
-    # What happens between the window and the failure is not seen.
-    blind = fleet.copy()
-    last = blind.groupby("serial")["time"].transform("max")
-    inside = (last - blind["time"]).dt.total_seconds().between(1, 6 * 3600 - 1)
-    blind.loc[inside, [RUE, RSC]] = 99.0
-    again = analyses.failure_types(blind, window_hours=24, leads=(6, 24), groups=5, working_groups=5)
-    assert again.rows.equals(found.rows)
+
+
+def test_a_type_without_signs_before_its_last_hours_is_not_told_ahead(fleet: Any) -> None:
+    abrupt = fleet.copy()
+    left = abrupt.groupby("serial")["time"].transform("max") - abrupt["time"]
+    healthy = abrupt["serial"].str.contains("RUE") & (left > pandas.Timedelta(hours=10))
+    # As noisy as others: a value that stands still would be a sign.
+    abrupt.loc[healthy, [RUE, RSC]] = 99 + draws("abrupt").uniform(-1, 1, (int(healthy.sum()), 2))
+    found = analyses.failure_types(abrupt, window_hours=24, leads=(2, 24), groups=5, working_groups=5)
+    rows = found.table().set_index(["lead_hours", "name"])
+    assert rows.loc[(2, "RUE"), "told_percent"] == 100
+    assert rows.loc[(24, "RUE"), "told_percent"] < 50
+    assert rows.loc[(24, "RSC"), "told_percent"] == 100
 
 
 def test_advice_keeps_drives_whose_failure_is_logical(fleet: Any) -> None:
@@ -277,6 +311,7 @@ def test_critical_attributes_go_together_and_readings_are_dropped(fleet: Any) ->
     found = analyses.critical_attributes(sick)
     assert "smart_1_raw" in found.dropped
     assert found.fluctuation["smart_9_raw"] == 0
+    assert found.moving["smart_9_raw"] == 100
     # RSC moves with RUE where the head fails, and with age wherever sectors fail.
     assert found.critical[0] in (RSC, "smart_9_raw")
     assert found.shares.loc[RUE, RSC] == pytest.approx(50)
@@ -344,6 +379,13 @@ def test_answers_of_disks_are_tables_pictures_and_json(fleet: Any) -> None:
         ("forecasts", "", {"monitored": 2}, "the share monitored is 2; it lies between 0 and 1"),
         ("forecasts", "", {"methods": {"RSC": "magic"}}, "the method of RSC is 'magic'; it is 'linear' or 'arima'"),
         ("failure-types", "", {"leads": []}, "leads and window are hours above 0, not [] and 168"),
+        ("failure-groups", "missing", {"attributes": [RUE, RSC]}, f"no drive's last record has all of {RUE}, {RSC}"),
+        (
+            "failure-types",
+            "",
+            {"leads": [1000]},
+            "no drive held out has two records in the 168 hours that end 1000 hours before",
+        ),
         ("critical-attributes", "no failures", {}, "none of the 218 drives failed; it needs 1 or more that did"),
         (
             "critical-attributes",
@@ -364,6 +406,8 @@ def test_what_disks_cannot_answer_is_one_sentence(
         changed = changed[serials.str.contains("failed")]
     if change == "constant":
         changed[RUE] = 100.0
+    if change == "missing":
+        changed.loc[::2, RUE] = changed.loc[1::2, RSC] = np.nan
     if change == "nothing":
         changed = changed.drop(columns=[RUE, RSC, SUT, HFW])
     if change == "logical":

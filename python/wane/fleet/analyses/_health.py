@@ -21,6 +21,10 @@ BOUNDS = (-1.0, 1.0)
 DISK_ATTRIBUTES = (5, 187, 3, 189, 198, 183, 197)
 
 
+#: An attribute is chosen where this share of the drives has it: vendors and models differ, and who lacks one is left out.
+KNOWN_MIN = 0.5
+
+
 @dataclass(frozen=True)
 class Scale:
     """Makes health values of attributes: linear, from the worst value of the fitted records to the best.
@@ -106,10 +110,13 @@ def disk_records(
     *,
     failed_min: int,
     drives_min: int = 2,
-) -> Records:
+) -> tuple[Records, int]:
     """Checks the records of disks and chooses attributes: those asked for, or those of ``DISK_ATTRIBUTES`` that vary, normalized where they are.
 
     Drives whose last record lacks one of the attributes are left out.
+
+    Returns:
+        The records, and how many drives were left out.
 
     Raises:
         AnalysisError: The records are not what the analysis needs.
@@ -119,19 +126,21 @@ def disk_records(
         names = _chosen(frame, user, model)
     records = records_of(frame, user, attributes=names, model=model)
     told: Flags = np.logical_not(np.isnan(records.values()[records.last]).any(axis=1))
-    return records_of(
-        records.of(told).frame if told.any() else records.frame.iloc[:0],
-        user,
-        attributes=names,
-        drives_min=drives_min,
-        failed_min=failed_min,
+    if not told.any():
+        raise AnalysisError(
+            f"{user}: no drive's last record has all of {listed(records.attributes)}; name fewer as attributes"
+        )
+    kept = records.of(told)
+    return records_of(kept.frame, user, attributes=names, drives_min=drives_min, failed_min=failed_min), int(
+        (~told).sum()
     )
 
 
 def _chosen(frame: Frame, user: str, model: str | None) -> list[str]:
-    """Of each attribute the normalized column if it varies, else the raw one."""
+    """Of each attribute the normalized column if it varies, else the raw one, where half of the drives or more have it in their last record."""
     records = records_of(frame, user, model=model)
-    varying = {name for name in records.attributes if records.frame[name].nunique() > 1}
+    known = dict(zip(records.attributes, 1 - np.isnan(records.values()[records.last]).mean(axis=0), strict=True))
+    varying = {name for name in records.attributes if known[name] >= KNOWN_MIN and records.frame[name].nunique() > 1}
     found = []
     for number in DISK_ATTRIBUTES:
         name = next((name for name in reversed(candidates(number)) if name in varying), None)

@@ -68,7 +68,7 @@ class Records:
         return Records(
             self.frame[rows].reset_index(drop=True),
             self.attributes,
-            tuple(sorted(self.frame["model"][rows].unique())),
+            tuple(sorted(str(name) for name in self.frame["model"][rows].unique())),
             self.hours[rows],
             last - lengths + 1,
             last,
@@ -101,12 +101,12 @@ def records_of(
     time = _check_columns(frame, user)
     kept = frame if model is None else frame[frame["model"] == model]
     if model is not None and kept.empty:
-        known = sorted(frame["model"].astype(str).unique())
+        known = sorted(str(name) for name in frame["model"].unique())
         raise AnalysisError(f"{user}: no drive is of model {model!r}; the models are: {listed(known)}")
     if kept.empty:
         raise AnalysisError(f"{user}: there are no records")
     names = _attributes(kept, user, attributes)
-    kept = kept.reset_index(drop=True)
+    kept = _as_floats(kept.reset_index(drop=True), names)
     nanoseconds = _times(kept, time, user)
     failure = _failures(kept, user)
     begins = _begins(kept, time, nanoseconds, user)
@@ -120,7 +120,9 @@ def records_of(
     first = np.flatnonzero(begins)
     last = np.r_[first[1:], begins.size] - 1
     hours = (nanoseconds - np.repeat(nanoseconds[first], last - first + 1)) / HOUR_NS
-    records = Records(kept, names, tuple(sorted(kept["model"].astype(str).unique())), hours, first, last, failure[last])
+    records = Records(
+        kept, names, tuple(sorted(str(name) for name in kept["model"].unique())), hours, first, last, failure[last]
+    )
     _enough(records, user, drives_min, failed_min)
     return records
 
@@ -178,6 +180,12 @@ def _attributes(frame: Frame, user: str, asked: Sequence[str] | None) -> tuple[s
     if not names:
         raise AnalysisError(f"{user}: the records have no attributes: a numeric column beside {listed(RESERVED)}")
     return tuple(names)
+
+
+def _as_floats(frame: Frame, names: Sequence[str]) -> Frame:
+    """Brings columns of pandas' own kinds to NumPy's, in which NaN is the only missing value."""
+    kinds = library("pandas").api.types
+    return frame.astype({name: float for name in names if kinds.is_extension_array_dtype(frame[name])})
 
 
 def _times(frame: Frame, time: str, user: str) -> Counts:

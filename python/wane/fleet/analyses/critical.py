@@ -35,6 +35,9 @@ class CriticalAttributes(Analysis):
         drives_left_out: How many have fewer than 10 records.
         above: The absolute coefficient that counts.
         shares: A row and a column an attribute: the percentage of the drives in which the two are correlated above the limit.
+            002 has 28.8 % for RSC with RUE and 41.7 % for RUE with RSC: two shares of the same disks would be one. Perhaps they are shares of the
+            disks in which the first of the two moves; those are ``moving``.
+        moving: Of each attribute, the percentage of the drives in which it moves.
         critical: The attributes, the one first whose shares with the others are largest on average.
         fluctuation: Of each attribute, the median of the drives' share of its way that led back: 0 of a counter, near 1 of a reading. NaN if it
             never moves.
@@ -46,12 +49,13 @@ class CriticalAttributes(Analysis):
     drives_left_out: int
     above: float
     shares: Frame
+    moving: dict[str, float]
     critical: tuple[str, ...]
     fluctuation: dict[str, float]
     dropped: tuple[str, ...]
 
     def table(self) -> Frame:
-        """A row an attribute, the critical ones first: attribute, mean_percent (with the others), fluctuation, dropped."""
+        """A row an attribute, the critical ones first: attribute, mean_percent (with the others), moving, fluctuation, dropped."""
         names = [*self.critical, *self.dropped]
         count = max(len(self.critical) - 1, 1)
         means = [float(self.shares[name].sum()) / count if name in self.critical else float("nan") for name in names]
@@ -59,6 +63,7 @@ class CriticalAttributes(Analysis):
             {
                 "attribute": names,
                 "mean_percent": means,
+                "moving": [self.moving[name] for name in names],
                 "fluctuation": [self.fluctuation[name] for name in names],
                 "dropped": [name in self.dropped for name in names],
             }
@@ -119,7 +124,7 @@ def critical_attributes(
             f"{user}: no drive has {RECORDS_MIN} records, which its own correlation needs; the most is {most}"
         )
     looked = records.of(long)
-    fluctuation = _fluctuation(looked)
+    fluctuation, moving = _fluctuation(looked)
     kept = [name for name in looked.attributes if fluctuation[name] <= fluctuation_max]
     dropped = tuple(name for name in looked.attributes if name not in kept)
     if len(kept) < 2:
@@ -136,15 +141,16 @@ def critical_attributes(
         drives_left_out=int((~long).sum()),
         above=above,
         shares=library("pandas").DataFrame(shares, kept, kept).loc[names, names],
+        moving=moving,
         critical=tuple(names),
         fluctuation=fluctuation,
         dropped=dropped,
     )
 
 
-def _fluctuation(records: Records) -> dict[str, float]:
-    """Of each attribute, the median over drives of the share of its way that led back: 1 - |end - start| / way."""
-    found = {}
+def _fluctuation(records: Records) -> tuple[dict[str, float], dict[str, float]]:
+    """Of each attribute, the median over drives of the share of its way that led back, 1 - |end - start| / way; and in how many percent it moves."""
+    found, moving = {}, {}
     for name in records.attributes:
         column = records.frame[name].to_numpy(dtype=float)
         backs = []
@@ -155,7 +161,8 @@ def _fluctuation(records: Records) -> dict[str, float]:
             if way > 0:
                 backs.append(1 - abs(told[-1] - told[0]) / way)
         found[name] = float(np.median(backs)) if backs else float("nan")
-    return found
+        moving[name] = 100 * len(backs) / records.first.size
+    return found, moving
 
 
 def _shares(records: Records, names: Sequence[str], above: float) -> Numbers:

@@ -101,10 +101,11 @@ def distribution(
         raise AnalysisError(f"distribution: of is {of!r}; it is 'drives' or 'records'")
     records = records_of(frame, "distribution", attributes=attributes, model=model, drives_min=1)
     looked = records.frame.iloc[records.last] if of == "drives" else records.frame
+    kinds = looked["model"].astype(str).to_numpy()
     rows, outliers = [], {}
     for name in records.attributes:
         for kind in records.models:
-            of_model = looked.loc[looked["model"].astype(str) == kind, name].to_numpy(dtype=float)
+            of_model = looked[name].to_numpy(dtype=float)[kinds == kind]
             values = np.sort(of_model[~np.isnan(of_model)])
             if values.size == 0:
                 continue

@@ -111,6 +111,11 @@ def failure_types(
     )
     health = scale(study.records.frame)
     windows = {lead: _windows(study, health, lead, window_hours) for lead in leads}
+    for lead in leads:
+        if not (out & windows[lead].told).any():
+            raise AnalysisError(
+                f"{user}: no drive held out has two records in the {window_hours:g} hours that end {lead:g} hours before its last"
+            )
     learned = _learned(actual, out, study.seed)
     at = [learned & windows[lead].told for lead in leads]
     x = np.concatenate([windows[lead].features[rows] for lead, rows in zip(leads, at, strict=True)])
@@ -186,7 +191,7 @@ def _ensemble(seed: int) -> Any:
         200, class_weight="balanced", min_samples_leaf=2, random_state=state(seed, "random forest")
     )
     boosting = ensemble.HistGradientBoostingClassifier(
-        max_iter=100, class_weight="balanced", random_state=state(seed, "gradient boosting")
+        max_iter=100, class_weight="balanced", early_stopping=False, random_state=state(seed, "gradient boosting")
     )
     voters = [
         ("logistic", pipeline.make_pipeline(preprocessing.StandardScaler(), logistic)),

@@ -68,9 +68,9 @@ class Forecasts(Analysis):
             drive's last record), forecast_hours (NaN: no failure in reach), error_hours (forecast less failure), lead_hours (from the last record
             monitored to the forecast failure), left_hours (to the end); hours count from the drive's first record.
         summary: A row a type: name, method, drives (failed, with a forecast or not), never_started (their values never stayed below the threshold),
-            too_short, forecast (with a failure in reach), error_median, error_max (absolute, hours), error_published (hours, the study's largest),
-            lead_median, usable_percent (lead and time left are a copy's or more), working (drives with signs that live on), working_wrong (of them,
-            how many were to fail before their last record, and did not).
+            too_short (too few records seen, or it failed before the hours had passed), forecast (with a failure in reach), error_median, error_max
+            (absolute, hours), error_published (hours, the study's largest), lead_median, usable_percent (lead and time left are a copy's or more),
+            working (drives with signs that live on), working_wrong (of them, how many were to fail before their last record, and did not).
         series: By serial: the hours and degradations by the signature, and the forecast ones.
     """
 

@@ -35,7 +35,8 @@ class DiskOptions(TypedDict, total=False):
     """What all analyses of failures can be told.
 
     Attributes:
-        attributes: The columns; otherwise those of RSC, RUE, SUT, HFW, USC, SDEC and pending sectors that are there, normalized where that varies.
+        attributes: The columns; otherwise those of RSC, RUE, SUT, HFW, USC, SDEC and pending sectors that half of the drives have,
+            normalized where that varies.
         model: The only model to look at.
         groups: How many groups of failures there are; found by the elbow otherwise. The study has 5, of Backblaze's drives 6.
         working_groups: How many groups of working drives there are; one more than of failures otherwise, as in the study.
@@ -63,6 +64,7 @@ class FailureGroups(Analysis):
         models: The drives' models.
         drives: How many drives there are.
         failed: How many of them failed.
+        drives_left_out: How many more lack one of the attributes in their last record.
         scale: What makes health values of attributes.
         elbow: How the number of groups was found; ``None`` where it was given.
         groups: A row a group, the sickest first: group, name, attribute (the one that lies deepest below the working drives, empty of ``logical``),
@@ -76,6 +78,7 @@ class FailureGroups(Analysis):
     models: tuple[str, ...]
     drives: int
     failed: int
+    drives_left_out: int
     scale: Scale
     elbow: Elbow | None
     groups: Frame
@@ -234,14 +237,14 @@ def study_of(
     for name, count in (("groups", groups), ("working_groups", working_groups)):
         if count is not None and count < 1:
             raise AnalysisError(f"{user}: {name} is {count}; it is 1 or more")
-    records = disk_records(frame, user, attributes, model, failed_min=max(groups or 4, 2))
+    records, left_out = disk_records(frame, user, attributes, model, failed_min=max(groups or 4, 2))
     if records.failed.all():
         raise AnalysisError(
             f"{user}: all {records.first.size} drives failed; it needs working ones to compare them with"
         )
     scale = scale_of(records, user, falling=falling, bounds=bounds, spread=spread)
     health = scale(records.frame.iloc[records.last])
-    failures = _failures(records, scale, health, groups, seed, user)
+    failures = _failures(records, left_out, scale, health, groups, seed, user)
     if not working:
         return Study(records, scale, health, failures, (), None, seed)
     found = _working(records, scale, health, failures, working_groups, seed, user)
@@ -251,7 +254,7 @@ def study_of(
 
 
 def _failures(
-    records: Records, scale: Scale, health: Numbers, groups: int | None, seed: int, user: str
+    records: Records, left_out: int, scale: Scale, health: Numbers, groups: int | None, seed: int, user: str
 ) -> FailureGroups:
     points, working = health[records.failed], health[~records.failed]
     elbow = elbow_of(points, seed, "failure groups", user) if groups is None else None
@@ -273,6 +276,7 @@ def _failures(
         models=records.models,
         drives=records.first.size,
         failed=int(records.failed.sum()),
+        drives_left_out=left_out,
         scale=scale,
         elbow=elbow,
         groups=frame_of(

@@ -69,6 +69,9 @@ THRESHOLDS = MappingProxyType({"RUE": 0.37, "RSC": 0.03, "SUT": 0.26, "HFW": 0.2
 #: In percent, how many drives that fail by RUE have an RSC that changes with it (002, section 7.3.2).
 COUPLING_RUE_RSC = 84.6
 
+#: In percent, how many disks have two attributes correlated above 0.75 (002, section 7.2.1); the two of RSC and RUE contradict each other.
+CORRELATED = MappingProxyType({("RSC", "RUE"): 28.8, ("RSC", "POH"): 25.2, ("RUE", "RSC"): 41.7, ("POH", "RSC"): 41.2})
+
 #: Equations 1 and 2 (002, section 7.3.2); what they gain over the tree is from section 7.4.1.
 SIGNATURES = MappingProxyType(
     {
