@@ -186,8 +186,22 @@ def test_aging_alone_yields_degradation() -> None:
     # Nothing ever happens to these drives, and yet a quarter of them "degrades", exactly as many as at constant rate.
     assert found.observed.changing > 20
     assert found.constant_rate.changing == pytest.approx(found.observed.changing)
-    assert found.rates.changing == 0
+    assert found.rates.changing == found.rates_shuffled.changing == 0
     assert found.age_alone == 100
+
+
+def test_noise_in_rates_is_told_from_change() -> None:
+    # Days differ by half, drives hardly: clusters of rates cut through the noise, in any order of the days.
+    noisy = analyses.transitions(aging("noisy", noise=0.5), attributes=WEAR)
+    assert noisy.rates.changing > 30
+    assert noisy.rates_shuffled.changing == pytest.approx(noisy.rates.changing, abs=15)
+    # Drives that are worked harder from a day on change in the days' own order alone.
+    fleet = aging("trend", drives=40)
+    for name in WEAR:
+        before = fleet[name].where(fleet["date"] <= "2024-01-20").groupby(fleet["serial"]).transform("max")
+        fleet[name] += 4 * (fleet[name] - before).clip(lower=0)
+    trend = analyses.transitions(fleet, attributes=WEAR, spans=2)
+    assert trend.rates.changing > trend.rates_shuffled.changing + 20
 
 
 def test_a_drive_that_is_worked_harder_is_not_age_alone() -> None:

@@ -93,6 +93,12 @@ def clusters_of(points: Numbers, count: int, seed: int, name: str) -> Clusters:
     return Clusters(labels, centroids, float(distances.mean()))
 
 
+def nearest(points: Numbers, centroids: Numbers) -> Counts:
+    """Of each point the cluster whose centroid is nearest."""
+    found: Counts = library("scipy.spatial").KDTree(centroids).query(points)[1].astype(np.int64)
+    return found
+
+
 def elbow_of(points: Numbers, seed: int, name: str, user: str) -> Elbow:
     """Looks for the number of clusters beyond which more gain little.
 

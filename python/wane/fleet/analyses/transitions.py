@@ -2,7 +2,7 @@
 
 The study calls a change of state *reliability degradation*. But its states are levels of counters that only grow, and whoever grows far enough
 crosses a border. So the same clustering runs on two more versions of the records: counters that grow at each drive's own constant rate, which know
-nothing of a drive's health; and the rates themselves, which do not grow with age.
+nothing of a drive's health; and the rates themselves, which do not grow with age, beside the same with each drive's steps in a drawn order.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wane.fleet.analyses._clusters import clusters_of
+from wane.fleet.analyses._clusters import clusters_of, nearest
 from wane.fleet.analyses._errors import AnalysisError
-from wane.fleet.analyses._libraries import Counts, Flags, Frame, Numbers, library
+from wane.fleet.analyses._libraries import Counts, Flags, Frame, Numbers, library, stream
 from wane.fleet.analyses._result import HERE, Analysis, drawing
 from wane.fleet.analyses.states import Feature, HealthStates, Scaled, answer, check_states, cluster, features_of, scale
 from wane.plot import COLORS
@@ -69,16 +69,18 @@ class Transitions(Analysis):
         states: The states.
         observed: Patterns of the records.
         constant_rate: Patterns of counters that grow from each drive's first to its last value at a constant rate, clustered the same way.
-        rates: Patterns of the drives' rates of growth, each life cut into equal spans, clustered the same way. Where all drives' rates are alike,
-            clusters cut through noise and drives cross: the share is a ceiling.
-        age_alone: Of the drives that change state, the percentage whose rates stay in one state: they did what they always did, for longer. As the
-            rates' changes are a ceiling, this is a floor. NaN where none was followed.
+        rates: Patterns of the drives' rates of growth, each life cut into equal spans, clustered the same way.
+        rates_shuffled: Patterns of the same rates in the same clusters, with each drive's steps in a drawn order: what changes here is noise. Where
+            all drives' rates are alike, clusters cut through it.
+        age_alone: Of the drives that change state, the percentage whose rates stay in one state: they did what they always did, for longer. It is a
+            floor, as far as ``rates_shuffled`` changes too. NaN where none was followed.
     """
 
     states: HealthStates
     observed: Patterns
     constant_rate: Patterns
     rates: Patterns
+    rates_shuffled: Patterns
     age_alone: float
 
     def table(self) -> Frame:
@@ -93,11 +95,11 @@ class Transitions(Analysis):
         return both.iloc[key].reset_index(drop=True)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """The drives that change state: as observed, at constant rate, and by their rates."""
+        """The drives that change state: as observed, at constant rate, by their rates, and by rates in a drawn order."""
         with drawing(ax) as axes:
-            names = ["observed", "at each drive's\nconstant rate", "rates alone"]
-            shares = [self.observed.changing, self.constant_rate.changing, self.rates.changing]
-            axes.bar(names, shares, width=0.6, color=[COLORS[0], COLORS[1], COLORS[2]])
+            names = ["observed", "constant\nrate", "rates", "rates,\nshuffled"]
+            each = (self.observed, self.constant_rate, self.rates, self.rates_shuffled)
+            axes.bar(names, [patterns.changing for patterns in each], width=0.6, color=COLORS[:4])
             axes.grid(visible=False, axis="x")
             axes.set(ylabel="drives that change state (%)", ylim=(0, 100))
             return axes
@@ -135,14 +137,17 @@ def transitions(
     observed = _patterns(found.labels, scaled.drive, count, drives)
     even = _even(scaled)
     steady = clusters_of(even, min(count, np.unique(even, axis=0).shape[0]), seed, "health states")
-    points, drive = _rates(scaled, spans, user)
-    different = np.unique(points, axis=0).shape[0]
-    rated = clusters_of(points, min(count, different), seed, "health states")
+    points, others, drive = _rates(scaled, spans, seed, user)
+    rated = clusters_of(points, min(count, np.unique(points, axis=0).shape[0]), seed, "health states")
     rates = _patterns(rated.labels, drive, count, drives)
     followed: Flags = (observed.changes > 0) & ~np.isnan(rates.changes)
-    age_alone = 100 * float((rates.changes[followed] == 0).mean()) if followed.any() else float("nan")
     return Transitions(
-        answer(scaled, found, elbow), observed, _patterns(steady.labels, scaled.drive, count, drives), rates, age_alone
+        states=answer(scaled, found, elbow),
+        observed=observed,
+        constant_rate=_patterns(steady.labels, scaled.drive, count, drives),
+        rates=rates,
+        rates_shuffled=_patterns(nearest(others, rated.centroids), drive, count, drives),
+        age_alone=100 * float((rates.changes[followed] == 0).mean()) if followed.any() else float("nan"),
     )
 
 
@@ -191,8 +196,8 @@ def _even(scaled: Scaled) -> Numbers:
     return np.where(scaled.points[first] == scaled.points[last], scaled.points[first], found)
 
 
-def _rates(scaled: Scaled, spans: int, user: str) -> tuple[Numbers, Counts]:
-    """Rates of growth of the attributes in each span of each life, each attribute's from 0 to 1, and the drives that they are of."""
+def _rates(scaled: Scaled, spans: int, seed: int, user: str) -> tuple[Numbers, Numbers, Counts]:
+    """Rates of growth of the features in each span of each life, from 0 to 1; the same with each drive's steps in a drawn order; and their drives."""
     values = scaled.records.values()[scaled.complete]
     hours, drive = scaled.records.hours[scaled.complete], scaled.drive
     begins = np.flatnonzero(np.r_[True, np.diff(drive) != 0])
@@ -204,12 +209,35 @@ def _rates(scaled: Scaled, spans: int, user: str) -> tuple[Numbers, Counts]:
         )
     shares = np.linspace(0, 1, spans + 1)
     edges = begins[enough][:, None] + np.round(shares * (lengths[enough] - 1)[:, None]).astype(int)
-    grown = values[edges[:, 1:]] - values[edges[:, :-1]]
-    rates = grown / (hours[edges[:, 1:]] - hours[edges[:, :-1]])[:, :, None]
-    rates = rates.reshape(-1, values.shape[1])
-    least, most = rates.min(axis=0), rates.max(axis=0)
+    observed = _growth(values, hours, edges)
+    shuffled = _growth(*_shuffled(values, hours, begins, lengths, seed), edges)
+    least, most = observed.min(axis=0), observed.max(axis=0)
     # Rates that differ by rounding alone are the same.
     width = most - least
     same = width <= 1e-9 * np.maximum(np.abs(least), np.abs(most))
-    points = np.where(same, 0, (rates - least) / np.where(same, 1, width)).round(9)
-    return features_of(scaled.records, scaled.columns, points), np.repeat(drive[begins[enough]], spans)
+    points, others = (
+        features_of(
+            scaled.records, scaled.columns, np.where(same, 0, (rates - least) / np.where(same, 1, width)).round(9)
+        )
+        for rates in (observed, shuffled)
+    )
+    return points, others, np.repeat(drive[begins[enough]], spans)
+
+
+def _growth(values: Numbers, hours: Numbers, edges: Counts) -> Numbers:
+    """Growth an hour between each two edges, of shape (drives x spans, attributes)."""
+    grown = values[edges[:, 1:]] - values[edges[:, :-1]]
+    rates: Numbers = grown / (hours[edges[:, 1:]] - hours[edges[:, :-1]])[:, :, None]
+    return rates.reshape(-1, values.shape[1])
+
+
+def _shuffled(values: Numbers, hours: Numbers, begins: Counts, lengths: Counts, seed: int) -> tuple[Numbers, Numbers]:
+    """The records, had each drive made its steps in another order: as much growth and as much noise, and no time at which anything changed."""
+    random = stream(seed, "order of steps")
+    rows, times = values.copy(), hours.copy()
+    for begin, length in zip(begins, lengths, strict=True):
+        order = random.permutation(length - 1)
+        own = slice(begin + 1, begin + length)
+        rows[own] = values[begin] + np.cumsum(np.diff(values[begin : begin + length], axis=0)[order], axis=0)
+        times[own] = hours[begin] + np.cumsum(np.diff(hours[begin : begin + length])[order])
+    return rows, times
