@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from wane.fleet.analyses._errors import AnalysisError
 from wane.fleet.analyses._libraries import Flags, Frame, Numbers, library, stream
 from wane.fleet.analyses._names import candidates, falls_with_harm, listed
 from wane.fleet.analyses._records import Records, records_of
+
+#: How attributes are scaled.
+Spread: TypeAlias = Literal["linear", "log"]
 
 #: The ends of the study's scale.
 BOUNDS = (-1.0, 1.0)
@@ -45,7 +48,7 @@ class Scale:
     falling: tuple[str, ...]
     low: float
     high: float
-    spread: str
+    spread: Spread
 
     def __call__(self, frame: Frame) -> Numbers:
         """Health values of shape (records, attributes). A record beyond the fitted ones is beyond the scale's ends."""
@@ -70,7 +73,7 @@ def scale_of(
     *,
     falling: Sequence[str] = (),
     bounds: tuple[float, float] = BOUNDS,
-    spread: Literal["linear", "log"] = "linear",
+    spread: Spread = "linear",
 ) -> Scale:
     """Fits the scale to records.
 
@@ -98,7 +101,16 @@ def scale_of(
     return Scale(records.attributes, tuple(least.tolist()), tuple(most.tolist()), low, *bounds, spread)
 
 
-def _spread(values: Numbers, spread: str) -> Numbers:
+def refitted(scale: Scale, records: Records, user: str) -> Scale:
+    """The same kind of scale, fitted to other records.
+
+    Raises:
+        AnalysisError: An attribute is constant in them.
+    """
+    return scale_of(records, user, falling=scale.falling, bounds=(scale.low, scale.high), spread=scale.spread)
+
+
+def _spread(values: Numbers, spread: Spread) -> Numbers:
     return np.log1p(values) if spread == "log" else values
 
 

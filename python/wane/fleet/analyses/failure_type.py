@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from wane.fleet.analyses._errors import AnalysisError
-from wane.fleet.analyses._health import held_out, scale_of
+from wane.fleet.analyses._health import held_out, refitted
 from wane.fleet.analyses._libraries import Flags, Frame, Numbers, library, one_thread, quietly, state, stream
 from wane.fleet.analyses._result import Analysis, drawing
 from wane.fleet.analyses.groups import HEALTHY, DiskOptions, Study, study_of
@@ -102,13 +102,7 @@ def failure_types(
     actual = np.array(study.group, dtype=object)
     actual[~study.records.failed & (actual != HEALTHY)] = DEGRADING
     out = _split(actual, test_share, study.seed, user)
-    scale = scale_of(
-        study.records.of(~out),
-        user,
-        falling=study.scale.falling,
-        bounds=(study.scale.low, study.scale.high),
-        spread="log" if study.scale.spread == "log" else "linear",
-    )
+    scale = refitted(study.scale, study.records.of(~out), user)
     health = scale(study.records.frame)
     windows = {lead: _windows(study, health, lead, window_hours) for lead in leads}
     for lead in leads:

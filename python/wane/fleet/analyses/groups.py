@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
 from wane.fleet.analyses._clusters import Clusters, Elbow, clusters_of, elbow_of
 from wane.fleet.analyses._errors import AnalysisError
-from wane.fleet.analyses._health import BOUNDS, Scale, deciles_of, disk_records, frame_of, scale_of
+from wane.fleet.analyses._health import BOUNDS, Scale, Spread, deciles_of, disk_records, frame_of, scale_of
 from wane.fleet.analyses._libraries import Counts, Flags, Frame, Numbers, library, one_thread, state
 from wane.fleet.analyses._names import listed, short
 from wane.fleet.analyses._records import Records
@@ -52,7 +52,7 @@ class DiskOptions(TypedDict, total=False):
     working_groups: int | None
     falling: Sequence[str]
     bounds: tuple[float, float]
-    spread: Literal["linear", "log"]
+    spread: Spread
     seed: int
 
 
@@ -165,7 +165,7 @@ class Study:
     health: Numbers
     failures: FailureGroups
     group: tuple[str, ...]
-    working: WorkingGroups | None
+    working: WorkingGroups
     seed: int
 
     def drives(self, name: str, *, of: Literal["failed", "degrading"]) -> Flags:
@@ -198,7 +198,7 @@ def failure_groups(frame: Frame, **options: Unpack[DiskOptions]) -> FailureGroup
     Raises:
         AnalysisError: Too few drives failed, none works, or an attribute is missing or constant.
     """
-    return study_of(frame, "failure_groups", working=False, **options).failures
+    return failing_of(frame, "failure_groups", **options).failures
 
 
 def working_groups(frame: Frame, **options: Unpack[DiskOptions]) -> WorkingGroups:
@@ -214,26 +214,43 @@ def working_groups(frame: Frame, **options: Unpack[DiskOptions]) -> WorkingGroup
     Raises:
         AnalysisError: As of ``failure_groups``; or fewer drives work than there are groups.
     """
-    study = study_of(frame, "working_groups", **options)
-    assert study.working is not None
-    return study.working
+    return study_of(frame, "working_groups", **options).working
 
 
-def study_of(
+class Failing(NamedTuple):
+    """Checked records, scaled, and their types of failure."""
+
+    records: Records
+    scale: Scale
+    health: Numbers
+    failures: FailureGroups
+    working_groups: int | None
+    seed: int
+
+
+def study_of(frame: Frame, user: str, **options: Unpack[DiskOptions]) -> Study:
+    """Checks records, scales them, and groups failures and working drives."""
+    failing = failing_of(frame, user, **options)
+    found = _working(failing, user)
+    names = failing.failures.members | found.degrading
+    group = tuple(names.get(str(serial), HEALTHY) for serial in failing.records.serials)
+    return Study(failing.records, failing.scale, failing.health, failing.failures, group, found, failing.seed)
+
+
+def failing_of(
     frame: Frame,
     user: str,
     *,
-    working: bool = True,
     attributes: Sequence[str] | None = None,
     model: str | None = None,
     groups: int | None = None,
     working_groups: int | None = None,
     falling: Sequence[str] = (),
     bounds: tuple[float, float] = BOUNDS,
-    spread: Literal["linear", "log"] = "linear",
+    spread: Spread = "linear",
     seed: int = 0,
-) -> Study:
-    """Checks records, scales them, and groups failures and working drives."""
+) -> Failing:
+    """Checks records, scales them, and groups failures."""
     for name, count in (("groups", groups), ("working_groups", working_groups)):
         if count is not None and count < 1:
             raise AnalysisError(f"{user}: {name} is {count}; it is 1 or more")
@@ -245,12 +262,7 @@ def study_of(
     scale = scale_of(records, user, falling=falling, bounds=bounds, spread=spread)
     health = scale(records.frame.iloc[records.last])
     failures = _failures(records, left_out, scale, health, groups, seed, user)
-    if not working:
-        return Study(records, scale, health, failures, (), None, seed)
-    found = _working(records, scale, health, failures, working_groups, seed, user)
-    names = failures.members | found.degrading
-    group = tuple(names.get(str(serial), HEALTHY) for serial in records.serials)
-    return Study(records, scale, health, failures, group, found, seed)
+    return Failing(records, scale, health, failures, working_groups, seed)
 
 
 def _failures(
@@ -315,23 +327,17 @@ def _deciles_of_groups(points: Numbers, found: Clusters, names: Sequence[str], s
     return library("pandas").concat(parts, ignore_index=True)
 
 
-def _working(
-    records: Records,
-    scale: Scale,
-    health: Numbers,
-    failures: FailureGroups,
-    groups: int | None,
-    seed: int,
-    user: str,
-) -> WorkingGroups:
-    points = health[~records.failed]
+def _working(failing: Failing, user: str) -> WorkingGroups:
+    records, scale, failures = failing.records, failing.scale, failing.failures
+    points = failing.health[~records.failed]
     different = np.unique(points, axis=0).shape[0]
-    count = groups if groups is not None else min(len(failures.groups) + 1, different)
+    asked = failing.working_groups
+    count = asked if asked is not None else min(len(failures.groups) + 1, different)
     if different < count:
         raise AnalysisError(
             f"{user}: there are {different} different last records of working drives, fewer than the {count} groups"
         )
-    found = clusters_of(points, count, seed, "working groups")
+    found = clusters_of(points, count, failing.seed, "working groups")
     drives = np.bincount(found.labels, minlength=count)
     largest = int(drives.argmax())
     profiles = [deciles_of(points[found.labels == each]) / (scale.high - scale.low) for each in range(count)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from wane.fleet.analyses._errors import AnalysisError
-from wane.fleet.analyses._health import Scale, held_out, scale_of
+from wane.fleet.analyses._health import Scale, held_out, refitted
 from wane.fleet.analyses._libraries import Flags, Frame, Numbers, library, one_thread, quietly, state
 from wane.fleet.analyses._names import listed, short
 from wane.fleet.analyses._records import Records
@@ -215,13 +215,7 @@ def fit(
     study: Study, name: str, attribute: str, fitted: Flags, out: Flags, degradation: str | None, user: str
 ) -> Signature:
     """Fits one signature to some drives and judges it by others."""
-    scale = scale_of(
-        study.records.of(~out),
-        user,
-        falling=study.scale.falling,
-        bounds=(study.scale.low, study.scale.high),
-        spread="log" if study.scale.spread == "log" else "linear",
-    )
+    scale = refitted(study.scale, study.records.of(~out), user)
     train, test = study.records.of(fitted), study.records.of(out)
     health, drive, distance, known = _degradations(train, scale, degradation)
     unit = distance.max() / FARTHEST if degradation is None else float("nan")
