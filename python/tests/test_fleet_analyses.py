@@ -1,5 +1,6 @@
 """Analyses of solid-state drives (002, chapter 4), on generated fleets whose truth is known."""
 
+import inspect
 import json
 from typing import Any
 from zlib import crc32
@@ -170,6 +171,27 @@ def test_planted_states_are_found_with_the_elbow() -> None:
     assert found.distortion < 0.03
     assert found.centroids["first"].is_monotonic_increasing
     assert found.shares["drives"].tolist() == [10] * 5
+
+
+def test_states_leave_out_what_is_constant_or_mostly_missing() -> None:
+    fleet, truth = planted("left out")
+    fleet["same"], fleet["rare"] = 7.0, np.where(fleet.index < 100, 1.0 * fleet.index, np.nan)
+    found = analyses.health_states(fleet, states=5)
+    assert found.features == ("first", "second")
+    assert (found.labels == np.repeat(truth, 20)).all()
+    with pytest.raises(AnalysisError, match="no attribute varies that half of the records have: same, rare"):
+        analyses.health_states(fleet.drop(columns=["first", "second"]), states=5)
+
+
+def test_signatures_of_functions_tell_their_options() -> None:
+    for name, function in analyses.ANALYSES.items():
+        kinds = {each.kind for each in inspect.signature(function).parameters.values()}
+        assert inspect.Parameter.VAR_KEYWORD not in kinds, name
+    assert "attributes" in inspect.signature(analyses.starts).parameters
+    with pytest.raises(
+        AnalysisError, match="starts: there is no option 'color'; beside its own it takes: attributes, model"
+    ):
+        analyses.ANALYSES["starts"](planted("options")[0], color=1)
 
 
 def test_columns_of_a_feature_count_as_one() -> None:
@@ -347,7 +369,7 @@ def broken(how: str) -> Any:
         (
             "health-states",
             "",
-            {"states": 3},
+            {"states": 3, "attributes": ["smart_174_raw"]},
             "column 'smart_174_raw' is 3 in all 30 records, and tells no states apart",
         ),
         (

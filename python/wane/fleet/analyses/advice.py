@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 from wane.fleet.analyses._libraries import Frame, library
 from wane.fleet.analyses._names import short
 from wane.fleet.analyses._result import Analysis, drawing
-from wane.fleet.analyses.groups import DiskOptions, study_of
+from wane.fleet.analyses.groups import DiskOptions, study_of, takes_disk_options
 from wane.fleet.analyses.onset import COPY_HOURS, Rule, Starts, starts_in
 from wane.plot import COLORS
 
@@ -57,6 +57,7 @@ class Advice(Analysis):
             return axes
 
 
+@takes_disk_options
 def advice(
     frame: Frame,
     *,

@@ -12,7 +12,7 @@ from wane.fleet.analyses._errors import AnalysisError
 from wane.fleet.analyses._health import held_out, refitted
 from wane.fleet.analyses._libraries import Flags, Frame, Numbers, library, one_thread, quietly, state, stream
 from wane.fleet.analyses._result import Analysis, drawing
-from wane.fleet.analyses.groups import HEALTHY, DiskOptions, Study, study_of
+from wane.fleet.analyses.groups import HEALTHY, DiskOptions, Study, study_of, takes_disk_options
 from wane.plot import COLORS, DASHES, MARKERS
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class Windows(NamedTuple):
     told: Flags
 
 
+@takes_disk_options
 def failure_types(
     frame: Frame,
     *,

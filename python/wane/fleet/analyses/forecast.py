@@ -12,7 +12,7 @@ from wane.fleet.analyses._errors import AnalysisError
 from wane.fleet.analyses._libraries import Frame, Numbers, library, one_thread, quietly
 from wane.fleet.analyses._names import listed, short
 from wane.fleet.analyses._result import HERE, Analysis, drawing
-from wane.fleet.analyses.groups import DiskOptions, Study, study_of
+from wane.fleet.analyses.groups import DiskOptions, Study, study_of, takes_disk_options
 from wane.fleet.analyses.onset import COPY_HOURS, start_rows, threshold_of
 from wane.fleet.analyses.published import FORECAST_ERRORS_H
 from wane.fleet.analyses.signature import Signature, Signatures, signatures_in
@@ -108,6 +108,7 @@ class Forecasts(Analysis):
             return axes
 
 
+@takes_disk_options
 def forecasts(
     frame: Frame,
     *,

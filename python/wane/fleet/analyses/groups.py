@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -54,6 +55,34 @@ class DiskOptions(TypedDict, total=False):
     bounds: tuple[float, float]
     spread: Spread
     seed: int
+
+
+#: What holds where an option is not given.
+DEFAULTS: DiskOptions = {
+    "attributes": None,
+    "model": None,
+    "groups": None,
+    "working_groups": None,
+    "falling": (),
+    "bounds": BOUNDS,
+    "spread": "linear",
+    "seed": 0,
+}
+
+Asked = TypeVar("Asked", bound=Callable[..., Any])
+
+
+def takes_disk_options(function: Asked) -> Asked:
+    """Writes ``DiskOptions`` into a function's signature, for help and for whoever asks a function what it takes."""
+    own = inspect.signature(function)
+    named = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    kinds = DiskOptions.__annotations__
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kinds[name])
+        for name, default in DEFAULTS.items()
+    ]
+    vars(function)["__signature__"] = own.replace(parameters=[*named, *shared])
+    return function
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +214,7 @@ class Study:
         return [(row.name, row.attribute) for row in rows.itertuples(index=False) if row.attribute]
 
 
+@takes_disk_options
 def failure_groups(frame: Frame, **options: Unpack[DiskOptions]) -> FailureGroups:
     """Groups failed drives by their failure records, with k-means. Source: 002, section 7.2.2, figure 7.2.
 
@@ -201,6 +231,7 @@ def failure_groups(frame: Frame, **options: Unpack[DiskOptions]) -> FailureGroup
     return failing_of(frame, "failure_groups", **options).failures
 
 
+@takes_disk_options
 def working_groups(frame: Frame, **options: Unpack[DiskOptions]) -> WorkingGroups:
     """Groups working drives by their last records and matches them to types of failure by deciles. Source: 002, section 7.3.1.
 
@@ -237,32 +268,28 @@ def study_of(frame: Frame, user: str, **options: Unpack[DiskOptions]) -> Study:
     return Study(failing.records, failing.scale, failing.health, failing.failures, group, found, failing.seed)
 
 
-def failing_of(
-    frame: Frame,
-    user: str,
-    *,
-    attributes: Sequence[str] | None = None,
-    model: str | None = None,
-    groups: int | None = None,
-    working_groups: int | None = None,
-    falling: Sequence[str] = (),
-    bounds: tuple[float, float] = BOUNDS,
-    spread: Spread = "linear",
-    seed: int = 0,
-) -> Failing:
+def failing_of(frame: Frame, user: str, **options: Unpack[DiskOptions]) -> Failing:
     """Checks records, scales them, and groups failures."""
+    unknown = [name for name in options if name not in DEFAULTS]
+    if unknown:
+        raise AnalysisError(
+            f"{user}: there is no option {unknown[0]!r}; beside its own it takes: {listed(list(DEFAULTS))}"
+        )
+    chosen: DiskOptions = {**DEFAULTS, **options}
+    groups, working_groups = chosen["groups"], chosen["working_groups"]
     for name, count in (("groups", groups), ("working_groups", working_groups)):
         if count is not None and count < 1:
             raise AnalysisError(f"{user}: {name} is {count}; it is 1 or more")
-    records, left_out = disk_records(frame, user, attributes, model, failed_min=max(groups or 4, 2))
+    failed_min = max(groups or 4, 2)
+    records, left_out = disk_records(frame, user, chosen["attributes"], chosen["model"], failed_min=failed_min)
     if records.failed.all():
         raise AnalysisError(
             f"{user}: all {records.first.size} drives failed; it needs working ones to compare them with"
         )
-    scale = scale_of(records, user, falling=falling, bounds=bounds, spread=spread)
+    scale = scale_of(records, user, falling=chosen["falling"], bounds=chosen["bounds"], spread=chosen["spread"])
     health = scale(records.frame.iloc[records.last])
-    failures = _failures(records, left_out, scale, health, groups, seed, user)
-    return Failing(records, scale, health, failures, working_groups, seed)
+    failures = _failures(records, left_out, scale, health, groups, chosen["seed"], user)
+    return Failing(records, scale, health, failures, working_groups, chosen["seed"])
 
 
 def _failures(
@@ -411,6 +438,7 @@ class Deciles(Analysis):
             return axes
 
 
+@takes_disk_options
 def deciles(frame: Frame, **options: Unpack[DiskOptions]) -> Deciles:
     """Sets failed, degrading and healthy drives beside each other. Source: 002, figures 7.3 to 7.5 and 7.10 to 7.12.
 

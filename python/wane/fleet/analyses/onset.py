@@ -13,7 +13,7 @@ from wane.fleet.analyses._libraries import Counts, Frame, Numbers, library, one_
 from wane.fleet.analyses._names import short
 from wane.fleet.analyses._records import Records
 from wane.fleet.analyses._result import Analysis, drawing
-from wane.fleet.analyses.groups import DiskOptions, Study, study_of
+from wane.fleet.analyses.groups import DiskOptions, Study, study_of, takes_disk_options
 from wane.fleet.analyses.published import THRESHOLDS
 from wane.plot import COLORS
 
@@ -65,6 +65,7 @@ class Starts(Analysis):
             return axes
 
 
+@takes_disk_options
 def starts(
     frame: Frame,
     *,

@@ -14,7 +14,7 @@ from wane.fleet.analyses._libraries import Flags, Frame, Numbers, library, one_t
 from wane.fleet.analyses._names import listed, short
 from wane.fleet.analyses._records import Records
 from wane.fleet.analyses._result import HERE, Analysis, drawing
-from wane.fleet.analyses.groups import DiskOptions, Study, study_of
+from wane.fleet.analyses.groups import DiskOptions, Study, study_of, takes_disk_options
 from wane.fleet.analyses.published import SIGNATURES
 from wane.plot import COLORS
 
@@ -162,6 +162,7 @@ def formula(signature: Signature) -> str:
     return text
 
 
+@takes_disk_options
 def signatures(
     frame: Frame,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -11,13 +11,16 @@ import numpy as np
 from wane.fleet.analyses._clusters import Clusters, Elbow, clusters_of, elbow_of
 from wane.fleet.analyses._errors import AnalysisError
 from wane.fleet.analyses._libraries import Counts, Flags, Frame, Numbers, library
-from wane.fleet.analyses._names import short
+from wane.fleet.analyses._names import listed, short
 from wane.fleet.analyses._records import Records, records_of
 from wane.fleet.analyses._result import HERE, Analysis, drawing
 from wane.plot import COLORS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: An attribute that is not asked for is clustered by where this share of the records has it.
+KNOWN_MIN = 0.5
 
 #: More states than this are no states.
 STATES_MAX = 50
@@ -112,8 +115,8 @@ def health_states(
 
     Args:
         frame: The records.
-        attributes: What to cluster by; all numeric columns otherwise. Several columns in a list count as one: their mean once scaled. The study has
-            168, 173, 230, 233 and 241 of its model A, and 173 with 248 and 246 with 247 of model B.
+        attributes: What to cluster by; otherwise all numeric columns that vary and that half of the records have. Several columns in a list count as
+            one: their mean once scaled. The study has 168, 173, 230, 233 and 241 of its model A, and 173 with 248 and 246 with 247 of model B.
         states: How many there are; found by the elbow otherwise. The study has 5.
         model: The only model to look at.
         seed: The seed of the starts.
@@ -140,7 +143,10 @@ def scale(frame: Frame, user: str, attributes: Sequence[Feature] | None, model: 
     asked = None if attributes is None else [(each,) if isinstance(each, str) else tuple(each) for each in attributes]
     flat = None if asked is None else list(dict.fromkeys(name for each in asked for name in each))
     records = records_of(frame, user, attributes=flat, model=model, drives_min=drives_min)
-    columns = tuple(asked) if asked is not None else tuple((name,) for name in records.attributes)
+    if asked is None:
+        asked = [(name,) for name in _varying(records, user)]
+        records = replace(records, attributes=tuple(name for each in asked for name in each))
+    columns = tuple(asked)
     values = records.values()
     complete: Flags = np.logical_not(np.isnan(values).any(axis=1))
     if np.unique(records.drive[complete]).size < drives_min:
@@ -156,6 +162,19 @@ def scale(frame: Frame, user: str, attributes: Sequence[Feature] | None, model: 
                 f"{user}: column {name!r} is {least[at]:g} in all {len(values)} records, and tells no states apart"
             )
     return Scaled(records, columns, complete, features_of(records, columns, (values - least) / (most - least)))
+
+
+def _varying(records: Records, user: str) -> list[str]:
+    """The attributes that half of the records have, and that vary where all of these are known."""
+    values = records.values()
+    known = (1 - np.isnan(values).mean(axis=0)) >= KNOWN_MIN
+    complete = ~np.isnan(values[:, known]).any(axis=1)
+    spread = np.ptp(values[complete][:, known], axis=0) if complete.any() else np.zeros(known.sum())
+    names = [name for name, told in zip(records.attributes, known, strict=True) if told]
+    found = [name for name, width in zip(names, spread, strict=True) if width > 0]
+    if not found:
+        raise AnalysisError(f"{user}: no attribute varies that half of the records have: {listed(records.attributes)}")
+    return found
 
 
 def features_of(records: Records, columns: Sequence[Sequence[str]], values: Numbers) -> Numbers:

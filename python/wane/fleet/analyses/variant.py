@@ -9,7 +9,7 @@ from wane.fleet.analyses._errors import AnalysisError
 from wane.fleet.analyses._libraries import Frame
 from wane.fleet.analyses._names import short
 from wane.fleet.analyses._result import Analysis
-from wane.fleet.analyses.groups import Deciles, DiskOptions, FailureGroups, deciles_in, study_of
+from wane.fleet.analyses.groups import Deciles, DiskOptions, FailureGroups, deciles_in, study_of, takes_disk_options
 from wane.fleet.analyses.onset import COPY_HOURS, Starts, starts_in
 from wane.fleet.analyses.published import BACKBLAZE_RMSE
 from wane.fleet.analyses.signature import Signatures, signatures_in
@@ -55,6 +55,7 @@ class Variant(Analysis):
         return self.deciles.plot(ax, name=name)
 
 
+@takes_disk_options
 def backblaze_variant(
     frame: Frame,
     *,
