@@ -61,6 +61,7 @@ class Starts(Analysis):
             axes.axhline(self.copy_hours, color=COLORS[1], linestyle="--", label="a copy takes")
             axes.set_xticks(at, list(self.rows["name"]))
             axes.set(ylabel="from start to failure (h)", yscale="symlog", xlabel="type of failure")
+            axes.set_ylim(bottom=0)
             axes.legend()
             return axes
 

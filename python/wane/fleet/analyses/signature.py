@@ -91,21 +91,20 @@ class Signature(Analysis):
         return self.coefficients
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Figures 7.6 and 7.7: records of the held-out drives, and the signature through them, with the other attributes at the records' medians."""
+        """Figures 7.6 and 7.7: records of the held-out drives, and what the signature tells of them."""
         with drawing(ax) as axes:
             health, degradation = self.points[:, :-1], self.points[:, -1]
             at = self.scale.attributes.index(self.attribute)
             axes.plot(
                 health[:, at], degradation, ".", markersize=2, color=COLORS[4], rasterized=True, label="held-out drives"
             )
-            line = np.tile(np.nanmedian(health, axis=0), (200, 1))
-            line[:, at] = np.linspace(np.nanmin(health[:, at]), np.nanmax(health[:, at]), 200)
-            axes.plot(
-                line[:, at],
-                self._terms(line) @ self.coefficients["coefficient"].to_numpy(),
-                color=COLORS[1],
-                label="signature",
+            told = self._terms(health) @ self.coefficients["coefficient"].to_numpy()
+            order = np.argsort(health[:, at], kind="stable")
+            # With other attributes in it, the signature is no line over one.
+            look: dict[str, Any] = (
+                {"marker": ".", "markersize": 2, "linestyle": "none"} if self.others else {"linestyle": "-"}
             )
+            axes.plot(health[order, at], told[order], color=COLORS[1], label="signature", **look)
             ends = f"{self.scale.low:g} to {self.scale.high:g}"
             axes.set(xlabel=f"{short(self.attribute)} (health, {ends})", ylabel="degradation (0 is failure)")
             axes.legend()
