@@ -17,7 +17,10 @@ use clap::error::ErrorKind;
 
 pub use args::command;
 use args::{Arguments, Command};
-pub use commands::run::{in_words, removed_in_words};
+pub use commands::cells::UnderWay;
+pub use commands::grid::{GivenAxis, Grid};
+pub use commands::run::{check_stdin, in_words, removed_in_words, seeds_from};
+pub use commands::sweep::Swept;
 use output::Failure;
 pub use output::{escaped, panic_in_words};
 pub use progress::Progress;

@@ -144,6 +144,11 @@ impl PolicyOverrides {
         recorded
     }
 
+    /// The hash of a scenario that is run with these policies, as its results tell it.
+    pub fn hash_of(&self, scenario: &Scenario) -> String {
+        self.recorded(scenario).hash()
+    }
+
     /// As the summary names them.
     pub(crate) fn recorded_policies(&self) -> BTreeMap<String, BTreeMap<String, serde_json::Value>> {
         let json = |value| serde_json::to_value(value).expect("a value of TOML is one of JSON");

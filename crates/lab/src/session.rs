@@ -397,32 +397,68 @@ fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
 pub type Outcome = Result<RunResult, SessionError>;
 
 /// Where the results of several runs go: a folder whose members are the scenarios, in order.
-pub struct Members<'a> {
-    folder: &'a Folder,
+pub struct Members {
+    folder: Folder,
     named: Vec<Member>,
     fingerprints: Mutex<Fingerprints>,
 }
 
-impl<'a> Members<'a> {
-    /// Names the scenarios, each by the name of its folder, as the members of `folder`.
+impl Members {
+    /// Names the scenarios, each by the name of its folder, as the members of `folder`. What another command left there goes when the new
+    /// results are whole.
     ///
     /// # Errors
     /// The folder cannot be written.
     pub fn begin(
-        folder: &'a mut Folder,
+        mut folder: Folder,
         origin: Origin,
         scenarios: &[(String, &Scenario)],
         stop: &AtomicBool,
     ) -> Result<Self, ResultError> {
-        let mut fingerprints = Fingerprints::default();
-        let member = |(name, scenario): &(String, &Scenario)| Member {
-            folder: name.clone(),
-            scenario: scenario.hash(),
-            inputs: fingerprints.inputs(&scenario.traces(), stop),
-        };
-        let named: Vec<Member> = scenarios.iter().map(member).collect();
+        let (named, fingerprints) = named(scenarios, stop);
         folder.begin(origin, named.clone())?;
         Ok(Self { folder, named, fingerprints: Mutex::new(fingerprints) })
+    }
+
+    /// The same, in a folder that is new or holds these very members: nothing goes. `hashes` are the scenarios' as their results tell them, which
+    /// policies from outside change.
+    ///
+    /// # Errors
+    /// The folder holds something else, or cannot be written.
+    pub fn go_on(
+        mut folder: Folder,
+        origin: Origin,
+        scenarios: &[(String, &Scenario)],
+        hashes: &[String],
+        stop: &AtomicBool,
+    ) -> Result<Self, ResultError> {
+        assert_eq!(scenarios.len(), hashes.len(), "each scenario has its hash");
+        let (mut named, fingerprints) = named(scenarios, stop);
+        for (member, hash) in named.iter_mut().zip(hashes) {
+            member.scenario.clone_from(hash);
+        }
+        folder.refuse_others(origin, &named)?;
+        folder.begin(origin, named.clone())?;
+        Ok(Self { folder, named, fingerprints: Mutex::new(fingerprints) })
+    }
+
+    /// The finished run of a member, if it is there already.
+    pub fn found(&self, number: usize) -> Option<RunResult> {
+        self.folder.found(number, VERSION)
+    }
+
+    /// Where they go.
+    pub const fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Makes the members that have come, and these files, all that the folder holds. Gives the names of members of an earlier command that
+    /// were removed with it.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn finish(&mut self, files: &[(&str, Vec<u8>)]) -> Result<Vec<String>, ResultError> {
+        self.folder.finish(files)
     }
 
     /// Writes the run of a member and its report.
@@ -442,6 +478,24 @@ impl<'a> Members<'a> {
     }
 }
 
+/// Scenarios as members, with what is known of their traces.
+fn named(scenarios: &[(String, &Scenario)], stop: &AtomicBool) -> (Vec<Member>, Fingerprints) {
+    let mut fingerprints = Fingerprints::default();
+    let member = |(name, scenario): &(String, &Scenario)| Member {
+        folder: name.clone(),
+        scenario: scenario.hash(),
+        inputs: fingerprints.inputs(&scenario.traces(), stop),
+    };
+    (scenarios.iter().map(member).collect(), fingerprints)
+}
+
+/// How many of these scenarios run at once: one a core, and no more than memory allows.
+pub fn workers(scenarios: &[Scenario]) -> usize {
+    let need = scenarios.iter().map(|scenario| build::memory_estimate(scenario).0).max().unwrap_or(1).max(1);
+    let fit = os::available_memory().map_or(usize::MAX, |available| (available / need).max(1) as usize);
+    os::cores().min(fit).min(scenarios.len()).max(1)
+}
+
 /// Runs scenarios in parallel on all cores, never more at once than memory allows. Those whose finished results are among
 /// the members already are read instead of run. Results come in the order of the scenarios; the numbers are those of one
 /// run at a time.
@@ -449,14 +503,12 @@ impl<'a> Members<'a> {
 /// `each` hears when a scenario is finished: its number, its result and whether it was read; `step` how far one is that runs.
 pub fn execute_all(
     scenarios: &[Scenario],
-    members: Option<&Members<'_>>,
+    members: Option<&Members>,
     stop: &Arc<AtomicBool>,
     each: &(dyn Fn(usize, &Outcome, bool) + Sync),
     step: &(dyn Fn(usize, &Step) + Sync),
 ) -> Vec<Option<Outcome>> {
-    let need = scenarios.iter().map(|scenario| build::memory_estimate(scenario).0).max().unwrap_or(1).max(1);
-    let fit = os::available_memory().map_or(usize::MAX, |available| (available / need).max(1) as usize);
-    let workers = os::cores().min(fit).min(scenarios.len()).max(1);
+    let workers = workers(scenarios);
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Outcome>>> = scenarios.iter().map(|_| Mutex::new(None)).collect();
     std::thread::scope(|scope| {
@@ -484,10 +536,10 @@ pub fn execute_all(
 fn execute_member(
     number: usize,
     scenario: &Scenario,
-    members: Option<&Members<'_>>,
+    members: Option<&Members>,
     watch: &mut Watch<'_>,
 ) -> (Outcome, bool) {
-    if let Some(result) = members.and_then(|members| members.folder.found(number, VERSION)) {
+    if let Some(result) = members.and_then(|members| members.found(number)) {
         return (Ok(result), true);
     }
     let outcome = execute(scenario, &PolicyOverrides::default(), watch);

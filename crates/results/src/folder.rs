@@ -111,6 +111,17 @@ pub enum ResultError {
         /// The first entry that wane would not have written.
         found: String,
     },
+    /// The folder holds what another command left, and was to go on with this one's.
+    #[error(
+        "'{}' holds results of {found}; what it holds stays: give an empty folder, a new one, or the one of this very grid to go on with it",
+        excerpt_path(path)
+    )]
+    AnotherCommand {
+        /// The folder.
+        path: PathBuf,
+        /// What left them, in words.
+        found: &'static str,
+    },
     /// Another process writes into the folder, the one around it, or one in it.
     #[error("'{}' is in use by another run of wane; wait until it ends, or give another folder", excerpt_path(path))]
     InUse {
@@ -226,16 +237,44 @@ fn run_of(path: &Path, manifest: Option<&Manifest>) -> Result<RunResult, ResultE
         return if several {
             Err(ResultError::Unnamed { path: path.to_owned() })
         } else {
-            RunFiles { folder: path, manifest: None }.read()
+            RunFiles::lying(path, None).read()
         };
     };
-    RunFiles { folder: path, manifest: Some(manifest) }.read()
+    RunFiles::lying(path, Some(manifest)).read()
+}
+
+impl RunResult {
+    /// The run as the files that keep it, by name, without those that say the same for people: what goes from process to process.
+    /// [`Self::of_files`] gives it back, each number as it was.
+    ///
+    /// # Errors
+    /// A table cannot be made.
+    pub fn to_files(&self) -> Result<Vec<(String, Vec<u8>)>, ResultError> {
+        let files = claim::files_that_keep(Path::new(""), self)?;
+        Ok(files.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect())
+    }
+
+    /// The run that [`Self::to_files`] made these files of.
+    ///
+    /// # Errors
+    /// One is missing or does not hold what it should.
+    pub fn of_files(files: &[(String, Vec<u8>)]) -> Result<Self, ResultError> {
+        RunFiles { folder: Path::new(""), manifest: None, memory: Some(files) }.read()
+    }
 }
 
 /// The files of one run.
 struct RunFiles<'a> {
     folder: &'a Path,
     manifest: Option<&'a Manifest>,
+    /// The files themselves, where they lie in no folder.
+    memory: Option<&'a [(String, Vec<u8>)]>,
+}
+
+impl<'a> RunFiles<'a> {
+    const fn lying(folder: &'a Path, manifest: Option<&'a Manifest>) -> Self {
+        Self { folder, manifest, memory: None }
+    }
 }
 
 impl RunFiles<'_> {
@@ -250,8 +289,8 @@ impl RunFiles<'_> {
         let ages = close.windows.iter().map(|window| window.at_drive_writes);
         check_rises("at_drive_writes", ages).map_err(|reason| self.unreadable(LATENCY, reason))?;
         let table = |name: &str| {
-            self.bytes(name)?.ok_or_else(|| missing(name))?;
-            Table::open(&self.place(name)).map_err(|reason| self.unreadable(name, reason))
+            let bytes = self.bytes(name)?.ok_or_else(|| missing(name))?;
+            Table::of(bytes).map_err(|reason| self.unreadable(name, reason))
         };
         Ok(RunResult {
             summary,
@@ -283,6 +322,9 @@ impl RunFiles<'_> {
 
     /// A file that the manifest names, unchanged since; without a manifest, whatever is there.
     fn bytes(&self, name: &str) -> Result<Option<Vec<u8>>, ResultError> {
+        if let Some(files) = self.memory {
+            return Ok(files.iter().find(|(found, _)| found == name).map(|(_, bytes)| bytes.clone()));
+        }
         let hash = self.manifest.map(|manifest| manifest.files.get(name));
         if hash == Some(None) {
             return Ok(None);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use wane_units::{Bytes, Nanos};
 
 use super::statistics::to_value;
-use super::tables::{Column, text_column, to_csv, window_columns};
+use super::tables::{Column, Values, text_column, to_csv, window_columns};
 use super::{Estimate, RunResult, Summary};
 
 /// One cell: the values that were swept, as the user wrote them, and what came out.
@@ -60,6 +60,9 @@ pub const GRID_LEAVES: &[&str] = &[
     "run.version",
 ];
 
+/// Those of them that are texts.
+const TEXTS: [&str; 4] = ["end.reason", "end.cause", "scenario.hash", "run.version"];
+
 /// The grid as CSV: a column a key of `keys`, then a column a path of `leaves`. Null is empty. Values of a key are numbers where all
 /// of them are: percentages as shares, sizes in bytes, durations in seconds.
 pub fn grid_csv(keys: &[String], leaves: &[&str], cells: &[GridCell<'_>]) -> String {
@@ -74,6 +77,34 @@ pub fn grid_csv(keys: &[String], leaves: &[&str], cells: &[GridCell<'_>]) -> Str
     text
 }
 
+/// The same as a table: keys are numbers where all of their values are; figures are whole numbers where all runs have one, and numbers that
+/// may be null else; reasons, causes and hashes are texts, empty where there are none.
+pub fn grid_columns(keys: &[String], leaves: &[&str], cells: &[GridCell<'_>]) -> Vec<Column> {
+    let values: Vec<&[String]> = cells.iter().map(|cell| cell.values).collect();
+    let of_key = |key: usize| {
+        let numbers: Option<Vec<f64>> = values.iter().map(|row| number(&row[key])).collect();
+        let texts = || Values::Own(values.iter().map(|row| row[key].clone()).collect());
+        numbers.map_or_else(texts, |numbers| whole(&numbers).map_or(Values::F64(numbers), Values::U64))
+    };
+    let trees: Vec<Value> = cells.iter().map(|cell| cell.summary.map_or(Value::Null, to_value)).collect();
+    let of_leaf = |path: &&str| {
+        let found = || trees.iter().map(|tree| leaf(tree, path));
+        if TEXTS.contains(path) {
+            return Values::Own(found().map(plain).collect());
+        }
+        let counts: Option<Vec<u64>> = found().map(Value::as_u64).collect();
+        counts.map_or_else(|| Values::Ratio(found().map(Value::as_f64).collect()), Values::U64)
+    };
+    let keys = keys.iter().enumerate().map(|(index, key)| Column { name: key.clone(), values: of_key(index) });
+    keys.chain(leaves.iter().map(|path| Column { name: (*path).to_owned(), values: of_leaf(path) })).collect()
+}
+
+/// Numbers as whole ones, where all are that a double holds exactly.
+fn whole(numbers: &[f64]) -> Option<Vec<u64>> {
+    let is_whole = |number: &f64| number.fract() == 0.0 && (0.0..9.0e15).contains(number);
+    numbers.iter().all(is_whole).then(|| numbers.iter().map(|number| *number as u64).collect())
+}
+
 /// One cell of a sweep with several seeds.
 #[derive(Clone, Debug)]
 pub struct SeededCell<'a> {
@@ -86,9 +117,8 @@ pub struct SeededCell<'a> {
 /// The grid with several seeds as CSV: a line a cell, and of each number its mean, and `.low` and `.high`, the ends of its 95 % interval.
 /// Texts that differ between the seeds are joined by `|`. Values of keys as in [`grid_csv`].
 pub fn seeded_grid_csv(keys: &[String], leaves: &[&str], cells: &[SeededCell<'_>]) -> String {
-    let texts = ["end.reason", "end.cause", "scenario.hash", "run.version"];
     let figures = leaves.iter().flat_map(|leaf| {
-        let ends: &[&str] = if texts.contains(leaf) { &[""] } else { &["", ".low", ".high"] };
+        let ends: &[&str] = if TEXTS.contains(leaf) { &[""] } else { &["", ".low", ".high"] };
         ends.iter().map(move |end| format!("{leaf}{end}"))
     });
     let mut text = line(keys.iter().cloned().chain(["seeds".to_owned()]).chain(figures));
@@ -99,7 +129,7 @@ pub fn seeded_grid_csv(keys: &[String], leaves: &[&str], cells: &[SeededCell<'_>
         fields.push(trees.len().to_string());
         for path in leaves {
             let found = || trees.iter().map(|tree| leaf(tree, path));
-            if texts.contains(path) {
+            if TEXTS.contains(path) {
                 let mut told: Vec<String> = found().map(plain).filter(|text| !text.is_empty()).collect();
                 told.sort();
                 told.dedup();
@@ -238,6 +268,35 @@ mod tests {
         assert_eq!((fields[0], fields[1], fields[2], fields[5]), ("4", "2", "11", "no-victim|spare-exhausted"));
         let low: f64 = fields[3].parse().unwrap();
         assert!((low - (11.0 - 12.706205)).abs() < 1e-6, "{low}");
+    }
+
+    #[test]
+    fn columns_of_the_grid_have_the_types_of_their_figures() {
+        let (timed, untimed) = (timed(test_run(1), 3).summary, test_run(1).summary);
+        let values =
+            [["4".to_owned(), "7 %".to_owned(), "a".to_owned()], ["8".to_owned(), "0.5".to_owned(), "1".to_owned()]];
+        let cells: Vec<GridCell<'_>> = values
+            .iter()
+            .zip([&timed, &untimed])
+            .map(|(values, summary)| GridCell { values, summary: Some(summary) })
+            .collect();
+        let keys = ["d", "spare", "x"].map(str::to_owned);
+        let leaves = ["host.bytes_written", "errors.retries", "end.reason"];
+        let columns = grid_columns(&keys, &leaves, &cells);
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["d", "spare", "x", "host.bytes_written", "errors.retries", "end.reason"]);
+        let retries = timed.errors.unwrap().retries as f64;
+        let expected = [
+            Values::U64(vec![4, 8]),
+            Values::F64(vec![0.07, 0.5]),
+            Values::Own(vec!["a".to_owned(), "1".to_owned()]),
+            Values::U64(vec![timed.host.bytes_written, untimed.host.bytes_written]),
+            Values::Ratio(vec![Some(retries), None]),
+            Values::Own(vec!["end-of-life".to_owned(); 2]),
+        ];
+        for (column, expected) in columns.iter().zip(expected) {
+            assert_eq!(column.values, expected, "{}", column.name);
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub use folder::{
     Folder, GRID, Inputs, Member, Origin, REPORT, RUNS, ResultError, RunResult, STATISTICS, TRACE_COPY, Traces,
     WINDOWS_CSV, read_run, read_runs,
 };
-pub use grid::{GRID_LEAVES, GridCell, SeededCell, grid_csv, number, seeded_grid_csv, windows_csv};
+pub use grid::{GRID_LEAVES, GridCell, SeededCell, grid_columns, grid_csv, number, seeded_grid_csv, windows_csv};
 pub use latency::{
     BreakdownMeans, Errors, Latency, LatencyDistribution, LatencyFigures, OpThroughput, OperationFigures,
     OperationLatency, Throughput, Window, WindowKind,

@@ -7,12 +7,11 @@
 
 use std::cell::Cell;
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::Encoding;
 use parquet::column::reader::ColumnReader;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
@@ -332,14 +331,14 @@ fn guarded<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
 
 /// A Parquet file that this module wrote, opened to be read.
 pub(super) struct Table {
-    file: SerializedFileReader<File>,
+    file: SerializedFileReader<Bytes>,
 }
 
 impl Table {
-    /// Opens the file.
-    pub(super) fn open(path: &Path) -> Result<Self, String> {
-        let file = File::open(path).map_err(|error| error.to_string())?;
-        let bytes = file.metadata().map_err(|error| error.to_string())?.len();
+    /// The table that a file of these bytes holds.
+    pub(super) fn of(file: Vec<u8>) -> Result<Self, String> {
+        let bytes = file.len() as u64;
+        let file = Bytes::from(file);
         let table = guarded(|| Ok(Self { file: SerializedFileReader::new(file).map_err(|error| error.to_string())? }))?;
         // Each row has a number of its own, so that it takes at least a byte; a damaged count would ask for any memory.
         let rows = table.rows() as u64;
@@ -564,14 +563,11 @@ mod tests {
 
     #[test]
     fn rows_out_of_order_are_refused_with_their_number() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("timeline.parquet");
         let rows = test_run(1).timeline;
         let read = |rows: &[Row]| {
             let mut bytes = Vec::new();
             write_parquet(&mut bytes, &timeline_columns(rows), &[]).unwrap();
-            std::fs::write(&path, &bytes).unwrap();
-            Table::open(&path).unwrap().timeline()
+            Table::of(bytes).unwrap().timeline()
         };
         assert_eq!(read(&rows).unwrap(), rows);
         let mut swapped = rows.clone();
@@ -607,12 +603,9 @@ mod tests {
 
     #[test]
     fn a_file_with_any_byte_changed_gives_rows_or_a_sentence() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("blocks.parquet");
         let mut bytes = Vec::new();
         write_parquet(&mut bytes, &block_columns(&blocks()), &[("scenario", "x")]).unwrap();
-        std::fs::write(&path, &bytes).unwrap();
-        assert_eq!(Table::open(&path).unwrap().blocks().unwrap(), blocks());
+        assert_eq!(Table::of(bytes.clone()).unwrap().blocks().unwrap(), blocks());
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             if !panic_is_caught() {
@@ -624,8 +617,7 @@ mod tests {
             for flip in [0x01, 0x10, 0x80, 0xff] {
                 let mut damaged = bytes.clone();
                 damaged[at] ^= flip;
-                std::fs::write(&path, &damaged).unwrap();
-                if let Err(sentence) = Table::open(&path).and_then(|table| table.blocks()) {
+                if let Err(sentence) = Table::of(damaged).and_then(|table| table.blocks()) {
                     assert!(!sentence.is_empty(), "byte {at}, flipped by {flip}");
                     refused += 1;
                 }

@@ -29,14 +29,14 @@ const LIVES: [(&str, &str, &[&str]); 3] = [
 
 pub(crate) fn demo(arguments: &DemoArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
-    let mut out = Folder::claim(&arguments.out).map_err(Failure::wrong)?;
+    let out = Folder::claim(&arguments.out).map_err(Failure::wrong)?;
     remove_at_exit(&out.traces());
     let trace = out.stage(TRACE_COPY, TRACE).map_err(Failure::wrong)?;
     let lives: Vec<Scenario> =
         LIVES.iter().map(|(_, name, set)| life(name, set, &trace)).collect::<Result<_, Failure>>()?;
     let named: Vec<(String, &Scenario)> =
         LIVES.iter().zip(&lives).map(|((folder, ..), life)| ((*folder).to_owned(), life)).collect();
-    let members = Members::begin(&mut out, Origin::Demo, &named, &stop).map_err(Failure::wrong)?;
+    let mut members = Members::begin(out, Origin::Demo, &named, &stop).map_err(Failure::wrong)?;
     let mut results = Vec::new();
     for (number, scenario) in lives.iter().enumerate() {
         if number == 0 {
@@ -53,8 +53,9 @@ pub(crate) fn demo(arguments: &DemoArguments) -> Result<i32, Failure> {
         }
     }
     let page = report::render(&results);
-    let removed = out.finish(&[(TRACE_COPY, TRACE.to_vec()), (REPORT, page.into_bytes())]).map_err(Failure::wrong)?;
-    tell_removed(&out, &removed);
+    let files = [(TRACE_COPY, TRACE.to_vec()), (REPORT, page.into_bytes())];
+    let removed = members.finish(&files).map_err(Failure::wrong)?;
+    tell_removed(members.folder(), &removed);
     print(&format!("{}\nreport: {}\n", side_by_side(&results), arguments.out.join(REPORT).display()))?;
     Ok(if results.iter().any(session::interrupted) { INTERRUPTED } else { DONE })
 }

@@ -13,6 +13,9 @@ pub(crate) const CELLS_MAX: usize = 10_000;
 /// Most repeated values that are named.
 const REPEATED_MAX: usize = 3;
 
+/// The option of the command line that asks for a grid, by which its sentences begin.
+pub(crate) const SWEEP: &str = "--sweep";
+
 /// Swept keys that change together.
 pub(crate) struct Axis {
     keys: Vec<String>,
@@ -22,8 +25,18 @@ pub(crate) struct Axis {
     repeated: Vec<Vec<String>>,
 }
 
+/// An axis as it is given.
+pub enum GivenAxis {
+    /// `KEY=V1,V2,...`, as the command line takes it.
+    Text(String),
+    /// Keys that change together, and at each place along the axis a value for each of them, as the command line writes values.
+    Places(Vec<String>, Vec<Vec<String>>),
+}
+
 /// Swept keys; without any, one cell that sets nothing.
-pub(crate) struct Grid {
+pub struct Grid {
+    /// What sentences begin with.
+    option: &'static str,
     pub(crate) axes: Vec<Axis>,
     /// From 1 to [`CELLS_MAX`].
     pub(crate) cells: usize,
@@ -31,10 +44,10 @@ pub(crate) struct Grid {
 
 impl Axis {
     /// The axis of `KEY=V1,V2,...`, or of several of them joined by ` + `, which then change together.
-    fn parse(sweep: &str) -> Result<Self, Failure> {
+    fn parse(option: &str, sweep: &str) -> Result<Self, Failure> {
         let wrong = |what: String| {
             let form = "expected KEY=V1,V2,..., such as ftl.gc.d=1,2,4,8 or ftl.gc.d=1..8:1";
-            Failure::wrong(format!("--sweep {}: {what}; {form}", excerpt(sweep)))
+            Failure::wrong(format!("{option} {}: {what}; {form}", excerpt(sweep)))
         };
         let mut columns: Vec<(String, Vec<String>)> = Vec::new();
         for part in split_outside(sweep, " + ") {
@@ -46,7 +59,8 @@ impl Axis {
             if values.is_empty() {
                 return Err(wrong(format!("found no values of {}", excerpt(key))));
             }
-            let values = values_of(key, values)?;
+            let values =
+                values_of(values).map_err(|message| Failure::wrong(format!("{option} {}: {message}", excerpt(key))))?;
             if values.iter().any(String::is_empty) {
                 return Err(wrong(format!("found an empty value of {}", excerpt(key))));
             }
@@ -56,7 +70,7 @@ impl Axis {
         if let Some((key, values)) = columns.iter().find(|(_, values)| values.len() != length) {
             let count = |count: usize| if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
             return Err(Failure::wrong(format!(
-                "--sweep {}: keys joined by + change together and need as many values each, but {} has {} and {} has {}; a --sweep of its \
+                "{option} {}: keys joined by + change together and need as many values each, but {} has {} and {} has {}; a {option} of its \
                  own for each of them makes a grid",
                 excerpt(sweep),
                 excerpt(&columns[0].0),
@@ -67,10 +81,33 @@ impl Axis {
         }
         let all: Vec<Vec<String>> =
             (0..length).map(|place| columns.iter().map(|(_, values)| values[place].clone()).collect()).collect();
+        Ok(Self::of(columns.into_iter().map(|(key, _)| key).collect(), all))
+    }
+
+    /// The axis of keys and the values of its places; a place that is given again is left out.
+    fn of(keys: Vec<String>, all: Vec<Vec<String>>) -> Self {
         let mut known: BTreeSet<Vec<String>> = BTreeSet::new();
         let is_new = |place: &Vec<String>| known.insert(place.iter().map(|value| meaning(value)).collect());
         let (places, repeated) = all.into_iter().partition(is_new);
-        Ok(Self { keys: columns.into_iter().map(|(key, _)| key).collect(), places, repeated })
+        Self { keys, places, repeated }
+    }
+
+    fn given(option: &str, given: GivenAxis) -> Result<Self, Failure> {
+        match given {
+            GivenAxis::Text(text) => Self::parse(option, &text),
+            GivenAxis::Places(keys, places) => {
+                let lacking = if keys.is_empty() { "a key" } else { "values" };
+                if keys.is_empty() || places.is_empty() {
+                    let key = keys.join(" + ");
+                    return Err(Failure::wrong(format!(
+                        "{option} {}: found an axis without {lacking}, allowed is one with at least one",
+                        excerpt(&key)
+                    )));
+                }
+                assert!(places.iter().all(|place| place.len() == keys.len()), "a place has a value for each key");
+                Ok(Self::of(keys, places))
+            }
+        }
     }
 }
 
@@ -83,22 +120,38 @@ fn meaning(value: &str) -> String {
 impl Grid {
     /// The grid of `--sweep KEY=V1,V2,...`, given any number of times.
     pub(crate) fn parse(sweeps: &[String]) -> Result<Self, Failure> {
-        Self::of(sweeps.iter().map(|sweep| Axis::parse(sweep)).collect::<Result<Vec<Axis>, Failure>>()?)
+        Self::of(SWEEP, sweeps.iter().map(|sweep| Axis::parse(SWEEP, sweep)).collect::<Result<Vec<Axis>, Failure>>()?)
+    }
+
+    /// The grid of axes that were asked for otherwise than on the command line, by an `option` with which its sentences begin; each of its
+    /// cells with these seeds, if there are any.
+    ///
+    /// # Errors
+    /// An axis has no values, a key stands twice, or the grid is too large; one sentence.
+    pub fn given(option: &'static str, axes: Vec<GivenAxis>, seeds: Option<Vec<u64>>) -> Result<Self, String> {
+        let axes = axes.into_iter().map(|axis| Axis::given(option, axis)).collect::<Result<Vec<Axis>, Failure>>();
+        let grid = axes.and_then(|axes| Self::of(option, axes)).and_then(|mut grid| match seeds {
+            Some(seeds) => grid.add_seeds(seeds).map(|()| grid),
+            None => Ok(grid),
+        });
+        grid.map_err(|failure| failure.to_string())
     }
 
     /// Runs each cell with each of these seeds.
     pub(crate) fn add_seeds(&mut self, seeds: Vec<u64>) -> Result<(), Failure> {
         if self.axes.iter().flat_map(|axis| &axis.keys).any(|key| key == "seed") {
-            return Err(Failure::wrong("--seeds stands beside --sweep seed=...; give one of them"));
+            let seeds = if self.option == SWEEP { "--seeds" } else { "seeds" };
+            let sentence = format!("{seeds} stands beside {} seed=...; give one of them", self.option);
+            return Err(Failure::wrong(sentence));
         }
         let places = seeds.into_iter().map(|seed| vec![seed.to_string()]).collect();
         let mut axes = std::mem::take(&mut self.axes);
         axes.push(Axis { keys: vec!["seed".to_owned()], places, repeated: Vec::new() });
-        *self = Self::of(axes)?;
+        *self = Self::of(self.option, axes)?;
         Ok(())
     }
 
-    fn of(axes: Vec<Axis>) -> Result<Self, Failure> {
+    fn of(option: &'static str, axes: Vec<Axis>) -> Result<Self, Failure> {
         let keys: Vec<&String> = axes.iter().flat_map(|axis| &axis.keys).collect();
         let same = |number: usize| keys[..number].iter().position(|other| plain_key(other) == plain_key(keys[number]));
         if let Some((number, other)) = (0..keys.len()).find_map(|number| Some((number, same(number)?))) {
@@ -108,16 +161,16 @@ impl Grid {
             } else {
                 format!("says the same as {}, which is swept as well; sweep one of the two", excerpt(other))
             };
-            return Err(Failure::wrong(format!("--sweep {}: {what}", excerpt(key))));
+            return Err(Failure::wrong(format!("{option} {}: {what}", excerpt(key))));
         }
         let cells = axes.iter().fold(1u128, |cells, axis| cells.saturating_mul(axis.places.len() as u128));
         match usize::try_from(cells).ok().filter(|cells| *cells <= CELLS_MAX) {
-            Some(cells) => Ok(Self { axes, cells }),
+            Some(cells) => Ok(Self { option, axes, cells }),
             None => {
                 let lengths: Vec<String> = axes.iter().map(|axis| axis.places.len().to_string()).collect();
                 let product = lengths.join(" x ");
                 Err(Failure::wrong(format!(
-                    "--sweep: the grid has {} cells; {CELLS_MAX} are allowed, seeds included",
+                    "{option}: the grid has {} cells; {CELLS_MAX} are allowed, seeds included",
                     excerpt(&if lengths.len() > 1 { format!("{product} = {cells}") } else { product })
                 )))
             }
@@ -125,7 +178,7 @@ impl Grid {
     }
 
     /// A sentence for each axis on which values were given more than once.
-    pub(crate) fn repeated(&self) -> Vec<String> {
+    pub fn repeated(&self) -> Vec<String> {
         let told = |axis: &Axis| {
             let settings = |place: &Vec<String>| {
                 let all = axis.keys.iter().zip(place).map(|(key, value)| format!("{key}={value}"));
@@ -137,23 +190,26 @@ impl Grid {
             let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
             names.truncate(REPEATED_MAX);
             (!names.is_empty())
-                .then(|| format!("--sweep: given more than once and run once: {}{rest}", names.join(", ")))
+                .then(|| format!("{}: given more than once and run once: {}{rest}", self.option, names.join(", ")))
         };
         self.axes.iter().filter_map(told).collect()
     }
 
     /// The swept keys, in order.
-    pub(crate) fn keys(&self) -> Vec<String> {
+    pub fn keys(&self) -> Vec<String> {
         self.axes.iter().flat_map(|axis| axis.keys.iter().cloned()).collect()
     }
 
     /// The values of each cell, the last key changing fastest.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = Vec<String>> {
+    pub fn rows(&self) -> impl Iterator<Item = Vec<String>> {
         (0..self.cells).map(|cell| self.row(cell))
     }
 
     /// The values of a cell.
-    pub(crate) fn row(&self, cell: usize) -> Vec<String> {
+    ///
+    /// # Panics
+    /// There is no such cell.
+    pub fn row(&self, cell: usize) -> Vec<String> {
         assert!(cell < self.cells, "cell {cell} of {}: it would be an earlier one again", self.cells);
         let mut rest = cell;
         let mut places = Vec::with_capacity(self.axes.len());
@@ -165,16 +221,16 @@ impl Grid {
     }
 
     /// What sets a cell apart, as `--set` takes it.
-    pub(crate) fn assignments(&self, row: &[String]) -> Vec<String> {
+    pub fn assignments(&self, row: &[String]) -> Vec<String> {
         self.keys().iter().zip(row).map(|(key, value)| format!("{key}={value}")).collect()
     }
 }
 
 /// The values of a list in which each part may be a range.
-fn values_of(key: &str, text: &str) -> Result<Vec<String>, Failure> {
+fn values_of(text: &str) -> Result<Vec<String>, String> {
     let mut values = Vec::new();
     for part in split_outside(text, ",") {
-        match range(&part).map_err(|message| Failure::wrong(format!("--sweep {}: {message}", excerpt(key))))? {
+        match range(&part)? {
             Some(range) => values.extend(range),
             None => values.push(part),
         }
@@ -336,7 +392,7 @@ mod tests {
             ("'x..y:z'", &["'x..y:z'"]),
         ];
         for (text, expected) in table {
-            assert_eq!(values_of("k", text).unwrap_or_else(|failure| panic!("{failure:?}")), expected, "{text}");
+            assert_eq!(values_of(text).unwrap_or_else(|failure| panic!("{failure:?}")), expected, "{text}");
         }
         let refused = [
             ("1..4", "no step"),
@@ -352,7 +408,7 @@ mod tests {
             ("0..99999999:1", "more than 10000 values"),
         ];
         for (wrong, why) in refused {
-            let message = format!("{:?}", values_of("k", wrong).unwrap_err());
+            let message = grid(&[&format!("k={wrong}")]).map(|_| ()).unwrap_err();
             assert!(message.contains("--sweep k: ") && message.contains(wrong) && message.contains(why), "{message}");
         }
     }
@@ -406,6 +462,34 @@ mod tests {
         for (sweep, part) in table {
             let refused = grid(&[sweep]).map(|_| ()).unwrap_err();
             assert!(refused.contains(part), "{sweep}: {refused}");
+        }
+    }
+
+    #[test]
+    fn axes_of_values_make_the_grid_that_their_text_makes() {
+        let texts = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
+        let places = |values: &[&[&str]]| values.iter().map(|place| texts(place)).collect::<Vec<_>>();
+        let axes = || {
+            vec![
+                GivenAxis::Places(texts(&["a", "b"]), places(&[&["1", "x"], &["2", "y"]])),
+                GivenAxis::Text("c=0..2:1,1".to_owned()),
+            ]
+        };
+        let (given, typed) =
+            (Grid::given("grid", axes(), None).unwrap(), grid(&["a=1,2 + b=x,y", "c=0..2:1,1"]).unwrap());
+        assert_eq!((given.keys(), given.rows().collect::<Vec<_>>()), (typed.keys(), typed.rows().collect()));
+        assert_eq!(given.repeated(), ["grid: given more than once and run once: c=1"]);
+        let seeded = Grid::given("grid", axes(), Some(vec![5, 6])).unwrap();
+        assert_eq!((seeded.keys().len(), seeded.row(1)), (4, texts(&["1", "x", "0", "6"])));
+        let refused = [
+            (GivenAxis::Places(texts(&["a"]), vec![]), "grid a: found an axis without values"),
+            (GivenAxis::Places(vec![], places(&[&[]])), "grid : found an axis without a key"),
+            (GivenAxis::Places(texts(&["seed"]), places(&[&["1"]])), "seeds stands beside grid seed="),
+            (GivenAxis::Text("a".to_owned()), "grid a: found no values of a"),
+        ];
+        for (axis, told) in refused {
+            let sentence = Grid::given("grid", vec![axis], Some(vec![1])).map(|_| ()).unwrap_err();
+            assert!(sentence.contains(told), "{sentence}");
         }
     }
 

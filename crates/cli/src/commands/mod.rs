@@ -1,10 +1,11 @@
 //! One file a command.
 
+pub(crate) mod cells;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod drive;
 mod estimate;
-mod grid;
+pub(crate) mod grid;
 mod life;
 pub(crate) mod lists;
 pub(crate) mod man;
@@ -14,7 +15,7 @@ pub(crate) mod rber_fit;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
-mod sweep;
+pub(crate) mod sweep;
 mod timed;
 pub(crate) mod trace;
 pub(crate) mod tradeoff;

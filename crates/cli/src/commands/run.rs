@@ -2,20 +2,21 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use wane_lab::build::{self, PolicyOverrides};
-use wane_lab::run::{Step, Watch};
-use wane_lab::session::{self, Members};
+use wane_lab::run::Watch;
+use wane_lab::session;
 use wane_nand::Task;
 use wane_report::{self as report, counted, plain, traffic};
 use wane_results::{
-    Common, EndReason, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary, whole_runs,
+    Common, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary, whole_runs,
 };
 use wane_scenario::{SEED_MAX, Scale, Scenario, Sources, folder_of};
 use wane_units::{excerpt, excerpt_path};
 
+use super::cells::{Finished, run_cells};
 use super::estimate;
 use super::grid::Grid;
 use super::sweep::sweep;
@@ -48,18 +49,15 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     }
     // The first cell stands for all: without its values the scenario may lack what the sweep gives it.
     let base = resolve(&grid.assignments(&grid.row(0)))?;
-    let seeds = arguments.seeds.map(|count| seeds_from(base.seed, count)).transpose()?;
+    let seeds =
+        arguments.seeds.map(|count| seeds_from("--seeds", base.seed, count)).transpose().map_err(Failure::wrong)?;
     let is_sweep = !grid.axes.is_empty();
     if let Some(seeds) = seeds.clone().filter(|_| is_sweep) {
         grid.add_seeds(seeds)?;
     }
     let own = usize::from(arguments.scenario.as_deref() == Some(Path::new("-")));
     let runs = if is_sweep { grid.cells } else { seeds.as_ref().map_or(1, Vec::len) };
-    let traces = base.traces().iter().filter(|path| **path == Path::new("-")).count();
-    if traces > 0 && traces * runs + own > 1 {
-        let sentence = "workload.trace: \"-\" is stdin, which can be read only once; name a file to use it in several runs or places";
-        return Err(Failure::wrong(sentence));
-    }
+    check_stdin(&base, runs, own).map_err(Failure::wrong)?;
     if arguments.dry_run {
         let cells = grid.rows().map(|row| resolve(&grid.assignments(&row)));
         return dry_run(&base, &cells.collect::<Result<Vec<Scenario>, Failure>>()?, seeds.as_deref());
@@ -72,7 +70,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<i32, Failure> {
 }
 
 /// An unusable folder is told before hours of work, not after.
-fn claim(arguments: &RunArguments) -> Result<Option<Folder>, Failure> {
+pub(super) fn claim(arguments: &RunArguments) -> Result<Option<Folder>, Failure> {
     let claimed = arguments.out.as_deref().map(Folder::claim).transpose().map_err(Failure::wrong)?;
     if let Some(folder) = &claimed {
         remove_at_exit(&folder.traces());
@@ -95,11 +93,29 @@ pub fn removed_in_words(folder: &Folder, removed: &[String]) -> Option<String> {
     (!removed.is_empty()).then(|| format!("removed {what} of an earlier command from {place}: {}", excerpt(&names)))
 }
 
-/// Seeds from the first on, so many.
-fn seeds_from(first: u64, count: u32) -> Result<Vec<u64>, Failure> {
-    match first.checked_add(u64::from(count) - 1).filter(|last| *last <= SEED_MAX) {
+/// Refuses a trace of stdin that `runs` runs would read more than once; `own` counts what else is read from there.
+///
+/// # Errors
+/// It would; one sentence.
+pub fn check_stdin(scenario: &Scenario, runs: usize, own: usize) -> Result<(), &'static str> {
+    let traces = scenario.traces().iter().filter(|path| **path == Path::new("-")).count();
+    if traces > 0 && traces * runs + own > 1 {
+        return Err(
+            "workload.trace: \"-\" is stdin, which can be read only once; name a file to use it in several runs or places",
+        );
+    }
+    Ok(())
+}
+
+/// Seeds from the first on, so many; `option` asked for them.
+///
+/// # Errors
+/// They pass the largest seed, or there are none; one sentence.
+pub fn seeds_from(option: &str, first: u64, count: u32) -> Result<Vec<u64>, String> {
+    let last = count.checked_sub(1).ok_or_else(|| format!("{option}: found 0, allowed is 1 or more"))?;
+    match first.checked_add(u64::from(last)).filter(|last| *last <= SEED_MAX) {
         Some(last) => Ok((first..=last).collect()),
-        None => Err(Failure::wrong(format!("--seeds {count}: from seed {first} on they pass {SEED_MAX}, the largest"))),
+        None => Err(format!("{option} {count}: from seed {first} on they pass {SEED_MAX}, the largest")),
     }
 }
 
@@ -391,144 +407,4 @@ pub(super) fn tell_ages(results: &[Option<RunResult>]) {
     if let Some(note) = report::ages_note(&present) {
         tell(&format!("wane: {note}"));
     }
-}
-
-/// What several runs came to.
-pub(super) struct Finished {
-    /// In the order of the cells; `None` where there is no result.
-    pub(super) results: Vec<Option<RunResult>>,
-    pub(super) code: i32,
-    /// The first of the cells that failed, and why.
-    pub(super) failure: Option<Failure>,
-}
-
-/// The files that lie beside several runs, made of their results.
-pub(super) type FilesOf<'a> = &'a dyn Fn(&[Option<RunResult>]) -> Vec<(&'static str, Vec<u8>)>;
-
-/// Runs cells in parallel, tells of each, and keeps the results. What there is when one fails is kept as well.
-pub(super) fn run_cells(
-    cells: &[(String, Scenario)],
-    origin: Origin,
-    arguments: &RunArguments,
-    files: FilesOf<'_>,
-) -> Result<Finished, Failure> {
-    let stop = stop_flag();
-    let mut folder = claim(arguments)?;
-    let scenarios: Vec<Scenario> = cells.iter().map(|(_, scenario)| scenario.clone()).collect();
-    let outcomes = {
-        let named: Vec<(String, &Scenario)> = cells.iter().map(|(name, scenario)| (name.clone(), scenario)).collect();
-        let members = folder.as_mut().map(|folder| Members::begin(folder, origin, &named, &stop));
-        let members = members.transpose().map_err(Failure::wrong)?;
-        execute_cells(&scenarios, members.as_ref(), &stop, arguments.quiet)
-    };
-    let finished = finished(&scenarios, outcomes);
-    if let Some(folder) = folder.as_mut().filter(|_| finished.results.iter().any(Option::is_some)) {
-        let removed = folder.finish(&files(&finished.results)).map_err(Failure::wrong)?;
-        tell_removed(folder, &removed);
-    }
-    Ok(finished)
-}
-
-/// How far several runs are.
-struct UnderWay {
-    progress: Progress,
-    finished: usize,
-    /// Of each run how much of it is done, and their sum.
-    shares: Vec<f64>,
-    sum: f64,
-    /// Of each run whether its drive is being preconditioned.
-    preconditioned: Vec<bool>,
-}
-
-impl UnderWay {
-    fn tell(&mut self) {
-        let all = self.shares.len();
-        if !self.progress.is_due() {
-            return;
-        }
-        let preconditioned = self.preconditioned.iter().filter(|is_it| **is_it).count();
-        let mut what = format!("{} of {all} runs are done", self.finished);
-        if preconditioned > 0 {
-            let _ = write!(what, ", {preconditioned} are preconditioned");
-        }
-        self.progress.under_way(&what, self.sum / all as f64);
-    }
-
-    fn set(&mut self, number: usize, share: f64) {
-        self.sum += share - self.shares[number];
-        self.shares[number] = share;
-    }
-}
-
-fn execute_cells(
-    scenarios: &[Scenario],
-    members: Option<&Members<'_>>,
-    stop: &Arc<AtomicBool>,
-    quiet: bool,
-) -> Vec<Option<session::Outcome>> {
-    let under_way = Mutex::new(UnderWay {
-        progress: Progress::new("sweep", quiet),
-        finished: 0,
-        shares: vec![0.0; scenarios.len()],
-        sum: 0.0,
-        preconditioned: vec![false; scenarios.len()],
-    });
-    let there = AtomicUsize::new(0);
-    let each = |number: usize, outcome: &session::Outcome, was_there: bool| {
-        let mut now = under_way.lock().expect("no holder panics");
-        now.finished += 1;
-        now.preconditioned[number] = false;
-        now.set(number, 1.0);
-        there.fetch_add(usize::from(was_there), Ordering::Relaxed);
-        let what = match outcome {
-            Ok(_) if was_there => "was there".to_owned(),
-            Ok(result) if session::interrupted(result) => "interrupted".to_owned(),
-            Ok(result) => format!("{:.1} drive writes", result.summary.end.at_drive_writes),
-            Err(error) => error.to_string(),
-        };
-        let finished = now.finished;
-        now.progress.say(finished, scenarios.len(), &format!("{}: {what}", excerpt(&scenarios[number].name)));
-    };
-    let step = |number: usize, step: &Step| {
-        let mut now = under_way.lock().expect("no holder panics");
-        // How long preconditioning takes says nothing of how long the rest will.
-        now.preconditioned[number] = step.preconditioning;
-        if let Some(done) = step.done.filter(|_| !step.preconditioning) {
-            let phases = scenarios[number].phases.len().max(1) as f64;
-            now.set(number, (step.phase as f64 + done.min(1.0)) / phases);
-        }
-        now.tell();
-    };
-    let outcomes = session::execute_all(scenarios, members, stop, &each, &step);
-    under_way.into_inner().expect("no holder panics").progress.finish();
-    let there = there.into_inner();
-    if there > 0 && !quiet {
-        tell(&format!("wane: {there} of {} runs were there already", scenarios.len()));
-    }
-    outcomes
-}
-
-fn finished(scenarios: &[Scenario], outcomes: Vec<Option<session::Outcome>>) -> Finished {
-    assert_eq!(scenarios.len(), outcomes.len(), "each cell has its outcome; what lacks one would go in silence");
-    let mut results = Vec::new();
-    let (mut code, mut failure) = (DONE, None);
-    for (scenario, outcome) in scenarios.iter().zip(outcomes) {
-        match outcome {
-            Some(Ok(result)) => {
-                if result.summary.end.reason == EndReason::Interrupted {
-                    code = INTERRUPTED;
-                }
-                results.push(Some(result));
-            }
-            Some(Err(error)) => {
-                failure = failure.or_else(|| Some(Failure::wrong(format!("{}: {error}", excerpt(&scenario.name)))));
-                results.push(None);
-            }
-            None => {
-                code = INTERRUPTED;
-                results.push(None);
-            }
-        }
-    }
-    Finished { results, code, failure }
 }

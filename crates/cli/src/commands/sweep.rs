@@ -4,13 +4,14 @@ use std::io::IsTerminal as _;
 
 use wane_report as report;
 use wane_results::{
-    Common, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RUNS, RunResult, SeededCell, Summary, WINDOWS_CSV, grid_csv,
-    seeded_grid_csv, whole_runs, windows_csv,
+    Column, Common, GRID, GRID_LEAVES, GridCell, Origin, REPORT, RUNS, RunResult, SeededCell, Summary, WINDOWS_CSV,
+    grid_columns, grid_csv, seeded_grid_csv, whole_runs, windows_csv,
 };
 use wane_scenario::Scenario;
 
+use super::cells::{Finished, run_cells};
 use super::grid::Grid;
-use super::run::{Finished, run_cells, tell_ages};
+use super::run::tell_ages;
 use crate::args::RunArguments;
 use crate::output::{Failure, pretty, print};
 
@@ -21,7 +22,7 @@ pub(super) fn sweep(
     arguments: &RunArguments,
     resolve: &dyn Fn(&[String]) -> Result<Scenario, Failure>,
 ) -> Result<i32, Failure> {
-    let swept = Swept { keys: grid.keys(), rows: grid.rows().collect(), seeds: arguments.seeds.map(|_| seeds) };
+    let swept = Swept::new(grid, arguments.seeds.map(|_| seeds));
     report::check_table(swept.keys(), &shown(arguments)).map_err(Failure::wrong)?;
     let mut cells = Vec::new();
     for (number, row) in swept.rows.iter().enumerate() {
@@ -41,7 +42,7 @@ pub(super) fn sweep(
             results.iter().map(|result| result.as_ref().map(|result| &result.summary)).collect();
         print(&pretty(&summaries)?)?;
     } else if arguments.table || (!arguments.csv && (asks_for_table(arguments) || std::io::stdout().is_terminal())) {
-        print(&swept.table(&results, arguments))?;
+        print(&(swept.table(&results, &shown(arguments)) + &place(arguments)))?;
     } else {
         print(&swept.grid(&results))?;
     }
@@ -53,8 +54,16 @@ const fn asks_for_table(arguments: &RunArguments) -> bool {
     !arguments.columns.is_empty() || arguments.sort.is_some()
 }
 
+/// Where the report lies.
+fn place(arguments: &RunArguments) -> String {
+    match &arguments.out {
+        Some(out) => format!("report: {}\n", out.join(REPORT).display()),
+        None => "give --out DIR to keep the results and draw them\n".to_owned(),
+    }
+}
+
 /// What was swept.
-struct Swept {
+pub struct Swept {
     keys: Vec<String>,
     /// The values of each run.
     rows: Vec<Vec<String>>,
@@ -68,13 +77,33 @@ fn shown(arguments: &RunArguments) -> report::Shown<'_> {
 }
 
 impl Swept {
+    /// What a grid stands for, whose last axis has so many seeds where seeds were asked for.
+    pub fn new(grid: &Grid, seeds: Option<usize>) -> Self {
+        Self { keys: grid.keys(), rows: grid.rows().collect(), seeds }
+    }
+
+    /// A row a run, in grid order: the values of all keys and what came out.
+    pub fn columns(&self, results: &[Option<RunResult>]) -> Vec<Column> {
+        self.with_cells(results, |cells| grid_columns(&self.keys, GRID_LEAVES, cells))
+    }
+
+    /// The cells for people, the best first.
+    pub fn in_words(&self, results: &[Option<RunResult>]) -> String {
+        self.table(results, &report::Shown::default())
+    }
+
+    /// The swept keys; the last is the seed where seeds were asked for.
+    pub fn all_keys(&self) -> &[String] {
+        &self.keys
+    }
+
     /// The swept keys, seeds apart.
     fn keys(&self) -> &[String] {
         &self.keys[..self.keys.len() - usize::from(self.seeds.is_some())]
     }
 
     /// The files that lie beside the runs.
-    fn files(&self, results: &[Option<RunResult>]) -> Vec<(&'static str, Vec<u8>)> {
+    pub fn files(&self, results: &[Option<RunResult>]) -> Vec<(&'static str, Vec<u8>)> {
         let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
         let runs = self.rows.iter().zip(results);
         let windows: Vec<(&[String], &RunResult)> =
@@ -96,8 +125,8 @@ impl Swept {
         results.iter().map(|result| result.as_ref().map(|result| result.summary_at(common))).collect()
     }
 
-    /// The cells for people, the best first, and where the report lies.
-    fn table(&self, results: &[Option<RunResult>], arguments: &RunArguments) -> String {
+    /// The cells for people.
+    fn table(&self, results: &[Option<RunResult>], shown: &report::Shown<'_>) -> String {
         let keys = self.keys();
         let (mut present, mut cells) = (Vec::new(), Vec::new());
         let seeds = self.seeds.unwrap_or(1);
@@ -106,12 +135,7 @@ impl Swept {
             present.extend(results.iter().flatten().cloned());
             cells.push(report::Cell { values: rows[0][..keys.len()].to_vec(), runs: from..present.len() });
         }
-        let mut text = report::sweep_table(&present, keys, &cells, &shown(arguments));
-        text.push_str(&match &arguments.out {
-            Some(out) => format!("report: {}\n", out.join(REPORT).display()),
-            None => "give --out DIR to keep the results and draw them\n".to_owned(),
-        });
-        text
+        report::sweep_table(&present, keys, &cells, shown)
     }
 
     /// A line a cell.
@@ -127,10 +151,15 @@ impl Swept {
 
     /// A line a run.
     fn runs(&self, results: &[Option<RunResult>]) -> String {
+        self.with_cells(results, |cells| grid_csv(&self.keys, GRID_LEAVES, cells))
+    }
+
+    /// What `use_cells` makes of a cell a run.
+    fn with_cells<T>(&self, results: &[Option<RunResult>], use_cells: impl FnOnce(&[GridCell<'_>]) -> T) -> T {
         let summaries = Self::summaries(results);
         let cells = self.rows.iter().zip(&summaries);
         let cells: Vec<GridCell<'_>> =
             cells.map(|(values, summary)| GridCell { values, summary: summary.as_ref() }).collect();
-        grid_csv(&self.keys, GRID_LEAVES, &cells)
+        use_cells(&cells)
     }
 }

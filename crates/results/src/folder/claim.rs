@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::super::tables::{block_columns, timeline_columns, to_csv, window_columns, write_parquet};
+use super::super::tables::{Column, block_columns, timeline_columns, to_csv, window_columns, write_parquet};
 use super::super::{EndReason, RunResult};
 use super::lock::{LOCK, Lock};
 use super::manifest::{Inputs, MANIFEST, Manifest, Member, Origin, STAGING};
@@ -181,6 +181,22 @@ impl Folder {
         self.publish(manifest, &files)
     }
 
+    /// Refuses a folder that holds anything but these very members, finished or not: for a command that goes on where it stopped and takes
+    /// nothing away.
+    ///
+    /// # Errors
+    /// It holds results of another command, or of other scenarios or traces.
+    pub fn refuse_others(&self, origin: Origin, members: &[Member]) -> Result<(), ResultError> {
+        let found = match &self.before {
+            _ if self.was_empty => return Ok(()),
+            Some(old) if old.command != origin => old.command.in_words(),
+            Some(old) if old.members == members => return Ok(()),
+            Some(_) => "other scenarios or traces than this command's",
+            None => "an earlier version of wane",
+        };
+        Err(ResultError::AnotherCommand { path: self.path.clone(), found })
+    }
+
     /// Says which runs the folder is to hold, in order. In an empty folder they can be read one by one as they come; where
     /// another command's results lie, these stay until [`Self::finish`].
     ///
@@ -328,7 +344,7 @@ impl Folder {
 /// The run at `place`, if it is the finished one that the member names.
 fn finished(place: &Path, member: &Member, version: &str) -> Option<RunResult> {
     let found = at_rest(place, &|manifest| {
-        let summary = RunFiles { folder: place, manifest }.summary()?;
+        let summary = RunFiles::lying(place, manifest).summary()?;
         let fits = is_named(&summary, manifest, member)
             && member.inputs != Inputs::Unknown
             && summary.run.version == version
@@ -341,7 +357,7 @@ fn finished(place: &Path, member: &Member, version: &str) -> Option<RunResult> {
 /// Whether the run at `place` is the one that the member names, finished or not.
 fn is_member(place: &Path, member: &Member) -> bool {
     let named = at_rest(place, &|manifest| {
-        let summary = RunFiles { folder: place, manifest }.summary()?;
+        let summary = RunFiles::lying(place, manifest).summary()?;
         Ok(is_named(&summary, manifest, member))
     });
     named.unwrap_or(false)
@@ -349,38 +365,45 @@ fn is_member(place: &Path, member: &Member) -> bool {
 
 /// The files of a run, in memory.
 fn run_files<'a>(folder: &Path, run: &RunResult, report_html: Option<&str>) -> Result<Vec<NewFile<'a>>, ResultError> {
+    let mut files = files_that_keep(folder, run)?;
+    files.push((TIMELINE_CSV, to_csv(&timeline_columns(&run.timeline)).into_bytes()));
+    if !run.windows.is_empty() {
+        let windows = window_columns(run.windows.iter());
+        files.push((WINDOWS_CSV, to_csv(&windows).into_bytes()));
+        files.push((WINDOWS, parquet(folder, run, WINDOWS, &windows)?));
+    }
+    files.extend(report_html.map(|html| (REPORT, html.as_bytes().to_vec())));
+    Ok(files)
+}
+
+/// Those of them that hold the whole run.
+pub(super) fn files_that_keep<'a>(folder: &Path, run: &RunResult) -> Result<Vec<NewFile<'a>>, ResultError> {
+    let mut files = vec![
+        (SCENARIO, run.scenario_toml.clone().into_bytes()),
+        (TIMELINE, parquet(folder, run, TIMELINE, &timeline_columns(&run.timeline))?),
+        (BLOCKS, parquet(folder, run, BLOCKS, &block_columns(&run.blocks))?),
+        (SUMMARY, run.summary.to_json().into_bytes()),
+    ];
+    if !run.windows.is_empty() || run.error_histogram.is_some() {
+        let close = Close { windows: run.windows.clone(), raw_bit_errors_per_codeword: run.error_histogram.clone() };
+        files.push((LATENCY, serde_json::to_vec(&close).expect("windows hold only numbers")));
+    }
+    Ok(files)
+}
+
+/// A table of a run as a file.
+fn parquet(folder: &Path, run: &RunResult, name: &str, columns: &[Column]) -> Result<Vec<u8>, ResultError> {
     let metadata = [
         ("wane.version", run.summary.run.version.as_str()),
         ("wane.scenario.name", run.summary.scenario.name.as_str()),
         ("wane.scenario.hash", run.summary.scenario.hash.as_str()),
     ];
-    let parquet = |name: &str, columns: &[_]| {
-        let mut bytes = Vec::new();
-        let written = write_parquet(&mut bytes, columns, &metadata);
-        written.map(|()| bytes).map_err(|error| ResultError::Unwritable {
-            path: folder.join(name),
-            reason: io::Error::other(error.to_string()),
-        })
-    };
-    let timeline = timeline_columns(&run.timeline);
-    let mut files = vec![
-        (SCENARIO, run.scenario_toml.clone().into_bytes()),
-        (TIMELINE_CSV, to_csv(&timeline).into_bytes()),
-        (TIMELINE, parquet(TIMELINE, &timeline)?),
-        (BLOCKS, parquet(BLOCKS, &block_columns(&run.blocks))?),
-    ];
-    if !run.windows.is_empty() || run.error_histogram.is_some() {
-        let close = Close { windows: run.windows.clone(), raw_bit_errors_per_codeword: run.error_histogram.clone() };
-        if !run.windows.is_empty() {
-            let windows = window_columns(run.windows.iter());
-            files.push((WINDOWS_CSV, to_csv(&windows).into_bytes()));
-            files.push((WINDOWS, parquet(WINDOWS, &windows)?));
-        }
-        files.push((LATENCY, serde_json::to_vec(&close).expect("windows hold only numbers")));
-    }
-    files.extend(report_html.map(|html| (REPORT, html.as_bytes().to_vec())));
-    files.push((SUMMARY, run.summary.to_json().into_bytes()));
-    Ok(files)
+    let mut bytes = Vec::new();
+    let written = write_parquet(&mut bytes, columns, &metadata);
+    written.map(|()| bytes).map_err(|error| ResultError::Unwritable {
+        path: folder.join(name),
+        reason: io::Error::other(error.to_string()),
+    })
 }
 
 /// Replaces what `folder` holds by the staged members and `files`.

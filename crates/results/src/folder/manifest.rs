@@ -37,6 +37,18 @@ pub enum Origin {
     Demo,
 }
 
+impl Origin {
+    /// What the command left, in words.
+    pub(super) const fn in_words(self) -> &'static str {
+        match self {
+            Self::Run => "a single run",
+            Self::Seeds => "several seeds of one scenario",
+            Self::Sweep => "a sweep",
+            Self::Demo => "the demo",
+        }
+    }
+}
+
 /// The contents of the traces that a run reads.
 ///
 /// The hash of a scenario names its traces only; together they decide the results.

@@ -65,6 +65,41 @@ fn what_is_written_is_read_back() {
 }
 
 #[test]
+fn a_run_goes_from_process_to_process_as_it_is() {
+    for run in [timed(test_run(1), 3), test_run(2)] {
+        let files = run.to_files().unwrap();
+        assert_eq!(RunResult::of_files(&files).unwrap(), run);
+        for (number, (name, _)) in files.iter().enumerate() {
+            let without = [&files[..number], &files[number + 1..]].concat();
+            let sentence = RunResult::of_files(&without).map(|_| ()).map_err(|error| error.to_string());
+            let is_optional = name == LATENCY;
+            assert_eq!(sentence.is_ok(), is_optional, "{name}: {sentence:?}");
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_another_command_is_refused_by_what_goes_on() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("grid");
+    let refused = |origin: Origin, seeds: &[u64]| {
+        let found = Folder::claim(&path).unwrap().refuse_others(origin, &members(seeds, &Inputs::Nothing));
+        found.map_err(|error| error.to_string())
+    };
+    assert_eq!(refused(Origin::Sweep, &[1, 2]), Ok(()), "what is new is anybody's");
+    sweep(&path, &[1, 2], &Inputs::Nothing).unwrap();
+    assert_eq!(refused(Origin::Sweep, &[1, 2]), Ok(()));
+    for (origin, seeds, told) in [
+        (Origin::Sweep, [1, 3], "holds results of other scenarios"),
+        (Origin::Seeds, [1, 2], "holds results of a sweep;"),
+    ] {
+        let sentence = refused(origin, &seeds).unwrap_err();
+        assert!(sentence.contains(told), "{sentence}");
+    }
+    assert_eq!(seeds_of(&read_runs(&path).unwrap()), [1, 2], "and what it holds stays");
+}
+
+#[test]
 fn the_same_run_gives_the_same_bytes() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for place in [&first, &second] {
