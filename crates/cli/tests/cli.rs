@@ -165,6 +165,30 @@ fn a_dry_run_says_what_parity_takes_and_leaves() {
 }
 
 #[test]
+fn what_is_predicted_of_a_life_is_told_apart_before_and_after() {
+    let forward = "[drive]\npreset = \"tiny\"\n[fast-forward]\nfactor = 2\n[until]\ndrive-writes = 20\n";
+    let folder = folder_with("s.toml", forward);
+    let plan = |set: &str| {
+        let (code, plan, stderr) = run(&["run", "s.toml", "--dry-run", "--set", set], folder.path());
+        assert_eq!((code, stderr.as_str()), (0, ""), "{set}");
+        plan.lines().find(|line| line.starts_with("# fast-forward: ")).unwrap_or_default().to_owned()
+    };
+    let line = "# fast-forward: about 55.0 % of the drive writes are simulated, 11.0 of 20.0, the others predicted by two-point";
+    assert_eq!(plan("seed=1"), line);
+    let line =
+        "# fast-forward: between 5.0 % and all of the drive writes are simulated, as the write amplification allows, ";
+    assert!(plan("fast-forward.adaptive=true").starts_with(line));
+    let (_, told, _) = run(&["run", "s.toml", "--seeds", "2", "--quiet"], folder.path());
+    for (leaf, mean) in [("simulated", "11"), ("predicted", "9")] {
+        let name = format!("fast_forward.drive_writes_{leaf}");
+        let line = told.lines().find(|line| line.starts_with(&name)).unwrap_or_else(|| panic!("{name}: {told}"));
+        assert_eq!(line.split_whitespace().nth(1), Some(mean), "{line}");
+    }
+    let (_, told, _) = run(&["run", "s.toml", "--sweep", "ftl.gc=greedy,fifo", "--table", "--quiet"], folder.path());
+    assert!(told.contains("of a life 11.00 drive writes were simulated and 9.00 predicted"), "{told}");
+}
+
+#[test]
 fn a_drive_that_does_not_fit_in_memory_is_refused() {
     let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let available = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));

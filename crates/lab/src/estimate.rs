@@ -13,6 +13,7 @@ use wane_workload::Op;
 use wane_workload::trace::Reader;
 
 use crate::build::{self, PolicyOverrides};
+use crate::forward;
 use crate::progress::Stopwatch;
 use crate::run::{Budget, Progress, Run, Watch};
 use crate::sources::trace_options;
@@ -52,6 +53,22 @@ pub struct Estimate {
     pub seconds: f64,
     /// Flash pages programmed, in mapping units.
     pub pages: f64,
+    /// Drive writes of the life; of one that is fast-forwarded, of both its parts.
+    pub drive_writes: f64,
+    /// Those of them that are simulated; all of an adaptive life, which decides on its way.
+    pub simulated: f64,
+}
+
+impl Estimate {
+    /// What both come to, one after the other.
+    fn and(self, other: Self) -> Self {
+        Self {
+            seconds: self.seconds + other.seconds,
+            pages: self.pages + other.pages,
+            drive_writes: self.drive_writes + other.drive_writes,
+            simulated: self.simulated + other.simulated,
+        }
+    }
 }
 
 /// The estimate of a run; `None` where only the end of a long trace, or of something that can be read only once, decides.
@@ -61,11 +78,18 @@ pub fn estimate(scenario: &Scenario) -> Option<Estimate> {
         (aging.probe, aging.time.scheduler) = (None, Scheduler::None);
     }
     let latency = Latency::measure(scenario);
-    let mut sum = Estimate::default();
+    let (mut before, mut sum) = (Estimate::default(), Estimate::default());
     for (number, phase) in aging.phases.iter().enumerate() {
-        let part = of_phase(&aging, phase, number == 0, &latency)?;
-        sum = Estimate { seconds: sum.seconds + part.seconds, pages: sum.pages + part.pages };
+        let (prepared, part) = of_phase(&aging, phase, number == 0, &latency)?;
+        before = before.and(prepared);
+        sum = sum.and(part);
     }
+    if let Some(spec) = &scenario.fast_forward {
+        sum.simulated = forward::simulated(spec, sum.drive_writes);
+        let share = if sum.drive_writes > 0.0 { sum.simulated / sum.drive_writes } else { 1.0 };
+        (sum.seconds, sum.pages) = (sum.seconds * share, sum.pages * share);
+    }
+    sum = before.and(sum);
     if let Some(probe) = &scenario.probe {
         sum.seconds += of_probe(scenario, probe)?;
     }
@@ -118,8 +142,8 @@ impl Stretch {
     }
 }
 
-/// The first phase's estimate has what comes before it: preconditioning.
-fn of_phase(scenario: &Scenario, phase: &Phase, is_first: bool, latency: &Latency) -> Option<Estimate> {
+/// What comes before the phase, which is preconditioning before the first, and the phase.
+fn of_phase(scenario: &Scenario, phase: &Phase, is_first: bool, latency: &Latency) -> Option<(Estimate, Estimate)> {
     let trial = trial(scenario, phase)?;
     let (logical, physical) = (f64::from(scenario.device.logical_units), scenario.device.physical_units() as f64);
     let scale = logical / trial.logical;
@@ -131,6 +155,7 @@ fn of_phase(scenario: &Scenario, phase: &Phase, is_first: bool, latency: &Latenc
         Estimate {
             seconds: trial.prepared.seconds * units / measured + trial.opened,
             pages: trial.prepared.programmed * units / measured,
+            ..Estimate::default()
         }
     } else {
         Estimate::default()
@@ -159,23 +184,26 @@ fn of_phase(scenario: &Scenario, phase: &Phase, is_first: bool, latency: &Latenc
     let phase = match units.filter(|_| whole.units > 0.0) {
         Some(units) if units <= whole.units * scale => {
             let share = units / whole.units;
-            Estimate { seconds: whole.seconds * share, pages: whole.programmed * share }
+            Estimate { seconds: whole.seconds * share, pages: whole.programmed * share, ..Estimate::default() }
         }
         Some(units) => {
             let rest = (units - whole.units * scale) / late.units.max(1.0);
             Estimate {
                 seconds: whole.seconds * scale + rest * late.seconds,
                 pages: whole.programmed * scale + rest * late.programmed,
+                ..Estimate::default()
             }
         }
         // Nothing is written: requests alone take time.
         None => {
             let requests = until.requests? as f64;
-            Estimate { seconds: requests * late.seconds / late.requests.max(1.0), pages: 0.0 }
+            Estimate { seconds: requests * late.seconds / late.requests.max(1.0), ..Estimate::default() }
         }
     };
-    let pages = prepared.pages + phase.pages;
-    Some(Estimate { seconds: prepared.seconds + phase.seconds + pages * latency.of_page(trial.logical), pages })
+    let waited =
+        |part: Estimate| Estimate { seconds: part.seconds + part.pages * latency.of_page(trial.logical), ..part };
+    let drive_writes = units.unwrap_or(0.0) / logical;
+    Some((waited(prepared), Estimate { drive_writes, simulated: drive_writes, ..waited(phase) }))
 }
 
 /// Seconds of the probes: each copies the drive and serves its requests.

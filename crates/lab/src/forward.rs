@@ -48,6 +48,34 @@ pub enum ForwardError {
     Source(#[from] SourceError),
 }
 
+/// Periods after which a schedule simulates the share that its factor says.
+const PERIODS_PLANNED: u32 = 10_000;
+
+/// Of so many drive writes those that are simulated. An adaptive life decides on its way and may simulate all.
+pub(crate) fn simulated(spec: &FastForward, drive_writes: f64) -> f64 {
+    let needs = spec.model.build(spec.window as usize).needs();
+    let Ok(mut schedule) = Schedule::new(spec.factor, needs) else { return drive_writes };
+    if spec.adaptive {
+        return drive_writes;
+    }
+    let (periods, mut at, mut simulated) = (drive_writes / spec.period, 0.0, 0.0);
+    for _ in 0..PERIODS_PLANNED {
+        let left: f64 = periods - at;
+        if left <= 0.0 {
+            break;
+        }
+        match schedule.decide() {
+            Next::Simulate => {
+                schedule.simulated();
+                simulated += left.min(1.0);
+                at += left.min(1.0);
+            }
+            Next::Predict(ahead) => at += ahead,
+        }
+    }
+    (simulated + (periods - at).max(0.0) / spec.factor) * spec.period
+}
+
 /// The share of a life that the prediction in which a drive dies may be of before that is told.
 const TOLD_WITHIN: f64 = 0.02;
 
@@ -328,5 +356,34 @@ impl<'a> Forward<'a> {
         let paid = 1.0 + self.told.pages_programmed_in_vain as f64 / counted.programmed_total().max(1) as f64;
         self.told.factor_reached = (simulated + predicted) as f64 / (simulated as f64 * paid).max(1.0);
         self.told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_simulated_part_of_a_life_is_known_before_it_is_run() {
+        let spec = |factor: f64, period: f64, adaptive: bool| FastForward {
+            factor,
+            period,
+            adaptive,
+            ..FastForward::default()
+        };
+        for (spec, drive_writes, want) in [
+            // As the schedule's own test has them.
+            (spec(2.0, 1.0, false), 100.0, 51.0),
+            (spec(3.0, 1.0, false), 100.0, 34.0),
+            (spec(3.0, 0.1, false), 10.0, 3.4),
+            (spec(1.0, 1.0, false), 9.5, 9.5),
+            // Two periods are needed before the first prediction.
+            (spec(4.0, 1.0, false), 1.5, 1.5),
+            (spec(2.0, 1.0, true), 100.0, 100.0),
+            (spec(10.0, 1e-3, false), 1000.0, 100.0),
+        ] {
+            let found = simulated(&spec, drive_writes);
+            assert!((found - want).abs() <= 2e-3 * want, "{spec:?}: {found} of {drive_writes}");
+        }
     }
 }

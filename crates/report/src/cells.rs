@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::groups::{Group, groups, is_repeated};
 use super::metrics::{Better, METRICS, Measured, Metric, measured};
 use super::numbers::{counted, plain};
-use wane_results::{EndReason, Estimate, RunResult};
+use wane_results::{EndReason, Estimate, FastForwarded, RunResult};
 
 /// Measures that are shown unless others are asked for: at most so many,
 const COLUMNS_MAX: usize = 6;
@@ -196,7 +196,27 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
     for column in columns.iter().filter(|column| column.values.iter().all(BTreeMap::is_empty)) {
         let _ = writeln!(told, "{}: no run has this figure", column.name);
     }
+    told.push_str(&forwarded(runs));
     told
+}
+
+/// How much of the lives was simulated and how much predicted, where that is not all and nothing; a line.
+fn forwarded(runs: &[RunResult]) -> String {
+    let parts = || runs.iter().filter_map(|run| run.summary.fast_forward.as_ref());
+    let range = |part: fn(&FastForwarded) -> f64| {
+        let values = || parts().map(part);
+        let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        let (least, most) = (format!("{least:.2}"), format!("{most:.2}"));
+        if least == most { least } else { format!("{least} to {most}") }
+    };
+    if parts().next().is_none() {
+        return String::new();
+    }
+    let (simulated, predicted) = (range(|of| of.drive_writes_simulated), range(|of| of.drive_writes_predicted));
+    let (some, all) = (parts().count(), runs.len());
+    let whose =
+        if some == all { "a life".to_owned() } else { format!("the {some} of {all} lives that were fast-forwarded") };
+    format!("of {whose} {simulated} drive writes were simulated and {predicted} predicted (each run's: fast_forward)\n")
 }
 
 /// Runs as a table: a line a group with its name and the measures worth seeing, the best first.
@@ -502,6 +522,22 @@ mod tests {
         let told = sweep_table(&runs, &["ftl.gc.d".to_owned()], &cells, &Shown { columns: &columns, sort: None });
         assert!(told.contains("2.00 !") && told.contains("3.00 *") && told.contains("! interrupted"), "{told}");
         assert!(told.lines().nth(2).unwrap().contains('!'), "it stands last: {told}");
+    }
+
+    #[test]
+    fn what_was_predicted_of_lives_is_told_apart() {
+        let (mut runs, cells) = sweep([&[3.0], &[2.0]]);
+        let told = |runs: &[RunResult]| sweep_table(runs, &["d".to_owned()], &cells, &Shown::default());
+        assert!(!told(&runs).contains("predicted"));
+        let part = |drive_writes_simulated, drive_writes_predicted| {
+            Some(FastForwarded { drive_writes_simulated, drive_writes_predicted, ..FastForwarded::default() })
+        };
+        runs[0].summary.fast_forward = part(10.5, 9.5);
+        let line = "of the 1 of 2 lives that were fast-forwarded 10.50 drive writes were simulated and 9.50 predicted ";
+        assert!(told(&runs).contains(line), "{}", told(&runs));
+        runs[1].summary.fast_forward = part(12.0, 9.5);
+        let line = "of a life 10.50 to 12.00 drive writes were simulated and 9.50 predicted ";
+        assert!(told(&runs).contains(line), "{}", told(&runs));
     }
 
     #[test]

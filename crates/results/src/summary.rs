@@ -109,7 +109,8 @@ pub struct FastForwarded {
     pub predictions_taken_back: u64,
     /// Flash pages programmed after predictions that were taken back: they cost time and count nowhere else.
     pub pages_programmed_in_vain: u64,
-    /// Blocks that were predicted beyond their rated erases, and stand at them.
+    /// Blocks that were predicted beyond their rated erases and were given those alone. One that holds data takes one erase more when it
+    /// leaves service.
     pub blocks_clamped: u64,
 }
 

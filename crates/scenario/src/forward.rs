@@ -22,7 +22,7 @@ pub struct FastForward {
     pub period: f64,
     /// How erases are predicted.
     pub model: ModelKind,
-    /// Periods that `least-squares`, `theil-sen` and `ranks` look back on.
+    /// Periods that `least-squares`, `theil-sen` and `ranks` look back on. With one of these.
     #[schemars(range(min = WINDOW_LEAST, max = WINDOW_MOST))]
     pub window: u32,
     /// Goes by the write amplification of the periods: where one is an outlier, the prediction before it is taken back and the next ones

@@ -99,6 +99,9 @@ impl Scenario {
             if !forward.adaptive {
                 forward_table.remove("factor-most");
             }
+            if !forward.model.has_window() {
+                forward_table.remove("window");
+            }
             put("fast-forward", Value::Table(forward_table));
         }
         if let Some(time) = self.time_table(paths) {

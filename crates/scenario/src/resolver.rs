@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
+use wane_aging::ModelKind;
 use wane_ftl::Frontiers;
 use wane_units::Ratio;
 use wane_workload::Arrival;
@@ -345,6 +346,12 @@ impl Resolver<'_> {
         if forward.adaptive && forward.factor_most < forward.factor {
             let (most, factor) = (forward.factor_most, forward.factor);
             return refuse(".factor-most", format!("found {most}; at least factor, {factor}, is allowed"));
+        }
+        if !forward.model.has_window() && table.contains_key("window") {
+            let with: Vec<&str> =
+                ModelKind::ALL.iter().filter(|kind| kind.has_window()).map(|kind| kind.name()).collect();
+            let (model, with) = (forward.model.name(), with.join(", "));
+            return refuse(".window", format!("model = \"{model}\" looks back on no window; those that do are {with}"));
         }
         let unending = |phase: &Phase| phase.until.requests.is_some() || phase.workload.ends();
         let needs = |test: fn(&wane_ftl::policies::Needs) -> bool| ftl.needs().any(|(_, _, needs)| test(&needs));

@@ -12,7 +12,7 @@ const CELLS_MAX: usize = 8;
 pub(super) fn lines(scenario: &Scenario, cells: &[Scenario], seeds: Option<(String, usize)>) -> String {
     let own = estimate(scenario);
     let mut text = match own {
-        Some(Estimate { seconds, pages }) => {
+        Some(Estimate { seconds, pages, .. }) => {
             let rate = if pages > 0.0 {
                 format!(" for {:.3} billion flash pages, {:.2} million a second", pages / 1e9, pages / seconds / 1e6)
             } else {
@@ -25,6 +25,7 @@ pub(super) fn lines(scenario: &Scenario, cells: &[Scenario], seeds: Option<(Stri
     let in_all = |seconds: Option<f64>| {
         seconds.map_or_else(String::new, |seconds| format!(", about {} on one core in all", time(seconds)))
     };
+    text += &forwarded(scenario, own);
     if let Some((named, count)) = seeds {
         // The cells of a sweep have the seeds among their values.
         let all = own.filter(|_| cells.len() == 1).map(|each| each.seconds * count as f64);
@@ -43,6 +44,26 @@ pub(super) fn lines(scenario: &Scenario, cells: &[Scenario], seeds: Option<(Stri
         text += &scaled;
     }
     text
+}
+
+/// Which part of the life is simulated and which is predicted; nothing where all is simulated.
+fn forwarded(scenario: &Scenario, estimate: Option<Estimate>) -> String {
+    let Some(spec) = &scenario.fast_forward else { return String::new() };
+    let model = spec.model.name();
+    if spec.adaptive {
+        return format!(
+            "# fast-forward: between {:.1} % and all of the drive writes are simulated, as the write amplification allows, the others predicted \
+             by {model}; the time is that of all\n",
+            100.0 / spec.factor_most
+        );
+    }
+    let known = estimate.filter(|life| life.drive_writes > 0.0);
+    let share = known.map_or(1.0 / spec.factor, |life| life.simulated / life.drive_writes);
+    let of = known.map_or_else(String::new, |life| format!(", {:.1} of {:.1}", life.simulated, life.drive_writes));
+    format!(
+        "# fast-forward: about {:.1} % of the drive writes are simulated{of}, the others predicted by {model}\n",
+        100.0 * share
+    )
 }
 
 /// What scaling would make of a long run; `None` where it would change little.

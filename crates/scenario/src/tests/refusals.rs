@@ -338,6 +338,8 @@ fn a_life_that_cannot_be_fast_forwarded_is_refused() {
         ("fast-forward.factor = -1", "fast-forward.factor"),
         ("fast-forward.period = 0", "fast-forward.period"),
         ("fast-forward.window = 1", "fast-forward.window"),
+        ("fast-forward.window = 9", "model = \"two-point\" looks back on no window; those that do are least-squares,"),
+        ("fast-forward = { model = 'devs', window = 9 }", "model = \"devs\" looks back on no window"),
         ("fast-forward.model = 'deep'", "two-point"),
         ("fast-forward.faktor = 2", "did you mean \"factor\""),
         ("fast-forward.factor-most = 9", "needs adaptive = true"),
@@ -361,7 +363,8 @@ fn fast_forward_is_part_of_a_scenario_and_its_hash() {
     };
     let (without, with) = (resolved(""), resolved("fast-forward.factor = 3"));
     assert_ne!(without.hash(), with.hash());
-    for scenario in [with, resolved("fast-forward = { adaptive = true, factor-most = 9 }")] {
+    for scenario in [with, resolved("fast-forward = { adaptive = true, factor-most = 9, model = 'ranks', window = 9 }")]
+    {
         let text = scenario.to_toml();
         let again = Scenario::resolve(&Sources { file: Some(("again.toml", &text)), ..Sources::default() }).unwrap();
         assert_eq!(again.fast_forward, scenario.fast_forward, "{text}");
