@@ -102,6 +102,8 @@ except KeyboardInterrupt:
     pass
 """
 
+SWEEPS = RUNS.replace("wane.run(ENDLESS%s)", 'wane.sweep({"seed": [1, 2]}, ENDLESS%s)')
+
 
 def told_by(code: str, stderr: int, read: int, wanted: bytes) -> bytes:
     """What an endless run says on `read`: until it said what is wanted, or nothing for a second after it began."""
@@ -134,9 +136,19 @@ def test_a_terminal_has_a_bar(argument: str, shows: bool) -> None:
     assert (b"drive writes" in told) == shows, told
 
 
-def test_a_pipe_has_no_progress() -> None:
+@pytest.mark.parametrize("argument", ["", ', scheduler="processes"'])
+def test_a_sweep_has_a_bar_on_a_terminal(argument: str) -> None:
+    leader, follower = pty.openpty()
+    told = told_by(SWEEPS % argument, follower, leader, b"sweep")
+    os.close(follower)
+    os.close(leader)
+    assert b"sweep" in told, told
+
+
+@pytest.mark.parametrize("code", [RUNS, SWEEPS])
+def test_a_pipe_has_no_progress(code: str) -> None:
     read, write = os.pipe()
-    told = told_by(RUNS % "", write, read, b"drive writes")
+    told = told_by(code % "", write, read, b"drive writes")
     os.close(write)
     os.close(read)
     assert told == b""

@@ -85,6 +85,19 @@ def test_a_notebook_has_a_bar_that_goes(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_a_sweep_has_a_bar_that_goes(
+    scheduler: str, shown: Shown, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wane._progress._NotebookBar.EVERY", 0.0)
+    wane.sweep({"until.drive-writes": [100, 200]}, TINY, scheduler=scheduler)
+    assert len(shown.texts) > 2
+    assert shown.texts[0].startswith('sweep <progress max="1" value="')
+    assert shown.texts[-2].endswith(" of 2 runs")
+    assert shown.texts[-1] == ""
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_bar_goes_when_a_run_fails_and_is_not_there_where_nobody_wants_it(shown: Shown) -> None:
     class Fails:
         left = 20_000

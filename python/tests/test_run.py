@@ -1,6 +1,7 @@
 """Runs from Python are those of the command: the same numbers, the same folder."""
 
 import csv
+import pickle
 import tomllib
 from pathlib import Path
 
@@ -254,3 +255,18 @@ def test_a_capsule_that_nobody_takes_is_freed_and_outlives_its_table() -> None:
             return self.capsule
 
     assert pyarrow.table(Holder()).num_rows == wane.Drive(preset="tiny").blocks.rows
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_result_is_the_same_after_it_was_pickled(name: str) -> None:
+    result = wane.run(tomllib.loads(SCENARIOS[name]))
+    assert result.timeline.rows > 0
+    again = pickle.loads(pickle.dumps(result))
+    assert again.summary == result.summary
+    assert again.scenario_toml == result.scenario_toml
+    assert again.report() == result.report()
+    for table in ("timeline", "blocks", "windows"):
+        one, other = getattr(result, table), getattr(again, table)
+        assert list(one) == list(other)
+        for column in one:
+            assert np.array_equal(one[column], other[column], equal_nan=one[column].dtype.kind == "f"), (table, column)

@@ -1,8 +1,9 @@
 """The open laboratory for storage that ages, from Python.
 
-``run`` ages a drive by a scenario and gives a ``Result``: the numbers of the command ``wane run``, as a dict and as NumPy arrays.
-``read`` opens a folder of results. ``Drive`` is a drive to hold: written, aged, copied and looked at step by step. Both
-take policies that are objects of Python (``wane.policies``). ``wane.theory`` has what needs no run. Everything that goes wrong is a ``WaneError``.
+``run`` ages a drive by a scenario and gives a ``Result``: the numbers of the command ``wane run``, as a dict and as NumPy arrays. ``sweep`` runs
+a grid of scenarios, here or on a cluster. ``read`` opens a folder of results. ``Drive`` is a drive to hold: written, aged, copied and looked at
+step by step. They take policies that are objects of Python (``wane.policies``). ``wane.theory`` has what needs no run. Everything that
+goes wrong is a ``WaneError``.
 
     >>> import wane
     >>> result = wane.run({"drive": {"preset": "tiny"}, "until": {"drive-writes": 20}})
@@ -25,9 +26,10 @@ from wane._errors import (
     TraceError,
     WaneError,
 )
-from wane._progress import Progress
+from wane._progress import Progress, SweepProgress
 from wane._result import Result, Table
 from wane._run import read, run
+from wane._sweep import Sweep, sweep
 from wane._wane import __version__
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ __all__ = [
     "ResultsError",
     "ScenarioError",
     "Snapshot",
+    "Sweep",
+    "SweepProgress",
     "Table",
     "TheoryError",
     "TraceError",
@@ -53,6 +57,7 @@ __all__ = [
     "policies",
     "read",
     "run",
+    "sweep",
     "theory",
 ]
 

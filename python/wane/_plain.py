@@ -15,19 +15,20 @@ INTEGER_MIN, INTEGER_MAX = -(2**63), 2**63 - 1
 DEPTH_MAX = 32
 
 
-def plain(value: object, key: str, depth: int = 0) -> Any:
+def plain(value: object, key: str, depth: int = 0, source: str = "scenario") -> Any:
     """The value with NumPy's scalars, paths, tuples and mappings as Python's own scalars, texts, lists and dicts.
 
     Args:
         value: What stands in the scenario.
         key: Its key, for the sentence of an error.
         depth: How many values it stands in.
+        source: What it stands in, by which the sentence of an error begins.
 
     Raises:
         ScenarioError: It is nothing that a scenario file could hold.
     """
     if depth > DEPTH_MAX:
-        raise ScenarioError(f"scenario: {key}: found values in each other past a depth of {DEPTH_MAX}", key, "scenario")
+        raise ScenarioError(f"{source}: {key}: found values in each other past a depth of {DEPTH_MAX}", key, source)
     # A scalar of NumPy, of whatever version.
     if hasattr(value, "dtype") and getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
@@ -36,22 +37,22 @@ def plain(value: object, key: str, depth: int = 0) -> Any:
     if isinstance(value, int):
         if INTEGER_MIN <= value <= INTEGER_MAX:
             return int(value)
-        raise ScenarioError(f"scenario: {key}: found {value}, a number past 64 bits", key, "scenario")
+        raise ScenarioError(f"{source}: {key}: found {value}, a number past 64 bits", key, source)
     if isinstance(value, os.PathLike):
         return os.fsdecode(value)
     if isinstance(value, Mapping):
-        return _table(value, key, depth)
+        return _table(value, key, depth, source)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [plain(item, f"{key}.{number}", depth + 1) for number, item in enumerate(value)]
+        return [plain(item, f"{key}.{number}", depth + 1, source) for number, item in enumerate(value)]
     found = "None" if value is None else f"a value of type {type(value).__name__}"
-    raise ScenarioError(f"scenario: {key}: found {found}, allowed are {TYPES}", key, "scenario")
+    raise ScenarioError(f"{source}: {key}: found {found}, allowed are {TYPES}", key, source)
 
 
-def _table(table: Mapping[object, object], key: str, depth: int) -> dict[str, Any]:
+def _table(table: Mapping[object, object], key: str, depth: int, source: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in table.items():
         if not isinstance(name, str):
             place = f"{key}: " if key else ""
-            raise ScenarioError(f"scenario: {place}found the key {name!r}, allowed is text", key or None, "scenario")
-        found[name] = plain(value, f"{key}.{name}" if key else name, depth + 1)
+            raise ScenarioError(f"{source}: {place}found the key {name!r}, allowed is text", key or None, source)
+        found[name] = plain(value, f"{key}.{name}" if key else name, depth + 1, source)
     return found

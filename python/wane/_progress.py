@@ -30,6 +30,44 @@ class Progress(NamedTuple):
     done: float | None
 
 
+class SweepProgress(NamedTuple):
+    """How far a sweep is.
+
+    Attributes:
+        finished: Runs that are done, were there already, or failed.
+        runs: All runs.
+        done: Share of all work that is done, 0 to 1, as far as it is known.
+    """
+
+    finished: int
+    runs: int
+    done: float
+
+
+@contextmanager
+def telling_of_sweep(
+    progress: bool | Callable[[SweepProgress], object] | None,
+) -> Iterator[tuple[bool, Callable[[int, int, float], object] | None]]:
+    """As ``telling``, of a sweep.
+
+    Args:
+        progress: As of ``wane.sweep``.
+    """
+    if callable(progress):
+        tell = progress
+        yield False, lambda *done: tell(SweepProgress(*done))
+        return
+    shell = _notebook() if progress is not False else None
+    if shell is None:
+        yield progress is True or (progress is None and _is_terminal()), None
+        return
+    bar = _NotebookBar("sweep", shell)
+    try:
+        yield False, lambda finished, runs, done: bar.show(f"{finished} of {runs} runs", done)
+    finally:
+        bar.close()
+
+
 @contextmanager
 def telling(progress: bool | Callable[[Progress], object] | None, label: str) -> Iterator[tuple[bool, Attend | None]]:
     """For the time of a call, whether the native bar is shown and the function that native code calls.
@@ -67,13 +105,17 @@ class _NotebookBar:
 
     def tell(self, preconditioning: bool, phase: int, drive_writes: float, done: float | None) -> None:
         """Shows a step."""
+        words = "preconditioning" if preconditioning else f"{drive_writes:.1f} drive writes"
+        if phase > 0:
+            words = f"phase {phase}, {words}"
+        self.show(words, done)
+
+    def show(self, words: str, done: float | None) -> None:
+        """Shows what is done, in words and as a share, where the last change is long enough ago."""
         now = time.monotonic()
         if now - self._told < self.EVERY:
             return
         self._told = now
-        words = "preconditioning" if preconditioning else f"{drive_writes:.1f} drive writes"
-        if phase > 0:
-            words = f"phase {phase}, {words}"
         share = "" if done is None else f' value="{min(done, 1):.3f}"'
         self._show(f'{self._label} <progress max="1"{share} style="width:24em"></progress> {words}')
 

@@ -101,6 +101,10 @@ class Result:
     def __init__(self, result: _wane.RunResult) -> None:
         self._result = result
 
+    def __reduce__(self) -> tuple[type[Result], tuple[_wane.RunResult]]:
+        """A result can be pickled, and is the same afterwards."""
+        return Result, (self._result,)
+
     @cached_property
     def summary(self) -> dict[str, Any]:
         """The run in numbers: the dict of ``wane run --json``, whose keys and units the book lists. Ratios without a denominator are ``None``.

@@ -106,14 +106,19 @@ def resolved(
             f"{user} needs a scenario: the path of a file, a dict, or a preset with values, such as "
             f'{user}(preset="tiny", set={{"until.drive-writes": 20}})'
         )
-    path, table = (None, None) if scenario is None else _source(scenario)
+    path, table = (None, None) if scenario is None else source(scenario)
     values = assignments(set_)
     if seed is not None:
         values.append(("seed", plain(seed, "seed")))
     return _wane.resolve(path, table, preset, values, scale)
 
 
-def _source(scenario: object) -> tuple[str | None, dict[str, Any] | None]:
+def source(scenario: object) -> tuple[str | None, dict[str, Any] | None]:
+    """The path of a scenario's file, or its tables and keys.
+
+    Raises:
+        ScenarioError: It is neither.
+    """
     if isinstance(scenario, Mapping):
         return None, plain(scenario, "")
     if isinstance(scenario, str | os.PathLike):

@@ -17,7 +17,7 @@ use wane_lab::session;
 use crate::policies::{self, trouble};
 
 /// How often work looks up: signals are heard and progress is told this often.
-const ATTENDED_EVERY: Duration = Duration::from_millis(50);
+pub(crate) const ATTENDED_EVERY: Duration = Duration::from_millis(50);
 
 /// After how long without a question to Python work that keeps the interpreter offers it to other threads; Python's own loop offers it in every
 /// question, once another thread has waited for a switch interval. A thread that takes the offer keeps it for such an interval.

@@ -11,6 +11,7 @@ mod error;
 mod policies;
 mod result;
 mod run;
+mod sweep;
 mod table;
 mod theory;
 
@@ -46,6 +47,8 @@ mod _wane {
     use super::result::RunResult;
     #[pymodule_export]
     use super::run::{Scenario, read, resolve, run};
+    #[pymodule_export]
+    use super::sweep::{Sweep, plan_sweep, run_job};
     #[pymodule_export]
     use super::table::Columns;
     #[pymodule_export]

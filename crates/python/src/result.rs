@@ -2,6 +2,8 @@
 
 use numpy::{Element, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 use pythonize::pythonize;
 use wane_results::{block_columns, timeline_columns, window_columns};
 
@@ -10,6 +12,9 @@ use crate::table::Columns;
 
 /// Of a window: nanoseconds and shares of reads, then of writes.
 type Distributions<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// Files by name.
+type Files<'py> = Vec<(String, Bound<'py, PyBytes>)>;
 
 /// What a run left.
 #[pyclass(frozen, module = "wane._wane")]
@@ -21,6 +26,11 @@ impl RunResult {
     /// Wraps a result.
     pub(crate) const fn new(result: wane_results::RunResult) -> Self {
         Self { result }
+    }
+
+    /// What it wraps.
+    pub(crate) const fn result(&self) -> &wane_results::RunResult {
+        &self.result
     }
 }
 
@@ -65,6 +75,22 @@ impl RunResult {
     /// Codewords of first reads by raw bit errors, the last entry those beyond; `None` on flash without errors.
     fn error_histogram<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         error::guarded(|| self.result.error_histogram.clone().map(|counts| array(py, counts)).transpose())
+    }
+
+    /// The run that the files of another one's `__reduce__` hold.
+    #[staticmethod]
+    fn of_files(files: Vec<(String, PyBackedBytes)>) -> PyResult<Self> {
+        let files: Vec<_> = files.into_iter().map(|(name, bytes)| (name, bytes.to_vec())).collect();
+        error::guarded(|| {
+            wane_results::RunResult::of_files(&files).map(Self::new).map_err(|error| error::results(&error))
+        })
+    }
+
+    /// How it goes to another process: as the files that keep it.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Files<'py>,))> {
+        let files = error::guarded(|| self.result.to_files().map_err(|error| error::results(&error)))?;
+        let files = files.into_iter().map(|(name, bytes)| (name, PyBytes::new(py, &bytes))).collect();
+        Ok((py.get_type::<Self>().getattr("of_files")?, (files,)))
     }
 
     /// The resolved scenario.

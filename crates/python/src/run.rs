@@ -34,6 +34,63 @@ impl Scenario {
     }
 }
 
+/// What a scenario is resolved of: all that another process needs to resolve the same.
+pub(crate) struct Given {
+    /// The name and the text of a file.
+    pub(crate) file: Option<(String, String)>,
+    pub(crate) table: Option<toml::Table>,
+    /// The folder that relative traces are relative to.
+    pub(crate) folder: PathBuf,
+    pub(crate) preset: Option<String>,
+    /// Values above it, as texts KEY=VALUE.
+    pub(crate) set: Vec<String>,
+    pub(crate) scale: Option<String>,
+}
+
+impl Given {
+    /// Of a file or a table, or a preset alone, with values above it: `(key, value)`, later ones on top.
+    pub(crate) fn new(
+        path: Option<&Path>,
+        table: Option<&Bound<'_, PyDict>>,
+        preset: Option<&str>,
+        set: &[(String, Bound<'_, PyAny>)],
+        scale: Option<&str>,
+    ) -> PyResult<Self> {
+        let file = path.filter(|_| table.is_none()).map(wane_cli::read_scenario).transpose();
+        let table = table.map(|table| depythonize(table)).transpose();
+        Ok(Self {
+            file: file.map_err(error::scenario_sentence)?,
+            table: table.map_err(|error| error::scenario_sentence(&error))?,
+            folder: path.map(folder_of).unwrap_or_default(),
+            preset: preset.map(str::to_owned),
+            set: assignments(set)?,
+            scale: scale.map(str::to_owned),
+        })
+    }
+
+    /// The scenario, with the values of a point of a grid above all.
+    pub(crate) fn resolve(&self, point: &[String]) -> PyResult<wane_scenario::Scenario> {
+        let set = self.set.iter().map(|value| ("set", value.clone()));
+        let options: Vec<(&str, String)> = set.chain(point.iter().map(|value| ("grid", value.clone()))).collect();
+        let preset = self.preset.as_deref();
+        let mut scenario = match &self.table {
+            Some(table) => wane_scenario::Scenario::of_table(TABLE_NAME, table.clone(), preset, &options),
+            None => {
+                let file = self.file.as_ref().map(|(name, text)| (name.as_str(), text.as_str()));
+                wane_scenario::Scenario::resolve_with(&Sources { preset, file, set: &[] }, &options)
+            }
+        }
+        .map_err(|error| error::scenario(&error))?;
+        scenario.relative_to(&self.folder);
+        if let Some(scale) = &self.scale {
+            let told = |error: &dyn std::fmt::Display| error::scenario_sentence(format!("scale {error}"));
+            let scale: Scale = scale.parse().map_err(|error: String| told(&format!("\"{scale}\": {error}")))?;
+            scenario = scenario.scaled(scale).map_err(|error| told(&error))?;
+        }
+        Ok(scenario)
+    }
+}
+
 /// Resolves the scenario of a file or a table, or a preset alone, with values above it: `(key, value)`, later ones on top.
 #[pyfunction]
 pub(crate) fn resolve(
@@ -44,45 +101,30 @@ pub(crate) fn resolve(
     scale: Option<&str>,
 ) -> PyResult<Scenario> {
     error::guarded(|| {
-        let options = set.iter().map(assignment).collect::<PyResult<Vec<(&str, String)>>>()?;
-        let mut scenario = match &table {
-            Some(table) => {
-                let table: toml::Table = depythonize(table).map_err(|error| error::scenario_sentence(&error))?;
-                wane_scenario::Scenario::of_table(TABLE_NAME, table, preset, &options)
-            }
-            None => {
-                let file = path.as_deref().map(wane_cli::read_scenario).transpose();
-                let file = file.map_err(error::scenario_sentence)?;
-                let file = file.as_ref().map(|(name, text)| (name.as_str(), text.as_str()));
-                wane_scenario::Scenario::resolve_with(&Sources { preset, file, set: &[] }, &options)
-            }
-        }
-        .map_err(|error| error::scenario(&error))?;
-        scenario.relative_to(&path.as_deref().map(folder_of).unwrap_or_default());
-        if let Some(scale) = scale {
-            let told = |error: &dyn std::fmt::Display| error::scenario_sentence(format!("scale {error}"));
-            let scale: Scale = scale.parse().map_err(|error: String| told(&format!("\"{scale}\": {error}")))?;
-            scenario = scenario.scaled(scale).map_err(|error| told(&error))?;
-        }
-        Ok(Scenario { scenario })
+        let given = Given::new(path.as_deref(), table.as_ref(), preset, &set, scale)?;
+        Ok(Scenario { scenario: given.resolve(&[])? })
     })
 }
 
 /// Values above a scenario's, as texts KEY=VALUE.
 pub(crate) fn assignments(set: &[(String, Bound<'_, PyAny>)]) -> PyResult<Vec<String>> {
-    set.iter().map(|value| Ok(assignment(value)?.1)).collect()
+    set.iter().map(assignment).collect()
 }
 
-/// A value above the scenario's, as an assignment of the option `set`. A text is taken as on the command line, where words need no quotes.
-fn assignment((key, value): &(String, Bound<'_, PyAny>)) -> PyResult<(&'static str, String)> {
-    let written = match value.extract::<String>() {
-        Ok(text) => text,
+/// A value above the scenario's as KEY=VALUE.
+fn assignment((key, value): &(String, Bound<'_, PyAny>)) -> PyResult<String> {
+    Ok(format!("{key}={}", written(value)?))
+}
+
+/// A value as the command line writes it. A text is taken as it is there, where words need no quotes.
+pub(crate) fn written(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    match value.extract::<String>() {
+        Ok(text) => Ok(text),
         Err(_) => {
             let value: toml::Value = depythonize(value).map_err(|error| error::scenario_sentence(&error))?;
-            value.to_string()
+            Ok(value.to_string())
         }
-    };
-    Ok(("set", format!("{key}={written}")))
+    }
 }
 
 /// Runs a scenario to its end; writes the results into `out`. `bar` shows progress as the command does; `attend` is called with
@@ -129,7 +171,7 @@ pub(crate) fn overridden(policies: Option<&Bound<'_, PyDict>>) -> PyResult<(Poli
     }
 }
 
-fn claim(out: Option<&Path>) -> PyResult<Option<Folder>> {
+pub(crate) fn claim(out: Option<&Path>) -> PyResult<Option<Folder>> {
     out.map(Folder::claim).transpose().map_err(|error| error::results(&error))
 }
 

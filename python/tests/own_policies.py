@@ -1,0 +1,50 @@
+"""Policies of tests that go to other processes, which import them from here."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+from wane.policies import GcView, IndexSpec, Setting
+
+
+class Greedy:
+    """The blocks with the fewest valid pages first."""
+
+    def index(self) -> IndexSpec:
+        return IndexSpec(lowest_only=True)
+
+    def choose(self, view: GcView) -> int | None:
+        valid = view.lowest()
+        if valid is None or valid == view.units_per_block():
+            return None
+        return view.bucket_head(valid)
+
+
+class Deadly(Greedy):
+    """Greedy, whose process is killed by its first drives, as many as are asked for."""
+
+    def __init__(self, folder: Path, deaths: int) -> None:
+        self._folder = folder
+        self._deaths = deaths
+
+    def begin(self, setting: Setting) -> None:
+        """Each death leaves a file, so that later processes know of it."""
+        if len(list(self._folder.iterdir())) < self._deaths:
+            (self._folder / str(os.getpid())).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Raising(Greedy):
+    """Raises where the drive has no rating."""
+
+    def begin(self, setting: Setting) -> None:
+        if setting.endurance is None:
+            raise KeyError("no rating")
+
+
+class Unpicklable(Greedy):
+    """Has what no process can send."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()

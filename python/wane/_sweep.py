@@ -1,0 +1,318 @@
+"""Grids of scenarios: run on the threads of this process, in processes beside it, or on a cluster; with the same numbers and files."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+from wane import _cluster, _wane
+from wane._errors import ScenarioError, WaneError
+from wane._plain import plain
+from wane._progress import SweepProgress, telling_of_sweep
+from wane._result import Result, Table, table_of
+from wane._run import assignments, source
+
+if TYPE_CHECKING:
+    from wane.policies import Policies
+
+#: What is swept: values of keys, of keys that change together, or texts as ``--sweep`` takes them.
+Grid: TypeAlias = "Mapping[str | tuple[str, ...], Iterable[Any] | str] | Iterable[str]"
+
+#: Who runs the points, by name.
+SCHEDULERS = ("threads", "processes", "dask")
+
+#: Most points of a grid.
+POINTS_MAX = 10_000
+
+
+class Sweep(Sequence[Result]):
+    """What a sweep came to: a sequence of the results of its runs, in grid order, the last key changing fastest.
+
+    ``print`` shows the table that ``wane run --sweep`` prints, the best first. It is an Arrow stream as well (``__arrow_c_stream__``), that of
+    ``table``.
+    """
+
+    def __init__(self, sweep: _wane.Sweep) -> None:
+        self._sweep = sweep
+        self._results: dict[int, Result] = {}
+
+    @property
+    def keys(self) -> list[str]:
+        """The swept keys; ``"seed"`` is the last where seeds were asked for."""
+        return self._sweep.keys()
+
+    @cached_property
+    def table(self) -> Table:
+        """A row a run: the values of the keys, then the figures of ``grid.csv`` under the same names.
+
+        Columns of shape ``(runs,)``. Values of a key are numbers where all of them are: percentages as shares, sizes in bytes, durations in
+        seconds. Figures are whole numbers, ``uint64``, where all runs have one, and else ``float64`` with ``nan`` where they are undefined.
+        """
+        return table_of(self._sweep.columns())
+
+    def report(self) -> str:
+        """The page ``report.html`` of all runs."""
+        return self._sweep.report()
+
+    def to_polars(self) -> Any:
+        """``table`` as a ``polars.DataFrame``; see ``Table.to_polars``."""
+        return self.table.to_polars()
+
+    def to_pandas(self) -> Any:
+        """``table`` as a ``pandas.DataFrame``; see ``Table.to_pandas``."""
+        return self.table.to_pandas()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The capsule of ``table``'s Arrow stream."""
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __len__(self) -> int:
+        return len(self._sweep)
+
+    @overload
+    def __getitem__(self, index: int) -> Result: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Result]: ...
+    def __getitem__(self, index: int | slice) -> Result | list[Result]:
+        if isinstance(index, slice):
+            return [self[at] for at in range(*index.indices(len(self)))]
+        at = index + len(self) if index < 0 else index
+        if not 0 <= at < len(self):
+            raise IndexError(f"run: found {index}, the sweep has {len(self)} runs")
+        if at not in self._results:
+            found = self._sweep.result(at)
+            if found is None:
+                raise WaneError(f"{self._sweep.name(at)}: it has no result")
+            self._results[at] = Result(found)
+        return self._results[at]
+
+    def __iter__(self) -> Iterator[Result]:
+        return (self[at] for at in range(len(self)))
+
+    def __str__(self) -> str:
+        return self._sweep.in_words().rstrip("\n")
+
+    def __repr__(self) -> str:
+        return f"<wane.Sweep of {len(self)} runs over {', '.join(self.keys)}>"
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+class Points:
+    """The points of a sweep, for whoever runs them: what waits, and what became of it."""
+
+    def __init__(self, sweep: _wane.Sweep, attend: Callable[[int, int, float], object] | None) -> None:
+        self._sweep = sweep
+        self._attend = attend
+        self._told: tuple[int, int, float] | None = None
+        #: The first point that failed, in grid order, and why.
+        self.failed: tuple[int, BaseException] | None = None
+
+    def waiting(self) -> list[int]:
+        """The points that have no result yet."""
+        return self._sweep.waiting()
+
+    def workers(self) -> int:
+        """How many run at once on this machine: one a core, and no more than memory allows."""
+        return self._sweep.workers()
+
+    def job(self, point: int) -> _wane.Job:
+        """A point as another process is sent it."""
+        return self._sweep.job(point)
+
+    def take(self, point: int, result: _wane.RunResult) -> None:
+        """A point's result has come: it is written at once."""
+        self._sweep.take(point, result)
+
+    def fail(self, point: int, error: BaseException) -> None:
+        """A point gave no result; the others go on."""
+        self._sweep.fail(point, str(error))
+        if self.failed is None or point < self.failed[0]:
+            self.failed = (point, error)
+
+    def step(self, point: int, preconditioning: bool, phase: int, drive_writes: float, done: float | None) -> None:
+        """How far a point is."""
+        self._sweep.step(point, preconditioning, phase, drive_writes, done)
+
+    def tell(self) -> None:
+        """Tells how far the sweep is, if that has changed."""
+        done = self._sweep.done()
+        if self._attend is not None and done != self._told:
+            self._told = done
+            self._attend(*done)
+
+    def run(self) -> None:
+        """Runs them on threads of this process."""
+        self.failed = self._sweep.run(self._attend)
+        # A sweep that takes no time has told nothing yet.
+        self.tell()
+
+
+def sweep(
+    grid: Grid,
+    scenario: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    preset: str | None = None,
+    set: Mapping[str, Any] | Iterable[str] | None = None,  # noqa: A002 - the command's name for it
+    seed: int | None = None,
+    seeds: int | None = None,
+    scale: str | None = None,
+    policies: Policies | None = None,
+    scheduler: Literal["threads", "processes", "dask"] | Any = None,
+    out: str | os.PathLike[str] | None = None,
+    progress: bool | Callable[[SweepProgress], object] | None = None,
+) -> Sweep:
+    """Runs each point of a grid: what ``wane run --sweep`` does, with the same numbers and files, whoever runs the points.
+
+    A point that fails does not keep the others from running; then what is finished is in ``out``, and the first failure is raised with the
+    point's name. Ctrl-C ends the sweep with what is finished in ``out``; called again, it goes on from there.
+
+    Args:
+        grid: A dict from keys to lists of values, such as ``{"ftl.gc.d": [1, 2, 4]}``. Keys in a tuple change together, and have tuples of
+            values. A text in the place of a list is a list as ``--sweep`` takes it, such as ``"1..8:1"``. Or a list of texts
+            ``"KEY=V1,V2,..."``, as ``--sweep`` takes them. At most 10,000 points, seeds included.
+        scenario: What is swept, as of ``wane.run``: a path or a dict, or nothing where ``preset``, ``set`` and the grid say all.
+        preset: As of ``wane.run``.
+        set: Values above the scenario's, below the grid's, as of ``wane.run``.
+        seed: Root of all random streams instead of the scenario's.
+        seeds: Runs each point with so many seeds, from the scenario's on; ``"seed"`` is the last key then.
+        scale: As of ``wane.run``.
+        policies: Objects of Python in the places of policies, as of ``wane.run``, but for each point a copy: they go to other processes, by
+            pickle, or by cloudpickle where it is installed. Points that are done are known by the names and ``parameters`` of policies.
+        scheduler: Who runs the points. ``"threads"``, the default: threads of this process, one a core. ``"processes"``, the default with
+            ``policies``, which threads cannot have: processes of this machine; one that dies is replaced. A ``dask.distributed.Client``: its
+            cluster, whose workers have the same version of this package, and traces under the same paths; ``"dask"`` is the client that this
+            process made last. In any case this process alone writes results.
+        out: A folder for the results, as the command writes it; ``wane report`` and ``read`` open it, and the command goes on with it. Points
+            whose results are there are read instead of run. It is new, or one of this very grid.
+        progress: As of ``wane.run``; a function is called with a ``SweepProgress``.
+
+    Returns:
+        The results and a table of them.
+
+    Raises:
+        ScenarioError: The grid is wrong, or a point cannot be resolved or built.
+        ResultsError: ``out`` cannot be written, or holds something else.
+        MissingExtraError: ``"dask"`` without Dask.
+        WaneError: A point failed. Its other classes are those of ``wane.run``; what a policy raises comes back as it is.
+        ValueError: There is no such scheduler, or it cannot have policies.
+    """
+    runner = _runner(scheduler, policies)
+    path, table = (None, None) if scenario is None else source(scenario)
+    values = assignments(set)
+    if seed is not None:
+        values.append(("seed", plain(seed, "seed")))
+    native, repeated = _wane.plan_sweep(path, table, preset, values, scale, _axes(grid), _seeds(seeds))
+    for sentence in repeated:
+        warnings.warn(sentence, stacklevel=2)
+    with telling_of_sweep(progress) as (bar, attend):
+        native.begin(None if out is None else os.fspath(out), None if policies is None else dict(policies), bar)
+        points = Points(native, attend)
+        try:
+            runner(points)
+        finally:
+            # Whatever happened, what is finished is kept.
+            native.finish()
+    if points.failed is not None:
+        point, error = points.failed
+        raise _named(error, native.name(point))
+    return Sweep(native)
+
+
+def _runner(scheduler: object, policies: Policies | None) -> Callable[[Points], None]:
+    """Who runs the points."""
+    if scheduler is None:
+        scheduler = "processes" if policies else "threads"
+    if scheduler == "threads":
+        if policies:
+            raise ValueError('scheduler: found "threads" with policies, allowed are "processes" and a client of Dask')
+        return Points.run
+    if scheduler == "dask":
+        scheduler = _cluster.present_client()
+    is_cluster = _cluster.is_client(scheduler)
+    if not is_cluster and scheduler != "processes":
+        found = repr(scheduler) if isinstance(scheduler, str) else f"an object of type {type(scheduler).__name__}"
+        allowed = ", ".join(f'"{name}"' for name in SCHEDULERS)
+        raise ValueError(f"scheduler: found {found:.60}, allowed are {allowed} and a dask.distributed.Client")
+    # Both send policies to other processes.
+    from wane import _processes, _worker  # noqa: PLC0415 - what threads do not need
+
+    payload = _worker.packed(None if policies is None else dict(policies))
+    if is_cluster:
+        return lambda points: _cluster.run(scheduler, points, payload)
+    return lambda points: _processes.run(points, payload)
+
+
+def _axes(grid: object) -> list[_wane.Axis]:
+    if isinstance(grid, Mapping):
+        return [_axis(key, values) for key, values in grid.items()] or _refuse("no key")
+    if isinstance(grid, Iterable) and not isinstance(grid, str | bytes):
+        texts = list(grid)
+        for text in texts:
+            if not isinstance(text, str):
+                _refuse(f"a value of type {type(text).__name__} in a list")
+        return texts or _refuse("no key")
+    return _refuse(f"a value of type {type(grid).__name__}")
+
+
+def _refuse(found: str) -> list[_wane.Axis]:
+    raise ScenarioError(
+        f'grid: found {found}, allowed are a dict such as {{"ftl.gc.d": [1, 2, 4]}} and a list of texts such as "ftl.gc.d=1,2,4"',
+        None,
+        "grid",
+    )
+
+
+def _axis(key: object, values: object) -> _wane.Axis:
+    keys = [key] if isinstance(key, str) else list(key) if isinstance(key, tuple) else []
+    if not keys or not all(isinstance(name, str) for name in keys):
+        raise ScenarioError(f"grid: found the key {key!r:.60}, allowed are a text and a tuple of texts", None, "grid")
+    name = " + ".join(keys)
+    if isinstance(values, str) and isinstance(key, str):
+        return f"{key}={values}"
+    # A set has no order, which would be that of the results.
+    if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
+        raise ScenarioError(
+            f"grid: {name}: found {values!r:.60}, expected a list of values, such as [1, 2, 4]", name, "grid"
+        )
+    # What never ends is refused as what is too long.
+    values = islice(values, POINTS_MAX + 1)
+    if isinstance(key, str):
+        return keys, [[plain(value, key, source="grid")] for value in values]
+    return keys, [_place(value, keys, name) for value in values]
+
+
+def _place(values: object, keys: list[str], name: str) -> list[Any]:
+    is_list = isinstance(values, Sequence) and not isinstance(values, str | bytes)
+    if not is_list or len(values) != len(keys):  # type: ignore[arg-type]
+        raise ScenarioError(
+            f"grid: {name}: found {values!r:.60}, expected {len(keys)} values, one for each of the keys that change together",
+            name,
+            "grid",
+        )
+    return [plain(value, key, source="grid") for key, value in zip(keys, values, strict=True)]  # type: ignore[call-overload]
+
+
+def _seeds(seeds: object) -> int | None:
+    if seeds is None:
+        return None
+    count = plain(seeds, "seeds", source="seeds")
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count < 2**32:
+        raise ScenarioError(f"seeds: found {seeds!r:.60}, allowed is a whole number from 1 on", None, "seeds")
+    return count
+
+
+def _named(error: BaseException, point: str) -> BaseException:
+    """The error of a point, with its name: in the sentence of this package's errors, as a note of others."""
+    if not isinstance(error, WaneError):
+        error.add_note(f"at the point {point}")
+        return error
+    sentence = f"{point}: {error}"
+    if isinstance(error, ScenarioError):
+        return ScenarioError(sentence, error.key, error.source, error.line)
+    return type(error)(sentence)
