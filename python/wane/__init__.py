@@ -2,8 +2,8 @@
 
 ``run`` ages a drive by a scenario and gives a ``Result``: the numbers of the command ``wane run``, as a dict and as NumPy arrays. ``sweep`` runs
 a grid of scenarios, here or on a cluster. ``read`` opens a folder of results. ``Drive`` is a drive to hold: written, aged, copied and looked at
-step by step. They take policies that are objects of Python (``wane.policies``). ``wane.theory`` has what needs no run. Everything that
-goes wrong is a ``WaneError``.
+step by step. They take policies that are objects of Python (``wane.policies``). ``wane.theory`` has what needs no run. ``doctor`` judges a real
+drive, ``wane.fleet`` many. Everything that goes wrong is a ``WaneError``.
 
     >>> import wane
     >>> result = wane.run({"drive": {"preset": "tiny"}, "until": {"drive-writes": 20}})
@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from wane._drive import Drive, Snapshot
 from wane._errors import (
+    FleetError,
     InternalError,
     MissingExtraError,
     OutOfMemoryError,
     PolicyError,
     ResultsError,
     ScenarioError,
+    SmartError,
     TheoryError,
     TraceError,
     WaneError,
@@ -29,14 +31,16 @@ from wane._errors import (
 from wane._progress import Progress, SweepProgress
 from wane._result import Result, Table
 from wane._run import read, run
+from wane._smart import doctor, read_smart
 from wane._sweep import Sweep, sweep
 from wane._wane import __version__
 
 if TYPE_CHECKING:
-    from wane import plot, policies, theory
+    from wane import fleet, plot, policies, theory
 
 __all__ = [
     "Drive",
+    "FleetError",
     "InternalError",
     "MissingExtraError",
     "OutOfMemoryError",
@@ -45,6 +49,7 @@ __all__ = [
     "Result",
     "ResultsError",
     "ScenarioError",
+    "SmartError",
     "Snapshot",
     "Sweep",
     "SweepProgress",
@@ -53,9 +58,12 @@ __all__ = [
     "TraceError",
     "WaneError",
     "__version__",
+    "doctor",
+    "fleet",
     "plot",
     "policies",
     "read",
+    "read_smart",
     "run",
     "sweep",
     "theory",
@@ -64,6 +72,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Imported when it is asked for, so that the command starts without NumPy.
-    if name in ("plot", "policies", "theory"):
+    if name in ("fleet", "plot", "policies", "theory"):
         return import_module(f"wane.{name}")
     raise AttributeError(f"module 'wane' has no attribute {name!r}")

@@ -51,6 +51,14 @@ class PolicyError(WaneError, ValueError):
     """A policy in Python that answers what its role does not allow, or uses a view after the call that it was given to."""
 
 
+class SmartError(WaneError, ValueError):
+    """What a tool told of a drive and that cannot be read or judged."""
+
+
+class FleetError(WaneError, ValueError):
+    """A fleet that cannot be opened, data that it does not take, or a question that it is too small for."""
+
+
 class MissingExtraError(WaneError, ImportError):
     """A package that an extra of this one brings and that is not installed."""
 

@@ -24,6 +24,7 @@ mod classes {
     import_exception!(wane._errors, PolicyError);
     import_exception!(wane._errors, TheoryError);
     import_exception!(wane._errors, InternalError);
+    import_exception!(wane._errors, SmartError);
 }
 
 /// A sentence as the command prints it.
@@ -55,6 +56,11 @@ pub(crate) fn theory(error: &WaneTheoryError) -> PyErr {
 /// The same, found before the model was asked.
 pub(crate) fn theory_sentence(error: impl std::fmt::Display) -> PyErr {
     classes::TheoryError::new_err((sentence(error),))
+}
+
+/// What a tool told of a drive and that cannot be read or judged.
+pub(crate) fn smart(error: impl std::fmt::Display) -> PyErr {
+    classes::SmartError::new_err((sentence(error),))
 }
 
 /// A refusal of no kind of its own.

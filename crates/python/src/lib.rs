@@ -11,6 +11,7 @@ mod error;
 mod policies;
 mod result;
 mod run;
+mod smart;
 mod sweep;
 mod table;
 mod theory;
@@ -47,6 +48,8 @@ mod _wane {
     use super::result::RunResult;
     #[pymodule_export]
     use super::run::{Scenario, read, resolve, run};
+    #[pymodule_export]
+    use super::smart::{judge, readings};
     #[pymodule_export]
     use super::sweep::{Sweep, plan_sweep, run_job};
     #[pymodule_export]

@@ -1,1 +1,33 @@
-"""Many drives: what the records of a fleet tell."""
+"""Fleets: what the drives of a data center tell.
+
+A fleet is a folder of Parquet files, opened in place. ``ingest`` adds Backblaze's daily files, Alibaba's failure tickets, folders of smartctl's
+output and records of simulated drives; ``open`` gives a `Fleet` to ask, in SQL or as data frames.
+
+    >>> from wane import fleet
+    >>> fleet.ingest("drives.fleet", ["2013-04-10.csv"])
+    >>> fleet.open("drives.fleet").query("SELECT count(*) FROM days")
+
+``python -m wane.fleet`` has the same as verbs. Everything here needs the extra ``fleet`` (``pip install 'wane[fleet]'``).
+"""
+
+from __future__ import annotations
+
+import os
+
+from wane.fleet._ingest import Taken, ingest
+from wane.fleet.store import Fleet
+
+__all__ = ["Fleet", "Taken", "ingest", "open"]
+
+
+def open(path: str | os.PathLike[str]) -> Fleet:  # noqa: A001
+    """Opens a fleet.
+
+    Args:
+        path: Its folder.
+
+    Raises:
+        FleetError: There is none, or it is of another format.
+        MissingExtraError: The extra ``fleet`` is not installed.
+    """
+    return Fleet(path)

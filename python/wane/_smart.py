@@ -1,0 +1,64 @@
+"""Real drives: what smartctl and nvme tell of one, and how well it is. The command's `wane doctor`, from Python."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from wane import _wane
+from wane._errors import SmartError
+
+#: A path, or the text or bytes themselves. A text with a line break or a brace at its beginning is no path.
+Told: TypeAlias = "str | bytes | PathLike[str]"
+
+#: Most bytes of an input, as the command has it: some 5,000 dumps of smartctl's text.
+INPUT_BYTES_MAX = 64 << 20
+
+
+def read_smart(told: Told) -> list[dict[str, Any]]:
+    """Reads what a tool told of a drive: ``smartctl --json``, smartctl's text, ``nvme smart-log -o json``, or OCP's page C0h.
+
+    Args:
+        told: A path, or the text or bytes themselves. It may hold many records.
+
+    Returns:
+        The records in their order, at least one. ``known`` has each quantity by name (its unit at the end) with ``value`` and ``from``,
+        ``attributes`` the ATA attributes as told; what was not told is not in it.
+
+    Raises:
+        SmartError: It is none of these, or cut off.
+    """
+    return _wane.readings(*_input(told))
+
+
+def doctor(*told: Told) -> dict[str, Any]:
+    """Judges a drive by one record or several: wear, writes, errors and their rate, end of life.
+
+    Args:
+        *told: The records of one drive, the latest first; each as `read_smart` takes it.
+
+    Returns:
+        The dict that ``wane doctor --json`` prints; "Your fleet" in the book lists its keys.
+
+    Raises:
+        SmartError: None is given, one cannot be read, or they are of more drives than one.
+    """
+    return _wane.judge([_input(each) for each in told])
+
+
+def _input(told: Told) -> tuple[str, bytes]:
+    """A name for sentences, and the bytes."""
+    if isinstance(told, bytes):
+        return "the bytes", told
+    if isinstance(told, str) and ("\n" in told or told.lstrip()[:1] in ("{", "[")):
+        return "the text", told.encode()
+    path = Path(told)
+    try:
+        with path.open("rb") as file:
+            found = file.read(INPUT_BYTES_MAX + 1)
+    except OSError as error:
+        raise SmartError(f"{path}: cannot be read: {error.strerror}") from None
+    if len(found) > INPUT_BYTES_MAX:
+        raise SmartError(f"{path}: has more than {INPUT_BYTES_MAX >> 20} MiB, allowed are at most as many of records")
+    return str(path), found

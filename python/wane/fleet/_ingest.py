@@ -1,0 +1,222 @@
+"""Adds files to a fleet: one by one, each whole or not at all, so that a run which ends in the middle goes on where it stopped.
+
+A file is known by the hash of its bytes, a member of a zip by that and its name: what is known is passed over. A part is staged, held against
+itself and against the fleet, and only then counts. A bad file ends the run with one sentence, and what came before it stays.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wane._errors import FleetError
+from wane.fleet import _csv, _records, _tickets
+from wane.fleet._checks import Checks
+from wane.fleet._inputs import Input, inputs_of, kind_of
+from wane.fleet._plain import counted, library, quoted
+from wane.fleet.store import Entry, Folder, Ledger, settle
+
+#: Ends of names by which a file in a folder is taken for a table of many drives, and not for one drive's record.
+TABLES = (".csv", ".csv.gz", ".zip")
+
+STAGES = {"backblaze": ("days", _csv.stage), "alibaba": ("tickets", _tickets.stage)}
+
+
+@dataclass
+class Taken:
+    """What an ingest did.
+
+    Attributes:
+        files: Files and members that were ingested.
+        known: Those that the fleet had already.
+        skipped: A sentence for each that was bad and left out.
+        rows: Rows that were added: drive-days, records or tickets.
+        repeated: Rows that were there already with the same values.
+        notes: What was strange and was kept, a sentence each.
+    """
+
+    files: int = 0
+    known: int = 0
+    skipped: list[str] = field(default_factory=list)
+    rows: int = 0
+    repeated: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return dict(vars(self))
+
+    def __str__(self) -> str:
+        parts = [f"{counted(self.files, 'file')} ingested, {counted(self.rows, 'row')} added"]
+        parts += [f"{counted(self.known, 'file')} known already"] if self.known else []
+        parts += [f"{counted(self.repeated, 'row')} there already"] if self.repeated else []
+        parts += [f"{counted(len(self.skipped), 'bad file')} skipped"] if self.skipped else []
+        return "; ".join(parts)
+
+
+def ingest(
+    fleet: str | os.PathLike[str],
+    files: Iterable[str | os.PathLike[str]],
+    *,
+    skip_bad: bool = False,
+    tell: Callable[[str], object] | None = None,
+) -> Taken:
+    """Adds files to a fleet, and makes the fleet where there is none.
+
+    Args:
+        fleet: The fleet's folder.
+        files: Backblaze's daily CSV (plain, gzip, or members of a zip), Alibaba's tickets, records of smartctl, nvme or simulated drives, and
+            folders of them. What each is, its content tells.
+        skip_bad: Leaves bad files out, and counts them.
+        tell: Is called with a line for each file.
+
+    Returns:
+        What was done.
+
+    Raises:
+        FleetError: A file is bad; what was ingested before stays. Or the folder is no fleet, or is in use.
+        MissingExtraError: The extra ``fleet`` is not installed.
+    """
+    for name in ("duckdb", "pyarrow"):
+        library(name)
+    given = [Path(file) for file in files]
+    for path in given:
+        if not path.exists():
+            raise FleetError(f"{path}: does not exist")
+    folder = Folder(Path(fleet))
+    with folder.claimed() as ledger:
+        checks = Checks(folder.path, ledger)
+        try:
+            work = _Ingest(folder, ledger, checks, skip_bad, tell or (lambda _: None))
+            for path in given:
+                work.path(path)
+            return work.taken
+        finally:
+            checks.close()
+            folder.clean(ledger)
+
+
+class _Ingest:
+    """One run over the files given."""
+
+    def __init__(
+        self, folder: Folder, ledger: Ledger, checks: Checks, skip_bad: bool, tell: Callable[[str], object]
+    ) -> None:
+        self.folder = folder
+        self.ledger = ledger
+        self.checks = checks
+        self.skip_bad = skip_bad
+        self.tell = tell
+        self.taken = Taken()
+
+    def path(self, path: Path) -> None:
+        """Ingests a file, or a folder's."""
+        if not path.is_dir():
+            self._file(path)
+            return
+        files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+        if not files:
+            raise FleetError(f"{path}: has no file in it")
+        tables = [file for file in files if file.name.lower().endswith(TABLES)]
+        for file in tables:
+            self._file(file)
+        if others := [file for file in files if file not in set(tables)]:
+            self._records(str(path), others)
+
+    def _file(self, file: Path) -> None:
+        try:
+            inputs = inputs_of(file)
+        except FleetError as error:
+            self._bad(error)
+            return
+        for given in inputs:
+            if self.ledger.holds(given.sha256, given.member):
+                self.taken.known += 1
+                continue
+            try:
+                kind = kind_of(given.head())
+                if kind in STAGES:
+                    self._table(given, kind)
+                elif given.member is None:
+                    self._records(given.name, [file])
+                else:
+                    raise FleetError(f"{given.name}: is no CSV of Backblaze or Alibaba; records are read from folders")
+            except FleetError as error:
+                self._bad(error)
+
+    def _bad(self, error: FleetError) -> None:
+        if not self.skip_bad:
+            raise error
+        self.taken.skipped.append(str(error))
+        self.tell(f"skipped: {error}")
+
+    def _table(self, given: Input, kind: str) -> None:
+        what, stage = STAGES[kind]
+        staged = self.folder.stage("part.parquet")
+        stage(given, staged)
+        entry = {"name": given.name, "kind": kind, "bytes": given.size, "sha256": given.sha256, "member": given.member}
+        self._part(staged, what, entry)
+
+    def _records(self, name: str, files: list[Path]) -> None:
+        for batch in _records.batches(files, self._hashes(), self.checks.models(), self.skip_bad):
+            for sentence in batch.bad:
+                self.taken.skipped.append(sentence)
+                self.tell(f"skipped: {sentence}")
+            if not batch.files:
+                continue
+            staged, listed = self.folder.stage("part.parquet"), self.folder.stage("files.parquet")
+            _records.stage(batch, staged)
+            _records.stage_files(batch, listed)
+            place = f"files/{self.ledger.next_number():06}.parquet"
+            settle(listed, self.folder.path / place)
+            size = sum(size for _, size, _ in batch.files)
+            entry = {"name": name, "kind": "smart", "bytes": size, "sha256": None, "listed": place}
+            self.taken.files += len(batch.files) - 1
+            self._part(staged, "records", entry | {"repeated": batch.repeated, "skipped": len(batch.bad)})
+
+    def _hashes(self) -> set[str]:
+        """The hashes of files that were ingested as a folder's."""
+        lists = [self.folder.path / entry.listed for entry in self.ledger.files if entry.listed is not None]
+        if not lists:
+            return set()
+        paths = ", ".join(quoted(str(path)) for path in lists)
+        return {
+            row[0] for row in self.checks.connection.execute(f"SELECT sha256 FROM read_parquet([{paths}])").fetchall()
+        }
+
+    def _part(self, staged: Path, kind: str, entry: dict[str, Any]) -> None:
+        """Checks a staged file, moves it to its place and writes it into the ledger."""
+        name = entry["name"]
+        self.checks.itself(staged, name, kind)
+        part = self.checks.part(self.ledger.next_number(), kind, staged)
+        repeated = self.checks.repeats(staged, name, part, self.ledger)
+        if repeated:
+            kept = self.folder.stage("kept.parquet")
+            self.checks.without_repeats(staged, part, self.ledger, kept)
+            staged = kept
+            part = self.checks.part(part.number, kind, staged)
+        notes = self.checks.backward(staged, kind) if kind != "tickets" and part.rows else []
+        line = Entry(**{**entry, "rows": part.rows, "repeated": entry.get("repeated", 0) + repeated, "notes": notes})
+        if part.rows:
+            settle(staged, self.folder.path / part.place)
+            self.ledger.parts.append(part)
+        self.ledger.files.append(line)
+        self.folder.write(self.ledger)
+        if part.rows and kind != "tickets":
+            self.checks.learn(self.folder.path / part.place)
+        self._count(line, part.first, part.last)
+
+    def _count(self, line: Entry, first: str, last: str) -> None:
+        taken = self.taken
+        taken.files += 1
+        taken.rows += line.rows
+        taken.repeated += line.repeated
+        taken.notes += [f"{line.name}: {note}" for note in line.notes]
+        days = f", {first}" if first == last else f", {first} to {last}"
+        there = f", {counted(line.repeated, 'row')} there already" if line.repeated else ""
+        self.tell(f"{line.name}: {counted(line.rows, 'row')}{days if line.rows else ''}{there}")
+        for note in line.notes:
+            self.tell(f"  {note}")

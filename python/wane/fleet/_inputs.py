@@ -1,0 +1,126 @@
+"""What is given to be ingested: files, folders and members of zips, as streams with a name, and what kind each is, by content."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from wane._errors import FleetError
+
+#: Bytes that tell what kind an input is; Backblaze's widest header has some 5,000.
+HEAD_BYTES = 64 << 10
+
+#: What a damaged archive raises.
+DAMAGE = (EOFError, zlib.error, zipfile.BadZipFile, gzip.BadGzipFile, NotImplementedError)
+
+GZIP_MAGIC = b"\x1f\x8b"
+ZIP_MAGIC = b"PK\x03\x04"
+
+
+@dataclass(frozen=True)
+class Input:
+    """One stream of bytes.
+
+    Attributes:
+        name: Its path as given, with the member behind it.
+        file: The file that it lies in.
+        member: The member of a zip.
+        size: The file's, in bytes.
+        sha256: Of the file.
+        opener: Opens it anew, decompressed.
+    """
+
+    name: str
+    file: Path
+    member: str | None
+    size: int
+    sha256: str
+    opener: Callable[[], IO[bytes]]
+
+    @contextmanager
+    def opened(self) -> Iterator[IO[bytes]]:
+        """The decompressed bytes; what is damaged in them becomes one sentence."""
+        try:
+            with self.opener() as stream:
+                yield stream
+        except DAMAGE as error:
+            raise FleetError(f"{self.name}: is cut off or damaged: {error}") from None
+        except OSError as error:
+            raise FleetError(f"{self.name}: cannot be read: {error.strerror or error}") from None
+
+    def head(self) -> bytes:
+        """Its first bytes."""
+        with self.opened() as stream:
+            return stream.read(HEAD_BYTES)
+
+
+def sha256_of(file: Path) -> str:
+    """The hash of a file's bytes as they lie on disk.
+
+    Raises:
+        FleetError: It cannot be read.
+    """
+    try:
+        with file.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise FleetError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def inputs_of(file: Path) -> list[Input]:
+    """The streams in a file: itself, decompressed, or the members of a zip, in the order of their names.
+
+    Raises:
+        FleetError: It cannot be read, or is a zip that is damaged or empty.
+    """
+    digest, size = sha256_of(file), file.stat().st_size
+    with file.open("rb") as stream:
+        magic = stream.read(4)
+    if magic.startswith(GZIP_MAGIC):
+        return [Input(str(file), file, None, size, digest, lambda: gzip.open(file, "rb"))]  # type: ignore[arg-type, return-value]
+    if not magic.startswith(ZIP_MAGIC):
+        return [Input(str(file), file, None, size, digest, lambda: file.open("rb"))]
+    try:
+        with zipfile.ZipFile(file) as packed:
+            members = sorted(each.filename for each in packed.infolist() if _counts(each))
+    except (OSError, *DAMAGE) as error:
+        raise FleetError(f"{file}: is cut off or damaged: {error}") from None
+    if not members:
+        raise FleetError(f"{file}: is a zip without a file in it")
+    return [
+        Input(f"{file}:{member}", file, member, size, digest, lambda member=member: _Member(file, member))  # type: ignore[misc]
+        for member in members
+    ]
+
+
+def _counts(member: zipfile.ZipInfo) -> bool:
+    """Whether a member is data: macOS adds a shadow of each file, and hidden ones are nobody's data."""
+    path = Path(member.filename)
+    return not member.is_dir() and "__MACOSX" not in path.parts and not path.name.startswith(".")
+
+
+def _Member(file: Path, member: str) -> IO[bytes]:  # noqa: N802
+    packed = zipfile.ZipFile(file)
+    stream = packed.open(member)
+    # The zip's own handle stays until the member is closed: ZipFile counts who uses it.
+    packed.close()
+    return stream
+
+
+def kind_of(head: bytes) -> str:
+    """``backblaze``, ``alibaba`` or ``smart``, by the first bytes: the names in a CSV's first line tell it."""
+    line = head.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    names = {name.strip().strip('"') for name in line.split(",")}
+    if {"failure_time", "disk_id"} <= names:
+        return "alibaba"
+    # A header that lacks one of these is still Backblaze's, and is told which.
+    if len(names & {"date", "serial_number", "model", "failure", "capacity_bytes"}) >= 2:
+        return "backblaze"
+    return "smart"

@@ -1,0 +1,56 @@
+"""What the parts of the package share: the libraries of the extra, sentences, numbers for JSON."""
+
+from __future__ import annotations
+
+import math
+from types import ModuleType
+from typing import Any
+
+from wane._extras import need
+
+#: The extra that brings what `wane.fleet` stands on.
+EXTRA = "fleet"
+
+#: Most letters of a found value in a sentence.
+EXCERPT_MAX = 60
+
+
+def library(name: str) -> ModuleType:
+    """A module that the extra ``fleet`` brings; ``MissingExtraError`` where it is not installed."""
+    return need(name, EXTRA, "wane.fleet")
+
+
+def excerpt(found: object) -> str:
+    """A found value in quotes, on one line and cut short."""
+    text = "".join(letter if letter.isprintable() else "?" for letter in str(found))
+    return f'"{text[:EXCERPT_MAX]}..."' if len(text) > EXCERPT_MAX else f'"{text}"'
+
+
+def counted(number: int, one: str, more: str | None = None) -> str:
+    """A count with its word: "1 drive", "1,234 drives"."""
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
+def quoted(text: str) -> str:
+    """A text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def named(column: str) -> str:
+    """A column's name in SQL."""
+    return '"' + column.replace('"', '""') + '"'
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: numbers of NumPy become Python's, and what is not finite becomes ``None``."""
+    if isinstance(value, dict):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if hasattr(value, "item") and not isinstance(value, str):
+        return plain(value.item()) if getattr(value, "ndim", 0) == 0 else plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    return value

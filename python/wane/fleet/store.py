@@ -1,0 +1,403 @@
+"""A fleet is a folder: Parquet files, opened in place, and ``fleet.json``, the one list of what counts.
+
+    fleet.json                  format, parts, ledger of ingested files
+    days/000001.parquet         a row a drive and day
+    records/000002.parquet      a row a drive and moment: smartctl's and simulated records
+    tickets/000003.parquet      a row a failure, as operators wrote it down
+    files/000002.parquet        the files of a folder that was ingested as one
+
+Nothing in it is ever changed. A part is written under a name of its own, moved to its place, and counts from the moment at which a new
+``fleet.json`` replaces the old one: whatever ends a run in between leaves what was there. Files that ``fleet.json`` does not name are leftovers of
+such a run, which readers do not see and the next ingest removes.
+
+Queries are DuckDB's, over views. Missing is NULL, and never zero.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from wane._errors import FleetError
+from wane.fleet._plain import excerpt, library, named, quoted
+
+#: The version of the folder: it changes when a reader of the old one would misread the new one.
+FORMAT = 1
+
+#: The mark by which ``fleet.json`` is told from others.
+MARK = "a fleet of wane"
+
+#: Bytes that DuckDB may take before it spills to disk.
+MEMORY_BYTES = 512 << 20
+
+#: Columns that every row of the view ``days`` has, with their types in SQL.
+DAYS = {
+    "serial": "VARCHAR",
+    "model": "VARCHAR",
+    "date": "DATE",
+    "capacity_bytes": "BIGINT",
+    "failure": "BOOLEAN",
+    "source": "VARCHAR",
+}
+
+#: Those of the view ``tickets``.
+TICKETS = {"serial": "VARCHAR", "model": "VARCHAR", "time": "TIMESTAMP", "failure": "BOOLEAN", "source": "VARCHAR"}
+
+KINDS = ("days", "records", "tickets")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A Parquet file of the fleet.
+
+    Attributes:
+        number: Its number, from 1, in the order of ingestion.
+        kind: ``days``, ``records`` or ``tickets``.
+        rows: Its rows.
+        drives: Its drives.
+        first: Its first day, ISO 8601.
+        last: Its last day.
+    """
+
+    number: int
+    kind: str
+    rows: int
+    drives: int
+    first: str
+    last: str
+
+    @property
+    def place(self) -> str:
+        """Its path in the folder."""
+        return f"{self.kind}/{self.number:06}.parquet"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the ledger: a file that was ingested, a member of one, or a folder.
+
+    Attributes:
+        name: The name that it had.
+        kind: What it was: ``backblaze``, ``alibaba``, ``smart``.
+        bytes: Its size, of a folder that of its files.
+        sha256: Of its bytes; of a folder ``None``, whose files ``listed`` has.
+        member: The member of a zip.
+        rows: Rows that it added.
+        repeated: Rows that were there already, with the same values.
+        skipped: Files of it that were bad and left out.
+        listed: The Parquet file that names a folder's files.
+        notes: What was strange and was kept, a sentence each.
+    """
+
+    name: str
+    kind: str
+    bytes: int
+    sha256: str | None
+    member: str | None = None
+    rows: int = 0
+    repeated: int = 0
+    skipped: int = 0
+    listed: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Ledger:
+    """What ``fleet.json`` says."""
+
+    parts: list[Part] = field(default_factory=list)
+    files: list[Entry] = field(default_factory=list)
+
+    def holds(self, sha256: str, member: str | None = None) -> bool:
+        """Whether these bytes were ingested, under whatever name."""
+        return any(each.sha256 == sha256 and each.member == member for each in self.files)
+
+    def of(self, kind: str) -> list[Part]:
+        """The parts of a kind."""
+        return [part for part in self.parts if part.kind == kind]
+
+    def next_number(self) -> int:
+        """A number that neither a part nor a list of files has."""
+        listed = (int(Path(entry.listed).stem) for entry in self.files if entry.listed is not None)
+        return max([0, *(part.number for part in self.parts), *listed]) + 1
+
+
+class Folder:
+    """A fleet's folder, by its paths: what is read and replaced in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def manifest(self) -> Path:
+        """The list of what counts."""
+        return self.path / "fleet.json"
+
+    def read(self) -> Ledger:
+        """What the fleet holds.
+
+        Raises:
+            FleetError: There is none, or it is of another format.
+        """
+        try:
+            told = json.loads(self.manifest.read_bytes())
+        except FileNotFoundError:
+            what = "is no fleet (it has no fleet.json)" if self.path.exists() else "does not exist"
+            raise FleetError(f"{self.path}: {what}; `python -m wane.fleet ingest FLEET FILE...` makes one") from None
+        except NotADirectoryError:
+            raise FleetError(f"{self.path}: is a file, and a fleet is a folder") from None
+        except (OSError, ValueError) as error:
+            raise FleetError(f"{self.manifest}: cannot be read: {error}") from None
+        if not isinstance(told, dict) or told.get("mark") != MARK:
+            raise FleetError(f"{self.manifest}: is not of a fleet; give another folder")
+        if told.get("format") != FORMAT:
+            sentence = f"has format {told.get('format')}, this version of wane reads format {FORMAT}"
+            raise FleetError(f"{self.manifest}: {sentence}")
+        try:
+            return Ledger([Part(**part) for part in told["parts"]], [Entry(**entry) for entry in told["files"]])
+        except (KeyError, TypeError) as error:
+            raise FleetError(f"{self.manifest}: is damaged: {error}") from None
+
+    def write(self, ledger: Ledger) -> None:
+        """Replaces ``fleet.json``, whole or not at all: the one moment at which new parts count."""
+        told = {
+            "mark": MARK,
+            "format": FORMAT,
+            "parts": [asdict(part) for part in ledger.parts],
+            "files": [asdict(entry) for entry in ledger.files],
+        }
+        staged = self.path / ".fleet.json"
+        with staged.open("w") as file:
+            json.dump(told, file, indent=1)
+            file.write("\n")
+        settle(staged, self.manifest)
+
+    def stage(self, name: str) -> Path:
+        """A path for a file that does not count yet."""
+        folder = self.path / ".staging"
+        folder.mkdir(exist_ok=True)
+        return folder / name
+
+    def clean(self, ledger: Ledger) -> None:
+        """Removes what an ended run left: parts that ``fleet.json`` does not name, and staged files."""
+        known = {part.place for part in ledger.parts} | {entry.listed for entry in ledger.files}
+        for kind in (*KINDS, "files", ".staging"):
+            for file in sorted((self.path / kind).glob("*")):
+                if f"{kind}/{file.name}" not in known:
+                    file.unlink()
+
+    @contextmanager
+    def claimed(self) -> Iterator[Ledger]:
+        """The fleet for one process that adds to it; made where it is not there.
+
+        Raises:
+            FleetError: Another process has it, the folder holds something else, or cannot be written.
+        """
+        try:
+            if self.path.is_dir() and not self.manifest.exists() and not self._is_ours():
+                raise FleetError(
+                    f"{self.path}: holds something else than a fleet; give an empty folder or another name"
+                )
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / ".lock").open("w")
+        except (FileExistsError, NotADirectoryError):
+            raise FleetError(f"{self.path}: is a file, and a fleet is a folder") from None
+        except OSError as error:
+            raise FleetError(f"{self.path}: cannot be written: {error.strerror}") from None
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise FleetError(
+                    f"{self.path}: another process ingests into this fleet; wait until it is done"
+                ) from None
+            if not self.manifest.exists():
+                self.write(Ledger())
+            ledger = self.read()
+            self.clean(ledger)
+            yield ledger
+
+    def _is_ours(self) -> bool:
+        """Whether the folder is empty, or an ended run made it and no more."""
+        return {file.name for file in self.path.iterdir()} <= {".lock", ".fleet.json", ".staging"}
+
+
+def settle(staged: Path, place: Path) -> None:
+    """Moves a written file to its place, so that it is there whole after a power cut too."""
+    with staged.open("rb") as file:
+        os.fsync(file.fileno())
+    place.parent.mkdir(exist_ok=True)
+    staged.replace(place)
+    folder = os.open(place.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def connect(memory_bytes: int = MEMORY_BYTES) -> Any:
+    """A DuckDB in memory that spills into the system's folder for temporary files."""
+    duckdb = library("duckdb")
+    spill = Path(tempfile.gettempdir()) / f"wane-fleet-{os.getpid()}"
+    connection = duckdb.connect()
+    connection.execute(f"SET memory_limit='{memory_bytes >> 20}MB'")
+    connection.execute(f"SET temp_directory={quoted(str(spill))}")
+    connection.execute("SET preserve_insertion_order=false")
+    connection.execute("SET enable_progress_bar=false")
+    return connection
+
+
+def scan(paths: Sequence[Path]) -> str:
+    """Parquet files as a table of SQL, columns matched by name."""
+    return f"read_parquet([{', '.join(quoted(str(path)) for path in paths)}], union_by_name=true)"
+
+
+class Fleet:
+    """A fleet that is opened, to be asked. It sees what was there when it was opened.
+
+    ``days`` is a view with a row a drive and day: ``serial``, ``model``, ``date``, ``capacity_bytes``, ``failure``, ``source``, the attributes as
+    ``smart_N_raw`` and ``smart_N_normalized``, and named quantities with their unit at the end (``percentage_used_percent``), as far as files told
+    them. Of a drive's records of one day it has the last. ``records`` has all of them with their ``time``, and ``tickets`` failures as operators
+    wrote them down. What was not told is NULL; a record of smartctl does not say whether a drive failed.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], memory_bytes: int = MEMORY_BYTES) -> None:
+        self.folder = Folder(Path(path))
+        self.ledger = self.folder.read()
+        self._lock = threading.Lock()
+        self._connection = connect(memory_bytes)
+        self._make_views()
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return self.folder.path
+
+    def query(self, sql: str) -> Any:
+        """Asks in SQL, over the views ``days``, ``records`` and ``tickets``.
+
+        Args:
+            sql: One query of DuckDB.
+
+        Returns:
+            A ``pyarrow.Table``.
+
+        Raises:
+            FleetError: DuckDB refuses it.
+        """
+        duckdb = library("duckdb")
+        with self._lock:
+            try:
+                answer = self._connection.sql(sql)
+                if answer is None:
+                    raise FleetError("the query gives no rows; allowed is one SELECT")
+                return answer.to_arrow_table()
+            except duckdb.Error as error:
+                raise FleetError(f"the query is refused: {error}") from None
+
+    def columns(self, view: str = "days") -> list[str]:
+        """The columns of a view."""
+        return [str(name) for name in self.query(f"SELECT * FROM {view} LIMIT 0").column_names]
+
+    def days(self, columns: Sequence[str] | None = None, models: Sequence[str] | None = None) -> Any:
+        """Rows of the view ``days`` as a data frame.
+
+        Args:
+            columns: Which, beside ``serial``, ``model``, ``date`` and ``failure``, which it always has; all without.
+            models: Of which models; of all without.
+
+        Returns:
+            A ``pandas.DataFrame`` sorted by serial and date; missing is NaN. ``failure`` is a bool, false where nobody told.
+
+        Raises:
+            FleetError: There is no such column, or no such model.
+        """
+        library("pandas")
+        known = self.columns()
+        base = ["serial", "model", "date", "failure"]
+        for column in columns or ():
+            if column not in known:
+                raise FleetError(
+                    f"columns: found {excerpt(column)}, which no file told; the fleet has {', '.join(known)}"
+                )
+        wanted = list(dict.fromkeys([*base, *(known if columns is None else columns)]))
+        chosen = ", ".join(
+            "COALESCE(failure, false) AS failure" if column == "failure" else named(column) for column in wanted
+        )
+        where = ""
+        if models is not None:
+            there = set(self.query("SELECT DISTINCT model FROM days").column("model").to_pylist())
+            for model in models:
+                if model not in there:
+                    raise FleetError(f"models: found {excerpt(model)}, of which the fleet has no drive")
+            where = f"WHERE model IN ({', '.join(quoted(model) for model in models)})"
+        table = self.query(f"SELECT {chosen} FROM days {where} ORDER BY serial, date")
+        return table.to_pandas(date_as_object=False)
+
+    def summary(self) -> dict[str, Any]:
+        """The fleet at a glance: counts, days, sources, failures and their rate a year.
+
+        Returns:
+            ``drive_days``, ``drives``, ``models``, ``failures``, ``first`` and ``last`` (ISO 8601), ``drive_days_by_source``,
+            ``tickets``, ``files`` and ``skipped_files``.
+        """
+        row = self.query(
+            "SELECT count(*) AS drive_days, count(DISTINCT serial) AS drives, count(DISTINCT model) AS models, "
+            "count(*) FILTER (failure) AS failures, CAST(min(date) AS VARCHAR) AS first, CAST(max(date) AS VARCHAR) AS last FROM days"
+        ).to_pylist()[0]
+        sources = self.query("SELECT source, count(*) AS n FROM days GROUP BY source ORDER BY source").to_pylist()
+        tickets = self.query("SELECT count(*) AS n FROM tickets").column("n")[0].as_py()
+        return {
+            **row,
+            "drive_days_by_source": {each["source"]: each["n"] for each in sources},
+            "tickets": tickets,
+            "files": len(self.ledger.files),
+            "skipped_files": sum(entry.skipped for entry in self.ledger.files),
+        }
+
+    def close(self) -> None:
+        """Lets go of DuckDB."""
+        self._connection.close()
+
+    def __enter__(self) -> Fleet:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        told = self.summary()
+        return f"<wane.fleet.Fleet {str(self.path)!r}: {told['drives']:,} drives, {told['drive_days']:,} drive-days>"
+
+    def _make_views(self) -> None:
+        paths = {kind: [self.path / part.place for part in self.ledger.of(kind)] for kind in KINDS}
+        for each in paths.values():
+            for path in each:
+                if not path.exists():
+                    raise FleetError(f"{path}: is missing, and fleet.json names it; the fleet is damaged")
+        empty = _nothing(DAYS)
+        days = [f"SELECT * FROM {scan(paths['days'])}"] if paths["days"] else []
+        records = (
+            f"SELECT * FROM {scan(paths['records'])}" if paths["records"] else _nothing({**DAYS, "time": "BIGINT"})
+        )
+        if paths["records"]:
+            latest = "QUALIFY row_number() OVER (PARTITION BY serial, date ORDER BY time DESC) = 1"
+            days.append(f"SELECT * EXCLUDE (time) FROM ({records}) {latest}")
+        tickets = f"SELECT * FROM {scan(paths['tickets'])}" if paths["tickets"] else _nothing(TICKETS)
+        with self._lock:
+            self._connection.execute(f"CREATE VIEW days AS {' UNION ALL BY NAME '.join(days) or empty}")
+            self._connection.execute(f"CREATE VIEW records AS {records}")
+            self._connection.execute(f"CREATE VIEW tickets AS {tickets}")
+
+
+def _nothing(columns: dict[str, str]) -> str:
+    chosen = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in columns.items())
+    return f"SELECT {chosen} WHERE false"
