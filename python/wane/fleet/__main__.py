@@ -6,8 +6,10 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from datetime import date
+from typing import Any
 
-from wane._errors import InternalError, WaneError
+from wane._errors import FleetError, InternalError, WaneError
 
 DONE, WRONG, INTERNAL, INTERRUPTED = 0, 2, 3, 130
 
@@ -57,7 +59,33 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument("sql", metavar="SQL", help="over the views days, records and tickets")
     verb.add_argument("--json", action="store_true", help="print the rows as JSON, not as CSV")
     verb.set_defaults(verb=query)
+    _add_predict(verbs)
     return whole
+
+
+def _add_predict(verbs: Any) -> None:
+    verb = verbs.add_parser("predict", help="try models of failures as they would be used", description=predict.__doc__)
+    verb.add_argument("fleet", metavar="FLEET")
+    verb.add_argument("--horizon", type=int, default=7, metavar="DAYS", help="how far ahead (7)")
+    verb.add_argument("--test-from", type=_day, metavar="DAY", help="first day of the test; the middle without")
+    verb.add_argument("--model", action="append", metavar="NAME", help="of drives of this model alone; may be repeated")
+    verb.add_argument("--seed", type=int, default=1, metavar="N", help="of folds, ties and draws (1)")
+    verb.add_argument("--draws", type=int, default=300, metavar="N", help="bootstrap draws of drives (300)")
+    for name, help_ in (
+        ("drive", "a drive"),
+        ("rebuild", "copying its data"),
+        ("lost-data", "a failure without alarm"),
+    ):
+        verb.add_argument(f"--cost-{name}", type=float, metavar="X", help=f"{help_}; all three choose a threshold")
+    verb.add_argument("--json", action="store_true", help="print as JSON")
+    verb.set_defaults(verb=predict)
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"found {text!r}, allowed is a day such as 2013-05-01") from None
 
 
 def ingest(asked: argparse.Namespace) -> None:
@@ -81,6 +109,21 @@ def query(asked: argparse.Namespace) -> None:
     sink = library("pyarrow").BufferOutputStream()
     library("pyarrow.csv").write_csv(table, sink)
     sys.stdout.write(sink.getvalue().to_pybytes().decode())
+
+
+def predict(asked: argparse.Namespace) -> None:
+    """Learns of days before a day, and tries alarms after it, on other drives; says how many failures they find, and for how many alarms."""
+    from wane import fleet  # noqa: PLC0415
+    from wane.fleet.prediction import Costs, Protocol  # noqa: PLC0415
+
+    given = [asked.cost_drive, asked.cost_rebuild, asked.cost_lost_data]
+    if None in given and given != [None] * 3:
+        raise FleetError("costs: --cost-drive, --cost-rebuild and --cost-lost-data are given together, or none of them")
+    costs = None if None in given else Costs(*given)
+    protocol = Protocol(asked.horizon, asked.test_from, draws=asked.draws, seed=asked.seed)
+    with fleet.open(asked.fleet) as opened:
+        told = fleet.predict(opened, protocol, models=asked.model, costs=costs)
+    print(json.dumps(told.to_dict(), indent=1) if asked.json else told)
 
 
 if __name__ == "__main__":

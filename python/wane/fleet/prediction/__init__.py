@@ -1,0 +1,354 @@
+"""Which drives will fail soon, tried as it would be in production: see `protocol` for how, `audit` for what is refused, `survival` for lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wane._errors import FleetError
+from wane.fleet._plain import excerpt, library, plain
+from wane.fleet.prediction import audit
+from wane.fleet.prediction.features import attributes_of, features, told_enough
+from wane.fleet.prediction.models import LEARNING, MODELS, RULE, fit_and_score, rule_score
+from wane.fleet.prediction.protocol import DRIVE_DAYS_MIN, Labeled, Protocol, label, splits
+from wane.fleet.prediction.scores import Costs, Trial, cheapest, evaluate, overlap
+from wane.fleet.store import Fleet
+
+__all__ = ["Costs", "Prediction", "Protocol", "predict", "rule_by_drive"]
+
+#: Days of data below which nothing is said beyond their time.
+QUARTER_DAYS = 92
+
+
+@dataclass
+class Prediction:
+    """What the models come to on a fleet.
+
+    Attributes:
+        drive_days: All that were given.
+        drives: Distinct drives.
+        failures: Drives that failed.
+        protocol: How it was tried.
+        attributes: What the features are made of.
+        rule: What "any reallocated or pending sector" finds, by drive: on the last day without the flag, and by any earlier day.
+        splits: By ``drive`` and ``batch``: the counts of the test, and each model's rates; empty where there is too little.
+        too_few: Whether there is too little to say anything.
+        notes: What was left out, and what the numbers cannot tell.
+    """
+
+    drive_days: int
+    drives: int
+    failures: int
+    protocol: Protocol
+    attributes: list[str]
+    rule: dict[str, dict[str, int]]
+    splits: dict[str, Any] = field(default_factory=dict)
+    too_few: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it; counts are numbers, and what is not known is ``None``."""
+        told: dict[str, Any] = plain(vars(self) | {"protocol": vars(self.protocol)})
+        return told
+
+    def table(self) -> Any:
+        """A row a split, model and budget, as a ``pandas.DataFrame``; rates with the ends of their intervals."""
+        rows = []
+        for split, told in self.splits.items():
+            for model, measured in told["models"].items():
+                for budget, at in {**measured.get("budgets", {}), **measured.get("alarms", {})}.items():
+                    row = {"split": split, "model": model, "budget": budget}
+                    for name, value in {**at, "pr_auc": measured["pr_auc"]}.items():
+                        if isinstance(value, dict):
+                            row |= {name: value["value"], f"{name}_low": value["low"], f"{name}_high": value["high"]}
+                        else:
+                            row[name] = value
+                    rows.append(row)
+        return library("pandas").DataFrame(rows)
+
+    def __str__(self) -> str:
+        return in_words(self)
+
+
+def rule_by_drive(frame: Any) -> dict[str, dict[str, int]]:
+    """What "any reallocated or pending sector" finds, drive by drive, without the days of failures.
+
+    Args:
+        frame: Drive-days sorted by serial and date.
+
+    Returns:
+        ``last_day`` and ``any_day``, each with ``failed``, ``failed_flagged``, ``healthy``, ``healthy_flagged``.
+    """
+    failed = frame.groupby("serial", sort=False)["failure"].any()
+    days = frame[~frame["failure"]]
+    flagged = library("pandas").Series(rule_score(days) > 0, index=days["serial"].to_numpy())
+    by_drive = flagged.groupby(level=0, sort=False)
+    told = {}
+    for name, flags in (("last_day", by_drive.last()), ("any_day", by_drive.any())):
+        flags = flags.reindex(failed.index, fill_value=False)  # noqa: PLW2901
+        told[name] = {
+            "failed": int(failed.sum()),
+            "failed_flagged": int((failed & flags).sum()),
+            "healthy": int((~failed).sum()),
+            "healthy_flagged": int((~failed & flags).sum()),
+        }
+    return told
+
+
+def predict(
+    fleet: Fleet | Any,
+    protocol: Protocol | None = None,
+    *,
+    models: Sequence[str] | None = None,
+    attributes: Sequence[str] | None = None,
+    costs: Costs | None = None,
+    make: Callable[[Any], Any] | None = None,
+    learning: Sequence[str] = LEARNING,
+    client: Any = None,
+) -> Prediction:
+    """Tries models on a fleet as they would be used: learned before a day, tried after it, on drives that they never saw.
+
+    Args:
+        fleet: A fleet, or a data frame of drive-days as `Fleet.days` gives it.
+        protocol: How; by default seven days ahead, from the middle of the fleet's days on.
+        models: Of which drives' models; of all without.
+        attributes: What features are made of; without, what the fleet tells and means the same for every vendor.
+        costs: With them, an alarm threshold is chosen on the days before the test, and its cost counted in it.
+        make: Makes other features of drive-days: a data frame of the same index. They are tried for leaks first.
+        learning: Which models learn: ``logistic``, ``boosting`` or both; ``chance`` and ``rule`` stand beside.
+        client: A ``dask.distributed.Client`` that fits the models; the numbers are the same.
+
+    Returns:
+        What each model comes to.
+
+    Raises:
+        FleetError: The fleet has no failures or not the attributes, the days do not fit, or features leak.
+    """
+    protocol = protocol or Protocol()
+    for name in learning:
+        if name not in LEARNING:
+            raise FleetError(f"models: found {excerpt(name)}, allowed are {' and '.join(LEARNING)}")
+    frame = _drive_days(fleet, models, attributes)
+    chosen = attributes_of(list(frame.columns), frame["model"].unique().tolist(), attributes)
+    chosen, notes = told_enough(frame, chosen)
+    if not chosen and make is None:
+        raise FleetError("attributes: the fleet tells none that features can be made of")
+    labeled = label(frame, protocol)
+    notes += labeled.notes
+    days = (frame["date"].max() - frame["date"].min()).days + 1
+    if days < QUARTER_DAYS:
+        notes.append(f"{days} days, less than a quarter: what holds in another season or for other models is not known")
+    told = Prediction(
+        len(frame),
+        frame["serial"].nunique(),
+        labeled.failures,
+        protocol,
+        chosen,
+        rule_by_drive(frame),
+        notes=notes,
+    )
+    if len(frame) < DRIVE_DAYS_MIN:
+        told.too_few = True
+        return told
+    make = make or partial(features, attributes=chosen)
+    audit.features_see_no_more_than_they_may(frame[["serial", "model", "date", "failure", *_values(frame)]], make)
+    # Made of all days, the failure's too: no feature of another day sees it, which was tried.
+    made = make(frame).loc[labeled.rows.index].to_numpy(dtype=np.float64)
+    ways = ["drive", "batch"]
+    if labeled.rows["batch"].nunique() < 2:
+        ways = ["drive"]
+        notes.append("the drives are of one batch (model and first month), so that no split by batch can be made")
+    for by in ways:
+        told.splits[by] = _try(labeled, made, by, protocol, costs, learning, client)
+    return told
+
+
+def _drive_days(fleet: Fleet | Any, models: Sequence[str] | None, attributes: Sequence[str] | None) -> Any:
+    """Sorted drive-days with what is needed of them."""
+    if isinstance(fleet, Fleet):
+        from wane.fleet.prediction.features import SHARED  # noqa: PLC0415
+
+        there = fleet.columns()
+        wanted = [name for name in dict.fromkeys([*SHARED, *RULE, *(attributes or ())]) if name in there]
+        frame = fleet.days(wanted, models)
+    else:
+        frame = fleet if models is None else fleet[fleet["model"].isin(models)]
+    for name in ("serial", "model", "date", "failure"):
+        if name not in frame.columns:
+            raise FleetError(f"drive-days: have no column {name}; needed are serial, model, date and failure")
+    if not len(frame):
+        raise FleetError("drive-days: found none")
+    frame = frame.sort_values(["serial", "date"], kind="stable", ignore_index=True)
+    if frame.duplicated(["serial", "date"]).any():
+        raise FleetError("drive-days: a drive has a day twice; allowed is one row a drive and day")
+    return frame
+
+
+def _values(frame: Any) -> list[str]:
+    return [name for name in frame.columns if name not in ("serial", "model", "date", "failure")]
+
+
+def _try(
+    labeled: Labeled,
+    made: NDArray[np.float64],
+    by: str,
+    protocol: Protocol,
+    costs: Costs | None,
+    learning: Sequence[str],
+    client: Any,
+) -> dict[str, Any]:
+    rows, in_test = labeled.rows, labeled.in_test
+    truth = rows["label"].to_numpy(dtype=np.float64)
+    parts = list(splits(labeled, by, protocol))
+    scores = {name: np.zeros(len(rows)) for name in learning}
+    work = [(name, number) for name in learning for number in range(len(parts))]
+    # Rows before the test are judged too, by models that saw neither them nor their drives: a threshold by cost is chosen on them.
+    fold = _fold_of(labeled, parts)
+    inputs = [(name, made[parts[n][0]], truth[parts[n][0]], made[fold == n], protocol.seed) for name, n in work]
+    fitted = _mapped(client, inputs)
+    for (name, number), score in zip(work, fitted, strict=True):
+        scores[name][fold == number] = score
+    trial = Trial(rows[in_test], protocol.horizon_days, protocol.seed)
+    rule = rule_score(rows)
+    told: dict[str, Any] = {
+        "test": {
+            "from": labeled.test_from.date(),
+            "drive_days": int(in_test.sum()),
+            "drives": trial.drives,
+            "failed": int(trial.failed.sum()),
+            "failures_without_a_day_before": _unseen(labeled),
+            "train_drive_days": int(sum(train.sum() for train, _ in parts) // len(parts)),
+            "train_failed": int(
+                rows.loc[np.any([train for train, _ in parts], axis=0) & (truth == 1), "serial"].nunique()
+            ),
+        },
+        "models": {
+            "chance": evaluate(trial, trial.daily_lot, protocol, is_probability=False),
+            "rule": evaluate(trial, rule[in_test], protocol, is_probability=False),
+            "rule, any sector": evaluate(
+                trial, rule[in_test], protocol, is_probability=False, alarms=rule[in_test] > 0
+            ),
+            **{name: evaluate(trial, scores[name][in_test], protocol, is_probability=True) for name in learning},
+        },
+    }
+    told["better"] = _better(told["models"], protocol)
+    if costs is not None:
+        earlier = Trial(rows[~in_test], protocol.horizon_days, protocol.seed)
+        told["costs"] = _costs(earlier, trial, {**scores, "rule": rule}, in_test, costs)
+    return told
+
+
+def _fold_of(labeled: Labeled, parts: list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]) -> NDArray[np.int64]:
+    """The fold of each row whose drive is in the test; -1 of others, which no model judges."""
+    fold = dict[str, int]()
+    for number, (_, test) in enumerate(parts):
+        fold |= dict.fromkeys(labeled.rows.loc[test, "serial"].unique(), number)
+    mapped = labeled.rows["serial"].map(fold)
+    missing = labeled.rows.loc[mapped.isna(), "serial"].unique()
+    # Drives that ended before the test: of a fold none of whose models learned of them.
+    for number, (train, _) in enumerate(parts):
+        seen = set(labeled.rows.loc[train, "serial"].unique())
+        fold |= {name: number for name in missing if name not in seen and name not in fold}
+    return np.asarray(labeled.rows["serial"].map(fold).fillna(-1), dtype=np.int64)
+
+
+def _mapped(client: Any, inputs: list[tuple[Any, ...]]) -> list[NDArray[np.float64]]:
+    if client is None:
+        return [fit_and_score(*each) for each in inputs]
+    futures = [client.submit(fit_and_score, *each, pure=False) for each in inputs]
+    fitted: list[NDArray[np.float64]] = client.gather(futures)
+    return fitted
+
+
+def _unseen(labeled: Labeled) -> int:
+    """Drives that failed in the test's time and have no day of it before: nobody could have foretold them there."""
+    rows = labeled.rows
+    fails_on = rows["date"] + library("pandas").to_timedelta(rows["fails_in"], unit="D")
+    in_time = rows.loc[fails_on >= labeled.test_from, "serial"].unique()
+    return len(set(in_time) - set(rows.loc[labeled.in_test, "serial"]))
+
+
+def _better(models: dict[str, Any], protocol: Protocol) -> list[dict[str, str]]:
+    """Pairs of models of which one finds more at the largest budget, where the intervals do not overlap."""
+    budget = f"{max(protocol.budgets):g}"
+    rates = {name: models[name]["budgets"][budget]["detection_rate"] for name in MODELS if name in models}
+    return [
+        {"better": one, "worse": other, "by": f"detection rate at {100 * max(protocol.budgets):g} % a day"}
+        for one, rate in rates.items()
+        for other, less in rates.items()
+        if rate["value"] > less["value"] and not overlap(rate, less)
+    ]
+
+
+def _costs(
+    earlier: Trial, trial: Trial, scores: dict[str, NDArray[np.float64]], in_test: NDArray[np.bool_], costs: Costs
+) -> dict[str, Any]:
+    failed = int(trial.failed.sum())
+    told: dict[str, Any] = {"inputs": vars(costs), "without_alarms": costs.of(0, 0, failed), "models": {}}
+    for name, score in scores.items():
+        threshold = cheapest(earlier, score[~in_test], costs)
+        counts = trial.outcome(score[in_test] >= threshold).counts()
+        cost = costs.of(counts["healthy_alarmed"], counts["failed_found"], failed - counts["failed_found"])
+        told["models"][name] = counts | {"threshold": threshold, "cost": cost}
+    return told
+
+
+def in_words(told: Prediction) -> str:
+    """A prediction for people."""
+    lines = [f"{told.drive_days:,} drive-days, {told.drives:,} drives, {told.failures:,} failures", ""]
+    for name, words in (("last_day", "on the last day without the failure flag"), ("any_day", "by any earlier day")):
+        at = told.rule[name]
+        share = 100 * at["healthy_flagged"] / max(1, at["healthy"])
+        lines.append(
+            f"rule, {words}: finds {at['failed_flagged']} of {at['failed']}, flags {at['healthy_flagged']:,} of {at['healthy']:,} "
+            f"healthy drives ({share:.2f} %)"
+        )
+    lines.append("")
+    if told.too_few:
+        lines.append(f"too few: {told.drive_days:,} drive-days, a trial of models needs {DRIVE_DAYS_MIN:,}")
+    for by, split in told.splits.items():
+        lines += _split_in_words(by, split, told.protocol)
+    return "\n".join([*lines, *(f"note: {note}" for note in told.notes)])
+
+
+def _split_in_words(by: str, split: dict[str, Any], protocol: Protocol) -> list[str]:
+    test = split["test"]
+    lines = [
+        f"split by time and {by}: test from {test['from']}, {test['drive_days']:,} drive-days, {test['failed']} failed drives; "
+        f"horizon {protocol.horizon_days} days",
+        f"{'model':18}{'a day':>8}{'detected':>22}{'false alarms':>24}{'precision':>22}{'lead, days':>20}{'PR-AUC':>26}",
+    ]
+    for name, told in split["models"].items():
+        for budget, at in {**told.get("budgets", {}), **told.get("alarms", {})}.items():
+            lines.append(
+                f"{name:18}{'own' if budget == 'own' else f'{100 * float(budget):g} %':>8}"
+                f"{_cell(at['detection_rate'], 100, 1):>22}{_cell(at['false_alarm_rate'], 100, 2):>24}"
+                f"{_cell(at['precision'], 100, 1):>22}{_cell(at['lead_days_median'], 1, 0):>20}{_cell(told['pr_auc'], 1, 4):>26}"
+            )
+    for name in (each for each in LEARNING if each in split["models"]):
+        told = split["models"][name]
+        lines.append(
+            f"{name}: Brier score {_cell(told['brier'], 1, 6)}, expected for each that came {_cell(told['expected_for_each'], 1, 2)}"
+        )
+    pairs = [f"{pair['better']} above {pair['worse']}" for pair in split["better"]]
+    lines.append(f"ranked where intervals do not overlap: {', '.join(pairs) or 'no pair'}")
+    if "costs" in split:
+        lines.append(f"cost without alarms {split['costs']['without_alarms']:,.0f}")
+        for name, at in split["costs"]["models"].items():
+            lines.append(
+                f"cost with {name} at the threshold of least cost before the test: {at['cost']:,.0f} "
+                f"({at['failed_found']} found, {at['healthy_alarmed']:,} healthy drives replaced)"
+            )
+    return [*lines, ""]
+
+
+def _cell(told: dict[str, float], unit: float, digits: int) -> str:
+    if np.isnan(told["value"]):
+        return "-"
+    value, low, high = (f"{unit * told[name]:.{digits}f}" for name in ("value", "low", "high"))
+    return f"{value} ({low} to {high})"

@@ -1,0 +1,84 @@
+"""The models that are tried: two that learn, and two that do not.
+
+``chance`` draws lots each day. ``rule`` is the sum of reallocated and pending sectors, above zero or not: what any model must beat. ``logistic`` is a
+regression on signed logarithms, with what is missing put at the median of training. ``boosting`` is trees by gradient boosting, which take what is
+missing as such. What a model takes of the data (medians, scales) it takes of training rows alone, as it is given no others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from wane.fleet._plain import library
+
+#: The names, those that do not learn first.
+MODELS = ("chance", "rule", "logistic", "boosting")
+LEARNING = ("logistic", "boosting")
+
+#: What the rule adds up, of it what the fleet tells.
+RULE = ("smart_5_raw", "smart_197_raw", "reallocated_sectors", "pending_sectors")
+
+#: Rows of training below which one thread is enough.
+ROWS_OF_A_THREAD = 50_000
+
+Numbers = NDArray[np.float64]
+
+
+def rule_score(frame: Any) -> Numbers:
+    """Reallocated and pending sectors together; what is missing adds nothing."""
+    total = np.zeros(len(frame))
+    for name in RULE:
+        if name in frame.columns:
+            total += frame[name].fillna(0).to_numpy(dtype=np.float64)
+    return total
+
+
+def fit_and_score(name: str, train: Numbers, labels: Numbers, others: Numbers, seed: int) -> Numbers:
+    """Learns of some rows and gives the chance of a failure within the horizon for others.
+
+    Args:
+        name: One of ``LEARNING``.
+        train: Features of the rows of training, shape (rows, features).
+        labels: 1 where the drive fails within the horizon, shape (rows,).
+        others: Features of the rows to judge.
+        seed: Of what is drawn.
+
+    Returns:
+        Probabilities, shape (other rows,); all 0 where training has no failure.
+    """
+    if not labels.any() or not len(others):
+        return np.zeros(len(others))
+    # Threads that wait for each other cost more than they bring where there is little to do.
+    threads = 1 if len(train) < ROWS_OF_A_THREAD else None
+    with library("threadpoolctl").threadpool_limits(threads):
+        found: Numbers = _model(name, seed).fit(train, labels).predict_proba(others)[:, 1]
+    return found
+
+
+def _model(name: str, seed: int) -> Any:
+    ensemble, linear = library("sklearn.ensemble"), library("sklearn.linear_model")
+    if name == "boosting":
+        # Shallow trees and large leaves: a few hundred drive-days before failures are all that there is to learn of.
+        return ensemble.HistGradientBoostingClassifier(
+            max_iter=60,
+            max_leaf_nodes=8,
+            min_samples_leaf=200,
+            l2_regularization=1.0,
+            early_stopping=False,
+            random_state=seed,
+        )
+    steps = [
+        library("sklearn.preprocessing").FunctionTransformer(_signed_logarithm),
+        library("sklearn.impute").SimpleImputer(strategy="median", keep_empty_features=True),
+        library("sklearn.preprocessing").StandardScaler(),
+        linear.LogisticRegression(C=0.1, max_iter=2000, random_state=seed),
+    ]
+    return library("sklearn.pipeline").make_pipeline(*steps)
+
+
+def _signed_logarithm(values: Numbers) -> Numbers:
+    found: Numbers = np.sign(values) * np.log1p(np.abs(values))
+    return found
