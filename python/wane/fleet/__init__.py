@@ -2,7 +2,7 @@
 
 A fleet is a folder of Parquet files, opened in place. ``ingest`` adds Backblaze's daily files, Alibaba's failure tickets, folders of smartctl's
 output and records of simulated drives; ``open`` gives a `Fleet` to ask, in SQL or as data frames.
-``predict`` tries models of failures as they would be used.
+``analyze`` answers questions by name, and ``predict`` tries models of failures as they would be used.
 
     >>> from wane import fleet
     >>> fleet.ingest("drives.fleet", ["2013-04-10.csv"])
@@ -15,11 +15,29 @@ from __future__ import annotations
 
 import os
 
+from wane.fleet._analyze import analyze, names_of_analyses
+from wane.fleet._correlated import Correlated, correlated
 from wane.fleet._ingest import Taken, ingest
 from wane.fleet.prediction import Costs, Prediction, Protocol, predict
+from wane.fleet.prediction.survival import Survival, survival
 from wane.fleet.store import Fleet
 
-__all__ = ["Costs", "Fleet", "Prediction", "Protocol", "Taken", "ingest", "open", "predict"]
+__all__ = [
+    "Correlated",
+    "Costs",
+    "Fleet",
+    "Prediction",
+    "Protocol",
+    "Survival",
+    "Taken",
+    "analyze",
+    "correlated",
+    "ingest",
+    "names_of_analyses",
+    "open",
+    "predict",
+    "survival",
+]
 
 
 def open(path: str | os.PathLike[str]) -> Fleet:  # noqa: A001

@@ -59,8 +59,20 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument("sql", metavar="SQL", help="over the views days, records and tickets")
     verb.add_argument("--json", action="store_true", help="print the rows as JSON, not as CSV")
     verb.set_defaults(verb=query)
+    _add_analyze(verbs)
     _add_predict(verbs)
     return whole
+
+
+def _add_analyze(verbs: Any) -> None:
+    verb = verbs.add_parser("analyze", help="answer a question on a fleet, by name", description=analyze.__doc__)
+    verb.add_argument("fleet", metavar="FLEET")
+    verb.add_argument("name", metavar="ANALYSIS", nargs="?", help="which; without, the names are listed")
+    verb.add_argument("--attribute", action="append", metavar="NAME", help="of these columns alone; may be repeated")
+    verb.add_argument("--model", metavar="NAME", help="of drives of this model alone")
+    verb.add_argument("--plot", metavar="FILE", help="draw the answer: .pdf, .svg or .png")
+    verb.add_argument("--json", action="store_true", help="print as JSON")
+    verb.set_defaults(verb=analyze)
 
 
 def _add_predict(verbs: Any) -> None:
@@ -109,6 +121,30 @@ def query(asked: argparse.Namespace) -> None:
     sink = library("pyarrow").BufferOutputStream()
     library("pyarrow.csv").write_csv(table, sink)
     sys.stdout.write(sink.getvalue().to_pybytes().decode())
+
+
+def analyze(asked: argparse.Namespace) -> None:
+    """Answers a question on a fleet: how failures come together, how long drives serve, what their attributes tell."""
+    from wane import fleet  # noqa: PLC0415
+    from wane.fleet._analyze import analyze as answered  # noqa: PLC0415
+    from wane.fleet._analyze import names_of_analyses  # noqa: PLC0415
+
+    if asked.name is None:
+        print("\n".join(names_of_analyses()))
+        return
+    with fleet.open(asked.fleet) as opened:
+        answer = answered(opened, asked.name, attributes=asked.attribute, model=asked.model)
+    if asked.plot is not None:
+        _draw(answer, asked.name, asked.plot)
+    print(json.dumps(answer.to_dict(), indent=1) if asked.json else answer.table().to_string())
+
+
+def _draw(answer: Any, name: str, file: str) -> None:
+    if not hasattr(answer, "plot"):
+        raise FleetError(f"{name}: has no picture")
+    from wane import plot  # noqa: PLC0415
+
+    plot.save(answer.plot(), file)
 
 
 def predict(asked: argparse.Namespace) -> None:

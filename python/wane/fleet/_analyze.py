@@ -1,0 +1,78 @@
+"""The analyses by name, for the verb ``analyze``: those of this package and those of ``wane.fleet.analyses``.
+
+Whoever adds one adds a line to ``ANALYSES`` there: a name, and a function of a data frame of drive-days with options by keyword, whose answer has
+``table()`` and ``to_dict()``, and ``plot()`` if it can be drawn.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from wane._errors import FleetError
+from wane.fleet._correlated import correlated
+from wane.fleet._plain import excerpt
+from wane.fleet.prediction.survival import survival
+from wane.fleet.store import Fleet
+
+Analysis = Callable[..., Any]
+
+#: Those that ask for failure tickets, and not for drive-days.
+OF_TICKETS: dict[str, Analysis] = {"correlated": correlated}
+
+
+def names_of_analyses() -> dict[str, Analysis]:
+    """All analyses by name."""
+    own: dict[str, Analysis] = {**OF_TICKETS, "survival": survival}
+    try:
+        others: Mapping[str, Analysis] = import_module("wane.fleet.analyses").ANALYSES
+    except ModuleNotFoundError as error:
+        if error.name != "wane.fleet.analyses":
+            raise
+        return own
+    return {**own, **others}
+
+
+def analyze(fleet: Fleet, name: str, **options: Any) -> Any:
+    """Answers one question on a fleet.
+
+    Args:
+        fleet: The fleet.
+        name: One of `names_of_analyses`.
+        **options: Its own, by keyword. ``attributes`` and ``model`` choose columns and drives before it is asked; ``None`` is none.
+
+    Raises:
+        FleetError: There is no such analysis or option.
+        WaneError: The fleet has no answer.
+    """
+    known = names_of_analyses()
+    if name not in known:
+        raise FleetError(f"analysis: found {excerpt(name)}, allowed are {', '.join(known)}")
+    given = {key: value for key, value in options.items() if value is not None}
+    takes = list(inspect.signature(known[name]).parameters)[1:]
+    for key in given:
+        if key not in (*takes, "attributes", "model"):
+            raise FleetError(f"{name}: takes no option {excerpt(key)}, allowed are {', '.join(takes)}")
+    if name in OF_TICKETS:
+        return known[name](fleet.query("SELECT * FROM tickets").to_pandas(), **given)
+    attributes, model = given.get("attributes"), given.get("model")
+    frame = fleet.days(numbers(fleet) if attributes is None else attributes, None if model is None else [model])
+    # The columns and drives are chosen; what asks for them besides gets them.
+    return known[name](frame, **{key: value for key, value in given.items() if key in takes})
+
+
+def numbers(fleet: Fleet) -> list[str]:
+    """The columns of drive-days that are attributes: numbers that at least one file told."""
+    table = fleet.query("DESCRIBE SELECT * FROM days").to_pylist()
+    numeric = ("BIGINT", "DOUBLE", "INTEGER", "SMALLINT", "FLOAT", "HUGEINT")
+    names = [
+        row["column_name"] for row in table if row["column_type"] in numeric and row["column_name"] != "capacity_bytes"
+    ]
+    if not names:
+        return []
+    told = fleet.query(
+        "SELECT " + ", ".join(f'count("{name}") AS "{name}"' for name in names) + " FROM days"
+    ).to_pylist()[0]
+    return [name for name in names if told[name]]
