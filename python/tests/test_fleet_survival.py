@@ -74,6 +74,17 @@ def test_brier_without_censoring_is_the_mean_square() -> None:
     assert told["always"] == pytest.approx(np.mean((1 - serves) ** 2))
 
 
+def test_drives_that_left_early_are_weighed_so_that_the_share_of_failures_is_true() -> None:
+    random = np.random.default_rng(4)
+    life, watched = random.exponential(200, 8000), random.uniform(0, 300, 8000)
+    exit_, failed = np.minimum(life, watched), life <= watched
+    table = pd.DataFrame(
+        {"serial": [f"S{n}" for n in range(8000)], "entry": 0.0, "exit": exit_, "failed": failed, "cause": ""}
+    )
+    # Who foretells that nobody fails is wrong by the share that does: 1 - exp(-100/200); without weights it would be 0.33.
+    assert lives.brier_scores(table, 100)["always"] == pytest.approx(0.3935, abs=0.02)
+
+
 def days(model: str, drives: int, number: int, failures: int) -> pd.DataFrame:
     return pd.DataFrame(
         {

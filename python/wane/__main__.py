@@ -12,6 +12,10 @@ def main() -> int:
     Returns:
         The exit code: 0 done, 1 a check differs, 2 whatever the user gave is wrong, 3 internal, 130 interrupted.
     """
+    if sys.argv[1:2] == ["fleet"] and sys.argv[2:]:
+        from wane.fleet.__main__ import main as fleet  # noqa: PLC0415
+
+        return fleet(sys.argv[2:])
     # The interpreter's handler would wait for native code to end; what the process was told to ignore stays ignored.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

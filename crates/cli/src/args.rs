@@ -14,6 +14,7 @@ use crate::complete;
 
 pub(crate) mod doctor;
 pub(crate) mod drive;
+pub(crate) mod fleet;
 pub(crate) mod theory;
 
 /// The page that `wane reproduce --check` reads unless told otherwise.
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Drive(drive::DriveArguments),
     /// Judge a real drive by what smartctl or nvme tell of it: wear, errors, end of life
     Doctor(doctor::DoctorArguments),
+    /// What the drives of a data center tell: a folder of their files, asked, tried and drawn
+    Fleet(fleet::FleetArguments),
     /// Say what a scenario comes to by theory, without running it
     Estimate(theory::EstimateArguments),
     /// Weigh what victims cost against how evenly they wear

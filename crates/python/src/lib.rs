@@ -32,6 +32,12 @@ fn main(py: Python<'_>, arguments: Vec<OsString>) -> i32 {
     })
 }
 
+/// A page in the style of a run's: the title is text, the body markup.
+#[pyfunction]
+fn document(title: &str, body: &str) -> String {
+    wane_report::document(title, body)
+}
+
 /// Panics, so that the tests see what becomes of it.
 #[pyfunction]
 fn provoke_panic() -> PyResult<()> {
@@ -61,7 +67,7 @@ mod _wane {
         uniform_rates, write_amplification,
     };
     #[pymodule_export]
-    use super::{main, provoke_panic};
+    use super::{document, main, provoke_panic};
 
     use pyo3::prelude::*;
 

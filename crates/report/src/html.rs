@@ -35,7 +35,7 @@ pub(super) struct Table {
 }
 
 /// A whole page around `body`, which is markup; the title is text.
-pub(super) fn document(title: &str, body: &str) -> String {
+pub fn document(title: &str, body: &str) -> String {
     let colors = palette::style();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

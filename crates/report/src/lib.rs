@@ -50,6 +50,7 @@ pub use ages::{ages_note, part_of_run};
 pub use cells::{Cell, Shown, check_table, sweep_table};
 pub use differences::differences;
 pub use groups::repeated;
+pub use html::document;
 pub use numbers::{counted, counted_of, duration, lifetime, plain, traffic};
 pub use page::{figure_files, render};
 pub use paper::{FigureFile, Format};

@@ -18,6 +18,8 @@ import os
 from wane.fleet._analyze import analyze, names_of_analyses
 from wane.fleet._correlated import Correlated, correlated
 from wane.fleet._ingest import Taken, ingest
+from wane.fleet._replace import Replacements, replacements
+from wane.fleet._report import report
 from wane.fleet.prediction import Costs, Prediction, Protocol, predict
 from wane.fleet.prediction.survival import Survival, survival
 from wane.fleet.store import Fleet
@@ -28,6 +30,7 @@ __all__ = [
     "Fleet",
     "Prediction",
     "Protocol",
+    "Replacements",
     "Survival",
     "Taken",
     "analyze",
@@ -36,6 +39,8 @@ __all__ = [
     "names_of_analyses",
     "open",
     "predict",
+    "replacements",
+    "report",
     "survival",
 ]
 

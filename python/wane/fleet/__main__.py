@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from wane._errors import FleetError, InternalError, WaneError
@@ -61,6 +62,16 @@ def parser() -> argparse.ArgumentParser:
     verb.set_defaults(verb=query)
     _add_analyze(verbs)
     _add_predict(verbs)
+    verb = verbs.add_parser("replace", help="list the drives to replace, with reasons", description=replace.__doc__)
+    verb.add_argument("fleet", metavar="FLEET")
+    shape = verb.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print as JSON")
+    shape.add_argument("--csv", action="store_true", help="print as CSV")
+    verb.set_defaults(verb=replace)
+    verb = verbs.add_parser("report", help="draw a page on a fleet", description=report.__doc__)
+    verb.add_argument("fleet", metavar="FLEET")
+    verb.add_argument("--out", metavar="FILE", help="where (FLEET/report.html)")
+    verb.set_defaults(verb=report)
     return whole
 
 
@@ -160,6 +171,38 @@ def predict(asked: argparse.Namespace) -> None:
     with fleet.open(asked.fleet) as opened:
         told = fleet.predict(opened, protocol, models=asked.model, costs=costs)
     print(json.dumps(told.to_dict(), indent=1) if asked.json else told)
+
+
+def replace(asked: argparse.Namespace) -> None:
+    """Lists the drives to replace: now, soon, or by the day on which their rated wear is used, each with its reasons and where they come from."""
+    from wane import fleet  # noqa: PLC0415
+
+    with fleet.open(asked.fleet) as opened:
+        found = fleet.replacements(opened)
+    if asked.json:
+        print(json.dumps(found.to_dict(), indent=1))
+    elif asked.csv:
+        sys.stdout.write(found.table().to_csv(index=False))
+    else:
+        for row in found.drives:
+            when = row["urgency"] if row["by"] is None else f"{row['urgency']} {row['by']}"
+            print(f"{when:20} {row['serial']:24} {row['model']}")
+            for reason in row["reasons"]:
+                print(f"{'':20}   {reason}")
+        print(
+            f"{len(found.drives)} of {found.seen:,} drives; {found.still:,} with old losses that did not grow, {found.gone:,} silent"
+        )
+
+
+def report(asked: argparse.Namespace) -> None:
+    """Draws a page: the fleet at a glance, what to replace and why, how models fare, states, failures that come together."""
+    from wane import fleet  # noqa: PLC0415
+    from wane.fleet._report import write  # noqa: PLC0415
+
+    place = Path(asked.out) if asked.out is not None else Path(asked.fleet) / "report.html"
+    with fleet.open(asked.fleet) as opened:
+        write(opened, place)
+    print(f"report: {place}")
 
 
 if __name__ == "__main__":

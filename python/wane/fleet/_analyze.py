@@ -35,12 +35,13 @@ def names_of_analyses() -> dict[str, Analysis]:
     return {**own, **others}
 
 
-def analyze(fleet: Fleet, name: str, **options: Any) -> Any:
+def analyze(fleet: Fleet, name: str, *, rows_max: int | None = None, **options: Any) -> Any:
     """Answers one question on a fleet.
 
     Args:
         fleet: The fleet.
         name: One of `names_of_analyses`.
+        rows_max: Of more drive-days than these, every n-th drive is taken.
         **options: Its own, by keyword. ``attributes`` and ``model`` choose columns and drives before it is asked; ``None`` is none.
 
     Raises:
@@ -59,6 +60,9 @@ def analyze(fleet: Fleet, name: str, **options: Any) -> Any:
         return known[name](fleet.query("SELECT * FROM tickets").to_pandas(), **given)
     attributes, model = given.get("attributes"), given.get("model")
     frame = fleet.days(numbers(fleet) if attributes is None else attributes, None if model is None else [model])
+    if rows_max is not None and len(frame) > rows_max:
+        drives = frame["serial"].unique()
+        frame = frame[frame["serial"].isin(drives[:: -(-len(frame) // rows_max)])].reset_index(drop=True)
     # The columns and drives are chosen; what asks for them besides gets them.
     return known[name](frame, **{key: value for key, value in given.items() if key in takes})
 

@@ -76,14 +76,14 @@ def read_header(given: Input) -> list[str]:
 
 
 def _write(given: Input, place: Path, header: list[str], number: str) -> None:
-    pyarrow, parquet = library("pyarrow"), library("pyarrow.parquet")
+    parquet = library("pyarrow.parquet")
     names = ["serial", "model", "date", "capacity_bytes", "failure", "source"]
     others = [name for name in header if name not in (*NEEDED, "capacity_bytes", "source")]
     texts = ["serial", "model", "date", "source", *(name for name in others if not SMART.fullmatch(name))]
     writer = None
     try:
-        for batch in _ahead(_batches(given, header, number)):
-            table = _as_days(pyarrow.Table.from_batches([batch]), [*names, *others])
+        for rows in _ahead(_batches(given, header, number)):
+            table = _as_days(rows, [*names, *others])
             if writer is None:
                 writer = parquet.ParquetWriter(place, table.schema, compression="zstd", use_dictionary=texts)
             writer.write_table(table, row_group_size=GROUP_ROWS)
@@ -116,10 +116,10 @@ def _batches(given: Input, header: list[str], number: str) -> Iterator[Any]:
                     raise pyarrow.ArrowInvalid(f"{name} is missing")
             waiting.append(batch)
             if sum(each.num_rows for each in waiting) >= GROUP_ROWS:
-                yield from pyarrow.Table.from_batches(waiting).combine_chunks().to_batches()
+                yield pyarrow.Table.from_batches(waiting)
                 waiting = []
         if waiting and sum(each.num_rows for each in waiting):
-            yield from pyarrow.Table.from_batches(waiting).combine_chunks().to_batches()
+            yield pyarrow.Table.from_batches(waiting)
 
 
 def _ahead(items: Iterator[Any]) -> Iterator[Any]:

@@ -221,9 +221,7 @@ class Folder:
                 ) from None
             if not self.manifest.exists():
                 self.write(Ledger())
-            ledger = self.read()
-            self.clean(ledger)
-            yield ledger
+            yield self.read()
 
     def _is_ours(self) -> bool:
         """Whether the folder is empty, or an ended run made it and no more."""

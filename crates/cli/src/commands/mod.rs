@@ -5,6 +5,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod drive;
 mod estimate;
+pub(crate) mod fleet;
 pub(crate) mod grid;
 mod life;
 pub(crate) mod lists;

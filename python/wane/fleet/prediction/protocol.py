@@ -104,9 +104,9 @@ def label(frame: Any, protocol: Protocol) -> Labeled:
         notes.append(
             f"{counted(drives, 'drive')} went on after the day of the failure and left out: swapped, and not failed"
         )
-    first = by_drive["date"].transform("min")
+    first = frame["serial"].map(by_drive["date"].min().dt.strftime("%Y-%m"))
     rows = frame.assign(
-        batch=frame["model"].astype(str) + " " + first.dt.strftime("%Y-%m"),
+        batch=frame["model"].astype(str) + " " + first,
         fails_in=(failed_on - frame["date"]).dt.days,
         watched=(last - frame["date"]).dt.days,
     )

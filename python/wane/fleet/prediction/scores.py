@@ -143,7 +143,7 @@ class Outcome:
         return {
             "detection_rate": _share(weight, self.found, trial.failed),
             "false_alarm_rate": _share(weight, self.ever & trial.healthy, trial.healthy),
-            "precision": _ratio(float(weight @ self.right_days), float(weight @ self.alarm_days)),
+            "precision": _ratio(float(np.sum(weight * self.right_days)), float(np.sum(weight * self.alarm_days))),
             "lead_days_median": float(np.median(leads)) if len(leads) else float("nan"),
         }
 
@@ -173,12 +173,12 @@ class Ranked:
     def brier(self, weight: Numbers) -> float:
         """Mean squared difference between the chance that was told and what came."""
         of_row = weight[self.code]
-        return _ratio(float(of_row @ (self.score - self.label) ** 2), float(of_row.sum()))
+        return _ratio(float(np.sum(of_row * (self.score - self.label) ** 2)), float(of_row.sum()))
 
     def expected(self, weight: Numbers) -> float:
         """Drive-days before failures that were expected, for each that came: 1 is calibrated."""
         of_row = weight[self.code]
-        return _ratio(float(of_row @ self.score), float(of_row @ self.label))
+        return _ratio(float(np.sum(of_row * self.score)), float(np.sum(of_row * self.label)))
 
     def reliability(self) -> list[dict[str, float]]:
         """What was told beside what came, by ranges of the chance that was told."""

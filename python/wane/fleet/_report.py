@@ -1,0 +1,255 @@
+"""One page on a fleet, in the style of a run's: at a glance, what to replace, how drive models fare, states, failures that come together.
+
+The page has no times of its own: the same fleet gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from wane import _wane
+from wane._errors import FleetError, WaneError
+from wane.fleet._analyze import analyze, names_of_analyses
+from wane.fleet._plain import counted, library
+from wane.fleet._replace import Replacements, replacements
+from wane.fleet.prediction import rule_by_drive
+from wane.fleet.prediction.models import RULE
+from wane.fleet.prediction.survival import RANK_DRIVE_DAYS_MIN, yearly_rates
+from wane.fleet.store import Fleet
+
+#: Rows of a table on the page; what is beyond is counted.
+ROWS_MAX = 40
+
+#: Drive-days of one drive model on which states are clustered; of more, every n-th drive.
+STATE_ROWS_MAX = 50_000
+
+#: Analyses on the page where they are there: what of, and for what.
+STATES = ("health-states", "transitions")
+
+
+def report(fleet: Fleet) -> str:
+    """A page on a fleet, as HTML that needs nothing else.
+
+    Raises:
+        FleetError: The fleet has nothing in it.
+    """
+    told = fleet.summary()
+    if not told["drive_days"] and not told["tickets"]:
+        raise FleetError(f"{fleet.path}: has nothing in it; `python -m wane.fleet ingest` adds files")
+    parts = [_head(fleet, told)]
+    if told["drive_days"]:
+        rates = yearly_rates(fleet.days([]))
+        parts += [
+            _glance(told, rates),
+            _warnings(fleet, told),
+            _to_replace(replacements(fleet)),
+            _models(rates),
+            _rule(fleet),
+        ]
+        parts += _states(fleet, rates)
+    if told["tickets"]:
+        parts.append(_together(fleet))
+    parts.append(_cannot_tell())
+    parts.append(f"<footer>wane {escape(_wane.__version__)}; {counted(told['files'], 'file')} ingested</footer>\n")
+    return _wane.document(f"Fleet {fleet.path.name}", "".join(parts))
+
+
+def write(fleet: Fleet, place: Path) -> None:
+    """Writes the page.
+
+    Raises:
+        FleetError: It cannot be written.
+    """
+    text = report(fleet)
+    try:
+        place.write_text(text)
+    except OSError as error:
+        raise FleetError(f"{place}: cannot be written: {error.strerror}") from None
+
+
+def _head(fleet: Fleet, told: dict[str, Any]) -> str:
+    what = (
+        f"{counted(told['drives'], 'drive')} of {counted(told['models'], 'model')}, {told['first']} to {told['last']}"
+    )
+    if not told["drive_days"]:
+        what = f"{counted(told['tickets'], 'failure ticket')}"
+    return (
+        f'<header>\n<p class="eyebrow">wane fleet report</p>\n<h1>{escape(fleet.path.name)}</h1>\n'
+        f'<p class="lead">{escape(what)}.</p>\n</header>\n'
+    )
+
+
+def _glance(told: dict[str, Any], rates: list[dict[str, Any]]) -> str:
+    days = sum(row["drive_days"] for row in rates)
+    rate = f"{100 * 365 * told['failures'] / days:.2f} %" if told["failures"] else "none"
+    tiles = [
+        ("drives", f"{told['drives']:,}", ""),
+        ("drive-days", f"{told['drive_days']:,}", ""),
+        ("failures", f"{told['failures']:,}", ""),
+        ("fail in a year", rate, "failures in a hundred drive-years"),
+    ]
+    cells = "".join(
+        f"<div><dt>{name}</dt><dd>{value}<small>{small}</small></dd></div>\n" for name, value, small in tiles
+    )
+    return f'<dl class="tiles">\n{cells}</dl>\n'
+
+
+def _warnings(fleet: Fleet, told: dict[str, Any]) -> str:
+    notes = []
+    simulated = told["drive_days_by_source"].get("simulated", 0)
+    if simulated:
+        notes.append(f"{simulated:,} of {told['drive_days']:,} drive-days are simulated")
+    if told["skipped_files"]:
+        notes.append(f"{counted(told['skipped_files'], 'bad file')} left out when they were ingested")
+    notes += [note for entry in fleet.ledger.files for note in entry.notes]
+    if not notes:
+        return ""
+    items = "".join(f"<li>{escape(note)}</li>\n" for note in notes[:20])
+    return f'<aside class="warnings" aria-label="Warnings"><p>To keep in mind</p><ul>\n{items}</ul></aside>\n'
+
+
+def _to_replace(found: Replacements) -> str:
+    rows = [
+        [
+            row["serial"],
+            row["model"],
+            row["urgency"],
+            "" if row["by"] is None else str(row["by"]),
+            "; ".join(row["reasons"]),
+        ]
+        for row in found.drives
+    ]
+    caption = (
+        f"{counted(len(found.drives), 'drive')} of {found.seen:,} that told something in the week to {found.last_day}. "
+        f"{counted(found.still, 'drive')} lost sectors that did not grow in a month, which is no reason; "
+        f"{counted(found.gone, 'drive')} told nothing for a week, and {found.failed:,} failed."
+    )
+    return _section("What to replace", caption, _table(["drive", "model", "when", "wear used by", "why"], rows))
+
+
+def _models(rates: list[dict[str, Any]]) -> str:
+    rows = [
+        [
+            row["model"],
+            f"{row['drives']:,}",
+            f"{row['drive_days']:,}",
+            f"{row['failures']:,}",
+            f"{row['afr_percent']:.2f}",
+            f"{row['low']:.2f} to {row['high']:.2f}",
+            "too few" if row["drive_days"] < RANK_DRIVE_DAYS_MIN else f"{row['pooled_percent']:.2f}",
+        ]
+        for row in rates
+    ]
+    caption = (
+        "Failures in a hundred drive-years, with the Poisson interval of 95 %. Models differ only where their intervals do not overlap; pooled is "
+        f"the rate where all models are taken as draws of one distribution, told from {RANK_DRIVE_DAYS_MIN:,} drive-days on."
+    )
+    heads = ["model", "drives", "drive-days", "failures", "a year, %", "interval", "pooled"]
+    return _section("How the models fare", caption, _table(heads, rows))
+
+
+def _rule(fleet: Fleet) -> str:
+    there = fleet.columns()
+    attributes = [name for name in RULE if name in there]
+    if not attributes or not fleet.query("SELECT bool_or(failure) AS f FROM days").column("f")[0].as_py():
+        return ""
+    told = rule_by_drive(fleet.days(attributes))
+    rows = [
+        [words, f"{at['failed_flagged']:,} of {at['failed']:,}", f"{at['healthy_flagged']:,} of {at['healthy']:,}"]
+        for words, at in (
+            ("on the last day without the flag", told["last_day"]),
+            ("by any earlier day", told["any_day"]),
+        )
+    ]
+    caption = "What the rule &quot;any reallocated or pending sector&quot; finds. `python -m wane.fleet predict` says what a model finds beside it."
+    return _section(
+        "What the simplest rule finds", caption, _table(["", "failed drives found", "healthy drives flagged"], rows)
+    )
+
+
+def _states(fleet: Fleet, rates: list[dict[str, Any]]) -> list[str]:
+    """States and transitions of the drive model with the most drive-days, where the analyses are there and have an answer."""
+    known = names_of_analyses()
+    model = rates[0]["model"]
+    parts = []
+    for name in (each for each in STATES if each in known):
+        heading = name.replace("-", " ").capitalize()
+        try:
+            answer = analyze(fleet, name, model=model, rows_max=STATE_ROWS_MAX)
+        except WaneError as error:
+            parts.append(_section(heading, escape(f"{model}: {error}"), ""))
+            continue
+        table = answer.table()
+        rows = [[_cell(value) for value in row] for row in table.itertuples(index=False, name=None)]
+        caption = f"Drives of the model {escape(model)}, which has the most drive-days."
+        parts.append(
+            _section(heading, caption, _picture(answer) + _table([str(column) for column in table.columns], rows))
+        )
+    return parts
+
+
+def _together(fleet: Fleet) -> str:
+    try:
+        told = analyze(fleet, "correlated")
+    except WaneError as error:
+        return _section("Failures that come together", escape(str(error)), "")
+    rows = [
+        [
+            row["place"].removesuffix("_id"),
+            f"{row['minutes'] / 60:g} h",
+            f"{100 * row['share']:.1f} %",
+            f"{100 * row['dealt_anew']:.1f} %",
+        ]
+        for row in told.near
+    ]
+    caption = (
+        "Failures with another one at the same place within the window, before or after; beside it the same with times dealt out anew, as if "
+        "failures at a place had nothing to do with each other's times. Arrays are rebuilt in these windows."
+    )
+    table = _table(["place", "window", "with another near", "times dealt anew"], rows)
+    return _section("Failures that come together", caption, _picture(told) + table)
+
+
+def _cannot_tell() -> str:
+    caption = (
+        "Drives that fail without a sign are in no list. A flag of failure is what the operator wrote down: a drive taken out for another reason "
+        "may carry it, and one that was never looked at may not. Rates of few failures are wide; a month says nothing of the next summer."
+    )
+    return _section("What the numbers cannot tell", caption, "")
+
+
+def _section(heading: str, caption: str, body: str) -> str:
+    return f'<section>\n<h2>{escape(heading)}</h2>\n<p class="caption">{caption}</p>\n{body}</section>\n'
+
+
+def _table(heads: list[str], rows: list[list[str]]) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
+    lines = "".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        + "</tr>\n"
+        for row in rows[:ROWS_MAX]
+    )
+    more = f'<p class="caption">and {len(rows) - ROWS_MAX:,} more</p>\n' if len(rows) > ROWS_MAX else ""
+    return (
+        f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table></div>\n{more}'
+    )
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _picture(answer: Any) -> str:
+    """The answer's picture as SVG within the page; the same bytes each time."""
+    if not hasattr(answer, "plot"):
+        return ""
+    matplotlib = library("matplotlib")
+    file = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "wane", "svg.fonttype": "none"}):
+        answer.plot().figure.savefig(file, format="svg", metadata={"Date": None})
+    svg = file.getvalue()
+    return f'<figure class="drawing">{svg[svg.index("<svg") :]}</figure>\n'
