@@ -98,13 +98,13 @@ def days(model: str, drives: int, number: int, failures: int) -> pd.DataFrame:
 
 
 def test_rates_have_poissons_interval_and_pooling_draws_few_failures_to_the_mean() -> None:
-    frame = pd.concat([days("A", 400, 73, 4), days("B", 400, 73, 40), days("C", 3, 73, 1)])
+    frame = pd.concat([days("A", 400, 73, 4), days("B", 400, 73, 40), days("C", 3, 73, 3)])
     rows = {row["model"]: row for row in lives.yearly_rates(frame)}
     # 4 failures in 80 drive-years: 5 %, and Garwood's interval of 4 is 1.090 to 10.242.
     assert (rows["A"]["afr_percent"], rows["A"]["low"], rows["A"]["high"]) == pytest.approx((5, 1.362, 12.80), rel=1e-3)
     assert rows["C"]["pooled_percent"] < rows["C"]["afr_percent"]
     told = lives.survival(frame)
-    # C is worse by its rate, of which a few drive-days say nothing.
+    # C is far worse by its rate and its interval, and has too few drive-days to be ranked.
     assert told.ranked == [("A", "B")]
 
 
