@@ -26,6 +26,9 @@ ROWS_MAX = 40
 #: Drive-days of one drive model on which states are clustered; of more, every n-th drive.
 STATE_ROWS_MAX = 50_000
 
+#: Rows of their tables: patterns are many, and those at the end are of single drives.
+STATE_LINES_MAX = 15
+
 #: Analyses on the page where they are there: what of, and for what.
 STATES = ("health-states", "transitions")
 
@@ -225,15 +228,15 @@ def _section(heading: str, caption: str, body: str) -> str:
     return f'<section>\n<h2>{escape(heading)}</h2>\n<p class="caption">{caption}</p>\n{body}</section>\n'
 
 
-def _table(heads: list[str], rows: list[list[str]]) -> str:
+def _table(heads: list[str], rows: list[list[str]], most: int = ROWS_MAX) -> str:
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in heads)
     lines = "".join(
         f'<tr><th scope="row">{escape(row[0])}</th>'
         + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
         + "</tr>\n"
-        for row in rows[:ROWS_MAX]
+        for row in rows[:most]
     )
-    more = f'<p class="caption">and {len(rows) - ROWS_MAX:,} more</p>\n' if len(rows) > ROWS_MAX else ""
+    more = f'<p class="caption">and {len(rows) - most:,} more</p>\n' if len(rows) > most else ""
     return (
         f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{lines}</tbody>\n</table></div>\n{more}'
     )

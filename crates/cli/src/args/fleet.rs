@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use clap::Args;
 
 #[derive(Args, Debug)]
-#[command(disable_help_flag = true)]
 #[command(after_help = "\
 Examples:
   Daily files, tickets or smartctl's output in a folder:
