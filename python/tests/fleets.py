@@ -1,8 +1,10 @@
 """Small fleets for tests, and where real data lie."""
 
 import csv
+import io
 import json
 import os
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -64,6 +66,14 @@ def day(path: Path, number: int, drives: int = 5, **values: Any) -> Path:
     """A day of April 2013, of some drives."""
     date = f"2013-04-{number:02}"
     return write(path / f"{date}.csv", [row(f"S{drive:03}", date, **values) for drive in range(drives)])
+
+
+def zipped(name: str) -> bytes:
+    """A zip with one member that has a word in it."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as packed:
+        packed.writestr(name, "hello")
+    return made.getvalue()
 
 
 def smartctl(serial: str = "WD-1", model: str = "WDC TEST", seconds: int = 1_700_000_000, **values: Any) -> str:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -111,6 +112,8 @@ BAD: list[tuple[str, dict[str, Any] | str, str]] = [
         {"smart_5_normalized": 1272},
         'line 2: smart_5_normalized is "1272", allowed are 0 to 255',
     ),
+    ("no number", {"smart_5_raw": "nan"}, 'line 2: smart_5_raw is "nan", allowed is a number'),
+    ("more than a number", {"smart_5_raw": "1e400"}, 'line 2: smart_5_raw is "1e400", allowed is a number'),
     ("a word for a number", {"smart_9_raw": "p7"}, 'line 2: smart_9_raw is "p7", allowed is a number'),
     ("a capacity that is a model", {"capacity_bytes": "DISK 1"}, 'line 2: capacity_bytes is "DISK 1"'),
     (
@@ -164,6 +167,12 @@ FILES: list[tuple[str, bytes, str]] = [
         "is cut off or damaged",
     ),
     ("half a zip", b"PK\x03\x04 and no more", "is cut off or damaged"),
+    (
+        "another encoding",
+        b"date,serial_number,model,failure\n2013-04-11,S1,D\xff,0\n",
+        'line 2: model is "D\ufffd", which is no UTF-8',
+    ),
+    ("a zip without data", fleets.zipped("readme.txt"), "is a zip without a CSV in it"),
     ("half a JSON", fleets.smartctl()[:200].encode(), "is no whole JSON"),
     ("something else", b"a letter to a friend", "is not of a drive"),
     ("nothing", b"", "is empty"),
@@ -180,6 +189,15 @@ def test_bad_files_are_one_sentence(tmp_path: Path, content: bytes, sentence: st
     assert sentence in str(told.value)
     assert fleet.ingest(tmp_path / "f", [tmp_path / "bad"], skip_bad=True).rows == 0
     assert count(tmp_path / "f") == 0
+
+
+def test_a_table_without_a_header_that_is_known_is_refused_as_a_table(tmp_path: Path) -> None:
+    (tmp_path / "utf16.csv").write_bytes("date,serial_number,model,failure\n".encode("utf-16"))
+    with pytest.raises(wane.FleetError, match=r"utf16\.csv: has no header"):
+        fleet.ingest(tmp_path / "f", [tmp_path / "utf16.csv"])
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(wane.FleetError, match="pipe: is no file"):
+        fleet.ingest(tmp_path / "f", [tmp_path / "pipe"])
 
 
 def test_counters_that_go_back_are_told_and_kept(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -184,6 +185,9 @@ def _wrong(row: list[str], header: list[str]) -> str | None:
     if len(row) != len(header):
         return f"has {len(row)} columns, the header has {len(header)}; columns are shifted or the row is cut off"
     cells = dict(zip(header, row, strict=True))
+    for name, cell in cells.items():
+        if "\ufffd" in cell:
+            return f"{name} is {excerpt(cell)}, which is no UTF-8"
     for name in ("serial_number", "model"):
         if not cells[name].strip():
             return f"{name} is empty, and without it a row is of no drive"
@@ -206,6 +210,8 @@ def _wrong_attribute(name: str, cell: str) -> str | None:
         value = float(cell)
     except ValueError:
         return f"{name} is {excerpt(cell)}, allowed is a number; are columns shifted?"
+    if not math.isfinite(value):
+        return f"{name} is {excerpt(cell)}, allowed is a number; leave it empty where it is not known"
     if name.endswith("_normalized") and not 0 <= value <= NORMALIZED_MAX:
         return f"{name} is {excerpt(cell)}, allowed are 0 to {NORMALIZED_MAX}; are columns shifted?"
     return None

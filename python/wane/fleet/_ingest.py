@@ -140,10 +140,12 @@ class _Ingest:
                 kind = kind_of(given.head())
                 if kind in STAGES:
                     self._table(given, kind)
-                elif given.member is None:
-                    self._records(given.name, [file])
+                elif file.name.lower().endswith(TABLES):
+                    raise FleetError(
+                        f"{given.name}: has no header of Backblaze's daily files or Alibaba's tickets in UTF-8"
+                    )
                 else:
-                    raise FleetError(f"{given.name}: is no CSV of Backblaze or Alibaba; records are read from folders")
+                    self._records(given.name, [file])
             except FleetError as error:
                 self._bad(error)
 

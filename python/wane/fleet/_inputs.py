@@ -75,11 +75,13 @@ def sha256_of(file: Path) -> str:
 
 
 def inputs_of(file: Path) -> list[Input]:
-    """The streams in a file: itself, decompressed, or the members of a zip, in the order of their names.
+    """The streams in a file: itself, decompressed, or the CSV members of a zip, in the order of their names.
 
     Raises:
-        FleetError: It cannot be read, or is a zip that is damaged or empty.
+        FleetError: It cannot be read, or is a zip that is damaged or without a CSV.
     """
+    if not file.is_file():
+        raise FleetError(f"{file}: is no file, and a pipe or device cannot be read twice")
     digest, size = sha256_of(file), file.stat().st_size
     with file.open("rb") as stream:
         magic = stream.read(4)
@@ -93,7 +95,7 @@ def inputs_of(file: Path) -> list[Input]:
     except (OSError, *DAMAGE) as error:
         raise FleetError(f"{file}: is cut off or damaged: {error}") from None
     if not members:
-        raise FleetError(f"{file}: is a zip without a file in it")
+        raise FleetError(f"{file}: is a zip without a CSV in it")
     return [
         Input(f"{file}:{member}", file, member, size, digest, lambda member=member: _Member(file, member))  # type: ignore[misc]
         for member in members
@@ -101,9 +103,9 @@ def inputs_of(file: Path) -> list[Input]:
 
 
 def _counts(member: zipfile.ZipInfo) -> bool:
-    """Whether a member is data: macOS adds a shadow of each file, and hidden ones are nobody's data."""
+    """Whether a member is data: a CSV that is neither hidden nor the shadow that macOS adds to each file."""
     path = Path(member.filename)
-    return not member.is_dir() and "__MACOSX" not in path.parts and not path.name.startswith(".")
+    return path.suffix.lower() == ".csv" and "__MACOSX" not in path.parts and not path.name.startswith(".")
 
 
 def _Member(file: Path, member: str) -> IO[bytes]:  # noqa: N802

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from wane._errors import FleetError
-from wane.fleet._plain import excerpt, library, named, quoted
+from wane.fleet._plain import counted, excerpt, library, named, quoted
 
 #: The version of the folder: it changes when a reader of the old one would misread the new one.
 FORMAT = 1
@@ -294,10 +294,12 @@ class Fleet:
         duckdb = library("duckdb")
         with self._lock:
             try:
-                answer = self._connection.sql(sql)
-                if answer is None:
-                    raise FleetError("the query gives no rows; allowed is one SELECT")
-                return answer.to_arrow_table()
+                kinds = [statement.type for statement in duckdb.extract_statements(sql)]
+                if kinds != [duckdb.StatementType.SELECT]:
+                    raise FleetError(
+                        f"the query is refused: found {counted(len(kinds), 'statement')}, allowed is one SELECT"
+                    )
+                return self._connection.sql(sql).to_arrow_table()
             except duckdb.Error as error:
                 raise FleetError(f"the query is refused: {error}") from None
 
