@@ -115,3 +115,15 @@ def test_how_failures_come_together_is_drawn(tmp_path: Path) -> None:
     axes = told.plot()
     assert axes.get_xlabel() == "window (hours)"
     assert len(axes.lines) == 4
+
+
+@pytest.mark.parametrize("missing", ["duckdb", "pyarrow"])
+def test_without_the_extra_it_is_one_sentence(
+    tmp_path: Path, missing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = fleets.day(tmp_path, 10)
+    monkeypatch.setitem(sys.modules, missing, None)
+    assert main(["ingest", str(tmp_path / "f"), str(file)]) == 2
+    sentence = f"wane: wane.fleet needs {missing}, which is not installed: pip install 'wane[fleet]'\n"
+    assert capsys.readouterr().err == sentence
+    assert not (tmp_path / "f").exists()

@@ -20,7 +20,7 @@ Examples:
 The verbs are those of the Python package `wane`, which is asked by `python3`, or by what WANE_PYTHON names; the package's own command `wane` has them \
 at once. Without the package nothing is done, and the exit code is 2.")]
 pub(crate) struct FleetArguments {
-    /// The verb and what it takes: `ingest`, `query`, `analyze`, `predict`, `report`
+    /// The verb and what it takes: `ingest`, `query`, `analyze`, `predict`, `replace`, `report`
     #[arg(value_name = "VERB", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) words: Vec<OsString>,
 }
