@@ -98,6 +98,15 @@ def test_an_analysis_is_found_by_name_and_gets_what_it_asks_for(
         "rows": 10,
         "seed": 0,
     }
+    assert main([*command, "--option", "seed=5"]) == 0
+    assert json.loads(capsys.readouterr().out)["seed"] == 5
+    for option, told in (
+        ("seed=five", 'wane: --option seed: found "five", allowed is a whole number'),
+        ("depth=1", 'wane: --option: found "depth=1", allowed are seed, each as NAME=VALUE'),
+        ("seed", 'wane: --option: found "seed", allowed are seed, each as NAME=VALUE'),
+    ):
+        assert main([*command, "--option", option]) == 2
+        assert capsys.readouterr().err == told + "\n"
     with fleet.open(tmp_path / "f") as opened:
         # Without a choice all that is a number and was told: no text, and no capacity.
         told = fleet.analyze(opened, "mean", seed=3).to_dict()

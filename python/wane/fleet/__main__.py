@@ -81,6 +81,9 @@ def _add_analyze(verbs: Any) -> None:
     verb.add_argument("name", metavar="ANALYSIS", nargs="?", help="which; without, the names are listed")
     verb.add_argument("--attribute", action="append", metavar="NAME", help="of these columns alone; may be repeated")
     verb.add_argument("--model", metavar="NAME", help="of drives of this model alone")
+    verb.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="one of its own, such as groups=3"
+    )
     verb.add_argument("--plot", metavar="FILE", help="draw the answer: .pdf, .svg or .png")
     verb.add_argument("--json", action="store_true", help="print as JSON")
     verb.set_defaults(verb=analyze)
@@ -138,13 +141,14 @@ def analyze(asked: argparse.Namespace) -> None:
     """Answers a question on a fleet: how failures come together, how long drives serve, what their attributes tell."""
     from wane import fleet  # noqa: PLC0415
     from wane.fleet._analyze import analyze as answered  # noqa: PLC0415
-    from wane.fleet._analyze import names_of_analyses  # noqa: PLC0415
+    from wane.fleet._analyze import names_of_analyses, options_of  # noqa: PLC0415
 
     if asked.name is None:
         print("\n".join(names_of_analyses()))
         return
     with fleet.open(asked.fleet) as opened:
-        answer = answered(opened, asked.name, attributes=asked.attribute, model=asked.model)
+        options = options_of(asked.name, asked.option)
+        answer = answered(opened, asked.name, attributes=asked.attribute, model=asked.model, **options)
     if asked.plot is not None:
         _draw(answer, asked.name, asked.plot)
     print(json.dumps(answer.to_dict(), indent=1) if asked.json else answer.table().to_string())

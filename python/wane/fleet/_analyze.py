@@ -7,7 +7,7 @@ Whoever adds one adds a line to ``ANALYSES`` there: a name, and a function of a 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -25,14 +25,52 @@ OF_TICKETS: dict[str, Analysis] = {"correlated": correlated}
 
 def names_of_analyses() -> dict[str, Analysis]:
     """All analyses by name."""
-    own: dict[str, Analysis] = {**OF_TICKETS, "survival": survival}
-    try:
-        others: Mapping[str, Analysis] = import_module("wane.fleet.analyses").ANALYSES
-    except ModuleNotFoundError as error:
-        if error.name != "wane.fleet.analyses":
-            raise
-        return own
-    return {**own, **others}
+    # At the first use: it brings libraries of statistics.
+    others: Mapping[str, Analysis] = import_module("wane.fleet.analyses").ANALYSES
+    return {**OF_TICKETS, "survival": survival, **others}
+
+
+def options_of(name: str, given: Sequence[str]) -> dict[str, Any]:
+    """Options of an analysis from texts such as ``groups=3``; a list is written with commas.
+
+    Raises:
+        FleetError: There is no such analysis or option, or the value is of another kind.
+    """
+    takes = {} if name not in names_of_analyses() else _kinds(names_of_analyses()[name])
+    options: dict[str, Any] = {}
+    for text in given:
+        key, found, value = text.partition("=")
+        if not found or key not in takes:
+            raise FleetError(f"--option: found {excerpt(text)}, allowed are {_listed(takes)}, each as NAME=VALUE")
+        try:
+            options[key] = takes[key](value)
+        except ValueError:
+            words = {int: "a whole number", float: "a number"}
+            allowed = next((word for kind, word in words.items() if takes[key] is kind), "numbers with commas between")
+            raise FleetError(f"--option {key}: found {excerpt(value)}, allowed is {allowed}") from None
+    return options
+
+
+def _listed(takes: Mapping[str, Any]) -> str:
+    return ", ".join(takes) or "none"
+
+
+def _kinds(analysis: Analysis) -> dict[str, Callable[[str], Any]]:
+    """What makes a value of a text, by the options that a text can say."""
+    kinds: dict[str, Callable[[str], Any]] = {}
+    for key, parameter in list(inspect.signature(analysis).parameters.items())[1:]:
+        kind = str(parameter.annotation)
+        if key in {"attributes", "model"} or "Callable" in kind or "dict" in kind:
+            continue
+        if "Sequence[str]" in kind:
+            kinds[key] = lambda text: text.split(",")
+        elif "Sequence[float]" in kind or "tuple[float" in kind:
+            kinds[key] = lambda text: tuple(float(part) for part in text.split(","))
+        elif "int" in kind:
+            kinds[key] = int
+        else:
+            kinds[key] = float if "float" in kind else str
+    return kinds
 
 
 def analyze(fleet: Fleet, name: str, *, rows_max: int | None = None, **options: Any) -> Any:

@@ -253,6 +253,6 @@ def _picture(answer: Any) -> str:
     matplotlib = library("matplotlib")
     file = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "wane", "svg.fonttype": "none"}):
-        answer.plot().figure.savefig(file, format="svg", metadata={"Date": None})
+        answer.plot().figure.savefig(file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     svg = file.getvalue()
     return f'<figure class="drawing">{svg[svg.index("<svg") :]}</figure>\n'

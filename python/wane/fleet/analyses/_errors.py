@@ -1,7 +1,7 @@
 """What the analyses refuse."""
 
-from wane._errors import WaneError
+from wane._errors import FleetError
 
 
-class AnalysisError(WaneError, ValueError):
+class AnalysisError(FleetError):
     """A question that a fleet's records cannot answer: too few drives, a column that is missing or constant, records out of order."""
