@@ -178,6 +178,11 @@ fn what_is_predicted_of_a_life_is_told_apart_before_and_after() {
     let line =
         "# fast-forward: between 5.0 % and all of the drive writes are simulated, as the write amplification allows, ";
     assert!(plan("fast-forward.adaptive=true").starts_with(line));
+    // Each phase begins with two periods that are simulated.
+    let phases = forward.replace("[until]\ndrive-writes = 20\n", &"[[phase]]\nuntil.drive-writes = 10\n".repeat(2));
+    std::fs::write(folder.path().join("phases.toml"), phases).unwrap();
+    let (_, told, _) = run(&["run", "phases.toml", "--dry-run"], folder.path());
+    assert!(told.contains("# fast-forward: about 60.0 % of the drive writes are simulated, 12.0 of 20.0"), "{told}");
     let (_, told, _) = run(&["run", "s.toml", "--seeds", "2", "--quiet"], folder.path());
     for (leaf, mean) in [("simulated", "11"), ("predicted", "9")] {
         let name = format!("fast_forward.drive_writes_{leaf}");

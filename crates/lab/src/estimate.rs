@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use wane_scenario::{Phase, Probe, Scenario, Scheduler, TraceSpec, Workload};
+use wane_scenario::{FastForward, Phase, Probe, Scenario, Scheduler, TraceSpec, Workload};
 use wane_ssd::Drive;
 use wane_workload::Op;
 use wane_workload::trace::Reader;
@@ -69,6 +69,13 @@ impl Estimate {
             simulated: self.simulated + other.simulated,
         }
     }
+
+    /// A phase of it that is fast-forwarded.
+    fn skipped(self, spec: &FastForward) -> Self {
+        let simulated = forward::simulated(spec, self.drive_writes);
+        let share = if self.drive_writes > 0.0 { simulated / self.drive_writes } else { 1.0 };
+        Self { seconds: self.seconds * share, pages: self.pages * share, simulated, ..self }
+    }
 }
 
 /// The estimate of a run; `None` where only the end of a long trace, or of something that can be read only once, decides.
@@ -80,14 +87,12 @@ pub fn estimate(scenario: &Scenario) -> Option<Estimate> {
     let latency = Latency::measure(scenario);
     let (mut before, mut sum) = (Estimate::default(), Estimate::default());
     for (number, phase) in aging.phases.iter().enumerate() {
-        let (prepared, part) = of_phase(&aging, phase, number == 0, &latency)?;
+        let (prepared, mut part) = of_phase(&aging, phase, number == 0, &latency)?;
+        if let Some(spec) = &scenario.fast_forward {
+            part = part.skipped(spec);
+        }
         before = before.and(prepared);
         sum = sum.and(part);
-    }
-    if let Some(spec) = &scenario.fast_forward {
-        sum.simulated = forward::simulated(spec, sum.drive_writes);
-        let share = if sum.drive_writes > 0.0 { sum.simulated / sum.drive_writes } else { 1.0 };
-        (sum.seconds, sum.pages) = (sum.seconds * share, sum.pages * share);
     }
     sum = before.and(sum);
     if let Some(probe) = &scenario.probe {
