@@ -75,7 +75,7 @@ fn the_json_is_stable_and_every_form_comes_of_the_same_records() {
     assert_eq!(keys(&judged["records"]), "clock count days first last");
     assert_eq!(
         keys(&judged["life"]),
-        "basis end power_on_hours_left wear_percent wear_percent_per_year wear_step_percent"
+        "basis end host_terabytes_left power_on_hours_left wear_percent wear_percent_per_year wear_step_percent"
     );
     assert_eq!(keys(&judged["life"]["end"]), "earliest expected latest");
     assert_eq!(keys(&judged["findings"][0]), "reason rule source verdict");
@@ -98,6 +98,20 @@ fn the_json_is_stable_and_every_form_comes_of_the_same_records() {
     assert_eq!(ceph, "ceph device set-life-expectancy A_DRIVE_S1 2026-02-10 2026-08-10\n");
     let prometheus = done(folder, "doctor - then.json --format prometheus", &record(100, 20, 1));
     assert!(prometheus.contains("wane_doctor_verdict{model=\"A DRIVE\",serial=\"S1\"} 1\n"), "{prometheus}");
+}
+
+#[test]
+fn many_that_watch_at_once_lose_no_verdict() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path();
+    std::thread::scope(|scope| {
+        for number in 0..16 {
+            let of_drive = record(0, 3, 0).replace("S1", &format!("S{number}"));
+            scope.spawn(move || assert!(!done(folder, "doctor - --watch state.json", &of_drive).is_empty()));
+        }
+    });
+    let state: Value = serde_json::from_slice(&std::fs::read(folder.join("state.json")).unwrap()).unwrap();
+    assert_eq!(state["drives"].as_object().unwrap().len(), 16);
 }
 
 #[test]

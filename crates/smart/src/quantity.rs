@@ -138,6 +138,20 @@ quantities! {
     Capacity, "capacity_bytes", Gauge;
 }
 
+impl Quantity {
+    /// Whether a drive can have such a value: a percentage is no 255, and nothing is 65,535 degrees hot.
+    pub fn allows(self, value: f64) -> bool {
+        let range = match self {
+            Self::Spare | Self::SpareThreshold => 0.0..=100.0,
+            // Drives outlive their rating, though not a thousandfold.
+            Self::PercentageUsed => 0.0..=100_000.0,
+            Self::Temperature | Self::TemperatureWarning | Self::TemperatureCritical => -100.0..=300.0,
+            _ => 0.0..=f64::MAX,
+        };
+        range.contains(&value)
+    }
+}
+
 impl Serialize for Quantity {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.key())

@@ -157,10 +157,14 @@ impl Reading {
         self.known.get(&quantity).map(|known| known.value)
     }
 
-    /// Notes a value, unless a better source told the quantity before, or it is no finite number that is not negative.
+    /// Notes a value, unless a better source told the quantity before. One that no drive can have is named with what is not understood.
     pub fn know(&mut self, quantity: Quantity, value: Option<f64>, from: &str) {
-        if let Some(value) = value.filter(|value| value.is_finite() && *value >= 0.0) {
-            self.known.entry(quantity).or_insert_with(|| Known { value, from: from.to_owned() });
+        match value {
+            Some(value) if quantity.allows(value) => {
+                self.known.entry(quantity).or_insert_with(|| Known { value, from: from.to_owned() });
+            }
+            Some(value) => self.not_understood.push(format!("{from}: {value} is not possible")),
+            None => {}
         }
     }
 

@@ -161,6 +161,22 @@ fn an_ocp_page_of_each_version_is_read_as_far_as_it_goes() {
 }
 
 #[test]
+fn what_no_drive_can_have_is_named_and_not_taken() {
+    let told =
+        r#"{"avail_spare": 255, "percent_used": 1e20, "temperature": 65535, "media_errors": -4, "power_cycles": 7}"#;
+    let reading = one(told.as_bytes());
+    for quantity in [Q::Spare, Q::PercentageUsed, Q::Temperature, Q::MediaErrors] {
+        assert_eq!(reading.get(quantity), None, "{quantity:?}");
+    }
+    assert_eq!(reading.get(Q::PowerCycles), Some(7.0));
+    assert_eq!(reading.not_understood.len(), 4, "{:?}", reading.not_understood);
+    assert!(reading.not_understood.contains(&"NVMe log 02h, avail_spare: 255 is not possible".to_owned()));
+    // 268 Kelvin.
+    let cold = one(br#"{"avail_spare": 100, "temperature": 268}"#);
+    assert_eq!(cold.get(Q::Temperature), Some(-5.0));
+}
+
+#[test]
 fn what_is_no_drive_is_refused_with_one_sentence() {
     let table: [(&[u8], &str); 9] = [
         (b"", "is empty"),

@@ -31,10 +31,16 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
         readings.extend(told);
     }
     let judgement = judge(readings).map_err(Failure::wrong)?;
+    // A link stays one.
+    let target = |file: &Path| file.is_symlink().then(|| file.canonicalize().ok()).flatten();
+    let watched = arguments.watch.as_deref().map(|file| target(file).unwrap_or_else(|| file.to_owned()));
     let mut changed = None;
-    if let Some(file) = &arguments.watch {
-        changed = Some((file, kept(file)?));
+    let mut lock = None;
+    if let Some(file) = &watched {
         check_writable(file, Others::Overwritten)?;
+        // Others that watch in this folder wait until the verdicts are kept.
+        lock = Some(locked(file)?);
+        changed = Some((file, kept(file)?));
     }
     if let Some((_, state)) = &mut changed
         && !state.take(&judgement)
@@ -52,7 +58,15 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
     if let Some((file, state)) = changed {
         write_text(file, Others::Overwritten, &pretty(&state)?)?;
     }
+    drop(lock);
     Ok(DONE)
+}
+
+/// The folder of a file, locked until what is given back is dropped: the file itself is replaced.
+fn locked(file: &Path) -> Result<std::fs::File, Failure> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let opened = std::fs::File::open(folder).and_then(|folder| folder.lock().map(|()| folder));
+    opened.map_err(|error| Failure::wrong(format!("{}: cannot be locked: {error}", excerpt_path(file))))
 }
 
 fn readings_of(file: &Path) -> Result<Vec<Reading>, Failure> {
@@ -100,7 +114,11 @@ impl State {
 fn kept(file: &Path) -> Result<State, Failure> {
     let wrong = |why: &dyn std::fmt::Display| Failure::wrong(format!("{}: {why}", excerpt_path(file)));
     let new = State { mark: DOCTOR_MARK.to_owned(), drives: BTreeMap::new() };
-    match std::fs::read(file) {
+    let read = |file: std::fs::File| {
+        let mut bytes = Vec::new();
+        file.take(INPUT_BYTES_MAX).read_to_end(&mut bytes).map(|_| bytes)
+    };
+    match std::fs::File::open(file).and_then(read) {
         Ok(bytes) if bytes.is_empty() => Ok(new),
         Ok(bytes) => {
             serde_json::from_slice::<State>(&bytes).ok().filter(|state| state.mark == DOCTOR_MARK).ok_or_else(|| {
