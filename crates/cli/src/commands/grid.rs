@@ -163,6 +163,19 @@ impl Grid {
             };
             return Err(Failure::wrong(format!("{option} {}: {what}", excerpt(key))));
         }
+        // A value that a later key sets anew would stand beside runs that did not have it.
+        let outer = |key: &str| {
+            let key = plain_key(key);
+            format!("{}.", key.strip_suffix(".policy").unwrap_or(&key))
+        };
+        let lost =
+            |number: usize| (0..number).find(|before| plain_key(keys[*before]).starts_with(&outer(keys[number])));
+        if let Some((number, before)) = (0..keys.len()).find_map(|number| Some((number, lost(number)?))) {
+            let (key, before) = (excerpt(keys[number]), excerpt(keys[before]));
+            let sentence =
+                format!("{option} {key}: sets anew what {before} has set, which is swept before it; sweep it first");
+            return Err(Failure::wrong(sentence));
+        }
         let cells = axes.iter().fold(1u128, |cells, axis| cells.saturating_mul(axis.places.len() as u128));
         match usize::try_from(cells).ok().filter(|cells| *cells <= CELLS_MAX) {
             Some(cells) => Ok(Self { option, axes, cells }),
@@ -428,6 +441,28 @@ mod tests {
         for two in [["drive.over-provisioning=7 %", "drive.spare-factor=0.1"], ["until.days=1", "until.years=1"]] {
             let refused = super::tests::grid(&two).map(|_| ()).unwrap_err();
             assert!(refused.contains("says the same as"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_a_later_one_would_set_anew_is_refused() {
+        for sweeps in [
+            ["ftl.gc.d=1,2", "ftl.gc.policy=greedy"],
+            ["ftl.gc.d=1,2", "ftl.gc=greedy"],
+            ["drive.endurance=9", "drive={}"],
+        ] {
+            let refused = grid(&sweeps).map(|_| ()).unwrap_err();
+            let [before, key] = sweeps.map(|sweep| sweep.split('=').next().unwrap());
+            let told =
+                format!("--sweep {key}: sets anew what {before} has set, which is swept before it; sweep it first");
+            assert!(refused.contains(&told), "{refused}");
+        }
+        for sweeps in [
+            ["ftl.gc.policy=d-choices", "ftl.gc.d=1,2"],
+            ["ftl.gc=d-choices", "ftl.gc.d=1,2"],
+            ["ftl.gc=fifo", "ftl.gc-reserve=3"],
+        ] {
+            assert!(grid(&sweeps).is_ok(), "{sweeps:?}");
         }
     }
 
