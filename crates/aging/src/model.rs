@@ -33,7 +33,7 @@ pub trait Model: DynClone + std::fmt::Debug + Send + Sync {
 
     /// Erases of each block so many periods after the latest observed one, by block id. `now` are the erase counts at its end, those
     /// of [`Period::after`], or more where something was predicted since. Not rounded, and not held to what a block may be:
-    /// [`crate::project`] does that. Without an observation, what is now.
+    /// [`crate::Projector`] does that. Without an observation, what is now.
     fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64>;
 }
 

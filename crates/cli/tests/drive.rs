@@ -281,7 +281,7 @@ fn what_is_wrong_is_one_sentence_and_the_drive_is_as_it_was() {
         ("create a.wane --preset tiny", "a.wane is there already; give another name, or remove it"),
         ("create", "the following required arguments were not provided"),
         ("create x.wane", "create needs a drive, such as `wane drive create d.wane --preset tiny`"),
-        ("create x.wane --preset tiny --set fast-forward.factor=2", "a drive that is a file lives all of its life"),
+        ("create x.wane --preset tiny --set fast-forward.factor=2", "a drive that is held is aged in full"),
         ("create x.wane --preset tinny", "--preset: found \"tinny\""),
         ("create x.wane --preset tiny --capacity 3", "--capacity"),
         ("create x.wane --preset tiny --until days-left=1", "give time.drive-writes-per-day"),

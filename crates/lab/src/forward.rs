@@ -121,7 +121,9 @@ struct Forward<'a> {
     /// Of the erases of the latest period, wear leveling's share.
     by_wear_leveling: f64,
     projector: Projector,
-    /// Drive writes of the prediction in which the drive died.
+    /// Drive writes of the latest prediction, and whether it brought blocks to their end.
+    predicted_last: Option<(f64, bool)>,
+    /// Drive writes of the prediction in which the drive died, or that was so long that it died right after.
     died_within: Option<f64>,
     told: FastForwarded,
 }
@@ -152,6 +154,7 @@ impl<'a> Forward<'a> {
             at: 0.0,
             by_wear_leveling: 0.0,
             projector: Projector::default(),
+            predicted_last: None,
             died_within: None,
             told,
         })
@@ -200,6 +203,10 @@ impl<'a> Forward<'a> {
         let (counted, before) = (run.counted(), run.drive().superblock_erase_counts().to_vec());
         let units = (self.period as u64).min(run.units_left_of_phase().unwrap_or(u64::MAX));
         let progress = run.advance(Budget::units(units), watch)?;
+        // A prediction that wore blocks out left the drive to die in the period behind it.
+        if let Some((drive_writes, true)) = self.predicted_last.take().filter(|_| run.has_died()) {
+            self.died_within = Some(drive_writes);
+        }
         let since: Counters = run.counted() - counted;
         if since.host_units_written == 0 {
             return Ok((None, progress));
@@ -231,8 +238,10 @@ impl<'a> Forward<'a> {
         self.told.predictions += 1;
         self.told.blocks_erased_predicted += erases(run) - before;
         self.told.blocks_clamped += projected.clamped;
+        let of_drive = units as f64 / f64::from(run.drive().logical_initial());
+        self.predicted_last = Some((of_drive, projected.clamped > 0));
         if run.is_over() {
-            self.died_within = Some(units as f64 / f64::from(run.drive().logical_initial()));
+            self.died_within = Some(of_drive);
         }
         Ok(())
     }
@@ -312,6 +321,7 @@ impl<'a> Forward<'a> {
             ..told
         };
         (*run, self.model, self.projector, self.at) = (before, model, projector, at);
+        self.died_within = None;
         detector
     }
 

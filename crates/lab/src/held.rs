@@ -291,7 +291,7 @@ impl Held {
     /// its trace was changed.
     ///
     /// # Errors
-    /// The scenario has several phases, or a workload that cannot be opened.
+    /// The scenario has several phases, or a workload that cannot be opened or never writes; then it keeps the one that it has.
     pub fn set_workload(&mut self, scenario: Scenario, stop: &Arc<AtomicBool>) -> Result<(), KeptError> {
         let is_same = workload(&scenario)? == workload(&self.scenario)?;
         if is_same && (self.place.is_empty() || contents(&scenario, stop) == self.traces) {
@@ -305,6 +305,9 @@ impl Held {
         }
         assert_eq!(scenario.device, self.scenario.device, "a workload is all that changes of a drive's scenario");
         let (phase, per_day) = phase(&scenario, self.workloads + 1, stop)?;
+        if phase.source.never_writes() {
+            return Err(KeptError::Writeless);
+        }
         (self.per_day, self.traces) = (per_day, contents(&scenario, stop));
         self.run.take_workload(Some(phase));
         self.place = Vec::new();

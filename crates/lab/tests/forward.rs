@@ -108,7 +108,7 @@ fn every_model_and_policy_lives_to_its_end() {
 
 #[test]
 fn a_life_that_ends_within_a_long_prediction_says_how_little_that_tells() {
-    for (forward, is_told) in [("factor = 2", false), ("factor = 1000", true)] {
+    for (forward, is_told) in [("factor = 2", false), ("factor = 10", true), ("factor = 1000", true)] {
         let until = "[until]\nend-of-life = true\ndrive-writes = 4000\n";
         let warnings = run(&format!("{DRIVE}{HOT_COLD}{until}[fast-forward]\n{forward}\n")).summary.warnings;
         assert_eq!(

@@ -64,6 +64,11 @@ impl Run {
         matches!(self.stage, Stage::Over)
     }
 
+    /// Whether it has ended by the drive's death.
+    pub(crate) fn has_died(&self) -> bool {
+        matches!(self.end, Some(Ended::Died(_)))
+    }
+
     /// The run is over.
     fn over(&mut self, ended: Ended) {
         if let Stage::Phase(number) = self.stage {

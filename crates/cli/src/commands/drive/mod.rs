@@ -102,11 +102,6 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     };
     let options: Vec<(&str, String)> = seed.into_iter().chain(capacity).collect();
     let mut scenario = endless(&sources, &options)?;
-    if scenario.fast_forward.is_some() {
-        let sentence =
-            "fast-forward: a drive that is a file lives all of its life; leave it out, or skip ahead with `wane run`";
-        return Err(Failure::wrong(sentence));
-    }
     scenario.relative_to(&arguments.scenario.as_deref().map(folder_of).unwrap_or_default());
     if let Some(scale) = arguments.scale {
         scenario = scenario.scaled(scale).map_err(|error| Failure::wrong(format!("--scale {error}")))?;
