@@ -197,7 +197,20 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
         let _ = writeln!(told, "{}: no run has this figure", column.name);
     }
     told.push_str(&forwarded(runs));
+    told.push_str(&warned(runs));
     told
+}
+
+/// How many of the runs have warnings, with the first of them; a line, or nothing.
+pub fn warned(runs: &[RunResult]) -> String {
+    let with = || runs.iter().filter(|run| !run.summary.warnings.is_empty());
+    let Some(first) = with().next() else { return String::new() };
+    let (some, all, name) = (with().count(), runs.len(), plain(&first.summary.scenario.name));
+    let have = if some == 1 { "has" } else { "have" };
+    format!(
+        "{some} of {all} runs {have} warnings, {name} this: {} (each run's: warnings)\n",
+        plain(&first.summary.warnings[0])
+    )
 }
 
 /// How much of the lives was simulated and how much predicted, where that is not all and nothing; a line.
@@ -538,6 +551,17 @@ mod tests {
         runs[1].summary.fast_forward = part(12.0, 9.5);
         let line = "of a life 10.50 to 12.00 drive writes were simulated and 9.50 predicted ";
         assert!(told(&runs).contains(line), "{}", told(&runs));
+    }
+
+    #[test]
+    fn warnings_of_runs_are_told_below_their_table() {
+        let (mut runs, cells) = sweep([&[3.0], &[2.0]]);
+        let told = |runs: &[RunResult]| sweep_table(runs, &["d".to_owned()], &cells, &Shown::default());
+        assert!(!told(&runs).contains("warnings"));
+        runs[1].summary.scenario.name = "d=2".to_owned();
+        runs[1].summary.warnings = vec!["the end is uncertain".to_owned(), "another".to_owned()];
+        let line = "1 of 2 runs has warnings, d=2 this: the end is uncertain (each run's: warnings)\n";
+        assert!(told(&runs).ends_with(line), "{}", told(&runs));
     }
 
     #[test]

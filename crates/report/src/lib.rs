@@ -47,7 +47,7 @@ pub mod validated;
 mod words;
 
 pub use ages::{ages_note, part_of_run};
-pub use cells::{Cell, Shown, check_table, sweep_table};
+pub use cells::{Cell, Shown, check_table, sweep_table, warned};
 pub use differences::differences;
 pub use groups::repeated;
 pub use html::document;

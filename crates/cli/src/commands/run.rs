@@ -345,7 +345,9 @@ fn several_seeds(base: &Scenario, seeds: &[u64], arguments: &RunArguments) -> Re
     }
     tell_ages(&results);
     let statistics = statistics_of(&results);
-    print(&if arguments.json { statistics.to_json() } else { interval_words(&statistics, &results) })?;
+    let present: Vec<RunResult> = results.iter().flatten().cloned().collect();
+    let in_words = || interval_words(&statistics, &results) + &report::warned(&present);
+    print(&if arguments.json { statistics.to_json() } else { in_words() })?;
     Ok(code)
 }
 
