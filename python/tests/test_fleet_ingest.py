@@ -101,6 +101,8 @@ BAD: list[tuple[str, dict[str, Any] | str, str]] = [
         'line 2: date is "2013-04-11T23:00:00+02:00", allowed is a day',
     ),
     ("a day that is none", {"date": "2013-04-31"}, 'line 2: date is "2013-04-31"'),
+    ("a day to come", {"date": "2100-01-01"}, 'line 2: date is "2100-01-01", allowed are 1970-01-01 to '),
+    ("a day that no clock has", {"date": "0001-01-01"}, 'line 2: date is "0001-01-01", allowed are 1970-01-01 to '),
     ("no serial number", {"serial_number": ""}, "line 2: serial_number is empty"),
     (
         "a failure that is a count",
@@ -177,6 +179,16 @@ FILES: list[tuple[str, bytes, str]] = [
     ("something else", b"a letter to a friend", "is not of a drive"),
     ("nothing", b"", "is empty"),
     ("a record without a serial number", fleets.smartctl(serial="REDACTED").encode(), "which names no drive"),
+    (
+        "a record with a clock that is wrong",
+        fleets.smartctl(seconds=4_102_444_800).encode(),
+        "is of 2100-01-01, allowed are 1970-01-01 to ",
+    ),
+    (
+        "a ticket of a day to come",
+        b"model,failure_time,failure,disk_id,node_id,rack_id\nA,2100-01-01 00:00:00,1,1,1,1\n",
+        "failure_time is of 2100-01-01, allowed are",
+    ),
     ("a record without a time", fleets.smartctl(local_time={}).encode(), "tells no time"),
 ]
 
@@ -314,6 +326,14 @@ def test_one_bad_file_among_many_is_told_and_skipped_only_if_asked(tmp_path: Pat
     taken = fleet.ingest(tmp_path / "f", [logs], skip_bad=True)
     assert (taken.rows, len(taken.skipped)) == (19, 1)
     assert fleet.open(tmp_path / "f").summary()["skipped_files"] == 1
+
+
+def test_tomorrow_is_taken_and_the_day_after_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("_csv", "_plain"):
+        monkeypatch.setattr(f"wane.fleet.{module}.tomorrow", lambda: date(2013, 4, 11))
+    assert fleet.ingest(tmp_path / "f", [fleets.day(tmp_path, 11)]).rows == 5
+    with pytest.raises(wane.FleetError, match='"2013-04-12", allowed are 1970-01-01 to 2013-04-11'):
+        fleet.ingest(tmp_path / "f", [fleets.day(tmp_path, 12)])
 
 
 def test_a_simulated_drive_is_labeled_as_such(tmp_path: Path, wane_command: Any) -> None:

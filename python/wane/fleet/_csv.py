@@ -21,7 +21,7 @@ from typing import Any
 
 from wane._errors import FleetError
 from wane.fleet._inputs import Input
-from wane.fleet._plain import excerpt, library
+from wane.fleet._plain import FIRST_DAY, days_allowed, excerpt, library, tomorrow
 
 #: Bytes that Arrow parses at once, and rows of a group of the Parquet file: 2^15 rows of 200 columns are 52 MB.
 BLOCK_BYTES = 1 << 20
@@ -149,11 +149,16 @@ def _as_days(table: Any, names: list[str]) -> Any:
 
 
 def _out_of_range(place: Path) -> str | None:
-    """A normalized value that is no byte, by the statistics of the Parquet file: then columns are shifted."""
+    """A normalized value that is no byte, or a day that cannot be, by the statistics of the Parquet file."""
     told = library("pyarrow.parquet").ParquetFile(place).metadata
     for group in range(told.num_row_groups):
         for index in range(told.num_columns):
             column = told.row_group(group).column(index)
+            if column.path_in_schema == "date":
+                days = (column.statistics.min, column.statistics.max)
+                wrong = next((day for day in days if not FIRST_DAY <= day <= tomorrow()), None)
+                if wrong is not None:
+                    return f"date is {wrong}, {days_allowed()}"
             if not column.path_in_schema.endswith("_normalized") or not SMART.fullmatch(column.path_in_schema):
                 continue
             range_ = column.statistics
@@ -195,6 +200,8 @@ def _wrong(row: list[str], header: list[str]) -> str | None:
     what = None
     if not _is_day(cells["date"]):
         what = f"date is {excerpt(cells['date'])}, allowed is a day such as 2013-04-10, without time or zone"
+    elif not FIRST_DAY <= date.fromisoformat(cells["date"]) <= tomorrow():
+        what = f"date is {excerpt(cells['date'])}, {days_allowed()}"
     elif cells["failure"] not in FLAGS:
         what = f"failure is {excerpt(cells['failure'])}, allowed are 0 and 1; are columns shifted?"
     elif not re.fullmatch(r"-?\d*", capacity):
@@ -219,6 +226,6 @@ def _wrong_attribute(name: str, cell: str) -> str | None:
 
 def _is_day(text: str) -> bool:
     try:
-        return len(text) == 10 and date.fromisoformat(text) is not None
+        return re.fullmatch(r"\d{4}-\d\d-\d\d", text) is not None and date.fromisoformat(text) is not None
     except ValueError:
         return False

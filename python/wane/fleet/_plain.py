@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, date, datetime, timedelta
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +14,19 @@ EXTRA = "fleet"
 
 #: Most letters of a found value in a sentence.
 EXCERPT_MAX = 60
+
+#: The first day that a file may tell: what lies before is a clock that was never set.
+FIRST_DAY = date(1970, 1, 1)
+
+
+def tomorrow() -> date:
+    """The last day that a file may tell: a clock half a day ahead is well, one that is further ahead is wrong."""
+    return datetime.now(UTC).date() + timedelta(days=1)
+
+
+def days_allowed() -> str:
+    """The days that a file may tell, for a sentence."""
+    return f"allowed are {FIRST_DAY} to {tomorrow()}, which is tomorrow in UTC; was a clock wrong?"
 
 
 def library(name: str) -> ModuleType:

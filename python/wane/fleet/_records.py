@@ -16,7 +16,7 @@ from typing import Any
 from wane._errors import FleetError, SmartError
 from wane._smart import read_smart
 from wane.fleet._inputs import sha256_of
-from wane.fleet._plain import counted, excerpt, library
+from wane.fleet._plain import counted, days_allowed, excerpt, library, tomorrow
 
 #: Files whose records become one part.
 FILES_MAX = 5_000
@@ -132,15 +132,19 @@ def row_of(reading: dict[str, Any], name: str) -> dict[str, Any]:
         raise FleetError(f"{name}: tells no model")
     if seconds is None or not 0 < seconds < LAST_DAY:
         raise FleetError(f"{name}: tells no time between 1970 and 2200; `smartctl -x --json` does")
+    day, is_simulated = datetime.fromtimestamp(seconds, UTC).date(), "simulated" in reading
+    # A simulated drive has a clock of its own, and ages years in a minute.
+    if day > tomorrow() and not is_simulated:
+        raise FleetError(f"{name}: is of {day}, {days_allowed()}")
     known = {key: told["value"] for key, told in reading["known"].items()}
     row: dict[str, Any] = {
         "serial": serial,
         "model": model,
-        "date": datetime.fromtimestamp(seconds, UTC).date(),
+        "date": day,
         "time": seconds,
         "capacity_bytes": known.pop("capacity_bytes", None),
         "failure": None,
-        "source": "simulated" if "simulated" in reading else reading["source"],
+        "source": "simulated" if is_simulated else reading["source"],
         "firmware": reading["firmware"],
         "is_passed": reading["is_passed"],
     }

@@ -83,7 +83,9 @@ def replacements(fleet: Fleet) -> Replacements:
         FleetError: The fleet has no drive-days.
     """
     there = fleet.columns()
-    bounds = fleet.query("SELECT max(date) AS last FROM days").to_pylist()[0]
+    # Simulated drives have clocks of their own, which say nothing of today where there are others.
+    query = "SELECT COALESCE(max(date) FILTER (source <> 'simulated'), max(date)) AS last FROM days"
+    bounds = fleet.query(query).to_pylist()[0]
     if bounds["last"] is None:
         raise FleetError(f"{fleet.path}: has no drive-days, and so no drive to judge")
     last: date = bounds["last"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from wane._errors import FleetError
 from wane.fleet._inputs import Input
-from wane.fleet._plain import excerpt, library
+from wane.fleet._plain import FIRST_DAY, days_allowed, excerpt, library, tomorrow
 
 NEEDED = ("model", "failure_time", "failure", "disk_id", "node_id", "rack_id")
 TEXTS = ("model", "app")
@@ -51,6 +51,10 @@ def stage(given: Input, place: Path) -> None:
             raise FleetError(f"{given.name}: {name} is empty in {table.column(name).null_count} rows; a ticket has one")
     if table.num_rows == 0:
         raise FleetError(f"{given.name}: has a header and no rows")
+    ends = compute.min_max(table.column("failure_time").cast(pyarrow.date32())).as_py()
+    wrong = next((day for day in ends.values() if not FIRST_DAY <= day <= tomorrow()), None)
+    if wrong is not None:
+        raise FleetError(f"{given.name}: failure_time is of {wrong}, {days_allowed()}")
     serial = compute.cast(table.column("disk_id"), pyarrow.string())
     kept = [name for name in header if name not in ("model", "failure_time", "failure", "disk_id")]
     columns = {
