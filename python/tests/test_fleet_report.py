@@ -72,13 +72,113 @@ def test_what_grows_is_a_reason_and_what_stands_still_is_none(small: Path) -> No
     assert (found.seen, found.gone, found.still, found.failed) == (5, 1, 1, 0)
 
 
+def judged(tmp_path: Path, serial: str, *records: tuple[int, dict[str, Any]]) -> tuple[fleet.Replacements, Any]:
+    """One drive's records beside a drive that is well on days 0 to 40, judged; its row in the list, or ``None``."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for day in range(0, 41, 4):
+        nvme(logs, "WELL", day)
+    for day, log in records:
+        nvme(logs, serial, day, **log)
+    fleet.ingest(tmp_path / "f", [logs])
+    with fleet.open(tmp_path / "f") as opened:
+        found = fleet.replacements(opened)
+    return found, next((row for row in found.drives if row["serial"] == serial), None)
+
+
+@pytest.mark.parametrize(
+    ("last", "urgency", "reason"),
+    [
+        ({"fails": True}, "now", "the drive's own assessment"),
+        ({"media_errors": 3}, "soon", "media errors: 0 to 3 in 2 days"),
+        ({"percentage_used": 99}, None, ""),
+        ({}, None, ""),
+    ],
+)
+def test_a_silent_drive_is_listed_as_it_was_last(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], last: dict[str, Any], urgency: str | None, reason: str
+) -> None:
+    found, row = judged(tmp_path, "GONE", (0, {}), (2, last))
+    assert (found.gone, found.gone_listed, found.seen) == (1, int(urgency is not None), 1)
+    assert main(["replace", str(tmp_path / "f")]) == 0
+    told = capsys.readouterr().out
+    assert f"0 of 1 drives, and {found.gone_listed} of 1 silent ones" in told
+    assert (row is not None) == (urgency is not None)
+    if row is not None:
+        assert (row["urgency"], str(row["silent_since"])) == (urgency, "2023-11-16")
+        assert reason in row["reasons"][0]
+        assert row["reasons"][-1] == "silent since 2023-11-16"
+        assert "silent since 2023-11-16" in told
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ((100, 0, 3, 6, 42), "media errors: 42 more in 16 days, at last 42, as the count went back in between"),
+        ((32, 6, 46, 78), "media errors: 72 more in 12 days, at last 78, as the count went back in between"),
+        ((4, 5), "media errors: 4 to 5 in 4 days"),
+        ((100, 0), None),
+        ((7, 7), None),
+    ],
+)
+def test_a_counter_that_was_reset_hides_no_new_losses(
+    tmp_path: Path, values: tuple[int, ...], reason: str | None
+) -> None:
+    start = 40 - 4 * (len(values) - 1)
+    told = [(start + 4 * number, {"media_errors": value}) for number, value in enumerate(values)]
+    found, row = judged(tmp_path, "DRIVE", *told)
+    assert (row is None) == (reason is None)
+    if row is not None:
+        assert row["reasons"] == [f"{reason} (NVM Express, log page 02h)"]
+    assert (found.still, found.once) == (int(values == (7, 7)), 0)
+
+
+def test_one_day_is_one_day(tmp_path: Path) -> None:
+    _, row = judged(tmp_path, "DRIVE", (39, {"media_errors": 1, "percentage_used": 98}), (40, {"media_errors": 2}))
+    assert row["reasons"][0].startswith("media errors: 1 to 2 in 1 day (")
+
+
+def test_from_one_record_nothing_is_said_of_growth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # The value was missing before: a record without NVMe's count of media errors.
+    found, row = judged(tmp_path, "DRIVE", (36, {"media_errors": None}), (40, {"media_errors": 7}))
+    assert row is None
+    assert (found.still, found.once) == (0, 1)
+    assert main(["replace", str(tmp_path / "f")]) == 0
+    assert "1 with losses in one record: whether they grow is not known" in capsys.readouterr().out
+    with fleet.open(tmp_path / "f") as opened:
+        page = fleet.report(opened)
+    assert "1 drive with one record of them in the month: whether they grow is not known" in page
+    assert "0 drives with errors or lost sectors that did not grow" in page
+
+
+def test_past_its_rating_a_drive_has_no_date(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, row = judged(tmp_path, "DRIVE", (36, {"percentage_used": 101}), (40, {"percentage_used": 103}))
+    assert (row["urgency"], row["by"]) == ("past-rating", None)
+    assert row["reasons"] == [
+        "103 % of the rated wear is used (NVMe's Percentage Used: 100 is the rating, and no failure)"
+    ]
+    assert main(["replace", str(tmp_path / "f")]) == 0
+    assert re.search("^past-rating +DRIVE", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_a_simulated_drive_that_lives_ahead_does_not_silence_others(tmp_path: Path) -> None:
+    told = [fleets.row("S", f"2013-04-{day}", smart_5_raw=day) for day in (10, 11)]
+    fleet.ingest(tmp_path / "f", [fleets.write(tmp_path / "a.csv", told)])
+    header = [*fleets.HEADER, "source"]
+    ahead = fleets.row("SIM", "2020-01-01", source="simulated")
+    fleet.ingest(tmp_path / "f", [fleets.write(tmp_path / "b.csv", [ahead], header)])
+    with fleet.open(tmp_path / "f") as opened:
+        found = fleet.replacements(opened)
+    assert (str(found.last_day), found.gone, [row["serial"] for row in found.drives]) == ("2013-04-11", 0, ["S"])
+
+
 def test_the_list_is_printed_for_people_and_machines(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replace", str(small)]) == 0
     told = capsys.readouterr().out
     assert re.search(r"^soon +NEW +FLASH 1\n +media errors: 0 to 2 in 20 days", told, re.MULTILINE)
-    assert told.endswith("3 of 5 drives; 1 with old losses that did not grow, 1 silent\n")
+    assert told.endswith("3 of 5 drives, and 0 of 1 silent ones; 1 with old losses that did not grow\n")
     assert main(["replace", str(small), "--csv"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == "serial,model,urgency,by,reasons,last_day"
+    assert capsys.readouterr().out.splitlines()[0] == "serial,model,urgency,by,reasons,last_day,silent_since"
     assert main(["replace", str(small), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["drives"][2]["by"] == "2024-01-03"
 

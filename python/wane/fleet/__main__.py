@@ -194,7 +194,9 @@ def replace(asked: argparse.Namespace) -> None:
             for reason in row["reasons"]:
                 print(f"{'':20}   {reason}")
         print(
-            f"{len(found.drives)} of {found.seen:,} drives; {found.still:,} with old losses that did not grow, {found.gone:,} silent"
+            f"{len(found.drives) - found.gone_listed:,} of {found.seen:,} drives, and {found.gone_listed:,} of {found.gone:,} silent ones; "
+            f"{found.still:,} with old losses that did not grow"
+            + (f", {found.once:,} with losses in one record: whether they grow is not known" if found.once else "")
         )
 
 

@@ -1,7 +1,8 @@
 """What to replace, when, and why: rules over each drive's last month, by its own sources.
 
 Counts of errors are judged by their growth, as ``wane doctor`` does: sectors that were lost years ago are no reason. Wear is no failure: where it
-grows, its day is told, and nothing is urgent. A drive that told nothing for a week is not in the list, but counted.
+grows, its day is told, and nothing is urgent. A drive that told nothing for a week is silent: it is listed if what it told last was urgent, with the
+day of its last record, and else counted alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wane._errors import FleetError
-from wane.fleet._plain import library, named, plain
+from wane.fleet._plain import counted, library, named, plain
 from wane.fleet.store import Fleet
 
 #: Days over which growth is judged, and after which a drive counts as gone.
@@ -44,25 +45,30 @@ STATE = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Replacements:
     """What to replace.
 
     Attributes:
-        drives: A row a drive: ``serial``, ``model``, ``urgency`` (``now``, ``soon`` or ``by-date``), ``by`` (the day of the rated wear, or ``None``),
-            ``reasons`` with their sources, ``last_day``; the most urgent first.
+        drives: A row a drive: ``serial``, ``model``, ``urgency`` (``now``, ``soon``, ``past-rating`` or ``by-date``), ``by`` (the day of the rated
+            wear, or ``None``), ``reasons`` with their sources, ``last_day``, ``silent_since`` (``last_day`` of a silent drive, else ``None``); the
+            most urgent first.
         seen: Drives that told something in the last week.
-        gone: Drives that did not, without having failed.
+        gone: Drives that did not, without having failed: silent ones.
+        gone_listed: Those of them that are listed, as what they told last was urgent.
         failed: Drives that failed.
-        still: Drives with sectors lost that did not grow: no reason.
+        still: Drives with errors or lost sectors that did not grow in the month: no reason.
+        once: Drives with errors or lost sectors of which the month has one value: whether they grow is not known.
         last_day: The fleet's last day.
     """
 
     drives: list[dict[str, Any]]
     seen: int
     gone: int
+    gone_listed: int
     failed: int
     still: int
+    once: int
     last_day: date
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,57 +79,84 @@ class Replacements:
     def table(self) -> Any:
         """The list as a ``pandas.DataFrame``, the reasons in one text."""
         rows = [{**row, "reasons": "; ".join(row["reasons"])} for row in self.drives]
-        return library("pandas").DataFrame(rows, columns=["serial", "model", "urgency", "by", "reasons", "last_day"])
+        names = ["serial", "model", "urgency", "by", "reasons", "last_day", "silent_since"]
+        return library("pandas").DataFrame(rows, columns=names)
 
 
 def replacements(fleet: Fleet) -> Replacements:
-    """Judges each drive by its last month.
+    """Judges each drive by the month before its last record.
 
     Raises:
         FleetError: The fleet has no drive-days.
     """
     there = fleet.columns()
     # Simulated drives have clocks of their own, which say nothing of today where there are others.
-    query = "SELECT COALESCE(max(date) FILTER (source <> 'simulated'), max(date)) AS last FROM days"
+    query = "SELECT COALESCE(max(date) FILTER (source IS DISTINCT FROM 'simulated'), max(date)) AS last FROM days"
     bounds = fleet.query(query).to_pylist()[0]
     if bounds["last"] is None:
         raise FleetError(f"{fleet.path}: has no drive-days, and so no drive to judge")
     last: date = bounds["last"]
     columns = [name for name in (*STATE, *GROWING) if name in there]
-    rows = _of_drives(fleet, columns, last)
-    listed, still = [], 0
-    present = rows[(rows["last_day"] >= last - timedelta(days=GONE_DAYS)) & ~rows["failed"]]
-    for row in present.to_dict("records"):
-        urgency, by, reasons = _judge(row, columns, last)
-        if urgency is not None:
-            listed.append(
-                {key: row[key] for key in ("serial", "model", "last_day")}
-                | {"urgency": urgency, "by": by, "reasons": reasons}
-            )
-        elif any(_value(row, name) for name in columns if name in GROWING):
-            still += 1
-    order = {"now": 0, "soon": 1, "by-date": 2}
-    listed.sort(key=lambda row: (order[row["urgency"]], row["by"] or last, -len(row["reasons"]), row["serial"]))
-    failed = int(rows["failed"].sum())
-    return Replacements(listed, len(present), len(rows) - len(present) - failed, failed, still, last)
+    rows = _of_drives(fleet, columns)
+    found = Replacements([], 0, 0, 0, int(rows["failed"].sum()), 0, 0, last)
+    for row in rows[~rows["failed"]].to_dict("records"):
+        _take(found, row, columns)
+    order = {"now": 0, "soon": 1, "past-rating": 2, "by-date": 3}
+    found.drives.sort(key=lambda row: (order[row["urgency"]], row["by"] or last, -len(row["reasons"]), row["serial"]))
+    return found
 
 
-def _of_drives(fleet: Fleet, columns: list[str], last: date) -> Any:
-    """A row a drive: what it told last, and at the beginning of the month."""
-    since = f"DATE '{last - timedelta(days=WINDOW_DAYS)}'"
-    parts = [
-        "serial",
-        "any_value(model) AS model",
-        "max(date) AS last_day",
-        "COALESCE(bool_or(failure), false) AS failed",
-    ]
-    parts.append(f"date_diff('day', min(date) FILTER (date >= {since}), max(date)) AS days")
+def _take(found: Replacements, row: dict[str, Any], columns: list[str]) -> None:
+    """Counts a drive that did not fail, and lists it where there is a reason."""
+    is_silent = row["last_day"] < found.last_day - timedelta(days=GONE_DAYS)
+    urgency, by, reasons = _judge(row, columns)
+    if is_silent:
+        found.gone += 1
+        # Nobody knows whether it still wears; what was failing has not become better by silence.
+        if urgency not in ("now", "soon"):
+            return
+        found.gone_listed += 1
+        reasons.append(f"silent since {row['last_day']}")
+    else:
+        found.seen += 1
+    if urgency is not None:
+        since = row["last_day"] if is_silent else None
+        told = {key: row[key] for key in ("serial", "model", "last_day")}
+        found.drives.append(told | {"urgency": urgency, "by": by, "reasons": reasons, "silent_since": since})
+        return
+    losses = [name for name in columns if name in GROWING and _value(row, name)]
+    if any(row[f"count {name}"] < 2 for name in losses):
+        found.once += 1
+    elif losses:
+        found.still += 1
+
+
+def _of_drives(fleet: Fleet, columns: list[str]) -> Any:
+    """A row a drive: what it told last, and of the month before its last record each column's values, first, growth and days.
+
+    Growth is the sum of increases from each value to the next; a fall is a reset, across which nothing is known.
+    """
+    latest, steps, month = [""], [""], ["serial"]
     for name in columns:
-        column = named(name)
-        known = f"{column} IS NOT NULL AND date >= {since}"
-        parts.append(f"arg_max({column}, date) FILTER ({column} IS NOT NULL) AS {named(name)}")
-        parts.append(f"arg_min({column}, date) FILTER ({known}) AS {named('first ' + name)}")
-    table = fleet.query(f"SELECT {', '.join(parts)} FROM days GROUP BY serial ORDER BY serial").to_pandas()
+        column, before = named(name), named(f"before {name}")
+        value = f"CAST(days.{column} AS DOUBLE)"
+        latest.append(f"arg_max({column}, date) FILTER ({column} IS NOT NULL) AS {column}")
+        steps += [f"{value} AS {column}", f"lag({value} IGNORE NULLS) OVER w AS {before}"]
+        month += [
+            f"count({column}) AS {named('count ' + name)}",
+            f"arg_min({column}, date) FILTER ({column} IS NOT NULL) AS {named('first ' + name)}",
+            f"COALESCE(sum(greatest({column} - {before}, 0)), 0) AS {named('grown ' + name)}",
+            f"COALESCE(bool_or({column} < {before}), false) AS {named('fell ' + name)}",
+            f"COALESCE(date_diff('day', min(date) FILTER ({column} IS NOT NULL), max(date) FILTER ({column} IS NOT NULL)), 0) "
+            f"AS {named('days ' + name)}",
+        ]
+    table = fleet.query(
+        "WITH drives AS (SELECT serial, any_value(model) AS model, max(date) AS last_day, COALESCE(bool_or(failure), false) AS failed"
+        f"{', '.join(latest)} FROM days GROUP BY serial), "
+        f"steps AS (SELECT days.serial, date{', '.join(steps)} FROM days JOIN drives ON days.serial = drives.serial "
+        f"WHERE date >= last_day - {WINDOW_DAYS} WINDOW w AS (PARTITION BY days.serial ORDER BY date)) "
+        f"SELECT * FROM drives JOIN (SELECT {', '.join(month)} FROM steps GROUP BY serial) USING (serial) ORDER BY serial"
+    ).to_pandas()
     table["last_day"] = [day.date() if hasattr(day, "date") else day for day in table["last_day"]]
     return table
 
@@ -133,24 +166,29 @@ def _value(row: dict[str, Any], name: str) -> float | None:
     return None if value is None or library("pandas").isna(value) else float(value)
 
 
-def _judge(row: dict[str, Any], columns: list[str], last: date) -> tuple[str | None, date | None, list[str]]:
+def _judge(row: dict[str, Any], columns: list[str]) -> tuple[str | None, date | None, list[str]]:
     """Urgency, the day of the rated wear, and the reasons."""
     now = _failing(row)
-    soon: list[str] = []
+    soon: dict[str, str] = {}
     for name in (each for each in columns if each in GROWING):
-        value, first = _value(row, name), _value(row, f"first {name}")
-        if value is not None and first is not None and value > first:
+        if row[f"grown {name}"] > 0:
             words, source = GROWING[name]
-            reason = f"{words}: {first:,.0f} to {value:,.0f} in {row['days']:.0f} days ({source})"
-            if not any(words in other for other in soon):
-                soon.append(reason)
-    by, wear = _wear(row, last)
-    reasons = [*now, *soon, *([wear] if wear else [])]
-    if now:
-        return "now", by, reasons
-    if soon:
-        return "soon", by, reasons
-    return ("by-date", by, reasons) if wear else (None, None, [])
+            soon.setdefault(words, f"{words}: {_growth(row, name)} ({source})")
+    by, wear = _wear(row)
+    reasons = [*now, *soon.values(), *([wear] if wear else [])]
+    if now or soon:
+        return "now" if now else "soon", by, reasons
+    if wear is None:
+        return None, None, []
+    return "past-rating" if by is None else "by-date", by, reasons
+
+
+def _growth(row: dict[str, Any], name: str) -> str:
+    """How a count grew in the month: "0 to 2 in 20 days", or by how much where it went back in between."""
+    days = counted(int(row[f"days {name}"]), "day")
+    if not row[f"fell {name}"]:
+        return f"{row[f'first {name}']:,.0f} to {row[name]:,.0f} in {days}"
+    return f"{row[f'grown {name}']:,.0f} more in {days}, at last {row[name]:,.0f}, as the count went back in between"
 
 
 def _failing(row: dict[str, Any]) -> list[str]:
@@ -173,18 +211,19 @@ def _failing(row: dict[str, Any]) -> list[str]:
     return reasons
 
 
-def _wear(row: dict[str, Any], last: date) -> tuple[date | None, str | None]:
-    """The day on which the rated wear is used, if within a year: by the month's growth."""
+def _wear(row: dict[str, Any]) -> tuple[date | None, str | None]:
+    """The day on which the rated wear is used, if within a year: by the month's growth; beyond the rating there is no day."""
     used, first = _value(row, "percentage_used_percent"), _value(row, "first percentage_used_percent")
     if used is None:
         return None, None
     source = "NVMe's Percentage Used: 100 is the rating, and no failure"
     if used >= 100:
-        return last, f"{used:g} % of the rated wear is used ({source})"
-    if first is None or used <= first or row["days"] <= 0:
+        return None, f"{used:g} % of the rated wear is used ({source})"
+    watched = 0 if first is None else int(row["days percentage_used_percent"])
+    if first is None or used <= first or watched <= 0 or row["fell percentage_used_percent"]:
         return None, None
-    days = (100 - used) * row["days"] / (used - first)
+    days = (100 - used) * watched / (used - first)
     if days > AHEAD_DAYS:
         return None, None
-    by = last + timedelta(days=int(np.ceil(days)))
-    return by, f"{used:g} % of the rated wear is used, {used - first:g} % of it in {row['days']:.0f} days ({source})"
+    by: date = row["last_day"] + timedelta(days=int(np.ceil(days)))
+    return by, f"{used:g} % of the rated wear is used, {used - first:g} % of it in {counted(watched, 'day')} ({source})"

@@ -126,9 +126,10 @@ def _to_replace(found: Replacements) -> str:
         for row in found.drives
     ]
     caption = (
-        f"{counted(len(found.drives), 'drive')} of {found.seen:,} that told something in the week to {found.last_day}. "
-        f"{counted(found.still, 'drive')} lost sectors that did not grow in a month, which is no reason; "
-        f"{counted(found.gone, 'drive')} told nothing for a week, and {found.failed:,} failed."
+        f"{counted(len(found.drives) - found.gone_listed, 'drive')} of {found.seen:,} that told something in the week to {found.last_day}, "
+        f"and {found.gone_listed:,} of {found.gone:,} that fell silent before, as what they told last was urgent. "
+        f"{counted(found.still, 'drive')} with errors or lost sectors that did not grow in a month, which is no reason; "
+        f"{counted(found.once, 'drive')} with one record of them in the month: whether they grow is not known. {found.failed:,} failed."
     )
     return _section("What to replace", caption, _table(["drive", "model", "when", "wear used by", "why"], rows))
 
