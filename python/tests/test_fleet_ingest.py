@@ -224,6 +224,18 @@ def test_counters_that_go_back_are_told_and_kept(tmp_path: Path) -> None:
     assert count(tmp_path / "f") == 4
 
 
+def test_every_counter_that_goes_back_is_told(tmp_path: Path) -> None:
+    told = [
+        fleets.row("A", f"2013-04-{day}", smart_5_raw=sectors, smart_9_raw=hours)
+        for day, sectors, hours in ((10, 100, 500), (11, "", ""), (12, 0, 4), (13, 3, 28))
+    ]
+    notes = fleet.ingest(tmp_path / "f", [fleets.write(tmp_path / "a.csv", told)]).notes
+    assert [note.partition(": ")[2].partition(";")[0] for note in notes] == [
+        "smart_5_raw goes back on 1 drive, first on A: 100 before, 0 on 2013-04-12",
+        "smart_9_raw goes back on 1 drive, first on A: 500 before, 4 on 2013-04-12",
+    ]
+
+
 def test_fractions_and_large_numbers_are_taken(tmp_path: Path) -> None:
     fleet.ingest(
         tmp_path / "f", [fleets.day(tmp_path, 10, 1, smart_5_raw=2**48), fleets.day(tmp_path, 11, 1, smart_5_raw="0.5")]

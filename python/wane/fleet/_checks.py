@@ -16,8 +16,16 @@ from wane.fleet.store import Ledger, Part, connect, scan
 #: Bytes for the checks, beside which a file is parsed.
 MEMORY_BYTES = 256 << 20
 
-#: Counters that never fall on a drive that is well: ATA attributes that all vendors count alike, and quantities by name.
+#: Counters that never fall unless they are reset: ATA attributes that all vendors count alike, and quantities by name. Sectors that are pending (197)
+#: or could not be read offline (198) are none: they are fewer again once they were rewritten.
 COUNTERS = (
+    "smart_5_raw",
+    "smart_187_raw",
+    "smart_199_raw",
+    "reallocated_sectors",
+    "media_errors",
+    "blocks_bad_grown",
+    "link_errors",
     "smart_9_raw",
     "smart_12_raw",
     "smart_241_raw",
@@ -158,7 +166,7 @@ class Checks:
             return []
         key = KEYS[kind][0]
         chosen = ", ".join(there)
-        lags = ", ".join(f"lag({name}) OVER w AS before_{name}" for name in there)
+        lags = ", ".join(f"lag({name} IGNORE NULLS) OVER w AS before_{name}" for name in there)
         before = f"SELECT serial, last AS date, {'-1' if kind == 'records' else 'last'} AS step, {chosen} FROM known"
         self.connection.execute(
             f"CREATE OR REPLACE TEMP TABLE steps AS SELECT serial, date, {chosen}, {lags} FROM ("
