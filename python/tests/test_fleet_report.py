@@ -192,13 +192,33 @@ def test_the_page_says_it_all_and_is_the_same_each_time(small: Path) -> None:
         "What to replace",
         "media errors: 0 to 2 in 20 days",
         "How the models fare",
-        "too few",
+        "not told",
         "cannot tell",
+        "Whether a drive failed is not told.",
     ):
         assert told in page
+    # smartctl does not know of failures: a rate of 0.00 would be made up.
+    assert "0.00" not in page
     assert "http" not in re.sub(r"http://www\.w3\.org/\S+", "", page)
     main(["report", str(small), "--out", str(small / "again.html")])
     assert (small / "again.html").read_text() == page
+
+
+def test_rates_are_of_those_drive_models_alone_whose_failures_are_told(small: Path, tmp_path: Path) -> None:
+    days = [fleets.row(f"S{n}", "2013-04-10", failure=int(n == 0)) for n in range(10)]
+    fleet.ingest(small, [fleets.write(tmp_path / "a.csv", days)])
+    with fleet.open(small) as opened:
+        page = fleet.report(opened)
+        told = fleet.analyze(opened, "survival")
+        with pytest.raises(wane.FleetError, match="survival: no drive-day tells whether the drive failed"):
+            fleet.analyze(opened, "survival", model="FLASH 1")
+        with pytest.raises(wane.FleetError, match="no drive-day tells whether the drive failed"):
+            fleet.survival(opened.days(["power_on_hours"], models=["FLASH 1"]))
+    assert [row["model"] for row in told.rates] == ["DISK 1"]
+    assert any("1 drive model left out, of which nobody tells failures: FLASH 1" in note for note in told.notes)
+    # 1 failure in 10 drive-days, and none of the 16 days of FLASH 1.
+    assert "3650.00 %" in page
+    assert re.search("FLASH 1</th><td>6</td><td>16</td><td>not told</td>", page)
 
 
 def test_names_are_text_on_the_page(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from wane.fleet._plain import counted, library
 from wane.fleet._replace import Replacements, replacements
 from wane.fleet.prediction import rule_by_drive
 from wane.fleet.prediction.models import RULE
-from wane.fleet.prediction.survival import RANK_DRIVE_DAYS_MIN, yearly_rates
+from wane.fleet.prediction.survival import RANK_DRIVE_DAYS_MIN, untold_models, yearly_rates
 from wane.fleet.store import Fleet
 
 #: Rows of a table on the page; what is beyond is counted.
@@ -44,15 +44,18 @@ def report(fleet: Fleet) -> str:
         raise FleetError(f"{fleet.path}: has nothing in it; `python -m wane.fleet ingest` adds files")
     parts = [_head(fleet, told)]
     if told["drive_days"]:
-        rates = yearly_rates(fleet.days([]))
+        frame = fleet.days([])
+        untold = untold_models(frame)
+        known, silent = frame[~frame["model"].isin(untold)], frame[frame["model"].isin(untold)]
+        rates = yearly_rates(known) if len(known) else []
         parts += [
             _glance(told, rates),
             _warnings(fleet, told),
-            _to_replace(replacements(fleet)),
-            _models(rates),
+            _to_replace(replacements(fleet), bool(rates)),
+            _models(rates, silent),
             _rule(fleet),
         ]
-        parts += _states(fleet, rates)
+        parts += _states(fleet, str(frame["model"].value_counts().sort_index().idxmax()))
     if told["tickets"]:
         parts.append(_together(fleet))
     parts.append(_cannot_tell())
@@ -87,11 +90,15 @@ def _head(fleet: Fleet, told: dict[str, Any]) -> str:
 
 def _glance(told: dict[str, Any], rates: list[dict[str, Any]]) -> str:
     days = sum(row["drive_days"] for row in rates)
-    rate = f"{100 * 365 * told['failures'] / days:.2f} %" if told["failures"] else "none"
+    failures, rate = f"{told['failures']:,}", "none"
+    if not rates:
+        failures = rate = "not told"
+    elif told["failures"]:
+        rate = f"{100 * 365 * told['failures'] / days:.2f} %"
     tiles = [
         ("drives", f"{told['drives']:,}", ""),
         ("drive-days", f"{told['drive_days']:,}", ""),
-        ("failures", f"{told['failures']:,}", ""),
+        ("failures", failures, ""),
         ("fail in a year", rate, "failures in a hundred drive-years"),
     ]
     cells = "".join(
@@ -114,7 +121,7 @@ def _warnings(fleet: Fleet, told: dict[str, Any]) -> str:
     return f'<aside class="warnings" aria-label="Warnings"><p>To keep in mind</p><ul>\n{items}</ul></aside>\n'
 
 
-def _to_replace(found: Replacements) -> str:
+def _to_replace(found: Replacements, failures_told: bool) -> str:
     rows = [
         [
             row["serial"],
@@ -129,12 +136,14 @@ def _to_replace(found: Replacements) -> str:
         f"{counted(len(found.drives) - found.gone_listed, 'drive')} of {found.seen:,} that told something in the week to {found.last_day}, "
         f"and {found.gone_listed:,} of {found.gone:,} that fell silent before, as what they told last was urgent. "
         f"{counted(found.still, 'drive')} with errors or lost sectors that did not grow in a month, which is no reason; "
-        f"{counted(found.once, 'drive')} with one record of them in the month: whether they grow is not known. {found.failed:,} failed."
+        f"{counted(found.once, 'drive')} with one record of them in the month: whether they grow is not known. "
+        + (f"{found.failed:,} failed." if failures_told else "Whether a drive failed is not told.")
     )
     return _section("What to replace", caption, _table(["drive", "model", "when", "wear used by", "why"], rows))
 
 
-def _models(rates: list[dict[str, Any]]) -> str:
+def _models(rates: list[dict[str, Any]], silent: Any) -> str:
+    """A row a model; ``silent`` are the drive-days of models of which nobody tells whether drives failed."""
     rows = [
         [
             row["model"],
@@ -147,9 +156,17 @@ def _models(rates: list[dict[str, Any]]) -> str:
         ]
         for row in rates
     ]
+    counts = (
+        silent.groupby("model")["serial"].agg(["nunique", "size"]).sort_values("size", ascending=False, kind="stable")
+    )
+    rows += [
+        [str(model), f"{drives:,}", f"{days:,}", *["not told"] * 4]
+        for model, drives, days in counts.itertuples(name=None)
+    ]
     caption = (
         "Failures in a hundred drive-years, with the Poisson interval of 95 %. Models differ only where their intervals do not overlap; pooled is "
-        f"the rate where all models are taken as draws of one distribution, told from {RANK_DRIVE_DAYS_MIN:,} drive-days on."
+        f"the rate where all models are taken as draws of one distribution, told from {RANK_DRIVE_DAYS_MIN:,} drive-days on. smartctl "
+        "does not know whether a drive failed: where no file tells it, there is no rate."
     )
     heads = ["model", "drives", "drive-days", "failures", "a year, %", "interval", "pooled"]
     return _section("How the models fare", caption, _table(heads, rows))
@@ -174,10 +191,9 @@ def _rule(fleet: Fleet) -> str:
     )
 
 
-def _states(fleet: Fleet, rates: list[dict[str, Any]]) -> list[str]:
+def _states(fleet: Fleet, model: str) -> list[str]:
     """States and transitions of the drive model with the most drive-days, where the analyses are there and have an answer."""
     known = names_of_analyses()
-    model = rates[0]["model"]
     parts = []
     for name in (each for each in STATES if each in known):
         heading = name.replace("-", " ").capitalize()

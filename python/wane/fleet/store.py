@@ -315,7 +315,8 @@ class Fleet:
             models: Of which models; of all without.
 
         Returns:
-            A ``pandas.DataFrame`` sorted by serial and date; missing is NaN. ``failure`` is a bool, false where nobody told.
+            A ``pandas.DataFrame`` sorted by serial and date; missing is NaN. ``failure`` is a bool, false where nobody told; its
+            ``attrs["failures_untold"]`` names the models of which nobody ever did.
 
         Raises:
             FleetError: There is no such column, or no such model.
@@ -340,7 +341,10 @@ class Fleet:
                     raise FleetError(f"models: found {excerpt(model)}, of which the fleet has no drive")
             where = f"WHERE model IN ({', '.join(quoted(model) for model in models)})"
         table = self.query(f"SELECT {chosen} FROM days {where} ORDER BY serial, date")
-        return table.to_pandas(date_as_object=False)
+        frame = table.to_pandas(date_as_object=False)
+        untold = self.query(f"SELECT model FROM days {where} GROUP BY model HAVING count(failure) = 0 ORDER BY model")
+        frame.attrs["failures_untold"] = untold.column("model").to_pylist()
+        return frame
 
     def summary(self) -> dict[str, Any]:
         """The fleet at a glance: counts, days, sources, failures and their rate a year.

@@ -82,10 +82,16 @@ def survival(frame: Any, horizon_days: float = 30) -> Survival:
         horizon_days: Over which the Brier score looks ahead from a drive's first day, above 0.
 
     Raises:
-        FleetError: No age is told, or there are no drive-days.
+        FleetError: No age is told, there are no drive-days, or they do not tell whether a drive failed.
     """
     if not len(frame):
         raise FleetError("drive-days: found none")
+    untold = sorted(set(untold_models(frame)) & set(frame["model"]))
+    frame = frame[~frame["model"].isin(untold)]
+    if not len(frame):
+        raise FleetError(
+            "survival: no drive-day tells whether the drive failed, as smartctl does not know it; there are no rates"
+        )
     rates = yearly_rates(frame)
     ranked = [
         (one["model"], other["model"])
@@ -93,6 +99,10 @@ def survival(frame: Any, horizon_days: float = 30) -> Survival:
         if min(one["drive_days"], other["drive_days"]) >= RANK_DRIVE_DAYS_MIN and one["high"] < other["low"]
     ]
     lives, notes = lives_of(frame)
+    if untold:
+        notes.append(
+            f"{counted(len(untold), 'drive model')} left out, of which nobody tells failures: {', '.join(untold[:5])}"
+        )
     causes = {cause: int((lives["cause"] == cause).sum()) for cause in CAUSES}
     if lives["failed"].sum() < CURVE_FAILURES_MIN:
         notes.append(f"{counted(int(lives['failed'].sum()), 'failure')}: no curve is fitted below {CURVE_FAILURES_MIN}")
@@ -100,6 +110,11 @@ def survival(frame: Any, horizon_days: float = 30) -> Survival:
     return Survival(
         rates, ranked, weibull(lives), causes, brier_scores(lives, horizon_days), curves(lives), horizon_days, notes
     )
+
+
+def untold_models(frame: Any) -> list[str]:
+    """The models of whose drives a fleet's drive-days never tell whether they failed: a rate of none would be made up."""
+    return list(frame.attrs.get("failures_untold", ()))
 
 
 def yearly_rates(frame: Any) -> list[dict[str, Any]]:
