@@ -100,6 +100,26 @@ def test_significance_counts_each_drive_once() -> None:
     assert by_drive.p_values.iloc[0, 1] == pytest.approx(wanted.pvalue)
 
 
+def test_of_three_drives_nothing_is_significant() -> None:
+    random = draws("three drives")
+    drives = [
+        {"one": np.arange(20.0), "other": np.arange(20.0) ** 2, "third": random.normal(size=20)} for _ in range(6)
+    ]
+    for drive in drives[3:]:
+        drive["other"] = np.full(20, np.nan)
+    # This one has both, but never at once.
+    drives[3]["other"] = np.where(np.arange(20) < 10, 5.0, np.nan)
+    drives[3]["one"] = np.where(np.arange(20) < 10, np.nan, 5.0)
+    found = analyses.correlation(frame_of(drives))
+    table = found.table().set_index(["attribute", "other"])
+    assert table.loc[("one", "other"), "drives"] == 3
+    assert table.loc[("one", "other"), "coefficient"] > 0.9
+    assert np.isnan(table.loc[("one", "other"), "p_value"])
+    assert not table.loc[("one", "other"), "significant"]
+    assert table.loc[("one", "third"), "drives"] == 6
+    assert found.p_values.notna().loc["one", "third"]
+
+
 def test_missing_values_are_no_zeros() -> None:
     fleet = aging("missing")
     holes = fleet.copy()
@@ -165,6 +185,10 @@ def test_planted_states_are_found_with_the_elbow() -> None:
     fleet, truth = planted("states")
     found = analyses.health_states(fleet)
     assert found.elbow is not None
+    # Rounding in k-means leaves no -1e-17.
+    values = found.centroids.to_numpy()
+    assert ((values == 0) | (values >= 1e-12)).all()
+    assert not np.signbit(values).any()
     assert found.states == found.elbow.chosen == 5
     assert found.elbow.bend == 2
     assert (found.labels == np.repeat(truth, 20)).all()

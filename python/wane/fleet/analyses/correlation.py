@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from wane.fleet.analyses._errors import AnalysisError
-from wane.fleet.analyses._libraries import Frame, Numbers, library
+from wane.fleet.analyses._libraries import Counts, Frame, Numbers, library
 from wane.fleet.analyses._names import listed, short
 from wane.fleet.analyses._records import Records, records_of
 from wane.fleet.analyses._result import Analysis, drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: Drives that must have both attributes of a pair: of three, one in three orders of ranks is perfect.
+DRIVES_MIN = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +32,9 @@ class Correlation(Analysis):
         confidence: The confidence at which a pair is significant.
         strong_above: The absolute coefficient above which a significant pair is strong.
         coefficients: A row and a column an attribute, -1 to 1; NaN where two attributes have no records in common.
-        p_values: The chance of a coefficient at least as far from 0 if the two were unrelated, with each drive counted once.
+        p_values: The chance of a coefficient at least as far from 0 if the two were unrelated, with each drive counted once; NaN below 4 drives in
+            common.
+        drives_in_common: How many drives have both attributes, as whole numbers in the shape of ``coefficients``.
         dropped: The attributes that are constant, which nothing is correlated with.
     """
 
@@ -40,10 +45,11 @@ class Correlation(Analysis):
     strong_above: float
     coefficients: Frame
     p_values: Frame
+    drives_in_common: Frame
     dropped: tuple[str, ...]
 
     def table(self) -> Frame:
-        """A row a pair, the strongest first: attribute, other, coefficient, p_value, significant, strong."""
+        """A row a pair, the strongest first: attribute, other, drives (that have both), coefficient, p_value, significant, strong."""
         names = list(self.coefficients.columns)
         one, other = np.triu_indices(len(names), 1)
         coefficient, p_value = self.coefficients.to_numpy()[one, other], self.p_values.to_numpy()[one, other]
@@ -52,6 +58,7 @@ class Correlation(Analysis):
             {
                 "attribute": [names[at] for at in one],
                 "other": [names[at] for at in other],
+                "drives": self.drives_in_common.to_numpy()[one, other],
                 "coefficient": coefficient,
                 "p_value": p_value,
                 "significant": significant,
@@ -88,7 +95,7 @@ def correlation(
     """Correlates every pair of attributes by rank. Source: 002, section 4.3.
 
     The study ranks all records. A drive's records repeat each other, so that their number says nothing of significance: the test here counts each
-    drive once (Student's t with the number of drives less 2), which is careful.
+    drive once (Student's t with the number of drives less 2), which is careful. A pair that fewer than 4 drives have both of is not significant.
 
     Args:
         frame: The records, of shape (drive-days or drive-hours, columns).
@@ -105,7 +112,7 @@ def correlation(
         raise AnalysisError(f"correlation: the confidence is {confidence}; it lies between 0 and 1")
     if of not in ("records", "drives"):
         raise AnalysisError(f"correlation: of is {of!r}; it is 'records' or 'drives'")
-    records = records_of(frame, "correlation", attributes=attributes, model=model, drives_min=4)
+    records = records_of(frame, "correlation", attributes=attributes, model=model, drives_min=DRIVES_MIN)
     ranked = records.frame[list(records.attributes)]
     if of == "drives":
         ranked = ranked.iloc[records.last]
@@ -115,24 +122,34 @@ def correlation(
         found = f"{varying[0]} alone varies" if varying else "no attribute varies"
         raise AnalysisError(f"correlation: {found}, and two must; constant: {listed(dropped)}")
     coefficients = ranked[varying].corr(method="spearman")
-    p_values = library("pandas").DataFrame(
-        _p_values(coefficients.to_numpy(), _drives_in_common(records, varying)), varying, varying
-    )
+    common = _drives_in_common(records, ranked, varying)
     return Correlation(
-        records.models, records.first.size, len(ranked), confidence, strong_above, coefficients, p_values, dropped
+        models=records.models,
+        drives=records.first.size,
+        records=len(ranked),
+        confidence=confidence,
+        strong_above=strong_above,
+        coefficients=coefficients,
+        p_values=library("pandas").DataFrame(_p_values(coefficients.to_numpy(), common), varying, varying),
+        drives_in_common=library("pandas").DataFrame(common, varying, varying),
+        dropped=dropped,
     )
 
 
-def _drives_in_common(records: Records, names: Sequence[str]) -> Numbers:
-    """How many drives have each two attributes, of shape (attributes, attributes)."""
-    told = np.logical_or.reduceat(~np.isnan(records.values(names)), records.first, axis=0).astype(float)
-    found: Numbers = told.T @ told
+def _drives_in_common(records: Records, ranked: Frame, names: Sequence[str]) -> Counts:
+    """How many drives have each two attributes in one of the ranked records, of shape (attributes, attributes)."""
+    told = (~np.isnan(ranked[list(names)].to_numpy(dtype=float))).astype(float)
+    drive = records.drive[ranked.index.to_numpy()]
+    # A drive that has two attributes in different records only adds nothing to their coefficient.
+    found: Counts = sum(
+        (each.T @ each > 0).astype(np.int64) for each in np.split(told, np.flatnonzero(np.diff(drive)) + 1)
+    )
     return found
 
 
-def _p_values(coefficients: Numbers, drives: Numbers) -> Numbers:
-    """Two-sided chances under Student's t with the drives less 2 degrees of freedom; NaN for fewer than 3 drives."""
-    freedom = np.where(drives > 2, drives - 2, np.nan)
+def _p_values(coefficients: Numbers, drives: Counts) -> Numbers:
+    """Two-sided chances under Student's t with the drives less 2 degrees of freedom; NaN for fewer than 4 drives."""
+    freedom = np.where(drives >= DRIVES_MIN, drives - 2, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = coefficients * np.sqrt(freedom / np.maximum(1 - coefficients**2, 0))
         chances: Numbers = 2 * library("scipy.stats").t.sf(np.abs(t), freedom)
