@@ -261,6 +261,12 @@ def test_the_half_of_backblaze_has_a_page(tmp_path: Path) -> None:
     assert "997 of 11,332" in page
     assert "6.33 %" in page
     assert 0 < len(found.drives) < 997
+    # States are of a sample of the drives, of which it tells; their numbers are of one clustering, with one that is not.
+    assert re.search(r"of its [\d,]+ drives one in \d, [\d,]+, by serial number", page)
+    assert "States are numbered as above; those of percent_constant_rate are of a clustering of its own" in page
+    patterns = page[page.index("<h2>Transitions") :].partition("</table>")[0]
+    assert patterns.count("<tr>") <= 1 + 12
+    assert "e-1" not in re.sub("<svg.*?</svg>", "", page, flags=re.DOTALL)
     assert found.failed == 75
 
 

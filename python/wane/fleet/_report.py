@@ -13,7 +13,7 @@ from typing import Any
 from wane import _wane
 from wane._errors import FleetError, WaneError
 from wane.fleet._analyze import analyze, names_of_analyses
-from wane.fleet._plain import counted, library
+from wane.fleet._plain import counted, library, quoted
 from wane.fleet._replace import Replacements, replacements
 from wane.fleet.prediction import rule_by_drive
 from wane.fleet.prediction.models import RULE
@@ -26,11 +26,8 @@ ROWS_MAX = 40
 #: Drive-days of one drive model on which states are clustered; of more, every n-th drive.
 STATE_ROWS_MAX = 50_000
 
-#: Rows of their tables: patterns are many, and those at the end are of single drives.
-STATE_LINES_MAX = 15
-
-#: Analyses on the page where they are there: what of, and for what.
-STATES = ("health-states", "transitions")
+#: Rows of the table of patterns: they are many, and those at the end are of single drives.
+PATTERNS_MAX = 12
 
 
 def report(fleet: Fleet) -> str:
@@ -194,21 +191,50 @@ def _rule(fleet: Fleet) -> str:
 def _states(fleet: Fleet, model: str) -> list[str]:
     """States and transitions of the drive model with the most drive-days, where the analyses are there and have an answer."""
     known = names_of_analyses()
+    days, drives = _of_model(fleet, model)
     parts = []
-    for name in (each for each in STATES if each in known):
+    states = None
+    for name in (each for each in ("health-states", "transitions") if each in known):
         heading = name.replace("-", " ").capitalize()
+        # The same number of states gives the same clusters, and so the same numbers of states.
+        options: dict[str, Any] = {} if states is None else {"states": states}
         try:
-            answer = analyze(fleet, name, model=model, rows_max=STATE_ROWS_MAX)
+            answer = analyze(fleet, name, model=model, rows_max=STATE_ROWS_MAX, **options)
         except WaneError as error:
             parts.append(_section(heading, escape(f"{model}: {error}"), ""))
             continue
+        found = answer if name == "health-states" else answer.states
+        caption = f"Drives of the model {escape(model)}, which has the most drive-days{_sampled(days, drives, found.drives)}. "
+        if name == "health-states":
+            states = answer.states
+            caption += "State 0 has the lowest values, the last the highest; centroids go from 0 to 1."
+        else:
+            caption += "States are numbered as above" if states is not None else "State 0 has the lowest values"
+            caption += (
+                "; those of percent_constant_rate are of a clustering of its own, in which each drive goes from its first to its last "
+                "values at a constant rate: a number there is not the state of that number here."
+            )
         table = answer.table()
         rows = [[_cell(value) for value in row] for row in table.itertuples(index=False, name=None)]
-        caption = f"Drives of the model {escape(model)}, which has the most drive-days."
-        parts.append(
-            _section(heading, caption, _picture(answer) + _table([str(column) for column in table.columns], rows))
-        )
+        most = ROWS_MAX if name == "health-states" else PATTERNS_MAX
+        heads = [str(column) for column in table.columns]
+        parts.append(_section(heading, caption, _picture(answer) + _table(heads, rows, most)))
     return parts
+
+
+def _of_model(fleet: Fleet, model: str) -> tuple[int, int]:
+    """How many drive-days and drives a model has."""
+    query = f"SELECT count(*) AS days, count(DISTINCT serial) AS drives FROM days WHERE model = {quoted(model)}"
+    row = fleet.query(query).to_pylist()[0]
+    return row["days"], row["drives"]
+
+
+def _sampled(days: int, drives: int, taken: int) -> str:
+    """That not all drives were taken, and which."""
+    if days <= STATE_ROWS_MAX:
+        return ""
+    step = -(-days // STATE_ROWS_MAX)
+    return f"; of its {drives:,} drives one in {step}, {taken:,}, by serial number, as it has more than {STATE_ROWS_MAX:,} drive-days"
 
 
 def _together(fleet: Fleet) -> str:
@@ -260,7 +286,7 @@ def _table(heads: list[str], rows: list[list[str]], most: int = ROWS_MAX) -> str
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{round(value, 9) + 0.0:.4g}" if isinstance(value, float) else str(value)
 
 
 def _picture(answer: Any) -> str:

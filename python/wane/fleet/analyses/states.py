@@ -219,7 +219,8 @@ def answer(scaled: Scaled, found: Clusters, elbow: Elbow | None) -> HealthStates
         states=count,
         distortion=found.distortion,
         elbow=elbow,
-        centroids=pandas.DataFrame(found.centroids, columns=features),
+        # Rounding in k-means leaves -1e-17 where it is 0.
+        centroids=pandas.DataFrame(found.centroids.round(12) + 0.0, columns=features),
         shares=shares,
         labels=labels,
     )
