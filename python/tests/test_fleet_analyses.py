@@ -389,6 +389,10 @@ def broken(how: str) -> Any:
             "smart_174_raw is 3 in all 30 records",
         ),
         ("health-states", "", {"states": 7}, "there are 6 drives; it needs 7 or more"),
+        ("health-states", "", {"states": 2.5}, "2.5 states were asked for; it is a whole number, 2 to 50"),
+        ("transitions", "", {"states": "x"}, "'x' states were asked for; it is a whole number"),
+        ("health-states", "", {"attributes": ["smart_9_raw"] * 2}, "smart_9_raw is asked for twice"),
+        ("correlation", "", {"attributes": ["smart_9_raw"] * 2}, "column 'smart_9_raw' is asked for twice"),
         ("health-states", "", {"states": 1}, "1 states were asked for; it is 2 to 50"),
         (
             "health-states",

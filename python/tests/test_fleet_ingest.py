@@ -1,5 +1,6 @@
 """A fleet takes what there is: Backblaze's days, Alibaba's tickets, smartctl's records; and what it does not take it says."""
 
+import errno
 import gzip
 import json
 import os
@@ -380,6 +381,46 @@ def test_a_folder_that_is_no_fleet_is_refused(tmp_path: Path, manifest: str, sen
         fleet.open(tmp_path)
 
 
+def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet.ingest(tmp_path / "f", [fleets.day(tmp_path, 10)])
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ingesting, "settle", full)
+    for is_skipped in (False, True):
+        with pytest.raises(wane.FleetError, match="f: No space left on device; what was ingested before stays"):
+            fleet.ingest(tmp_path / "f", [fleets.day(tmp_path, 11)], skip_bad=is_skipped)
+    assert count(tmp_path / "f") == 5
+
+
+def test_a_damaged_part_is_one_sentence(tmp_path: Path) -> None:
+    fleet.ingest(tmp_path / "f", [fleets.day(tmp_path, 10)])
+    part = tmp_path / "f/days/000001.parquet"
+    for content in (part.read_bytes()[:-9], b"", None):
+        if content is None:
+            part.unlink()
+        else:
+            part.write_bytes(content)
+        for ask in (
+            lambda: fleet.open(tmp_path / "f").query("SELECT * FROM days"),
+            lambda: fleet.ingest(tmp_path / "f", [fleets.day(tmp_path, 11)]),
+        ):
+            with pytest.raises(wane.FleetError) as told:
+                ask()
+            assert "000001.parquet" in str(told.value)
+            assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_an_empty_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    monkeypatch.chdir(tmp_path)
+    paths = ["f", str(fleets.day(tmp_path, 10))]
+    paths[at] = ""
+    with pytest.raises(wane.FleetError, match="path: found an empty one"):
+        fleet.ingest(paths[0], [paths[1]])
+
+
 def test_what_is_no_fleet_is_left_alone(tmp_path: Path) -> None:
     file = fleets.day(tmp_path, 10)
     for place, sentence in (
@@ -399,6 +440,8 @@ def test_questions_that_a_fleet_has_no_answer_to_are_one_sentence(tmp_path: Path
     with fleet.open(tmp_path / "f") as opened:
         with pytest.raises(wane.FleetError, match="the query is refused"):
             opened.query("SELECT nothing FROM days")
+        with pytest.raises(wane.FleetError, match='found "3", allowed is a text with one SELECT'):
+            opened.query(3)  # type: ignore[arg-type]
         with pytest.raises(wane.FleetError, match='found "smart_7_raw", which no file told'):
             opened.days(["smart_7_raw"])
         with pytest.raises(wane.FleetError, match='found "DISK 9"'):

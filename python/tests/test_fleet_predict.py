@@ -371,6 +371,7 @@ REFUSED: list[tuple[Callable[[pd.DataFrame], Any], str]] = [
     (lambda frame: fleet.predict(frame.head(0), TRY), "drive-days: found none"),
     (lambda frame: fleet.predict(frame, TRY, learning=["prophet"]), 'models: found "prophet"'),
     (lambda frame: Protocol(budgets=(1.5,)), "budget: found 1.5"),
+    (lambda frame: Protocol(seed=-1), "seed: found -1, allowed are 0 to 4294967295"),
     (lambda frame: Protocol(horizon_days=0), "horizon: found 0 days"),
 ]
 

@@ -13,6 +13,7 @@ import pytest
 import wane
 from wane import fleet
 from wane.fleet.__main__ import main
+from wane.fleet._report import _cell
 
 
 def nvme(path: Path, serial: str, day: int, **log: Any) -> None:
@@ -268,6 +269,10 @@ def test_the_half_of_backblaze_has_a_page(tmp_path: Path) -> None:
     assert patterns.count("<tr>") <= 1 + 12
     assert "e-1" not in re.sub("<svg.*?</svg>", "", page, flags=re.DOTALL)
     assert found.failed == 75
+
+
+def test_a_cell_that_rounding_left_near_0_is_0() -> None:
+    assert [_cell(value) for value in (-1.041e-17, 0.25, 3)] == ["0", "0.25", "3"]
 
 
 def test_the_command_hands_its_words_over(small: Path) -> None:

@@ -16,7 +16,7 @@ from wane._errors import FleetError
 from wane.fleet import _csv, _records, _tickets
 from wane.fleet._checks import Checks
 from wane.fleet._inputs import Input, inputs_of, kind_of
-from wane.fleet._plain import counted, library, quoted
+from wane.fleet._plain import counted, first_line, library, quoted
 from wane.fleet.store import Entry, Folder, Ledger, settle
 
 #: Ends of names by which a file in a folder is taken for a table of many drives, and not for one drive's record.
@@ -82,15 +82,27 @@ def ingest(
     """
     for name in ("duckdb", "pyarrow"):
         library(name)
+    files = list(files)
     given = [Path(file) for file in files]
+    for file in (fleet, *files):
+        if not os.fspath(file):
+            raise FleetError("path: found an empty one, which would be the folder that this runs in; give it as .")
     for path in given:
         if not path.exists():
             raise FleetError(f"{path}: does not exist")
-    folder = Folder(Path(fleet))
+    try:
+        return _into(Folder(Path(fleet)), given, skip_bad, tell or (lambda _: None))
+    except OSError as error:
+        raise FleetError(f"{fleet}: {error.strerror or first_line(error)}; what was ingested before stays") from None
+    except library("duckdb").Error as error:
+        raise FleetError(f"{fleet}: cannot be read or written: {first_line(error)}") from None
+
+
+def _into(folder: Folder, given: list[Path], skip_bad: bool, tell: Callable[[str], object]) -> Taken:
     with folder.claimed() as ledger:
         checks = Checks(folder.path, ledger)
         try:
-            work = _Ingest(folder, ledger, checks, skip_bad, tell or (lambda _: None))
+            work = _Ingest(folder, ledger, checks, skip_bad, tell)
             for path in given:
                 work.path(path)
             return work.taken

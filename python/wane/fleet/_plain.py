@@ -40,6 +40,11 @@ def excerpt(found: object) -> str:
     return f'"{text[:EXCERPT_MAX]}..."' if len(text) > EXCERPT_MAX else f'"{text}"'
 
 
+def first_line(error: object) -> str:
+    """What a library says of an error, in one line."""
+    return str(error).strip().partition("\n")[0]
+
+
 def counted(number: int, one: str, more: str | None = None) -> str:
     """A count with its word: "1 drive", "1,234 drives"."""
     return f"{number:,} {one if number == 1 else more or one + 's'}"

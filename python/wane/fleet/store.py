@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from wane._errors import FleetError
-from wane.fleet._plain import counted, excerpt, library, named, quoted
+from wane.fleet._plain import counted, excerpt, first_line, library, named, quoted
 
 #: The version of the folder: it changes when a reader of the old one would misread the new one.
 FORMAT = 1
@@ -292,6 +292,8 @@ class Fleet:
             FleetError: DuckDB refuses it.
         """
         duckdb = library("duckdb")
+        if not isinstance(sql, str):
+            raise FleetError(f"the query is refused: found {excerpt(sql)}, allowed is a text with one SELECT")
         with self._lock:
             try:
                 kinds = [statement.type for statement in duckdb.extract_statements(sql)]
@@ -397,9 +399,12 @@ class Fleet:
             days.append(f"SELECT * EXCLUDE (time) FROM ({records}) {latest}")
         tickets = f"SELECT * FROM {scan(paths['tickets'])}" if paths["tickets"] else _nothing(TICKETS)
         with self._lock:
-            self._connection.execute(f"CREATE VIEW days AS {' UNION ALL BY NAME '.join(days) or empty}")
-            self._connection.execute(f"CREATE VIEW records AS {records}")
-            self._connection.execute(f"CREATE VIEW tickets AS {tickets}")
+            try:
+                self._connection.execute(f"CREATE VIEW days AS {' UNION ALL BY NAME '.join(days) or empty}")
+                self._connection.execute(f"CREATE VIEW records AS {records}")
+                self._connection.execute(f"CREATE VIEW tickets AS {tickets}")
+            except library("duckdb").Error as error:
+                raise FleetError(f"{self.path}: the fleet is damaged: {first_line(error)}") from None
 
 
 def _nothing(columns: dict[str, str]) -> str:

@@ -170,6 +170,9 @@ def _attributes(frame: Frame, user: str, asked: Sequence[str] | None) -> tuple[s
     if isinstance(asked, str):
         raise AnalysisError(f"{user}: attributes are a list of columns, not the text {asked!r}")
     names = numeric if asked is None else list(asked)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise AnalysisError(f"{user}: column {twice!r} is asked for twice; each counts once")
     for name in names:
         if name not in frame.columns:
             raise AnalysisError(f"{user}: the records have no column {name!r}; their attributes are: {listed(numeric)}")

@@ -132,6 +132,8 @@ def health_states(
 
 def check_states(states: int | None, user: str) -> None:
     """Refuses a number of states that there cannot be."""
+    if states is not None and not isinstance(states, int | np.integer):
+        raise AnalysisError(f"{user}: {states!r} states were asked for; it is a whole number, 2 to {STATES_MAX}")
     if states is not None and not 2 <= states <= STATES_MAX:
         raise AnalysisError(f"{user}: {states} states were asked for; it is 2 to {STATES_MAX}")
 
@@ -141,6 +143,9 @@ def scale(frame: Frame, user: str, attributes: Sequence[Feature] | None, model: 
     if isinstance(attributes, str):
         raise AnalysisError(f"{user}: attributes are a list of columns, not the text {attributes!r}")
     asked = None if attributes is None else [(each,) if isinstance(each, str) else tuple(each) for each in attributes]
+    if asked is not None and len(set(asked)) < len(asked):
+        twice = next(each for each in asked if asked.count(each) > 1)
+        raise AnalysisError(f"{user}: {'+'.join(twice)} is asked for twice; each counts once")
     flat = None if asked is None else list(dict.fromkeys(name for each in asked for name in each))
     records = records_of(frame, user, attributes=flat, model=model, drives_min=drives_min)
     if asked is None:

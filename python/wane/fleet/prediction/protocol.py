@@ -24,6 +24,9 @@ from wane.fleet.prediction import audit
 #: Below so many drive-days nothing is said.
 DRIVE_DAYS_MIN = 250_000
 
+#: The largest seed that scikit-learn takes.
+SEED_MAX = (1 << 32) - 1
+
 
 @dataclass(frozen=True)
 class Protocol:
@@ -35,7 +38,7 @@ class Protocol:
         budgets: Shares of the drives that may be alarmed on a day, above 0 and below 1.
         folds: Parts of the drives, at least 2.
         draws: Bootstrap draws of drives.
-        seed: Of the folds, the ties and the draws.
+        seed: Of the folds, the ties and the draws, 0 to 2^32 - 1.
     """
 
     horizon_days: int = 7
@@ -52,6 +55,8 @@ class Protocol:
             raise FleetError(f"folds: found {self.folds}, allowed is 2 or more")
         if self.draws < 1:
             raise FleetError(f"draws: found {self.draws}, allowed is 1 or more")
+        if not 0 <= self.seed <= SEED_MAX:
+            raise FleetError(f"seed: found {self.seed}, allowed are 0 to {SEED_MAX}")
         for budget in self.budgets:
             if not 0 < budget < 1:
                 raise FleetError(f"budget: found {budget}, allowed is a share of the drives above 0 and below 1")
