@@ -117,6 +117,13 @@ BAD: list[tuple[str, dict[str, Any] | str, str]] = [
     ),
     ("no number", {"smart_5_raw": "nan"}, 'line 2: smart_5_raw is "nan", allowed is a number'),
     ("more than a number", {"smart_5_raw": "1e400"}, 'line 2: smart_5_raw is "1e400", allowed is a number'),
+    (
+        "a number in hexadecimal",
+        {"smart_5_raw": "0x10"},
+        'line 2: smart_5_raw is "0x10", allowed is a number in decimal',
+    ),
+    ("a count below zero", {"smart_9_raw": -5}, 'line 2: smart_9_raw is "-5", allowed are 0 to 18446744073709551615'),
+    ("a count beyond eight bytes", {"smart_9_raw": "1e20"}, 'line 2: smart_9_raw is "1e20", allowed are 0 to 184467'),
     ("a word for a number", {"smart_9_raw": "p7"}, 'line 2: smart_9_raw is "p7", allowed is a number'),
     ("a capacity that is a model", {"capacity_bytes": "DISK 1"}, 'line 2: capacity_bytes is "DISK 1"'),
     (
@@ -419,6 +426,12 @@ def test_an_empty_path_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     paths[at] = ""
     with pytest.raises(wane.FleetError, match="path: found an empty one"):
         fleet.ingest(paths[0], [paths[1]])
+
+
+def test_a_serial_number_may_look_hexadecimal(tmp_path: Path) -> None:
+    told = [fleets.row("0x10", "2013-04-10"), fleets.row("MJ0X12", "2013-04-10", pod_id="0x7")]
+    fleet.ingest(tmp_path / "f", [fleets.write(tmp_path / "a.csv", told)])
+    assert count(tmp_path / "f") == 2
 
 
 def test_what_is_no_fleet_is_left_alone(tmp_path: Path) -> None:

@@ -31,6 +31,14 @@ NEEDED = ("date", "serial_number", "model", "failure")
 FLAGS = ("0", "1")
 SMART = re.compile(r"smart_\d+_(raw|normalized)")
 
+#: A raw value is a count in eight bytes at most; some vendors' tools write fractions. Arrow would take 0x10 for 16.
+RAW_MAX = (1 << 64) - 1
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+#: What hexadecimal looks like in the bytes of a CSV, where it begins a cell.
+HEXADECIMAL = (b"0x", b"0X")
+BEFORE_CELL = b',"\r\n\t +-'
+
 #: Largest normalized value of an ATA attribute, which is a byte.
 NORMALIZED_MAX = 255
 
@@ -55,6 +63,8 @@ def stage(given: Input, place: Path) -> None:
     if (what := _out_of_range(place)) is not None:
         _look_through(given, header)
         raise FleetError(f"{given.name}: {what}")
+    if _has_hexadecimal(given):
+        _look_through(given, header)
 
 
 def read_header(given: Input) -> list[str]:
@@ -149,7 +159,7 @@ def _as_days(table: Any, names: list[str]) -> Any:
 
 
 def _out_of_range(place: Path) -> str | None:
-    """A normalized value that is no byte, or a day that cannot be, by the statistics of the Parquet file."""
+    """A value that no attribute has, or a day that cannot be, by the statistics of the Parquet file."""
     told = library("pyarrow.parquet").ParquetFile(place).metadata
     for group in range(told.num_row_groups):
         for index in range(told.num_columns):
@@ -159,13 +169,34 @@ def _out_of_range(place: Path) -> str | None:
                 wrong = next((day for day in days if not FIRST_DAY <= day <= tomorrow()), None)
                 if wrong is not None:
                     return f"date is {wrong}, {days_allowed()}"
-            if not column.path_in_schema.endswith("_normalized") or not SMART.fullmatch(column.path_in_schema):
+            if not SMART.fullmatch(column.path_in_schema):
                 continue
-            range_ = column.statistics
-            if range_ is not None and range_.has_min_max and not 0 <= range_.min <= range_.max <= NORMALIZED_MAX:
-                found = range_.max if range_.max > NORMALIZED_MAX else range_.min
-                return f"{column.path_in_schema} is {found}, allowed are 0 to {NORMALIZED_MAX}"
+            range_, most = column.statistics, _most(column.path_in_schema)
+            if range_ is not None and range_.has_min_max and not 0 <= range_.min <= range_.max <= most:
+                found = range_.max if range_.max > most else range_.min
+                return f"{column.path_in_schema} is {found}, allowed are 0 to {most}"
     return None
+
+
+def _most(name: str) -> int:
+    return NORMALIZED_MAX if name.endswith("_normalized") else RAW_MAX
+
+
+def _has_hexadecimal(given: Input) -> bool:
+    """Whether a cell may begin with 0x: what Arrow made of it cannot be told from a decimal number."""
+    before = b"\n"
+    with given.opened() as stream:
+        while block := stream.read(BLOCK_BYTES):
+            text = before + block
+            for sign in HEXADECIMAL:
+                at = text.find(sign)
+                while at >= 0:
+                    if text[max(at - 1, 0)] in BEFORE_CELL:
+                        return True
+                    at = text.find(sign, at + 1)
+            # A sign that lies across two blocks, with what stands before it.
+            before = text[-2:]
+    return False
 
 
 def _look_through(given: Input, header: list[str]) -> None:
@@ -213,14 +244,13 @@ def _wrong(row: list[str], header: list[str]) -> str | None:
 
 
 def _wrong_attribute(name: str, cell: str) -> str | None:
-    try:
-        value = float(cell)
-    except ValueError:
-        return f"{name} is {excerpt(cell)}, allowed is a number; are columns shifted?"
+    if NUMBER.fullmatch(cell.strip()) is None and cell.strip().lower() not in ("nan", "inf", "-inf"):
+        return f"{name} is {excerpt(cell)}, allowed is a number in decimal; are columns shifted?"
+    value = float(cell)
     if not math.isfinite(value):
         return f"{name} is {excerpt(cell)}, allowed is a number; leave it empty where it is not known"
-    if name.endswith("_normalized") and not 0 <= value <= NORMALIZED_MAX:
-        return f"{name} is {excerpt(cell)}, allowed are 0 to {NORMALIZED_MAX}; are columns shifted?"
+    if not 0 <= value <= _most(name):
+        return f"{name} is {excerpt(cell)}, allowed are 0 to {_most(name)}; are columns shifted?"
     return None
 
 
