@@ -74,6 +74,8 @@ def test_on_alibabas_even_racks_failures_come_together(tmp_path: Path, capsys: p
     assert [round(100 * share, 1) for share in shares] == [13.4, 19.2, 63.9]
     # Half an hour is no coincidence.
     assert near["node_id", 30]["dealt_most"] < 0.01
+    dealt = f"dealt anew give {100 * near['node_id', 30]['dealt_anew']:.1f} %"
+    assert dealt in (Path(__file__).parents[2] / "docs/src/fleet.md").read_text()
 
 
 def test_an_analysis_is_found_by_name_and_gets_what_it_asks_for(

@@ -196,6 +196,7 @@ def test_the_page_says_it_all_and_is_the_same_each_time(small: Path) -> None:
         "not told",
         "cannot tell",
         "Whether a drive failed is not told.",
+        "; 16 files ingested</footer>",
     ):
         assert told in page
     # smartctl does not know of failures: a rate of 0.00 would be made up.

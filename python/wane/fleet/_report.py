@@ -23,6 +23,9 @@ from wane.fleet.store import Fleet
 #: Rows of a table on the page; what is beyond is counted.
 ROWS_MAX = 40
 
+#: Notes at the head of the page.
+NOTES_MAX = 20
+
 #: Drive-days of one drive model on which states are clustered; of more, every n-th drive.
 STATE_ROWS_MAX = 50_000
 
@@ -114,7 +117,8 @@ def _warnings(fleet: Fleet, told: dict[str, Any]) -> str:
     notes += [note for entry in fleet.ledger.files for note in entry.notes]
     if not notes:
         return ""
-    items = "".join(f"<li>{escape(note)}</li>\n" for note in notes[:20])
+    shown = notes if len(notes) <= NOTES_MAX else [*notes[:NOTES_MAX], f"and {len(notes) - NOTES_MAX:,} more"]
+    items = "".join(f"<li>{escape(note)}</li>\n" for note in shown)
     return f'<aside class="warnings" aria-label="Warnings"><p>To keep in mind</p><ul>\n{items}</ul></aside>\n'
 
 

@@ -353,7 +353,7 @@ class Fleet:
 
         Returns:
             ``drive_days``, ``drives``, ``models``, ``failures``, ``first`` and ``last`` (ISO 8601), ``drive_days_by_source``,
-            ``tickets``, ``files`` and ``skipped_files``.
+            ``tickets``, ``files`` (each of a folder too) and ``skipped_files``.
         """
         row = self.query(
             "SELECT count(*) AS drive_days, count(DISTINCT serial) AS drives, count(DISTINCT model) AS models, "
@@ -365,9 +365,17 @@ class Fleet:
             **row,
             "drive_days_by_source": {each["source"]: each["n"] for each in sources},
             "tickets": tickets,
-            "files": len(self.ledger.files),
+            "files": self._files(),
             "skipped_files": sum(entry.skipped for entry in self.ledger.files),
         }
+
+    def _files(self) -> int:
+        """How many files were ingested, each of a folder too."""
+        listed = [self.path / entry.listed for entry in self.ledger.files if entry.listed is not None]
+        single = len(self.ledger.files) - len(listed)
+        return single + (
+            self.query(f"SELECT count(*) AS n FROM {scan(listed)}").column("n")[0].as_py() if listed else 0
+        )
 
     def close(self) -> None:
         """Lets go of DuckDB."""
