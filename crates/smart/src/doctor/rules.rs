@@ -298,7 +298,11 @@ fn own_writes(writes: &Writes) -> Option<Finding> {
 fn fallen(history: &History) -> Option<Finding> {
     let fallen = history.fallen();
     let (quantity, from, to) = fallen.first()?;
-    let more = if fallen.len() > 1 { format!(", and {} others", fallen.len() - 1) } else { String::new() };
+    let more = match fallen.len() {
+        1 => String::new(),
+        2 => ", and one other".to_owned(),
+        many => format!(", and {} others", many - 1),
+    };
     let reason = format!(
         "{} falls from {} to {} between two records{more}: it was reset, or the order is wrong",
         quantity.key(),
