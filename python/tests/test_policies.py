@@ -329,6 +329,80 @@ def test_a_wrong_answer_is_one_sentence(role: str, answer: object, sentence: str
     assert left.summary["end"]["reason"] == "interrupted"
 
 
+class Fails:
+    """Raises its answer, or gives it, from its 21st call on; before that it answers as the drive would."""
+
+    def __init__(self, role: str, answer: Any) -> None:
+        self.role, self.answer, self.calls = role, answer, 0
+
+    def choose(self, view: Any) -> Any:
+        self.calls += 1
+        if self.calls > 20:
+            if isinstance(self.answer, Exception):
+                raise self.answer
+            return self.answer
+        return view.first() if self.role == "allocation" else view.bucket_head(view.lowest())
+
+    def plan(self, view: Any) -> Any:
+        return self.choose(view) if self.calls >= 20 else self.later(None)
+
+    def verdict(self, view: Any) -> Any:
+        return self.choose(view) if self.calls >= 20 else self.later(False)
+
+    def later(self, answer: Any) -> Any:
+        self.calls += 1
+        return answer
+
+
+@pytest.mark.parametrize("answer", [LookupError("no more"), "x"], ids=["raises", "wrong"])
+@pytest.mark.parametrize("role", ["gc", "allocation", "wear-leveling", "retire"])
+def test_a_policy_that_fails_ends_a_write_within_256_pages(role: str, answer: Any) -> None:
+    policy = Fails(role, answer)
+    drive = wane.Drive(preset="tiny", policies={f"ftl.{role}": policy})
+    if role != "allocation":
+        assert drive.write(range(drive.pages)) == drive.pages
+    pages = np.random.default_rng(1).integers(0, drive.pages, 4 * drive.pages)
+    failure = (LookupError, "no more") if isinstance(answer, Exception) else (wane.PolicyError, "an object of type str")
+    with pytest.raises(failure[0], match=failure[1]):
+        drive.write(pages)
+    written, asked = drive.counters["host_pages_written"], policy.calls
+    assert asked == 21
+    assert written % 256 == 0
+    drive.check()
+    # Page by page, the same drive fails at the very page.
+    other_policy = Fails(role, answer)
+    other = wane.Drive(preset="tiny", policies={f"ftl.{role}": other_policy})
+    if role != "allocation":
+        other.write(range(other.pages))
+    with pytest.raises(failure[0]):
+        for page in pages:
+            other.write(page)
+    assert 0 <= written - other.counters["host_pages_written"] < 256
+    # A call that was stopped stops no further one: it asks again, and is told again.
+    with pytest.raises(failure[0]):
+        drive.write(pages)
+    assert policy.calls == 22
+    policy.calls = -(10**9)
+    before = drive.counters["host_pages_written"]
+    assert drive.write(pages) == pages.size
+    assert drive.counters["host_pages_written"] == before + pages.size
+    drive.check()
+
+
+def test_a_policy_that_fails_ends_preconditioning_within_256_pages() -> None:
+    policy = Fails("gc", LookupError("no more"))
+    scenario = {"drive": {"preset": "tiny"}, "precondition": {"random-drive-writes": 3}}
+    drive = wane.Drive(scenario, policies={"ftl.gc": policy})
+    with pytest.raises(LookupError, match="no more"):
+        drive.precondition()
+    assert policy.calls == 21
+    # After a fill of all pages, some 2,100 random ones: the 21st victim of a drive with 10 % spare space.
+    written = drive.smart()["host_bytes_written"] // drive.page_bytes - drive.pages
+    assert 0 < written < 3000
+    assert written % 256 == 0
+    drive.check()
+
+
 def test_a_wrong_scrubber_is_one_sentence() -> None:
     with pytest.raises(
         wane.PolicyError, match=r"ftl\.scrub: next\(view\) answered block 1000000, which the drive does not have"

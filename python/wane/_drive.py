@@ -89,7 +89,7 @@ class Drive:
     def precondition(self, *, progress: bool | Callable[[Progress], object] | None = None) -> None:
         """Ages the drive as ``wane run`` does before it counts: by the scenario's ``[precondition]``, without wear leveling.
 
-        Counts are 0 afterwards. Interrupted, it is as far as it came.
+        Counts are 0 afterwards. Interrupted, or stopped by what a policy raised, it is as far as it came.
 
         Args:
             progress: As of ``wane.run``.
@@ -133,6 +133,9 @@ class Drive:
     def write(self, pages: ArrayLike) -> int:
         """Writes pages, in their order.
 
+        What a policy in Python raises ends it within 256 pages. Those before are written, and ``counters`` tell how many
+        (``"host_pages_written"``). Until it ends, nothing more is asked of the drive's policies in Python.
+
         Args:
             pages: Numbers of pages: one, or an array, a list or a ``range`` of them, of shape ``(n,)``.
 
@@ -159,7 +162,7 @@ class Drive:
         return self._drive.read(_pages(pages))
 
     def trim(self, pages: ArrayLike) -> None:
-        """Forgets pages, so that garbage collection need not keep them.
+        """Forgets pages, so that garbage collection need not keep them. What a policy raises ends it as it ends ``write``.
 
         Args:
             pages: As of ``write``.

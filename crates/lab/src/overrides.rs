@@ -144,6 +144,11 @@ impl PolicyOverrides {
         recorded
     }
 
+    /// Whether none is there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tables().is_empty()
+    }
+
     /// The hash of a scenario that is run with these policies, as its results tell it.
     pub fn hash_of(&self, scenario: &Scenario) -> String {
         self.recorded(scenario).hash()

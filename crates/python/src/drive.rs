@@ -72,7 +72,7 @@ impl Drive {
         &self,
         py: Python<'_>,
         pages: &[u32],
-        mut ask: impl FnMut(&mut Held, &[u32]) -> T + Send,
+        mut ask: impl FnMut(&mut Held, &[u32], &AtomicBool) -> T + Send,
         mut each: impl FnMut(T),
     ) -> PyResult<()> {
         error::guarded(|| {
@@ -84,7 +84,7 @@ impl Drive {
             for part in pages.chunks(PAGES_AT_ONCE) {
                 py.check_signals()?;
                 let held = &mut *held;
-                each(asked(py, self.policies, &self.stop, || Ok(ask(held, part)))?);
+                each(asked(py, self.policies, &self.stop, || Ok(ask(held, part, &self.stop)))?);
             }
             py.check_signals()
         })
@@ -251,7 +251,7 @@ impl Drive {
     /// Reads pages. Gives those that could not be brought.
     fn read<'py>(&self, py: Python<'py>, pages: PyReadonlyArray1<'py, u32>) -> PyResult<Bound<'py, PyAny>> {
         let mut unread = Vec::new();
-        self.ask(py, &values(&pages), Held::read, |mut failed| unread.append(&mut failed))?;
+        self.ask(py, &values(&pages), |held, part, _| held.read(part), |mut failed| unread.append(&mut failed))?;
         array(py, unread)
     }
 
@@ -344,6 +344,8 @@ fn asked<T: Send>(
     stop: &Arc<AtomicBool>,
     work: impl FnOnce() -> PyResult<T> + Send,
 ) -> PyResult<T> {
+    // What stopped the call before is over.
+    stop.store(false, Ordering::Relaxed);
     match policies {
         Policies::Native => py.detach(work),
         Policies::Python => {

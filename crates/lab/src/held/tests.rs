@@ -61,18 +61,18 @@ fn a_stopped_precondition_leaves_a_drive_that_goes_on() {
 fn requests_of_its_user_go_by_the_host_and_count() {
     let mut held = held(LIFE);
     let pages: Vec<u32> = (0..held.pages()).collect();
-    let third = pages.len() / 3;
-    held.write(&pages[..2 * third]);
-    held.trim(&pages[..third]);
+    let (third, go) = (pages.len() / 3, AtomicBool::new(false));
+    held.write(&pages[..2 * third], &go);
+    held.trim(&pages[..third], &go);
     assert!(held.read(&pages).is_empty());
     let counters = held.counters();
     assert_eq!((counters.host_units_written, counters.host_units_trimmed), (2 * third as u64, third as u64));
     assert_eq!(counters.host_units_read_unmapped, (pages.len() - third) as u64);
     while held.cause().is_none() {
-        held.write(&pages[..third]);
+        held.write(&pages[..third], &go);
     }
     held.check().unwrap();
-    held.write(&pages);
+    held.write(&pages, &go);
     assert!(held.read(&pages).is_empty());
 }
 

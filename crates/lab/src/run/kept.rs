@@ -1,7 +1,7 @@
 //! A run of a drive that is kept: it has no preconditioning and no end of its own, counts from the drive's beginning, and is saved
 //! between two steps.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use wane_archive::{Archive, ArchiveError};
 use wane_ftl::UnretiredError;
@@ -12,7 +12,7 @@ use wane_workload::{Batch, Op, Source, SourceError};
 
 use crate::host::Host;
 
-use super::{Budget, Ended, Phase, Plan, Precondition, Run, Stage, Stop, Watch};
+use super::{Budget, Ended, Phase, Plan, Precondition, Progress, Run, Stage, Stop, Watch};
 
 impl Run {
     /// A run that keeps its drive, without a workload so far.
@@ -54,18 +54,25 @@ impl Run {
     }
 
     /// Ages the drive as its precondition says; from then on it is counted. Where it is stopped, or the drive dies, that is as far as it came.
+    /// `look_units` are written between two looks at the flag.
     ///
     /// # Errors
     /// None: nothing is read.
     pub(crate) fn precondition_kept(
         &mut self,
         precondition: Precondition,
+        look_units: u64,
         watch: &mut Watch<'_>,
     ) -> Result<(), SourceError> {
         let workload = std::mem::take(&mut self.phases);
         self.drive.set_leveling(false);
         (self.precondition, self.stage) = (precondition, Stage::Precondition { done: 0 });
-        let ended = self.advance(Budget::WHOLE, watch);
+        let ended = loop {
+            match self.advance(Budget::units(look_units), watch) {
+                Ok(Progress::Paused) => {}
+                ended => break ended,
+            }
+        };
         (self.row_due, self.window_due, self.phases) = (u64::MAX, u64::MAX, workload);
         self.stage = Stage::Phase(0);
         self.in_phase = super::InPhase::default();
@@ -76,11 +83,19 @@ impl Run {
         ended.map(drop)
     }
 
-    /// Asks the drive for these pages, by its host, and scrubs where it does. The drive may die of it.
-    pub(crate) fn ask(&mut self, op: Op, pages: Vec<u32>) {
-        let mut batch = Batch { op, pages, requests: 1, ..Batch::default() };
+    /// Asks the drive for these pages, by its host, and scrubs where it does. The drive may die of it. `stop` is looked at each `look_pages`;
+    /// parts of so many come to the same as all at once.
+    pub(crate) fn ask(&mut self, op: Op, pages: &[u32], look_pages: usize, stop: &AtomicBool) {
+        // What was begun is ended, so that the drive is whole.
         let go = AtomicBool::new(false);
-        let mut served = self.serve(&mut batch, &mut 0, &mut { Budget::WHOLE }, &go);
+        let mut served = Ok(());
+        for part in pages.chunks(look_pages) {
+            let mut batch = Batch { op, pages: part.to_vec(), requests: 1, ..Batch::default() };
+            served = self.serve(&mut batch, &mut 0, &mut { Budget::WHOLE }, &go);
+            if served.is_err() || stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
         if served.is_ok() && self.drive.scrubs() {
             served = self.scrub(&go).map_err(Stop::from);
         }
