@@ -215,6 +215,30 @@ def test_data_age_while_a_drive_lies() -> None:
         drive.wait(-1)
 
 
+def test_days_beyond_the_calendar_change_nothing() -> None:
+    drive = wane.Drive(preset="tiny")
+    for days, sentence in [
+        (1e308, r"^days: found 1e308 on day 0, and a drive's days are counted up to 1000000000$"),
+        (10**400, r"^days: found a number beyond those of floating point$"),
+        (float("inf"), r"^days: found inf, allowed is 0 and more$"),
+        (float("nan"), r"^days: found NaN, allowed is 0 and more$"),
+    ]:
+        for _ in range(2):
+            with pytest.raises(ValueError, match=sentence):
+                drive.wait(days)
+    for days in ("3", None, [3], 1j):
+        with pytest.raises(TypeError, match=r"^days: found a value of type \w+, allowed is a number$"):
+            drive.wait(days)  # type: ignore[arg-type]
+    assert drive.day == 0
+    drive.wait(np.float32(1))
+    drive.wait(np.int64(10**9 - 1))
+    with pytest.raises(ValueError, match=r"^days: found 0\.5 on day 1000000000, "):
+        drive.wait(0.5)
+    assert drive.day == 10**9
+    assert drive.write(range(10)) == 10
+    drive.check()
+
+
 def test_one_end_is_given() -> None:
     drive = wane.Drive(preset="tiny")
     for arguments, sentence in [

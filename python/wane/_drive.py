@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -176,12 +177,13 @@ class Drive:
         """Lets the drive lie without power: its data age.
 
         Args:
-            days: 0 or more.
+            days: 0 or more. A drive's days are counted up to 10^9.
 
         Raises:
-            ValueError: ``days`` is negative or no finite number.
+            TypeError: ``days`` is not a number.
+            ValueError: ``days`` is negative or not finite, or the drive would be too old. Nothing changes.
         """
-        self._drive.wait(float(days))
+        self._drive.wait(_number(days, "days"))
 
     def probe(
         self,
@@ -382,6 +384,16 @@ def _pages(pages: ArrayLike) -> NDArray[np.uint32]:
         wrong = lowest if lowest < 0 else highest
         raise IndexError(f"page {wrong}: pages are numbered from 0")
     return found.astype(np.uint32)
+
+
+def _number(value: object, name: str) -> float:
+    # A text that float would take is none.
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"{name}: found a value of type {type(value).__name__}, allowed is a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name}: found a number beyond those of floating point") from None
 
 
 def _target(drive_writes: float | None, wear: float | None, end_of_life: bool) -> tuple[str, float]:

@@ -31,6 +31,9 @@ mod requests;
 const STEPS_PER_DRIVE_WRITE: u64 = 64;
 pub(crate) const STEP_UNITS_MAX: u64 = 1 << 20;
 
+/// Days that a held drive's calendar counts: up to here two moments of a second's distance are told apart.
+pub const DAYS_MAX: f64 = 1e9;
+
 /// How far a drive is to age.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
@@ -113,6 +116,14 @@ pub enum KeptError {
     /// Days are asked for without a calendar.
     #[error("a drive whose days are to be counted needs a pace; give time.drive-writes-per-day")]
     NoPace,
+    /// It would be older than days are counted.
+    #[error("days: found {days:?} on day {day}, and a drive's days are counted up to {DAYS_MAX}")]
+    TooOld {
+        /// Today.
+        day: f64,
+        /// How long it is to lie.
+        days: f64,
+    },
     /// A trace is not what it was.
     #[error(
         "the workload's trace is not the one any more by which the drive was aged; give --workload, which begins anew"
@@ -386,11 +397,19 @@ impl Held {
 
     /// Lets it lie for so many days without power: its data age.
     ///
+    /// # Errors
+    /// It would be older than [`DAYS_MAX`]. Nothing changes.
+    ///
     /// # Panics
-    /// The days are negative or no finite number.
-    pub fn wait(&mut self, days: f64) {
+    /// The days are negative or not a number.
+    pub fn wait(&mut self, days: f64) -> Result<(), KeptError> {
+        let day = self.drive().day();
+        if day + days > DAYS_MAX {
+            return Err(KeptError::TooOld { day, days });
+        }
         self.run.drive_mut().lie(days);
         self.begin_days();
+        Ok(())
     }
 
     /// Lets it age, at the engine's full speed: no request takes time, and no read errs. Days pass as

@@ -260,10 +260,7 @@ impl Drive {
         if !(days.is_finite() && days >= 0.0) {
             return Err(error::value(format!("days: found {days}, allowed is 0 and more")));
         }
-        error::guarded(|| {
-            self.held()?.wait(days);
-            Ok(())
-        })
+        error::guarded(|| self.held()?.wait(days).map_err(|error| error::held(&error)))
     }
 
     fn name(&self) -> &str {

@@ -92,6 +92,7 @@ pub(crate) fn value(sentence: String) -> PyErr {
 pub(crate) fn held(error: &KeptError) -> PyErr {
     match error {
         KeptError::Scenario(error) => scenario(error),
+        KeptError::TooOld { .. } => value(sentence(error)),
         KeptError::Session(error) => session(error),
         KeptError::Plan(PlanError::Trace(_)) | KeptError::Source(_) => classes::TraceError::new_err((sentence(error),)),
         KeptError::Phases(phases) => scenario_sentence(format!(

@@ -87,3 +87,18 @@ fn copies_go_their_own_way() {
     age(&mut copy, 4.0);
     assert_eq!(held.wear(), copy.wear());
 }
+
+#[test]
+fn a_drive_that_would_be_too_old_stays_as_it_is() {
+    let mut held = held(LIFE);
+    for days in [2e9, f64::MAX, f64::INFINITY] {
+        assert!(matches!(held.wait(days), Err(KeptError::TooOld { .. })), "{days}");
+    }
+    held.wait(DAYS_MAX).unwrap();
+    assert_eq!(
+        held.wait(1.0).unwrap_err().to_string(),
+        "days: found 1.0 on day 1000000000, and a drive's days are counted up to 1000000000"
+    );
+    assert_eq!((held.drive().day(), held.drive().unpowered()), (DAYS_MAX, (DAYS_MAX, 1)));
+    held.check().unwrap();
+}
