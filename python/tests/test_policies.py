@@ -403,6 +403,41 @@ def test_a_policy_that_fails_ends_preconditioning_within_256_pages() -> None:
     drive.check()
 
 
+class RetiresAt:
+    """A retirement policy that never retires and answers a number of erases."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def verdict(self, view: RetireView) -> bool:
+        return False
+
+    def retires_at(self, rated: int | None) -> Any:
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [(0, "0"), (-1, "-1"), (2**40, "1099511627776"), ("x", "an object of type str"), (1.5, "an object of type float")],
+)
+def test_erases_at_which_blocks_leave_are_counted_from_1(answer: Any, found: str) -> None:
+    sentence = rf"^ftl\.retire: retires_at\(rated\) answered {found}, allowed is a whole number from 1 to 4294967295, or None$"
+    with pytest.raises(wane.PolicyError, match=sentence):
+        wane.Drive(HOT_COLD, policies={"ftl.retire": RetiresAt(answer)})
+    with pytest.raises(wane.PolicyError, match=sentence):
+        wane.run(HOT_COLD, policies={"ftl.retire": RetiresAt(answer)})
+    policy = RetiresAt(10)
+    drive = wane.Drive(HOT_COLD, policies={"ftl.retire": policy})
+    drive.run(drive_writes=2)
+    assert drive.life_used == pytest.approx(drive.erase_counts.mean() / 10)
+    policy.answer = answer
+    for tell in (lambda: drive.life_used, drive.smart, drive._repr_html_, lambda: drive.run(drive_writes=1)):
+        with pytest.raises(wane.PolicyError, match=sentence):
+            tell()
+    policy.answer = None
+    assert drive.life_used is None
+
+
 def test_a_wrong_scrubber_is_one_sentence() -> None:
     with pytest.raises(
         wane.PolicyError, match=r"ftl\.scrub: next\(view\) answered block 1000000, which the drive does not have"

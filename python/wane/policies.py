@@ -200,8 +200,8 @@ class ScrubPolicy(Protocol):
 class RetirePolicy(Protocol):
     """Role ``ftl.retire``: whether a block that was just erased leaves service. May have ``retires_at`` besides.
 
-    ``retires_at(rated)`` gives the erases at which blocks leave, where that is known: it is what the share of life used goes by. Copies of a drive
-    share the object.
+    ``retires_at(rated)`` gives the erases at which blocks leave, from 1 on, or ``None`` where that is not known: it is what the share of life used
+    goes by. Copies of a drive share the object.
     """
 
     def verdict(self, view: RetireView) -> bool:

@@ -90,6 +90,15 @@ impl Drive {
         })
     }
 
+    /// What `tell` says of the drive, of which it may ask a policy.
+    fn told<T>(&self, tell: impl FnOnce(&Held) -> T) -> PyResult<T> {
+        error::guarded(|| {
+            let held = self.held()?;
+            let (told, raised) = trouble::heard(&self.stop, || tell(&held));
+            raised.map_or(Ok(told), Err)
+        })
+    }
+
     fn scenario_of(&self, held: &Held, asked: &Asked<'_>) -> PyResult<wane_scenario::Scenario> {
         let (name, table) = &asked.workload;
         let (table, folder) = match (name, table) {
@@ -135,7 +144,10 @@ impl Drive {
             }
             let stop = Arc::default();
             let held = asked(py, policies, &stop, move || {
-                Held::new(scenario, overrides).map_err(|error| error::held(&error))
+                let held = Held::new(scenario, overrides).map_err(|error| error::held(&error))?;
+                // A wrong answer of a retirement policy is told now, not when somebody asks.
+                let _ = held.drive().life_used();
+                Ok(held)
             })?;
             Ok(Self { held: Mutex::new(held), stop, policies, name: scenario.name.clone() })
         })
@@ -288,7 +300,7 @@ impl Drive {
     }
 
     fn life_used(&self) -> PyResult<Option<f64>> {
-        Ok(self.held()?.drive().life_used())
+        self.told(|held| held.drive().life_used())
     }
 
     /// What it died of.
@@ -325,7 +337,8 @@ impl Drive {
     }
 
     fn smart<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        error::guarded(|| Ok(pythonize(py, &self.held()?.drive().health_record())?))
+        let record = self.told(|held| held.drive().health_record())?;
+        error::guarded(|| Ok(pythonize(py, &record)?))
     }
 
     /// The first invariant that does not hold.

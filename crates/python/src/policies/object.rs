@@ -127,13 +127,17 @@ impl Object {
 
     /// The sentence for an answer that the role does not allow.
     pub(super) fn refused(&self, found: impl std::fmt::Display, allowed: &str) -> PyErr {
-        error::policy(format!("{}: {} answered {found}, allowed is {allowed}", self.role.key, self.role.signature))
+        self.refused_of(self.role.signature, found, allowed)
     }
 
     /// The same for an answer of another type.
     pub(super) fn mistyped(&self, answer: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
-        let kind = answer.get_type().name().map_or_else(|_| "unknown".to_owned(), |name| name.to_string());
-        self.refused(format!("an object of type {kind}"), allowed)
+        self.refused(object_of_type(answer), allowed)
+    }
+
+    /// The sentence for an answer of another of its methods.
+    pub(super) fn refused_of(&self, signature: &str, found: impl std::fmt::Display, allowed: &str) -> PyErr {
+        error::policy(format!("{}: {signature} answered {found}, allowed is {allowed}", self.role.key))
     }
 
     fn copy_deeply(&mut self, py: Python<'_>) {
@@ -165,6 +169,12 @@ impl Clone for Object {
             copy
         })
     }
+}
+
+/// An answer as sentences call it where only its type is wrong.
+pub(super) fn object_of_type(answer: &Bound<'_, PyAny>) -> String {
+    let kind = answer.get_type().name().map_or_else(|_| "unknown".to_owned(), |name| name.to_string());
+    format!("an object of type {kind}")
 }
 
 /// The name of a mode, as views give it.

@@ -1,10 +1,10 @@
 //! Retirement policies in Python.
 
 use pyo3::prelude::*;
+use pyo3::types::PyInt;
 use wane_ftl::policies::retirement::{RetirePolicy, RetireView, Verdict};
 
 use super::object::{self, Object, Role};
-use super::trouble;
 
 pub(super) const ROLE: Role = Role { key: "ftl.retire", method: "verdict", signature: "verdict(view)" };
 
@@ -17,6 +17,23 @@ pub(super) struct Retirements {
 impl Retirements {
     pub(super) const fn new(object: Object) -> Self {
         Self { object }
+    }
+
+    /// The erases of an answer to `retires_at`.
+    fn erases(&self, answer: &Bound<'_, PyAny>) -> PyResult<Option<u32>> {
+        if answer.is_none() {
+            return Ok(None);
+        }
+        match answer.extract::<u32>() {
+            // What is worn at 0 erases has no share of life.
+            Ok(erases) if erases > 0 => Ok(Some(erases)),
+            _ => {
+                let number = answer.is_instance_of::<PyInt>().then(|| answer.str()).transpose()?;
+                let found = number.map_or_else(|| object::object_of_type(answer), |number| number.to_string());
+                let allowed = format!("a whole number from 1 to {}, or None", u32::MAX);
+                Err(self.object.refused_of("retires_at(rated)", found, &allowed))
+            }
+        }
     }
 
     fn asked(&self, view: &RetireView) -> Option<bool> {
@@ -41,7 +58,7 @@ impl RetirePolicy for Retirements {
     fn retires_at(&self, rated: Option<u32>) -> Option<u32> {
         Python::attach(|py| {
             let answer = self.object.call(py, "retires_at", (rated,))?;
-            answer.extract::<Option<u32>>().map_err(trouble::raise).ok().flatten()
+            self.object.answered(self.erases(&answer)).flatten()
         })
     }
 

@@ -41,8 +41,7 @@ pub(super) fn is_raised() -> bool {
     CALLS.with_borrow(|calls| calls.last().is_some_and(|call| call.raised.is_some()))
 }
 
-/// Notes what an object raised, and stops the present call. Without one, such as where a property asks how much of a life is used, the interpreter
-/// tells it as what could not be raised.
+/// Notes what an object raised, and stops the present call. Without one the interpreter tells it as what could not be raised.
 pub(super) fn raise(error: PyErr) {
     let left = CALLS.with_borrow_mut(|calls| {
         let Some(call) = calls.last_mut() else { return Some(error) };
