@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -94,9 +95,16 @@ class Drive:
 
         Args:
             progress: As of ``wane.run``.
+
+        Raises:
+            WaneError: The drive is dead. One that dies of it is told by a ``UserWarning``.
         """
         with telling(progress, self._drive.name()) as told:
-            self._drive.precondition(*told)
+            cause = self._drive.precondition(*told)
+        if cause is not None:
+            warnings.warn(
+                f"the drive died while it was preconditioned ({cause}), and takes no writes any more", stacklevel=2
+            )
 
     def run(
         self,

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use pythonize::{depythonize, pythonize};
 use wane_lab::held::{Held, Reached, Target};
 use wane_lab::run::{Step, Watch};
-use wane_results::{Counters, block_columns};
+use wane_results::{Counters, EndCause, block_columns};
 
 use crate::attend::{Policies, Telling, attended};
 use crate::error;
@@ -176,10 +176,14 @@ impl Drive {
         Ok(())
     }
 
-    /// Preconditions as the scenario says.
-    fn precondition(&self, py: Python<'_>, bar: bool, attend: Option<Py<PyAny>>) -> PyResult<()> {
+    /// Preconditions as the scenario says. Gives what the drive died of meanwhile.
+    fn precondition(&self, py: Python<'_>, bar: bool, attend: Option<Py<PyAny>>) -> PyResult<Option<&'static str>> {
         self.work(py, Telling::new(&self.name, bar, attend), |held, watch| {
-            held.precondition(watch).map_err(|error| error::held(&error))
+            if let Some(cause) = held.cause() {
+                return Err(dead(cause, "precondition a new one, or a snapshot of it from before"));
+            }
+            held.precondition(watch).map_err(|error| error::held(&error))?;
+            Ok(held.cause().map(|cause| cause.name()))
         })
     }
 
@@ -238,10 +242,7 @@ impl Drive {
         let scenario = error::guarded(|| self.scenario_of(&*self.held()?, &asked))?;
         self.work(py, Telling::new(&self.name, bar, attend), |held, watch| {
             if let Some(cause) = held.cause().filter(|_| scenario.phases[0].workload.writes()) {
-                let cause = cause.name();
-                return Err(error::sentence_of(format!(
-                    "the drive is dead ({cause}) and takes no writes any more; ask it for reads, such as by \"workload.read-share\": 1"
-                )));
+                return Err(dead(cause, "ask it for reads, such as by \"workload.read-share\": 1"));
             }
             let copy = held.try_clone().map_err(|error| error::held(&error))?;
             copy.look(&scenario, watch).map(RunResult::new).map_err(|error| error::held(&error))
@@ -345,6 +346,11 @@ impl Drive {
     fn check(&self) -> PyResult<Option<String>> {
         error::guarded(|| Ok(self.held()?.check().err()))
     }
+}
+
+/// That the drive takes no writes, and what to do instead.
+fn dead(cause: EndCause, instead: &str) -> PyErr {
+    error::sentence_of(format!("the drive is dead ({}) and takes no writes any more; {instead}", cause.name()))
 }
 
 /// What short work gives, or what a policy raised in it.
