@@ -1,6 +1,8 @@
 """A drive step by step: the numbers of a run, independent copies, a whole drive whatever happens."""
 
+import copy
 import os
+import pickle
 import signal
 import threading
 import time
@@ -96,8 +98,10 @@ def test_pages_that_are_none_are_refused_whole() -> None:
     last = drive.pages - 1
     wrong: list[tuple[Any, str]] = [
         ([0, drive.pages], rf"^page {drive.pages}: the drive has {drive.pages} pages, 0 to {last}$"),
-        (-1, r"^page -1: pages are numbered from 0$"),
-        (2**40, r"^page 1099511627776: pages are numbered from 0$"),
+        (-1, rf"^page -1: the drive has {drive.pages} pages, 0 to {last}$"),
+        (2**40, rf"^page 1099511627776: the drive has {drive.pages} pages, 0 to {last}$"),
+        ([2**64], rf"^page 18446744073709551616: the drive has {drive.pages} pages, 0 to {last}$"),
+        ([2**63, -1], rf"^page -1: the drive has {drive.pages} pages, 0 to {last}$"),
     ]
     for pages, sentence in wrong:
         for ask in (drive.write, drive.read, drive.trim):
@@ -105,6 +109,8 @@ def test_pages_that_are_none_are_refused_whole() -> None:
                 ask(pages)
     with pytest.raises(TypeError, match=r"^pages: found values of type float64, allowed are whole numbers$"):
         drive.write([0.5])
+    with pytest.raises(TypeError, match=r"^pages: found values of type object, allowed are whole numbers$"):
+        drive.write([None])
     with pytest.raises(ValueError, match=r"^pages: found an array of shape \(2, 2\)"):
         drive.write([[1, 2], [3, 4]])
     assert drive.write([]) == 0
@@ -139,6 +145,18 @@ def test_a_snapshot_is_come_back_to() -> None:
     before.run(drive_writes=1)
     assert same(drive, before)
     assert same(snapshot.fork(), aged())
+
+
+def test_a_copy_of_a_drive_is_a_fork() -> None:
+    drive = wane.Drive(preset="tiny")
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match=r"^a drive is not copied by copy or pickle: fork\(\) is an independent copy"):
+            copied(drive)
+    for given, kind in [(wane.Drive(preset="tiny"), "Drive"), (None, "NoneType")]:
+        with pytest.raises(
+            TypeError, match=rf"^restore: found a value of type {kind}, allowed is what snapshot\(\) of a drive gave$"
+        ):
+            drive.restore(given)  # type: ignore[arg-type]
 
 
 def test_arrays_are_copies_of_the_state_that_cannot_be_written() -> None:

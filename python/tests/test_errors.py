@@ -51,6 +51,19 @@ def test_a_file_that_cannot_be_read_has_the_commands_sentence(tmp_path: Path, wa
         wane.run("-")
 
 
+def test_a_presets_name_in_the_place_of_a_path_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for ask in (wane.Drive, wane.run):
+        with pytest.raises(wane.ScenarioError, match=r'^tiny: cannot be read: .*; the preset is given as preset="tiny"$'):
+            ask("tiny")
+        with pytest.raises(wane.ScenarioError, match=r"^tinny: cannot be read: [^;]*$"):
+            ask("tinny")
+    # A file of that name is a file.
+    (tmp_path / "tiny").write_text("[drive\n")
+    with pytest.raises(wane.ScenarioError, match=r"^tiny:1"):
+        wane.run("tiny")
+
+
 def test_memory_is_refused_before_it_is_taken() -> None:
     # The largest that maps hold, of 7.8 bytes a physical page.
     drive = {"preset": "ftlsim-256g", "logical-capacity": "110 TiB", "mapping-unit": "32 KiB", "page-size": "32 KiB"}

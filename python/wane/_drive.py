@@ -6,7 +6,7 @@ import numbers
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex, TypeAlias
 
 from wane import _wane
 from wane._errors import ScenarioError
@@ -154,7 +154,7 @@ class Drive:
         Raises:
             IndexError: There is no such page. Nothing is written.
         """
-        return self._drive.write(_pages(pages))
+        return self._drive.write(self._numbers(pages))
 
     def read(self, pages: ArrayLike) -> NDArray[np.uint32]:
         """Reads pages. It takes no time, and may fail where the drive has a chip whose bits err.
@@ -168,7 +168,7 @@ class Drive:
         Raises:
             IndexError: There is no such page. Nothing is read.
         """
-        return self._drive.read(_pages(pages))
+        return self._drive.read(self._numbers(pages))
 
     def trim(self, pages: ArrayLike) -> None:
         """Forgets pages, so that garbage collection need not keep them. What a policy raises ends it as it ends ``write``.
@@ -179,7 +179,7 @@ class Drive:
         Raises:
             IndexError: There is no such page. Nothing is forgotten.
         """
-        self._drive.trim(_pages(pages))
+        self._drive.trim(self._numbers(pages))
 
     def wait(self, days: float) -> None:
         """Lets the drive lie without power: its data age.
@@ -240,8 +240,12 @@ class Drive:
         """Becomes again what it was, or what another drive was, when the snapshot was made. The snapshot can be used again.
 
         Raises:
+            TypeError: ``snapshot`` is none, such as a drive.
             WaneError: One of the two has policies in Python and the other has none.
         """
+        if not isinstance(snapshot, Snapshot):
+            found = type(snapshot).__name__
+            raise TypeError(f"restore: found a value of type {found}, allowed is what snapshot() of a drive gave")
         self._drive.restore(snapshot._drive)
 
     # How it fares.
@@ -333,6 +337,13 @@ class Drive:
         if told is not None:
             raise AssertionError(told)
 
+    def _numbers(self, pages: ArrayLike) -> NDArray[np.uint32]:
+        return _pages(pages, self._drive.pages())
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        # By this go copy, deepcopy and pickle, and a copy of this object would be the same drive.
+        raise TypeError("a drive is not copied by copy or pickle: fork() is an independent copy, snapshot() one to come back to")
+
     def _repr_html_(self) -> str:
         counts, amplification = self.erase_counts, self.write_amplification
         rows = {
@@ -377,20 +388,24 @@ def _drive(native: _wane.Drive) -> Drive:
     return drive
 
 
-def _pages(pages: ArrayLike) -> NDArray[np.uint32]:
+def _pages(pages: ArrayLike, most: int) -> NDArray[np.uint32]:
     import numpy as np  # noqa: PLC0415 - here, so that the command starts without NumPy
 
     found = np.atleast_1d(np.asarray(pages))
+    if found.dtype.kind in "fO" and not isinstance(pages, np.ndarray):
+        # Whole numbers that are too large together are floating point or objects.
+        given = np.atleast_1d(np.asarray(pages, dtype=object))
+        if all(isinstance(page, int) for page in given.flat):
+            found = given
     if found.ndim != 1:
         raise ValueError(f"pages: found an array of shape {found.shape}, allowed is a number or one dimension")
     if found.size == 0:
         return np.empty(0, np.uint32)
-    if found.dtype.kind not in "iu":
+    if found.dtype.kind not in "iu" and not all(isinstance(page, int) for page in found):
         raise TypeError(f"pages: found values of type {found.dtype}, allowed are whole numbers")
-    lowest, highest = int(found.min()), int(found.max())
-    if lowest < 0 or highest > 0xFFFF_FFFF:
-        wrong = lowest if lowest < 0 else highest
-        raise IndexError(f"page {wrong}: pages are numbered from 0")
+    for page in (int(found.min()), int(found.max())):
+        if not 0 <= page < most:
+            raise IndexError(f"page {page}: the drive has {most} pages, 0 to {most - 1}")
     return found.astype(np.uint32)
 
 

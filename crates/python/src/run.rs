@@ -56,7 +56,7 @@ impl Given {
         set: &[(String, Bound<'_, PyAny>)],
         scale: Option<&str>,
     ) -> PyResult<Self> {
-        let file = path.filter(|_| table.is_none()).map(wane_cli::read_scenario).transpose();
+        let file = path.filter(|_| table.is_none()).map(read_file).transpose();
         let table = table.map(|table| depythonize(table)).transpose();
         Ok(Self {
             file: file.map_err(error::scenario_sentence)?,
@@ -89,6 +89,16 @@ impl Given {
         }
         Ok(scenario)
     }
+}
+
+/// The name and the text of a file. A preset is none, and its user is told how to give one.
+fn read_file(path: &Path) -> Result<(String, String), String> {
+    wane_cli::read_scenario(path).map_err(|error| match path.to_str() {
+        Some(name) if !path.exists() && wane_scenario::PRESETS.iter().any(|preset| preset.name == name) => {
+            format!("{error}; the preset is given as preset=\"{name}\"")
+        }
+        _ => error,
+    })
 }
 
 /// Resolves the scenario of a file or a table, or a preset alone, with values above it: `(key, value)`, later ones on top.
