@@ -110,7 +110,7 @@ def test_pages_that_are_none_are_refused_whole() -> None:
     with pytest.raises(TypeError, match=r"^pages: found values of type float64, allowed are whole numbers$"):
         drive.write([0.5])
     with pytest.raises(TypeError, match=r"^pages: found values of type object, allowed are whole numbers$"):
-        drive.write([None])
+        drive.write([None])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"^pages: found an array of shape \(2, 2\)"):
         drive.write([[1, 2], [3, 4]])
     assert drive.write([]) == 0
@@ -150,7 +150,9 @@ def test_a_snapshot_is_come_back_to() -> None:
 def test_a_copy_of_a_drive_is_a_fork() -> None:
     drive = wane.Drive(preset="tiny")
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(TypeError, match=r"^a drive is not copied by copy or pickle: fork\(\) is an independent copy"):
+        with pytest.raises(
+            TypeError, match=r"^a drive is not copied by copy or pickle: fork\(\) is an independent copy"
+        ):
             copied(drive)
     for given, kind in [(wane.Drive(preset="tiny"), "Drive"), (None, "NoneType")]:
         with pytest.raises(
@@ -244,12 +246,14 @@ def test_days_beyond_the_calendar_change_nothing() -> None:
         for _ in range(2):
             with pytest.raises(ValueError, match=sentence):
                 drive.wait(days)
-    for days in ("3", None, [3], 1j):
+    wrong: list[Any] = ["3", None, [3], 1j]
+    for no_number in wrong:
         with pytest.raises(TypeError, match=r"^days: found a value of type \w+, allowed is a number$"):
-            drive.wait(days)  # type: ignore[arg-type]
+            drive.wait(no_number)
     assert drive.day == 0
-    drive.wait(np.float32(1))
-    drive.wait(np.int64(10**9 - 1))
+    numbers: list[Any] = [np.float32(1), np.int64(10**9 - 1)]
+    for days in numbers:
+        drive.wait(days)
     with pytest.raises(ValueError, match=r"^days: found 0\.5 on day 1000000000, "):
         drive.wait(0.5)
     assert drive.day == 10**9
@@ -265,7 +269,8 @@ def test_a_death_by_preconditioning_is_told() -> None:
     assert [warning.filename for warning in told] == [__file__]
     assert drive.end_of_life == "spare-exhausted"
     with pytest.raises(
-        wane.WaneError, match=r"^the drive is dead \(spare-exhausted\) and takes no writes any more; precondition a new one"
+        wane.WaneError,
+        match=r"^the drive is dead \(spare-exhausted\) and takes no writes any more; precondition a new one",
     ):
         drive.precondition()
 

@@ -54,7 +54,9 @@ def test_a_file_that_cannot_be_read_has_the_commands_sentence(tmp_path: Path, wa
 def test_a_presets_name_in_the_place_of_a_path_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for ask in (wane.Drive, wane.run):
-        with pytest.raises(wane.ScenarioError, match=r'^tiny: cannot be read: .*; the preset is given as preset="tiny"$'):
+        with pytest.raises(
+            wane.ScenarioError, match=r'^tiny: cannot be read: .*; the preset is given as preset="tiny"$'
+        ):
             ask("tiny")
         with pytest.raises(wane.ScenarioError, match=r"^tinny: cannot be read: [^;]*$"):
             ask("tinny")

@@ -85,6 +85,27 @@ def test_bars_stack_to_write_amplification(life: wane.Result) -> None:
     assert [text.get_text() for text in axes.get_xticklabels()] == ["tiny", "tiny"]
 
 
+def test_names_are_shown_as_they_are(life: wane.Result, timed: wane.Result, tmp_path: Path) -> None:
+    names = {"_private": life, "": life, "$a_b$ and $c$": life, r"\$ or _": life, "plain": life}
+    for draw in (plot.wear, plot.write_amplification, plot.erase_counts, plot.capacity):
+        axes = draw(names)
+        legend = axes.get_legend()
+        assert legend is not None
+        shown = [text.get_text().replace(r"\$", "$").removeprefix(" ") for text in legend.get_texts()]
+        assert shown == ["_private", "", "$a_b$ and $c$", r"\$ or _", "plain"]
+        # A file has what is seen.
+        plot.save(axes, tmp_path / "names.svg")
+        written = (tmp_path / "names.svg").read_text()
+        for name in ("_private", "$a_b$ and $c$", r"\$ or _"):
+            assert f"{name}</text>" in written, name
+    axes = plot.programmed(names)
+    ticks = [tick.get_text().replace(r"\$", "$") for tick in axes.get_xticklabels()]
+    assert [tick.removeprefix(" ") for tick in ticks[:3]] == ["_private", "", "$a_b$ and $c$"]
+    legend = plot.percentiles({"_x": timed, "": timed}, of=["p50"]).get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == [" _x, p50", " , p50"]  # type: ignore[union-attr]
+    assert plot.latency({"_x": timed, "": timed}).get_legend() is not None
+
+
 def test_a_map_has_every_block(life: wane.Result, timed: wane.Result) -> None:
     for result, planes in [(life, 1), (timed, 16)]:
         (image,) = plot.wear_map(result).images

@@ -421,7 +421,9 @@ class RetiresAt:
     [(0, "0"), (-1, "-1"), (2**40, "1099511627776"), ("x", "an object of type str"), (1.5, "an object of type float")],
 )
 def test_erases_at_which_blocks_leave_are_counted_from_1(answer: Any, found: str) -> None:
-    sentence = rf"^ftl\.retire: retires_at\(rated\) answered {found}, allowed is a whole number from 1 to 4294967295, or None$"
+    sentence = (
+        rf"^ftl\.retire: retires_at\(rated\) answered {found}, allowed is a whole number from 1 to 4294967295, or None$"
+    )
     with pytest.raises(wane.PolicyError, match=sentence):
         wane.Drive(HOT_COLD, policies={"ftl.retire": RetiresAt(answer)})
     with pytest.raises(wane.PolicyError, match=sentence):

@@ -342,7 +342,9 @@ class Drive:
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         # By this go copy, deepcopy and pickle, and a copy of this object would be the same drive.
-        raise TypeError("a drive is not copied by copy or pickle: fork() is an independent copy, snapshot() one to come back to")
+        raise TypeError(
+            "a drive is not copied by copy or pickle: fork() is an independent copy, snapshot() one to come back to"
+        )
 
     def _repr_html_(self) -> str:
         counts, amplification = self.erase_counts, self.write_amplification

@@ -2,7 +2,8 @@
 
 Each function draws one or several runs into an ``Axes`` and returns it; without ``ax`` it makes a figure of one column of a paper, 3.4 inches wide.
 Series differ by color, which people with any of the three kinds of color blindness can tell apart, and by dash
-pattern, for gray print. Axes have names and units, and begin at 0 unless they are logarithmic. Further keywords go to the lines.
+pattern, for gray print. Axes have names and units. Vertical axes begin at 0, but for those of latencies, which are logarithmic, and the planes of
+``wear_map``; horizontal ones reach from the first value to the last. Further keywords go to the lines.
 
     >>> from wane import plot
     >>> axes = plot.latency(result)
@@ -219,7 +220,8 @@ def programmed(runs: Runs, ax: Axes | None = None) -> Axes:
                     linewidth=0.5,
                 )
                 bottom += parts
-        axes.set_xticks(range(len(each)), [label or run.summary["scenario"]["name"] for label, run, _ in each])
+        names = [_shown(run.summary["scenario"]["name"]) if label is None else label for label, run, _ in each]
+        axes.set_xticks(range(len(each)), names)
         axes.grid(visible=False, axis="x")
         axes.set(ylabel="flash pages a host page")
         if axes.get_legend_handles_labels()[0]:
@@ -286,7 +288,9 @@ def percentiles(
                 # Of one run the percentiles differ in color; of several the runs do.
                 own = _style(number) if len(each) == 1 else style | {"linestyle": DASHES[number % len(DASHES)]}
                 drawn = own | {"marker": MARKERS[number % len(MARKERS)], "markersize": 3} | line
-                axes.plot(windows["at_drive_writes"], times, label=f"{label}, {which}" if label else which, **drawn)
+                axes.plot(
+                    windows["at_drive_writes"], times, label=which if label is None else f"{label}, {which}", **drawn
+                )
         axes.set(yscale="log", xlabel="drive writes", ylabel=f"{operation} latency (µs)")
         axes.legend()
         return axes
@@ -344,14 +348,21 @@ def _drawing(user: str, ax: Axes | None) -> Iterator[Axes]:
 
 
 def _each(runs: Any) -> list[tuple[str | None, Any, dict[str, Any]]]:
-    """Each run with its label, which a single one has none of, and the style of its line."""
+    """Each run with its label as Matplotlib shows it, which a single one has none of, and the style of its line."""
     if isinstance(runs, Mapping):
         named: list[tuple[str | None, Any]] = [(str(name), run) for name, run in runs.items()]
     elif isinstance(runs, Sequence):
         named = [(_name(run), run) for run in runs]
     else:
         named = [(None, runs)]
-    return [(label, run, _style(number)) for number, (label, run) in enumerate(named)]
+    labels = [label if label is None else _shown(label) for label, _ in named]
+    return [(label, run, _style(number)) for number, (label, (_, run)) in enumerate(zip(labels, named, strict=True))]
+
+
+def _shown(name: str) -> str:
+    """A name as Matplotlib shows it as it is: it takes ``$`` for mathematics, and leaves out of a legend what is empty or begins with ``_``."""
+    escaped = name.replace("$", r"\$")
+    return f" {escaped}" if not escaped or escaped.startswith("_") else escaped
 
 
 def _style(number: int) -> dict[str, Any]:
