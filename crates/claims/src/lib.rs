@@ -5,6 +5,7 @@
 mod capacity;
 mod datacenter;
 mod forward;
+mod heat;
 mod holistic;
 mod mean_field;
 mod observe;
@@ -273,6 +274,7 @@ pub fn claims() -> Vec<Claim> {
         .chain(holistic::claims())
         .chain([prevention::model()])
         .chain(datacenter::claims())
+        .chain(heat::claims())
         .chain(variant::claims())
         .chain(mean_field::claims())
         .chain(forward::claims())
@@ -323,7 +325,7 @@ mod tests {
         let ids: std::collections::BTreeSet<&str> = claims.iter().map(|claim| claim.id).collect();
         assert_eq!(ids.len(), claims.len());
         let wanted = (1..=10).map(|n| format!("WL{n}")).chain((1..=11).map(|n| format!("CV{n}")));
-        let wanted = wanted.chain((1..=10).map(|n| format!("RE{n}"))).chain(["DC4".to_owned()]);
+        let wanted = wanted.chain((1..=10).map(|n| format!("RE{n}"))).chain([4, 5, 6, 10].map(|n| format!("DC{n}")));
         let variant = [4, 5, 6, 7, 8, 13, 14, 17, 18, 20].map(|n| format!("CS{n}"));
         let wanted = wanted.chain(variant).chain((1..=8).map(|n| format!("MF{n}")));
         let wanted = wanted.chain((1..=8).map(|n| format!("FF{n}")));

@@ -15,7 +15,7 @@ sources lists all). `wane reproduce ID --figures DIR` draws a claim's runs.
 
 A verdict is *fragile* where a choice that the paper leaves open, the scale or the seed was tried and changed it; the claim's section then has \
 its numbers under the other readings and with five seeds. Where a verdict is not fragile, the section says whether five seeds were tried. *Arithmetic* follows from the claim's own figures: it can only fail where we \
-compute wrongly.
+compute wrongly, or where the paper's own figures contradict each other.
 
 ";
 
