@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
+use wane_fleet::FleetError as WaneFleetError;
 use wane_lab::build::PlanError;
 use wane_lab::held::KeptError;
 use wane_lab::session::SessionError;
@@ -22,6 +23,7 @@ mod classes {
     import_exception!(wane._errors, ResultsError);
     import_exception!(wane._errors, OutOfMemoryError);
     import_exception!(wane._errors, PolicyError);
+    import_exception!(wane._errors, FleetError);
     import_exception!(wane._errors, TheoryError);
     import_exception!(wane._errors, InternalError);
     import_exception!(wane._errors, SmartError);
@@ -61,6 +63,16 @@ pub(crate) fn theory_sentence(error: impl std::fmt::Display) -> PyErr {
 /// What a tool told of a drive and that cannot be read or judged.
 pub(crate) fn smart(error: impl std::fmt::Display) -> PyErr {
     classes::SmartError::new_err((sentence(error),))
+}
+
+/// A question about many drives that has no answer.
+pub(crate) fn fleet(error: &WaneFleetError) -> PyErr {
+    classes::FleetError::new_err((sentence(error),))
+}
+
+/// The same, found before it was asked.
+pub(crate) fn fleet_sentence(error: impl std::fmt::Display) -> PyErr {
+    classes::FleetError::new_err((sentence(error),))
 }
 
 /// A refusal of no kind of its own.

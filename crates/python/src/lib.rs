@@ -8,6 +8,7 @@
 mod attend;
 mod drive;
 mod error;
+mod fleet;
 mod policies;
 mod result;
 mod run;
@@ -48,6 +49,12 @@ fn provoke_panic() -> PyResult<()> {
 mod _wane {
     #[pymodule_export]
     use super::drive::Drive;
+    #[pymodule_export]
+    use super::fleet::{
+        economics_benchmarked, economics_compare, economics_figures, economics_inputs, economics_ownership,
+        heat_acceleration, heat_degradation, heat_loss, heat_misprints, heat_names, heat_performance,
+        heat_pooled_deviation, heat_recomputed, heat_sample, heat_spread, heat_t_test, heat_throughput,
+    };
     #[pymodule_export]
     use super::policies::{FreeView, GcView, ScrubView, WearView};
     #[pymodule_export]
