@@ -27,13 +27,13 @@ pub enum FleetError {
         hint: String,
     },
     /// Measurements that a statistic cannot be made of.
-    #[error("{what}: found {found}, needed are {needed}")]
+    #[error("{what}: found {found}, needed {needed}")]
     Unfit {
         /// What they are.
         what: &'static str,
         /// What is wrong with them.
         found: String,
-        /// What would do.
+        /// What would do, with its verb.
         needed: &'static str,
     },
 }

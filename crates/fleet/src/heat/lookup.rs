@@ -83,7 +83,11 @@ pub fn loss(model: Model, benchmark: Benchmark, metric: Metric, celsius: f64) ->
 pub fn throughput(model: Model, load: Load, op: Op, celsius: f64) -> Result<Reading, FleetError> {
     let Some(values) = replayed(model, load, op) else {
         let found = format!("{} of {}", op.name(), load.name());
-        return Err(FleetError::Unfit { what: "throughput", found, needed: "a direction that the load moves data in" });
+        return Err(FleetError::Unfit {
+            what: "throughput",
+            found,
+            needed: "is a direction that the load moves data in",
+        });
     };
     read(&REPLAY_CELSIUS, &values, celsius)
 }

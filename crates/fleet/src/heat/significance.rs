@@ -38,7 +38,7 @@ impl Sample {
     ///
     /// [`FleetError::Unfit`] for fewer than two values or one that is not finite.
     pub fn of(values: &[f64]) -> Result<Self, FleetError> {
-        let unfit = |found| FleetError::Unfit { what: "a sample", found, needed: "two or more finite numbers" };
+        let unfit = |found| FleetError::Unfit { what: "a sample", found, needed: "are two or more finite numbers" };
         if let Some(odd) = values.iter().find(|value| !value.is_finite()) {
             return Err(unfit(odd.to_string()));
         }
@@ -98,7 +98,7 @@ pub fn t_test(one: &Sample, other: &Sample, variances: Variances) -> Result<TTes
     };
     if squared_error <= 0.0 {
         let found = "two that do not vary".to_owned();
-        return Err(FleetError::Unfit { what: "samples of a t-test", found, needed: "measurements that vary" });
+        return Err(FleetError::Unfit { what: "samples of a t-test", found, needed: "are measurements that vary" });
     }
     let statistic = (one.mean - other.mean) / squared_error.sqrt();
     Ok(TTest { statistic, freedom, p_value: two_sided_p(statistic, freedom) })

@@ -66,7 +66,7 @@ fn a_reading_says_what_it_rests_on() {
         assert_eq!(refused, wanted);
     }
     let refused = throughput(Model::A, Load::Pagerank, Op::Read, 25.0).unwrap_err().to_string();
-    assert_eq!(refused, "throughput: found read of pagerank, needed are a direction that the load moves data in");
+    assert_eq!(refused, "throughput: found read of pagerank, needed is a direction that the load moves data in");
 }
 
 #[test]
