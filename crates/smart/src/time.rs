@@ -1,12 +1,11 @@
 //! Times of the Unix clock and the calendar, both ways, as smartctl writes them.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
+use jiff::civil::{Date, DateTime};
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 
 /// Seconds of a day.
 pub(crate) const DAY_SECONDS: i64 = 86_400;
-
-/// The first second of the year 10000.
-const YEAR_10000: i64 = 253_402_300_800;
 
 /// Hours that zones lie before UTC (RFC 2822, section 4.3, Europe's and Japan's). CST is not among them: it is America's and China's.
 const ZONES: [(&str, i64); 18] = [
@@ -32,18 +31,18 @@ const ZONES: [(&str, i64); 18] = [
 
 /// A time of the Unix clock as C's `asctime` writes it, with the zone behind, as smartctl does: "Fri Feb 13 23:31:30 2009 UTC".
 pub(crate) fn asctime(seconds: i64) -> String {
-    utc(seconds).format("%a %b %e %H:%M:%S %Y UTC").to_string()
+    utc(seconds).strftime("%a %b %e %H:%M:%S %Y UTC").to_string()
 }
 
 /// The day of a time, as ISO 8601 writes it: "2009-02-13".
 pub(crate) fn iso_day(seconds: i64) -> String {
-    utc(seconds).format("%Y-%m-%d").to_string()
+    utc(seconds).strftime("%Y-%m-%d").to_string()
 }
 
 /// Days after 1970-01-01 of a day so written.
 pub(crate) fn parse_iso_day(text: &str) -> Option<i64> {
-    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
-    Some(day.signed_duration_since(DateTime::UNIX_EPOCH.date_naive()).num_days())
+    let day = Date::strptime("%Y-%m-%d", text).ok()?;
+    Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second().div_euclid(DAY_SECONDS))
 }
 
 /// The time of such a line; whether its zone is known, which is otherwise taken for UTC. None where it is no time.
@@ -51,8 +50,9 @@ pub(crate) fn parse_asctime(text: &str) -> Option<(i64, bool)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     // The day of the week is not looked at.
     let clock = words.get(1..5)?.join(" ");
-    let local = NaiveDateTime::parse_from_str(&clock, "%b %d %H:%M:%S %Y").ok()?.and_utc().timestamp();
-    if !(0..YEAR_10000).contains(&local) {
+    let local = DateTime::strptime("%b %d %H:%M:%S %Y", &clock).ok()?;
+    let local = local.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second();
+    if local < 0 {
         return None;
     }
     let ahead = words.get(5).map_or(Some(0), |zone| zone_seconds(zone));
@@ -61,15 +61,23 @@ pub(crate) fn parse_asctime(text: &str) -> Option<(i64, bool)> {
 
 /// Seconds that a zone is ahead of UTC: by its name, or as `-03` and `+0530` say it.
 fn zone_seconds(zone: &str) -> Option<i64> {
-    let named = ZONES.iter().find(|(name, _)| *name == zone).map(|(_, hours)| hours * 3600);
-    let numbered = || DateTime::parse_from_str(&format!("1970-01-01 00:00 {zone}"), "%Y-%m-%d %H:%M %#z").ok();
-    named.or_else(|| Some(-numbered()?.timestamp()))
+    if let Some((_, hours)) = ZONES.iter().find(|(name, _)| *name == zone) {
+        return Some(hours * 3600);
+    }
+    let sign = if zone.starts_with('-') { -1 } else { 1 };
+    let digits = zone.strip_prefix(['+', '-']).filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let (hours, minutes) = match digits.len() {
+        2 => (digits, "0"),
+        4 => digits.split_at(2),
+        _ => return None,
+    };
+    Some(sign * (hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60))
 }
 
 /// The calendar's last moments stand for what is beyond them.
-fn utc(seconds: i64) -> DateTime<Utc> {
-    let (first, last) = (DateTime::<Utc>::MIN_UTC, DateTime::<Utc>::MAX_UTC);
-    DateTime::from_timestamp(seconds, 0).unwrap_or(if seconds < 0 { first } else { last })
+fn utc(seconds: i64) -> Zoned {
+    let beyond = if seconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
+    Timestamp::from_second(seconds).unwrap_or(beyond).to_zoned(TimeZone::UTC)
 }
 
 #[cfg(test)]
