@@ -47,10 +47,6 @@ class TheoryError(WaneError, ValueError):
     """A question that a model has no answer to: a number outside of its range, shares that do not add up to 1."""
 
 
-class FleetError(WaneError, ValueError):
-    """A question about heat or money that has no answer: an unknown name, a number outside of its range, a sample that does not vary."""
-
-
 class PolicyError(WaneError, ValueError):
     """A policy in Python that answers what its role does not allow, or uses a view after the call that it was given to."""
 
@@ -60,7 +56,7 @@ class SmartError(WaneError, ValueError):
 
 
 class FleetError(WaneError, ValueError):
-    """A fleet that cannot be opened, data that it does not take, or a question that it is too small for."""
+    """A fleet that cannot be opened, data that it does not take, or a question about many drives, heat or money that has no answer."""
 
 
 class MissingExtraError(WaneError, ImportError):
