@@ -263,14 +263,14 @@ def test_days_beyond_the_calendar_change_nothing() -> None:
 
 def test_a_death_by_preconditioning_is_told() -> None:
     drive = wane.Drive({"drive": {"preset": "tiny", "endurance": 3}, "precondition": {"random-drive-writes": 50}})
-    sentence = r"^the drive died while it was preconditioned \(spare-exhausted\), and takes no writes any more$"
+    sentence = r"^the drive died while it was preconditioned \(no-free-block\), and takes no writes any more$"
     with pytest.warns(UserWarning, match=sentence) as told:
         drive.precondition()
     assert [warning.filename for warning in told] == [__file__]
-    assert drive.end_of_life == "spare-exhausted"
+    assert drive.end_of_life == "no-free-block"
     with pytest.raises(
         wane.WaneError,
-        match=r"^the drive is dead \(spare-exhausted\) and takes no writes any more; precondition a new one",
+        match=r"^the drive is dead \(no-free-block\) and takes no writes any more; precondition a new one",
     ):
         drive.precondition()
 

@@ -62,7 +62,7 @@ def test_a_presets_name_in_the_place_of_a_path_is_told(tmp_path: Path, monkeypat
             ask("tinny")
     # A file of that name is a file.
     (tmp_path / "tiny").write_text("[drive\n")
-    with pytest.raises(wane.ScenarioError, match=r"^tiny:1"):
+    with pytest.raises(wane.ScenarioError, match=r"^tiny, line 1: this is no TOML"):
         wane.run("tiny")
 
 
