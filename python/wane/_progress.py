@@ -53,19 +53,8 @@ def telling_of_sweep(
     Args:
         progress: As of ``wane.sweep``.
     """
-    if callable(progress):
-        tell = progress
-        yield False, lambda *done: tell(SweepProgress(*done))
-        return
-    shell = _notebook() if progress is not False else None
-    if shell is None:
-        yield progress is True or (progress is None and _is_terminal()), None
-        return
-    bar = _NotebookBar("sweep", shell)
-    try:
-        yield False, lambda finished, runs, done: bar.show(f"{finished} of {runs} runs", done)
-    finally:
-        bar.close()
+    with _telling(progress, "sweep", SweepProgress, _NotebookBar.tell_of_sweep) as told:
+        yield told
 
 
 @contextmanager
@@ -76,9 +65,21 @@ def telling(progress: bool | Callable[[Progress], object] | None, label: str) ->
         progress: As of ``wane.run``.
         label: What goes on, for a notebook's bar.
     """
+    with _telling(progress, label, Progress, _NotebookBar.tell) as told:
+        yield told
+
+
+@contextmanager
+def _telling(
+    progress: bool | Callable[[Any], object] | None,
+    label: str,
+    step: Callable[..., Any],
+    show: Callable[..., None],
+) -> Iterator[tuple[bool, Callable[..., object] | None]]:
+    """``step`` makes of native code's arguments what a function is told, ``show`` puts them on a notebook's bar."""
     if callable(progress):
         tell = progress
-        yield False, lambda *step: tell(Progress(*step))
+        yield False, lambda *done: tell(step(*done))
         return
     shell = _notebook() if progress is not False else None
     if shell is None:
@@ -86,7 +87,7 @@ def telling(progress: bool | Callable[[Progress], object] | None, label: str) ->
         return
     bar = _NotebookBar(label, shell)
     try:
-        yield False, bar.tell
+        yield False, lambda *done: show(bar, *done)
     finally:
         bar.close()
 
@@ -108,9 +109,13 @@ class _NotebookBar:
         words = "preconditioning" if preconditioning else f"{drive_writes:.1f} drive writes"
         if phase > 0:
             words = f"phase {phase}, {words}"
-        self.show(words, done)
+        self._tell(words, done)
 
-    def show(self, words: str, done: float | None) -> None:
+    def tell_of_sweep(self, finished: int, runs: int, done: float) -> None:
+        """Shows a step of a sweep."""
+        self._tell(f"{finished} of {runs} runs", done)
+
+    def _tell(self, words: str, done: float | None) -> None:
         """Shows what is done, in words and as a share, where the last change is long enough ago."""
         now = time.monotonic()
         if now - self._told < self.EVERY:

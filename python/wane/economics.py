@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 from numpy.typing import ArrayLike
 
 from wane import _wane
-from wane._arrays import broadcast, shaped
+from wane._arrays import Asked, shaped
+from wane._errors import FleetError
 
 __all__ = ["Benchmarked", "Cost", "Figures", "Input", "Side", "benchmarked", "compare", "inputs", "ownership"]
+
+_ASKED = Asked(FleetError)
 
 
 class Input(NamedTuple):
@@ -209,7 +212,7 @@ def compare(
         raid5_drives: Hard disks of a RAID-5.
         raid6_drives: Hard disks of a RAID-6.
     """
-    arrays, shape = broadcast(
+    arrays, shape = _ASKED.broadcast(
         {
             "hdd_read_iops": hdd_read_iops,
             "hdd_random_mb_per_s": hdd_random_mb_per_s,
@@ -267,5 +270,5 @@ def ownership(
         "dollars_per_kwh": dollars_per_kwh,
         "power_usage_effectiveness": power_usage_effectiveness,
     }
-    arrays, shape = broadcast(named)
+    arrays, shape = _ASKED.broadcast(named)
     return Cost(*(shaped(figure, shape) for figure in _wane.economics_ownership(arrays)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from wane import _wane
-from wane._arrays import Numbers, broadcast, count, number, numbers, shaped
+from wane._arrays import Asked, Numbers, shaped
 from wane._errors import FleetError
 
 __all__ = [
@@ -39,6 +39,8 @@ __all__ = [
     "t_test_from_moments",
     "throughput",
 ]
+
+_ASKED = Asked(FleetError)
 
 _NAMES = [tuple(names) for names in _wane.heat_names()]
 
@@ -151,13 +153,13 @@ def performance(model: str, benchmark: str, metric: str, celsius: ArrayLike) -> 
     Returns:
         MB/s, operations a second or microseconds, and what each rests on.
     """
-    temperatures = numbers("celsius", celsius)
+    temperatures = _ASKED.numbers("celsius", celsius)
     return _readings(_wane.heat_performance(model, benchmark, metric, temperatures.ravel()), temperatures)
 
 
 def loss(model: str, benchmark: str, metric: str, celsius: ArrayLike) -> Readings:
     """How much worse ``performance`` is than at 25 °C, in percent; negative where it is better. Arguments as there."""
-    temperatures = numbers("celsius", celsius)
+    temperatures = _ASKED.numbers("celsius", celsius)
     return _readings(_wane.heat_loss(model, benchmark, metric, temperatures.ravel()), temperatures)
 
 
@@ -173,7 +175,7 @@ def throughput(model: str, load: str, direction: str, celsius: ArrayLike) -> Rea
     Returns:
         MB/s, and what each rests on.
     """
-    temperatures = numbers("celsius", celsius)
+    temperatures = _ASKED.numbers("celsius", celsius)
     return _readings(_wane.heat_throughput(model, load, direction, temperatures.ravel()), temperatures)
 
 
@@ -189,7 +191,7 @@ def degradation(metric: str, cold: Any, hot: Any) -> Any:
         cold: Values in the cold, above 0; a number or an array of any shape.
         hot: Values in the heat, above 0; broadcast with ``cold``.
     """
-    arrays, shape = broadcast({"cold": cold, "hot": hot})
+    arrays, shape = _ASKED.broadcast({"cold": cold, "hot": hot})
     return shaped(_wane.heat_degradation(metric, *arrays), shape)
 
 
@@ -211,7 +213,11 @@ def t_test(one: ArrayLike, other: ArrayLike, *, variances: Variances = "equal") 
         other: Measurements, two or more, of shape ``(m,)``.
         variances: ``"equal"`` for one variance of both, as the paper has it; ``"apart"`` where heat may change it too (Welch's test).
     """
-    return TTest(*_wane.heat_t_test(_wane.heat_sample(_sample(one)), _wane.heat_sample(_sample(other)), variances))
+    return TTest(
+        *_wane.heat_t_test(
+            _wane.heat_sample(_ASKED.row("a sample", one)), _wane.heat_sample(_ASKED.row("a sample", other)), variances
+        )
+    )
 
 
 def t_test_from_moments(
@@ -230,8 +236,10 @@ def pooled_deviation(mean: float, other_mean: float, p_value: float, count_of_ea
         p_value: From 1e-300 to below 1.
         count_of_each: Measurements of each sample, from 2 on.
     """
-    means = (number("mean", mean), number("other_mean", other_mean))
-    return _wane.heat_pooled_deviation(*means, number("p_value", p_value), count("count_of_each", count_of_each))
+    means = (_ASKED.number("mean", mean), _ASKED.number("other_mean", other_mean))
+    return _wane.heat_pooled_deviation(
+        *means, _ASKED.number("p_value", p_value), _ASKED.count("count_of_each", count_of_each)
+    )
 
 
 def spread(model: str, load: str, direction: str) -> Spread | None:
@@ -260,7 +268,7 @@ def acceleration(celsius: Any, reference_celsius: Any, activation_energy: Any = 
         activation_energy: In electronvolts, above 0 and up to 3.
     """
     named = {"celsius": celsius, "reference_celsius": reference_celsius, "activation_energy": activation_energy}
-    arrays, shape = broadcast(named)
+    arrays, shape = _ASKED.broadcast(named)
     return shaped(_wane.heat_acceleration(*arrays), shape)
 
 
@@ -272,7 +280,7 @@ def retention(
 ) -> Any: ...
 def retention(time: Any, reference_celsius: Any, celsius: Any, activation_energy: Any = ACTIVATION_ENERGY) -> Any:
     """How long data keep at ``celsius`` that keep for ``time`` at ``reference_celsius``, in the unit of ``time``; see ``acceleration``."""
-    times = numbers("time", time)
+    times = _ASKED.numbers("time", time)
     odd = times[~((times > 0) & np.isfinite(times))]
     if odd.size:
         raise FleetError(f"the retention time: found {odd.flat[0]:g}, allowed is a number above 0")
@@ -286,15 +294,12 @@ def _readings(found: tuple[Numbers, list[str]], temperatures: Numbers) -> Readin
     return Readings(shaped(values, temperatures.shape), basis)
 
 
-def _sample(values: ArrayLike) -> Numbers:
-    array = numbers("a sample", values)
-    if array.ndim != 1:
-        raise FleetError(f"a sample: found an array of {array.ndim} dimensions, allowed is 1")
-    return array
-
-
 def _moments(moments: tuple[float, float, int]) -> tuple[float, float, int]:
     if len(moments) != 3:
         raise FleetError(f"a sample: found {len(moments)} numbers, allowed are mean, variance and number")
     mean, variance, size = moments
-    return number("a mean", mean), number("a variance", variance), count("the measurements of a sample", size)
+    return (
+        _ASKED.number("a mean", mean),
+        _ASKED.number("a variance", variance),
+        _ASKED.count("the measurements of a sample", size),
+    )

@@ -9,12 +9,12 @@ Where a question may be an array of any shape, so is the answer; a single number
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, overload
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from wane import _wane
+from wane._arrays import Asked, Numbers, shaped
 from wane._errors import TheoryError
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
     "write_amplification",
 ]
 
-Numbers: TypeAlias = NDArray[np.float64]
+_ASKED = Asked(TheoryError)
 
 
 class OperatingPoint(NamedTuple):
@@ -64,7 +64,7 @@ def half_full_occupancy(pages: int) -> Numbers:
     Returns:
         Shares of shape ``(pages + 1,)``.
     """
-    return _wane.half_full_occupancy(_count("pages of a block", pages))
+    return _wane.half_full_occupancy(_ASKED.count("pages of a block", pages))
 
 
 def uniform_rates(pages: int) -> tuple[Numbers, Numbers]:
@@ -76,7 +76,7 @@ def uniform_rates(pages: int) -> tuple[Numbers, Numbers]:
     Returns:
         Rates from i to i + 1 valid pages and from i + 1 to i, both of shape ``(pages,)``, in moves a request a block.
     """
-    return _wane.uniform_rates(_count("pages of a block", pages))
+    return _wane.uniform_rates(_ASKED.count("pages of a block", pages))
 
 
 def occupancy_from_rates(up: ArrayLike, down: ArrayLike, start: ArrayLike | None = None) -> Numbers:
@@ -90,8 +90,8 @@ def occupancy_from_rates(up: ArrayLike, down: ArrayLike, start: ArrayLike | None
     Returns:
         Shares of shape ``(k + 1,)``.
     """
-    first = None if start is None else _shares("start", start)
-    return _wane.occupancy_from_rates(_shares("up", up), _shares("down", down), first)
+    first = None if start is None else _ASKED.row("start", start)
+    return _wane.occupancy_from_rates(_ASKED.row("up", up), _ASKED.row("down", down), first)
 
 
 def occupancy_after(up: ArrayLike, down: ArrayLike, start: ArrayLike, requests_per_block: float) -> Numbers:
@@ -106,13 +106,13 @@ def occupancy_after(up: ArrayLike, down: ArrayLike, start: ArrayLike, requests_p
     Returns:
         Shares of shape ``(k + 1,)``, exact within 1e-12.
     """
-    time = _number("requests_per_block", requests_per_block)
-    return _wane.occupancy_after(_shares("up", up), _shares("down", down), _shares("start", start), time)
+    time = _ASKED.number("requests_per_block", requests_per_block)
+    return _wane.occupancy_after(_ASKED.row("up", up), _ASKED.row("down", down), _ASKED.row("start", start), time)
 
 
 def total_variation(one: ArrayLike, other: ArrayLike) -> float:
     """Half of the sum of absolute differences of two distributions of one shape: 0 where they are alike, 1 where they share nothing."""
-    return _wane.total_variation(_shares("one", one), _shares("other", other))
+    return _wane.total_variation(_ASKED.row("one", one), _ASKED.row("other", other))
 
 
 def operating_point(occupancy: ArrayLike, weights: ArrayLike) -> OperatingPoint:
@@ -122,17 +122,17 @@ def operating_point(occupancy: ArrayLike, weights: ArrayLike) -> OperatingPoint:
         occupancy: Shares of the blocks by valid pages, of shape ``(k + 1,)``.
         weights: Chance of a block of each state to be the victim, over that of any block; of shape ``(k + 1,)``.
     """
-    return OperatingPoint(*_wane.operating_point(_shares("occupancy", occupancy), _shares("weights", weights)))
+    return OperatingPoint(*_wane.operating_point(_ASKED.row("occupancy", occupancy), _ASKED.row("weights", weights)))
 
 
 def random(occupancy: ArrayLike) -> OperatingPoint:
     """What random victims come to: all weights 1. ``occupancy`` has shape ``(k + 1,)``."""
-    return OperatingPoint(*_wane.random_victims(_shares("occupancy", occupancy)))
+    return OperatingPoint(*_wane.random_victims(_ASKED.row("occupancy", occupancy)))
 
 
 def greedy(occupancy: ArrayLike) -> OperatingPoint:
     """What greedy victims come to, the blocks with the fewest valid pages. ``occupancy`` has shape ``(k + 1,)``."""
-    return OperatingPoint(*_wane.greedy(_shares("occupancy", occupancy)))
+    return OperatingPoint(*_wane.greedy(_ASKED.row("occupancy", occupancy)))
 
 
 @overload
@@ -149,14 +149,14 @@ def d_choices(occupancy: ArrayLike, d: Any) -> tuple[Any, Any]:
     Returns:
         Cleaning cost, 0 to k valid pages, and wear leveling, above 0 to 1; each of the shape of ``d``.
     """
-    choices = _numbers("d", d)
-    costs, levels = _wane.d_choices(_shares("occupancy", occupancy), choices.ravel())
-    return _shaped(costs, choices), _shaped(levels, choices)
+    choices = _ASKED.numbers("d", d)
+    costs, levels = _wane.d_choices(_ASKED.row("occupancy", occupancy), choices.ravel())
+    return shaped(costs, choices.shape), shaped(levels, choices.shape)
 
 
 def d_choices_weights(occupancy: ArrayLike, d: float) -> Numbers:
     """The weights of ``d``-choices, of shape ``(k + 1,)``; 0 for states without a block. Source: 003, equation 26."""
-    return _wane.d_choices_weights(_shares("occupancy", occupancy), _number("d", d))
+    return _wane.d_choices_weights(_ASKED.row("occupancy", occupancy), _ASKED.number("d", d))
 
 
 @overload
@@ -178,7 +178,7 @@ def optimal_wear_leveling(occupancy: ArrayLike, cost: Any) -> Any:
 
 def optimal_weights(occupancy: ArrayLike, cost: float) -> Numbers:
     """The weights that wear most evenly at a cleaning cost, of shape ``(k + 1,)``. Source: 003, Theorem 5."""
-    return _wane.optimal_weights(_shares("occupancy", occupancy), _number("cost", cost))
+    return _wane.optimal_weights(_ASKED.row("occupancy", occupancy), _ASKED.number("cost", cost))
 
 
 @overload
@@ -232,44 +232,12 @@ def write_amplification(policy: str, spare_factor: Any, pages_per_block: int = 2
     Returns:
         Write amplification, of the shape of ``spare_factor``.
     """
-    spare = _numbers("spare_factor", spare_factor)
-    pages = _count("pages of a block", pages_per_block)
-    choices = None if d is None else _number("d", d)
-    return _shaped(_wane.write_amplification(policy, spare.ravel(), pages, choices), spare)
+    spare = _ASKED.numbers("spare_factor", spare_factor)
+    pages = _ASKED.count("pages of a block", pages_per_block)
+    choices = None if d is None else _ASKED.number("d", d)
+    return shaped(_wane.write_amplification(policy, spare.ravel(), pages, choices), spare.shape)
 
 
 def _each(answer: Callable[[Numbers, Numbers], Numbers], occupancy: ArrayLike, what: str, questions: ArrayLike) -> Any:
-    asked = _numbers(what, questions)
-    return _shaped(answer(_shares("occupancy", occupancy), asked.ravel()), asked)
-
-
-def _shaped(answers: Numbers, questions: Numbers) -> Any:
-    return float(answers[0]) if questions.ndim == 0 else answers.reshape(questions.shape)
-
-
-def _numbers(what: str, values: ArrayLike) -> Numbers:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise TheoryError(f"{what}: found {values!r:.60}, allowed are numbers") from None
-
-
-def _shares(what: str, values: ArrayLike) -> Numbers:
-    array = _numbers(what, values)
-    if array.ndim != 1:
-        raise TheoryError(f"{what}: found an array of {array.ndim} dimensions, allowed is 1")
-    return array
-
-
-def _number(what: str, value: float) -> float:
-    array = _numbers(what, value)
-    if array.ndim != 0:
-        raise TheoryError(f"{what}: found an array of {array.ndim} dimensions, allowed is a number")
-    return float(array)
-
-
-def _count(what: str, value: int) -> int:
-    number = _number(what, value)
-    if not number.is_integer() or not 0 <= number < 2**32:
-        raise TheoryError(f"{what}: found {value!r:.60}, allowed is a whole number from 1 on")
-    return int(number)
+    asked = _ASKED.numbers(what, questions)
+    return shaped(answer(_ASKED.row("occupancy", occupancy), asked.ravel()), asked.shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -20,20 +21,20 @@ if TYPE_CHECKING:
 HERE: dict[str, bool] = {"plain": False}
 
 
-class Analysis:
+class Analysis(ABC):
     """The base of all answers. Each is a frozen dataclass whose fields are public."""
 
+    @abstractmethod
     def table(self) -> Frame:
         """The answer as a ``pandas.DataFrame``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draws the answer, into ``ax`` or a figure of its own.
 
         Raises:
             MissingExtraError: Matplotlib is not installed.
         """
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """The answer as plain data: numbers as numbers, what is missing or undefined as ``None``, tables as lists of rows."""
