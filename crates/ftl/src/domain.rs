@@ -12,6 +12,7 @@ use crate::policies::BlockEvent;
 use crate::policies::allocation::AllocationPolicy;
 use crate::policies::victim::VictimPolicy;
 use crate::policies::wear_leveling::WearLevelPolicy;
+use crate::reclaim::Fruitless;
 
 /// A block that is being written.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -68,8 +69,8 @@ pub(crate) struct Domain {
     pub(crate) leveler: Box<dyn WearLevelPolicy>,
     /// The leveler's last answer was an action, so it is asked before the next host write.
     pub(crate) leveling_due: bool,
-    /// Victims in a row without an invalid unit, of a collection that was left in the middle.
-    pub(crate) fruitless: u64,
+    /// Of a collection that was left in the middle.
+    pub(crate) fruitless: Fruitless,
     pub(crate) gc_erases: u64,
     pub(crate) wear_leveling_erases: u64,
     pub(crate) retired: u32,
@@ -84,6 +85,12 @@ impl Domain {
     /// The blocks being written.
     pub(crate) fn open(&self) -> impl Iterator<Item = Frontier> {
         std::iter::once(self.host).chain(self.parked.iter().map(|parked| parked.frontier)).flatten()
+    }
+
+    /// Units that can be written before a block has to be erased.
+    pub(crate) fn room(&self, units_per_block: u32) -> u64 {
+        let open: u64 = self.open().map(|frontier| u64::from(units_per_block - frontier.next)).sum();
+        open + self.free.len() as u64 * u64::from(units_per_block)
     }
 
     /// Its state but for its policies', to a file or back.

@@ -18,6 +18,7 @@ use crate::policies::placement::{PlacementPolicy, STREAMS_MAX};
 use crate::policies::retirement::RetirePolicy;
 use crate::policies::scrub::ScrubPolicy;
 use crate::policies::{BlockEvent, Setting, StreamId};
+use crate::reclaim::Fruitless;
 use crate::room::Room;
 use crate::stripes::Stripes;
 use crate::table::Table;
@@ -649,7 +650,7 @@ fn build_domain(
         victim,
         leveler,
         leveling_due: false,
-        fruitless: 0,
+        fruitless: Fruitless::default(),
         gc_erases: 0,
         wear_leveling_erases: 0,
         retired: 0,

@@ -1,5 +1,6 @@
 //! Garbage collection, the erase of a block, and its retirement.
 
+use serde::{Deserialize, Serialize};
 use wane_nand::Media;
 use wane_units::SuperblockId;
 
@@ -12,9 +13,27 @@ use crate::policies::victim::GcView;
 use crate::policies::{BlockEvent, EraseCause};
 use crate::table::prefetch;
 
-/// A policy that keeps choosing blocks without an invalid page gains nothing, though there are others. After this many for
-/// each closed block in a row the domain counts as without a victim.
+/// A policy that keeps choosing blocks without an invalid page gains nothing, though there are others; neither does one whose victims free
+/// no more than padding takes. After this many for each closed block in a row the domain counts as without a victim.
 const FRUITLESS_PER_BLOCK: u64 = 64;
+
+/// Victims in a row that gained no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Fruitless {
+    pub(crate) victims: u64,
+    /// Units by which there is less room than before the first of them.
+    pub(crate) lost: u64,
+}
+
+impl Fruitless {
+    /// Counts a victim that left so much room of what was there before. Whether there is more now than there ever was in the row.
+    fn note(&mut self, before: u64, after: u64) -> bool {
+        let wanted = before + self.lost;
+        let gained = after > wanted;
+        *self = if gained { Self::default() } else { Self { victims: self.victims + 1, lost: wanted - after } };
+        gained
+    }
+}
 
 /// What became of a block that held nothing valid any more.
 #[must_use]
@@ -94,10 +113,11 @@ impl<M: Media> Ftl<M> {
             }
             let Some(victim) = victim else { return self.no_victim() };
             let valid = valid(victim);
-            fruitless = if valid < self.units_per_block { 0 } else { fruitless + 1 };
-            if fruitless > 0 && self.is_fruitless(domain, fruitless) {
+            let in_row = fruitless.victims + u64::from(valid == self.units_per_block);
+            if in_row > 0 && self.is_fruitless(domain, in_row) {
                 return self.no_victim();
             }
+            let room = self.domains[domain].room(self.units_per_block);
             self.domains[domain].index.open(victim);
             let next = self.prefetch_next(domain);
             match self.relocate(domain, victim, Mover::GarbageCollection) {
@@ -109,13 +129,22 @@ impl<M: Media> Ftl<M> {
                     return Outcome::Dead(death);
                 }
             }
-            self.pressed &= valid == self.units_per_block;
             self.counters.gc_victims += 1;
             self.counters.gc_victim_valid_units += u64::from(valid);
             if let Some(next) = next {
                 self.domains[domain].index.prefetch_open(next, 1);
             }
-            let stop = match self.recycle(domain, victim, EraseCause::GarbageCollection) {
+            let recycled = self.recycle(domain, victim, EraseCause::GarbageCollection);
+            let gained = match recycled {
+                Recycled::Free => fruitless.note(room, self.domains[domain].room(self.units_per_block)),
+                // What it held lies elsewhere, and blocks do not retire for ever.
+                Recycled::Retired(_) => {
+                    fruitless = Fruitless::default();
+                    valid < self.units_per_block
+                }
+            };
+            self.pressed &= !gained;
+            let stop = match recycled {
                 Recycled::Free if self.leveling => self.level(domain, Some(victim)),
                 recycled => recycled.stop(),
             };

@@ -326,7 +326,8 @@ mod tests {
         (ftl.work.is_paused, ftl.work.pages_fail, ftl.pressed) = (true, true, true);
         ftl.lost = [3, 7].into();
         ftl.touched = vec![SuperblockId(4), SuperblockId(2)];
-        (ftl.domains[0].fruitless, ftl.domains[0].leveling_due) = (5, true);
+        let fruitless = crate::reclaim::Fruitless { victims: 5, lost: 3 };
+        (ftl.domains[0].fruitless, ftl.domains[0].leveling_due) = (fruitless, true);
         ftl.read_recovery = Some(2);
         let mut writer = Writer::new(Vec::new()).unwrap();
         ftl.archive(&mut writer, Array::archive).unwrap();
@@ -337,7 +338,7 @@ mod tests {
         reader.finish().unwrap();
         assert!(again.work.is_paused && again.work.pages_fail && again.pressed);
         assert_eq!((&again.lost, &again.touched), (&ftl.lost, &ftl.touched));
-        assert_eq!((again.domains[0].fruitless, again.domains[0].leveling_due), (5, true));
+        assert_eq!((again.domains[0].fruitless, again.domains[0].leveling_due), (fruitless, true));
         assert_eq!(again.read_recovery, Some(2));
     }
 }

@@ -321,9 +321,7 @@ impl<M: Media> PowerCut<M> {
                     torn_along.retain(|page| !(first..first + self.layout.pages_per_superblock()).contains(&page.0));
                     let members = std::mem::take(&mut members);
                     if torn.contains(&block) {
-                        if fate != Fate::Done {
-                            self.ledger.uncount(self.layout.domain(block), of_block.cause, self.layout.width());
-                        }
+                        // A later erase had begun, so this one had, and the medium counts it.
                         continue;
                     }
                     self.undo_erase(block, members, *of_block, fate);

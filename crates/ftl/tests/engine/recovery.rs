@@ -8,11 +8,13 @@ use wane_ftl::policies::recovery::RECOVERY_POLICIES;
 use wane_ftl::policies::redundancy::REDUNDANCY_POLICIES;
 use wane_ftl::policies::retirement::RETIRE_POLICIES;
 use wane_ftl::policies::{Entry, find};
-use wane_ftl::{BuildError, Event, Ftl, FtlConfig, Outcome, Pooling, Protection, RefusedSetting, RemapError};
+use wane_ftl::{
+    BuildError, EndOfLife, Event, Ftl, FtlConfig, Outcome, Pooling, Protection, RefusedSetting, RemapError,
+};
 use wane_nand::{Array, Media};
 use wane_sim::{Stream, Streams};
 use wane_testkit::{Content, FailingMedia};
-use wane_units::{Bytes, Geometry, Lpn};
+use wane_units::{Bytes, Geometry, Lpn, SuperblockId};
 
 const BLOCKS: u32 = 40;
 const PAGES: u32 = 16;
@@ -349,4 +351,33 @@ fn lost_data_stay_lost() {
             assert!(ftl.counters().programmed_gc > gc);
         }
     }
+}
+
+#[test]
+fn a_drive_whose_padding_takes_what_collection_frees_is_dead_before_its_blocks_are() {
+    let geometry = Geometry::flat(16, 5, Bytes(128)).unwrap();
+    let mut deaths = 0;
+    for seed in 0..300 {
+        let mut stream = Streams::new(seed).stream("padding");
+        let units_per_page = 2;
+        let config = FtlConfig {
+            units_per_page,
+            power_loss_protection: false,
+            recovery: policy(RECOVERY_POLICIES, "full-scan", ""),
+            ..super::config(10 + stream.below(30) as u32, 12, 4)
+        };
+        let mut ftl = Ftl::new(Array::new(geometry), config).unwrap();
+        while ftl.end_of_life().is_none() {
+            let erases = ftl.counters().erases_gc;
+            if stream.chance(0.3) {
+                let _ = ftl.retire_block(SuperblockId(stream.below(16) as u32));
+            } else {
+                ftl.write(&[Lpn(stream.below(u64::from(ftl.exported())) as u32)]);
+            }
+            let erases = ftl.counters().erases_gc - erases;
+            assert!(erases < 200, "seed {seed}: {erases} erases for one command, {:?}", ftl.end_of_life());
+        }
+        deaths += u32::from(ftl.end_of_life() == Some(EndOfLife::NoVictim));
+    }
+    assert!(deaths > 10, "{deaths} drives found no victim");
 }
