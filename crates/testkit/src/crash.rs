@@ -402,11 +402,12 @@ impl Run {
 
     /// Whether parity gives a unit back whatever is cut.
     fn is_given_back(&self, unit: Lpn) -> bool {
+        // A cut may tear another page of the stripe, with one of its wordline: a second loss, as soon as the stripe is closed.
+        let may_lose_another = self.config.wordline_pages > NonZeroU32::MIN;
         match self.ftl.protection(unit) {
             Protection::None => false,
-            Protection::InController => self.config.power_loss_protection,
-            // A cut may tear another page of the stripe, with one of its wordline: a second loss.
-            Protection::OnFlash => self.config.wordline_pages == NonZeroU32::MIN,
+            Protection::InController => self.config.power_loss_protection && !may_lose_another,
+            Protection::OnFlash => !may_lose_another,
         }
     }
 
