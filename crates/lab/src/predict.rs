@@ -31,6 +31,27 @@ const RANKS: u32 = 200;
 /// Share of the writes that the colder temperature is taken to have at least.
 const WRITES_MIN: f64 = 0.001;
 
+/// How far the model's write amplification was off over the eleven stand-ins, of the run's and in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StandinErrors {
+    /// The policy, by its name in scenarios.
+    pub gc: &'static str,
+    /// The least.
+    pub lowest: f64,
+    /// The median.
+    pub median: f64,
+    /// The most.
+    pub highest: f64,
+}
+
+/// Drives of 1 GiB in blocks of 64 pages with a spare factor of 10 %, 8 drive writes after a sequential one; d-choices with d = 3. `make validate` measures
+/// them, and says where they are not these.
+pub const STANDIN_ERRORS: [StandinErrors; 3] = [
+    StandinErrors { gc: "greedy", lowest: 0.0, median: 7.0, highest: 165.0 },
+    StandinErrors { gc: "d-choices", lowest: 0.0, median: 2.0, highest: 47.0 },
+    StandinErrors { gc: "fifo", lowest: -4.0, median: 0.0, highest: 41.0 },
+];
+
 /// Why there is no prediction.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -126,6 +147,9 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     };
     let mut warnings = popularity.warnings.clone();
     let any_popularity = matches!(victims, None | Some(Victims::Random));
+    if matches!(scenario.phases[0].workload, Workload::Standin(_) | Workload::Trace(_)) {
+        warnings.extend(STANDIN_ERRORS.iter().find(|errors| errors.gc == name).map(off_by));
+    }
     warnings.extend(choices.iter().flat_map(unlike_its_mean));
     warnings.extend(departures(scenario, if any_popularity { 1.0 } else { popularity.written }));
     // Greedy leaves full blocks of data at rest alone; all other victims come back to them.
@@ -201,6 +225,13 @@ fn solved(
     let steady = utilization::hot_cold(victims, blocks, mix)?;
     let model = if classes.len() == 2 { Model::TwoTemperatures(mix) } else { Model::Reduced(mix) };
     Ok((model, Some(steady)))
+}
+
+fn off_by(errors: &StandinErrors) -> String {
+    let StandinErrors { lowest, median, highest, .. } = errors;
+    format!(
+        "over the eleven stand-ins the model's amplification was off by {lowest:+.0} to {highest:+.0} %, by {median:+.0} % in the median"
+    )
 }
 
 fn reduced(mix: Mix) -> String {
@@ -481,94 +512,15 @@ mod tests {
         }
     }
 
-    /// A drive of 4 channels whose dies collect by themselves, looked at after four drive writes.
+    /// A drive of 4 channels whose dies collect by themselves, looked at after four drive writes. How well it is predicted where it is,
+    /// `wane-validation` says.
     fn timed(drive: &str, time: &str, gc: &str, probe: &str) -> Scenario {
-        let life =
-            if probe.contains("hot-cold") { "pattern = 'hot-cold'\nr = 0.8\nh = 0.2" } else { "pattern = 'uniform'" };
-        let drive = if drive.contains("blocks-per-plane") {
-            drive.to_owned()
-        } else {
-            format!("{drive}\nblocks-per-plane = 1024")
-        };
         scenario(&format!(
-            "[drive]\nchannels = 4\npages-per-block = 32\nspare-factor = '20 %'\n{drive}\n[drive.timing]\nread = '60 us'\n\
+            "[drive]\nchannels = 4\npages-per-block = 32\nspare-factor = '20 %'\nblocks-per-plane = 1024\n{drive}\n[drive.timing]\nread = '60 us'\n\
              program = '600 us'\nerase = '3 ms'\nchannel-rate = '400 MB/s'\n[ftl]\ndomain = 'die'\ngc = {gc}\n[time]\nscheduler = 'event'\n{time}\n\
-             [workload]\n{life}\n[probe]\nat-drive-writes = [4]\nuntil = {{ requests = 200_000 }}\nworkload = {{ {probe} }}\n\
+             [workload]\npattern = 'uniform'\n[probe]\nat-drive-writes = [4]\nuntil = {{ requests = 200_000 }}\nworkload = {{ {probe} }}\n\
              [until]\ndrive-writes = 4\n"
         ))
-    }
-
-    #[test]
-    fn reads_take_as_long_as_predicted() {
-        let mut missed = Vec::new();
-        let first = "order = 'priority'\nread-priority = true\ngc = 'preemptible'";
-        let greedy = "'greedy'";
-        for (drive, time, gc, probe) in [
-            ("", "", greedy, "read-share = 0.7, arrival = { poisson = '1.2 ms' }"),
-            ("", "", greedy, "read-share = 0.7, arrival = { poisson = '280 us' }"),
-            ("", "", greedy, "read-share = 0.95, arrival = { poisson = '60 us' }"),
-            ("", first, greedy, "read-share = 0.7, arrival = { poisson = '280 us' }"),
-            ("", first, greedy, "read-share = 0.9, arrival = { poisson = '100 us' }"),
-            ("", "", "{ policy = 'd-choices', d = 2 }", "read-share = 0.7, arrival = { poisson = '400 us' }"),
-            ("", first, "'random'", "read-share = 0.7, arrival = { poisson = '450 us' }"),
-            (
-                "page-size = '16 KiB'\nmapping-unit = '4 KiB'",
-                "",
-                greedy,
-                "read-share = 0.7, arrival = { poisson = '100 us' }",
-            ),
-            (
-                "page-size = '16 KiB'\nmapping-unit = '4 KiB'",
-                first,
-                greedy,
-                "read-share = 0.5, arrival = { poisson = '130 us' }",
-            ),
-            (
-                "dies-per-channel = 4\nblocks-per-plane = 512",
-                "",
-                greedy,
-                "read-share = 0.8, arrival = { poisson = '60 us' }",
-            ),
-            (
-                "dies-per-channel = 4\nblocks-per-plane = 512",
-                first,
-                greedy,
-                "read-share = 0.95, arrival = { poisson = '20 us' }",
-            ),
-            (
-                "",
-                "",
-                greedy,
-                "pattern = 'hot-cold', r = 0.8, h = 0.2, read-share = 0.7, arrival = { poisson = '280 us' }",
-            ),
-            (
-                "",
-                first,
-                greedy,
-                "pattern = 'hot-cold', r = 0.8, h = 0.2, read-share = 0.7, arrival = { poisson = '280 us' }",
-            ),
-            ("", "gc = 'free'", greedy, "read-share = 0.5, arrival = { poisson = '150 us' }"),
-        ] {
-            let scenario = timed(drive, time, gc, probe);
-            let predicted = predict(&scenario).unwrap();
-            let Some(found) = predicted.reads else { panic!("{probe}: {:?}", predicted.warnings) };
-            let ran = run(&scenario);
-            let amplification = ran.write_amplification.last_drive_write.gc.unwrap();
-            let want = ran.latency.unwrap().read.unwrap().times;
-            let off = |found: f64, want: f64| 100.0 * (found / want - 1.0);
-            let (mean, tail) = (off(found.mean, want.mean_ns), off(found.quantile(0.99), want.p99_ns as f64));
-            println!(
-                "waf {:.3} for {:.3}, load {:.2}, mean {:.0} us {mean:+.1} %, p99 {tail:+.1} %: {drive:?} {time:?} {gc} {probe}",
-                predicted.write_amplification,
-                amplification,
-                found.load,
-                want.mean_ns / 1e3
-            );
-            if mean.abs() > 5.0 || tail.abs() > 15.0 {
-                missed.push(format!("{drive:?} {time:?} {gc} {probe}"));
-            }
-        }
-        assert!(missed.is_empty(), "{missed:#?}");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod amplification;
 mod drives;
 mod errors;
+mod estimates;
 mod forms;
 mod latency;
 mod leveling;
@@ -147,6 +148,8 @@ pub fn parts() -> Vec<Part> {
         forms::part(),
         latency::part(),
         latency::queues(),
+        estimates::standins(),
+        estimates::reads(),
         errors::reference_values(),
         errors::tails(),
         errors::draws(),
