@@ -341,6 +341,7 @@ mod tests {
                 write: OpThroughput::default(),
             },
             errors: None,
+            thermal: None,
             read_cdf: Vec::new(),
             write_cdf: Vec::new(),
         };

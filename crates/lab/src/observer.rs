@@ -13,7 +13,7 @@ use crate::ahead::Ahead;
 use crate::run::{Budget, Phase, Run, Watch};
 use crate::sources::SourceMaker;
 use crate::timed::{Requests, Standing, Timed, TimedSpec};
-use wane_results::{Errors, Latency, LatencyByGc, Throughput, Window, WindowKind};
+use wane_results::{Errors, Latency, LatencyByGc, Thermal, Throughput, Window, WindowKind};
 
 /// The past that a drive is given when counting starts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,6 +79,8 @@ pub struct Measured {
     pub throughput: Option<Throughput>,
     /// The latencies of a run in which garbage collection began, apart.
     pub latency_by_gc: Option<LatencyByGc>,
+    /// How warm the drive was, over what `latency` is of.
+    pub thermal: Option<Thermal>,
     /// Windows, in order.
     pub windows: Vec<Window>,
     /// Errors since counting started, those of probes left out.
@@ -317,6 +319,7 @@ impl Observer {
         Measured {
             latency: timed.last().map(|last| last.latency.clone()),
             throughput: timed.last().map(|last| last.throughput),
+            thermal: timed.last().and_then(|last| last.thermal),
             latency_by_gc: timed.last_mut().filter(|_| of_the_run).and_then(|run| run.by_gc.take()),
             errors: total,
             error_histogram,
@@ -337,6 +340,7 @@ fn standing(drive: &Drive, units_at_start: u64) -> Standing {
             / f64::from(drive.logical_initial()),
         erase_count_mean: counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64,
         errors: errors(drive),
+        heat: drive.clock().and_then(wane_ssd::Clock::heat),
     }
 }
 

@@ -193,14 +193,9 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
         None => None,
     };
     let of_victims = steady.as_ref().map(|steady| steady.victims.as_slice());
-    let reads = match reads::predict(scenario, of_victims, matches!(model, Model::Reduced(_))) {
-        Some(Err(reason)) => {
-            warnings.push(format!("reads are not predicted: {reason}"));
-            None
-        }
-        Some(Ok(times)) => Some(times),
-        None => None,
-    };
+    let told = reads::predict(scenario, of_victims, matches!(model, Model::Reduced(_)));
+    let mut refuse = |reason| warnings.push(format!("reads are not predicted: {reason}"));
+    let reads = told.and_then(|told| told.map_err(&mut refuse).ok());
     Ok(Prediction { model, write_amplification, valid_pages_per_victim_mean, drive_writes, reads, warnings })
 }
 

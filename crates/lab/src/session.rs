@@ -228,6 +228,7 @@ fn result(
         )),
         latency: observed.and_then(|observed| observed.latency.clone()),
         latency_of: observed.and_then(|observed| LatencyOf::of(&observed.windows, drive_writes)),
+        thermal: observed.and_then(|observed| observed.thermal),
         latency_by_gc: observed.and_then(|observed| observed.latency_by_gc.clone()),
         throughput: observed.and_then(|observed| observed.throughput),
         errors: observed.and_then(|observed| observed.errors),

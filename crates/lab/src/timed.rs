@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use wane_sim::Stream;
 use wane_ssd::{
-    BreakdownSum, Clock, ClockSpec, CommandKind, Completion, Drive, Histogram, Latencies, MeasuredWindow, Meter, Parts,
-    RequestId,
+    BreakdownSum, Clock, ClockSpec, CommandKind, Completion, Drive, HeatReading, Histogram, Latencies, MeasuredWindow,
+    Meter, Parts, RequestId,
 };
 use wane_workload::{Arrival, Arrivals, Batch, Next, Op, OperationKind};
 
@@ -16,7 +16,7 @@ use crate::operations::Operations;
 
 use wane_results::{
     BreakdownMeans, Errors, Latency, LatencyByGc, LatencyDistribution, LatencyFigures, OpThroughput, OperationFigures,
-    OperationLatency, Throughput, Window, WindowKind,
+    OperationLatency, Thermal, Throughput, Window, WindowKind,
 };
 
 /// Most points kept of a distribution.
@@ -28,6 +28,7 @@ pub(crate) struct Standing {
     pub(crate) drive_writes: f64,
     pub(crate) erase_count_mean: f64,
     pub(crate) errors: Option<Errors>,
+    pub(crate) heat: Option<HeatReading>,
 }
 
 /// When requests come to a drive's clock, and what they took.
@@ -43,6 +44,8 @@ pub(crate) struct Requests {
     unit_bytes: u64,
     waiting: Waiting,
     operations: Operations,
+    /// How warm the drive was at first.
+    heat: Option<HeatReading>,
 }
 
 /// Requests that a source looks back at: the last ones, as far back as it may.
@@ -94,6 +97,7 @@ impl Requests {
             unit_bytes: spec.unit_bytes,
             waiting: Waiting { is_on: spec.looks_back, ..Waiting::default() },
             operations: Operations::default(),
+            heat: standing.heat,
         }
     }
 
@@ -195,16 +199,18 @@ impl Requests {
 
     /// Lets everything end and says what it took. Once `stop` is true, what has not ended is left out.
     pub(crate) fn finish(self, drive: &mut Drive, standing: Standing, kind: WindowKind, stop: &AtomicBool) -> Timed {
-        let Self { mut meter, mut operations, .. } = self;
+        let Self { mut meter, mut operations, heat, .. } = self;
         drive.drain(stop, &mut |completion| {
             meter.record(completion);
             operations.done(completion, &mut meter);
         });
         let clock = drive.clock().expect("requests come to a clock");
+        let ended = clock.scheduler().heat(clock.scheduler().now());
         let timed = meter.finish(clock.scheduler(), standing);
         Timed {
             latency: latency(&timed.latencies, seconds(timed.elapsed_ns)),
             throughput: throughput(&timed.latencies, seconds(timed.elapsed_ns)),
+            thermal: heat.zip(ended).map(|(before, after)| thermal(&before, &after)),
             windows: timed.windows.iter().map(|measured| window(measured, kind)).collect(),
             by_gc: timed.parts.as_ref().map(|parts| by_gc(parts, timed.elapsed_ns)),
             operations: timed.operations,
@@ -237,6 +243,8 @@ pub(crate) struct Timed {
     pub(crate) throughput: Throughput,
     /// Where garbage collection began in the run.
     pub(crate) by_gc: Option<LatencyByGc>,
+    /// How warm the drive was.
+    pub(crate) thermal: Option<Thermal>,
     /// Its windows.
     pub(crate) windows: Vec<Window>,
     /// Flash operations scheduled.
@@ -266,8 +274,23 @@ fn window(measured: &MeasuredWindow<Standing>, kind: WindowKind) -> Window {
         latency: latency(&measured.latencies, lasted),
         throughput: throughput(&measured.latencies, lasted),
         errors: until.errors.zip(from.errors).map(|(after, before)| after - before),
+        thermal: from.heat.zip(until.heat).map(|(before, after)| thermal(&before, &after)),
         read_cdf: cdf(&measured.latencies.reads),
         write_cdf: cdf(&measured.latencies.writes),
+    }
+}
+
+/// Between two readings.
+fn thermal(before: &HeatReading, after: &HeatReading) -> Thermal {
+    let ns = after.at_ns.saturating_sub(before.at_ns);
+    let lasted = seconds(ns);
+    // Of a window in which no time passed the drive was as warm as it is.
+    let of = |share: f64, else_it_is: f64| if ns == 0 { else_it_is } else { share / lasted };
+    Thermal {
+        celsius_end: after.celsius,
+        celsius_mean: of(after.celsius_seconds - before.celsius_seconds, after.celsius),
+        watts_mean: of(after.joules - before.joules, 0.0),
+        throttled_share: of((after.throttled_ns - before.throttled_ns) as f64 / 1e9, 0.0),
     }
 }
 

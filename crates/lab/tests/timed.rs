@@ -374,3 +374,30 @@ fn a_trace_without_times_cannot_say_when_requests_come() {
     let error = wane_lab::build::plan(&Scenario::resolve(&sources).unwrap()).err().unwrap().to_string();
     assert!(error.contains("a.lis: requests of format lis have no time of arrival, so arrival"), "{error}");
 }
+
+/// Reads of 16 KiB pages on eight dies, all of which are always at work, with heat.
+const WARM: &str = "[drive]\npreset = 'mlc-8g'\nchannels = 4\nblocks-per-plane = 16\n[drive.timing]\nread = '80 us'\nchannel-rate = 'none'\n\
+    [drive.thermal]\nambient = 25\nidle-power = 1\ndie-power = 0.5\nresistance = 10\ntime-constant = '200 ms'\nthrottle-above = 60\n\
+    throttle-below = 59\nthrottle-stretch = 10\n[time]\nscheduler = 'event'\n[precondition]\nsequential-drive-writes = 1\n[workload]\n\
+    pattern = 'uniform'\nread-share = 1\narrival = { queue-depth = 64 }\n[until]\nrequests = 400_000\n";
+
+#[test]
+fn a_warm_drive_serves_what_its_surroundings_can_cool() {
+    let iops = |set: &[&str]| run(WARM, set).summary.throughput.unwrap().read.iops;
+    let (cold, none) = (iops(&["drive.thermal.ambient=0"]), iops(&["drive.thermal.ambient=none"]));
+    assert_eq!(cold, none, "a drive that never gets too warm is as fast as one without heat");
+    // Nearly all dies work nearly always, which warms by 40 K less what they wait. Throttled it lies at 59 to 60 degrees, of which idling takes 10.
+    for (ambient, celsius) in [("25", 25.0), ("35", 35.0), ("45", 45.0)] {
+        let result = run(WARM, &[&format!("drive.thermal.ambient={ambient}")]);
+        let thermal = result.summary.thermal.unwrap();
+        let rate = result.summary.throughput.unwrap().read.iops / none;
+        let heat = 10.0 * (thermal.watts_mean - 1.0);
+        assert!((thermal.celsius_mean - (celsius + 10.0 + heat)).abs() < 1.5, "{ambient}: {thermal:?}");
+        // Power and rate fall alike.
+        let full = 10.0 * 0.5 * none * 80e-6;
+        assert!((rate - heat / full).abs() < 0.02, "{ambient}: {rate} of the rate at {heat} of {full} K");
+        let wanted = ((59.5 - celsius - 10.0) / full).min(1.0);
+        assert!((rate - wanted).abs() < 0.05, "{ambient}: {rate}, {wanted} wanted");
+        assert_eq!(wanted < 1.0, thermal.throttled_share > 0.0, "{ambient}: {thermal:?}");
+    }
+}

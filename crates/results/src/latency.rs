@@ -273,6 +273,19 @@ pub enum WindowKind {
     Probe,
 }
 
+/// `thermal.*`: how warm a drive was.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Thermal {
+    /// Degrees Celsius at the end.
+    pub celsius_end: f64,
+    /// The mean over the time.
+    pub celsius_mean: f64,
+    /// Watts that it dissipated on average.
+    pub watts_mean: f64,
+    /// Share of the time that it was throttled.
+    pub throttled_share: f64,
+}
+
 /// One window of `latency.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Window {
@@ -293,6 +306,9 @@ pub struct Window {
     pub throughput: Throughput,
     /// What error correction saw; null on flash without errors.
     pub errors: Option<Errors>,
+    /// How warm the drive was; absent where it has no heat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thermal: Option<Thermal>,
     /// Points of the distribution of read latencies: nanoseconds, and the share of the reads that took no longer.
     pub read_cdf: Vec<(u64, f64)>,
     /// The same of writes.

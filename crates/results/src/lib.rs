@@ -26,7 +26,7 @@ pub use folder::{
 pub use grid::{GRID_LEAVES, GridCell, SeededCell, grid_columns, grid_csv, number, seeded_grid_csv, windows_csv};
 pub use latency::{
     BreakdownMeans, Errors, Latency, LatencyDistribution, LatencyFigures, OpThroughput, OperationFigures,
-    OperationLatency, Throughput, Window, WindowKind,
+    OperationLatency, Thermal, Throughput, Window, WindowKind,
 };
 pub use life::{Calendar, CalendarOrigin, Life, WARRANTY_YEARS};
 pub use statistics::{BandPoint, Estimate, Statistics, band, student_t_975, whole_runs};

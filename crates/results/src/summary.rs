@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EraseCounts, Errors, Latency, LatencyByGc, LatencyOf, Life, Throughput, WriteAmplification};
+use super::{EraseCounts, Errors, Latency, LatencyByGc, LatencyOf, Life, Thermal, Throughput, WriteAmplification};
 
 /// What the warning says of errors beyond the data of their model, by which others know it.
 pub const EXTRAPOLATED: &str = "are extrapolated in";
@@ -53,6 +53,9 @@ pub struct Summary {
     /// What was served in that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throughput: Option<Throughput>,
+    /// How warm the drive was meanwhile, where it has heat of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thermal: Option<Thermal>,
     /// What error correction saw, on flash that errs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors: Option<Errors>,

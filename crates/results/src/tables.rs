@@ -159,6 +159,8 @@ pub fn window_columns<'a>(windows: impl Iterator<Item = &'a Window> + Clone) -> 
         },
         throughput: Throughput::default(),
         errors: Some(Errors::default()),
+        // Of drives that have heat.
+        thermal: windows.clone().find_map(|window| window.thermal),
         read_cdf: Vec::new(),
         write_cdf: Vec::new(),
     };

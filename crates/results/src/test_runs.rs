@@ -122,6 +122,7 @@ pub fn timed(mut run: RunResult, windows: usize) -> RunResult {
                 },
                 write: OpThroughput { iops: write.times.count as f64 / 1.5, bytes_per_second: 1e6 },
             },
+            thermal: None,
             errors: Some(Errors {
                 retries: 40 * index as u64,
                 host_retries: 30 * index as u64,
@@ -272,6 +273,7 @@ fn summarize(like: MadeUp, timeline: &[Row], snapshot: &WearSnapshot, last_windo
         latency_of: None,
         latency_by_gc: None,
         throughput: None,
+        thermal: None,
         errors: None,
         warnings: vec![],
         run: Run {

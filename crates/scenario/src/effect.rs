@@ -17,12 +17,12 @@ impl Scenario {
     /// A sentence for each key that is not as it would be by itself and yet changes nothing.
     pub fn without_effect(&self) -> Vec<String> {
         let (time, medium) = (&self.time, &self.medium);
-        let timed = time.is_timed();
+        let (timed, heatless) = (time.is_timed(), medium.thermal.ambient.is_none());
+        let untimed = "the run is untimed; give time.scheduler = \"event\"";
         let arrivals =
             self.phases.iter().map(|phase| phase.arrival).chain(self.probe.iter().map(|probe| probe.arrival));
         let by_trace = arrivals.into_iter().any(|arrival| arrival == Arrival::Trace);
-        let planes = self.device.geometry.planes_per_die();
-        let scrubs = self.ftl.scrub_policy().acts();
+        let (planes, scrubs) = (self.device.geometry.planes_per_die(), self.ftl.scrub_policy().acts());
         let uncorrected = medium.chip.is_some() && medium.ecc.strength.is_none();
         let by_table = medium.ecc.draws == Draws::Table;
         let no_errors = medium.chip.is_none() && !scrubs;
@@ -39,7 +39,9 @@ impl Scenario {
             ("time.think-time", timed && time.processors.is_none(), "time.processors is \"none\""),
             ("time.scale", timed && !by_trace, "nothing arrives at the times of a trace: arrival = \"trace\""),
             ("time.multi-plane", timed && planes == 1, "dies have one plane, as drive.planes-per-die says"),
-            ("drive.timing", !timed && medium.cell.is_none(), "the run is untimed; give time.scheduler = \"event\""),
+            ("drive.thermal", !timed, untimed),
+            ("drive.thermal", timed && heatless, "drive.thermal.ambient is \"none\": the drive has no heat"),
+            ("drive.timing", !timed && medium.cell.is_none(), untimed),
             (
                 "time.drive-writes-per-day",
                 timed && self.probe.is_none(),

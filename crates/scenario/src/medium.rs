@@ -10,6 +10,7 @@ use wane_units::{Bytes, Nanos, Rate, Ratio};
 use super::error::Refusal;
 use super::schema::{in_field_order, keys_that_need};
 use super::settings::DriveSettings;
+use super::thermal::ThermalSpec;
 use super::values::{ends, number};
 use super::written::{CHIP_INPUTS, OrNone, PageTimes, Spans, or_none, page_times, spans_or_none, table_of};
 
@@ -34,6 +35,8 @@ pub struct Medium {
     pub initial: Initial,
     /// What breaks.
     pub faults: FaultSpec,
+    /// What warms it.
+    pub thermal: ThermalSpec,
 }
 
 /// A chip's raw bit errors.
@@ -312,6 +315,7 @@ impl Medium {
             variation: drive.variation,
             initial: drive.initial,
             faults: drive.faults,
+            thermal: drive.thermal,
         })
     }
 
@@ -348,7 +352,7 @@ impl Medium {
     }
 
     /// The values of `[drive]`, each by its key.
-    pub(super) fn entries(&self) -> [(&'static str, Value); 7] {
+    pub(super) fn entries(&self) -> [(&'static str, Value); 8] {
         [
             ("chip", self.chip.as_ref().map_or(Value::from("none"), ChipSpec::value)),
             ("cell", Value::from(self.cell.map_or("none", CellKind::name))),
@@ -357,6 +361,7 @@ impl Medium {
             ("variation", Value::Table(table_of(&self.variation))),
             ("initial", Value::Table(table_of(&self.initial))),
             ("faults", Value::Table(table_of(&self.faults))),
+            ("thermal", Value::Table(table_of(&self.thermal))),
         ]
     }
 }

@@ -134,7 +134,9 @@ impl Scenario {
             // A cell brings other times than the defaults, which may be those that are meant.
             let of_cell = |below: Option<wane_nand::CellKind>| *name == "timing" && self.medium.cell != below;
             match paths {
-                Paths::AsWritten => (own != default || of_cell(None)) && (timed || *name != "timing"),
+                Paths::AsWritten => {
+                    (own != default || of_cell(None)) && (timed || !["timing", "thermal"].contains(name))
+                }
                 Paths::Resolved => own != below || of_cell(preset.cell) || (own != default && timed),
             }
         });

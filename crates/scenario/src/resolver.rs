@@ -95,6 +95,7 @@ impl Resolver<'_> {
         medium.check(set, device.unit).map_err(refuse)?;
         let mut time: Time = self.settings(Self::section(self.merged, "time").unwrap_or(&empty), "time")?;
         time.check(Self::section(self.set, "time").unwrap_or(&empty)).map_err(refuse)?;
+        medium.thermal.check(&time).map_err(refuse)?;
         self.check_needs(&device, &ftl, &medium, &time)?;
         let phases = self.phases(space, &device, &ftl, time.is_timed())?;
         let probe = self.probe(space, &time, &phases)?;

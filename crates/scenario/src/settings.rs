@@ -27,6 +27,7 @@ use super::policies;
 use super::presets;
 use super::schema::{in_field_order, with_values_of_no_preset};
 use super::synonyms::Surplus;
+use super::thermal::ThermalSpec;
 use super::time::{ProbeSettings, Time};
 use super::workload::WorkloadSettings;
 use super::written::{Chip, OrNone, or_none};
@@ -182,6 +183,7 @@ pub(super) struct DriveSettings {
     pub(super) variation: Variation,
     pub(super) initial: Initial,
     pub(super) faults: FaultSpec,
+    pub(super) thermal: ThermalSpec,
 }
 
 impl Default for DriveSettings {
@@ -210,6 +212,7 @@ impl Default for DriveSettings {
             variation: Variation::default(),
             initial: Initial::default(),
             faults: FaultSpec::default(),
+            thermal: ThermalSpec::default(),
         }
     }
 }

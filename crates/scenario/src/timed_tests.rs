@@ -312,6 +312,7 @@ fn a_hash_leaves_out_what_an_untimed_run_does_not_heed() {
         "drive.timing.read=1 us",
         "drive.initial={ reads = 0 }",
         "drive.variation={}",
+        "drive.thermal.ambient=40",
         "time={ scheduler = 'none', order = 'priority', processors = 3 }",
     ];
     let telling = [

@@ -1,7 +1,7 @@
 //! What log pages and smartctl tell and nothing here models: one table of constants, each with its reason.
 
-/// Degrees Celsius of the drive, whatever it does: the days of [`crate::HealthRecord`] and the models of bit errors are of a constant
-/// temperature, and 40 is that of drives in racks.
+/// Degrees Celsius of a drive without heat of its own, whatever it does: the days of [`crate::HealthRecord`] and the models of bit errors are of a
+/// constant temperature, and 40 is that of drives in racks.
 pub const TEMPERATURE_CELSIUS: u8 = 40;
 
 /// Percent of spare below which a drive warns: what 24 of 30 drives of a public collection say, the others 5 or 0.
@@ -13,7 +13,7 @@ pub const CONTROLLER_BUSY_MINUTES: u64 = 0;
 /// Entries of the error log: the drive keeps none, failed commands are answered to the host and counted as media errors.
 pub const ERROR_LOG_ENTRIES: u64 = 0;
 
-/// Minutes above the temperatures of warning and danger, and events of throttling: the temperature is constant.
+/// Minutes above the temperatures of warning and danger: no drive here names such temperatures.
 pub const OVERHEATED_MINUTES: u32 = 0;
 
 /// PCI vendor, subsystem, IEEE company and controller: no company makes the drive.

@@ -2,7 +2,6 @@
 
 use crate::assumed::{
     AVAILABLE_SPARE_THRESHOLD_PERCENT, CONTROLLER_BUSY_MINUTES, ERROR_LOG_ENTRIES, OVERHEATED_MINUTES,
-    TEMPERATURE_CELSIUS,
 };
 use crate::{HealthRecord, LogError};
 
@@ -71,7 +70,7 @@ log_page! {
 impl HealthLog {
     /// The page of a drive of this health.
     pub fn of(record: &HealthRecord) -> Self {
-        let temperature = ZERO_CELSIUS_KELVIN + u16::from(TEMPERATURE_CELSIUS);
+        let temperature = ZERO_CELSIUS_KELVIN.saturating_add_signed(record.whole_celsius());
         let mut temperature_sensors = [0; 8];
         temperature_sensors[0] = temperature;
         Self {
@@ -95,6 +94,8 @@ impl HealthLog {
             warning_composite_temperature_time: OVERHEATED_MINUTES,
             critical_composite_temperature_time: OVERHEATED_MINUTES,
             temperature_sensors,
+            thermal_management_temperature_1_transitions: record.throttles,
+            thermal_management_temperature_1_time: record.throttled_seconds as u32,
             operational_lifetime_energy_consumed: record.flash_energy_watt_hours().ceil() as u64,
             ..Self::default()
         }

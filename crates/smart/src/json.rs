@@ -13,7 +13,7 @@ const EXIT_FAILING: u64 = 8;
 /// stands beside it under `wane`.
 pub fn smartctl(record: &HealthRecord, identity: &Identity, device: &str, words: &[&str]) -> Value {
     let (log, warning) = (HealthLog::of(record), record.critical_warning());
-    let temperature = crate::assumed::TEMPERATURE_CELSIUS;
+    let temperature = record.whole_celsius();
     let seconds = DAY_0_UNIX_SECONDS.saturating_add((record.day * DAY_SECONDS as f64) as i64);
     let block_bytes = record.logical_block_bytes;
     let sized = |bytes: u64| json!({ "blocks": bytes / block_bytes.max(1), "bytes": bytes });
@@ -49,7 +49,7 @@ pub fn smartctl(record: &HealthRecord, identity: &Identity, device: &str, words:
         "logical_block_size": block_bytes,
         "smart_support": { "available": true, "enabled": true },
         "smart_status": { "passed": warning == 0, "nvme": { "value": warning } },
-        "nvme_smart_health_information_log": attributes(&log),
+        "nvme_smart_health_information_log": attributes(&log, temperature),
         "temperature": { "current": temperature },
         "power_cycle_count": record.power_cycles,
         "power_on_time": { "hours": record.power_on_hours() },
@@ -58,9 +58,8 @@ pub fn smartctl(record: &HealthRecord, identity: &Identity, device: &str, words:
 }
 
 /// Log 02h in smartctl's words.
-fn attributes(log: &HealthLog) -> Value {
+fn attributes(log: &HealthLog, celsius: i16) -> Value {
     let counted = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-    let celsius = crate::assumed::TEMPERATURE_CELSIUS;
     json!({
         "critical_warning": log.critical_warning,
         "temperature": celsius,

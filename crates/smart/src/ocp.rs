@@ -173,7 +173,7 @@ impl OcpLog {
             total_media_dies: dies(record.dies),
             total_die_failure_tolerance: DIE_FAILURE_TOLERANCE,
             media_dies_offline: dies(record.dies_offline),
-            max_temperature_recorded: TEMPERATURE_CELSIUS,
+            max_temperature_recorded: percent(record.celsius_max.unwrap_or(f64::from(TEMPERATURE_CELSIUS)).round()),
             nand_average_erase_count: record.erase_count_mean.round() as u64,
             system_area_program_fail_count_normalized: UNWORN_PERCENT,
             system_area_uncorrectable_read_count_normalized: UNWORN_PERCENT,

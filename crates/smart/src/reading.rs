@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::assumed::{AVAILABLE_SPARE_THRESHOLD_PERCENT, DAY_0_UNIX_SECONDS, TEMPERATURE_CELSIUS};
+use crate::assumed::{AVAILABLE_SPARE_THRESHOLD_PERCENT, DAY_0_UNIX_SECONDS};
 use crate::time::DAY_SECONDS;
 use crate::{HealthRecord, Identity, Quantity};
 
@@ -211,7 +211,7 @@ impl Reading {
             (Quantity::UncorrectableReads, whole(record.reads_uncorrectable)),
             (Quantity::Recoveries, whole(record.recoveries)),
             (Quantity::Refreshed, whole(record.blocks_refreshed)),
-            (Quantity::Temperature, Some(f64::from(TEMPERATURE_CELSIUS))),
+            (Quantity::Temperature, Some(f64::from(record.whole_celsius()))),
             (Quantity::PowerOnHours, Some(record.power_on_hours)),
             (Quantity::PowerCycles, whole(record.power_cycles)),
             (Quantity::UnsafeShutdowns, whole(record.unsafe_shutdowns)),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::assumed::AVAILABLE_SPARE_THRESHOLD_PERCENT;
+use crate::assumed::{AVAILABLE_SPARE_THRESHOLD_PERCENT, TEMPERATURE_CELSIUS};
 
 /// A picture of a drive at one moment. Counts are since it was new.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,18 @@ pub struct HealthRecord {
     pub reads_uncorrectable: u64,
     /// Pages that redundancy inside the drive was asked to give back, whether it could or not.
     pub recoveries: u64,
+    /// Degrees Celsius of a drive that has heat of its own; of others [`crate::assumed`] has them.
+    #[serde(default)]
+    pub celsius: Option<f64>,
+    /// The most of them since its clock began.
+    #[serde(default)]
+    pub celsius_max: Option<f64>,
+    /// How often it was throttled for its heat since then.
+    #[serde(default)]
+    pub throttles: u32,
+    /// Seconds that it was.
+    #[serde(default)]
+    pub throttled_seconds: f64,
     /// Dies of the drive.
     pub dies: u32,
     /// Dies that are lost.
@@ -106,6 +118,11 @@ impl HealthRecord {
     /// is rated.
     pub fn percentage_used(&self) -> u8 {
         percent(self.percentage_used.unwrap_or(0.0))
+    }
+
+    /// Whole degrees Celsius, rounded.
+    pub fn whole_celsius(&self) -> i16 {
+        self.celsius.map_or(TEMPERATURE_CELSIUS.into(), |celsius| celsius.round() as i16)
     }
 
     /// Whole hours under power.

@@ -22,7 +22,7 @@ pub fn table(record: &HealthRecord) -> String {
         "SMART/Health Information (NVMe Log 0x02)",
         &[
             ("Critical Warning", format!("0x{:02x}", log.critical_warning)),
-            ("Temperature", format!("{} Celsius", crate::assumed::TEMPERATURE_CELSIUS)),
+            ("Temperature", format!("{} Celsius", record.whole_celsius())),
             ("Available Spare", format!("{}%", log.available_spare)),
             ("Available Spare Threshold", format!("{}%", log.available_spare_threshold)),
             ("Percentage Used", format!("{}%", log.percentage_used)),

@@ -116,6 +116,10 @@ fn record() -> HealthRecord {
         power_on_hours: 31.9,
         power_cycles: 32,
         unsafe_shutdowns: 34,
+        celsius: Some(51.4),
+        celsius_max: Some(67.6),
+        throttles: 35,
+        throttled_seconds: 36.9,
         flash_energy_joules: 3600.0 * 35_000.5,
     }
 }
@@ -128,7 +132,7 @@ fn log_02h_tells_the_record() {
     };
     for (first, width, want) in [
         (0, 1, 0),
-        (1, 2, 313),
+        (1, 2, 273 + 51),
         (3, 1, 22),
         (4, 1, 10),
         (5, 1, 21),
@@ -142,7 +146,9 @@ fn log_02h_tells_the_record() {
         (144, 16, 34),
         (160, 16, 8),
         (176, 16, 0),
-        (200, 2, 313),
+        (200, 2, 273 + 51),
+        (216, 4, 35),
+        (224, 4, 36),
         (202, 14, 0),
         (232, 8, 35_001),
         (240, 4, 0),

@@ -77,7 +77,7 @@ fn clock() -> ClockSpec {
         erase_ns: 3_800_000,
         channel_bytes_per_second: Some(333_000_000),
     };
-    ClockSpec { by_events: true, timing, config: SchedulerConfig::default(), rereads_max: 0 }
+    ClockSpec { by_events: true, timing, config: SchedulerConfig::default(), rereads_max: 0, thermal: None }
 }
 
 /// Units written a second.

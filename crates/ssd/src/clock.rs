@@ -7,8 +7,8 @@ use wane_nand::{FlashOp, OpKind, Task};
 use wane_units::Geometry;
 
 use crate::{
-    CLOCK_MAX_NS, Collection, Command, CommandKind, Completion, ConfigError, EventScheduler, Progress, Scheduler,
-    SchedulerConfig, Timeline, Timing, operation_ns_bound,
+    CLOCK_MAX_NS, Collection, Command, CommandKind, Completion, ConfigError, EventScheduler, HeatReading, Progress,
+    Scheduler, SchedulerConfig, Thermal, Timeline, Timing, operation_ns_bound,
 };
 
 /// Days of a nanosecond.
@@ -25,6 +25,8 @@ pub struct ClockSpec {
     pub config: SchedulerConfig,
     /// Most re-reads of a page.
     pub rereads_max: u32,
+    /// The drive's own heat, which needs events.
+    pub thermal: Option<Thermal>,
 }
 
 impl ClockSpec {
@@ -34,18 +36,24 @@ impl ClockSpec {
     /// Times or schedule contradict each other.
     pub fn scheduler(&self, geometry: &Geometry) -> Result<Scheduler, ConfigError> {
         let (timing, config) = (self.timing.clone(), self.config);
-        Ok(if self.by_events {
-            Scheduler::Event(Box::new(EventScheduler::new(geometry, timing, config)?))
-        } else {
-            Scheduler::Timeline(Box::new(Timeline::new(geometry, timing, config)?))
-        })
+        if !self.by_events {
+            return match self.thermal {
+                Some(_) => Err(ConfigError::NeedsEvents { name: "thermal", found: "its heat" }),
+                None => Ok(Scheduler::Timeline(Box::new(Timeline::new(geometry, timing, config)?))),
+            };
+        }
+        let events = EventScheduler::new(geometry, timing, config)?;
+        let warmed = self.thermal.map(|thermal| events.clone().with_thermal(thermal));
+        Ok(Scheduler::Event(Box::new(warmed.unwrap_or(events))))
     }
 
     /// A bound of what one flash operation adds to the time until everything is done.
     fn operation_ns(&self, geometry: &Geometry) -> u64 {
         // A page that has more bytes than a number holds takes no less time for it.
         let page_bytes = u32::try_from(geometry.page_size().0).unwrap_or(u32::MAX);
-        operation_ns_bound(&self.timing, &self.config, page_bytes, self.rereads_max)
+        let bound = operation_ns_bound(&self.timing, &self.config, page_bytes, self.rereads_max);
+        let stretch = self.thermal.and_then(|thermal| thermal.throttle).map_or(1.0, |throttle| throttle.stretch);
+        bound.saturating_mul(libm::ceil(stretch) as u64)
     }
 }
 
@@ -82,13 +90,19 @@ impl Clock {
     /// The spec is not the one that the clock was made of.
     pub(crate) fn renew(&mut self, spec: &ClockSpec, geometry: &Geometry) {
         debug_assert_eq!(self.scheduler.outstanding(), 0, "what is outstanding would be lost");
+        self.reschedule(spec, geometry);
+    }
+
+    fn reschedule(&mut self, spec: &ClockSpec, geometry: &Geometry) {
+        let heat = self.scheduler.heat_kept().cloned();
         self.scheduler = spec.scheduler(geometry).expect("the clock was made of it");
+        self.scheduler.keep_heat(heat);
     }
 
     /// Goes on at `at`, in nanoseconds, no earlier than now, with nothing outstanding. What was is lost.
     pub(crate) fn restart(&mut self, spec: &ClockSpec, geometry: &Geometry, at: u64) {
         debug_assert!(at >= self.at, "time does not go back");
-        self.scheduler = spec.scheduler(geometry).expect("the clock was made of it");
+        self.reschedule(spec, geometry);
         self.at = at.min(CLOCK_MAX_NS);
     }
 
@@ -105,6 +119,11 @@ impl Clock {
     /// The same in days.
     pub fn now_days(&self) -> f64 {
         self.at as f64 * NS_DAYS
+    }
+
+    /// How warm the drive is; `None` where it has no heat.
+    pub fn heat(&self) -> Option<HeatReading> {
+        self.scheduler.heat(self.at)
     }
 
     /// What turns operations into time, to be asked.
@@ -245,7 +264,9 @@ impl Clock {
     /// Where time stands, to a file or back. The schedule is empty on both sides.
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("clock.now", &mut self.at)?;
-        archive.field("clock.is-over", &mut self.is_over)
+        archive.field("clock.is-over", &mut self.is_over)?;
+        let now = self.at;
+        self.scheduler.heat_mut().map_or(Ok(()), |heat| heat.archive(now, archive))
     }
 
     /// Keeps account of programs and erases, as a power cut needs it. See [`Scheduler::track_changes`].

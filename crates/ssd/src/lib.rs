@@ -39,6 +39,7 @@ mod payload;
 mod scheduler;
 mod slab;
 mod smart;
+mod thermal;
 mod timeline;
 mod times;
 
@@ -56,5 +57,7 @@ pub use meter::{MeasuredWindow, Meter, Parts, Timed};
 pub use node::Utilization;
 pub use payload::Injected;
 pub use scheduler::Scheduler;
+pub use thermal::{HeatReading, Thermal, Throttle};
 pub use timeline::Timeline;
 pub use wane_blockdev::RequestId;
+pub use wane_smart::energy::DIE_WATTS;

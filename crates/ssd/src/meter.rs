@@ -257,7 +257,13 @@ mod tests {
                 erase_ns: 3_000_000,
                 channel_bytes_per_second: None,
             };
-            let spec = ClockSpec { by_events: true, timing, config: SchedulerConfig::default(), rereads_max: 0 };
+            let spec = ClockSpec {
+                by_events: true,
+                timing,
+                config: SchedulerConfig::default(),
+                rereads_max: 0,
+                thermal: None,
+            };
             let mut flash = Flash::new(geometry);
             flash.program(BlockId(0), 0, 4, Task::Host, &[]);
             flash.record(true);

@@ -7,6 +7,7 @@ use crate::config::CLOCK_MAX_NS;
 use crate::depend::Progress;
 use crate::event::EventScheduler;
 use crate::node::Utilization;
+use crate::thermal::{Heat, HeatReading};
 use crate::timeline::Timeline;
 
 /// What turns lists of flash operations into time.
@@ -119,6 +120,32 @@ impl Scheduler {
     /// For how long dies and channels were held so far.
     pub fn utilization(&self) -> Utilization {
         either!(self, scheduler => scheduler.utilization())
+    }
+
+    /// How warm the drive is at `now`, up to which it ran; `None` where it has no heat.
+    pub fn heat(&self, now: u64) -> Option<HeatReading> {
+        Some(self.heat_kept()?.reading(now))
+    }
+
+    pub(crate) fn heat_kept(&self) -> Option<&Heat> {
+        match self {
+            Self::Event(scheduler) => scheduler.heat(),
+            Self::Timeline(_) => None,
+        }
+    }
+
+    pub(crate) fn heat_mut(&mut self) -> Option<&mut Heat> {
+        match self {
+            Self::Event(scheduler) => scheduler.heat_mut(),
+            Self::Timeline(_) => None,
+        }
+    }
+
+    /// The drive is as warm as another schedule left it.
+    pub(crate) fn keep_heat(&mut self, heat: Option<Heat>) {
+        if let (Self::Event(scheduler), Some(heat)) = (self, heat) {
+            scheduler.set_heat(heat);
+        }
     }
 
     /// Keeps account of programs and erases, as a power cut needs it. Before the first one is submitted.

@@ -5,7 +5,7 @@ use wane_nand::{Cells, Faults, Loss};
 use wane_smart::{HealthRecord, energy};
 use wane_units::Lpn;
 
-use crate::Drive;
+use crate::{Clock, Drive};
 
 /// Hours of a day.
 const DAY_HOURS: f64 = 24.0;
@@ -42,6 +42,7 @@ impl Drive {
         // What nobody noticed is no error that the drive could tell.
         let reads_failed = counters.host_reads_uncorrectable.saturating_sub(self.reads_misread());
         let noticed = reads_failed + counters.relocation_reads_uncorrectable;
+        let heat = self.clock().and_then(Clock::heat);
         HealthRecord {
             capacity_initial_bytes: u64::from(self.logical_initial()) * unit,
             capacity_bytes: u64::from(self.exported()) * unit,
@@ -73,6 +74,10 @@ impl Drive {
             reads_corrected: corrected.map_or(0, |seen| seen.reads_retried.saturating_sub(seen.uncorrectable_reads)),
             reads_uncorrectable: noticed,
             recoveries: counters.recoveries + counters.recovery_failures,
+            celsius: heat.map(|heat| heat.celsius),
+            celsius_max: heat.map(|heat| heat.celsius_max),
+            throttles: heat.map_or(0, |heat| heat.throttles),
+            throttled_seconds: heat.map_or(0.0, |heat| heat.throttled_ns as f64 / 1e9),
             dies: geometry.dies(),
             dies_offline: self.faults().map_or(0, dies_lost),
             day: self.day(),

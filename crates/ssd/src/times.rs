@@ -5,6 +5,7 @@ use wane_nand::{FlashOp, Task};
 use crate::command::Breakdown;
 use crate::config::Timing;
 use crate::node::{CLASSES, Kind};
+use crate::thermal::stretched;
 
 /// Times of one operation, without waiting.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +18,12 @@ pub(crate) struct Times {
 }
 
 impl Times {
+    /// The array takes so many times as long.
+    pub(crate) fn stretch_array(&mut self, by: f64) {
+        self.array_ns = stretched(self.array_ns, by);
+        self.rereads_ns = stretched(self.rereads_ns, by);
+    }
+
     /// Where the time went in queues, on the die, on the channel and at the processors.
     #[inline]
     pub(crate) fn breakdown(&self, kind: Kind, waited: &[u64; CLASSES], think_ns: u64) -> Breakdown {

@@ -21,7 +21,8 @@ fn clock(by_events: bool, write_cache: Option<WriteCache>) -> Clock {
         channel_bytes_per_second: Some(409_600_000),
     };
     let config = SchedulerConfig { write_cache, ..SchedulerConfig::default() };
-    let mut clock = Clock::new(&ClockSpec { by_events, timing, config, rereads_max: 0 }, &geometry).expect("it fits");
+    let mut clock = Clock::new(&ClockSpec { by_events, timing, config, rereads_max: 0, thermal: None }, &geometry)
+        .expect("it fits");
     clock.track_changes();
     clock
 }

@@ -46,7 +46,7 @@ fn clock(by_events: bool) -> ClockSpec {
         erase_ns: 3_000_000,
         channel_bytes_per_second: Some(400_000_000),
     };
-    ClockSpec { by_events, timing, config: SchedulerConfig::default(), rereads_max: 0 }
+    ClockSpec { by_events, timing, config: SchedulerConfig::default(), rereads_max: 0, thermal: None }
 }
 
 fn timed(by_events: bool) -> DriveConfig {

@@ -19,7 +19,7 @@ use wane_ftl::policies::{Entry, Mode};
 use wane_ftl::{EraseGroup, FtlConfig, Outcome, Pooling};
 use wane_nand::{Ecc, ErrorConfig, FailureRate, FaultConfig, rber};
 use wane_sim::{Stream, Streams};
-use wane_ssd::{ClockSpec, Drive, DriveConfig, SchedulerConfig, Timing};
+use wane_ssd::{Clock, ClockSpec, Drive, DriveConfig, SchedulerConfig, Thermal, Throttle, Timing};
 use wane_units::{Bytes, Geometry, Lba, Lpn, Nanos, Ratio, Sectors, SimTime};
 
 /// Any policy of a family that needs no parameters, by its name.
@@ -84,7 +84,8 @@ fn config(stream: &mut Stream) -> Option<(DriveConfig, Vec<&'static str>)> {
     };
     let by_events = stream.chance(0.5);
     if stream.chance(0.4) {
-        config.clock = Some(ClockSpec { by_events, timing, config: SchedulerConfig::default(), rereads_max: 3 });
+        config.clock =
+            Some(ClockSpec { by_events, timing, config: SchedulerConfig::default(), rereads_max: 3, thermal: None });
     }
     Drive::new(config.clone()).is_ok().then_some((config, names))
 }
@@ -198,6 +199,52 @@ fn a_drive_with_requests_under_way_is_not_saved() {
     let bytes = saved(&mut drive);
     let again = opened(config, &bytes).unwrap();
     assert_eq!(again.clock().unwrap().now_ns(), drive.clock().unwrap().now_ns());
+}
+
+#[test]
+fn a_saved_drive_is_as_warm_as_it_was() {
+    let geometry = Geometry::flat(40, 8, Bytes(4096)).unwrap();
+    let thermal = Thermal {
+        ambient: 30.0,
+        initial: None,
+        idle_watts: 1.0,
+        die_watts: 4.0,
+        channel_watts: 0.0,
+        resistance: 10.0,
+        time_constant_ns: 5_000_000,
+        throttle: Some(Throttle { above: 60.0, below: 45.0, stretch: 3.0 }),
+    };
+    let timing = Timing {
+        read_ns: vec![50_000],
+        program_ns: vec![600_000],
+        erase_ns: 3_000_000,
+        channel_bytes_per_second: None,
+    };
+    let schedule = SchedulerConfig::default();
+    let clock = ClockSpec { by_events: true, timing, config: schedule, rereads_max: 3, thermal: Some(thermal) };
+    let ftl = FtlConfig::new(&geometry, Ratio::new(0.3).unwrap());
+    let config = DriveConfig { clock: Some(clock), ..DriveConfig::new(geometry, ftl) };
+    let mut drive = Drive::new(config.clone()).unwrap();
+    drive.age(&[Lpn(3)]).unwrap();
+    // When the last of 200 reads that come at once is done.
+    let serve = |drive: &mut Drive| {
+        let (at, mut out) = (drive.now(), Vec::new());
+        for _ in 0..200 {
+            drive.submit(at, Request::read(SectorRange::new(Lba(24), Sectors(8))));
+        }
+        drain(drive, at, &mut out);
+        out.iter().map(|completion| completion.at.0 - at.0).max().unwrap()
+    };
+    let first = serve(&mut drive);
+    let heat = drive.clock().and_then(Clock::heat).unwrap();
+    assert!(heat.celsius > 50.0 && heat.throttles == 1, "{heat:?}");
+    let bytes = saved(&mut drive);
+    let mut again = opened(config, &bytes).unwrap();
+    assert_eq!(again.clock().and_then(Clock::heat), drive.clock().and_then(Clock::heat));
+    assert!(saved(&mut again) == bytes);
+    let (one, other) = (serve(&mut drive), serve(&mut again));
+    assert_eq!(one, other);
+    assert!(one > first, "it was warm from the beginning: {one} ns after {first}");
 }
 
 #[test]

@@ -24,7 +24,13 @@ fn clock(stream: &mut Stream) -> ClockSpec {
         erase_ns: 3_000_000,
         channel_bytes_per_second: None,
     };
-    ClockSpec { by_events: stream.chance(0.5), timing, config: SchedulerConfig::default(), rereads_max: 0 }
+    ClockSpec {
+        by_events: stream.chance(0.5),
+        timing,
+        config: SchedulerConfig::default(),
+        rereads_max: 0,
+        thermal: None,
+    }
 }
 
 fn config(stream: &mut Stream) -> DriveConfig {

@@ -39,7 +39,7 @@ fn config(stream: &mut Stream, clock: Option<bool>) -> DriveConfig {
     };
     let write_cache = stream.chance(0.3).then_some(WriteCache { bytes: 1 << 16, latency_ns: 2_000 });
     let schedule = SchedulerConfig { write_cache, ..SchedulerConfig::default() };
-    let clock = clock.map(|by_events| ClockSpec { by_events, timing, config: schedule, rereads_max: 0 });
+    let clock = clock.map(|by_events| ClockSpec { by_events, timing, config: schedule, rereads_max: 0, thermal: None });
     DriveConfig { clock, ..DriveConfig::new(geometry, ftl) }
 }
 

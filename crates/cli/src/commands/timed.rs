@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use wane_report::{part_of_run, plain, traffic};
-use wane_results::{Errors, Latency, LatencyFigures, OperationFigures, RunResult, Window, WindowKind};
+use wane_results::{Errors, Latency, LatencyFigures, OperationFigures, RunResult, Thermal, Window, WindowKind};
 use wane_scenario::{Collection, Order, PaceWord, Scenario, Scheduler, Suspend, Time, WritesPerDay};
 use wane_units::Nanos;
 use wane_workload::{Arrival, normal_gap_mean};
@@ -62,6 +62,14 @@ pub(super) fn words(result: &RunResult) -> String {
             line(&mut text, "reads", "all of addresses that hold nothing, which touches no flash");
         }
         text.push_str(&operations(latency, last.map(|last| &result.windows[last].latency)));
+    }
+    if let Some(thermal) = &summary.thermal {
+        let Thermal { celsius_end, celsius_mean, watts_mean, throttled_share } = thermal;
+        let throttled = 100.0 * throttled_share;
+        let told = format!(
+            "{celsius_mean:.1} \u{b0}C on average, {celsius_end:.1} at the end; {watts_mean:.2} W; throttled for {throttled:.1} % of the time"
+        );
+        line(&mut text, "heat", &told);
     }
     if let Some(errors) = probe.map_or(summary.errors, |window: &Window| window.errors) {
         line(&mut text, "errors", &of_errors(&errors));

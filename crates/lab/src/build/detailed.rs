@@ -148,6 +148,7 @@ pub(super) fn clock(scenario: &Scenario, errors: Option<&ErrorConfig>) -> TimedS
         },
         config: schedule(time, timing.suspend.0),
         rereads_max: errors.map_or(0, |errors| errors.ecc.rereads_max.unwrap_or(REREADS_BOUND)),
+        thermal: scenario.medium.thermal.thermal(),
     };
     let probed = scenario.probe.iter().map(|probe| &probe.workload);
     let mut workloads = scenario.phases.iter().map(|phase| &phase.workload).chain(probed);

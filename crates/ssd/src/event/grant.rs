@@ -7,6 +7,7 @@ use super::{EventScheduler, Later, Phase};
 use crate::config::{MultiPlane, Suspend};
 use crate::node::{Kind, NOBODY};
 use crate::slab::NONE;
+use crate::thermal::stretched;
 
 impl EventScheduler {
     /// Hands out everything that is free. Dies before channels: who gets a die now may want a channel now.
@@ -97,6 +98,7 @@ impl EventScheduler {
         if self.config.multi_plane == MultiPlane::On {
             self.join_planes(index, first);
         }
+        self.warm_up(first);
         let (kind, holder) = (self.nodes[first].kind, self.nodes[first].task as usize);
         let array_ns = self.array_of(first);
         let die = &mut self.dies[index];
@@ -125,6 +127,24 @@ impl EventScheduler {
             self.note_begun(first);
         }
         self.begin_jobs(index, first);
+    }
+
+    /// A die begins to work, which warms the drive; one that is too warm takes longer.
+    #[inline]
+    fn warm_up(&mut self, first: u32) {
+        if self.heat.is_none() {
+            return;
+        }
+        let array_ns = self.array_of(first);
+        let Some(heat) = &mut self.heat else { return };
+        let stretch = heat.stretch(self.now);
+        heat.die_works(array_ns);
+        let mut id = first;
+        while let Some(stretch) = stretch.filter(|_| id != NONE) {
+            let node = &mut self.nodes[id];
+            node.times.stretch_array(stretch);
+            id = node.next_in_batch;
+        }
     }
 
     /// The flash is at work on programs or erases that run as one.
@@ -199,6 +219,11 @@ impl EventScheduler {
         channel.queues.pop(&self.nodes, id);
         channel.current = id;
         let node = &mut self.nodes[id];
+        if let Some(heat) = &mut self.heat {
+            let stretch = heat.stretch(self.now);
+            heat.channel_works(node.times.transfer_ns);
+            node.times.transfer_ns = stretch.map_or(node.times.transfer_ns, |by| stretched(node.times.transfer_ns, by));
+        }
         channel.usage.hold(self.now, node.task as usize);
         if node.task == Task::Host {
             channel.usage.stop(&mut node.waited);

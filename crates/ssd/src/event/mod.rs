@@ -30,6 +30,7 @@ use crate::config::{Collection, ConfigError, Order, ReadPriority, SchedulerConfi
 use crate::depend::Graph;
 use crate::node::{CLASSES, ClassQueues, Node, Usage, Utilization};
 use crate::slab::{NONE, Slab};
+use crate::thermal::{Heat, Thermal};
 use crate::times::TimeTable;
 
 /// Events that [`EventScheduler::work`] runs in one call: a few milliseconds.
@@ -62,6 +63,7 @@ pub struct EventScheduler {
     later: BinaryHeap<Reverse<(u64, u64, Later)>>,
     later_made: u64,
     firmware: Option<FirmwareQueue>,
+    heat: Option<Box<Heat>>,
     dirty_dies: Vec<u32>,
     dirty_channels: Vec<u32>,
     scratch: Vec<u32>,
@@ -182,6 +184,7 @@ impl EventScheduler {
                 think_ns: processors.think_ns,
                 queues: ClassQueues::new(),
             }),
+            heat: None,
             dirty_dies: Vec::new(),
             dirty_channels: Vec::new(),
             scratch: Vec::new(),
@@ -192,6 +195,24 @@ impl EventScheduler {
             #[cfg(test)]
             log: Vec::new(),
         })
+    }
+
+    /// The same with heat of its own.
+    pub fn with_thermal(self, thermal: Thermal) -> Self {
+        Self { heat: Some(Box::new(Heat::new(thermal))), ..self }
+    }
+
+    pub(crate) fn heat(&self) -> Option<&Heat> {
+        self.heat.as_deref()
+    }
+
+    pub(crate) fn heat_mut(&mut self) -> Option<&mut Heat> {
+        self.heat.as_deref_mut()
+    }
+
+    /// It is as warm as another scheduler's drive.
+    pub(crate) fn set_heat(&mut self, heat: Heat) {
+        self.heat = Some(Box::new(heat));
     }
 
     /// Takes a command and the flash operations that state made of it. Calls come in the order of `at`, which is no

@@ -91,7 +91,7 @@ fn clock(stream: &mut Stream) -> ClockSpec {
         erase_ns: one_of(stream, &[300_000, 3_000_000, 10_000_000]),
         channel_bytes_per_second: one_of(stream, &[None, Some(400_000_000), Some(2_000_000)]),
     };
-    ClockSpec { by_events, timing, config, rereads_max: 0 }
+    ClockSpec { by_events, timing, config, rereads_max: 0, thermal: None }
 }
 
 fn drive(stream: &mut Stream) -> (Geometry, FtlConfig, u32) {

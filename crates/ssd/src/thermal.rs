@@ -1,0 +1,273 @@
+//! A drive's own heat: what its operations dissipate warms it above its surroundings, and too warm it slows itself down.
+//!
+//! One thermal resistance and one time constant: dT/dt = (ambient + power x resistance - T) / time constant. The throttle has hysteresis and makes each
+//! array operation and transfer that begins take longer, in which it dissipates no more. Source of the threshold: 002, section 6.2.3 (66 °C).
+
+use serde::{Deserialize, Serialize};
+use wane_archive::{Archive, ArchiveError};
+
+/// What a drive's heat is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thermal {
+    /// Around the drive, in °C.
+    pub ambient: f64,
+    /// When time begins, in °C; `None`: as warm as an idle drive becomes.
+    pub initial: Option<f64>,
+    /// Dissipated whatever the drive does, in W.
+    pub idle_watts: f64,
+    /// Of each die that senses, programs or erases, in W.
+    pub die_watts: f64,
+    /// Of each channel that moves data, in W.
+    pub channel_watts: f64,
+    /// From the drive to its surroundings, in K/W.
+    pub resistance: f64,
+    /// In which the way to a new temperature is gone but for 1/e, in ns. At least a microsecond.
+    pub time_constant_ns: u64,
+    /// Protects the drive; `None`: nothing does.
+    pub throttle: Option<Throttle>,
+}
+
+/// When and by how much a drive slows down.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Throttle {
+    /// It begins at this temperature, in °C.
+    pub above: f64,
+    /// It ends at this one, which is no higher.
+    pub below: f64,
+    /// By how much operations and transfers take longer, from 1 on.
+    pub stretch: f64,
+}
+
+/// How warm a drive is, and was.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeatReading {
+    /// Now, in °C.
+    pub celsius: f64,
+    /// The warmest so far.
+    pub celsius_max: f64,
+    /// The integral of its temperature over the time so far, in °C s.
+    pub celsius_seconds: f64,
+    /// What was dissipated so far, in J.
+    pub joules: f64,
+    /// How often it was throttled.
+    pub throttles: u32,
+    /// For how long it was, in ns.
+    pub throttled_ns: u64,
+    /// The time that this is of, in ns.
+    pub at_ns: u64,
+}
+
+/// Steps of a time constant: the temperature is off by less than their inverse's share of what it changes in it.
+const STEPS: u64 = 256;
+
+/// A drive's temperature while time runs.
+#[derive(Clone, Debug)]
+pub(crate) struct Heat {
+    spec: Thermal,
+    /// How long power counts as constant.
+    step_ns: u64,
+    reading: HeatReading,
+    /// Dissipated by operations that began since the reading, in J.
+    since: f64,
+    is_throttled: bool,
+}
+
+impl Heat {
+    pub(crate) fn new(spec: Thermal) -> Self {
+        let idle = spec.ambient + spec.idle_watts * spec.resistance;
+        let celsius = spec.initial.unwrap_or(idle);
+        let reading = HeatReading {
+            celsius,
+            celsius_max: celsius,
+            celsius_seconds: 0.0,
+            joules: 0.0,
+            throttles: 0,
+            throttled_ns: 0,
+            at_ns: 0,
+        };
+        let mut heat =
+            Self { spec, step_ns: (spec.time_constant_ns / STEPS).max(1), reading, since: 0.0, is_throttled: false };
+        heat.judge();
+        heat
+    }
+
+    /// By how much an operation that begins now takes longer. It dissipates no more for it: its die or channel waits in between.
+    #[inline]
+    pub(crate) fn stretch(&mut self, now: u64) -> Option<f64> {
+        if now >= self.reading.at_ns + self.step_ns {
+            self.advance(now);
+        }
+        self.spec.throttle.filter(|_| self.is_throttled).map(|throttle| throttle.stretch)
+    }
+
+    /// A die begins to sense, program or erase, for so long.
+    #[inline]
+    pub(crate) fn die_works(&mut self, ns: u64) {
+        self.since += self.spec.die_watts * seconds(ns);
+    }
+
+    /// A channel begins to move data.
+    #[inline]
+    pub(crate) fn channel_works(&mut self, ns: u64) {
+        self.since += self.spec.channel_watts * seconds(ns);
+    }
+
+    /// The temperature at `now`, no earlier than what was asked for before.
+    pub(crate) fn reading(&self, now: u64) -> HeatReading {
+        let mut then = self.clone();
+        then.advance(now);
+        then.reading
+    }
+
+    /// As it stands at `now`, to a file or back.
+    pub(crate) fn archive(&mut self, now: u64, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
+        self.advance(now);
+        archive.field("clock.heat", &mut self.reading)?;
+        archive.field("clock.is-throttled", &mut self.is_throttled)
+    }
+
+    /// What was begun since the last step is dissipated within one; after that the drive idles, in steps from one turn of the throttle to the next.
+    fn advance(&mut self, now: u64) {
+        while self.reading.at_ns < now {
+            let work = std::mem::take(&mut self.since);
+            let left = now - self.reading.at_ns;
+            let wanted = if work > 0.0 { self.step_ns } else { self.until_turn().max(self.step_ns) };
+            self.step(wanted.min(left), work);
+        }
+    }
+
+    /// How long an idle drive takes to where the throttle begins or ends, in ns.
+    fn until_turn(&self) -> u64 {
+        let Thermal { ambient, idle_watts, resistance, time_constant_ns, throttle, .. } = self.spec;
+        let Some(throttle) = throttle else { return u64::MAX };
+        let bound = if self.is_throttled { throttle.below } else { throttle.above };
+        let target = ambient + idle_watts * resistance;
+        // Above 1 where the bound lies on the way.
+        let way = (self.reading.celsius - target) / (bound - target);
+        if way > 1.0 { (libm::log(way) * time_constant_ns as f64) as u64 + 1 } else { u64::MAX }
+    }
+
+    fn step(&mut self, ns: u64, work: f64) {
+        let Thermal { ambient, idle_watts, resistance, time_constant_ns, .. } = self.spec;
+        let (span, constant) = (seconds(ns), seconds(time_constant_ns));
+        let watts = idle_watts + work / span;
+        let (from, target) = (self.reading.celsius, ambient + watts * resistance);
+        let rest = libm::exp(-span / constant);
+        let reading = &mut self.reading;
+        reading.celsius = target + (from - target) * rest;
+        reading.celsius_max = reading.celsius_max.max(reading.celsius);
+        reading.celsius_seconds += target * span + (from - target) * constant * (1.0 - rest);
+        reading.joules += watts * span;
+        reading.throttled_ns += if self.is_throttled { ns } else { 0 };
+        reading.at_ns += ns;
+        self.judge();
+    }
+
+    fn judge(&mut self) {
+        if let Some(throttle) = self.spec.throttle {
+            let bound = if self.is_throttled { throttle.below } else { throttle.above };
+            let is_throttled = self.reading.celsius > bound;
+            self.reading.throttles += u32::from(is_throttled && !self.is_throttled);
+            self.is_throttled = is_throttled;
+        }
+    }
+}
+
+/// A time of an operation, stretched.
+#[inline]
+pub(crate) fn stretched(ns: u64, stretch: f64) -> u64 {
+    (ns as f64 * stretch) as u64
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn spec(throttle: Option<Throttle>) -> Thermal {
+        Thermal {
+            ambient: 25.0,
+            initial: None,
+            idle_watts: 1.0,
+            die_watts: 2.0,
+            channel_watts: 0.5,
+            resistance: 5.0,
+            time_constant_ns: 10 * SECOND,
+            throttle,
+        }
+    }
+
+    /// Keeps so many dies at work until `until`, in operations of a millisecond.
+    fn work(heat: &mut Heat, dies: u64, from: u64, until: u64) {
+        for at in (from..until).step_by(1_000_000) {
+            for _ in 0..dies {
+                assert_eq!(heat.stretch(at), None);
+                heat.die_works(1_000_000);
+            }
+        }
+    }
+
+    #[test]
+    fn a_drive_at_work_warms_up_by_its_time_constant_and_cools_down_again() {
+        let mut heat = Heat::new(spec(None));
+        assert_eq!(heat.reading(0).celsius, 30.0);
+        assert_eq!(heat.reading(100 * SECOND).celsius, 30.0);
+        work(&mut heat, 2, 0, 10 * SECOND);
+        let warm = heat.reading(10 * SECOND);
+        // 1 W and 4 W over 5 K/W: from 30 to 50 °C, but for 1/e.
+        assert!((warm.celsius - (50.0 - 20.0 / std::f64::consts::E)).abs() < 0.05, "{warm:?}");
+        assert!((warm.joules - 50.0).abs() < 0.1, "{warm:?}");
+        let cool = heat.reading(20 * SECOND);
+        assert!((cool.celsius - (30.0 + (warm.celsius - 30.0) / std::f64::consts::E)).abs() < 0.05, "{cool:?}");
+        assert_eq!(cool.celsius_max, warm.celsius_max);
+        // The mean lies between both ends, and what is dissipated is what warmed it.
+        let mean = (cool.celsius_seconds - warm.celsius_seconds) / 10.0;
+        assert!(mean > cool.celsius && mean < warm.celsius, "{mean}");
+    }
+
+    #[test]
+    fn a_throttle_begins_above_and_ends_below() {
+        let throttle = Throttle { above: 45.0, below: 40.0, stretch: 4.0 };
+        let mut heat = Heat::new(spec(Some(throttle)));
+        let (mut begun, mut ended) = (None, None);
+        for at in (0..60 * SECOND).step_by(1_000_000) {
+            let is_throttled = heat.stretch(at).is_some();
+            if begun.is_none() && is_throttled {
+                begun = Some(heat.reading.celsius);
+            }
+            if begun.is_some() && ended.is_none() && !is_throttled {
+                ended = Some(heat.reading.celsius);
+            }
+            // Throttled to a quarter of the work.
+            heat.die_works(if is_throttled { 500_000 } else { 2_000_000 });
+        }
+        let (begun, ended) = (begun.unwrap(), ended.unwrap());
+        assert!((45.0..45.2).contains(&begun) && (39.8..=40.0).contains(&ended), "{begun} {ended}");
+        let reading = heat.reading(60 * SECOND);
+        assert!(reading.celsius_max < 45.2 && reading.throttled_ns > 10 * SECOND, "{reading:?}");
+    }
+
+    #[test]
+    fn an_idle_drive_stops_being_throttled_when_it_is_cool() {
+        let throttle = Throttle { above: 45.0, below: 40.0, stretch: 4.0 };
+        let mut heat = Heat::new(Thermal { initial: Some(50.0), ..spec(Some(throttle)) });
+        assert_eq!(heat.stretch(0), Some(4.0));
+        // From 50 to 40 °C on the way to 30: ln 2 of a time constant.
+        let wanted = 10.0 * std::f64::consts::LN_2;
+        let throttled = heat.reading(100 * SECOND).throttled_ns as f64 / 1e9;
+        assert!((throttled - wanted).abs() < 0.05, "{throttled}");
+        assert_eq!(heat.stretch(100 * SECOND), None);
+        // Around it is too warm for a drive that does nothing: throttled from where it gets there.
+        let mut heat = Heat::new(Thermal { ambient: 60.0, initial: Some(25.0), ..spec(Some(throttle)) });
+        // From 25 to 45 °C on the way to 65.
+        let year = 365 * 86_400 * SECOND;
+        let free = (year - heat.reading(year).throttled_ns) as f64 / 1e9;
+        assert!((free - wanted).abs() < 0.05, "{free}");
+        assert_eq!(heat.stretch(year), Some(4.0));
+    }
+}
