@@ -72,7 +72,7 @@ claims: toolchain ## Run every published claim, an hour or more on two cores, an
 	$(WANE) reproduce --write docs/claims.md --figures out/claims
 
 # The build of the tests, whose hot crates are optimized: it is there already, and the page is the same by any.
-validate: toolchain ## Hold the engine against independent code and write docs/validation.md, about five minutes; CHECK=1 says whether it is current
+validate: toolchain ## Hold the engine against independent code and write docs/validation.md, about half an hour; CHECK=1 says whether it is current
 	$(CARGO) run --locked -q -p wane-validation --bin validate -- $(if $(CHECK),--check,--write) docs/validation.md
 
 fuzz: toolchain ## Compile the fuzz targets, on stable Rust; their files say how to run them

@@ -146,6 +146,7 @@ pub fn parts() -> Vec<Part> {
         amplification::part(),
         leveling::part(),
         forms::part(),
+        mean_field::part(),
         latency::part(),
         latency::queues(),
         estimates::standins(),
@@ -154,11 +155,6 @@ pub fn parts() -> Vec<Part> {
         errors::tails(),
         errors::draws(),
     ]
-}
-
-/// Parts that run by their names alone: they take too long for the page.
-pub fn long_parts() -> Vec<Part> {
-    vec![mean_field::part()]
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use wane_validation::{Extent, Part, Row, long_parts, page, parts, run, table};
+use wane_validation::{Extent, Part, Row, page, parts, run, table};
 
 /// Holds the engine against independent code, closed forms and golden values.
 #[derive(Parser)]
 struct Arguments {
-    /// Parts to run; by default all but `mean-field`, which takes an hour. Their tables go to stdout.
+    /// Parts to run; by default all. Their tables go to stdout.
     parts: Vec<String>,
     /// A few cells of each part.
     #[arg(long)]
@@ -35,10 +35,7 @@ fn main() -> ExitCode {
 
 /// Whether everything agrees, or the page is current.
 fn validate(arguments: &Arguments) -> Result<bool, String> {
-    let mut parts = parts();
-    if !arguments.parts.is_empty() {
-        parts.extend(long_parts());
-    }
+    let parts = parts();
     let known: Vec<&str> = parts.iter().map(|part| part.id).collect();
     for name in &arguments.parts {
         if !known.contains(&name.as_str()) {
