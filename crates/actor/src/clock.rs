@@ -1,0 +1,10 @@
+//! The real clock, which servers alone may read.
+
+/// Seconds since 1970, by the system's clock.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a server's clock: uploads expire by it and signatures have a time; no result depends on it"
+)]
+pub(crate) fn seconds() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

@@ -1,0 +1,169 @@
+//! The code: any N of an object's N + K shares make the others, block by block.
+//!
+//! Reed-Solomon over GF(2^16) by additive FFTs (Lin, Han and Chung 2014), as the crate `reed-solomon-simd` has it. It works on pieces of 64 B, each on
+//! its own: what is made of a byte range of N shares is the same byte range of the others. The paper uses zfec (002, section 8.3.2), Reed-Solomon over
+//! GF(2^8), which has the same parameters and tolerates the same losses; shares of the two are not alike.
+
+use reed_solomon_simd::{ReedSolomonDecoder, ReedSolomonEncoder};
+
+use crate::ActorError;
+use crate::layout::{Code, PIECE};
+
+fn failed(error: &reed_solomon_simd::Error) -> ActorError {
+    ActorError::System(format!("the code refuses: {error}"))
+}
+
+/// Makes shares of others. `sources` are N different shares with their bytes, of one length, which is a multiple of 64; `wanted` are the shares to make.
+///
+/// # Errors
+/// [`ActorError::Invalid`] if sources are too few, the same, of different lengths or none of the code's; or what is wanted is.
+pub fn make(code: Code, sources: &[(u16, &[u8])], wanted: &[u16]) -> Result<Vec<Vec<u8>>, ActorError> {
+    let bytes = check(code, sources, wanted)?;
+    if bytes == 0 {
+        return Ok(vec![Vec::new(); wanted.len()]);
+    }
+    let known = |share: u16| sources.iter().find(|(source, _)| *source == share).map(|(_, held)| *held);
+    let restored = restore(code, sources, bytes, wanted)?;
+    let data = |share: u16| {
+        known(share).or_else(|| restored.iter().find(|(found, _)| *found == share).map(|(_, held)| &held[..]))
+    };
+    let parities = if wanted.iter().any(|share| *share >= code.data && known(*share).is_none()) {
+        let mut encoder =
+            ReedSolomonEncoder::new(code.data.into(), code.parity.into(), bytes).map_err(|error| failed(&error))?;
+        for share in 0..code.data {
+            let held = data(share).expect("what is no source was restored");
+            encoder.add_original_shard(held).map_err(|error| failed(&error))?;
+        }
+        let made = encoder.encode().map_err(|error| failed(&error))?;
+        made.recovery_iter().map(<[u8]>::to_vec).collect()
+    } else {
+        Vec::new()
+    };
+    let find = |share: u16| {
+        known(share)
+            .or_else(|| data(share))
+            .map_or_else(|| parities[usize::from(share - code.data)].clone(), <[u8]>::to_vec)
+    };
+    Ok(wanted.iter().map(|share| find(*share)).collect())
+}
+
+/// Shares of data that are no sources; none where nobody needs them.
+fn restore(
+    code: Code,
+    sources: &[(u16, &[u8])],
+    bytes: usize,
+    wanted: &[u16],
+) -> Result<Vec<(u16, Vec<u8>)>, ActorError> {
+    let is_source = |share: u16| sources.iter().any(|(source, _)| *source == share);
+    if (0..code.data).all(is_source) || wanted.iter().all(|share| is_source(*share)) {
+        return Ok(Vec::new());
+    }
+    let mut decoder =
+        ReedSolomonDecoder::new(code.data.into(), code.parity.into(), bytes).map_err(|error| failed(&error))?;
+    for (share, held) in sources {
+        let added = match share.checked_sub(code.data) {
+            None => decoder.add_original_shard(usize::from(*share), held),
+            Some(parity) => decoder.add_recovery_shard(usize::from(parity), held),
+        };
+        added.map_err(|error| failed(&error))?;
+    }
+    let made = decoder.decode().map_err(|error| failed(&error))?;
+    Ok(made.restored_original_iter().map(|(share, held)| (share as u16, held.to_vec())).collect())
+}
+
+/// The length of the sources.
+fn check(code: Code, sources: &[(u16, &[u8])], wanted: &[u16]) -> Result<usize, ActorError> {
+    let wrong = |sentence: String| Err(ActorError::Invalid(sentence));
+    code.checked()?;
+    if sources.len() != usize::from(code.data) {
+        return wrong(format!("{} shares to make others of: the code {code} takes {}", sources.len(), code.data));
+    }
+    for (place, (share, held)) in sources.iter().enumerate() {
+        if sources[..place].iter().any(|(other, _)| other == share) {
+            return wrong(format!("share {share} is given twice"));
+        }
+        if held.len() != sources[0].1.len() || !held.len().is_multiple_of(PIECE as usize) {
+            return wrong(format!(
+                "blocks of {} and {} B: one length, a multiple of {PIECE} B, is needed",
+                sources[0].1.len(),
+                held.len()
+            ));
+        }
+    }
+    let mut shares = sources.iter().map(|(share, _)| share).chain(wanted);
+    match shares.find(|share| **share >= code.shares()) {
+        Some(share) => wrong(format!("share {share}: the code {code} has shares 0 to {}", code.shares() - 1)),
+        None => Ok(sources[0].1.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn data(code: Code, bytes: usize, seed: u64) -> Vec<Vec<u8>> {
+        let byte = |share: u16, at: usize| {
+            (seed ^ (u64::from(share) << 32) ^ at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29) as u8
+        };
+        (0..code.data).map(|share| (0..bytes).map(|at| byte(share, at)).collect()).collect()
+    }
+
+    fn all(code: Code, held: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let sources: Vec<(u16, &[u8])> = (0..).zip(held.iter().map(Vec::as_slice)).collect();
+        let wanted: Vec<u16> = (0..code.shares()).collect();
+        make(code, &sources, &wanted).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn any_n_shares_make_all_others(n in 1u16..9, k in 0u16..6, pieces in 1usize..5, seed: u64) {
+            let code = Code { data: n, parity: k };
+            let held = data(code, pieces * PIECE as usize, seed);
+            let shares = all(code, &held);
+            prop_assert_eq!(&shares[..usize::from(n)], &held[..]);
+            let mut order: Vec<u16> = (0..code.shares()).collect();
+            let mut draw = seed;
+            for place in (1..order.len()).rev() {
+                draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                order.swap(place, (draw >> 33) as usize % (place + 1));
+            }
+            let sources: Vec<(u16, &[u8])> = order[..usize::from(n)].iter().map(|share| (*share, &shares[usize::from(*share)][..])).collect();
+            let wanted = &order[usize::from(n)..];
+            for (share, made) in wanted.iter().zip(make(code, &sources, wanted).unwrap()) {
+                prop_assert_eq!(&made, &shares[usize::from(*share)]);
+            }
+        }
+
+        #[test]
+        fn a_byte_range_of_the_parities_is_made_of_that_range_alone(n in 1u16..9, k in 1u16..6, from in 0usize..4, pieces in 1usize..5, seed: u64) {
+            let code = Code { data: n, parity: k };
+            let held = data(code, 8 * PIECE as usize, seed);
+            let shares = all(code, &held);
+            let range = from * PIECE as usize..(from + pieces).min(8) * PIECE as usize;
+            let cut: Vec<Vec<u8>> = held.iter().map(|share| share[range.clone()].to_vec()).collect();
+            for (share, made) in all(code, &cut).iter().enumerate() {
+                prop_assert_eq!(&made[..], &shares[share][range.clone()]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_coded_is_told() {
+        let code = Code { data: 2, parity: 1 };
+        let (one, other, odd) = ([0; 64], [0; 128], [0; 63]);
+        type Case<'a> = (&'a [(u16, &'a [u8])], &'a [u16], &'a str);
+        let table: [Case<'_>; 5] = [
+            (&[(0, &one)], &[2], "takes 2"),
+            (&[(0, &one), (0, &one)], &[2], "given twice"),
+            (&[(0, &one), (1, &other)], &[2], "one length"),
+            (&[(0, &odd), (1, &odd)], &[2], "a multiple of 64 B"),
+            (&[(0, &one), (1, &one)], &[3], "has shares 0 to 2"),
+        ];
+        for (sources, wanted, told) in table {
+            let error = make(code, sources, wanted).unwrap_err().to_string();
+            assert!(error.contains(told), "{error}");
+        }
+    }
+}

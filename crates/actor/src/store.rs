@@ -1,0 +1,413 @@
+//! What a drive keeps: a folder with its id, its list of members, shares, and what is being written.
+//!
+//! | file | is |
+//! |---|---|
+//! | `drive.json` | the drive's id and the format |
+//! | `members.json` | the list of members, as the drive knew it last |
+//! | `lock` | held while a server has the folder open |
+//! | `shares/AB/OBJECT.VERSION.SHARE` | a share, whose object's id begins with AB; `.deleted` in place of the number: the object was deleted |
+//! | `staging/` | shares that are being written; empty after a start |
+//! | `rotten/` | shares whose checksums were found wrong, for people to look at |
+//! | `owed/OBJECT` | an object with fewer shares than it should have; holds its name |
+//!
+//! A share is written under `staging`, read back and held to its checksums, synced, renamed to its place, and the folder is synced: only then is the caller told.
+//! Whatever ends the process before leaves nothing in `shares`.
+
+mod disk;
+mod staging;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use wane_units::excerpt_path;
+
+use staging::Staged;
+pub use staging::{Key, Plan};
+
+use crate::layout::{HEADER_BYTES, record_offset};
+use crate::share::{Header, Place, Version, check_name};
+use crate::{ActorError, Members, RingId};
+
+const FORMAT: u32 = 1;
+const DELETED: &str = "deleted";
+
+/// What wears by what is kept: a simulated drive beneath the folder.
+pub trait Medium: Send {
+    /// A file of so many bytes is written.
+    ///
+    /// # Errors
+    /// [`ActorError::Full`] if there is no room, or the drive has worn out.
+    fn keep(&mut self, file: &str, bytes: u64) -> Result<(), ActorError>;
+    /// A file is removed.
+    fn free(&mut self, file: &str);
+    /// What there is to say of it.
+    fn facts(&self) -> serde_json::Value;
+    /// Keeps its state.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    fn save(&mut self) -> Result<(), ActorError>;
+}
+
+#[derive(Serialize, Deserialize)]
+struct Identity {
+    format: u32,
+    id: RingId,
+}
+
+/// A share that is kept, by its file's name.
+#[derive(Clone, Debug)]
+struct Held {
+    version: Version,
+    /// `None` of a deleted object.
+    share: Option<u16>,
+    /// Read when it is asked for first.
+    header: Option<Arc<Header>>,
+}
+
+/// See the head of this file.
+pub struct Store {
+    folder: PathBuf,
+    id: RingId,
+    held: Mutex<BTreeMap<RingId, Vec<Held>>>,
+    staged: Mutex<BTreeMap<Key, Arc<Staged>>>,
+    medium: Option<Mutex<Box<dyn Medium>>>,
+    /// Held as long as the folder is open.
+    _lock: File,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn file_name(object: RingId, version: Version, share: Option<u16>) -> String {
+    let share = share.map_or_else(|| DELETED.to_owned(), |share| share.to_string());
+    format!("{object}.{version}.{share}")
+}
+
+fn read_name(name: &str) -> Option<(RingId, Held)> {
+    let mut parts = name.split('.');
+    let (object, version, share) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?, parts.next()?);
+    let share = if share == DELETED { None } else { Some(share.parse().ok()?) };
+    parts.next().is_none().then_some((object, Held { version, share, header: None }))
+}
+
+impl Store {
+    /// Opens the folder, and makes it where nothing is. With `id`, a new drive has this one, and another drive's folder is refused.
+    ///
+    /// # Errors
+    /// It is in use, no drive's, or the system refuses.
+    pub fn open(folder: &Path, id: Option<RingId>) -> Result<Self, ActorError> {
+        let shown = excerpt_path(folder);
+        let known = folder.join("drive.json");
+        let is_new = !known.exists();
+        if is_new && fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(ActorError::Invalid(format!(
+                "{shown} is no drive's folder: it holds something, and no drive.json"
+            )));
+        }
+        for part in ["shares", "staging", "rotten", "owed"] {
+            let part = folder.join(part);
+            fs::create_dir_all(&part).map_err(|error| ActorError::file(&part, "made", &error))?;
+        }
+        let lock = lock(folder)?;
+        if is_new {
+            let id = id.map_or_else(RingId::random, Ok)?;
+            disk::replace(&known, &to_json(&Identity { format: FORMAT, id })?)?;
+        }
+        let text = fs::read(&known).map_err(|error| ActorError::file(&known, "read", &error))?;
+        let found: Identity = serde_json::from_slice(&text)
+            .map_err(|error| ActorError::Invalid(format!("{}: no drive's: {error}", excerpt_path(&known))))?;
+        if found.format != FORMAT {
+            let format = found.format;
+            return Err(ActorError::Invalid(format!("{shown} has format {format}; this wane reads format {FORMAT}")));
+        }
+        if let Some(id) = id.filter(|id| *id != found.id) {
+            return Err(ActorError::Invalid(format!("{shown} is drive {}, not {id}", found.id)));
+        }
+        disk::empty(&folder.join("staging"))?;
+        let held = Mutex::new(scan(&folder.join("shares"))?);
+        Ok(Self { folder: folder.to_owned(), id: found.id, held, staged: Mutex::default(), medium: None, _lock: lock })
+    }
+
+    /// From now on a simulated drive wears by what is written.
+    ///
+    /// # Errors
+    /// It has no room for what is kept already.
+    pub fn wear(&mut self, mut medium: Box<dyn Medium>) -> Result<(), ActorError> {
+        for (object, held) in locked(&self.held).iter() {
+            for one in held {
+                let name = file_name(*object, one.version, one.share);
+                medium.keep(&name, disk::length(&self.path(*object, &name))?)?;
+            }
+        }
+        self.medium = Some(Mutex::new(medium));
+        Ok(())
+    }
+
+    /// The simulated drive beneath.
+    pub fn medium(&self) -> Option<MutexGuard<'_, Box<dyn Medium>>> {
+        self.medium.as_ref().map(locked)
+    }
+
+    /// The drive's id.
+    pub const fn id(&self) -> RingId {
+        self.id
+    }
+
+    /// The list of members that was kept; `None` of a new drive.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn members(&self) -> Result<Option<Members>, ActorError> {
+        let path = self.folder.join("members.json");
+        match fs::read(&path) {
+            Ok(text) => Members::parse(&text).map(Some),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(ActorError::file(&path, "read", &error)),
+        }
+    }
+
+    /// Keeps the list of members.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn keep_members(&self, members: &Members) -> Result<(), ActorError> {
+        disk::replace(&self.folder.join("members.json"), &to_json(members)?)
+    }
+
+    fn path(&self, object: RingId, name: &str) -> PathBuf {
+        self.folder.join("shares").join(&object.to_string()[..2]).join(name)
+    }
+
+    /// What is kept of an object, the newest first; deleted ones are told too.
+    ///
+    /// # Errors
+    /// A file's description is not what it was.
+    pub fn held(&self, object: RingId) -> Result<Vec<Arc<Header>>, ActorError> {
+        let mut found = Vec::new();
+        for one in locked(&self.held).get_mut(&object).into_iter().flatten() {
+            if one.header.is_none() {
+                let path = self.path(object, &file_name(object, one.version, one.share));
+                let header = read_header(&path)?;
+                let is_its =
+                    header.object() == object && header.version == one.version && header.deleted == one.share.is_none();
+                if !is_its || one.share.is_some_and(|share| share != header.share) {
+                    return Err(ActorError::Rotten(format!("{} is another share's file", excerpt_path(&path))));
+                }
+                one.header = Some(Arc::new(header));
+            }
+            found.extend(one.header.clone());
+        }
+        found.sort_by_key(|header| std::cmp::Reverse(header.version));
+        Ok(found)
+    }
+
+    /// Shares that are kept, by their names on the disk: objects behind `after`, at most so many.
+    pub fn objects(&self, after: Option<RingId>, most: usize) -> Vec<RingId> {
+        let held = locked(&self.held);
+        let behind = |object: &&RingId| after.is_none_or(|after| **object > after);
+        held.keys().filter(behind).take(most).copied().collect()
+    }
+
+    /// What is kept of an object, by the files' names alone: version, and the share or that it is deleted.
+    pub fn kept(&self, object: RingId) -> Vec<(Version, Option<u16>)> {
+        locked(&self.held).get(&object).into_iter().flatten().map(|one| (one.version, one.share)).collect()
+    }
+
+    /// Shares, and objects known to be deleted.
+    pub fn counts(&self) -> (u64, u64) {
+        let held = locked(&self.held);
+        let all = || held.values().flatten();
+        (all().filter(|one| one.share.is_some()).count() as u64, all().filter(|one| one.share.is_none()).count() as u64)
+    }
+
+    /// A block of a share that is kept or being written, held to its checksum. `cell_here` is the bytes of its stripe's cells.
+    ///
+    /// # Errors
+    /// [`ActorError::Missing`] if there is no such share, [`ActorError::Rotten`] if its bytes are not what was written.
+    pub fn read_block(&self, key: &Key, stripe: u64, cell_here: u32, block: u16) -> Result<Vec<u8>, ActorError> {
+        let staged = locked(&self.staged).get(key).cloned();
+        let place = Place { version: key.version, share: key.share, stripe, block };
+        if let Some(staged) = staged {
+            let offset = record_offset(staged.plan.cell, cell_here, staged.plan.code, stripe, block);
+            return disk::read_block(&staged.path, offset, place, cell_here, staged.plan.code);
+        }
+        let header = self.header(key)?;
+        if stripe >= header.layout.stripes() || header.layout.cell_bytes(stripe) != cell_here {
+            return Err(ActorError::Invalid(format!(
+                "stripe {stripe} with cells of {cell_here} B: the object is cut otherwise"
+            )));
+        }
+        let offset = record_offset(header.layout.cell, cell_here, header.layout.code, stripe, block);
+        let path = self.path(key.object, &file_name(key.object, key.version, Some(key.share)));
+        disk::read_block(&path, offset, place, cell_here, header.layout.code)
+    }
+
+    /// The description of a share that is kept.
+    ///
+    /// # Errors
+    /// There is none, or it is damaged.
+    pub fn header(&self, key: &Key) -> Result<Arc<Header>, ActorError> {
+        let mut held = self.held(key.object)?.into_iter();
+        let found = held.find(|header| header.version == key.version && header.share == key.share && !header.deleted);
+        found.ok_or_else(|| {
+            ActorError::Missing(format!("this drive keeps no share {} of that version of the object", key.share))
+        })
+    }
+
+    /// Notes that an object is deleted, as of this version.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn bury(&self, header: &Header) -> Result<(), ActorError> {
+        let object = header.object();
+        let name = file_name(object, header.version, None);
+        let path = self.path(object, &name);
+        self.note_kept(&name, HEADER_BYTES)?;
+        disk::make_folder(&path)?;
+        disk::replace(&path, &header.to_bytes()?)?;
+        self.index(object, Held { version: header.version, share: None, header: Some(Arc::new(header.clone())) });
+        Ok(())
+    }
+
+    fn note_kept(&self, name: &str, bytes: u64) -> Result<(), ActorError> {
+        self.medium().map_or(Ok(()), |mut medium| medium.keep(name, bytes))
+    }
+
+    fn index(&self, object: RingId, held: Held) {
+        let mut index = locked(&self.held);
+        let all = index.entry(object).or_default();
+        all.retain(|one| (one.version, one.share) != (held.version, held.share));
+        all.push(held);
+    }
+
+    /// Removes shares of an object: those that `which` names by version, and share or `None` of a deleted one. Says how many.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn forget(&self, object: RingId, which: impl Fn(Version, Option<u16>) -> bool) -> Result<u64, ActorError> {
+        let mut removed = 0;
+        for (version, share) in self.kept(object).into_iter().filter(|(version, share)| which(*version, *share)) {
+            let name = file_name(object, version, share);
+            disk::remove(&self.path(object, &name))?;
+            self.leave_index(object, version, share, &name);
+            removed += 1;
+        }
+        Ok(removed)
+    }
+
+    fn leave_index(&self, object: RingId, version: Version, share: Option<u16>, name: &str) {
+        let mut index = locked(&self.held);
+        if let Some(all) = index.get_mut(&object) {
+            all.retain(|one| (one.version, one.share) != (version, share));
+            if all.is_empty() {
+                index.remove(&object);
+            }
+        }
+        drop(index);
+        if let Some(mut medium) = self.medium() {
+            medium.free(name);
+        }
+    }
+
+    /// Reads what is kept of an object, byte by byte. Files that are not what was written are moved to `rotten`; gives their shares.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn scrub(&self, object: RingId) -> Result<Vec<(Version, Option<u16>)>, ActorError> {
+        let mut rotten = Vec::new();
+        for (version, share) in self.kept(object) {
+            let name = file_name(object, version, share);
+            let path = self.path(object, &name);
+            match disk::verify(&path, object, version, share) {
+                Ok(()) => {}
+                Err(ActorError::Rotten(_)) => {
+                    disk::rename(&path, &self.folder.join("rotten").join(&name))?;
+                    self.leave_index(object, version, share, &name);
+                    rotten.push((version, share));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(rotten)
+    }
+
+    /// Notes that an object has fewer shares than it should have.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn owe(&self, name: &str) -> Result<(), ActorError> {
+        check_name(name)?;
+        disk::replace(&self.folder.join("owed").join(RingId::of_object(name).to_string()), name.as_bytes())
+    }
+
+    /// The names of the objects that have fewer shares than they should have.
+    pub fn owed(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.join("owed")).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect();
+        names.retain(|name| check_name(name).is_ok());
+        names.sort();
+        names
+    }
+
+    /// The object has all its shares, or is no more.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn paid(&self, name: &str) -> Result<(), ActorError> {
+        let path = self.folder.join("owed").join(RingId::of_object(name).to_string());
+        if path.exists() { disk::remove(&path) } else { Ok(()) }
+    }
+}
+
+fn to_json(value: &impl Serialize) -> Result<Vec<u8>, ActorError> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| ActorError::System(error.to_string()))?;
+    Ok((text + "\n").into_bytes())
+}
+
+fn lock(folder: &Path) -> Result<File, ActorError> {
+    let path = folder.join("lock");
+    let refused = |error: &std::io::Error| ActorError::file(&path, "locked", error);
+    let file =
+        fs::OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(|error| refused(&error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            let folder = excerpt_path(folder);
+            Err(ActorError::Invalid(format!("{folder} is in use by another process; wait until that has ended")))
+        }
+        Err(TryLockError::Error(error)) => Err(refused(&error)),
+    }
+}
+
+fn read_header(path: &Path) -> Result<Header, ActorError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEADER_BYTES).read_to_end(&mut bytes));
+    read.map_err(|error| ActorError::file(path, "read", &error))?;
+    Header::parse(&bytes).map_err(|error| ActorError::Rotten(format!("{}: {error}", excerpt_path(path))))
+}
+
+/// The shares below a folder, by their names. What has another name is not wane's, and stays.
+fn scan(folder: &Path) -> Result<BTreeMap<RingId, Vec<Held>>, ActorError> {
+    let mut found: BTreeMap<RingId, Vec<Held>> = BTreeMap::new();
+    for part in disk::entries(folder)? {
+        if !part.is_dir() {
+            continue;
+        }
+        for path in disk::entries(&part)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if let Some((object, held)) = read_name(&name) {
+                found.entry(object).or_default().push(held);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Files, written so that they are there whole or not at all, and read so that damage is seen.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+use wane_units::excerpt_path;
+
+use crate::layout::{Code, HEADER_BYTES, RECORD_BYTES, block_range};
+use crate::share::{Header, Place, Version};
+use crate::{ActorError, RingId};
+
+/// Bytes that a file is read in at once.
+const READ_BYTES: usize = 1 << 16;
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
+}
+
+/// Makes the names in a file's folder last.
+pub(super) fn sync_folder(path: &Path) -> Result<(), ActorError> {
+    let folder = folder_of(path);
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| ActorError::file(folder, "synced", &error))
+}
+
+/// Makes the folder of a file that is to be written.
+pub(super) fn make_folder(path: &Path) -> Result<(), ActorError> {
+    let folder = folder_of(path);
+    if folder.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder).map_err(|error| ActorError::file(folder, "made", &error))?;
+    sync_folder(folder)
+}
+
+/// Writes a small file whole or not at all, in place of what is there.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ActorError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    let beside = path.with_file_name(name);
+    let write = || {
+        let mut file = File::create(&beside)?;
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().map_err(|error| ActorError::file(path, "written", &error))?;
+    rename(&beside, path)
+}
+
+/// Renames a synced file, and makes its new name last.
+pub(super) fn rename(from: &Path, to: &Path) -> Result<(), ActorError> {
+    fs::rename(from, to).map_err(|error| ActorError::file(to, "written", &error))?;
+    sync_folder(to)?;
+    if folder_of(from) == folder_of(to) { Ok(()) } else { sync_folder(from) }
+}
+
+pub(super) fn remove(path: &Path) -> Result<(), ActorError> {
+    fs::remove_file(path).map_err(|error| ActorError::file(path, "removed", &error))?;
+    sync_folder(path)
+}
+
+pub(super) fn length(path: &Path) -> Result<u64, ActorError> {
+    fs::metadata(path).map(|found| found.len()).map_err(|error| ActorError::file(path, "read", &error))
+}
+
+/// What lies in a folder, in the order of names.
+pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, ActorError> {
+    let read = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>();
+    let mut found = read().map_err(|error| ActorError::file(folder, "read", &error))?;
+    found.sort();
+    Ok(found)
+}
+
+/// Removes the files of a folder.
+pub(super) fn empty(folder: &Path) -> Result<(), ActorError> {
+    for path in entries(folder)? {
+        remove(&path)?;
+    }
+    Ok(())
+}
+
+/// Reads bytes of a file from a place on. An end that comes too early is damage.
+fn read_at(file: &mut (impl Read + Seek), path: &Path, offset: u64, bytes: &mut [u8]) -> Result<(), ActorError> {
+    let read = file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(bytes));
+    read.map_err(|error| match error.kind() {
+        std::io::ErrorKind::UnexpectedEof => ActorError::Rotten(format!("{} ends too early", excerpt_path(path))),
+        _ => ActorError::file(path, "read", &error),
+    })
+}
+
+/// A block of a share's file, held to its checksum.
+pub(super) fn read_block(path: &Path, offset: u64, place: Place, cell: u32, code: Code) -> Result<Vec<u8>, ActorError> {
+    let mut file = File::open(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => ActorError::Missing(format!("{} is not there any more", excerpt_path(path))),
+        _ => ActorError::file(path, "read", &error),
+    })?;
+    block_of(&mut file, path, offset, place, cell, code)
+}
+
+fn block_of(
+    file: &mut (impl Read + Seek),
+    path: &Path,
+    offset: u64,
+    place: Place,
+    cell: u32,
+    code: Code,
+) -> Result<Vec<u8>, ActorError> {
+    if place.block >= code.data {
+        return Err(ActorError::Invalid(format!("block {}: cells have {} blocks", place.block, code.data)));
+    }
+    let mut bytes = vec![0; RECORD_BYTES as usize + block_range(cell, code, place.block).len()];
+    read_at(file, path, offset, &mut bytes)?;
+    let (record, block) = bytes.split_at(RECORD_BYTES as usize);
+    place.check(record, block).map_err(|error| ActorError::Rotten(format!("{}: {error}", excerpt_path(path))))?;
+    Ok(block.to_vec())
+}
+
+/// Writes a block with its record at its place in a file.
+pub(super) fn write_block(path: &Path, offset: u64, place: Place, block: &[u8]) -> Result<(), ActorError> {
+    let write = || {
+        let mut file = OpenOptions::new().write(true).open(path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        file.write_all(&[&place.record(block)[..], block].concat())
+    };
+    write().map_err(|error| ActorError::file(path, "written", &error))
+}
+
+/// Holds every block of a share's file to its checksum; gives SHA-256 of all of them.
+pub(super) fn digest(path: &Path, header: &Header) -> Result<String, ActorError> {
+    let opened = File::open(path).map_err(|error| ActorError::file(path, "read", &error))?;
+    let mut file = BufReader::with_capacity(READ_BYTES, opened);
+    let mut hash = Sha256::new();
+    let (layout, mut offset) = (header.layout, HEADER_BYTES);
+    for stripe in 0..layout.stripes() {
+        let cell = layout.cell_bytes(stripe);
+        for block in 0..layout.code.data {
+            let place = Place { version: header.version, share: header.share, stripe, block };
+            let bytes = block_of(&mut file, path, offset, place, cell, layout.code)?;
+            offset += RECORD_BYTES + bytes.len() as u64;
+            hash.update(&bytes);
+        }
+    }
+    if offset != length(path)?.max(HEADER_BYTES) {
+        return Err(ActorError::Rotten(format!("{} is longer than what was written", excerpt_path(path))));
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+/// Hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Whether a file is all that was written under its name.
+pub(super) fn verify(path: &Path, object: RingId, version: Version, share: Option<u16>) -> Result<(), ActorError> {
+    let header = super::read_header(path)?;
+    let named = (header.object(), header.version, (!header.deleted).then_some(header.share));
+    let rotten = |what: &str| Err(ActorError::Rotten(format!("{}: {what}", excerpt_path(path))));
+    if named != (object, version, share) {
+        return rotten("the file of another share");
+    }
+    if header.deleted {
+        return if length(path)? == HEADER_BYTES { Ok(()) } else { rotten("longer than what was written") };
+    }
+    if digest(path, &header)? == header.share_sha256 { Ok(()) } else { rotten("not the digest of what was written") }
+}

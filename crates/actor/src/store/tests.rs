@@ -1,0 +1,191 @@
+use super::*;
+use crate::codec;
+use crate::layout::{Code, Layout};
+
+const CODE: Code = Code { data: 2, parity: 1 };
+const CELL: u32 = 256;
+
+fn version(generation: u64) -> Version {
+    Version { generation, upload: 9 }
+}
+
+fn plan(name: &str, generation: u64, share: u16) -> Plan {
+    Plan { name: name.into(), version: version(generation), share, code: CODE, cell: CELL }
+}
+
+/// Writes a share of an object of three stripes, the last of which is short.
+fn put(store: &Store, name: &str, generation: u64, share: u16) -> Key {
+    let layout = Layout { code: CODE, cell: CELL, size: 2 * 512 + 100 };
+    let plan = plan(name, generation, share);
+    let key = plan.key();
+    store.stage(plan).unwrap();
+    for stripe in (0..3).rev() {
+        let cell = layout.cell_bytes(stripe);
+        store.write(&key, stripe, cell, None, &vec![stripe as u8; cell as usize]).unwrap();
+    }
+    store.seal(&key, layout.size, "sum", false).unwrap();
+    key
+}
+
+fn file(folder: &Path, key: &Key) -> PathBuf {
+    let name = file_name(key.object, key.version, Some(key.share));
+    folder.join("shares").join(&key.object.to_string()[..2]).join(name)
+}
+
+#[test]
+fn a_share_is_there_after_it_was_sealed_and_after_a_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("drive");
+    let store = Store::open(&path, None).unwrap();
+    let key = put(&store, "a", 1, 2);
+    let id = store.id();
+    let busy = Store::open(&path, None).err().unwrap().to_string();
+    assert!(busy.contains("in use by another process"), "{busy}");
+    drop(store);
+    let store = Store::open(&path, None).unwrap();
+    assert_eq!((store.id(), store.counts()), (id, (1, 0)));
+    assert_eq!(store.read_block(&key, 1, 256, 1).unwrap(), vec![1; 128]);
+    assert_eq!(store.read_block(&key, 2, 64, 1).unwrap(), vec![2; 64]);
+    let header = store.header(&key).unwrap();
+    assert_eq!((header.layout.size, header.share, &header.name[..]), (1124, 2, "a"));
+    assert_eq!(disk::length(&file(&path, &key)).unwrap(), header.layout.file_bytes());
+    drop(store);
+    let other = Store::open(&path, Some(RingId::of_object("x"))).err().unwrap().to_string();
+    assert!(other.contains("is drive"), "{other}");
+}
+
+#[test]
+fn what_is_not_whole_is_not_sealed_and_gone_after_a_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), None).unwrap();
+    let key = plan("a", 1, 0).key();
+    store.stage(plan("a", 1, 0)).unwrap();
+    store.write(&key, 0, CELL, Some(1), &[7; 128]).unwrap();
+    assert_eq!(store.read_block(&key, 0, CELL, 1).unwrap(), vec![7; 128]);
+    assert!(matches!(store.read_block(&key, 0, CELL, 0), Err(ActorError::Rotten(_))));
+    assert!(matches!(store.seal(&key, 512, "sum", false), Err(ActorError::Rotten(_))));
+    assert_eq!(store.counts(), (0, 0));
+    assert_eq!(store.being_written(), 1);
+    drop(store);
+    let store = Store::open(folder.path(), None).unwrap();
+    assert!(matches!(store.read_block(&key, 0, CELL, 1), Err(ActorError::Missing(_))));
+    assert!(disk::entries(&folder.path().join("staging")).unwrap().is_empty());
+    store.stage(plan("a", 1, 0)).unwrap();
+    store.expire(60).unwrap();
+    assert_eq!(store.being_written(), 1);
+    store.abort(&key).unwrap();
+    assert_eq!(store.being_written(), 0);
+}
+
+#[test]
+fn bytes_that_do_not_belong_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), None).unwrap();
+    let key = plan("a", 1, 0).key();
+    assert!(store.write(&key, 0, CELL, None, &[0; 256]).unwrap_err().to_string().contains("not being written"));
+    store.stage(plan("a", 1, 0)).unwrap();
+    for (cell, block, bytes) in
+        [(CELL, None, 255), (CELL, Some(2), 128), (CELL, Some(0), 64), (512, None, 512), (0, None, 0), (100, None, 100)]
+    {
+        let refused = store.write(&key, 0, cell, block, &vec![0; bytes]);
+        assert!(matches!(refused, Err(ActorError::Invalid(_))), "{cell} {block:?} {bytes}");
+    }
+    assert!(store.write(&key, u64::MAX, CELL, None, &[0; 256]).is_err());
+    assert!(store.stage(plan("a", 1, 3)).unwrap_err().to_string().contains("shares 0 to 2"));
+    assert!(store.stage(Plan { cell: 1, ..plan("a", 1, 0) }).is_err());
+}
+
+#[test]
+fn one_drive_keeps_one_share_of_an_object_unless_shares_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), None).unwrap();
+    put(&store, "a", 1, 0);
+    put(&store, "a", 2, 1);
+    let key = plan("a", 2, 2).key();
+    store.stage(plan("a", 2, 2)).unwrap();
+    let refused = store.seal(&key, 0, "sum", false).unwrap_err().to_string();
+    assert!(refused.contains("keeps another share of a"), "{refused}");
+    store.seal(&key, 0, "sum", true).unwrap();
+    assert_eq!(store.kept(key.object).len(), 3);
+    assert_eq!(store.held(key.object).unwrap()[0].version, version(2));
+    assert_eq!(store.forget(key.object, |found, _| found < version(2)).unwrap(), 1);
+}
+
+/// A way to damage a file.
+type Damage = fn(&Path);
+
+#[test]
+fn rotten_and_truncated_shares_are_found_and_set_aside() {
+    let damages: [Damage; 5] = [
+        |path| {
+            let mut bytes = fs::read(path).unwrap();
+            bytes[4500] ^= 1;
+            fs::write(path, bytes).unwrap();
+        },
+        |path| {
+            let mut bytes = fs::read(path).unwrap();
+            bytes[40] ^= 1;
+            fs::write(path, bytes).unwrap();
+        },
+        |path| {
+            let bytes = fs::read(path).unwrap();
+            fs::write(path, &bytes[..bytes.len() - 1]).unwrap();
+        },
+        |path| {
+            let mut bytes = fs::read(path).unwrap();
+            bytes.push(0);
+            fs::write(path, bytes).unwrap();
+        },
+        |path| fs::write(path, []).unwrap(),
+    ];
+    for (number, damage) in damages.into_iter().enumerate() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), None).unwrap();
+        let (key, whole) = (put(&store, "a", 1, 1), put(&store, "b", 1, 0));
+        assert_eq!(store.scrub(key.object).unwrap(), []);
+        damage(&file(folder.path(), &key));
+        assert_eq!(store.scrub(key.object).unwrap(), [(version(1), Some(1))], "damage {number}");
+        assert_eq!(store.scrub(whole.object).unwrap(), []);
+        assert_eq!(store.objects(None, 9), [whole.object]);
+        assert_eq!(disk::entries(&folder.path().join("rotten")).unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn deleted_objects_and_debts_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), None).unwrap();
+    let key = put(&store, "a", 1, 0);
+    let header = store.header(&key).unwrap();
+    store.bury(&Header { version: version(2), deleted: true, ..(*header).clone() }).unwrap();
+    store.owe("a").unwrap();
+    store.owe("b").unwrap();
+    drop(store);
+    let store = Store::open(folder.path(), None).unwrap();
+    assert_eq!(store.counts(), (1, 1));
+    assert!(store.held(key.object).unwrap()[0].deleted);
+    assert_eq!(store.scrub(key.object).unwrap(), []);
+    assert_eq!(store.owed(), ["a", "b"]);
+    store.paid("a").unwrap();
+    store.paid("never").unwrap();
+    assert_eq!(store.owed(), ["b"]);
+}
+
+#[test]
+fn a_folder_of_something_else_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("letter"), "mine").unwrap();
+    let refused = Store::open(folder.path(), None).err().unwrap().to_string();
+    assert!(refused.contains("is no drive's folder"), "{refused}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn blocks_of_a_store_are_what_the_code_makes() {
+    // The store writes what the codec makes in one call or block by block.
+    let cell: Vec<Vec<u8>> = (0..2).map(|share| (0..CELL).map(|at| (at * 3 + share) as u8).collect()).collect();
+    let sources = |range: std::ops::Range<usize>| -> Vec<u8> {
+        codec::make(CODE, &[(0, &cell[0][range.clone()]), (1, &cell[1][range])], &[2]).unwrap().remove(0)
+    };
+    assert_eq!([sources(0..128), sources(128..256)].concat(), sources(0..256));
+}
