@@ -4,18 +4,30 @@
 //! bytes that coding moves, [`codec`] makes shares of others, [`share`] is the format of a share's file, and [`store`] a drive's folder. The edge stands on
 //! it: a server for each drive, peers that ask each other by HTTP, and a client.
 
+mod auth;
+mod client;
 mod clock;
+mod cluster;
 pub mod codec;
 mod error;
 mod id;
 pub mod layout;
+mod limits;
 mod members;
+mod peers;
 mod ring;
+mod server;
 pub mod share;
 pub mod store;
+mod wire;
 
+pub use client::Client;
+pub use cluster::{Got, Put, PutOptions};
 pub use error::ActorError;
 pub use id::RingId;
 pub use layout::{Code, Layout, Traffic};
+pub use limits::{Limited, Limits};
 pub use members::{Member, Members, POINTS_DEFAULT, POINTS_MAX, Standing, check_address};
 pub use ring::Ring;
+pub use server::{ServerConfig, serve};
+pub use wire::{Moved, Repaired, Scrubbed, Status};

@@ -20,11 +20,13 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use wane_units::excerpt_path;
 
+pub(crate) use disk::hex;
 use staging::Staged;
 pub use staging::{Key, Plan};
 
@@ -75,6 +77,8 @@ pub struct Store {
     id: RingId,
     held: Mutex<BTreeMap<RingId, Vec<Held>>>,
     staged: Mutex<BTreeMap<Key, Arc<Staged>>>,
+    /// How many shares were begun.
+    uploads: AtomicU64,
     medium: Option<Mutex<Box<dyn Medium>>>,
     /// Held as long as the folder is open.
     _lock: File,
@@ -131,7 +135,15 @@ impl Store {
         }
         disk::empty(&folder.join("staging"))?;
         let held = Mutex::new(scan(&folder.join("shares"))?);
-        Ok(Self { folder: folder.to_owned(), id: found.id, held, staged: Mutex::default(), medium: None, _lock: lock })
+        Ok(Self {
+            folder: folder.to_owned(),
+            id: found.id,
+            held,
+            staged: Mutex::default(),
+            uploads: AtomicU64::new(0),
+            medium: None,
+            _lock: lock,
+        })
     }
 
     /// From now on a simulated drive wears by what is written.

@@ -12,6 +12,7 @@ use wane_workload::trace::Format;
 
 use crate::complete;
 
+pub(crate) mod actor;
 pub(crate) mod doctor;
 pub(crate) mod drive;
 pub(crate) mod fleet;
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Doctor(doctor::DoctorArguments),
     /// What the drives of a data center tell: a folder of their files, asked, tried and drawn
     Fleet(fleet::FleetArguments),
+    /// Drives that encode: servers that cut, code and keep objects among them, without a manager
+    Actor(actor::ActorArguments),
     /// Say what a scenario comes to by theory, without running it
     Estimate(theory::EstimateArguments),
     /// Weigh what victims cost against how evenly they wear

@@ -98,6 +98,7 @@ fn dispatch(command: Command) -> Result<i32, Failure> {
         Command::Drive(arguments) => commands::drive::drive(&arguments),
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments),
         Command::Fleet(arguments) => commands::fleet::fleet(&arguments),
+        Command::Actor(arguments) => commands::actor::actor(&arguments),
         Command::Estimate(arguments) => commands::predict::estimate(&arguments),
         Command::Tradeoff(arguments) => commands::tradeoff::tradeoff(&arguments),
         Command::Reproduce(arguments) => commands::reproduce::reproduce(&arguments),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::{Deserialize, Serialize};
 
 use super::{Held, Store, disk, file_name, locked};
-use crate::layout::{Code, HEADER_BYTES, Layout, block_range, check_cell, record_offset};
+use crate::layout::{Code, Layout, block_range, check_cell, record_offset};
 use crate::share::{Header, Place, Version, check_name};
 use crate::{ActorError, RingId, clock};
 
@@ -57,7 +57,7 @@ pub(super) struct Staged {
 }
 
 impl Store {
-    /// Begins to write a share; what was written of it before is lost.
+    /// Begins to write a share. If somebody is writing it already, both do: the bytes of a share of a put are the same, whoever makes them.
     ///
     /// # Errors
     /// It makes no sense, or the system refuses.
@@ -73,10 +73,17 @@ impl Store {
             )));
         }
         let key = plan.key();
-        let path = self.folder.join("staging").join(file_name(key.object, key.version, Some(key.share)));
+        let mut all = locked(&self.staged);
+        if let Some(staged) = all.get(&key).filter(|staged| staged.plan == plan) {
+            staged.touched.store(clock::seconds(), Ordering::Relaxed);
+            return Ok(());
+        }
+        // A name of its own: the share of this name may be on its way to its place.
+        let number = self.uploads.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}.{number}", file_name(key.object, key.version, Some(key.share)));
+        let path = self.folder.join("staging").join(name);
         File::create(&path).map_err(|error| ActorError::file(&path, "written", &error))?;
-        let staged = Staged { plan, path, touched: AtomicU64::new(clock::seconds()) };
-        locked(&self.staged).insert(key, Arc::new(staged));
+        all.insert(key, Arc::new(Staged { plan, path, touched: AtomicU64::new(clock::seconds()) }));
         Ok(())
     }
 
@@ -131,6 +138,23 @@ impl Store {
     /// Blocks are missing or damaged, another share of the object is here, or the system refuses.
     pub fn seal(&self, key: &Key, size: u64, object_sha256: &str, on_the_move: bool) -> Result<(), ActorError> {
         let staged = self.staged(key)?;
+        // From here on nobody else writes to it or seals it.
+        locked(&self.staged).remove(key);
+        let sealed = self.seal_staged(&staged, key, size, object_sha256, on_the_move);
+        if sealed.is_err() {
+            locked(&self.staged).entry(*key).or_insert(staged);
+        }
+        sealed
+    }
+
+    fn seal_staged(
+        &self,
+        staged: &Staged,
+        key: &Key,
+        size: u64,
+        object_sha256: &str,
+        on_the_move: bool,
+    ) -> Result<(), ActorError> {
         let Plan { name, version, share, code, cell } = staged.plan.clone();
         let other =
             |(kept, number): &(Version, Option<u16>)| *kept == version && number.is_some_and(|number| number != share);
@@ -153,12 +177,10 @@ impl Store {
             file.sync_all()
         };
         write().map_err(|error| ActorError::file(&staged.path, "written", &error))?;
-        debug_assert_eq!(disk::length(&staged.path).ok(), Some(layout.file_bytes().max(HEADER_BYTES)));
         let path = self.path(key.object, &file);
         disk::make_folder(&path)?;
         disk::rename(&staged.path, &path)?;
         self.index(key.object, Held { version, share: Some(share), header: Some(Arc::new(header)) });
-        locked(&self.staged).remove(key);
         Ok(())
     }
 

@@ -78,6 +78,23 @@ fn what_is_not_whole_is_not_sealed_and_gone_after_a_start() {
 }
 
 #[test]
+fn a_share_that_two_write_at_once_is_sealed_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), None).unwrap();
+    let key = plan("a", 1, 0).key();
+    store.stage(plan("a", 1, 0)).unwrap();
+    store.write(&key, 0, CELL, Some(0), &[7; 128]).unwrap();
+    // The second does not take away what the first wrote.
+    store.stage(plan("a", 1, 0)).unwrap();
+    store.write(&key, 0, CELL, Some(1), &[7; 128]).unwrap();
+    store.seal(&key, 512, "sum", false).unwrap();
+    let late = store.seal(&key, 512, "sum", false).unwrap_err();
+    assert!(matches!(late, ActorError::Missing(_)), "{late}");
+    store.stage(plan("a", 1, 0)).unwrap();
+    assert_eq!(store.scrub(key.object).unwrap(), [], "who begins anew does not touch what is sealed");
+}
+
+#[test]
 fn bytes_that_do_not_belong_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), None).unwrap();

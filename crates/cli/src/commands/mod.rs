@@ -1,5 +1,6 @@
 //! One file a command.
 
+pub(crate) mod actor;
 pub(crate) mod cells;
 pub(crate) mod demo;
 pub(crate) mod doctor;

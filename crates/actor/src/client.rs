@@ -1,0 +1,190 @@
+//! A client of a cluster, for whoever has no runtime: each call waits until it is done.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::Method;
+use tokio::runtime::Runtime;
+
+use crate::auth::Secret;
+use crate::cluster::{Cluster, Got, Put, PutOptions};
+use crate::peers::Peers;
+use crate::wire::{Join, from_json, to_json};
+use crate::{ActorError, Members, Repaired, RingId, Scrubbed, Standing, Status};
+
+/// Milliseconds between two looks at a drive that is waited for.
+const LOOK_MILLIS: u64 = 100;
+
+/// See the head of this file.
+pub struct Client {
+    runtime: Runtime,
+    cluster: Cluster,
+}
+
+impl Client {
+    /// A client of the cluster of which a drive is at one of `addresses`; the first that answers tells the others.
+    ///
+    /// # Errors
+    /// None of them answers, or the secret is another.
+    pub fn connect(addresses: &[String], secret: Option<&Path>) -> Result<Self, ActorError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| ActorError::System(format!("no connections can be made: {error}")))?;
+        let nobody = Members::new(RingId::of("nobody", &[]), 1)?;
+        let peers = Arc::new(Peers::new(nobody, None, secret.map(Secret::read).transpose()?));
+        let mut last = ActorError::Invalid("no address of a drive is given".to_owned());
+        for address in addresses {
+            match runtime.block_on(peers.at(address, Method::GET, "/v1/members", Vec::new())) {
+                Ok(text) => {
+                    peers.adopt(Members::parse(&text)?);
+                    return Ok(Self { runtime, cluster: Cluster { peers } });
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// The list of members as it is known now.
+    pub fn members(&self) -> Members {
+        self.cluster.peers.members()
+    }
+
+    /// The drives that the shares of an object belong to.
+    ///
+    /// # Errors
+    /// There are fewer drives than shares.
+    pub fn place(&self, name: &str, shares: u16) -> Result<Vec<RingId>, ActorError> {
+        self.cluster.peers.ring().place(RingId::of_object(name), shares)
+    }
+
+    /// Puts what is read, a stripe at a time, and returns when all shares, or a quorum of them, are on the disk.
+    ///
+    /// # Errors
+    /// The options make no sense, the input cannot be read, or too few drives are there; nothing was put then.
+    pub fn put(&self, name: &str, input: &mut dyn Read, options: PutOptions) -> Result<Put, ActorError> {
+        self.runtime.block_on(self.cluster.put(name, input, options))
+    }
+
+    /// Reads an object. What is written to `output` before an error is not to be used.
+    ///
+    /// # Errors
+    /// There is no such object, or too few of its shares are left.
+    pub fn get(&self, name: &str, output: &mut dyn Write) -> Result<Got, ActorError> {
+        self.runtime.block_on(self.cluster.get(name, output))
+    }
+
+    /// Deletes an object.
+    ///
+    /// # Errors
+    /// There is none, or so many drives are missing that it could come back.
+    pub fn delete(&self, name: &str) -> Result<(), ActorError> {
+        self.runtime.block_on(self.cluster.delete(name))
+    }
+
+    /// Makes anew what is missing of an object.
+    ///
+    /// # Errors
+    /// There is none, too few of its shares are left, or a drive that should keep one does not answer.
+    pub fn repair(&self, name: &str) -> Result<Repaired, ActorError> {
+        self.runtime.block_on(self.cluster.repair(name))
+    }
+
+    /// Scrubs every drive, one after the other.
+    pub fn scrub(&self) -> Vec<(RingId, Result<Scrubbed, ActorError>)> {
+        let scrub = |drive: RingId| (drive, self.runtime.block_on(self.cluster.scrub(drive)));
+        self.cluster.present().into_iter().map(scrub).collect()
+    }
+
+    /// How each drive stands.
+    pub fn statuses(&self) -> Vec<(RingId, Result<Status, ActorError>)> {
+        self.runtime.block_on(self.cluster.statuses())
+    }
+
+    /// The names of all objects of which a drive keeps a share.
+    ///
+    /// # Errors
+    /// No drive answers.
+    pub fn list(&self) -> Result<Vec<String>, ActorError> {
+        let (mut names, mut failed, mut answered) = (std::collections::BTreeSet::new(), None, false);
+        for drive in self.cluster.present() {
+            let answer = self.runtime.block_on(self.cluster.peers.ask(drive, Method::GET, "/v1/objects", Vec::new()));
+            match answer.and_then(|text| from_json::<Vec<String>>(&text)) {
+                Ok(found) => {
+                    answered = true;
+                    names.extend(found);
+                }
+                Err(error) => failed = Some(error),
+            }
+        }
+        match failed {
+            Some(error) if !answered => Err(error),
+            _ => Ok(names.into_iter().collect()),
+        }
+    }
+
+    /// Has a drive that is served at `address`, and keeps nothing, join the cluster. With `wait`, returns when shares are where they belong.
+    ///
+    /// # Errors
+    /// It does not answer, or belongs to another cluster.
+    pub fn join(&self, address: &str, wait: Option<Duration>) -> Result<Status, ActorError> {
+        let members = self.members();
+        let (_, known) =
+            members.present().next().ok_or_else(|| ActorError::Lost("the cluster has no drive".to_owned()))?;
+        let request = to_json(&Join { address: known.address.clone() })?;
+        let answer = self.runtime.block_on(self.cluster.peers.at(address, Method::POST, "/v1/join", request))?;
+        let status: Status = from_json(&answer)?;
+        self.cluster.peers.learn(&status.members)?;
+        wait.map_or(Ok(()), |wait| self.wait(wait, |statuses| statuses.iter().all(|status| !status.is_moving)))?;
+        Ok(status)
+    }
+
+    /// Has a drive leave. It hands its shares on before it is gone; a lost one is gone at once, and scrubs make its shares anew.
+    ///
+    /// # Errors
+    /// There is no such drive, or its shares are not all handed on in time: it is leaving still.
+    pub fn leave(&self, drive: &str, is_lost: bool, wait: Duration) -> Result<RingId, ActorError> {
+        let members = self.members();
+        let id = members.find(drive)?;
+        let address = members.drives[&id].address.clone();
+        if !is_lost {
+            self.stand(id, Standing::Leaving, &address)?;
+            self.wait(wait, |statuses| {
+                let leaving = statuses.iter().find(|status| status.id == id);
+                leaving.is_some_and(|status| (status.shares, status.deleted, status.being_written) == (0, 0, 0))
+            })?;
+        }
+        self.stand(id, Standing::Gone, &address)?;
+        Ok(id)
+    }
+
+    fn stand(&self, id: RingId, standing: Standing, address: &str) -> Result<(), ActorError> {
+        // Of the newest list: who sets an entry of an older one would lose against it.
+        let statuses = self.statuses();
+        for status in statuses.into_iter().filter_map(|(_, status)| status.ok()) {
+            self.cluster.peers.learn(&status.members)?;
+        }
+        self.cluster.peers.change(|members| members.set(id, standing, address))?;
+        // The drive itself too, if it is gone from the list of those that are told.
+        let told = to_json(&self.members())?;
+        let _ = self.runtime.block_on(self.cluster.peers.at(address, Method::PUT, "/v1/members", told));
+        self.runtime.block_on(self.cluster.spread())
+    }
+
+    /// Looks at all drives that answer until they are as wanted.
+    fn wait(&self, wait: Duration, is_done: impl Fn(&[Status]) -> bool) -> Result<(), ActorError> {
+        let looks = (wait.as_millis() as u64 / LOOK_MILLIS).max(1);
+        for _ in 0..looks {
+            let statuses: Vec<Status> = self.statuses().into_iter().filter_map(|(_, status)| status.ok()).collect();
+            if is_done(&statuses) {
+                return Ok(());
+            }
+            self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(LOOK_MILLIS)).await });
+        }
+        let seconds = wait.as_secs();
+        Err(ActorError::Lost(format!(
+            "shares are still on the move after {seconds} s; they go on, and `wane actor status` tells how far they are"
+        )))
+    }
+}

@@ -1,0 +1,82 @@
+//! What clients and drives do with a cluster, each on its own: find an object's shares, put, get, delete, repair.
+
+mod delete;
+mod find;
+mod get;
+mod put;
+mod repair;
+
+use std::sync::Arc;
+
+use axum::http::Method;
+use futures_util::future::join_all;
+
+pub use get::Got;
+pub use put::{Put, PutOptions};
+
+use crate::peers::Peers;
+use crate::share::Version;
+use crate::wire::{Forget, Order, Which, to_json};
+use crate::{ActorError, RingId};
+
+/// A cluster as somebody sees it who knows a list of its members.
+#[derive(Clone)]
+pub(crate) struct Cluster {
+    pub(crate) peers: Arc<Peers>,
+}
+
+impl Cluster {
+    /// Every drive that can be asked.
+    pub(crate) fn present(&self) -> Vec<RingId> {
+        self.peers.members().present().map(|(id, _)| id).collect()
+    }
+
+    /// Sends the list of members to all drives. Those that do not answer learn it from the first request they see.
+    pub(crate) async fn spread(&self) -> Result<(), ActorError> {
+        let members = self.peers.members();
+        let body = to_json(&members)?;
+        let told = members
+            .present()
+            .map(|(_, member)| self.peers.at(&member.address, Method::PUT, "/v1/members", body.clone()));
+        join_all(told).await;
+        Ok(())
+    }
+
+    /// Removes shares from all drives that answer.
+    async fn forget(&self, object: RingId, version: Version, which: Which, drives: &[RingId]) {
+        let request = Forget { object, version, which };
+        let told = drives.iter().map(|drive| self.peers.tell::<u64>(*drive, "/v1/forget", &request));
+        // What stays is older than what counts, and goes at the next scrub.
+        join_all(told).await;
+    }
+
+    /// Has blocks made by drives; gives the answers, or at which drives it failed.
+    async fn code(&self, orders: Vec<(RingId, Order)>) -> Vec<(Order, Result<bytes::Bytes, ActorError>)> {
+        let asked = orders.into_iter().map(|(drive, order)| async move {
+            let answer = match to_json(&order) {
+                Ok(body) => self.peers.ask(drive, Method::POST, "/v1/code", body).await,
+                Err(error) => Err(error),
+            };
+            (order, answer.map_err(|error| blame(drive, error)))
+        });
+        join_all(asked).await
+    }
+}
+
+/// A failure of a drive at what it should be able to do, as the drive's; what is wrong with the question stays so.
+fn blame(drive: RingId, error: ActorError) -> ActorError {
+    match error {
+        ActorError::Unreachable { what, drives } if drives.is_empty() => {
+            ActorError::Unreachable { what, drives: vec![drive] }
+        }
+        ActorError::Missing(what) | ActorError::Rotten(what) | ActorError::Full(what) | ActorError::System(what) => {
+            ActorError::Unreachable { what: format!("drive {}: {what}", drive.short()), drives: vec![drive] }
+        }
+        other => other,
+    }
+}
+
+/// `1 drive`, `2 drives`.
+fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

@@ -1,0 +1,225 @@
+//! Whom a drive or a client asks: the list of members, and requests that bring both sides' lists to the same.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::http::{Method, Request, StatusCode};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use serde::de::DeserializeOwned;
+
+use crate::auth::Secret;
+use crate::wire::{AUTHORIZATION, BODY_MAX, CRC, FROM, MEMBERS, Refusal, from_json, tag, to_json};
+use crate::{ActorError, Members, Ring, RingId};
+
+/// How long a drive may take to take a connection, and to answer.
+const CONNECT_SECONDS: u64 = 2;
+const ANSWER_SECONDS: u64 = 60;
+
+/// How often a request is sent again because lists of members differ, or a connection was lost.
+const TRIES: usize = 4;
+
+/// See the head of this file.
+pub(crate) struct Peers {
+    http: Client<HttpConnector, Full<Bytes>>,
+    secret: Option<Secret>,
+    /// The drive that asks; `None` of a client.
+    me: Option<RingId>,
+    members: Mutex<Members>,
+}
+
+/// What came back.
+struct Answer {
+    status: StatusCode,
+    body: Bytes,
+}
+
+impl Peers {
+    pub(crate) fn new(members: Members, me: Option<RingId>, secret: Option<Secret>) -> Self {
+        let mut connector = HttpConnector::new();
+        connector.set_connect_timeout(Some(Duration::from_secs(CONNECT_SECONDS)));
+        connector.set_nodelay(true);
+        let http = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
+        Self { http, secret, me, members: Mutex::new(members) }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Members> {
+        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The list as it is now.
+    pub(crate) fn members(&self) -> Members {
+        self.locked().clone()
+    }
+
+    pub(crate) fn ring(&self) -> Ring {
+        Ring::new(&self.locked())
+    }
+
+    /// Takes over what another list knows; says whether that changed this one.
+    pub(crate) fn learn(&self, other: &Members) -> Result<bool, ActorError> {
+        self.locked().merge(other)
+    }
+
+    /// Changes the list; says whether that changed it.
+    pub(crate) fn change(
+        &self,
+        change: impl FnOnce(&mut Members) -> Result<(), ActorError>,
+    ) -> Result<bool, ActorError> {
+        let mut members = self.locked();
+        let before = members.version();
+        change(&mut members)?;
+        Ok(members.version() != before)
+    }
+
+    /// Takes another cluster's list in place of this one.
+    pub(crate) fn adopt(&self, members: Members) {
+        *self.locked() = members;
+    }
+
+    /// Asks a drive; gives the body of its answer.
+    pub(crate) async fn ask(
+        &self,
+        drive: RingId,
+        method: Method,
+        target: &str,
+        body: impl Into<Bytes>,
+    ) -> Result<Bytes, ActorError> {
+        let body = body.into();
+        for _ in 0..TRIES {
+            let members = self.members();
+            let Some(member) = members.drives.get(&drive) else {
+                return Err(ActorError::Missing(format!("drive {} is none of the list", drive.short())));
+            };
+            let unreachable = |why: &str| ActorError::Unreachable {
+                what: format!("drive {} at {} does not answer: {why}", drive.short(), member.address),
+                drives: vec![drive],
+            };
+            let sent = self.send(&member.address, method.clone(), target, body.clone(), Some(&members)).await;
+            let answer = sent.map_err(|why| unreachable(&why))?;
+            if answer.status == StatusCode::OK {
+                return Ok(answer.body);
+            }
+            let refusal: Refusal = from_json(&answer.body).unwrap_or_else(|_| Refusal {
+                error: format!("status {}", answer.status),
+                drives: Vec::new(),
+                members: None,
+            });
+            let Some(theirs) = refusal.members else {
+                return Err(ActorError::from_status(answer.status.as_u16(), refusal.error, refusal.drives));
+            };
+            self.agree(&member.address, &theirs).await?;
+        }
+        Err(ActorError::Stale(format!("drive {} and this side do not come to one list of members", drive.short())))
+    }
+
+    /// Brings both sides to one list.
+    async fn agree(&self, address: &str, theirs: &Members) -> Result<(), ActorError> {
+        self.learn(theirs)?;
+        let ours = self.members();
+        if tag(&ours) != tag(theirs) {
+            self.at(address, Method::PUT, "/v1/members", to_json(&ours)?).await?;
+        }
+        Ok(())
+    }
+
+    /// Asks whoever is at an address for what needs no list of members.
+    pub(crate) async fn at(
+        &self,
+        address: &str,
+        method: Method,
+        target: &str,
+        body: Vec<u8>,
+    ) -> Result<Bytes, ActorError> {
+        crate::check_address(address)?;
+        let sent = self.send(address, method, target, body.into(), None).await;
+        let answer = sent.map_err(|why| ActorError::Unreachable {
+            what: format!("no drive answers at {address}: {why}"),
+            drives: Vec::new(),
+        })?;
+        if answer.status == StatusCode::OK {
+            return Ok(answer.body);
+        }
+        let refusal: Refusal = from_json(&answer.body)?;
+        Err(ActorError::from_status(answer.status.as_u16(), refusal.error, refusal.drives))
+    }
+
+    /// Asks a drive in JSON.
+    pub(crate) async fn tell<T: DeserializeOwned>(
+        &self,
+        drive: RingId,
+        target: &str,
+        request: &impl serde::Serialize,
+    ) -> Result<T, ActorError> {
+        from_json(&self.ask(drive, Method::POST, target, to_json(request)?).await?)
+    }
+
+    /// One request, sent again once where a connection that had been kept open turns out to be closed.
+    async fn send(
+        &self,
+        address: &str,
+        method: Method,
+        target: &str,
+        body: Bytes,
+        members: Option<&Members>,
+    ) -> Result<Answer, String> {
+        let mut tries = 0;
+        loop {
+            let request = self.request(address, &method, target, &body, members).map_err(|error| error.to_string())?;
+            let answered = tokio::time::timeout(Duration::from_secs(ANSWER_SECONDS), self.receive(request)).await;
+            match answered {
+                Ok(Ok(answer)) => return Ok(answer),
+                Ok(Err((why, is_refused))) if tries > 0 || is_refused => return Err(why),
+                Ok(Err(_)) => tries += 1,
+                Err(_) => return Err(format!("nothing came for {ANSWER_SECONDS} s")),
+            }
+        }
+    }
+
+    fn request(
+        &self,
+        address: &str,
+        method: &Method,
+        target: &str,
+        body: &Bytes,
+        members: Option<&Members>,
+    ) -> Result<Request<Full<Bytes>>, ActorError> {
+        let mut request = Request::builder().method(method).uri(format!("http://{address}{target}"));
+        request = request.header(CRC, format!("{:08x}", crc32fast::hash(body)));
+        if let Some(members) = members {
+            request = request.header(MEMBERS, tag(members));
+        }
+        if let Some(me) = self.me {
+            request = request.header(FROM, me.to_string());
+        }
+        if let Some(secret) = &self.secret {
+            request = request.header(AUTHORIZATION, secret.sign(method.as_str(), target, body)?);
+        }
+        request.body(Full::new(body.clone())).map_err(|error| ActorError::System(error.to_string()))
+    }
+
+    /// The answer, or why there is none and whether nobody is there at all.
+    async fn receive(&self, request: Request<Full<Bytes>>) -> Result<Answer, (String, bool)> {
+        let answer = self.http.request(request).await.map_err(|error| (innermost(&error), error.is_connect()))?;
+        let status = answer.status();
+        let sum = answer.headers().get(CRC).and_then(|sum| sum.to_str().ok()).map(str::to_owned);
+        let body = Limited::new(answer.into_body(), BODY_MAX).collect().await;
+        let body = body.map_err(|error| (format!("its answer broke off: {error}"), false))?.to_bytes();
+        if sum.is_some_and(|sum| sum != format!("{:08x}", crc32fast::hash(&body))) {
+            return Err(("its answer does not have its checksum".to_owned(), false));
+        }
+        Ok(Answer { status, body })
+    }
+}
+
+/// What is behind an error of the client, which says itself that a request failed.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut inner = error;
+    while let Some(source) = inner.source() {
+        inner = source;
+    }
+    inner.to_string()
+}

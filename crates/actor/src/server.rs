@@ -1,0 +1,255 @@
+//! A drive that is a server: it keeps shares, makes blocks of others, and looks after what it keeps.
+
+mod moved;
+mod routes;
+mod upkeep;
+
+use std::future::IntoFuture;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::http::Method;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::auth::{Guard, Secret};
+use crate::cluster::Cluster;
+use crate::peers::Peers;
+use crate::store::{Key, Medium, Store};
+use crate::{ActorError, Members, RingId, Standing, Status, check_address};
+use moved::Counted;
+
+/// How long requests that are under way have to end, once the server is asked to.
+const END_SECONDS: u64 = 5;
+
+/// How often the flag that asks the server to end is looked at, in milliseconds.
+const LOOK_MILLIS: u64 = 50;
+
+/// Blocks that are made at once, for each processor.
+const ORDERS_PER_PROCESSOR: usize = 2;
+
+/// How a drive is served.
+pub struct ServerConfig {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Where it listens, such as `127.0.0.1:0`, whose port the system chooses.
+    pub listen: String,
+    /// Its id, if it is new and not to draw one.
+    pub id: Option<RingId>,
+    /// A drive of the cluster that it is to join; a new drive without makes a cluster of its own.
+    pub join: Option<String>,
+    /// Points on the ring of each drive, of a new cluster.
+    pub points: u16,
+    /// The file of the secret. Without, it listens on the loopback interface alone.
+    pub secret: Option<PathBuf>,
+    /// Seconds between two looks at what has to be moved or repaired, at least 1.
+    pub upkeep_seconds: u64,
+    /// A simulated drive that wears by what is written.
+    pub medium: Option<Box<dyn Medium>>,
+    /// What limits the process, to be told.
+    pub limits: Option<serde_json::Value>,
+}
+
+/// What all requests to a drive share.
+struct Node {
+    store: Store,
+    cluster: Cluster,
+    guard: Option<Guard>,
+    counted: Counted,
+    /// One for each block that may be made now: its bytes are in memory meanwhile.
+    orders: Semaphore,
+    address: String,
+    limits: Option<serde_json::Value>,
+    /// Shares may lie where they do not belong.
+    is_moving: AtomicBool,
+}
+
+impl Node {
+    fn peers(&self) -> &Peers {
+        &self.cluster.peers
+    }
+
+    /// Does work with files in a thread of its own, so that the others' requests go on.
+    async fn disk<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Store) -> Result<T, ActorError> + Send + 'static,
+    ) -> Result<T, ActorError> {
+        let node = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || work(&node.store)).await;
+        done.unwrap_or_else(|error| Err(ActorError::System(format!("internal error: {error}"))))
+    }
+
+    fn status(&self) -> Status {
+        let (shares, deleted) = self.store.counts();
+        let members = self.peers().members();
+        Status {
+            id: self.store.id(),
+            address: self.address.clone(),
+            process: std::process::id(),
+            version: members.version(),
+            members,
+            shares,
+            deleted,
+            being_written: self.store.being_written() as u64,
+            owed: self.store.owed(),
+            is_moving: self.is_moving.load(Ordering::Relaxed),
+            moved: self.counted.read(),
+            limits: self.limits.clone(),
+            simulated: self.store.medium().map(|medium| medium.facts()),
+        }
+    }
+
+    /// Takes over what another list knows, keeps it, and has shares moved.
+    async fn learn(self: &Arc<Self>, members: &Members) -> Result<bool, ActorError> {
+        let changed = self.peers().learn(members)?;
+        if changed {
+            self.keep_members().await?;
+        }
+        Ok(changed)
+    }
+
+    async fn keep_members(self: &Arc<Self>) -> Result<(), ActorError> {
+        self.is_moving.store(true, Ordering::Relaxed);
+        let members = self.peers().members();
+        self.disk(move |store| store.keep_members(&members)).await
+    }
+
+    /// Takes the list of the cluster of which a drive is at `address`, and is on it from now on.
+    async fn join(self: &Arc<Self>, address: &str) -> Result<(), ActorError> {
+        let theirs: Members = Members::parse(&self.peers().at(address, Method::GET, "/v1/members", Vec::new()).await?)?;
+        let (ours, me) = (self.peers().members(), self.store.id());
+        if theirs.cluster != ours.cluster {
+            if ours.on_ring().any(|id| id != me) || self.store.counts() != (0, 0) {
+                let (from, to) = (ours.cluster.short(), theirs.cluster.short());
+                return Err(ActorError::Invalid(format!(
+                    "drive {} belongs to cluster {from}, with others or with shares, and cannot join cluster {to}: a new folder can",
+                    me.short()
+                )));
+            }
+            self.peers().adopt(theirs);
+        } else {
+            self.peers().learn(&theirs)?;
+        }
+        self.peers().change(|members| members.set(me, Standing::In, &self.address))?;
+        self.keep_members().await?;
+        self.cluster.spread().await
+    }
+}
+
+/// Where a share's cell is read and written: `/v1/cells/OBJECT/VERSION/SHARE/STRIPE/BYTES`.
+pub(crate) fn cell_target(key: &Key, stripe: u64, cell_here: u32) -> String {
+    format!("/v1/cells/{}/{}/{}/{stripe}/{cell_here}", key.object, key.version, key.share)
+}
+
+/// The same of one of its blocks, with the block's number behind.
+fn block_target(key: &Key, stripe: u64, cell_here: u32, block: u16) -> String {
+    format!("/v1/blocks/{}/{}/{}/{stripe}/{cell_here}/{block}", key.object, key.version, key.share)
+}
+
+/// Serves a drive until `stop` is set. `ready` is told how it stands once it answers.
+///
+/// # Errors
+/// The folder is in use or no drive's, the address is not the loopback's and there is no secret, the cluster cannot be joined, or the system refuses.
+pub fn serve(config: ServerConfig, stop: &AtomicBool, ready: impl FnOnce(&Status)) -> Result<(), ActorError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| ActorError::System(format!("no threads can be started: {error}")))?;
+    let served = runtime.block_on(run(config, stop, ready));
+    runtime.shutdown_timeout(Duration::from_secs(END_SECONDS));
+    served
+}
+
+fn check_listen(config: &ServerConfig) -> Result<SocketAddr, ActorError> {
+    let address = check_address(&config.listen)?;
+    if !address.ip().is_loopback() && config.secret.is_none() {
+        return Err(ActorError::Invalid(format!(
+            "{address} can be reached from elsewhere: a drive listens there with a secret alone (--secret-file), or on 127.0.0.1 without"
+        )));
+    }
+    if config.upkeep_seconds == 0 {
+        return Err(ActorError::Invalid(
+            "0 s between two looks at what is to be repaired: 1 s or more is allowed".to_owned(),
+        ));
+    }
+    Ok(address)
+}
+
+fn list(store: &Store, points: u16) -> Result<Members, ActorError> {
+    match store.members()? {
+        Some(members) => Ok(members),
+        None => Members::new(RingId::random()?, points),
+    }
+}
+
+async fn run(config: ServerConfig, stop: &AtomicBool, ready: impl FnOnce(&Status)) -> Result<(), ActorError> {
+    let listen = check_listen(&config)?;
+    let secret = || config.secret.as_deref().map(Secret::read).transpose();
+    let guard = secret()?.map(Guard::new);
+    let mut store = Store::open(&config.folder, config.id)?;
+    if let Some(medium) = config.medium {
+        store.wear(medium)?;
+    }
+    let refused = |error: std::io::Error| ActorError::System(format!("{listen} cannot be listened on: {error}"));
+    let listener = TcpListener::bind(listen).await.map_err(refused)?;
+    let address = listener.local_addr().map_err(refused)?.to_string();
+    let peers = Arc::new(Peers::new(list(&store, config.points)?, Some(store.id()), secret()?));
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let node = Arc::new(Node {
+        store,
+        cluster: Cluster { peers },
+        guard,
+        counted: Counted::default(),
+        orders: Semaphore::new(processors * ORDERS_PER_PROCESSOR),
+        address,
+        limits: config.limits,
+        is_moving: AtomicBool::new(true),
+    });
+    let (end, mut is_ended) = tokio::sync::watch::channel(false);
+    let is_upkeep_ended = is_ended.clone();
+    let service = axum::serve(listener, routes::router(&node)).with_graceful_shutdown(async move {
+        // An error says that the sender is gone: the server ends too.
+        let _ = is_ended.wait_for(|ended| *ended).await;
+    });
+    let served = tokio::spawn(service.into_future());
+    take_place(&node, config.join.as_deref()).await?;
+    ready(&node.status());
+    let (looked_after, every) = (Arc::clone(&node), Duration::from_secs(config.upkeep_seconds));
+    apart(async move || upkeep::run(&looked_after, every, is_upkeep_ended).await);
+    while !stop.load(Ordering::Relaxed) && !served.is_finished() {
+        tokio::time::sleep(Duration::from_millis(LOOK_MILLIS)).await;
+    }
+    let _ = end.send(true);
+    let ended = tokio::time::timeout(Duration::from_secs(END_SECONDS), served).await;
+    node.store.medium().map_or(Ok(()), |mut medium| medium.save())?;
+    match ended {
+        Ok(Ok(Err(error))) => Err(ActorError::System(format!("the server ended: {error}"))),
+        // A request that does not end is cut off: what it was to write was not acknowledged.
+        _ => Ok(()),
+    }
+}
+
+/// Does work that asks many drives in a thread of its own, which waits for them.
+fn apart<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> tokio::task::JoinHandle<T> {
+    let runtime = tokio::runtime::Handle::current();
+    tokio::task::spawn_blocking(move || runtime.block_on(work()))
+}
+
+/// A drive that starts stands on the list with its present address.
+async fn take_place(node: &Arc<Node>, join: Option<&str>) -> Result<(), ActorError> {
+    if let Some(address) = join {
+        return node.join(address).await;
+    }
+    let (me, members) = (node.store.id(), node.peers().members());
+    let standing = members.drives.get(&me).map_or(Standing::In, |member| member.standing);
+    if standing == Standing::Gone {
+        return Err(ActorError::Invalid(format!(
+            "drive {} has left its cluster: it is served again with --join",
+            me.short()
+        )));
+    }
+    node.peers().change(|members| members.set(me, standing, &node.address))?;
+    node.keep_members().await?;
+    node.cluster.spread().await
+}

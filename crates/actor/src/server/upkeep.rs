@@ -1,0 +1,188 @@
+//! What a drive does on its own: it hands shares on to the drives that own them, repairs what it knows to be incomplete, and scrubs.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::Node;
+use super::moved::add;
+use crate::layout::{block_range, check_cell};
+use crate::share::Header;
+use crate::store::{Key, Store};
+use crate::{ActorError, Repaired, RingId, Scrubbed};
+
+/// Objects of which names are asked for at once.
+const OBJECTS_AT_ONCE: usize = 256;
+
+/// Seconds after which a share that nobody writes to any more is given up.
+const EXPIRE_SECONDS: u64 = 600;
+
+/// All blocks of a share's cell.
+pub(super) fn cell(store: &Store, key: &Key, stripe: u64, cell_here: u32) -> Result<Vec<u8>, ActorError> {
+    check_cell(cell_here)?;
+    let code = store.header(key)?.layout.code;
+    let mut bytes = Vec::with_capacity(cell_here as usize);
+    for block in 0..code.data {
+        let read = store.read_block(key, stripe, cell_here, block)?;
+        debug_assert_eq!(read.len(), block_range(cell_here, code, block).len());
+        bytes.extend_from_slice(&read);
+    }
+    Ok(bytes)
+}
+
+/// The names of the objects that a drive keeps shares of; damaged ones have none.
+pub(super) fn names(store: &Store) -> Vec<String> {
+    let named = |object: &RingId| {
+        let held = store.held(*object).ok()?;
+        held.first().filter(|header| !header.deleted).map(|header| header.name.clone())
+    };
+    store.objects(None, usize::MAX).iter().filter_map(named).collect()
+}
+
+/// Looks after the drive until it is told to end.
+pub(super) async fn run(node: &Arc<Node>, every: Duration, mut is_ended: watch::Receiver<bool>) {
+    loop {
+        // What fails now is tried again the next time.
+        let _ = node.disk(|store| store.expire(EXPIRE_SECONDS)).await;
+        if node.is_moving.load(Ordering::Relaxed) {
+            let version = node.peers().members().version();
+            let all = hand_on(node).await.unwrap_or(false);
+            if all && node.peers().members().version() == version {
+                node.is_moving.store(false, Ordering::Relaxed);
+            }
+        }
+        for name in node.store.owed() {
+            let _ = pay(node, name).await;
+        }
+        if tokio::time::timeout(every, is_ended.wait_for(|ended| *ended)).await.is_ok() {
+            return;
+        }
+    }
+}
+
+/// Repairs an object that is known to be incomplete, if this drive is the first of those that keep shares of it; all others look whether it was repaired.
+async fn pay(node: &Arc<Node>, name: String) -> Result<(), ActorError> {
+    let survey = node.cluster.find(&name).await;
+    let is_done = match survey.newest() {
+        None => survey.is_unknown(),
+        Some(found) => found.header.deleted || found.is_complete(),
+    };
+    if is_done {
+        return node.disk(move |store| store.paid(&name)).await;
+    }
+    if survey.newest().is_some_and(|found| found.holders.values().next() == Some(&node.store.id())) {
+        repair(node, &name).await?;
+    }
+    Ok(())
+}
+
+/// Repairs an object; from then on it is not owed any more.
+pub(super) async fn repair(node: &Arc<Node>, name: &str) -> Result<Repaired, ActorError> {
+    let repaired = match node.cluster.repair(name).await {
+        // It was deleted, or put by somebody who could not end it.
+        Err(ActorError::Missing(_)) => Repaired::default(),
+        other => other?,
+    };
+    let name = name.to_owned();
+    node.disk(move |store| store.paid(&name)).await?;
+    Ok(repaired)
+}
+
+/// Hands on every share that belongs to another drive. Says whether all are where they belong.
+async fn hand_on(node: &Arc<Node>) -> Result<bool, ActorError> {
+    let (mut after, mut all) = (None, true);
+    loop {
+        let objects = node.store.objects(after, OBJECTS_AT_ONCE);
+        let Some(last) = objects.last() else { return Ok(all) };
+        after = Some(*last);
+        for object in objects {
+            let Ok(held) = node.disk(move |store| store.held(object)).await else {
+                // A scrub sets it aside.
+                continue;
+            };
+            for header in held {
+                // Shares of one object may wait for each other: the others go on.
+                all &= hand_on_one(node, &header).await.unwrap_or(false);
+            }
+        }
+    }
+}
+
+/// Says whether the share is where it belongs now.
+async fn hand_on_one(node: &Arc<Node>, header: &Arc<Header>) -> Result<bool, ActorError> {
+    let object = header.object();
+    let Ok(placed) = node.peers().ring().place(object, header.layout.code.shares()) else {
+        // There are too few drives to place it: it stays.
+        return Ok(true);
+    };
+    let owner = placed[usize::from(header.share)];
+    if owner == node.store.id() {
+        return Ok(true);
+    }
+    if !node.cluster.keeps(owner, header).await? {
+        let read = async |stripe: u64| {
+            let key = Key { object, version: header.version, share: header.share };
+            let cell_here = header.layout.cell_bytes(stripe);
+            let bytes = node.disk(move |store| cell(store, &key, stripe, cell_here)).await?;
+            add(&node.counted.handed_out, bytes.len());
+            Ok(bytes)
+        };
+        node.cluster.hand_on(header, owner, read).await?;
+    }
+    let (version, share) = (header.version, (!header.deleted).then_some(header.share));
+    node.disk(move |store| store.forget(object, |found, number| (found, number) == (version, share))).await?;
+    Ok(true)
+}
+
+/// Reads all that the drive keeps, sets aside what is rotten, and has made anew what is missing of the objects for which it is the first to answer.
+pub(super) async fn scrub(node: &Arc<Node>) -> Result<Scrubbed, ActorError> {
+    let mut scrubbed = Scrubbed::default();
+    let mut after = None;
+    loop {
+        let objects = node.store.objects(after, OBJECTS_AT_ONCE);
+        let Some(last) = objects.last() else { return Ok(scrubbed) };
+        after = Some(*last);
+        for object in objects {
+            // Of a rotten share the name may be known only to others.
+            let known = node.disk(move |store| store.held(object)).await.ok();
+            scrubbed.shares += node.store.kept(object).iter().filter(|(_, share)| share.is_some()).count() as u64;
+            let rotten = node.disk(move |store| store.scrub(object)).await?;
+            scrubbed.rotten += rotten.len() as u64;
+            let name = match known.as_deref() {
+                Some([header, ..]) => Some(header.name.clone()),
+                _ => named_by_others(node, object).await,
+            };
+            let Some(name) = name else {
+                scrubbed.unrepaired.push(format!("object {object}: no other drive knows its name"));
+                continue;
+            };
+            if rotten.is_empty() && !is_first(node, &name).await {
+                continue;
+            }
+            match repair(node, &name).await {
+                Ok(repaired) => scrubbed.repaired += repaired.shares.len() as u64,
+                Err(error) => scrubbed.unrepaired.push(error.to_string()),
+            }
+        }
+    }
+}
+
+/// Whether this drive is the first of those that keep shares of the newest version: one alone looks for what is missing.
+async fn is_first(node: &Arc<Node>, name: &str) -> bool {
+    let survey = node.cluster.find(name).await;
+    survey.newest().is_none_or(|found| found.header.deleted || found.holders.values().next() == Some(&node.store.id()))
+}
+
+async fn named_by_others(node: &Arc<Node>, object: RingId) -> Option<String> {
+    for drive in node.cluster.present() {
+        let target = format!("/v1/objects/{object}");
+        let answer = node.peers().ask(drive, axum::http::Method::GET, &target, Vec::new()).await;
+        let held: Option<Vec<Header>> = answer.ok().and_then(|text| crate::wire::from_json(&text).ok());
+        if let Some(header) = held.as_deref().and_then(<[Header]>::first) {
+            return Some(header.name.clone());
+        }
+    }
+    None
+}

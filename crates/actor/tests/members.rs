@@ -1,0 +1,184 @@
+//! Drives that come and go: who is on the list, what moves, and who is refused.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+mod served;
+
+use std::io::{Read, Write};
+
+use served::{Drives, WAIT, bytes, config, get, options, put, serve, until};
+use wane_actor::{ActorError, Client, RingId, Standing};
+
+const OBJECTS: u64 = 40;
+
+fn filled(drives: usize) -> (Drives, Client) {
+    let drives = Drives::new(drives);
+    let client = drives.client();
+    for number in 0..OBJECTS {
+        put(&client, &format!("object {number}"), &bytes(3000, number), options("2+1", 512)).unwrap();
+    }
+    (drives, client)
+}
+
+/// Every object is there, with each share at its owner and no two on one drive.
+fn check(drives: &Drives) {
+    let client = drives.client();
+    for number in 0..OBJECTS {
+        let name = format!("object {number}");
+        assert_eq!(get(&client, &name).unwrap(), bytes(3000, number), "{name}");
+        let object = RingId::of_object(&name).to_string();
+        for (share, drive) in client.place(&name, 3).unwrap().into_iter().enumerate() {
+            let files = drives.shares(drives.number(drive));
+            let mut own = files.iter().filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(&object));
+            let (file, more) = (own.next().unwrap().to_string_lossy().into_owned(), own.next());
+            assert!(file.ends_with(&format!(".{share}")) && more.is_none(), "{name}: {file} {more:?}");
+        }
+    }
+    let all: usize = (0..drives.served.len())
+        .filter(|number| drives.served[*number].is_some())
+        .map(|number| drives.shares(number).len())
+        .sum();
+    assert_eq!(all as u64, 3 * OBJECTS, "nothing is kept twice");
+}
+
+fn settled(drives: &Drives) -> bool {
+    drives.client().statuses().into_iter().all(|(_, status)| status.is_ok_and(|status| !status.is_moving))
+}
+
+#[test]
+fn drives_join_and_leave_and_little_moves() {
+    let (mut drives, client) = filled(7);
+    until("shares lie where they belong", || settled(&drives));
+    drives.served.push(None);
+    drives.start(7);
+    until("shares moved", || settled(&drives));
+    check(&drives);
+    let joined = drives.status(7);
+    let moved: u64 = (0..8).map(|number| drives.status(number).moved.handed_in).sum();
+    // A share of 3,000 B in two cells each of 512 B and 2 x 476 B, padded: 1,536 B. What must move is what the new drive keeps now.
+    assert_eq!(joined.moved.handed_in, joined.shares * 1536);
+    let (least, ideal) = (joined.shares * 1536, (3 * OBJECTS) as f64 / 8.0);
+    assert!(moved as f64 <= 1.5 * least as f64, "{moved} B moved where {least} B must");
+    assert!((0.4..2.0).contains(&(joined.shares as f64 / ideal)), "{} shares, ideally {ideal}", joined.shares);
+    let id = client.leave(&drives.drive(2).address, false, WAIT).unwrap();
+    assert_eq!(id, drives.drive(2).id);
+    until("shares moved", || settled(&drives));
+    assert!(drives.shares(2).is_empty());
+    drives.stop(2);
+    check(&drives);
+    assert_eq!(client.members().drives[&id].standing, Standing::Gone);
+}
+
+#[test]
+fn a_lost_drive_s_shares_are_made_anew_by_a_scrub() {
+    let (mut drives, client) = filled(6);
+    let id = drives.drive(3).id;
+    drives.stop(3);
+    client.leave(&id.to_string(), true, WAIT).unwrap();
+    until("shares moved", || settled(&drives));
+    let scrubbed = client.scrub();
+    assert!(scrubbed.iter().all(|(_, one)| one.as_ref().is_ok_and(|one| one.unrepaired.is_empty())), "{scrubbed:?}");
+    until("shares moved", || settled(&drives));
+    check(&drives);
+}
+
+#[test]
+fn wrong_secrets_and_none_are_refused() {
+    let drives = Drives::with(3, Some("the secret of this cluster"));
+    let client = drives.client();
+    put(&client, "a", b"content", options("2+1", 64)).unwrap();
+    assert_eq!(get(&client, "a").unwrap(), b"content");
+    let address = [drives.drive(0).address.clone()];
+    let none = Client::connect(&address, None).err().unwrap();
+    assert!(matches!(none, ActorError::Unauthorized(_)) && none.to_string().contains("not signed"), "{none}");
+    let other = drives.root.path().join("other");
+    std::fs::write(&other, "the secret of another one").unwrap();
+    let wrong = Client::connect(&address, Some(&other)).err().unwrap().to_string();
+    assert!(wrong.contains("signed with another secret"), "{wrong}");
+}
+
+#[test]
+fn a_drive_listens_elsewhere_with_a_secret_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    for listen in ["0.0.0.0:0", "192.0.2.1:4801", "[::]:0"] {
+        let refused = serve(wane_actor::ServerConfig { listen: listen.into(), ..config(folder.path()) })
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(refused.contains("with a secret alone (--secret-file)"), "{refused}");
+    }
+    let refused =
+        serve(wane_actor::ServerConfig { listen: "here".into(), ..config(folder.path()) }).err().unwrap().to_string();
+    assert!(refused.contains("write IP:PORT"), "{refused}");
+}
+
+/// One request over a connection of its own, as any client could send it.
+fn raw(address: &str, what: &str, members: &str, body: &str) -> String {
+    let head = format!(
+        "{what} HTTP/1.1\r\nwane-members: {members}\r\ncontent-length: {}\r\nhost: x\r\nconnection: close",
+        body.len()
+    );
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(WAIT)).unwrap();
+    write!(stream, "{head}\r\n\r\n{body}").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn who_has_an_older_list_is_told_so_with_the_newer_one() {
+    let drives = Drives::new(3);
+    let address = &drives.drive(0).address;
+    let object = RingId::of_object("a");
+    let told = raw(address, &format!("GET /v1/objects/{object}"), "2:00000000", "");
+    let version = drives.client().members().version();
+    assert!(told.starts_with("HTTP/1.1 409"), "{told}");
+    assert!(
+        told.contains(&format!("goes by version 2 of the list of members, and this drive has version {version}")),
+        "{told}"
+    );
+    assert!(told.contains("\"members\":{"), "{told}");
+}
+
+#[test]
+fn requests_that_make_no_sense_are_refused_in_a_sentence() {
+    let drives = Drives::new(1);
+    let address = &drives.drive(0).address;
+    let tag = {
+        let members = drives.client().members();
+        format!("{}:{}", members.version(), members.digest())
+    };
+    let ask = |what: &str, body: &str| raw(address, what, &tag, body);
+    let object = RingId::of_object("a");
+    for (what, body, status, told) in [
+        ("GET /v1/nothing", "", 400, "no such request"),
+        ("GET /v1/objects/xyz", "", 400, "40 hexadecimal digits"),
+        (&format!("GET /v1/cells/{object}/1-0000000000000001/0/0/64")[..], "", 404, "keeps no share 0"),
+        (&format!("GET /v1/cells/{object}/1-0000000000000001/0/0/65")[..], "", 400, "multiples of 64 B"),
+        (&format!("GET /v1/cells/{object}/1/0/0/64")[..], "", 400, "no version of an object"),
+        (&format!("GET /v1/cells/{object}/1-0000000000000001/99999/0/64")[..], "", 400, "no share"),
+        ("POST /v1/code", "{", 400, "no such request or answer"),
+        ("POST /v1/stage", "{}", 400, "missing field"),
+        ("POST /v1/seal", "[1]", 400, "no such request"),
+        ("PUT /v1/members", "{\"cluster\":1}", 400, "no list of members"),
+        ("DELETE /v1/status", "", 405, ""),
+    ] {
+        let answer = ask(what, body);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(told), "{what}: {answer}");
+    }
+    assert!(ask("GET /v1/status", "").starts_with("HTTP/1.1 200"), "it serves on");
+}
+
+#[test]
+fn a_drive_of_a_cluster_with_others_does_not_join_another() {
+    let (one, folder) = (Drives::new(2), tempfile::tempdir().unwrap());
+    let other = serve(config(folder.path())).unwrap();
+    let client = Client::connect(std::slice::from_ref(&other.address), None).unwrap();
+    let refused = client.join(&one.drive(0).address, None).unwrap_err().to_string();
+    assert!(refused.contains("cannot join cluster"), "{refused}");
+    // One that is alone and empty may.
+    one.client().join(&other.address, Some(WAIT)).unwrap();
+    assert_eq!(one.client().members().on_ring().count(), 3);
+    other.stop();
+}

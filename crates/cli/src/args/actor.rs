@@ -1,0 +1,191 @@
+//! What `wane actor` is asked.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use wane_actor::{Code, RingId};
+use wane_units::Bytes;
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  Six drives on this machine, the first makes the cluster:
+    wane actor serve d1 --listen 127.0.0.1:4801 &
+    for n in 2 3 4 5 6; do
+      wane actor serve d$n --listen 127.0.0.1:480$n \\
+        --join 127.0.0.1:4801 &
+    done
+  Any two of them may be lost:
+    wane actor put notes.pdf --code 4+2 \\
+      --at 127.0.0.1:4801
+    wane actor get notes.pdf --out back.pdf \\
+      --at 127.0.0.1:4801
+  Look at what is kept, and make anew what is lost:
+    wane actor scrub --at 127.0.0.1:4801
+  What each drive moved and made:
+    wane actor status --at 127.0.0.1:4801
+
+--at names any drives of the cluster; one that answers is enough. WANE_ACTOR_AT names them for all commands.")]
+pub(crate) struct ActorArguments {
+    #[command(subcommand)]
+    pub(crate) command: ActorCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ActorCommand {
+    /// Serve a drive: a folder that keeps shares, makes blocks of others, and looks after what it keeps, until Ctrl-C
+    Serve(ServeArguments),
+    /// Put an object: cut, coded by the drives, and on their disks when the command ends
+    Put(PutArguments),
+    /// Read an object, whatever drives are lost
+    Get(GetArguments),
+    /// Delete an object
+    Delete(ObjectArguments),
+    /// List the objects
+    List(ClusterArguments),
+    /// Make anew what is missing of an object
+    Repair(ObjectArguments),
+    /// Have every drive read what it keeps, and make anew what is rotten or missing
+    Scrub(ClusterArguments),
+    /// Say how each drive stands, what it keeps and what it moved
+    Status(ClusterArguments),
+    /// Have a new drive that is served join the cluster
+    Join(JoinArguments),
+    /// Have a drive hand on its shares and leave
+    Leave(LeaveArguments),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ServeArguments {
+    /// The drive's folder; made where nothing is
+    pub(crate) folder: PathBuf,
+    /// Where to listen; of port 0 the system chooses one. Elsewhere than on the loopback interface a secret is needed
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0")]
+    pub(crate) listen: String,
+    /// Join the cluster of the drive at this address; a new drive without makes a cluster of its own
+    #[arg(long, value_name = "IP:PORT")]
+    pub(crate) join: Option<String>,
+    /// The id of a new drive, instead of one by chance
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<RingId>,
+    /// Points of each drive on the ring of a new cluster: more even them out; with 1 each owns one arc
+    #[arg(long, value_name = "N", default_value_t = wane_actor::POINTS_DEFAULT, value_parser = clap::value_parser!(u16).range(1..=i64::from(wane_actor::POINTS_MAX)))]
+    pub(crate) points: u16,
+    /// The file of the secret that all drives and clients share; it signs requests, and is never sent
+    #[arg(long, value_name = "FILE")]
+    pub(crate) secret_file: Option<PathBuf>,
+    /// Processors that the drive may use, such as 0.5; needs cgroup v2
+    #[arg(long, value_name = "N")]
+    pub(crate) processors: Option<f64>,
+    /// Memory that the drive may use, such as `256 MiB`; needs cgroup v2
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Bytes>,
+    /// Seconds between two looks at what is to be moved or repaired
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) upkeep: u64,
+    /// Print how it stands as JSON, in one line, once it answers
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a cluster is found.
+#[derive(Args, Debug)]
+pub(crate) struct At {
+    /// Addresses of drives, with commas; WANE_ACTOR_AT without
+    #[arg(long, value_name = "IP:PORT,...", value_delimiter = ',')]
+    pub(crate) at: Vec<String>,
+    /// The file of the cluster's secret
+    #[arg(long, value_name = "FILE")]
+    pub(crate) secret_file: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ClusterArguments {
+    #[command(flatten)]
+    pub(crate) cluster: At,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ObjectArguments {
+    /// The object's name
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) cluster: At,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct PutArguments {
+    /// The file; `-` reads stdin
+    pub(crate) file: PathBuf,
+    /// The object's name; the file's without
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Shares of data and of parity: any 4 of the 6 shares of `4+2` make the object
+    #[arg(long, value_name = "N+K", default_value = "4+2")]
+    pub(crate) code: Code,
+    /// Bytes of a cell, a multiple of 64 up to 8 MiB; N cells are in memory at once
+    #[arg(long, value_name = "SIZE", default_value = "1 MiB")]
+    pub(crate) cell: Bytes,
+    /// Be content with so many shares on the disk, from N on, and have the others made later; all of them without
+    #[arg(long, value_name = "SHARES")]
+    pub(crate) quorum: Option<u16>,
+    #[command(flatten)]
+    pub(crate) cluster: At,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct GetArguments {
+    /// The object's name
+    pub(crate) name: String,
+    /// The file to write; `-` writes to stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// Overwrite a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) cluster: At,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct JoinArguments {
+    /// The address of the drive that is to join
+    pub(crate) address: String,
+    #[command(flatten)]
+    pub(crate) cluster: At,
+    /// Seconds to wait until shares are where they belong; 0 does not
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) wait: u64,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct LeaveArguments {
+    /// The drive's id, or its first digits, or its address
+    pub(crate) drive: String,
+    /// The drive is lost: it is gone at once, and `wane actor scrub` makes its shares anew
+    #[arg(long)]
+    pub(crate) lost: bool,
+    #[command(flatten)]
+    pub(crate) cluster: At,
+    /// Seconds to wait until its shares are handed on
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) wait: u64,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

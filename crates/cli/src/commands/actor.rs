@@ -1,0 +1,272 @@
+//! `wane actor`: drives that encode, served and asked.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wane_actor::{ActorError, Client, Limits, PutOptions, ServerConfig, Status};
+use wane_units::{Bytes, excerpt, excerpt_path};
+
+use crate::args::actor::{
+    ActorArguments, ActorCommand, At, ClusterArguments, GetArguments, JoinArguments, LeaveArguments, ObjectArguments,
+    PutArguments, ServeArguments,
+};
+use crate::output::{Failure, Others, check_writable, line, print, print_json, write_file};
+use crate::progress::{end_at_once, stop_flag};
+use crate::{DIFFERS, DONE};
+
+/// The variable that names drives of the cluster.
+const AT: &str = "WANE_ACTOR_AT";
+
+impl From<ActorError> for Failure {
+    fn from(error: ActorError) -> Self {
+        Self::wrong(error)
+    }
+}
+
+pub(crate) fn actor(arguments: &ActorArguments) -> Result<i32, Failure> {
+    match &arguments.command {
+        ActorCommand::Serve(arguments) => return serve(arguments),
+        _ => end_at_once(),
+    }
+    match &arguments.command {
+        ActorCommand::Serve(_) => Ok(DONE),
+        ActorCommand::Put(arguments) => put(arguments),
+        ActorCommand::Get(arguments) => get(arguments),
+        ActorCommand::Delete(arguments) => delete(arguments),
+        ActorCommand::List(arguments) => list(arguments),
+        ActorCommand::Repair(arguments) => repair(arguments),
+        ActorCommand::Scrub(arguments) => scrub(arguments),
+        ActorCommand::Status(arguments) => status(arguments),
+        ActorCommand::Join(arguments) => join(arguments),
+        ActorCommand::Leave(arguments) => leave(arguments),
+    }
+}
+
+fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
+    let limits = Limits { processors: arguments.processors, memory: arguments.memory.map(|memory| memory.0) };
+    let stop = stop_flag();
+    // Until the server has ended the process is in its group.
+    let _limited = limits.enter()?;
+    let config = ServerConfig {
+        folder: arguments.folder.clone(),
+        listen: arguments.listen.clone(),
+        id: arguments.id,
+        join: arguments.join.clone(),
+        points: arguments.points,
+        secret: arguments.secret_file.clone(),
+        upkeep_seconds: arguments.upkeep,
+        medium: None,
+        limits: limits.facts(),
+    };
+    let tell = |status: &Status| {
+        let text = match serde_json::to_string(status) {
+            Ok(facts) if arguments.json => facts + "\n",
+            _ => {
+                let (id, address, drives) = (status.id, &status.address, status.members.on_ring().count());
+                format!("drive {id} at {address}, one of {drives}, keeps {} shares\n", status.shares)
+            }
+        };
+        // Whoever started it may not listen.
+        let _ = print(&text);
+    };
+    wane_actor::serve(config, &stop, tell)?;
+    Ok(DONE)
+}
+
+fn connect(at: &At) -> Result<Client, Failure> {
+    let named = std::env::var(AT).unwrap_or_default();
+    let given = if at.at.is_empty() {
+        named.split(',').filter(|address| !address.is_empty()).map(str::to_owned).collect()
+    } else {
+        at.at.clone()
+    };
+    if given.is_empty() {
+        return Err(Failure::wrong(format!(
+            "which cluster? --at or {AT} names the address of one of its drives, such as 127.0.0.1:4801"
+        )));
+    }
+    Ok(Client::connect(&given, at.secret_file.as_deref())?)
+}
+
+fn put(arguments: &PutArguments) -> Result<i32, Failure> {
+    let PutArguments { file, name, code, cell, quorum, cluster, json } = arguments;
+    let is_stdin = file == Path::new("-");
+    let name = match (name, file.file_name()) {
+        (Some(name), _) => name.clone(),
+        (None, Some(name)) if !is_stdin => name.to_string_lossy().into_owned(),
+        _ => return Err(Failure::wrong("what comes from stdin needs a name: --name NAME")),
+    };
+    let unreadable = |error: std::io::Error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(file)));
+    let mut input: Box<dyn Read> = if is_stdin {
+        Box::new(std::io::stdin())
+    } else {
+        Box::new(BufReader::new(File::open(file).map_err(unreadable)?))
+    };
+    let cell =
+        u32::try_from(cell.0).map_err(|_| Failure::wrong(format!("--cell {cell}: at most 8 MiB are allowed")))?;
+    let options = PutOptions { code: *code, cell, quorum: *quorum };
+    let done = connect(cluster)?.put(&name, &mut input, options)?;
+    let (shares, missing) = (done.placed.len(), done.missing.len());
+    if *json {
+        print_json(&json!({
+            "name": name, "version": done.version.to_string(), "bytes": done.size, "sha256": done.sha256, "code": code.to_string(),
+            "drives": done.placed, "missing": done.missing,
+        }))?;
+    } else {
+        let rest =
+            if missing == 0 { String::new() } else { format!("; {missing} will be made when their drives are back") };
+        print(&format!("{}: {} in {} of {shares} shares{rest}\n", excerpt(&name), Bytes(done.size), shares - missing))?;
+    }
+    Ok(DONE)
+}
+
+fn get(arguments: &GetArguments) -> Result<i32, Failure> {
+    let GetArguments { name, out, force, cluster, json } = arguments;
+    if out == Path::new("-") {
+        connect(cluster)?.get(name, &mut std::io::stdout().lock())?;
+        return Ok(DONE);
+    }
+    let others = Others::of_bytes(*force);
+    check_writable(out, others)?;
+    let client = connect(cluster)?;
+    let got = write_file(out, others, |file: &mut dyn Write| Ok(client.get(name, file)?))?;
+    if *json {
+        print_json(&json!({ "name": name, "bytes": got.size, "bytes_decoded": got.decoded }))?;
+    } else {
+        let decoded = if got.decoded == 0 {
+            String::new()
+        } else {
+            format!(", {} of them decoded by the drives", Bytes(got.decoded))
+        };
+        print(&format!("{}: {}{decoded}\n", excerpt(name), Bytes(got.size)))?;
+    }
+    Ok(DONE)
+}
+
+fn delete(arguments: &ObjectArguments) -> Result<i32, Failure> {
+    connect(&arguments.cluster)?.delete(&arguments.name)?;
+    tell(
+        arguments.json,
+        &json!({ "name": arguments.name, "did": "delete" }),
+        &format!("{}: deleted\n", excerpt(&arguments.name)),
+    )
+}
+
+fn tell(as_json: bool, facts: &Value, words: &str) -> Result<i32, Failure> {
+    if as_json {
+        print_json(facts)?
+    } else {
+        print(words)?
+    }
+    Ok(DONE)
+}
+
+fn list(arguments: &ClusterArguments) -> Result<i32, Failure> {
+    let names = connect(&arguments.cluster)?.list()?;
+    let words: String = names.iter().map(|name| format!("{name}\n")).collect();
+    tell(arguments.json, &json!(names), &words)
+}
+
+fn repair(arguments: &ObjectArguments) -> Result<i32, Failure> {
+    let repaired = connect(&arguments.cluster)?.repair(&arguments.name)?;
+    let numbers: Vec<String> = repaired.shares.iter().map(u16::to_string).collect();
+    let words = match numbers.len() {
+        0 => "nothing was missing".to_owned(),
+        1 => format!("share {} made anew", numbers[0]),
+        _ => format!("shares {} made anew", numbers.join(", ")),
+    };
+    tell(
+        arguments.json,
+        &json!({ "name": arguments.name, "shares": repaired.shares }),
+        &format!("{}: {words}\n", excerpt(&arguments.name)),
+    )
+}
+
+fn scrub(arguments: &ClusterArguments) -> Result<i32, Failure> {
+    let (mut text, mut facts, mut is_whole) = (String::new(), Vec::new(), true);
+    for (drive, result) in connect(&arguments.cluster)?.scrub() {
+        let told = match &result {
+            Ok(one) => {
+                is_whole &= one.unrepaired.is_empty();
+                let unrepaired: String = one.unrepaired.iter().map(|why| format!("; {why}")).collect();
+                format!("{} shares read, {} rotten, {} made anew{unrepaired}", one.shares, one.rotten, one.repaired)
+            }
+            Err(error) => {
+                is_whole = false;
+                error.to_string()
+            }
+        };
+        line(&mut text, &drive.short(), &told);
+        facts.push(match result {
+            Ok(one) => json!({ "drive": drive, "scrubbed": one }),
+            Err(error) => json!({ "drive": drive, "error": error.to_string() }),
+        });
+    }
+    tell(arguments.json, &json!(facts), &text)?;
+    Ok(if is_whole { DONE } else { DIFFERS })
+}
+
+fn status(arguments: &ClusterArguments) -> Result<i32, Failure> {
+    let client = connect(&arguments.cluster)?;
+    let (mut text, mut facts) = (String::new(), Vec::new());
+    for (drive, result) in client.statuses() {
+        match result {
+            Ok(status) => {
+                line(&mut text, &drive.short(), &in_words(&status));
+                facts.push(serde_json::to_value(&status).map_err(Failure::wrong)?);
+            }
+            Err(error) => {
+                line(&mut text, &drive.short(), &error.to_string());
+                facts.push(json!({ "id": drive, "error": error.to_string() }));
+            }
+        }
+    }
+    tell(arguments.json, &json!(facts), &text)
+}
+
+fn in_words(status: &Status) -> String {
+    let moved = &status.moved;
+    let mut words = format!("{}, list {}, {} shares", status.address, status.version, status.shares);
+    for (count, what) in [
+        (moved.cells_in, "from clients"),
+        (moved.cells_out, "to clients"),
+        (moved.sources_in, "fetched to code"),
+        (moved.made_out, "made for others"),
+        (moved.decoded_out, "decoded"),
+        (moved.handed_in, "handed over to it"),
+    ] {
+        if count > 0 {
+            words += &format!(", {} {what}", Bytes(count));
+        }
+    }
+    if !status.owed.is_empty() {
+        words += &format!(", {} objects to repair", status.owed.len());
+    }
+    if status.is_moving {
+        words += ", shares on the move";
+    }
+    words
+}
+
+fn join(arguments: &JoinArguments) -> Result<i32, Failure> {
+    let wait = (arguments.wait > 0).then(|| Duration::from_secs(arguments.wait));
+    let status = connect(&arguments.cluster)?.join(&arguments.address, wait)?;
+    let drives = status.members.on_ring().count();
+    let words = format!("drive {} at {} joined, one of {drives} now\n", status.id, status.address);
+    tell(arguments.json, &json!({ "id": status.id, "address": status.address, "drives": drives }), &words)
+}
+
+fn leave(arguments: &LeaveArguments) -> Result<i32, Failure> {
+    let client = connect(&arguments.cluster)?;
+    let id = client.leave(&arguments.drive, arguments.lost, Duration::from_secs(arguments.wait))?;
+    let drives = client.members().on_ring().count();
+    let rest = if arguments.lost { "; `wane actor scrub` makes its shares anew" } else { " with nothing left on it" };
+    tell(
+        arguments.json,
+        &json!({ "id": id, "drives": drives }),
+        &format!("drive {id} is gone{rest}; {drives} are left\n"),
+    )
+}
