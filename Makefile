@@ -67,6 +67,7 @@ bench: toolchain ## Measure aging against the machine's own ceiling, then schedu
 	$(CARGO) bench --locked -p wane-lab --bench timed
 	$(CARGO) bench --locked -p wane-blockdev --bench requests
 	$(CARGO) bench --locked -p wane-workload --bench draws
+	$(CARGO) bench --locked -p wane-actor --bench codec
 
 claims: toolchain ## Run every published claim, an hour or more on two cores, and write docs/claims.md
 	$(WANE) reproduce --write docs/claims.md --figures out/claims

@@ -2,6 +2,7 @@
 //!
 //! A number is never tuned to fit. Where one does not come out, the note says what was found instead.
 
+mod active;
 mod capacity;
 mod datacenter;
 mod forward;
@@ -34,6 +35,8 @@ pub enum Class {
     Mechanism,
     /// Depends on traces or hosts that are not public: sign and order are compared.
     Order,
+    /// Was measured on hardware that is not to be had: numbers are imported, and what follows from them is compared.
+    Imported,
 }
 
 impl Class {
@@ -43,7 +46,13 @@ impl Class {
             Self::Arithmetic => 'A',
             Self::Mechanism => 'B',
             Self::Order => 'C',
+            Self::Imported => 'D',
         }
+    }
+
+    /// Whether seeds can change anything of it.
+    const fn is_drawn(self) -> bool {
+        matches!(self, Self::Mechanism | Self::Order)
     }
 }
 
@@ -249,6 +258,8 @@ impl Reproduced<'_> {
         let fragile = self.fragile();
         if self.claim.class == Class::Arithmetic {
             format!("{word}, arithmetic")
+        } else if self.claim.class == Class::Imported {
+            format!("{word}, imported")
         } else if fragile.is_empty() {
             word.to_owned()
         } else {
@@ -275,6 +286,7 @@ pub fn claims() -> Vec<Claim> {
         .chain([prevention::model()])
         .chain(datacenter::claims())
         .chain(heat::claims())
+        .chain(active::claims())
         .chain(variant::claims())
         .chain(mean_field::claims())
         .chain(forward::claims())
@@ -325,7 +337,8 @@ mod tests {
         let ids: std::collections::BTreeSet<&str> = claims.iter().map(|claim| claim.id).collect();
         assert_eq!(ids.len(), claims.len());
         let wanted = (1..=10).map(|n| format!("WL{n}")).chain((1..=11).map(|n| format!("CV{n}")));
-        let wanted = wanted.chain((1..=10).map(|n| format!("RE{n}"))).chain([4, 5, 6, 10].map(|n| format!("DC{n}")));
+        let wanted =
+            wanted.chain((1..=10).map(|n| format!("RE{n}"))).chain([4, 5, 6, 10, 11].map(|n| format!("DC{n}")));
         let variant = [4, 5, 6, 7, 8, 13, 14, 17, 18, 20].map(|n| format!("CS{n}"));
         let wanted = wanted.chain(variant).chain((1..=8).map(|n| format!("MF{n}")));
         let wanted = wanted.chain((1..=8).map(|n| format!("FF{n}")));

@@ -22,6 +22,10 @@ pub(super) fn of(id: &str, runs: &Runs) -> Option<String> {
     if let Some((title, pictures)) = forward::pictures(id, runs) {
         return Some(page(title, &lead("Jiao, dissertation (000), chapter 3"), &pictures));
     }
+    if id == "DC11" {
+        let (title, pictures) = super::active::pictures();
+        return Some(page(title, &lead("Liang, dissertation (002), section 8.3"), &pictures));
+    }
     let (title, pictures) = match id {
         "RE2" => ("Figure 5: raw bit errors", vec![figure5(runs)]),
         "RE3" => ("Figure 4: error correction and re-reads", CHIPS.iter().map(|chip| figure4(runs, chip)).collect()),

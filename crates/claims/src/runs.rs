@@ -8,7 +8,7 @@ use wane_lab::session::{self, SessionError};
 use wane_results::RunResult;
 use wane_scenario::Scenario;
 
-use super::{Claim, Class, Finding, OverSeeds, Reproduced, pictures};
+use super::{Claim, Finding, OverSeeds, Reproduced, pictures};
 
 /// Seeds that a fragile claim is run with: that of its scenarios and those that follow.
 pub const SEEDS: u64 = 5;
@@ -36,8 +36,7 @@ pub fn reproduce<'a>(
     stop: &Arc<AtomicBool>,
     each: Each<'_>,
 ) -> Result<Option<(Runs, Vec<Reproduced<'a>>)>, SessionError> {
-    let asks_seeds =
-        |claim: &Claim| claim.class != Class::Arithmetic && (every_seed || claim.over_seeds == OverSeeds::Changed);
+    let asks_seeds = |claim: &Claim| claim.class.is_drawn() && (every_seed || claim.over_seeds == OverSeeds::Changed);
     let mut runs = Runs::default();
     let firsts = claims.iter().flat_map(Claim::scenarios);
     let others = claims.iter().filter(|claim| asks_seeds(claim)).flat_map(other_seeds);
@@ -62,7 +61,7 @@ pub fn reproduce<'a>(
 
 /// Whether a verdict hangs on something, so that other seeds are looked at.
 fn wants_seeds(row: &Reproduced<'_>) -> bool {
-    row.claim.class != Class::Arithmetic && !row.fragile().is_empty()
+    row.claim.class.is_drawn() && !row.fragile().is_empty()
 }
 
 /// What a claim runs with the seeds that follow the first.

@@ -205,7 +205,7 @@ fn what_the_command_says_and_refuses() {
     assert!(!drives.root.path().join("c").exists());
     assert_eq!(drives.done(&["repair", "a.txt"]), "a.txt: nothing was missing\n");
     assert!(drives.refused(&["put", "a.txt"]).contains("6 shares need as many drives, and 3 are on the ring"));
-    assert!(drives.refused(&["put", "a.txt", "--cell", "100", "--code", "2+1"]).contains("multiples of 64 B"));
+    assert!(drives.refused(&["put", "a.txt", "--cell", "100 B", "--code", "2+1"]).contains("multiples of 64 B"));
     assert!(drives.refused(&["put", "a.txt", "--code", "2"]).contains("write data+parity"));
     assert!(drives.refused(&["put", "-"]).contains("--name NAME"));
     assert!(drives.refused(&["leave", "nobody"]).contains("no drive of the list"));

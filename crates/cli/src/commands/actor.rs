@@ -27,12 +27,11 @@ impl From<ActorError> for Failure {
 }
 
 pub(crate) fn actor(arguments: &ActorArguments) -> Result<i32, Failure> {
-    match &arguments.command {
-        ActorCommand::Serve(arguments) => return serve(arguments),
-        _ => end_at_once(),
+    if !matches!(arguments.command, ActorCommand::Serve(_)) {
+        end_at_once();
     }
     match &arguments.command {
-        ActorCommand::Serve(_) => Ok(DONE),
+        ActorCommand::Serve(arguments) => serve(arguments),
         ActorCommand::Put(arguments) => put(arguments),
         ActorCommand::Get(arguments) => get(arguments),
         ActorCommand::Delete(arguments) => delete(arguments),
@@ -157,9 +156,9 @@ fn delete(arguments: &ObjectArguments) -> Result<i32, Failure> {
 
 fn tell(as_json: bool, facts: &Value, words: &str) -> Result<i32, Failure> {
     if as_json {
-        print_json(facts)?
+        print_json(facts)?;
     } else {
-        print(words)?
+        print(words)?;
     }
     Ok(DONE)
 }
