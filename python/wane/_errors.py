@@ -59,6 +59,10 @@ class FleetError(WaneError, ValueError):
     """A fleet that cannot be opened, data that it does not take, or a question about many drives, heat or money that has no answer."""
 
 
+class ActorError(WaneError):
+    """Drives that encode and cannot be served, do not answer, or refuse what they are asked for."""
+
+
 class MissingExtraError(WaneError, ImportError):
     """A package that an extra of this one brings and that is not installed."""
 
