@@ -2,7 +2,8 @@
 //!
 //! The core knows no network: [`Members`] is the versioned list that everybody has, [`Ring`] places shares by it, [`layout`] cuts objects and counts the
 //! bytes that coding moves, [`codec`] makes shares of others, [`share`] is the format of a share's file, and [`store`] a drive's folder. The edge stands on
-//! it: a server for each drive, peers that ask each other by HTTP, and a client.
+//! it: a server for each drive, peers that ask each other by HTTP, and a client. Beneath a server may lie a [`Simulated`] drive, and [`wear()`] says what
+//! coding costs drives in life.
 
 mod auth;
 mod client;
@@ -18,7 +19,9 @@ mod peers;
 mod ring;
 mod server;
 pub mod share;
+mod simulated;
 pub mod store;
+mod wear;
 mod wire;
 
 pub use client::Client;
@@ -30,4 +33,6 @@ pub use limits::{Limited, Limits};
 pub use members::{Member, Members, POINTS_DEFAULT, POINTS_MAX, Standing, check_address};
 pub use ring::Ring;
 pub use server::{ServerConfig, serve};
+pub use simulated::Simulated;
+pub use wear::{WearOfCode, WearOptions, wear};
 pub use wire::{Moved, Repaired, Scrubbed, Status};

@@ -9,6 +9,7 @@
 //! | `staging/` | shares that are being written; empty after a start |
 //! | `rotten/` | shares whose checksums were found wrong, for people to look at |
 //! | `owed/OBJECT` | an object with fewer shares than it should have; holds its name |
+//! | `simulated.json` | which pages of a simulated drive beneath files have |
 //!
 //! A share is written under `staging`, read back and held to its checksums, synced, renamed to its place, and the folder is synced: only then is the caller told.
 //! Whatever ends the process before leaves nothing in `shares`.
@@ -26,7 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use wane_units::excerpt_path;
 
-pub(crate) use disk::hex;
+pub(crate) use disk::{hex, replace};
 use staging::Staged;
 pub use staging::{Key, Plan};
 
@@ -46,6 +47,8 @@ pub trait Medium: Send {
     fn keep(&mut self, file: &str, bytes: u64) -> Result<(), ActorError>;
     /// A file is removed.
     fn free(&mut self, file: &str);
+    /// Removes the files that are not there any more.
+    fn retain(&mut self, is_there: &dyn Fn(&str) -> bool);
     /// What there is to say of it.
     fn facts(&self) -> serde_json::Value;
     /// Keeps its state.
@@ -151,11 +154,18 @@ impl Store {
     /// # Errors
     /// It has no room for what is kept already.
     pub fn wear(&mut self, mut medium: Box<dyn Medium>) -> Result<(), ActorError> {
+        let mut names = std::collections::BTreeSet::new();
         for (object, held) in locked(&self.held).iter() {
-            for one in held {
-                let name = file_name(*object, one.version, one.share);
-                medium.keep(&name, disk::length(&self.path(*object, &name))?)?;
-            }
+            names.extend(held.iter().map(|one| (*object, file_name(*object, one.version, one.share))));
+        }
+        medium.retain(&|name| {
+            name.split('.')
+                .next()
+                .and_then(|id| id.parse().ok())
+                .is_some_and(|id| names.contains(&(id, name.to_owned())))
+        });
+        for (object, name) in &names {
+            medium.keep(name, disk::length(&self.path(*object, name))?)?;
         }
         self.medium = Some(Mutex::new(medium));
         Ok(())

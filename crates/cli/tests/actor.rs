@@ -233,6 +233,54 @@ fn what_the_command_says_and_refuses() {
     assert!(gone.contains("is gone; `wane actor scrub` makes its shares anew; 2 are left"), "{gone}");
 }
 
+/// Serves a drive above a simulated one; gives its process and how it stands.
+fn above(root: &Path) -> (Child, Value) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+    command.args(["actor", "serve", "d", "--drive", "sim.wane", "--json"]).current_dir(root);
+    let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    (process, serde_json::from_str(&first).unwrap())
+}
+
+#[test]
+fn a_simulated_drive_wears_by_what_is_put() {
+    let root = tempfile::tempdir().unwrap();
+    let wane = |words: &[&str], at: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+        let output = command.args(words).env("WANE_ACTOR_AT", at).current_dir(root.path()).output().unwrap();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let simulated = |at: &str| -> Value {
+        let status: Value = serde_json::from_slice(&wane(&["actor", "status", "--json"], at)).unwrap();
+        status[0]["simulated"].clone()
+    };
+    wane(&["drive", "create", "sim.wane", "--preset", "tiny"], "");
+    std::fs::write(root.path().join("a"), bytes(1_000_000)).unwrap();
+    let (mut process, status) = above(root.path());
+    let at = status["address"].as_str().unwrap().to_owned();
+    wane(&["actor", "put", "a", "--code", "1+0"], &at);
+    wane(&["actor", "put", "a", "--code", "1+0"], &at);
+    // A description of 4,096 B and one record, in pages of 4 KiB; the first put's are trimmed.
+    let pages = (4096 + 16 + 1_000_000u64.next_multiple_of(64)).div_ceil(4096);
+    let found = simulated(&at);
+    assert_eq!((found["bytes_written"].as_u64(), found["pages_held"].as_u64()), (Some(2 * 4096 * pages), Some(pages)));
+    assert!(found["life_used"].as_f64().is_some(), "{found}");
+    assert!(Command::new("kill").args(["-TERM", &process.id().to_string()]).status().unwrap().success());
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+    let shown: Value = serde_json::from_slice(&wane(&["drive", "show", "sim.wane", "--json"], "")).unwrap();
+    assert_eq!(shown["bytes_written"].as_u64(), Some(2 * 4096 * pages));
+    // What is there is not written again.
+    let (mut process, status) = above(root.path());
+    let at = status["address"].as_str().unwrap().to_owned();
+    assert_eq!(simulated(&at)["bytes_written"].as_u64(), Some(2 * 4096 * pages));
+    wane(&["actor", "delete", "a"], &at);
+    assert_eq!(simulated(&at)["pages_held"].as_u64(), Some(1), "the note of the deletion");
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
 /// Limits hold where the system has cgroup v2 with its controllers, and are refused elsewhere.
 #[test]
 fn limits_hold_or_are_refused() {

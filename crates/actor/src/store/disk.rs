@@ -35,7 +35,7 @@ pub(super) fn make_folder(path: &Path) -> Result<(), ActorError> {
 }
 
 /// Writes a small file whole or not at all, in place of what is there.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ActorError> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ActorError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".part");
     let beside = path.with_file_name(name);

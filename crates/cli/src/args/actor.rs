@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCandidates;
 use wane_actor::{Code, RingId};
-use wane_units::Bytes;
+use wane_units::{Bytes, Ratio};
+
+use crate::complete;
 
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -53,6 +56,8 @@ pub(crate) enum ActorCommand {
     Join(JoinArguments),
     /// Have a drive hand on its shares and leave
     Leave(LeaveArguments),
+    /// Say what codes cost drives in life: objects put again and again on simulated drives, without servers
+    Wear(WearArguments),
 }
 
 #[derive(Args, Debug)]
@@ -83,6 +88,9 @@ pub(crate) struct ServeArguments {
     /// Seconds between two looks at what is to be moved or repaired
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) upkeep: u64,
+    /// A simulated drive, made by `wane drive create`, that wears by what is written
+    #[arg(long, value_name = "DRIVE")]
+    pub(crate) drive: Option<PathBuf>,
     /// Print how it stands as JSON, in one line, once it answers
     #[arg(long)]
     pub(crate) json: bool,
@@ -185,6 +193,44 @@ pub(crate) struct LeaveArguments {
     /// Seconds to wait until its shares are handed on
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) wait: u64,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  What mirrors and codes cost twelve teaching drives:
+    wane actor wear --preset tiny \\
+      --code 1+0,1+1,4+2,8+2")]
+pub(crate) struct WearArguments {
+    /// A scenario file, whose drive counts
+    pub(crate) scenario: Option<PathBuf>,
+    /// Start from this preset instead of the file's
+    #[arg(long, add = ArgValueCandidates::new(complete::presets))]
+    pub(crate) preset: Option<String>,
+    /// Override a key, such as `drive.over-provisioning='7 %'`
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Codes, each on drives of its own; what they cost is told beside the first
+    #[arg(long, value_name = "N+K,...", value_delimiter = ',', default_value = "1+0,1+1,1+2,4+2,8+2")]
+    pub(crate) code: Vec<Code>,
+    /// Drives
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    pub(crate) drives: u16,
+    /// Bytes of each object
+    #[arg(long, value_name = "SIZE", default_value = "1 MiB")]
+    pub(crate) object: Bytes,
+    /// Users' data over what all drives export
+    #[arg(long, value_name = "SHARE", default_value = "25 %")]
+    pub(crate) filled: Ratio,
+    /// Users' bytes that are written over what all drives export
+    #[arg(long, value_name = "TIMES", default_value_t = 20.0)]
+    pub(crate) writes: f64,
+    /// Root of the random streams
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,14 +6,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use wane_actor::{ActorError, Client, Limits, PutOptions, ServerConfig, Status};
+use wane_actor::store::Medium;
+use wane_actor::{ActorError, Client, Limits, PutOptions, ServerConfig, Simulated, Status, WearOfCode, WearOptions};
+use wane_scenario::{Scenario, Sources};
 use wane_units::{Bytes, excerpt, excerpt_path};
 
 use crate::args::actor::{
     ActorArguments, ActorCommand, At, ClusterArguments, GetArguments, JoinArguments, LeaveArguments, ObjectArguments,
-    PutArguments, ServeArguments,
+    PutArguments, ServeArguments, WearArguments,
 };
-use crate::output::{Failure, Others, check_writable, line, print, print_json, write_file};
+use crate::output::{Failure, Others, check_writable, line, print, print_json, read_text, write_file};
 use crate::progress::{end_at_once, stop_flag};
 use crate::{DIFFERS, DONE};
 
@@ -41,12 +43,17 @@ pub(crate) fn actor(arguments: &ActorArguments) -> Result<i32, Failure> {
         ActorCommand::Status(arguments) => status(arguments),
         ActorCommand::Join(arguments) => join(arguments),
         ActorCommand::Leave(arguments) => leave(arguments),
+        ActorCommand::Wear(arguments) => wear(arguments),
     }
 }
 
 fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
     let limits = Limits { processors: arguments.processors, memory: arguments.memory.map(|memory| memory.0) };
     let stop = stop_flag();
+    let medium = match &arguments.drive {
+        Some(drive) => Some(Box::new(Simulated::open(drive, &arguments.folder)?) as Box<dyn Medium>),
+        None => None,
+    };
     // Until the server has ended the process is in its group.
     let _limited = limits.enter()?;
     let config = ServerConfig {
@@ -57,7 +64,7 @@ fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         points: arguments.points,
         secret: arguments.secret_file.clone(),
         upkeep_seconds: arguments.upkeep,
-        medium: None,
+        medium,
         limits: limits.facts(),
     };
     let tell = |status: &Status| {
@@ -268,4 +275,63 @@ fn leave(arguments: &LeaveArguments) -> Result<i32, Failure> {
         &json!({ "id": id, "drives": drives }),
         &format!("drive {id} is gone{rest}; {drives} are left\n"),
     )
+}
+
+fn wear(arguments: &WearArguments) -> Result<i32, Failure> {
+    if arguments.scenario.is_none() && arguments.preset.is_none() && arguments.set.is_empty() {
+        let sentence = "wear needs a drive, such as `wane actor wear --preset tiny`; `wane presets` lists the drives to start from";
+        return Err(Failure::wrong(sentence));
+    }
+    let file = arguments.scenario.as_deref().map(read_text).transpose()?;
+    // The drive alone counts; a scenario must say when a run ends.
+    let set: Vec<String> =
+        std::iter::once("until.drive-writes=1".to_owned()).chain(arguments.set.iter().cloned()).collect();
+    let sources = Sources {
+        preset: arguments.preset.as_deref(),
+        file: file.as_ref().map(|(name, text)| (name.as_str(), text.as_str())),
+        set: &set,
+    };
+    let scenario = Scenario::resolve(&sources)?;
+    let options = WearOptions {
+        drives: arguments.drives,
+        object: arguments.object.0,
+        cell: wane_actor::layout::CELL_DEFAULT,
+        filled: arguments.filled.get(),
+        writes: arguments.writes,
+        seed: arguments.seed,
+    };
+    let mut rows: Vec<WearOfCode> = Vec::new();
+    for code in &arguments.code {
+        rows.push(wane_actor::wear(&scenario, *code, &options)?);
+    }
+    // Life is what users can write until blocks have so many erases: the first code's is 1.
+    let life = |row: &WearOfCode| rows[0].erases_mean / row.erases_mean;
+    if arguments.json {
+        let row = |row: &WearOfCode| {
+            json!({
+                "code": row.code.to_string(), "user_bytes": row.user_bytes, "host_bytes": row.host_bytes, "programmed_bytes": row.programmed_bytes,
+                "expansion": row.expansion(), "write_amplification": row.write_amplification(), "erases_mean": row.erases_mean,
+                "erases_most": row.erases_most, "life": life(row),
+            })
+        };
+        print_json(&rows.iter().map(row).collect::<Vec<Value>>())?;
+        return Ok(DONE);
+    }
+    let mut text = format!(
+        "{:<6} {:>11} {:>12} {:>12} {:>12} {:>6}\n",
+        "code", "bytes a B", "amplified", "erases", "most worn", "life"
+    );
+    for row in &rows {
+        text += &format!(
+            "{:<6} {:>11.3} {:>12.3} {:>12.1} {:>12.1} {:>6.2}\n",
+            row.code.to_string(),
+            row.expansion(),
+            row.write_amplification(),
+            row.erases_mean,
+            row.erases_most,
+            life(row)
+        );
+    }
+    print(&text)?;
+    Ok(DONE)
 }

@@ -1,0 +1,225 @@
+//! Simulated drives beneath those that encode: what is written to a folder wears a drive of `wane drive create`, as host writes.
+//!
+//! A share's file takes whole pages of the simulated drive, wherever some are free, the first of them first; removing it trims them. What is being written counts when it
+//! is sealed. The bytes lie in the folder, whatever wear does to the flash: the simulated drive tells what they cost.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use serde::{Deserialize, Serialize};
+use wane_lab::held::Held;
+use wane_lab::kept::Kept;
+use wane_units::excerpt_path;
+
+use crate::ActorError;
+use crate::store::Medium;
+
+/// Which pages files have, as runs of (first page, pages).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Files {
+    free: BTreeMap<u32, u32>,
+    held: BTreeMap<String, Vec<(u32, u32)>>,
+}
+
+impl Files {
+    pub(crate) fn new(pages: u32) -> Self {
+        Self { free: BTreeMap::from([(0, pages)]), held: BTreeMap::new() }
+    }
+
+    fn free_pages(&self) -> u64 {
+        self.free.values().map(|count| u64::from(*count)).sum()
+    }
+
+    fn held_pages(&self) -> u64 {
+        self.held.values().flatten().map(|(_, count)| u64::from(*count)).sum()
+    }
+
+    /// Gives a file so many pages, the first free ones; `None` if there are fewer.
+    fn take(&mut self, name: &str, pages: u64) -> Option<Vec<u32>> {
+        if self.free_pages() < pages {
+            return None;
+        }
+        let (mut left, mut runs) = (pages, Vec::new());
+        while left > 0 {
+            let (start, count) = self.free.pop_first()?;
+            let taken = u32::try_from(left).unwrap_or(u32::MAX).min(count);
+            runs.push((start, taken));
+            left -= u64::from(taken);
+            if taken < count {
+                self.free.insert(start + taken, count - taken);
+            }
+        }
+        let all = numbers(&runs);
+        self.held.insert(name.to_owned(), runs);
+        Some(all)
+    }
+
+    /// Takes a file's pages back.
+    fn give(&mut self, name: &str) -> Vec<u32> {
+        let runs = self.held.remove(name).unwrap_or_default();
+        for (mut start, mut count) in runs.iter().copied() {
+            if let Some((before, pages)) = self.free.range(..start).next_back().map(|(before, pages)| (*before, *pages))
+                && before + pages == start
+            {
+                self.free.remove(&before);
+                (start, count) = (before, pages + count);
+            }
+            if let Some(pages) = self.free.remove(&(start + count)) {
+                count += pages;
+            }
+            self.free.insert(start, count);
+        }
+        numbers(&runs)
+    }
+}
+
+fn numbers(runs: &[(u32, u32)]) -> Vec<u32> {
+    runs.iter().flat_map(|(start, count)| *start..start + count).collect()
+}
+
+/// Writes a file to a drive.
+pub(crate) fn write(held: &mut Held, files: &mut Files, name: &str, bytes: u64) -> Result<(), ActorError> {
+    let page = u64::from(held.drive().unit_bytes());
+    let pages = bytes.div_ceil(page);
+    let full = || {
+        format!("the simulated drive has {} of {} pages free, and {pages} are needed", files.free_pages(), held.pages())
+    };
+    let why = full();
+    let taken = files.take(name, pages).ok_or(ActorError::Full(why))?;
+    held.write(&taken, &AtomicBool::new(false));
+    match held.cause() {
+        None => Ok(()),
+        Some(cause) => {
+            Err(ActorError::Full(format!("the simulated drive has worn out ({}), and takes no writes", cause.name())))
+        }
+    }
+}
+
+/// Removes a file from a drive.
+pub(crate) fn trim(held: &mut Held, files: &mut Files, name: &str) {
+    let pages = files.give(name);
+    held.trim(&pages, &AtomicBool::new(false));
+}
+
+/// A drive kept in a folder, under the files of a server.
+pub struct Simulated {
+    path: PathBuf,
+    kept: Kept,
+    files: Files,
+    /// Where it is kept which pages files have.
+    table: PathBuf,
+}
+
+impl Simulated {
+    /// Opens the drive at `path`, for the server of `folder`. Which pages files have is kept in the folder, when the server ends in order; what a kill
+    /// leaves unknown is written again.
+    ///
+    /// # Errors
+    /// It is no drive, in use, dead, or gives its host fewer pages as it wears.
+    pub fn open(path: &Path, folder: &Path) -> Result<Self, ActorError> {
+        let shown = excerpt_path(path);
+        let kept = Kept::open(path).map_err(|error| ActorError::Invalid(error.to_string()))?;
+        if kept.drive().capacity_policy().may_shrink() {
+            return Err(ActorError::Invalid(format!(
+                "{shown} gives up capacity as it wears; shares need a drive that keeps its own"
+            )));
+        }
+        if let Some(cause) = kept.cause() {
+            return Err(ActorError::Full(format!("{shown} has worn out ({}), and takes no writes", cause.name())));
+        }
+        let table = folder.join("simulated.json");
+        let files = match std::fs::read(&table) {
+            Ok(text) => serde_json::from_slice(&text)
+                .map_err(|error| ActorError::Invalid(format!("{}: {error}", excerpt_path(&table))))?,
+            Err(_) => Files::new(kept.pages()),
+        };
+        if files.free_pages() + files.held_pages() != u64::from(kept.pages()) {
+            return Err(ActorError::Invalid(format!("{} is of another drive than {shown}", excerpt_path(&table))));
+        }
+        Ok(Self { path: path.to_owned(), kept, files, table })
+    }
+}
+
+impl Medium for Simulated {
+    fn keep(&mut self, file: &str, bytes: u64) -> Result<(), ActorError> {
+        if self.files.held.contains_key(file) {
+            return Ok(());
+        }
+        write(&mut self.kept, &mut self.files, file, bytes)
+    }
+
+    fn free(&mut self, file: &str) {
+        trim(&mut self.kept, &mut self.files, file);
+    }
+
+    fn retain(&mut self, is_there: &dyn Fn(&str) -> bool) {
+        let gone: Vec<String> = self.files.held.keys().filter(|name| !is_there(name)).cloned().collect();
+        gone.iter().for_each(|name| self.free(name));
+    }
+
+    fn facts(&self) -> serde_json::Value {
+        let (drive, counters) = (self.kept.drive(), self.kept.counters());
+        let unit = u64::from(drive.unit_bytes());
+        let wear = Wear::of(&self.kept);
+        serde_json::json!({
+            "drive": self.path.display().to_string(),
+            "pages": self.kept.pages(),
+            "pages_held": self.files.held_pages(),
+            "bytes_written": counters.host_units_written * unit,
+            "bytes_programmed": counters.programmed_total() * unit,
+            "erases_mean": wear.erases_mean,
+            "life_used": drive.life_used(),
+            "cause": self.kept.cause().map(|cause| cause.name()),
+        })
+    }
+
+    fn save(&mut self) -> Result<(), ActorError> {
+        let text = serde_json::to_vec(&self.files).map_err(|error| ActorError::System(error.to_string()))?;
+        self.kept.save("served shares of objects".to_owned()).map_err(|error| ActorError::System(error.to_string()))?;
+        crate::store::replace(&self.table, &text)
+    }
+}
+
+/// What a drive was written and wore.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Wear {
+    pub(crate) bytes_written: u64,
+    pub(crate) bytes_programmed: u64,
+    pub(crate) erases_mean: f64,
+}
+
+impl Wear {
+    pub(crate) fn of(held: &Held) -> Self {
+        let (counters, unit) = (held.counters(), u64::from(held.drive().unit_bytes()));
+        let counts = held.drive().superblock_erase_counts();
+        let erases = counts.iter().map(|count| f64::from(*count)).sum::<f64>();
+        Self {
+            bytes_written: counters.host_units_written * unit,
+            bytes_programmed: counters.programmed_total() * unit,
+            erases_mean: erases / counts.len().max(1) as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_given_and_taken_back_whole() {
+        let mut files = Files::new(100);
+        assert_eq!(files.take("a", 30).unwrap(), (0..30).collect::<Vec<u32>>());
+        files.take("b", 30).unwrap();
+        files.take("c", 30).unwrap();
+        assert_eq!(files.take("d", 11), None);
+        assert_eq!(files.give("b").len(), 30);
+        // Two runs, where it fits.
+        assert_eq!(files.take("d", 35).unwrap(), (30..60).chain(90..95).collect::<Vec<u32>>());
+        assert!(files.take("empty", 0).unwrap().is_empty());
+        for name in ["a", "c", "d", "empty", "never"] {
+            files.give(name);
+        }
+        assert_eq!(files, Files::new(100));
+    }
+}
