@@ -16,7 +16,10 @@ from wane.fleet.__main__ import main
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["docs/src/from-python.md", "docs/src/heat-and-money.md", "README.md"])
+PAGES = ["docs/src/drives-that-encode.md", "docs/src/from-python.md", "docs/src/heat-and-money.md", "README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_code_of_a_page_prints_what_stands_behind_it(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

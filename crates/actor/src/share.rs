@@ -187,6 +187,8 @@ impl Place {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::layout::Code;
 
@@ -217,6 +219,21 @@ mod tests {
             assert!(matches!(Header::parse(&wrong), Err(ActorError::Rotten(_))), "byte {at}");
         }
         assert!(Header::parse(&bytes[..100]).is_err());
+    }
+
+    proptest! {
+        /// Whatever comes from a disk or a network is read or refused; what is read, reads back.
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300), at in 0usize..400, text in "\\PC{0,60}") {
+            let _ = (Header::parse(&bytes).is_ok(), crate::Members::parse(&bytes).is_ok(), crate::Members::parse(text.as_bytes()).is_ok());
+            let _ = (text.parse::<Version>().is_ok(), text.parse::<RingId>().is_ok(), text.parse::<Code>().is_ok());
+            let mut damaged = header("a").to_bytes().unwrap();
+            let end = (at + bytes.len()).min(damaged.len());
+            damaged[at..end].copy_from_slice(&bytes[..end - at]);
+            if let Ok(read) = Header::parse(&damaged) {
+                prop_assert_eq!(Header::parse(&read.to_bytes().unwrap()).unwrap(), read);
+            }
+        }
     }
 
     #[test]
