@@ -167,6 +167,8 @@ fn a_quorum_is_enough_and_the_rest_is_repaired_when_its_drive_is_back() {
     let refused = put(&client, "a", &content, options("3+2", 1024)).unwrap_err().to_string();
     assert!(refused.starts_with("object a was not put: ") && refused.contains("5 are needed; drive "), "{refused}");
     assert!(refused.contains("does not answer"), "{refused}");
+    let short = put(&client, "a", &content, quorum(4)).unwrap_err().to_string();
+    assert!(short.contains("3 of its 5 drives answer, and 4 are needed"), "{short}");
     let none = put(&client, "a", &content, quorum(2)).unwrap_err().to_string();
     assert!(none.contains("3 to 5 are allowed"), "{none}");
     assert!(matches!(get(&client, "a"), Err(ActorError::Missing(_))), "what was refused is not there");
