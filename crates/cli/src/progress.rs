@@ -100,12 +100,12 @@ impl Progress {
     }
 
     /// Whether it is time to tell something; if so, the next time is later.
-    pub(crate) fn is_due(&mut self) -> bool {
+    pub fn is_due(&mut self) -> bool {
         self.throttle.ready()
     }
 
     /// Of several runs some are under way: what to say of them, and which share of all work is done.
-    pub(crate) fn under_way(&mut self, what: &str, done: f64) {
+    pub fn under_way(&mut self, what: &str, done: f64) {
         let left = self.stopwatch.left(done).filter(|_| done >= DONE_LEAST);
         let left = left.map_or_else(String::new, |left| format!(", {} left", short(left)));
         if let Some(bar) = &self.bar {

@@ -52,3 +52,42 @@ fn a_verb_is_needed() {
     assert_eq!(code, 2);
     assert!(err.contains("VERB"), "{err}");
 }
+
+#[test]
+fn a_fleet_is_simulated_without_python() {
+    let place = tempfile::tempdir().unwrap();
+    let (none, twin) = (place.path().join("none"), place.path().join("twin"));
+    let twin = twin.to_str().unwrap();
+    let set = ["--set", "model.0.count=3", "--set", "days=2"];
+    let words = [&["simulate", "--out", twin, "--quiet", "--json"][..], &set].concat();
+    let (code, out, err) = fleet(&none, &words);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&told["drives"], &told["whole"]), (&3.into(), &true.into()), "{out}");
+    let (code, out, err) = fleet(&none, &words);
+    assert_eq!((code, out.as_str()), (0, ""));
+    assert!(err.ends_with("holds this fleet already\n"), "{err}");
+    let (code, _, err) = fleet(&none, &["simulate", "--out", twin]);
+    assert_eq!(code, 2);
+    assert!(err.contains("--force begins anew") && err.lines().count() == 1, "{err}");
+}
+
+#[test]
+fn a_fleets_file_is_shown_checked_and_explained() {
+    let none = Path::new("none");
+    let (code, example, _) = fleet(none, &["simulate", "--example"]);
+    assert_eq!(code, 0);
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("fleet.toml");
+    std::fs::write(&file, example).unwrap();
+    let file = file.to_str().unwrap();
+    let (code, out, err) = fleet(none, &["simulate", file, "--dry-run"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("# SIM-A: 60 drives; one simulated byte stands for 3576.3 of a drive"), "{out}");
+    let (code, _, err) = fleet(none, &["simulate", file, "--dry-run", "--set", "model.0.cuont=3"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("did you mean \"count\"?"), "{err}");
+    let (code, out, _) = fleet(none, &["simulate", "--schema"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("\"title\": \"wane fleet\""));
+}

@@ -254,7 +254,12 @@ pub fn bare_drive(scenario: &Scenario) -> Result<Drive, PlanError> {
     bare_drive_with(scenario, &PolicyOverrides::default())
 }
 
-/// The same with policies from outside.
+/// Raw bit errors of a scenario's flash and their correction; none where it has no chip.
+pub fn errors(scenario: &Scenario) -> Option<ErrorConfig> {
+    detailed::errors(scenario, &Policies::of(&scenario.ftl))
+}
+
+/// As [`bare_drive`], with policies from outside.
 ///
 /// # Errors
 /// As [`bare_drive`]; a policy does not fit the scenario.

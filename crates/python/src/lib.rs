@@ -12,6 +12,7 @@ mod fleet;
 mod policies;
 mod result;
 mod run;
+mod simulate;
 mod smart;
 mod sweep;
 mod table;
@@ -61,6 +62,8 @@ mod _wane {
     use super::result::RunResult;
     #[pymodule_export]
     use super::run::{Scenario, read, resolve, run};
+    #[pymodule_export]
+    use super::simulate::{simulate_fleet, simulated_drives};
     #[pymodule_export]
     use super::smart::{judge, readings};
     #[pymodule_export]

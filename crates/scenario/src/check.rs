@@ -9,7 +9,7 @@ use wane_units::{Bytes, Nanos, Rate, did_you_mean, excerpt, nearest};
 
 use super::error::Refusal;
 use super::policies::{DEFAULTS, Family};
-use super::schema::{Form, Node, SPAN_MAX, home};
+use super::schema::{Form, Node, SPAN_MAX, Section, home};
 use super::synonyms::{SURPLUS_BARE_MAX, SURPLUS_MAX, surplus};
 use super::values::{number, ratio, shown};
 use super::written;
@@ -17,6 +17,11 @@ use super::written;
 /// Checks a layer: a table of the whole scenario, of which any part may be missing.
 pub(super) fn check(layer: &Table) -> Result<(), Refusal> {
     check_keys(Node::root(), layer, "")
+}
+
+/// Checks a table of other settings against their schema, as [`check`] does a layer.
+pub(super) fn check_by(schema: &'static Json, table: &Table) -> Result<(), Refusal> {
+    check_keys(Node::root_of(schema), table, "")
 }
 
 fn join(path: &str, name: &str) -> String {
@@ -28,15 +33,20 @@ fn check_keys(node: Node, table: &Table, path: &str) -> Result<(), Refusal> {
         let path = join(path, name);
         match node.key(name) {
             Some(key) => check_value(key, value, &path)?,
-            None => return Err((path, unknown(name, &node.keys().iter().map(|(key, _)| *key).collect::<Vec<_>>()))),
+            None => return Err((path, unknown(node, name))),
         }
     }
     Ok(())
 }
 
 /// What an unknown key is told.
-fn unknown(name: &str, known: &[&str]) -> String {
-    match (nearest(name, known), home(name)) {
+fn unknown(node: Node, name: &str) -> String {
+    let known: Vec<&str> = node.keys().into_iter().map(|(key, _)| key).collect();
+    unknown_of(name, &known, home(name).filter(|_| node.is_of_scenario()))
+}
+
+fn unknown_of(name: &str, known: &[&str], home: Option<&Section>) -> String {
+    match (nearest(name, known), home) {
         (Some(near), _) => format!("unknown key; did you mean \"{near}\"?"),
         (None, Some(section)) => format!("unknown key here; it belongs to {}", section.title()),
         (None, None) => format!("unknown key; allowed are {}", known.join(", ")),
@@ -141,7 +151,7 @@ fn check_either(node: Node, branches: &[Node], value: &Value, path: &str) -> Res
                 ([one], _) => check_keys(*one, table, path),
                 (several, Some(key)) => match several.iter().find(|branch| branch.key(key).is_some()) {
                     Some(branch) => check_keys(*branch, table, path),
-                    None => Err((join(path, key), unknown(key, &known))),
+                    None => Err((join(path, key), unknown_of(key, &known, home(key)))),
                 },
                 (_, None) => refuse(misfit(node, value)),
             }

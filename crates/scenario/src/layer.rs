@@ -32,6 +32,11 @@ pub(super) struct Layer {
 impl Layer {
     /// A file or a preset.
     pub(super) fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        Self::parse_plain(name, text)?.checked()
+    }
+
+    /// A file of whatever settings, not checked yet.
+    pub(super) fn parse_plain(name: &str, text: &str) -> Result<Self, ScenarioError> {
         let document = DeTable::parse(text).map_err(|error| {
             let span = error.span();
             ScenarioError {
@@ -47,27 +52,37 @@ impl Layer {
         let mut layer =
             Self { name: name.to_owned(), text: text.to_owned(), table: Table::new(), spans, written: BTreeMap::new() };
         layer.table = toml::from_str(text).map_err(|error| layer.error("", error.message().trim().to_owned()))?;
-        layer.checked()
+        Ok(layer)
     }
 
     /// A table that was never a text, so that its errors have keys and no lines.
     pub(super) fn of_table(name: &str, table: Table) -> Result<Self, ScenarioError> {
+        Self::of_table_plain(name, table).checked()
+    }
+
+    /// A table of whatever settings, not checked yet.
+    pub(super) fn of_table_plain(name: &str, table: Table) -> Self {
         let (spans, written) = (BTreeMap::new(), BTreeMap::new());
-        Self { name: name.to_owned(), text: String::new(), table, spans, written }.checked()
+        Self { name: name.to_owned(), text: String::new(), table, spans, written }
     }
 
     /// One `--set key.path=value`, or an assignment of another option. The value is TOML, or text where it is none.
     pub(super) fn set(option: &str, assignment: &str) -> Result<Self, ScenarioError> {
+        Self::set_plain(option, assignment, "ftl.gc.policy=d-choices")?.checked()
+    }
+
+    /// One assignment of whatever settings, not checked yet; `example` is what one looks like.
+    pub(super) fn set_plain(option: &str, assignment: &str, example: &str) -> Result<Self, ScenarioError> {
         let name = format!("{option} {assignment}");
         let mut layer =
             Self { name, text: String::new(), table: Table::new(), spans: BTreeMap::new(), written: BTreeMap::new() };
-        let usage = "expected KEY=VALUE, such as ftl.gc.policy=d-choices";
+        let usage = format!("expected KEY=VALUE, such as {example}");
         let Some((path, written)) = assignment.split_once('=') else {
-            return Err(layer.error("", usage.to_owned()));
+            return Err(layer.error("", usage));
         };
         let parts: Vec<&str> = path.trim().split('.').collect();
         if parts.len() > DEPTH_MAX || parts.iter().any(|part| part.trim().is_empty()) {
-            return Err(layer.error("", usage.to_owned()));
+            return Err(layer.error("", usage));
         }
         let parsed = match toml::from_str::<Table>(&format!("value = {written}")) {
             Ok(table) => Some(table).filter(|table| table.len() == 1).and_then(|mut table| table.remove("value")),
@@ -85,7 +100,7 @@ impl Layer {
         if let Value::Table(table) = value {
             layer.table = table;
         }
-        layer.checked()
+        Ok(layer)
     }
 
     /// The layer with shorthands written out and synonyms put into plain keys, once its values are checked.

@@ -5,6 +5,7 @@
 
 mod check;
 mod device;
+mod document;
 mod effect;
 mod error;
 mod forward;
@@ -34,6 +35,7 @@ use toml::{Table, Value};
 use wane_units::{Ratio, did_you_mean, excerpt};
 
 pub use device::Device;
+pub use document::{Document, Given};
 pub use error::ScenarioError;
 pub use forward::FastForward;
 pub use keys::{Key, keys};
@@ -44,7 +46,7 @@ pub use phase::{Phase, Until};
 pub use policies::{Family, PolicyInfo, RefusedPolicy, parse_policy, policies};
 pub use presets::{PRESETS, Preset};
 pub use scale::Scale;
-pub use schema::json_schema;
+pub use schema::{in_field_order, json_schema, schema_of};
 pub use settings::{FtlSettings, SEED_MAX};
 pub use synonyms::{over_provisioning_of, plain_key, spare_of};
 pub use thermal::ThermalSpec;

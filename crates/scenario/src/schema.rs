@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
 use serde::de::{DeserializeOwned, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::{Value as Json, json};
@@ -21,12 +21,15 @@ use super::settings::Settings;
 /// Longest stretch of the calendar.
 pub(super) const SPAN_MAX: Nanos = Nanos(100 * 365 * Nanos::DAY.0);
 
-static SCHEMA: LazyLock<Json> = LazyLock::new(|| {
+static SCHEMA: LazyLock<Json> = LazyLock::new(|| schema_of::<Settings>("wane scenario"));
+
+/// The JSON schema (2020-12) of a file of settings, under the title by which editors call it.
+pub fn schema_of<T: JsonSchema>(title: &str) -> Json {
     let settings = SchemaSettings::draft2020_12().with_transform(RecursiveTransform(plain));
-    let mut schema = settings.into_generator().into_root_schema_for::<Settings>().to_value();
-    schema["title"] = json!("wane scenario");
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    schema["title"] = json!(title);
     schema
-});
+}
 
 /// The JSON schema (2020-12) of a scenario file, by which editors complete and check one.
 pub fn json_schema() -> &'static Json {
@@ -109,7 +112,7 @@ impl<'de> Deserializer<'de> for FieldNames<'_> {
 }
 
 /// Notes the order of a struct's fields, which a JSON object does not keep; for `#[schemars(transform = ...)]`.
-pub(super) fn in_field_order<T: DeserializeOwned>(schema: &mut Schema) {
+pub fn in_field_order<T: DeserializeOwned>(schema: &mut Schema) {
     schema.insert("x-key-order".to_owned(), json!(fields::<T>()));
 }
 
@@ -125,6 +128,8 @@ pub(super) fn with_values_of_no_preset(schema: &mut Schema) {
 /// A place in the schema.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
+    /// The schema that it is a place in.
+    root: &'static Json,
     /// What the field says.
     field: &'static Json,
     /// What its type says: the field itself, what it refers to, or a branch of that.
@@ -160,17 +165,28 @@ pub(super) enum Form {
 impl Node {
     /// The whole scenario.
     pub(super) fn root() -> Self {
-        Self { field: &SCHEMA, kind: &SCHEMA, is_branch: false }
+        Self::root_of(&SCHEMA)
     }
 
-    fn of(field: &'static Json) -> Self {
+    /// The whole of a schema that [`schema_of`] made.
+    pub(super) fn root_of(schema: &'static Json) -> Self {
+        Self { root: schema, field: schema, kind: schema, is_branch: false }
+    }
+
+    fn to(self, field: &'static Json) -> Self {
         let name = field["$ref"].as_str().and_then(|target| target.strip_prefix("#/$defs/"));
-        Self { field, kind: name.map_or(field, |name| &SCHEMA["$defs"][name]), is_branch: false }
+        let kind = name.map_or(field, |name| &self.root["$defs"][name]);
+        Self { root: self.root, field, kind, is_branch: false }
+    }
+
+    /// Whether it is a place in the schema of a scenario.
+    pub(super) fn is_of_scenario(self) -> bool {
+        std::ptr::eq(self.root, &*SCHEMA)
     }
 
     /// A form that the value of this node may have: what the field says holds for it too.
     fn branch(self, kind: &'static Json) -> Self {
-        Self { field: self.field, kind: Self::of(kind).kind, is_branch: true }
+        Self { kind: self.to(kind).kind, is_branch: true, ..self }
     }
 
     /// What the schema says under a name. The field goes before its type.
@@ -258,6 +274,9 @@ impl Node {
 
     /// The section that holds the same keys.
     pub(super) fn home(self) -> Option<&'static str> {
+        if !self.is_of_scenario() {
+            return None;
+        }
         let same = |section: &&Section| section.target.is_some() && section.target == self.target();
         sections().iter().find(same).map(|section| section.name.as_str())
     }
@@ -265,7 +284,7 @@ impl Node {
     /// The keys of a table, in the order of the fields.
     pub(super) fn keys(self) -> Vec<(&'static str, Node)> {
         let Some(keys) = self.kind["properties"].as_object() else { return Vec::new() };
-        let mut nodes: Vec<_> = keys.iter().map(|(name, key)| (name.as_str(), Self::of(key))).collect();
+        let mut nodes: Vec<_> = keys.iter().map(|(name, key)| (name.as_str(), self.to(key))).collect();
         let order: Vec<&str> =
             self.kind["x-key-order"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
         nodes.sort_by_key(|(name, _)| order.iter().position(|known| known == name));
@@ -274,13 +293,13 @@ impl Node {
 
     /// A key of a table.
     pub(super) fn key(self, name: &str) -> Option<Node> {
-        self.kind["properties"].as_object()?.get(name).map(Self::of)
+        self.kind["properties"].as_object()?.get(name).map(|key| self.to(key))
     }
 
     /// The schema of an item of a list.
     pub(super) fn item(self, number: usize) -> Option<Node> {
         let named = self.kind["prefixItems"].get(number).or_else(|| self.kind.get("items"))?;
-        let own = Self::of(named);
+        let own = self.to(named);
         // A range that the field states holds for its items, too, but its words and its order are the list's.
         Some(if own.form_is_plain() { self.branch(named) } else { own })
     }

@@ -1,11 +1,16 @@
 //! What can be asked of `wane fleet`.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(
+    arg_required_else_help = true,
+    override_usage = "wane fleet <VERB> ...",
+    after_help = "\
 Examples:
   Daily files, tickets or smartctl's output in a folder:
     wane fleet ingest drives.fleet logs/
@@ -14,13 +19,75 @@ Examples:
       'SELECT model, count(*) FROM days GROUP BY model'
   One page: at a glance, and what to replace:
     wane fleet report drives.fleet --out fleet.html
+  A fleet that is simulated, with the truth about it:
+    wane fleet simulate fleet.toml --out twin
   What each verb takes:
     wane fleet ingest --help
 
-The verbs are those of the Python package `wane`, which is asked by `python3`, or by what WANE_PYTHON names; the package's own command `wane` has them \
-at once. Without the package nothing is done, and the exit code is 2.")]
+`simulate` is this command's own. The other verbs (ingest, query, analyze, predict, replace, judge, report) are those of the Python package `wane`, \
+which is asked by `python3`, or by what WANE_PYTHON names; the package's own command `wane` has them at once. Without the package they do nothing, \
+and the exit code is 2."
+)]
 pub(crate) struct FleetArguments {
-    /// The verb and what it takes: `ingest`, `query`, `analyze`, `predict`, `replace`, `report`
-    #[arg(value_name = "VERB", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) words: Vec<OsString>,
+    #[command(subcommand)]
+    pub(crate) verb: FleetVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FleetVerb {
+    /// Simulate a fleet: what its drives tell, hour by hour, and what became of them
+    Simulate(SimulateArguments),
+    /// The package's verbs, and what they take
+    #[command(external_subcommand)]
+    Package(Vec<OsString>),
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wane fleet simulate --example > fleet.toml
+  wane fleet simulate fleet.toml --dry-run
+  wane fleet simulate fleet.toml --out twin
+  wane fleet ingest drives.fleet twin
+  A fleet in two parts, on two machines:
+    wane fleet simulate fleet.toml --drives 0..512 \\
+      --out part1
+    wane fleet simulate fleet.toml --drives 512..1000 \\
+      --out part2
+
+An interrupted simulation goes on with the same command. The same file and seed give the same bytes, however many threads or machines there are.")]
+pub(crate) struct SimulateArguments {
+    /// The fleet's file; without, the fleet of all defaults
+    #[arg(value_name = "FLEET.toml")]
+    pub(crate) file: Option<PathBuf>,
+    /// Write records and truth into this folder
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["dry_run", "example", "schema"])]
+    pub(crate) out: Option<PathBuf>,
+    /// Set a key, such as `days=90` or `model.0.count=1000`; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Only these drives, such as `0..512`; the end is not among them
+    #[arg(long, value_name = "FIRST..END")]
+    pub(crate) drives: Option<String>,
+    /// Drives that are simulated at a time; by default one a core
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// Begin anew, and remove what another simulation wrote there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print all settings and what they come to, and simulate nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print a fleet's file to start from
+    #[arg(long, conflicts_with_all = ["file", "dry_run", "out"])]
+    pub(crate) example: bool,
+    /// Print the JSON schema of the file: every key, its meaning, range and default
+    #[arg(long, conflicts_with_all = ["file", "dry_run", "out", "example"])]
+    pub(crate) schema: bool,
+    /// Print what came of it as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }

@@ -1,11 +1,12 @@
-//! `wane fleet`: hands over to the Python package, which does the work.
+//! `wane fleet`: hands over to the Python package, which does the work, but of the verb that is native.
 
 use std::ffi::OsString;
 use std::process::Command;
 
 use wane_units::excerpt;
 
-use crate::args::fleet::FleetArguments;
+use super::simulate::simulate;
+use crate::args::fleet::{FleetArguments, FleetVerb};
 use crate::output::Failure;
 use crate::{DONE, INTERNAL, INTERRUPTED, WRONG};
 
@@ -31,10 +32,17 @@ sys.exit(main(sys.argv[1:]))
 ";
 
 pub(crate) fn fleet(arguments: &FleetArguments) -> Result<i32, Failure> {
+    match &arguments.verb {
+        FleetVerb::Simulate(arguments) => simulate(arguments),
+        FleetVerb::Package(words) => package(words),
+    }
+}
+
+fn package(words: &[OsString]) -> Result<i32, Failure> {
     let python = std::env::var_os(PYTHON).unwrap_or_else(|| OsString::from(PYTHON_DEFAULT));
     let name = excerpt(&python.to_string_lossy()).to_string();
     // -P: a folder here that is called wane is no package.
-    let ended = Command::new(&python).args(["-P", "-c", HAND_OVER]).args(&arguments.words).status();
+    let ended = Command::new(&python).args(["-P", "-c", HAND_OVER]).args(words).status();
     let ended = ended.map_err(|error| {
         Failure::wrong(format!(
             "fleets need the Python package wane, and the Python {name} cannot be run: {error}; {PYTHON} names another one"

@@ -17,6 +17,7 @@ pub(crate) mod rber_fit;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+mod simulate;
 pub(crate) mod sweep;
 mod timed;
 pub(crate) mod trace;

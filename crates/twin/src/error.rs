@@ -1,0 +1,57 @@
+//! Why a fleet cannot be simulated.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use wane_scenario::ScenarioError;
+
+/// What is wrong with a fleet's file, or with the folder that it is to be written to.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TwinError {
+    /// The file, or the scenario of a drive.
+    #[error(transparent)]
+    Settings(#[from] ScenarioError),
+    /// A range of drives that the fleet does not have.
+    #[error("--drives {found}: {wanted}")]
+    Drives {
+        /// As it was asked for.
+        found: String,
+        /// What is allowed.
+        wanted: String,
+    },
+    /// The folder holds something else.
+    #[error("{}: {holds}", wane_units::excerpt_path(.folder))]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// What it holds, and what to do.
+        holds: String,
+    },
+    /// A file cannot be read or written.
+    #[error("{}: {why}", wane_units::excerpt_path(.path))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        why: String,
+    },
+    /// A drive cannot be built, or its table not be written, though its settings were checked.
+    #[error("drive {drive}: {why}")]
+    Drive {
+        /// Its number.
+        drive: u32,
+        /// What is wrong.
+        why: String,
+    },
+    /// Threads cannot be started.
+    #[error("threads cannot be started: {0}")]
+    Threads(String),
+}
+
+impl TwinError {
+    /// A file that could not be written.
+    pub(crate) fn unwritten(path: &Path, error: &io::Error) -> Self {
+        Self::File { path: path.to_owned(), why: wane_units::why_unwritten(error) }
+    }
+}

@@ -1,0 +1,154 @@
+//! What errors a drive's reads are expected to have on a day: the model of raw bit errors over its blocks, in place of page by page.
+//!
+//! The wear of a block is the drive's own; the age of its data comes of when it was filled, its reads since of how the host's reads spread over what
+//! is valid. A page whose codewords cannot be corrected is sensed again, by the same rule as [`wane_nand::Ecc`]'s independent draws. What is left
+//! out: that re-reads disturb, and that pages of a block are not filled at once.
+
+use wane_nand::{Ecc, ErrorConfig, REREADS_BOUND, TailTable};
+use wane_ssd::Drive;
+use wane_units::BlockState;
+
+/// Expected counts of page reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Errors {
+    /// Bits read.
+    pub(crate) bits: f64,
+    /// Wrong bits of these at the first sense.
+    pub(crate) wrong: f64,
+    /// Pages that were sensed again.
+    pub(crate) retried: f64,
+    /// Pages that could not be corrected.
+    pub(crate) uncorrectable: f64,
+}
+
+impl Errors {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.bits += other.bits;
+        self.wrong += other.wrong;
+        self.retried += other.retried;
+        self.uncorrectable += other.uncorrectable;
+    }
+}
+
+/// What is looked up for each block, made once a model.
+#[derive(Clone, Debug)]
+pub(crate) struct Tables {
+    config: ErrorConfig,
+    /// None where all errors are corrected.
+    tail: Option<TailTable>,
+    codewords: f64,
+    page_bits: f64,
+}
+
+impl Tables {
+    pub(crate) fn new(config: &ErrorConfig, page_bytes: u64) -> Self {
+        let Ecc { codeword_bytes, strength, .. } = config.ecc;
+        Self {
+            config: *config,
+            tail: strength.map(|strength| TailTable::new(8 * codeword_bytes, strength)),
+            codewords: page_bytes as f64 / f64::from(codeword_bytes),
+            page_bits: 8.0 * page_bytes as f64,
+        }
+    }
+
+    /// Bits of a codeword.
+    pub(crate) fn codeword_bits(&self) -> f64 {
+        8.0 * f64::from(self.config.ecc.codeword_bytes)
+    }
+
+    /// The chances that a page of this RBER is sensed again, and that it cannot be corrected.
+    fn page(&self, rber: f64) -> (f64, f64) {
+        let Some(tail) = &self.tail else { return (0.0, 0.0) };
+        let any = |codeword: f64| -libm::expm1(self.codewords * libm::log1p(-codeword.min(1.0 - 1e-15)));
+        let fails = tail.at(rber);
+        if fails == 0.0 {
+            return (0.0, 0.0);
+        }
+        let (mut left, mut scaled) = (fails, rber);
+        for _ in 0..self.config.ecc.rereads_max.unwrap_or(REREADS_BOUND) {
+            scaled /= self.config.ecc.scale;
+            left *= tail.at(scaled);
+            if left < 1e-18 {
+                return (any(fails), 0.0);
+            }
+        }
+        (any(fails), any(left))
+    }
+
+    /// What `reads` page reads, spread over all that is mapped, are expected to meet.
+    pub(crate) fn of(&self, drive: &Drive, ages: &Ages, reads: f64) -> Errors {
+        let (layout, full) = (drive.layout(), f64::from(drive.layout().units_per_block()));
+        let erases = drive.superblock_erase_counts();
+        let (mut errors, mut mapped) = (Errors::default(), 0.0);
+        for block in layout.superblocks() {
+            let valid = f64::from(drive.valid(block));
+            if valid == 0.0 || drive.state(block) == BlockState::Retired {
+                continue;
+            }
+            mapped += valid;
+            let closed = drive.closed_at(block).map_or(ages.now(), |units| ages.of(units));
+            // Pages of a block that lost some had more to be read: the mean over an exponential decline.
+            let mean = if valid < full { (full - valid) / libm::log(full / valid) } else { full };
+            let disturbs = mean * (ages.now().reads - closed.reads).max(0.0);
+            let days = (ages.now().day - closed.day).max(0.0);
+            let rber = self.config.model.rber(f64::from(erases[block.0 as usize]), days, disturbs);
+            let (retried, uncorrectable) = self.page(rber);
+            errors.wrong += valid * rber * self.page_bits;
+            errors.retried += valid * retried;
+            errors.uncorrectable += valid * uncorrectable;
+        }
+        if mapped == 0.0 {
+            return Errors::default();
+        }
+        let share = reads / mapped;
+        Errors {
+            bits: reads * self.page_bits,
+            wrong: share * errors.wrong,
+            retried: share * errors.retried,
+            uncorrectable: share * errors.uncorrectable,
+        }
+    }
+}
+
+/// A moment of a drive's life.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Moment {
+    /// Units that the host had written.
+    pub(crate) units: u64,
+    /// Days as data age: at the reference temperature.
+    pub(crate) day: f64,
+    /// Reads that each mapped unit had had.
+    pub(crate) reads: f64,
+}
+
+/// When the host had written how much, a moment a day; between two of them all grows evenly.
+#[derive(Clone, Debug)]
+pub(crate) struct Ages(Vec<Moment>);
+
+impl Ages {
+    pub(crate) fn from(first: Moment) -> Self {
+        Self(vec![first])
+    }
+
+    pub(crate) fn push(&mut self, moment: Moment) {
+        self.0.push(moment);
+    }
+
+    pub(crate) fn now(&self) -> Moment {
+        self.0.last().copied().unwrap_or_default()
+    }
+
+    /// The moment at which so many units were written.
+    fn of(&self, units: u64) -> Moment {
+        let after = self.0.partition_point(|moment| moment.units < units);
+        let (Some(before), Some(next)) = (after.checked_sub(1).and_then(|at| self.0.get(at)), self.0.get(after)) else {
+            return self.0.get(after).copied().unwrap_or_else(|| self.now());
+        };
+        let share = (units - before.units) as f64 / (next.units - before.units).max(1) as f64;
+        Moment {
+            units,
+            day: before.day + share * (next.day - before.day),
+            reads: before.reads + share * (next.reads - before.reads),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The folder of a simulation: what was simulated of it, so that an interrupted one goes on, and half a fleet never reads as a whole one.
+//!
+//!     simulated.json                          which fleet, which of its drives, and whether they are all there
+//!     fleet.toml                              the settings, with every default
+//!     records/simulated-000000.parquet        what drives 0 to 15 told
+//!     truth/simulated-000000.parquet          what became of them
+//!
+//! A file is written under another name and moved to its place when it is on the disk; `simulated.json` says `"whole": true` only when all are.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::TwinError;
+use crate::fleet::Fleet;
+use crate::table::{self, Kind, Writer};
+
+/// The version of the folder: it changes when a reader of the old one would misread the new one.
+pub const FORMAT: u32 = 1;
+
+/// The mark by which `simulated.json` is told from others.
+pub const MARK: &str = "a fleet simulated by wane";
+
+/// Drives of a file. A range of drives begins and ends between files, so that ranges which were simulated apart are the same bytes together.
+pub const FILE_DRIVES: u32 = 16;
+
+const MANIFEST: &str = "simulated.json";
+
+/// Whether a folder with another simulation is begun anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// It is refused.
+    Keep,
+    /// What that one wrote is removed.
+    Replace,
+}
+
+/// What `simulated.json` says.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Manifest {
+    /// [`MARK`].
+    pub mark: String,
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The fleet's hash.
+    pub fleet: String,
+    /// Drives of the whole fleet.
+    pub drives_of_fleet: u32,
+    /// The first drive of this folder.
+    pub first: u32,
+    /// The one behind its last.
+    pub end: u32,
+    /// Whether all of them are there.
+    pub whole: bool,
+    /// By model, how many bytes of a drive one simulated byte stands for.
+    pub scale: BTreeMap<String, f64>,
+    /// Rows of records, once they are all there.
+    pub rows: u64,
+    /// Drives that failed, by cause, once they are all there.
+    pub failed: BTreeMap<String, u64>,
+}
+
+/// A folder that this process writes to.
+pub(crate) struct Folder {
+    path: PathBuf,
+    /// Held as long as the folder is.
+    _lock: File,
+}
+
+impl Folder {
+    /// Claims a folder for a fleet's drives, and makes it where it is not there. What is whole already is told.
+    pub(crate) fn claim(
+        path: &Path,
+        fleet: &Fleet,
+        first: u32,
+        end: u32,
+        others: Others,
+    ) -> Result<(Self, bool), TwinError> {
+        let refuse = |holds: &str| TwinError::Folder { folder: path.to_owned(), holds: holds.to_owned() };
+        if path.is_file() {
+            return Err(refuse("is a file, and a simulated fleet is a folder"));
+        }
+        fs::create_dir_all(path).map_err(|error| TwinError::unwritten(path, &error))?;
+        let manifest = path.join(MANIFEST);
+        if !manifest.exists() && fs::read_dir(path).is_ok_and(|mut files| files.any(|file| !is_ours(&file))) {
+            return Err(refuse("holds something else than a simulated fleet; give an empty folder or another name"));
+        }
+        let lock = path.join(".lock");
+        let file = File::create(&lock).map_err(|error| TwinError::unwritten(&lock, &error))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(refuse("another process simulates into it; wait until it is done"));
+            }
+            Err(TryLockError::Error(error)) => return Err(TwinError::unwritten(&lock, &error)),
+        }
+        let folder = Self { path: path.to_owned(), _lock: file };
+        let wanted = folder.manifest_of(fleet, first, end);
+        if manifest.exists() {
+            let there = read_manifest(path)?;
+            let same = (&there.fleet, there.first, there.end) == (&wanted.fleet, first, end);
+            match (same, others) {
+                (true, Others::Keep) => return Ok((folder, there.whole)),
+                (false, Others::Keep) => {
+                    let holds = format!(
+                        "holds drives {}..{} of another simulation ({}), and this is {first}..{end} of {}; --force begins anew",
+                        there.first, there.end, there.fleet, wanted.fleet
+                    );
+                    return Err(refuse(&holds));
+                }
+                (_, Others::Replace) => folder.clear()?,
+            }
+        }
+        folder.write("fleet.toml", &toml::to_string(&fleet.settings).expect("settings are TOML"))?;
+        folder.write_manifest(&wanted)?;
+        Ok((folder, false))
+    }
+
+    fn manifest_of(&self, fleet: &Fleet, first: u32, end: u32) -> Manifest {
+        Manifest {
+            mark: MARK.to_owned(),
+            format: FORMAT,
+            fleet: fleet.hash().to_owned(),
+            drives_of_fleet: fleet.slots.len() as u32,
+            first,
+            end,
+            scale: fleet.models().map(|(name, _, scale)| (name.to_owned(), scale)).collect(),
+            ..Manifest::default()
+        }
+    }
+
+    /// Says that all drives are there, and removes what interrupted runs had begun.
+    pub(crate) fn finish(&self, fleet: &Fleet, range: (u32, u32), told: &Told) -> Result<(), TwinError> {
+        for path in self.parts()?.into_iter().filter(|path| is_staged(path)) {
+            fs::remove_file(&path).map_err(|error| TwinError::unwritten(&path, &error))?;
+        }
+        let manifest = self.manifest_of(fleet, range.0, range.1);
+        let failed = told.failed.iter().map(|(cause, count)| ((*cause).to_owned(), *count)).collect();
+        self.write_manifest(&Manifest { whole: true, rows: told.rows, failed, ..manifest })
+    }
+
+    fn write_manifest(&self, manifest: &Manifest) -> Result<(), TwinError> {
+        self.write(MANIFEST, &(serde_json::to_string_pretty(manifest).expect("plain values") + "\n"))
+    }
+
+    /// Replaces a small file, whole or not at all.
+    fn write(&self, name: &str, text: &str) -> Result<(), TwinError> {
+        let staged = self.path.join(format!(".{name}"));
+        let unwritten = |error| TwinError::unwritten(&staged, &error);
+        let mut file = File::create(&staged).map_err(unwritten)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(unwritten)?;
+        self.settle(&staged, &self.path.join(name))
+    }
+
+    fn settle(&self, staged: &Path, place: &Path) -> Result<(), TwinError> {
+        fs::rename(staged, place).map_err(|error| TwinError::unwritten(place, &error))?;
+        let folder = place.parent().unwrap_or(&self.path);
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| TwinError::unwritten(folder, &error))
+    }
+
+    fn place(&self, kind: Kind, number: u32) -> PathBuf {
+        let folder = if kind == Kind::Records { "records" } else { "truth" };
+        self.path.join(folder).join(format!("simulated-{number:06}.parquet"))
+    }
+
+    /// What came of the drives of a file, if they are there.
+    pub(crate) fn told(&self, number: u32) -> Result<Option<Told>, TwinError> {
+        let (records, truth) = (self.place(Kind::Records, number), self.place(Kind::Truth, number));
+        if !records.exists() {
+            return Ok(None);
+        }
+        let rows = table::rows_of(&records)?;
+        let causes = table::causes_of(&truth)?;
+        let mut told = Told { drives: causes.len() as u32, rows, ..Told::default() };
+        for cause in causes.into_iter().flatten() {
+            *told.failed.entry(cause.name()).or_default() += 1;
+        }
+        Ok(Some(told))
+    }
+
+    /// Begins the two files of some drives; they count once [`Staged::settle`] is done.
+    pub(crate) fn stage(&self, fleet: &Fleet, number: u32) -> Result<Staged, TwinError> {
+        let mut files = Vec::new();
+        for kind in [Kind::Records, Kind::Truth] {
+            let place = self.place(kind, number);
+            let folder = place.parent().unwrap_or(&self.path);
+            fs::create_dir_all(folder).map_err(|error| TwinError::unwritten(folder, &error))?;
+            let staged = folder.join(format!(".simulated-{number:06}.parquet"));
+            files.push((Writer::create(fleet, kind, &staged)?, staged, place));
+        }
+        let [records, truth] = files.try_into().unwrap_or_else(|_| unreachable!("there are two kinds"));
+        Ok(Staged { records, truth })
+    }
+
+    /// Moves two files to their places, the records last: where they are, both are.
+    pub(crate) fn settle_both(&self, staged: Staged) -> Result<(), TwinError> {
+        for (writer, staged, place) in [staged.truth, staged.records] {
+            writer.close(&staged)?;
+            self.settle(&staged, &place)?;
+        }
+        Ok(())
+    }
+
+    /// Every file of drives, whole or begun.
+    fn parts(&self) -> Result<Vec<PathBuf>, TwinError> {
+        let mut parts = Vec::new();
+        for folder in ["records", "truth"].map(|name| self.path.join(name)) {
+            for file in fs::read_dir(&folder).into_iter().flatten() {
+                let path = file.map_err(|error| TwinError::unwritten(&folder, &error))?.path();
+                let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                if name.trim_start_matches('.').starts_with("simulated-") && name.ends_with(".parquet") {
+                    parts.push(path);
+                }
+            }
+        }
+        parts.sort();
+        Ok(parts)
+    }
+
+    /// Removes what a simulation wrote, and nothing else.
+    fn clear(&self) -> Result<(), TwinError> {
+        let mut files = vec![self.path.join(MANIFEST), self.path.join("fleet.toml")];
+        files.extend(self.parts()?);
+        for file in files {
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(TwinError::unwritten(&file, &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_staged(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
+}
+
+/// Whether an ended run that got no further than here made it.
+fn is_ours(file: &std::io::Result<fs::DirEntry>) -> bool {
+    let name = file.as_ref().map(fs::DirEntry::file_name).unwrap_or_default();
+    [".lock", "fleet.toml", ".fleet.toml", ".simulated.json"].iter().any(|own| *own == name)
+}
+
+/// What a folder says of its simulation.
+///
+/// # Errors
+/// It holds none, or one of another format.
+pub fn read_manifest(folder: &Path) -> Result<Manifest, TwinError> {
+    let path = folder.join(MANIFEST);
+    let refuse = |holds: String| TwinError::Folder { folder: folder.to_owned(), holds };
+    let text =
+        fs::read_to_string(&path).map_err(|error| TwinError::File { path: path.clone(), why: error.to_string() })?;
+    let told: Option<Manifest> = serde_json::from_str(&text).ok();
+    let told = told.filter(|told| told.mark == MARK);
+    let told = told.ok_or_else(|| refuse(format!("{MANIFEST} is not of a simulated fleet; give another folder")))?;
+    if told.format != FORMAT {
+        return Err(refuse(format!("has format {}, this version of wane writes format {FORMAT}", told.format)));
+    }
+    Ok(told)
+}
+
+/// The files of some drives, while they are written.
+pub(crate) struct Staged {
+    pub(crate) records: (Writer, PathBuf, PathBuf),
+    pub(crate) truth: (Writer, PathBuf, PathBuf),
+}
+
+/// What came of some drives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Drives that were simulated.
+    pub drives: u32,
+    /// Their records.
+    pub rows: u64,
+    /// How many failed, by cause.
+    pub failed: BTreeMap<&'static str, u64>,
+}
+
+impl Told {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.drives += other.drives;
+        self.rows += other.rows;
+        for (cause, count) in &other.failed {
+            *self.failed.entry(cause).or_default() += count;
+        }
+    }
+}

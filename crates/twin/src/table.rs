@@ -1,0 +1,316 @@
+//! The files of a simulated fleet: records and the truth, as Parquet.
+//!
+//! A file holds drives that lie together, one row group each, so that one drive at a time is in memory. That it is simulated its name says, a column
+//! and the file's metadata; how many times smaller its drives are than what they stand for, the metadata.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::record::Field;
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
+
+use crate::TwinError;
+use crate::attributes::all_numbers;
+use crate::fleet::{Fleet, Slot};
+use crate::hazards::Cause;
+use crate::life::{DAY_HOURS, End, Life};
+
+/// The key of the metadata that says that a file is simulated; its value says it in words.
+pub const SIMULATED: &str = "wane.simulated";
+
+/// What the column `source` holds.
+pub const SOURCE: &str = "simulated";
+
+/// Seconds of an hour and of a day.
+const HOUR_SECONDS: i64 = 3600;
+const DAY_SECONDS: i64 = 86_400;
+
+/// Values of a column, one a row.
+enum Values {
+    Bool(Vec<bool>),
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    /// Whole numbers, none where they are null; of so many rows.
+    Whole(Option<Vec<i64>>, usize),
+    /// A number that is there.
+    Double(f64),
+    /// As many times the same text.
+    Text(String, usize),
+    /// A text that may be null.
+    Word(Option<String>),
+}
+
+/// A named column.
+struct Column {
+    name: &'static str,
+    /// As Parquet's schema has it, without the name.
+    kind: &'static str,
+    logical: &'static str,
+}
+
+const fn column(name: &'static str, kind: &'static str, logical: &'static str) -> Column {
+    Column { name, kind, logical }
+}
+
+const RECORDS: [Column; 11] = [
+    column("date", "required int32", "(date)"),
+    column("time", "required int64", ""),
+    column("serial", "required byte_array", "(string)"),
+    column("model", "required byte_array", "(string)"),
+    column("capacity_bytes", "required int64", ""),
+    column("failure", "required boolean", ""),
+    column("source", "required byte_array", "(string)"),
+    column("firmware", "required byte_array", "(string)"),
+    column("batch", "required byte_array", "(string)"),
+    column("node", "required byte_array", "(string)"),
+    column("rack", "required byte_array", "(string)"),
+];
+
+const TRUTH: [Column; 18] = [
+    column("serial", "required byte_array", "(string)"),
+    column("model", "required byte_array", "(string)"),
+    column("source", "required byte_array", "(string)"),
+    column("batch", "required byte_array", "(string)"),
+    column("firmware", "required byte_array", "(string)"),
+    column("node", "required byte_array", "(string)"),
+    column("rack", "required byte_array", "(string)"),
+    column("workload", "required byte_array", "(string)"),
+    column("drive_writes_per_day", "required double", ""),
+    column("age_days", "required double", ""),
+    column("erases_before", "optional int64", ""),
+    column("erases_served", "optional int64", ""),
+    column("failed", "required boolean", ""),
+    column("cause", "optional byte_array", "(string)"),
+    column("time", "optional int64", ""),
+    column("signs_since", "optional int64", ""),
+    column("failed_with", "optional byte_array", "(string)"),
+    column("last_record", "optional int64", ""),
+];
+
+fn schema_of(columns: &[Column], attributes: &[u16]) -> String {
+    let mut fields: String =
+        columns.iter().map(|column| format!("{} {} {};", column.kind, column.name, column.logical)).collect();
+    for number in attributes {
+        fields += &format!("optional int64 smart_{number}_raw;");
+    }
+    format!("message wane {{ {fields} }}")
+}
+
+/// A file that is being written.
+pub(crate) struct Writer {
+    file: SerializedFileWriter<File>,
+    attributes: Vec<u16>,
+}
+
+/// Which of the two files of some drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Records,
+    Truth,
+}
+
+impl Writer {
+    /// A file at a path, of this many drives from `first` on.
+    pub(crate) fn create(fleet: &Fleet, kind: Kind, path: &Path) -> Result<Self, TwinError> {
+        let file = File::create(path).map_err(|error| TwinError::unwritten(path, &error))?;
+        let attributes = if kind == Kind::Records { all_numbers() } else { Vec::new() };
+        let columns: &[Column] = if kind == Kind::Records { &RECORDS } else { &TRUTH };
+        let failed = |error: ParquetError| TwinError::File { path: path.to_owned(), why: error.to_string() };
+        let schema = Arc::new(parse_message_type(&schema_of(columns, &attributes)).map_err(failed)?);
+        let writer =
+            SerializedFileWriter::new(file, schema, Arc::new(properties(fleet, &attributes))).map_err(failed)?;
+        Ok(Self { file: writer, attributes })
+    }
+
+    /// A drive's records.
+    pub(crate) fn records(&mut self, fleet: &Fleet, slot: &Slot, life: &Life) -> Result<(), ParquetError> {
+        let rows = life.hours.len();
+        if rows == 0 {
+            return Ok(());
+        }
+        let start = start_seconds(fleet);
+        let times: Vec<i64> = life.hours.iter().map(|hour| start + HOUR_SECONDS * i64::from(*hour)).collect();
+        let model = &fleet.models[slot.model as usize];
+        let mut failure = vec![false; rows];
+        failure[rows - 1] = life.end.is_some();
+        // A record at midnight is the last one of the day that ends.
+        let days = times.iter().map(|time| (time - 1).div_euclid(DAY_SECONDS) as i32).collect();
+        let text = |text: String| Values::Text(text, rows);
+        let mut columns = vec![
+            Values::Int32(days),
+            Values::Int64(times),
+            text(fleet.serial(slot.number)),
+            text(model.name.clone()),
+            Values::Int64(vec![model.settings.capacity.0 as i64; rows]),
+            Values::Bool(failure),
+            text(SOURCE.to_owned()),
+        ];
+        columns.extend(place(fleet, slot).map(text));
+        for number in &self.attributes {
+            let own = life.attributes.binary_search(number).ok();
+            columns.push(Values::Whole(own.map(|at| life.values[at].clone()), rows));
+        }
+        write(&mut self.file, columns)
+    }
+
+    /// What became of a drive.
+    pub(crate) fn truth(&mut self, fleet: &Fleet, slot: &Slot, life: &Life) -> Result<(), ParquetError> {
+        let start = start_seconds(fleet);
+        let model = &fleet.models[slot.model as usize];
+        let text = |text: String| Values::Text(text, 1);
+        let maybe = Values::Word;
+        let seconds = |day: f64| start + libm::round(day * DAY_SECONDS as f64) as i64;
+        let end: Option<End> = life.end;
+        let [firmware, batch, node, rack] = place(fleet, slot);
+        let whole = |value: Option<i64>| Values::Whole(value.map(|value| vec![value]), 1);
+        let columns = vec![
+            text(fleet.serial(slot.number)),
+            text(model.name.clone()),
+            text(SOURCE.to_owned()),
+            text(batch),
+            text(firmware),
+            text(node),
+            text(rack),
+            text(fleet.settings.workload[slot.work.workload as usize].name.clone()),
+            Values::Double(slot.work.dwpd),
+            Values::Double(slot.age_days),
+            whole(Some(life.erases_before.into())),
+            whole(Some(life.erases_served.into())),
+            Values::Bool(vec![end.is_some()]),
+            maybe(end.map(|end| end.cause.name().to_owned())),
+            whole(end.map(|end| seconds(end.day))),
+            whole(end.and_then(|end| end.warned).map(seconds)),
+            maybe(end.and_then(|end| end.with).map(|with| fleet.serial(with))),
+            whole(life.hours.last().map(|hour| start + HOUR_SECONDS * i64::from(*hour))),
+        ];
+        write(&mut self.file, columns)
+    }
+
+    /// Ends the file, which is on the disk then.
+    pub(crate) fn close(self, path: &Path) -> Result<(), TwinError> {
+        let failed = |error: ParquetError| TwinError::File { path: path.to_owned(), why: error.to_string() };
+        let file = self.file.into_inner().map_err(failed)?;
+        file.sync_all().map_err(|error| TwinError::unwritten(path, &error))
+    }
+}
+
+/// Firmware, batch, node and rack of a drive, as columns have them.
+fn place(fleet: &Fleet, slot: &Slot) -> [String; 4] {
+    let model = &fleet.models[slot.model as usize];
+    [
+        model.settings.firmwares[slot.firmware as usize].clone(),
+        format!("{}-{}", model.name, slot.batch + 1),
+        format!("n{:05}", slot.node),
+        format!("r{:04}", slot.rack),
+    ]
+}
+
+/// The watch's begin, in seconds since 1970.
+fn start_seconds(fleet: &Fleet) -> i64 {
+    let epoch = jiff::civil::date(1970, 1, 1);
+    let days = fleet.start.since(epoch).map_or(0, |span| i64::from(span.get_days()));
+    days * DAY_SECONDS
+}
+
+fn properties(fleet: &Fleet, attributes: &[u16]) -> WriterProperties {
+    let pair = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
+    let hours = if fleet.settings.records == crate::Cadence::Hourly { 1 } else { DAY_HOURS };
+    let scales: Vec<String> =
+        fleet.models().map(|(name, _, scale)| format!("{name}: 1 byte stands for {scale:.1}")).collect();
+    let pairs = vec![
+        pair(SIMULATED, "these drives never existed; they are simulated by wane".to_owned()),
+        pair("wane.fleet", fleet.hash().to_owned()),
+        pair("wane.seed", fleet.settings.seed.to_string()),
+        pair("wane.drives", fleet.slots.len().to_string()),
+        pair("wane.record_hours", hours.to_string()),
+        pair(
+            "wane.scale",
+            format!(
+                "bytes, sectors and pages are those of the drives that these stand for ({}); blocks and erases are the simulated ones",
+                scales.join("; ")
+            ),
+        ),
+    ];
+    let compression = ZstdLevel::try_new(1).map_or(Compression::UNCOMPRESSED, Compression::ZSTD);
+    let mut builder: WriterPropertiesBuilder = WriterProperties::builder()
+        .set_created_by(format!("wane {}", env!("CARGO_PKG_VERSION")))
+        .set_key_value_metadata(Some(pairs))
+        .set_compression(compression);
+    // Counters grow by little from record to record.
+    let numbers = attributes.iter().map(|number| format!("smart_{number}_raw"));
+    for name in numbers.chain(["date", "time"].map(str::to_owned)) {
+        let path = ColumnPath::from(name);
+        builder = builder
+            .set_column_dictionary_enabled(path.clone(), false)
+            .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+    }
+    builder.build()
+}
+
+fn write(file: &mut SerializedFileWriter<File>, columns: Vec<Values>) -> Result<(), ParquetError> {
+    let mut group = file.next_row_group()?;
+    for values in columns {
+        write_column(&mut group, values)?;
+    }
+    group.close()?;
+    Ok(())
+}
+
+fn write_column(group: &mut SerializedRowGroupWriter<'_, File>, values: Values) -> Result<(), ParquetError> {
+    let mut column = group.next_column()?.expect("the schema has a field a column");
+    match values {
+        Values::Bool(values) => column.typed::<BoolType>().write_batch(&values, None, None)?,
+        Values::Int32(values) => column.typed::<Int32Type>().write_batch(&values, None, None)?,
+        Values::Int64(values) => column.typed::<Int64Type>().write_batch(&values, None, None)?,
+        Values::Whole(values, rows) => {
+            let levels = vec![i16::from(values.is_some()); rows];
+            column.typed::<Int64Type>().write_batch(&values.unwrap_or_default(), Some(&levels), None)?
+        }
+        Values::Double(value) => column.typed::<DoubleType>().write_batch(&[value], None, None)?,
+        Values::Text(text, rows) => {
+            let texts = vec![ByteArray::from(text.as_str()); rows];
+            column.typed::<ByteArrayType>().write_batch(&texts, None, None)?
+        }
+        Values::Word(text) => {
+            let texts: Vec<ByteArray> = text.iter().map(|text| ByteArray::from(text.as_str())).collect();
+            column.typed::<ByteArrayType>().write_batch(&texts, Some(&[texts.len() as i16]), None)?
+        }
+    };
+    column.close()
+}
+
+fn reader_of(path: &Path) -> Result<SerializedFileReader<File>, TwinError> {
+    let unread = |why: String| TwinError::File { path: path.to_owned(), why };
+    let file = File::open(path).map_err(|error| unread(error.to_string()))?;
+    SerializedFileReader::new(file).map_err(|error| unread(error.to_string()))
+}
+
+/// Rows of a file.
+pub(crate) fn rows_of(path: &Path) -> Result<u64, TwinError> {
+    Ok(reader_of(path)?.metadata().file_metadata().num_rows() as u64)
+}
+
+/// What each drive of a file of the truth died of, if it did.
+pub(crate) fn causes_of(path: &Path) -> Result<Vec<Option<Cause>>, TwinError> {
+    let unread = |why: String| TwinError::File { path: path.to_owned(), why };
+    let reader = reader_of(path)?;
+    let rows = reader.get_row_iter(None).map_err(|error| unread(error.to_string()))?;
+    rows.map(|row| {
+        let row = row.map_err(|error| unread(error.to_string()))?;
+        let field = row.get_column_iter().find(|(name, _)| *name == "cause").map(|(_, field)| field);
+        match field {
+            Some(Field::Str(word)) => Ok(Cause::ALL.into_iter().find(|cause| cause.name() == word)),
+            _ => Ok(None),
+        }
+    })
+    .collect()
+}

@@ -1,0 +1,244 @@
+//! A fleet in files: the same bytes whatever the threads, ranges and interruptions, and one sentence for what cannot be.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use super::*;
+
+/// 34 drives, so that there are three files, over a few days.
+const SMALL: [&str; 3] = ["model.0.count=34", "days=3", "hazards.random=99 %"];
+
+fn fleet(set: &[&str]) -> Fleet {
+    Fleet::read(None, &set.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>()).unwrap()
+}
+
+fn run(fleet: &Fleet, out: &Path, drives: (u32, u32), threads: usize) -> Result<Ended, TwinError> {
+    simulate(fleet, &Job { out, drives, threads, others: Others::Keep }, &AtomicBool::new(false), &mut |_| {})
+}
+
+/// Every file below a folder that is not the folder's own, with its bytes.
+fn parts(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for kind in ["records", "truth"] {
+        for file in fs::read_dir(folder.join(kind)).into_iter().flatten() {
+            let path = file.unwrap().path();
+            found.insert(Path::new(kind).join(path.file_name().unwrap()), fs::read(&path).unwrap());
+        }
+    }
+    found
+}
+
+#[test]
+fn threads_ranges_and_interruptions_change_no_byte() {
+    let place = tempfile::tempdir().unwrap();
+    let fleet = fleet(&SMALL);
+    let whole = place.path().join("whole");
+    let Ended::Whole(told) = run(&fleet, &whole, (0, 34), 1).unwrap() else { panic!("it was not stopped") };
+    assert_eq!((told.drives, told.rows > 34 * 60), (34, true), "{told:?}");
+    let wanted = parts(&whole);
+    assert_eq!(wanted.len(), 6);
+    let threads = place.path().join("threads");
+    run(&fleet, &threads, (0, 34), 3).unwrap();
+    assert!(parts(&threads) == wanted, "threads");
+    let (one, other) = (place.path().join("one"), place.path().join("other"));
+    run(&fleet, &one, drives_of(&fleet, Some("0..16")).unwrap(), 1).unwrap();
+    run(&fleet, &other, drives_of(&fleet, Some("16..34")).unwrap(), 1).unwrap();
+    let mut both = parts(&one);
+    both.extend(parts(&other));
+    assert!(both == wanted, "ranges");
+
+    let broken = place.path().join("broken");
+    let stop = AtomicBool::new(false);
+    let job = Job { out: &broken, drives: (0, 34), threads: 1, others: Others::Keep };
+    let ended = simulate(&fleet, &job, &stop, &mut |done| stop.store(done >= 17, Ordering::Relaxed)).unwrap();
+    // Where the machine is faster than it is looked at, there is nothing left to stop.
+    if let Ended::Stopped(drives) = ended {
+        assert!(drives < 34);
+        assert!(!read_manifest(&broken).unwrap().whole, "half a fleet is none");
+    }
+    fs::remove_file(broken.join("records/simulated-000001.parquet")).unwrap_or_default();
+    fs::write(broken.join("records/.simulated-000001.parquet"), "begun").unwrap();
+    let manifest =
+        fs::read_to_string(broken.join("simulated.json")).unwrap().replace("\"whole\": true", "\"whole\": false");
+    fs::write(broken.join("simulated.json"), manifest).unwrap();
+    assert_eq!(run(&fleet, &broken, (0, 34), 2).unwrap(), Ended::Whole(told));
+    assert!(parts(&broken) == wanted, "interrupted");
+    assert_eq!(run(&fleet, &broken, (0, 34), 2).unwrap(), Ended::Already);
+}
+
+#[test]
+fn every_file_says_that_it_is_simulated_and_at_which_scale() {
+    let place = tempfile::tempdir().unwrap();
+    let fleet = fleet(&["model.0.count=2", "days=1", "records=daily"]);
+    run(&fleet, place.path(), (0, 2), 1).unwrap();
+    for (name, _) in parts(place.path()) {
+        let file = fs::File::open(place.path().join(&name)).unwrap();
+        let reader = SerializedFileReader::new(file).unwrap();
+        let told = reader.metadata().file_metadata().key_value_metadata().unwrap().clone();
+        let said = |key: &str| told.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone()).unwrap();
+        assert!(said(SIMULATED).contains("simulated by wane"), "{name:?}");
+        assert!(said("wane.scale").contains("SIM-A: 1 byte stands for 3576.3"), "{}", said("wane.scale"));
+        let source = |row: &parquet::record::Row| row.to_string().contains("source: \"simulated\"");
+        assert!(reader.get_row_iter(None).unwrap().all(|row| source(&row.unwrap())), "{name:?}");
+    }
+    assert_eq!(read_manifest(place.path()).unwrap().scale["SIM-A"].round(), 3576.0);
+}
+
+#[test]
+fn a_seed_changes_the_fleet_and_its_drives_names() {
+    let (one, other) = (fleet(&["seed=1"]), fleet(&["seed=2"]));
+    assert_ne!(one.hash(), other.hash());
+    assert_ne!(one.serial(0)[..11], other.serial(0)[..11]);
+    assert_ne!(one.slots(), other.slots());
+}
+
+/// The sentence that settings are refused with.
+fn refused(file: &str, set: &[&str]) -> String {
+    let set: Vec<String> = set.iter().map(|one| (*one).to_owned()).collect();
+    match Fleet::read(Some((Path::new("fleet.toml"), file)), &set) {
+        Ok(_) => panic!("{file} {set:?} was taken"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// A file, assignments above it, and how the sentence begins that they are refused with.
+const REFUSED: [(&str, &[&str], &str); 19] = [
+    ("dayz = 3", &[], "fleet.toml, line 1: dayz: unknown key; did you mean \"days\"?"),
+    ("days = 0", &[], "fleet.toml, line 1: days: found 0, expected a whole number from 1 to 3650"),
+    ("[[model]]\ncount = 3\ncuont = 4", &[], "fleet.toml, line 3: model.0.cuont: unknown key; did you mean \"count\"?"),
+    ("[model]\ncount = 3", &[], "fleet.toml, line 1: model: found a table, expected one or more `[[model]]` tables"),
+    ("model = 3", &[], "fleet.toml, line 1: model: found 3, expected one or more `[[model]]` tables"),
+    ("records = \"weekly\"", &[], "fleet.toml, line 1: records: found \"weekly\", allowed are hourly, daily"),
+    ("start = \"yesterday\"", &[], "fleet.toml, line 1: start: found \"yesterday\", expected a day as \"2024-01-01\""),
+    (
+        "start = \"1815-06-18\"",
+        &[],
+        "fleet.toml, line 1: start: found 1815-06-18, expected a day of the years 1970 to 2200",
+    ),
+    ("days = ", &[], "fleet.toml, line 1: this is no TOML: "),
+    ("", &["days=x"], "--set days=x: days: found \"x\", expected a whole number from 1 to 3650"),
+    ("", &["days"], "--set days: expected KEY=VALUE, such as model.0.count=1000"),
+    ("[[model]]", &["model.1.count=3"], "--set model.1.count=3: model.1: is not there; the list has 1, counted from 0"),
+    (
+        "[[model]]\nage-least = 9\nage-most = 3",
+        &[],
+        "fleet.toml, line 2: model.0.age-least: found 9, which is above age-most, 3",
+    ),
+    (
+        "[[workload]]\ndwpd-mean = 9",
+        &[],
+        "fleet.toml, line 2: workload.0.dwpd-mean: found 0.1, 9 and 3 as dwpd-least, -mean and -most, which must rise and end above 0",
+    ),
+    (
+        "[[workload]]\nshare = 0",
+        &[],
+        "fleet.toml, line 2: workload.0.share: found no share above 0; one workload must have one",
+    ),
+    (
+        "[[model]]\n[[model]]",
+        &[],
+        "fleet.toml, line 2: model.1.name: found \"SIM-A\" twice; give each [[model]] a name",
+    ),
+    (
+        "[[model]]\ncapacity = \"1 MiB\"",
+        &[],
+        "fleet.toml, line 2: model.0.capacity: found 1 MiB, less than the 268435456 B that are simulated",
+    ),
+    (
+        "[hazards]\nnode-later = \"90 %\"",
+        &[],
+        "fleet.toml, line 1: hazards.node-minutes: found node-minutes, rack-minutes, rack-days and",
+    ),
+    (
+        "[[model]]\ndrive = \"none.toml\"",
+        &[],
+        "fleet.toml, line 2: model.0.drive: none.toml: No such file or directory (os error 2)",
+    ),
+];
+
+#[test]
+fn what_is_wrong_with_a_file_is_one_sentence() {
+    for (file, set, wanted) in REFUSED {
+        let found = refused(file, set);
+        assert!(found.starts_with(wanted), "{file}\n{set:?}\nfound:  {found}\nwanted: {wanted}");
+        assert_eq!(found.lines().count(), 1, "{found}");
+    }
+}
+
+#[test]
+fn a_drive_that_is_too_small_or_never_wears_out_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(
+        place.path().join("drive.toml"),
+        "[drive]\npreset = \"tiny\"\nlogical-capacity = \"32 MiB\"\n[until]\nend-of-life = true\n",
+    )
+    .unwrap();
+    let path = place.path().join("fleet.toml");
+    let found = Fleet::read(Some((&path, "[[model]]\ndrive = \"drive.toml\"")), &[]).err().unwrap().to_string();
+    assert!(found.ends_with("a drive of a fleet has at least 16384 in 256"), "{found}");
+    let own = "[drive]\npreset = \"tiny\"\n[ftl]\nretire = \"never\"\n[until]\nend-of-life = true\n";
+    fs::write(place.path().join("drive.toml"), own).unwrap();
+    let found = Fleet::read(Some((&path, "[[model]]\ndrive = \"drive.toml\"")), &[]).err().unwrap().to_string();
+    assert!(
+        found.ends_with("model.0.drive: has ftl.retire = \"never\", drives of a fleet have \"at-endurance\""),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_folder_with_something_else_or_another_fleet_is_left_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let (one, other) = (fleet(&["model.0.count=1", "days=1"]), fleet(&["model.0.count=1", "days=1", "seed=2"]));
+    let strange = place.path().join("strange");
+    fs::create_dir(&strange).unwrap();
+    fs::write(strange.join("thesis.txt"), "mine").unwrap();
+    let said = run(&one, &strange, (0, 1), 1).unwrap_err().to_string();
+    assert!(
+        said.ends_with("holds something else than a simulated fleet; give an empty folder or another name"),
+        "{said}"
+    );
+    let twin = place.path().join("twin");
+    run(&one, &twin, (0, 1), 1).unwrap();
+    let said = run(&other, &twin, (0, 1), 1).unwrap_err().to_string();
+    assert!(said.ends_with("--force begins anew"), "{said}");
+    let job = Job { out: &twin, drives: (0, 1), threads: 1, others: Others::Replace };
+    let ended = simulate(&other, &job, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    assert!(matches!(ended, Ended::Whole(_)));
+    assert_eq!(read_manifest(&twin).unwrap().fleet, other.hash());
+}
+
+#[test]
+fn ranges_are_whole_files_of_the_fleet() {
+    let fleet = fleet(&["model.0.count=40", "days=1"]);
+    assert_eq!(drives_of(&fleet, None).unwrap(), (0, 40));
+    assert_eq!(drives_of(&fleet, Some("16..40")).unwrap(), (16, 40));
+    for (found, wanted) in [
+        ("x", "--drives x: expected a range, such as 0..512"),
+        ("16..16", "--drives 16..16: expected drives of 0..40, the first below the end"),
+        ("0..41", "--drives 0..41: expected drives of 0..40, the first below the end"),
+        ("0..20", "--drives 0..20: a file holds 16 drives; both ends are multiples of that, or 40, the fleet's end"),
+    ] {
+        assert_eq!(drives_of(&fleet, Some(found)).unwrap_err().to_string(), wanted);
+    }
+}
+
+#[test]
+fn the_example_is_a_fleet() {
+    let fleet = Fleet::read(Some((Path::new("fleet.toml"), EXAMPLE)), &[]).unwrap();
+    assert_eq!(fleet.slots().len(), 100);
+}
+
+#[test]
+fn five_lines_are_a_fleet() {
+    let fleet = Fleet::read(
+        Some((Path::new("fleet.toml"), "days = 90\n[[model]]\ncount = 100\n[[workload]]\npattern = \"zipf\"\n")),
+        &[],
+    );
+    assert_eq!(fleet.unwrap().settings().workload[0].name, "zipf");
+}
