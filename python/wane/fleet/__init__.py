@@ -2,6 +2,7 @@
 
 A fleet is a folder of Parquet files, opened in place. ``ingest`` adds Backblaze's daily files, Alibaba's failure tickets, folders of smartctl's
 output and records of simulated drives; ``open`` gives a `Fleet` to ask, in SQL or as data frames.
+``simulate`` makes a fleet of simulated drives, and the truth about them.
 ``analyze`` answers questions by name, and ``predict`` tries models of failures as they would be used.
 
     >>> from wane import fleet
@@ -18,8 +19,10 @@ import os
 from wane.fleet._analyze import analyze, names_of_analyses
 from wane.fleet._correlated import Correlated, correlated
 from wane.fleet._ingest import Taken, ingest
+from wane.fleet._judge import Judged, judge
 from wane.fleet._replace import Replacements, replacements
 from wane.fleet._report import report
+from wane.fleet._simulate import SimulatedFleet, simulate
 from wane.fleet.prediction import Costs, Prediction, Protocol, predict
 from wane.fleet.prediction.survival import Survival, survival
 from wane.fleet.store import Fleet
@@ -28,19 +31,23 @@ __all__ = [
     "Correlated",
     "Costs",
     "Fleet",
+    "Judged",
     "Prediction",
     "Protocol",
     "Replacements",
+    "SimulatedFleet",
     "Survival",
     "Taken",
     "analyze",
     "correlated",
     "ingest",
+    "judge",
     "names_of_analyses",
     "open",
     "predict",
     "replacements",
     "report",
+    "simulate",
     "survival",
 ]
 

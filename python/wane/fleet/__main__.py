@@ -21,7 +21,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 done, 2 whatever the user gave is wrong, 3 internal, 130 interrupted.
     """
-    asked = parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] == ["simulate"]:
+        return simulate(words)
+    asked = parser().parse_args(words)
     verb: Callable[[argparse.Namespace], None] = asked.verb
     try:
         verb(asked)
@@ -50,14 +53,17 @@ def parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("ingest", help="add files to a fleet", description=ingest.__doc__)
     verb.add_argument("fleet", metavar="FLEET", help="the fleet's folder; made where there is none")
     verb.add_argument(
-        "files", metavar="FILE", nargs="+", help="daily CSV (plain, gzip, zip), tickets, records, or folders of them"
+        "files",
+        metavar="FILE",
+        nargs="+",
+        help="daily CSV (plain, gzip, zip), tickets, records, folders of them or of a simulated fleet",
     )
     verb.add_argument("--skip-bad", action="store_true", help="leave bad files out, and count them")
     verb.add_argument("--json", action="store_true", help="print what was done as JSON")
     verb.set_defaults(verb=ingest)
     verb = verbs.add_parser("query", help="ask a fleet in SQL", description=query.__doc__)
     verb.add_argument("fleet", metavar="FLEET")
-    verb.add_argument("sql", metavar="SQL", help="over the views days, records and tickets")
+    verb.add_argument("sql", metavar="SQL", help="over the views days, records, tickets, hours and truth")
     verb.add_argument("--json", action="store_true", help="print the rows as JSON, not as CSV")
     verb.set_defaults(verb=query)
     _add_analyze(verbs)
@@ -68,6 +74,14 @@ def parser() -> argparse.ArgumentParser:
     shape.add_argument("--json", action="store_true", help="print as JSON")
     shape.add_argument("--csv", action="store_true", help="print as CSV")
     verb.set_defaults(verb=replace)
+    verb = verbs.add_parser(
+        "judge", help="hold the list against the truth of a simulated fleet", description=judge.__doc__
+    )
+    verb.add_argument("fleet", metavar="FLEET")
+    verb.add_argument("--json", action="store_true", help="print as JSON")
+    verb.set_defaults(verb=judge)
+    # The native part has it; here it is for the list of verbs.
+    verbs.add_parser("simulate", help="make a fleet of simulated drives", add_help=False)
     verb = verbs.add_parser("report", help="draw a page on a fleet", description=report.__doc__)
     verb.add_argument("fleet", metavar="FLEET")
     verb.add_argument("--out", metavar="FILE", help="where (FLEET/report.html)")
@@ -198,6 +212,35 @@ def replace(asked: argparse.Namespace) -> None:
             f"{found.still:,} with old losses that did not grow"
             + (f", {found.once:,} with losses in one record: whether they grow is not known" if found.once else "")
         )
+
+
+def judge(asked: argparse.Namespace) -> None:
+    """Holds the list of drives to replace against the truth, which only simulated fleets tell: which drives did die, and of what."""
+    from wane import fleet  # noqa: PLC0415
+
+    with fleet.open(asked.fleet) as opened:
+        found = fleet.judge(opened)
+    if asked.json:
+        print(json.dumps(found.to_dict(), indent=1))
+        return
+    print(found.table().to_string(index=False))
+    detected = "-" if found.detected is None else f"{100 * found.detected:.0f} %"
+    right = "-" if found.right is None else f"{100 * found.right:.0f} %"
+    print(
+        f"{found.died:,} drives died, {detected} of them listed as now or soon; {found.listed:,} listed so, {right} of them died"
+    )
+
+
+def simulate(words: Sequence[str]) -> int:
+    """Hands over to the native command, which simulates."""
+    import signal  # noqa: PLC0415
+
+    from wane import _wane  # noqa: PLC0415
+
+    # The interpreter's handler would wait for native code to end.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return _wane.main(["wane", "fleet", *words])
 
 
 def report(asked: argparse.Namespace) -> None:

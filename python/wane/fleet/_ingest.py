@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from wane._errors import FleetError
-from wane.fleet import _csv, _records, _tickets
+from wane.fleet import _csv, _records, _simulated, _tickets
 from wane.fleet._checks import Checks
 from wane.fleet._inputs import Input, inputs_of, kind_of
 from wane.fleet._plain import counted, first_line, library, quoted
-from wane.fleet.store import Entry, Folder, Ledger, settle
+from wane.fleet.store import Entry, Folder, Ledger, Part, settle
 
 #: Ends of names by which a file in a folder is taken for a table of many drives, and not for one drive's record.
 TABLES = (".csv", ".csv.gz", ".zip")
@@ -68,8 +68,8 @@ def ingest(
 
     Args:
         fleet: The fleet's folder.
-        files: Backblaze's daily CSV (plain, gzip, or members of a zip), Alibaba's tickets, records of smartctl, nvme or simulated drives, and
-            folders of them. What each is, its content tells.
+        files: Backblaze's daily CSV (plain, gzip, or members of a zip), Alibaba's tickets, records of smartctl, nvme or simulated drives, folders
+            of them, and folders of a simulated fleet. What each is, its content tells.
         skip_bad: Leaves bad files out, and counts them.
         tell: Is called with a line for each file.
 
@@ -129,6 +129,12 @@ class _Ingest:
         if not path.is_dir():
             self._file(path)
             return
+        if _simulated.is_simulated(path):
+            try:
+                self._simulation(path)
+            except FleetError as error:
+                self._bad(error)
+            return
         files = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
         if not files:
             raise FleetError(f"{path}: has no file in it")
@@ -150,6 +156,10 @@ class _Ingest:
                 continue
             try:
                 kind = kind_of(given.head())
+                if kind == "simulated":
+                    raise FleetError(
+                        f"{given.name}: is of a simulated fleet; give the folder that holds its simulated.json"
+                    )
                 if kind in STAGES:
                     self._table(given, kind)
                 elif file.name.lower().endswith(TABLES):
@@ -190,6 +200,48 @@ class _Ingest:
             entry = {"name": name, "kind": "smart", "bytes": size, "sha256": None, "listed": place}
             self.taken.files += len(batch.files) - 1
             self._part(staged, "records", entry | {"repeated": batch.repeated, "skipped": len(batch.bad)})
+
+    def _simulation(self, folder: Path) -> None:
+        """Ingests a simulated fleet: all of its files that are new, or none."""
+        found = _simulated.simulated_of(folder)
+        known = self._hashes()
+        files = [pair for pair in found.files if pair[3] not in known]
+        self.taken.known += len(found.files) - len(files)
+        if not files:
+            return
+        staged = self.folder.stage("part.parquet")
+        _simulated.stage_days(self.checks.connection, [records for records, *_ in files], staged)
+        listed = self.folder.stage("files.parquet")
+        _records.stage_files(
+            _records.Batch(files=[(str(path), size, digest) for path, _, size, digest in files]), listed
+        )
+        number = self.ledger.next_number()
+        days = self.checks.part(number, "days", staged)
+        before = list(self.ledger.parts)
+        try:
+            place = f"files/{number:06}.parquet"
+            settle(listed, self.folder.path / place)
+            for records, truth, _, _ in files:
+                number += 1
+                for kind, file in (("hours", records), ("truth", truth)):
+                    if kind == "truth" or found.hourly:
+                        self.ledger.parts.append(self._as_it_is(number, kind, file, days))
+            size = sum(size for _, _, size, _ in files)
+            entry = {"name": str(folder), "kind": "simulated", "bytes": size, "sha256": None, "listed": place}
+            self._part(staged, "days", entry)
+        except BaseException:
+            self.ledger.parts = before
+            raise
+        self.taken.files += len(files) - 1
+
+    def _as_it_is(self, number: int, kind: str, file: Path, days: Part) -> Part:
+        """Copies a file of a simulated fleet to its place, which does not count yet."""
+        rows, drives = _simulated.rows_of(file)
+        part = Part(number, kind, rows, drives, days.first, days.last)
+        staged = self.folder.stage("copied.parquet")
+        _simulated.copy(file, staged)
+        settle(staged, self.folder.path / part.place)
+        return part
 
     def _hashes(self) -> set[str]:
         """The hashes of files that were ingested as a folder's."""

@@ -117,7 +117,9 @@ def _Member(file: Path, member: str) -> IO[bytes]:  # noqa: N802
 
 
 def kind_of(head: bytes) -> str:
-    """``backblaze``, ``alibaba`` or ``smart``, by the first bytes: the names in a CSV's first line tell it."""
+    """``backblaze``, ``alibaba``, ``simulated`` or ``smart``, by the first bytes: Parquet's mark, or the names in a CSV's first line."""
+    if head.startswith(b"PAR1"):
+        return "simulated"
     line = head.lstrip(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode("utf-8", "replace").strip()
     names = {name.strip().strip('"') for name in line.split(",")}
     if {"failure_time", "disk_id"} <= names:

@@ -97,7 +97,7 @@ def replacements(fleet: Fleet) -> Replacements:
         raise FleetError(f"{fleet.path}: has no drive-days, and so no drive to judge")
     last: date = bounds["last"]
     columns = [name for name in (*STATE, *GROWING) if name in there]
-    rows = _of_drives(fleet, columns)
+    rows = of_drives(fleet, columns)
     found = Replacements([], 0, 0, 0, int(rows["failed"].sum()), 0, 0, last)
     for row in rows[~rows["failed"]].to_dict("records"):
         _take(found, row, columns)
@@ -109,7 +109,7 @@ def replacements(fleet: Fleet) -> Replacements:
 def _take(found: Replacements, row: dict[str, Any], columns: list[str]) -> None:
     """Counts a drive that did not fail, and lists it where there is a reason."""
     is_silent = row["last_day"] < found.last_day - timedelta(days=GONE_DAYS)
-    urgency, by, reasons = _judge(row, columns)
+    urgency, by, reasons = judge_row(row, columns)
     if is_silent:
         found.gone += 1
         # Nobody knows whether it still wears; what was failing has not become better by silence.
@@ -131,8 +131,10 @@ def _take(found: Replacements, row: dict[str, Any], columns: list[str]) -> None:
         found.still += 1
 
 
-def _of_drives(fleet: Fleet, columns: list[str]) -> Any:
+def of_drives(fleet: Fleet, columns: list[str], days: str = "days") -> Any:
     """A row a drive: what it told last, and of the month before its last record each column's values, first, growth and days.
+
+    ``days`` is a table of SQL: the view, or a part of it.
 
     Growth is the sum of increases from each value to the next; a fall is a reset, across which nothing is known.
     """
@@ -152,8 +154,8 @@ def _of_drives(fleet: Fleet, columns: list[str]) -> Any:
         ]
     table = fleet.query(
         "WITH drives AS (SELECT serial, any_value(model) AS model, max(date) AS last_day, COALESCE(bool_or(failure), false) AS failed"
-        f"{', '.join(latest)} FROM days GROUP BY serial), "
-        f"steps AS (SELECT days.serial, date{', '.join(steps)} FROM days JOIN drives ON days.serial = drives.serial "
+        f"{', '.join(latest)} FROM {days} AS days GROUP BY serial), "
+        f"steps AS (SELECT days.serial, date{', '.join(steps)} FROM {days} AS days JOIN drives ON days.serial = drives.serial "
         f"WHERE date >= last_day - {WINDOW_DAYS} WINDOW w AS (PARTITION BY days.serial ORDER BY date)) "
         f"SELECT * FROM drives JOIN (SELECT {', '.join(month)} FROM steps GROUP BY serial) USING (serial) ORDER BY serial"
     ).to_pandas()
@@ -166,7 +168,7 @@ def _value(row: dict[str, Any], name: str) -> float | None:
     return None if value is None or library("pandas").isna(value) else float(value)
 
 
-def _judge(row: dict[str, Any], columns: list[str]) -> tuple[str | None, date | None, list[str]]:
+def judge_row(row: dict[str, Any], columns: list[str]) -> tuple[str | None, date | None, list[str]]:
     """Urgency, the day of the rated wear, and the reasons."""
     now = _failing(row)
     soon: dict[str, str] = {}

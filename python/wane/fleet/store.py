@@ -4,6 +4,8 @@
     days/000001.parquet         a row a drive and day
     records/000002.parquet      a row a drive and moment: smartctl's and simulated records
     tickets/000003.parquet      a row a failure, as operators wrote it down
+    hours/000004.parquet        a row a drive and hour, of simulated fleets
+    truth/000004.parquet        a row a simulated drive: what became of it, and why
     files/000002.parquet        the files of a folder that was ingested as one
 
 Nothing in it is ever changed. A part is written under a name of its own, moved to its place, and counts from the moment at which a new
@@ -51,7 +53,21 @@ DAYS = {
 #: Those of the view ``tickets``.
 TICKETS = {"serial": "VARCHAR", "model": "VARCHAR", "time": "TIMESTAMP", "failure": "BOOLEAN", "source": "VARCHAR"}
 
-KINDS = ("days", "records", "tickets")
+#: Those of the view ``truth``, which only simulated drives have.
+TRUTH = {
+    "serial": "VARCHAR",
+    "model": "VARCHAR",
+    "source": "VARCHAR",
+    "batch": "VARCHAR",
+    "node": "VARCHAR",
+    "rack": "VARCHAR",
+    "failed": "BOOLEAN",
+    "cause": "VARCHAR",
+    "time": "BIGINT",
+    "signs_since": "BIGINT",
+}
+
+KINDS = ("days", "records", "tickets", "hours", "truth")
 
 
 @dataclass(frozen=True)
@@ -60,7 +76,7 @@ class Part:
 
     Attributes:
         number: Its number, from 1, in the order of ingestion.
-        kind: ``days``, ``records`` or ``tickets``.
+        kind: One of `KINDS`.
         rows: Its rows.
         drives: Its drives.
         first: Its first day, ISO 8601.
@@ -86,7 +102,7 @@ class Entry:
 
     Attributes:
         name: The name that it had.
-        kind: What it was: ``backblaze``, ``alibaba``, ``smart``.
+        kind: What it was: ``backblaze``, ``alibaba``, ``smart``, ``simulated``.
         bytes: Its size, of a folder that of its files.
         sha256: Of its bytes; of a folder ``None``, whose files ``listed`` has.
         member: The member of a zip.
@@ -280,7 +296,7 @@ class Fleet:
         return self.folder.path
 
     def query(self, sql: str) -> Any:
-        """Asks in SQL, over the views ``days``, ``records`` and ``tickets``.
+        """Asks in SQL, over the views ``days``, ``records``, ``tickets``, ``hours`` and ``truth``.
 
         Args:
             sql: One query of DuckDB.
@@ -405,12 +421,23 @@ class Fleet:
         if paths["records"]:
             latest = "QUALIFY row_number() OVER (PARTITION BY serial, date ORDER BY time DESC) = 1"
             days.append(f"SELECT * EXCLUDE (time) FROM ({records}) {latest}")
-        tickets = f"SELECT * FROM {scan(paths['tickets'])}" if paths["tickets"] else _nothing(TICKETS)
+        tickets = [f"SELECT * FROM {scan(paths['tickets'])}"] if paths["tickets"] else []
+        truth = f"SELECT * FROM {scan(paths['truth'])}" if paths["truth"] else _nothing(TRUTH)
+        if paths["truth"]:
+            tickets.append(
+                "SELECT serial, model, make_timestamp(time * 1000000) AS time, true AS failure, source, node AS node_id, rack AS rack_id "
+                f"FROM ({truth}) WHERE failed"
+            )
+        hours = f"SELECT * FROM {scan(paths['hours'])}" if paths["hours"] else _nothing({**DAYS, "time": "BIGINT"})
         with self._lock:
             try:
                 self._connection.execute(f"CREATE VIEW days AS {' UNION ALL BY NAME '.join(days) or empty}")
                 self._connection.execute(f"CREATE VIEW records AS {records}")
-                self._connection.execute(f"CREATE VIEW tickets AS {tickets}")
+                self._connection.execute(
+                    f"CREATE VIEW tickets AS {' UNION ALL BY NAME '.join(tickets) or _nothing(TICKETS)}"
+                )
+                self._connection.execute(f"CREATE VIEW hours AS {hours}")
+                self._connection.execute(f"CREATE VIEW truth AS {truth}")
             except library("duckdb").Error as error:
                 raise FleetError(f"{self.path}: the fleet is damaged: {first_line(error)}") from None
 

@@ -112,7 +112,10 @@ def write_amplification(
     if (flash is None) != (host is None):
         raise AnalysisError(f"{user}: flash and host are given together, in one unit")
     if flash is None or host is None:
-        names = [str(name) for name in getattr(frame, "columns", ())]
+        # A fleet of several models has columns that this one does not tell.
+        chosen = frame if model is None or "model" not in frame else frame[frame["model"] == model]
+        told = chosen.notna().any() if len(chosen) else None
+        names = [str(name) for name in getattr(frame, "columns", ()) if told is None or told[name]]
         if not any(name in names for name in ("smart_233_raw", "smart_233")) and any(
             name in names for name in ("smart_248_raw", "smart_248")
         ):

@@ -1,0 +1,104 @@
+"""The advice of ``replacements`` held against the truth, which only simulated fleets tell: which drives did die, of what, and what was said of them.
+
+Each drive is judged once, by its last month: one that died by the month before the day of its failure, as that is what was known when something
+could be done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from wane._errors import FleetError
+from wane.fleet._plain import library, plain
+from wane.fleet._replace import GROWING, STATE, judge_row, of_drives
+from wane.fleet.store import Fleet
+
+#: What was said of a drive, the most urgent first; nothing at last.
+URGENCIES = ("now", "soon", "by-date", "past-rating", "nothing")
+
+#: The row of drives that did not die.
+LIVED = "none: it lives"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the advice was worth.
+
+    Attributes:
+        rows: A row a cause: ``cause``, ``drives``, how many of them were listed as each of `URGENCIES`, ``with_signs``, how many showed signs before
+            they died, and ``signs_found``, how many of those were listed as ``now`` or ``soon``.
+        died: Drives that died.
+        listed: Drives that were listed as ``now`` or ``soon``.
+        detected: The share of the drives that died of which it was said.
+        right: The share of those listed that died.
+        untold: Drives that told nothing before the day on which they died.
+    """
+
+    rows: list[dict[str, Any]]
+    died: int
+    listed: int
+    detected: float | None
+    right: float | None
+    untold: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        told: dict[str, Any] = plain(vars(self))
+        return told
+
+    def table(self) -> Any:
+        """The rows as a ``pandas.DataFrame``."""
+        return library("pandas").DataFrame(self.rows)
+
+
+def judge(fleet: Fleet) -> Judged:
+    """Holds the advice of ``replacements`` against the truth, cause by cause.
+
+    Args:
+        fleet: One with simulated drives; others in it are left out.
+
+    Raises:
+        FleetError: The fleet has no truth.
+    """
+    truth = {
+        row["serial"]: row for row in fleet.query("SELECT serial, failed, cause, signs_since FROM truth").to_pylist()
+    }
+    if not truth:
+        raise FleetError(
+            f"{fleet.path}: has no truth, which only simulated fleets have: `wane fleet simulate` makes one"
+        )
+    there = fleet.columns()
+    columns = [name for name in (*STATE, *GROWING) if name in there]
+    known = "(SELECT * FROM days WHERE failure IS NOT TRUE AND source = 'simulated')"
+    said = {
+        row["serial"]: judge_row(row, columns)[0] or "nothing"
+        for row in of_drives(fleet, columns, known).to_dict("records")
+        if row["serial"] in truth
+    }
+    rows: dict[str, dict[str, Any]] = {}
+    for serial, told in sorted(truth.items()):
+        cause = told["cause"] if told["failed"] else LIVED
+        row = rows.setdefault(
+            cause, {"cause": cause, "drives": 0, **dict.fromkeys(URGENCIES, 0), "with_signs": 0, "signs_found": 0}
+        )
+        advice = said.get(serial)
+        row["drives"] += 1
+        if advice is None:
+            continue
+        row[advice] += 1
+        if told["failed"] and told["signs_since"] is not None:
+            row["with_signs"] += 1
+            row["signs_found"] += advice in ("now", "soon")
+    causes = sorted(rows.values(), key=lambda row: (row["cause"] == LIVED, -row["drives"], row["cause"]))
+    died = sum(row["drives"] for row in causes if row["cause"] != LIVED)
+    listed = sum(row["now"] + row["soon"] for row in causes)
+    found = sum(row["now"] + row["soon"] for row in causes if row["cause"] != LIVED)
+    return Judged(
+        rows=causes,
+        died=died,
+        listed=listed,
+        detected=found / died if died else None,
+        right=found / listed if listed else None,
+        untold=len(truth) - len(said),
+    )

@@ -1,0 +1,121 @@
+"""Folders of a simulated fleet, as ``wane fleet simulate`` writes them: records become rows of ``hours`` and ``days``, the truth those of ``truth``.
+
+A folder counts when all of its drives are there, and says so. Several folders may hold parts of one fleet. Each file is known by its hash.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from wane._errors import FleetError
+from wane.fleet._inputs import sha256_of
+from wane.fleet._plain import library, named, quoted
+
+MANIFEST = "simulated.json"
+MARK = "a fleet simulated by wane"
+FORMAT = 1
+
+#: The metadata of each file by which it is told from others.
+SIMULATED = b"wane.simulated"
+
+#: Drives of a file.
+FILE_DRIVES = 16
+
+#: The rated wear that is used, by the attribute in which each of the two sets tells it.
+WEAR = {"smart_230_raw": "CAST(smart_230_raw AS DOUBLE)", "smart_202_raw": "CAST(100 - smart_202_raw AS DOUBLE)"}
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A folder of a simulated fleet.
+
+    Attributes:
+        folder: Its path.
+        hourly: Whether its records are of hours.
+        files: Records, truth, size and hash of each pair of files.
+    """
+
+    folder: Path
+    hourly: bool
+    files: list[tuple[Path, Path, int, str]]
+
+
+def is_simulated(folder: Path) -> bool:
+    """Whether a folder says that it is a simulated fleet."""
+    return (folder / MANIFEST).is_file()
+
+
+def simulated_of(folder: Path) -> Simulated:
+    """The files of a folder.
+
+    Raises:
+        FleetError: Drives of it are missing, or it is of another format.
+    """
+    try:
+        told = json.loads((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError) as error:
+        raise FleetError(f"{folder / MANIFEST}: cannot be read: {error}") from None
+    if not isinstance(told, dict) or told.get("mark") != MARK:
+        raise FleetError(f"{folder}: {MANIFEST} is not of a simulated fleet")
+    if told.get("format") != FORMAT:
+        raise FleetError(f"{folder}: has format {told.get('format')}, this version of wane reads format {FORMAT}")
+    if not told.get("whole"):
+        raise FleetError(f"{folder}: its simulation was interrupted; run `wane fleet simulate` again, which goes on")
+    numbers = range(told["first"] // FILE_DRIVES, -(-told["end"] // FILE_DRIVES))
+    files = []
+    for number in numbers:
+        records, truth = (folder / kind / f"simulated-{number:06}.parquet" for kind in ("records", "truth"))
+        for path in (records, truth):
+            if not path.is_file():
+                raise FleetError(f"{path}: is missing; `wane fleet simulate` with --force makes the fleet anew")
+        files.append((records, truth, records.stat().st_size, sha256_of(records)))
+    return Simulated(folder, _hours_of(files[0][0]) < 24, files)
+
+
+def _hours_of(file: Path) -> int:
+    """Hours between the records of a file."""
+    pyarrow, parquet = library("pyarrow"), library("pyarrow.parquet")
+    try:
+        metadata = parquet.read_metadata(file).metadata or {}
+    except (OSError, pyarrow.ArrowException) as error:
+        raise FleetError(f"{file}: is damaged: {error}") from None
+    if SIMULATED not in metadata:
+        raise FleetError(f"{file}: does not say that it is simulated, and lies among what is")
+    return int(metadata.get(b"wane.record_hours", b"1"))
+
+
+def stage_days(connection: Any, files: list[Path], place: Path) -> None:
+    """Writes the last record of each drive's day, without the attributes that nobody told."""
+    paths = ", ".join(quoted(str(file)) for file in files)
+    table = f"read_parquet([{paths}])"
+    columns = [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {table}").fetchall()]
+    attributes = [name for name in columns if name.startswith("smart_")]
+    counts = ", ".join(f"count({named(name)})" for name in attributes)
+    told = connection.execute(f"SELECT {counts} FROM {table}").fetchone()
+    kept = [name for name, count in zip(attributes, told, strict=True) if count > 0]
+    chosen = ", ".join(named(name) for name in columns if name in kept or (name not in attributes and name != "time"))
+    wear = [WEAR[name] for name in WEAR if name in kept]
+    used = f", COALESCE({', '.join(wear)}) AS percentage_used_percent" if wear else ""
+    last = f"SELECT serial, max(time) AS time FROM {table} GROUP BY serial, date"
+    connection.execute(
+        f"COPY (SELECT {chosen}{used} FROM {table} SEMI JOIN ({last}) USING (serial, time) ORDER BY serial, date) "
+        f"TO {quoted(str(place))} (FORMAT parquet, COMPRESSION zstd)"
+    )
+
+
+def rows_of(file: Path) -> tuple[int, int]:
+    """Rows and drives of a file of records or of the truth, which has a row group a drive."""
+    metadata = library("pyarrow.parquet").read_metadata(file)
+    return metadata.num_rows, metadata.num_row_groups
+
+
+def copy(file: Path, place: Path) -> None:
+    """Copies a file as it is."""
+    try:
+        shutil.copyfile(file, place)
+    except OSError as error:
+        raise FleetError(f"{file}: cannot be copied: {error.strerror}") from None
