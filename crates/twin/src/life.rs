@@ -47,8 +47,9 @@ const LOAD_SIGMA: f64 = 0.3;
 const SETTLED_DRIVE_WRITES: f64 = 3.0;
 const MEASURED_DRIVE_WRITES: f64 = 1.0;
 
-/// Share of its endurance that a drive has used at most when the watch begins: those that had used more are not there any more.
-const USED_MOST: f64 = 0.98;
+/// Share of its endurance that a drive has used at most when the watch begins. One that would have used more was replaced in time, and a younger one
+/// stands in its place.
+const USED_MOST: f64 = 0.9;
 
 /// Pages of a batch.
 const BATCH_PAGES: usize = 4096;
@@ -71,6 +72,25 @@ pub struct Life {
     pub(crate) erases_served: u32,
     /// Erases that they had when the watch began.
     pub(crate) erases_before: u32,
+    /// Its age then, in days under load.
+    pub(crate) age_days: f64,
+}
+
+impl Life {
+    /// Hours since the watch began at whose end each record was taken.
+    pub fn hours(&self) -> &[u32] {
+        &self.hours
+    }
+
+    /// The raw values of an attribute, one a record; none where its model does not tell it.
+    pub fn column(&self, attribute: u16) -> Option<&[i64]> {
+        self.attributes.binary_search(&attribute).ok().map(|at| self.values[at].as_slice())
+    }
+
+    /// Whether it died.
+    pub fn has_failed(&self) -> bool {
+        self.end.is_some()
+    }
 }
 
 /// The end of a drive.
@@ -174,6 +194,7 @@ struct Past {
     hours: f64,
     cycles: u64,
     unexpected: u64,
+    age_days: f64,
 }
 
 /// What went wrong so far.
@@ -198,23 +219,25 @@ impl<'a> Living<'a> {
         let Some((_, _, waf)) = settled(fleet, slot, &scenario, stop).map_err(failed)? else { return Ok(None) };
         let pages = scenario.device.geometry.capacity().0 as f64 / scenario.device.unit.0 as f64;
         let logical = f64::from(scenario.device.logical_units);
-        let used = (slot.work.dwpd * slot.age_days * logical * waf / pages).min(USED_MOST * f64::from(served));
+        let lives = slot.work.dwpd * slot.age_days * logical * waf / pages / (USED_MOST * f64::from(served));
+        let age_days = if lives > 1.0 { slot.age_days * lives.fract() / lives } else { slot.age_days };
+        let used = slot.work.dwpd * age_days * logical * waf / pages;
         scenario.medium.initial.erase_count = Some(used as u32);
         let Some((drive, source, waf)) = settled(fleet, slot, &scenario, stop).map_err(failed)? else {
             return Ok(None);
         };
         let mut power = fleet.stream(slot.number, "past");
         let off = &fleet.settings.power;
-        let cycles =
-            crate::draw::moments(&mut power, off.cycles_a_year / DAYS_PER_YEAR, 0.0, slot.age_days).len() as u64;
+        let cycles = crate::draw::moments(&mut power, off.cycles_a_year / DAYS_PER_YEAR, 0.0, age_days).len() as u64;
         let unexpected = (0..cycles).filter(|_| power.chance(off.unexpected.get())).count() as u64;
         let pages_flash = f64::from(used as u32) * pages;
         let before = Past {
             pages_host: pages_flash / waf.max(1.0),
             pages_flash,
-            hours: slot.age_days * f64::from(DAY_HOURS) * model.settings.hours_counted.get(),
+            hours: age_days * f64::from(DAY_HOURS) * model.settings.hours_counted.get(),
             cycles: 1 + cycles,
             unexpected,
+            age_days,
         };
         Ok(Some(Self::with(fleet, slot, model, drive, source, before, served, used as u32)))
     }
@@ -288,6 +311,7 @@ impl<'a> Living<'a> {
                 end: None,
                 erases_served,
                 erases_before,
+                age_days: before.age_days,
             },
             attributes,
             drive,

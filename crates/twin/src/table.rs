@@ -182,7 +182,7 @@ impl Writer {
             text(rack),
             text(fleet.settings.workload[slot.work.workload as usize].name.clone()),
             Values::Double(slot.work.dwpd),
-            Values::Double(slot.age_days),
+            Values::Double(life.age_days),
             whole(Some(life.erases_before.into())),
             whole(Some(life.erases_served.into())),
             Values::Bool(vec![end.is_some()]),

@@ -182,7 +182,7 @@ fn a_drive_that_is_too_small_or_never_wears_out_is_refused() {
     let path = place.path().join("fleet.toml");
     let found = Fleet::read(Some((&path, "[[model]]\ndrive = \"drive.toml\"")), &[]).err().unwrap().to_string();
     assert!(found.ends_with("a drive of a fleet has at least 16384 in 256"), "{found}");
-    let own = "[drive]\npreset = \"tiny\"\n[ftl]\nretire = \"never\"\n[until]\nend-of-life = true\n";
+    let own = "[drive]\npreset = \"tiny\"\n[ftl]\nretire = \"never\"\n[until]\ndrive-writes = 1\n";
     fs::write(place.path().join("drive.toml"), own).unwrap();
     let found = Fleet::read(Some((&path, "[[model]]\ndrive = \"drive.toml\"")), &[]).err().unwrap().to_string();
     assert!(

@@ -77,6 +77,26 @@ fn drives_wear_out_by_themselves_and_their_last_record_is_the_failure() {
 }
 
 #[test]
+fn a_drive_that_would_have_worn_out_was_replaced_in_time() {
+    let set = [
+        "model.0.count=8",
+        "days=5",
+        "model.0.rated-erases=300",
+        "model.0.endurance=1",
+        "model.0.age-least=1000",
+        "model.0.age-most=2000",
+        "hazards.random=0",
+        "hazards.infant=0",
+        "hazards.bad-batches=0",
+    ];
+    for life in lives(&fleet(&set)) {
+        assert!(!life.has_failed(), "{:?}", life.end);
+        assert!(f64::from(life.erases_before) <= 0.9 * f64::from(life.erases_served));
+        assert!(life.age_days < 2000.0 && column(&life, 9)[0] < (24.0 * life.age_days) as i64 + 24);
+    }
+}
+
+#[test]
 fn counters_never_fall_and_keep_their_proportions() {
     for life in lives(&fleet(&["model.0.count=6", "model.0.attributes=B", "days=40"])) {
         for number in [9, 12, 171, 172, 173, 174, 184, 187, 246, 247, 248] {
