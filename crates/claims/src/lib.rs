@@ -15,6 +15,7 @@ mod pictures;
 mod prevention;
 mod reliability;
 mod runs;
+mod twin;
 mod unpublished;
 mod variant;
 mod wear;
@@ -287,6 +288,7 @@ pub fn claims() -> Vec<Claim> {
         .chain(datacenter::claims())
         .chain(heat::claims())
         .chain(active::claims())
+        .chain(twin::claims())
         .chain(variant::claims())
         .chain(mean_field::claims())
         .chain(forward::claims())
