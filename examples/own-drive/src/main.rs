@@ -13,7 +13,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let geometry = Geometry::new(4, 2, 1, 64, 256, Bytes(4096))?;
     let (read_ns, program_ns) = (vec![75_000], vec![750_000]);
     let timing = Timing { read_ns, program_ns, erase_ns: 3_800_000, channel_bytes_per_second: Some(333_000_000) };
-    let clock = ClockSpec { by_events: true, timing, config: SchedulerConfig::default(), rereads_max: 0 };
+    let clock =
+        ClockSpec { by_events: true, timing, config: SchedulerConfig::default(), rereads_max: 0, thermal: None };
     let ftl = FtlConfig::new(&geometry, Ratio::new(0.1).ok_or("a ratio")?);
     let mut drive = Drive::new(DriveConfig { clock: Some(clock), ..DriveConfig::new(geometry, ftl) })?;
 
