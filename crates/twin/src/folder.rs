@@ -1,9 +1,11 @@
 //! The folder of a simulation: what was simulated of it, so that an interrupted one goes on, and half a fleet never reads as a whole one.
 //!
-//!     simulated.json                          which fleet, which of its drives, and whether they are all there
-//!     fleet.toml                              the settings, with every default
-//!     records/simulated-000000.parquet        what drives 0 to 15 told
-//!     truth/simulated-000000.parquet          what became of them
+//! ```text
+//! simulated.json                          which fleet, which of its drives, and whether they are all there
+//! fleet.toml                              the settings, with every default
+//! records/simulated-000000.parquet        what drives 0 to 15 told
+//! truth/simulated-000000.parquet          what became of them
+//! ```
 //!
 //! A file is written under another name and moved to its place when it is on the disk; `simulated.json` says `"whole": true` only when all are.
 
