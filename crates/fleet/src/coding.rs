@@ -45,7 +45,7 @@ macro_rules! inputs {
 }
 
 inputs! {
-    core_mb_per_s = 4000.0, "MB/s", "measured: `cargo bench -p wane-actor`, code by a matrix, encoded MB/s times M - K: 3,900 to 4,100 of a core that nothing else uses", "Products that one core of the machine of the bench makes, in MB of data a second.";
+    core_mb_per_s = 4000.0, "MB/s", "measured: `cargo bench -p wane-actor`, code by a matrix, encoded MB/s times M - K: 3,200 to 4,400 of a core that nothing else uses", "Products that one core of the machine of the bench makes, in MB of data a second.";
     drive_core_ratio = 1.0 / 3.0, "of the bench's core", "assumed: 1 GHz (002, table 8.1) over 3 GHz, with the same work a clock; an ARM core does less", "A drive's core over that of the bench.";
     drive_cores = 1.0, "cores", "002, table 8.1, first generation", "Cores of a drive that code.";
     drive_disk_mb_per_s = 150.0, "MB/s", "not printed: a hard disk of 4 TB with 7,200 turns a minute", "What a drive's disk reads or writes, in MB/s.";

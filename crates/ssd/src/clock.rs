@@ -43,8 +43,10 @@ impl ClockSpec {
             };
         }
         let events = EventScheduler::new(geometry, timing, config)?;
-        let warmed = self.thermal.map(|thermal| events.clone().with_thermal(thermal));
-        Ok(Scheduler::Event(Box::new(warmed.unwrap_or(events))))
+        Ok(Scheduler::Event(Box::new(match self.thermal {
+            Some(thermal) => events.with_thermal(thermal),
+            None => events,
+        })))
     }
 
     /// A bound of what one flash operation adds to the time until everything is done.
