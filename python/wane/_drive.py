@@ -181,17 +181,20 @@ class Drive:
         """
         self._drive.trim(self._numbers(pages))
 
-    def wait(self, days: float) -> None:
+    def wait(self, days: float, *, celsius: float | None = None) -> None:
         """Lets the drive lie without power: its data age.
 
         Args:
             days: 0 or more. A drive's days are counted up to 10^9.
+            celsius: Degrees that it lies at, from -55 to 150: data age by Arrhenius' law, as ``drive.retention`` says. ``None``: as warm as they
+                usually lie.
 
         Raises:
-            TypeError: ``days`` is not a number.
-            ValueError: ``days`` is negative or not finite, or the drive would be too old. Nothing changes.
+            TypeError: ``days`` or ``celsius`` is not a number.
+            ValueError: ``days`` is negative or not finite, ``celsius`` is out of range or the drive's data do not age, or it would be too old. Nothing
+                changes.
         """
-        self._drive.wait(_number(days, "days"))
+        self._drive.wait(_number(days, "days"), None if celsius is None else _number(celsius, "celsius"))
 
     def probe(
         self,

@@ -124,6 +124,21 @@ pub enum KeptError {
         /// How long it is to lie.
         days: f64,
     },
+    /// There is nothing that warmth would do to its data.
+    #[error("celsius: the drive's data do not age, as no bit of them is ever wrong (drive.chip)")]
+    Ageless,
+    /// Its data would be older than their days are counted.
+    #[error(
+        "celsius: {days:?} days at {celsius} °C age data by {aged:.0} days, and theirs are counted up to {DAYS_MAX}"
+    )]
+    TooWarm {
+        /// How long it is to lie.
+        days: f64,
+        /// How warm.
+        celsius: f64,
+        /// Days at the usual temperature in which data age as much.
+        aged: f64,
+    },
     /// A trace is not what it was.
     #[error(
         "the workload's trace is not the one any more by which the drive was aged; give --workload, which begins anew"
@@ -395,19 +410,31 @@ impl Held {
         }
     }
 
-    /// Lets it lie for so many days without power: its data age.
+    /// Lets it lie for so many days without power: its data age, as fast as at `celsius` (`None`: as where they usually lie).
     ///
     /// # Errors
-    /// It would be older than [`DAYS_MAX`]. Nothing changes.
+    /// It or its data would be older than [`DAYS_MAX`], or a temperature is given and its data do not age. Nothing changes.
     ///
     /// # Panics
     /// The days are negative or not a number.
-    pub fn wait(&mut self, days: f64) -> Result<(), KeptError> {
-        let day = self.drive().day();
+    pub fn wait(&mut self, days: f64, celsius: Option<f64>) -> Result<(), KeptError> {
+        let drive = self.drive();
+        let day = drive.day();
         if day + days > DAYS_MAX {
             return Err(KeptError::TooOld { day, days });
         }
-        self.run.drive_mut().lie(days);
+        let medium = &self.scenario.medium;
+        let rate = celsius.map_or(1.0, |celsius| medium.retention.rate_at(celsius));
+        if let Some(celsius) = celsius {
+            let aged = days * rate;
+            if medium.chip.is_none() {
+                return Err(KeptError::Ageless);
+            }
+            if drive.data_days() + aged > DAYS_MAX {
+                return Err(KeptError::TooWarm { days, celsius, aged });
+            }
+        }
+        self.run.drive_mut().lie_at(days, rate);
         self.begin_days();
         Ok(())
     }

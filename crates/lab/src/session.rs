@@ -383,7 +383,7 @@ fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
     let erases = finished.wear.quantiles();
     let found = [
         ("P/E cycles", f64::from(erases.min), f64::from(erases.max), chip.ranges.cycles),
-        ("days since data was written", 0.0, days + retention, chip.ranges.days),
+        ("days since data was written", 0.0, (days + retention) * scenario.medium.retention.rate(), chip.ranges.days),
         ("reads of a block", 0.0, f64::from(reads), chip.ranges.reads),
     ];
     let beyond = found.iter().filter(|(_, least, most, range)| *least < range.0 || *most > range.1 * BEYOND);

@@ -5,6 +5,8 @@
 //! the firmware, and what a sense costs to the scheduler. Binomial errors and re-reads that disturb are from Kim et al.
 //! (FAST 2019), sections 3.2 and 4 and note 2.
 
+mod stamps;
+
 use std::collections::BTreeSet;
 
 use bytemuck::{Pod, Zeroable};
@@ -20,6 +22,8 @@ use crate::flash::Relocations;
 use crate::power::PowerTable;
 use crate::rber::{RberModel, Terms};
 use crate::tail::TailTable;
+
+use stamps::{Stamps, StampsPast};
 
 /// What errors the flash has and how they are corrected.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -194,8 +198,8 @@ struct Retention {
 enum Written {
     /// Day of each block's first program since its erase.
     Blocks(Vec<f64>),
-    /// Second of each page's program, from [`DAYS_BEFORE`] days before day 0 on.
-    Pages(Vec<u32>),
+    /// When each page was programmed.
+    Pages(Stamps),
 }
 
 #[derive(Clone, Debug)]
@@ -216,7 +220,7 @@ pub(crate) struct CellsPast {
 enum WrittenPast {
     Nowhere,
     Block(f64),
-    Pages(Vec<u32>),
+    Pages(StampsPast),
 }
 
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
@@ -226,9 +230,6 @@ struct Counts {
     rereads: u32,
 }
 
-/// Days before day 0 that a page's second can name; 2^32 seconds then reach 116 years past day 0.
-const DAYS_BEFORE: f64 = 7300.0;
-const SECONDS_PER_DAY: f64 = 86_400.0;
 /// Most bits of a codeword, so that a [`Binomial`] holds them.
 const CODEWORD_BYTES_MAX: u32 = Binomial::TRIALS_MAX / 8;
 /// Beyond it a lognormal factor of mean 1 is almost always near 0.
@@ -305,7 +306,7 @@ impl Cells {
             scale: vec![0.0; blocks],
             written: match config.page_time {
                 PageTime::PerBlock => Written::Blocks(vec![0.0; blocks]),
-                PageTime::PerPage => Written::Pages(vec![second(0.0); geometry.pages() as usize]),
+                PageTime::PerPage => Written::Pages(Stamps::new(geometry.pages() as usize)),
             },
         });
         let disturb =
@@ -346,7 +347,7 @@ impl Cells {
             archive.fixed("cells.retention", &mut retention.scale)?;
             match &mut retention.written {
                 Written::Blocks(days) => archive.fixed("cells.written", days)?,
-                Written::Pages(seconds) => archive.fixed("cells.programmed", seconds)?,
+                Written::Pages(stamps) => stamps.archive(archive)?,
             }
         }
         archive.same("cells.disturbed", &self.disturb.is_some())?;
@@ -369,13 +370,13 @@ impl Cells {
         match &mut retention.written {
             Written::Blocks(days) if first == 0 => days[block.index()] = now_days,
             Written::Blocks(_) => {}
-            Written::Pages(seconds) => {
+            Written::Pages(stamps) => {
                 debug_assert!(
                     first + count <= self.pages_per_block,
                     "pages beyond the last would be those of the next block"
                 );
                 let start = block.index() * self.pages_per_block as usize + first as usize;
-                seconds[start..start + count as usize].fill(second(now_days));
+                stamps.set(start..start + count as usize, now_days);
             }
         }
     }
@@ -399,7 +400,7 @@ impl Cells {
         let written = match self.retention.as_ref().map(|retention| &retention.written) {
             None => WrittenPast::Nowhere,
             Some(Written::Blocks(days)) => WrittenPast::Block(days[block.index()]),
-            Some(Written::Pages(seconds)) => WrittenPast::Pages(seconds[self.pages_of(block)].to_vec()),
+            Some(Written::Pages(stamps)) => WrittenPast::Pages(stamps.past(self.pages_of(block))),
         };
         CellsPast { counts: self.counts.get(block.index()).copied(), written }
     }
@@ -414,7 +415,7 @@ impl Cells {
         let pages = self.pages_of(block);
         match (self.retention.as_mut().map(|retention| &mut retention.written), written) {
             (Some(Written::Blocks(days)), WrittenPast::Block(day)) => days[block.index()] = day,
-            (Some(Written::Pages(seconds)), WrittenPast::Pages(past)) => seconds[pages].copy_from_slice(&past),
+            (Some(Written::Pages(stamps)), WrittenPast::Pages(past)) => stamps.restore(pages, &past),
             _ => {}
         }
     }
@@ -620,8 +621,8 @@ impl Cells {
         if let Some(retention) = &self.retention {
             let days = match &retention.written {
                 Written::Blocks(days) => now_days - days[index],
-                Written::Pages(seconds) => {
-                    now_days - day(seconds[index * self.pages_per_block as usize + page as usize])
+                Written::Pages(stamps) => {
+                    stamps.days_since(index * self.pages_per_block as usize + page as usize, now_days)
                 }
             };
             rber += retention.scale[index] * retention.powers.at(days.max(0.0));
@@ -711,7 +712,7 @@ impl Cells {
             size_of_val(&retention.scale[..])
                 + match &retention.written {
                     Written::Blocks(days) => size_of_val(&days[..]),
-                    Written::Pages(seconds) => size_of_val(&seconds[..]),
+                    Written::Pages(stamps) => stamps.table_bytes(),
                 }
         });
         let disturb = self.disturb.as_ref().map_or(0, |disturb| size_of_val(&disturb.scale[..]));
@@ -723,15 +724,6 @@ impl Cells {
             + size_of_val(&self.layer_factors[..])
             + size_of_val(&self.cycles[..])
     }
-}
-
-fn second(day: f64) -> u32 {
-    // The cast saturates, so that times past the range stay at its end.
-    libm::round((day + DAYS_BEFORE) * SECONDS_PER_DAY) as u32
-}
-
-fn day(second: u32) -> f64 {
-    f64::from(second) * (1.0 / SECONDS_PER_DAY) - DAYS_BEFORE
 }
 
 #[cfg(test)]

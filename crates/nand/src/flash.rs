@@ -30,6 +30,8 @@ pub struct Flash {
     array: Array,
     cells: Option<Cells>,
     now_days: f64,
+    /// Days that data aged by beyond those that passed, as they lay warm; negative for cold.
+    ahead_days: f64,
     /// Day of each block's first program since its erase.
     written: Vec<f64>,
     faults: Option<Faults>,
@@ -52,6 +54,7 @@ impl Flash {
             array: Array::new(geometry),
             cells: None,
             now_days: 0.0,
+            ahead_days: 0.0,
             written,
             faults: None,
             erase_failed: Vec::new(),
@@ -88,7 +91,7 @@ impl Flash {
         self.written.fill(self.now_days);
         for (block, erases) in (0..).map(BlockId).zip(self.array.erase_counts()) {
             cells.erase(block, *erases);
-            cells.program(block, 0, pages, self.now_days);
+            cells.program(block, 0, pages, self.now_days + self.ahead_days);
         }
         self.cells = Some(cells);
     }
@@ -133,7 +136,7 @@ impl Flash {
         self.written[block.index()] = self.now_days - written_days_ago;
         if let Some(cells) = &mut self.cells {
             cells.erase(block, erases);
-            cells.age(block, written_days_ago - self.now_days, reads);
+            cells.age(block, written_days_ago - self.now_days - self.ahead_days, reads);
         }
     }
 
@@ -141,6 +144,16 @@ impl Flash {
     pub fn set_now_days(&mut self, now_days: f64) {
         debug_assert!(now_days >= self.now_days, "time does not go back");
         self.now_days = now_days;
+    }
+
+    /// Lets data age by so many days in no time: what they lay warm has done beyond days that passed. Negative takes of these, where they lay cold.
+    pub fn age_data(&mut self, days: f64) {
+        self.ahead_days += days;
+    }
+
+    /// The time in days that data know. Differences of it are their age.
+    pub fn data_days(&self) -> f64 {
+        self.now_days + self.ahead_days
     }
 
     /// Says whether the errors of relocation reads are drawn.
@@ -181,6 +194,7 @@ impl Flash {
     /// What there is beside the array.
     fn archive_beside(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.field("flash.day", &mut self.now_days)?;
+        archive.field("flash.ahead", &mut self.ahead_days)?;
         archive.fixed("flash.written", &mut self.written)?;
         archive.field("flash.erase-failed", &mut self.erase_failed)?;
         archive.field("flash.failed", &mut self.failed)?;
@@ -225,7 +239,7 @@ impl Flash {
         let trusted = self.relocations == Relocations::Trusted && matches!(purpose, Purpose::Relocate(_));
         let outcome = match &mut self.cells {
             Some(cells) if !trusted => {
-                let read = cells.read_within(block, within, bytes, self.now_days, rereads_max);
+                let read = cells.read_within(block, within, bytes, self.now_days + self.ahead_days, rereads_max);
                 if purpose == Purpose::Serve {
                     cells.served_host(&read);
                 }
@@ -268,13 +282,13 @@ impl Resting {
         let Self { mut flash, erase_counts, unprogrammed } = self;
         assert_eq!(erase_counts.len(), array.erase_counts().len(), "flash gets the array back that it gave away");
         flash.array = array;
-        let (pages, now) = (flash.array.geometry().pages_per_block(), flash.now_days);
+        let (pages, now, data_now) = (flash.array.geometry().pages_per_block(), flash.now_days, flash.data_days());
         let programmed = |flash: &mut Flash, block: BlockId, first: u32| {
             if first == 0 {
                 flash.written[block.index()] = now;
             }
             if let Some(cells) = &mut flash.cells {
-                cells.program(block, first, pages - first, now);
+                cells.program(block, first, pages - first, data_now);
             }
         };
         for (block, before) in (0..).map(BlockId).zip(erase_counts) {
@@ -375,7 +389,7 @@ impl Media for Flash {
             self.written[block.index()] = self.now_days;
         }
         if let Some(cells) = &mut self.cells {
-            cells.program(block, first, count, self.now_days);
+            cells.program(block, first, count, self.now_days + self.ahead_days);
         }
         if let Some(faults) = &mut self.faults
             && (first..first + count).filter(|page| faults.program_fails(block, *page)).count() > 0
@@ -448,7 +462,7 @@ impl Media for Flash {
         };
         // Pages are programmed in order, so the first one is the oldest.
         Health {
-            expected_errors: cells.expected_errors(block, 0, self.now_days),
+            expected_errors: cells.expected_errors(block, 0, self.data_days()),
             fresh_errors: cells.fresh_errors(block),
             fresh_rber: cells.fresh_rber(block),
             reads: cells.reads(block),

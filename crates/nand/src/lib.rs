@@ -3,6 +3,7 @@
 //! [`Media`] is the seam. [`Array`] counts and wears, nothing more: it is what aging runs use. [`Flash`] has errors
 //! besides and lists its operations. The medium never sees a logical address.
 
+pub mod arrhenius;
 mod cell;
 mod cells;
 mod config;

@@ -80,6 +80,13 @@ impl RberModel {
         self.terms(cycles, days, reads).rber()
     }
 
+    /// The model of data that age `rate` times as fast as its days say; see [`crate::arrhenius`].
+    #[must_use]
+    pub fn aging_at(self, rate: f64) -> Self {
+        debug_assert!(rate > 0.0, "data age");
+        Self { beta: product(self.beta, 1.0, libm::pow(rate, self.n)), ..self }
+    }
+
     /// Where the errors come from; the terms are not held to 1.
     pub fn terms(&self, cycles: f64, days: f64, reads: f64) -> Terms {
         debug_assert!(cycles >= 0.0, "a block is not erased less than never");

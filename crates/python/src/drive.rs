@@ -268,12 +268,16 @@ impl Drive {
         array(py, unread)
     }
 
-    /// Lets days pass without power.
-    fn wait(&self, days: f64) -> PyResult<()> {
+    /// Lets days pass without power, as warm as that or as usual.
+    #[pyo3(signature = (days, celsius))]
+    fn wait(&self, days: f64, celsius: Option<f64>) -> PyResult<()> {
         if !(days.is_finite() && days >= 0.0) {
             return Err(error::value(format!("days: found {days}, allowed is 0 and more")));
         }
-        error::guarded(|| self.held()?.wait(days).map_err(|error| error::held(&error)))
+        if let Some(celsius) = celsius.filter(|celsius| !(-55.0..=150.0).contains(celsius)) {
+            return Err(error::value(format!("celsius: found {celsius}, allowed is -55 to 150")));
+        }
+        error::guarded(|| self.held()?.wait(days, celsius).map_err(|error| error::held(&error)))
     }
 
     fn name(&self) -> &str {

@@ -18,6 +18,7 @@ mod policies;
 mod presets;
 mod resolved;
 mod resolver;
+mod retention;
 mod rework;
 mod scale;
 mod schema;
@@ -45,6 +46,7 @@ pub use medium::{ChipSpec, EccSpec, FaultSpec, Initial, Medium, TimingSpec, Vari
 pub use phase::{Phase, Until};
 pub use policies::{Family, PolicyInfo, RefusedPolicy, parse_policy, policies};
 pub use presets::{PRESETS, Preset};
+pub use retention::RetentionSpec;
 pub use scale::Scale;
 pub use schema::{in_field_order, json_schema, schema_of};
 pub use settings::{FtlSettings, SEED_MAX};

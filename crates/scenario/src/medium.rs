@@ -8,6 +8,7 @@ use wane_nand::{CellKind, ChecksPerRead, Detail, Draws, Ecc, Relocations, Sensin
 use wane_units::{Bytes, Nanos, Rate, Ratio};
 
 use super::error::Refusal;
+use super::retention::RetentionSpec;
 use super::schema::{in_field_order, keys_that_need};
 use super::settings::DriveSettings;
 use super::thermal::ThermalSpec;
@@ -31,6 +32,8 @@ pub struct Medium {
     pub ecc: EccSpec,
     /// How it differs from place to place.
     pub variation: Variation,
+    /// How warm its data lie.
+    pub retention: RetentionSpec,
     /// Its state when counting starts.
     pub initial: Initial,
     /// What breaks.
@@ -313,6 +316,7 @@ impl Medium {
             timing: drive.timing.clone(),
             ecc: drive.ecc,
             variation: drive.variation,
+            retention: drive.retention,
             initial: drive.initial,
             faults: drive.faults,
             thermal: drive.thermal,
@@ -352,13 +356,14 @@ impl Medium {
     }
 
     /// The values of `[drive]`, each by its key.
-    pub(super) fn entries(&self) -> [(&'static str, Value); 8] {
+    pub(super) fn entries(&self) -> [(&'static str, Value); 9] {
         [
             ("chip", self.chip.as_ref().map_or(Value::from("none"), ChipSpec::value)),
             ("cell", Value::from(self.cell.map_or("none", CellKind::name))),
             ("timing", Value::Table(table_of(&self.timing))),
             ("ecc", Value::Table(table_of(&self.ecc))),
             ("variation", Value::Table(table_of(&self.variation))),
+            ("retention", Value::Table(table_of(&self.retention))),
             ("initial", Value::Table(table_of(&self.initial))),
             ("faults", Value::Table(table_of(&self.faults))),
             ("thermal", Value::Table(table_of(&self.thermal))),

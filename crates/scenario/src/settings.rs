@@ -25,6 +25,7 @@ use super::medium::{EccSpec, FaultSpec, Initial, TimingSpec, Variation};
 use super::phase::Until;
 use super::policies;
 use super::presets;
+use super::retention::RetentionSpec;
 use super::schema::{in_field_order, with_values_of_no_preset};
 use super::synonyms::Surplus;
 use super::thermal::ThermalSpec;
@@ -181,6 +182,8 @@ pub(super) struct DriveSettings {
     pub(super) ecc: EccSpec,
     #[schemars(extend("x-needs" = ["chip"]))]
     pub(super) variation: Variation,
+    #[schemars(extend("x-needs" = ["chip"]))]
+    pub(super) retention: RetentionSpec,
     pub(super) initial: Initial,
     pub(super) faults: FaultSpec,
     pub(super) thermal: ThermalSpec,
@@ -210,6 +213,7 @@ impl Default for DriveSettings {
             timing: TimingSpec::default(),
             ecc: EccSpec::default(),
             variation: Variation::default(),
+            retention: RetentionSpec::default(),
             initial: Initial::default(),
             faults: FaultSpec::default(),
             thermal: ThermalSpec::default(),

@@ -316,6 +316,11 @@ fn fits(scenario: &Scenario, medium: MediumKind) -> Result<(), String> {
             return Err(format!("has ftl.{name} = \"{}\", drives of a fleet have \"{wanted}\"{hint}", chosen(table)));
         }
     }
+    if let Some(celsius) = scenario.medium.retention.celsius {
+        return Err(format!(
+            "has drive.retention.celsius = {celsius}, and drives of a fleet are as warm as [place] says"
+        ));
+    }
     if medium == MediumKind::Expected
         && scenario.medium.chip.is_some()
         && scenario.medium.variation != Default::default()

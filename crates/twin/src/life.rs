@@ -5,7 +5,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wane_fleet::heat::{ACTIVATION_ENERGY, acceleration};
 use wane_ftl::Outcome;
 use wane_lab::build;
 use wane_scenario::Scenario;
@@ -25,9 +24,6 @@ use crate::{TwinError, attributes};
 
 /// Hours of a day.
 pub(crate) const DAY_HOURS: u32 = 24;
-
-/// The temperature at which the model of raw bit errors counts days, and JESD218 those of enterprise drives, in degrees Celsius.
-const REFERENCE_CELSIUS: f64 = 40.0;
 
 /// Degrees that a drive write a day heats a drive by, at most so many, and how drives and days differ, as standard deviations: guessed.
 const CELSIUS_PER_DWPD: f64 = 3.0;
@@ -337,7 +333,7 @@ impl<'a> Living<'a> {
         let heat = (CELSIUS_PER_DWPD * self.work.dwpd * self.load).min(CELSIUS_LOAD_MOST);
         let celsius = place.celsius + own + season + heat + CELSIUS_DAY_SIGMA * self.heat_stream.normal();
         self.celsius = celsius.clamp(0.0, 100.0);
-        self.aging = acceleration(self.celsius, REFERENCE_CELSIUS, ACTIVATION_ENERGY).unwrap_or(1.0);
+        self.aging = self.fleet.models[self.slot.model as usize].scenario.medium.retention.rate_at(self.celsius);
     }
 
     fn workload(&self) -> &'a WorkloadSettings {

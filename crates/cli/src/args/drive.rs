@@ -178,6 +178,10 @@ pub(crate) struct WaitArguments {
     /// For how long
     #[arg(long, value_name = "DAYS", value_parser = days)]
     pub(crate) days: f64,
+    /// How warm: data age by Arrhenius' law, as
+    /// drive.retention says [default: where they usually lie]
+    #[arg(long, value_name = "CELSIUS", value_parser = celsius, allow_negative_numbers = true)]
+    pub(crate) celsius: Option<f64>,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -371,6 +375,11 @@ fn number(name: &str, value: &str) -> Result<f64, String> {
 
 /// The longest time that a drive may lie: as in scenarios.
 const DAYS_MAX: f64 = 1e6;
+
+fn celsius(text: &str) -> Result<f64, String> {
+    let celsius = text.trim().parse::<f64>().ok().filter(|celsius| (-55.0..=150.0).contains(celsius));
+    celsius.ok_or_else(|| "-55 to 150 degrees Celsius are allowed".to_owned())
+}
 
 fn days(text: &str) -> Result<f64, String> {
     let days = text.trim().parse::<f64>().ok().filter(|days| *days > 0.0 && *days <= DAYS_MAX);

@@ -131,7 +131,7 @@ pub(super) fn errors(scenario: &Scenario, policies: &Policies) -> Option<ErrorCo
         detail,
         relocations: scenario.medium.ecc.relocations,
         uncorrectable: scenario.medium.ecc.uncorrectable,
-        ..ErrorConfig::new(chip.model, ecc)
+        ..ErrorConfig::new(chip.model.aging_at(scenario.medium.retention.rate()), ecc)
     })
 }
 

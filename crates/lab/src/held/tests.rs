@@ -1,5 +1,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use wane_nand::Media as _;
 use wane_scenario::{Scenario, Sources};
 
 use super::*;
@@ -92,13 +93,58 @@ fn copies_go_their_own_way() {
 fn a_drive_that_would_be_too_old_stays_as_it_is() {
     let mut held = held(LIFE);
     for days in [2e9, f64::MAX, f64::INFINITY] {
-        assert!(matches!(held.wait(days), Err(KeptError::TooOld { .. })), "{days}");
+        assert!(matches!(held.wait(days, None), Err(KeptError::TooOld { .. })), "{days}");
     }
-    held.wait(DAYS_MAX).unwrap();
+    held.wait(DAYS_MAX, None).unwrap();
     assert_eq!(
-        held.wait(1.0).unwrap_err().to_string(),
+        held.wait(1.0, None).unwrap_err().to_string(),
         "days: found 1.0 on day 1000000000, and a drive's days are counted up to 1000000000"
     );
     assert_eq!((held.drive().day(), held.drive().unpowered()), (DAYS_MAX, (DAYS_MAX, 1)));
     held.check().unwrap();
+}
+
+/// Expected wrong bits of a codeword of each block, and the days of the drive and of its data.
+fn aged(held: &Held) -> (Vec<f64>, f64, f64) {
+    let drive = held.drive();
+    let blocks = 0..drive.geometry().blocks();
+    let flash = drive.flash().expect("errors are asked for of a drive that is awake");
+    let errors = blocks.map(|block| flash.health(wane_units::BlockId(block)).expected_errors).collect();
+    (errors, drive.day(), drive.data_days())
+}
+
+#[test]
+fn data_that_lie_warm_age_as_in_more_days() {
+    let chip = format!("{LIFE}\n[drive.ecc]\nstrength = 75\n").replace("\n[ftl]", "\nchip = \"tlc-72l-2018\"\n[ftl]");
+    let keys = "\n[drive.retention]\nreference = 30\nactivation-energy = 1.1\n";
+    let mut held = held(&(chip.clone() + keys));
+    age(&mut held, 2.0);
+    let mut lain = |days, celsius| {
+        let mut copy = held.try_clone().unwrap();
+        copy.wait(days, celsius).unwrap();
+        copy.check().unwrap();
+        aged(&copy)
+    };
+    // A bake of JESD218: 500 h at 52 °C for a year at 30.
+    let rate = wane_nand::arrhenius::acceleration(52.0, 30.0, 1.1);
+    let (warm, day, data_day) = lain(20.0, Some(52.0));
+    let (long, _, _) = lain(20.0 * rate, None);
+    let (cold, _, _) = lain(20.0, Some(-20.0));
+    assert_eq!(day, 20.0);
+    assert!((data_day - 20.0 * rate).abs() < 1e-6 && rate > 17.0, "{data_day}");
+    for (warm, long) in warm.iter().zip(&long) {
+        assert!((warm / long - 1.0).abs() < 1e-3, "{warm} {long}");
+    }
+    // Blocks that were never erased hold nothing that retention would harm.
+    let most = |errors: &[f64]| errors.iter().copied().fold(0.0, f64::max);
+    assert!(most(&cold) < 0.6 * most(&warm), "{} {}", most(&cold), most(&warm));
+    // Where they always lie as warm, each of their days counts as much.
+    let mut always = self::held(&(chip + keys + "celsius = 52\n"));
+    age(&mut always, 2.0);
+    always.wait(20.0, None).unwrap();
+    for (always, long) in aged(&always).0.iter().zip(&long) {
+        assert!((always / long - 1.0).abs() < 1e-3, "{always} {long}");
+    }
+    assert!(matches!(held.wait(1e8, Some(150.0)), Err(KeptError::TooWarm { .. })));
+    assert!(matches!(self::held(LIFE).wait(1.0, Some(20.0)), Err(KeptError::Ageless)));
 }

@@ -125,7 +125,7 @@ fn a_workload_is_changed_and_days_pass_while_a_drive_lies() {
     let mut kept = Kept::create(&place.path().join("a.wane"), &scenario(LIVES[1]), &go()).unwrap();
     age(&mut kept, Target::DriveWrites(2.0));
     assert_eq!(kept.drive().day(), 4.0);
-    kept.wait(30.0).unwrap();
+    kept.wait(30.0, None).unwrap();
     age(&mut kept, Target::DriveWrites(3.0));
     assert_eq!(kept.drive().day(), 36.0);
     // The same workload at another pace goes on where it stood.

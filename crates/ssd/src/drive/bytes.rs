@@ -153,7 +153,7 @@ impl Drive {
             };
             match errs {
                 Some((cells, (block, page))) if self.faults_spare(block, page) => {
-                    let bits = cells.wrong_bits(block, page, bytes, self.day(), &mut self.flips);
+                    let bits = cells.wrong_bits(block, page, bytes, self.data_days(), &mut self.flips);
                     self.misread.push((unit, bits));
                     // The units of a page are one read.
                     self.reads_misread += u64::from(last.replace((block, page)) != Some((block, page)));

@@ -18,6 +18,24 @@ impl Drive {
         self.unpowered = (self.unpowered.0 + days, self.unpowered.1 + 1);
     }
 
+    /// As [`Drive::lie`], with data that age `rate` times as fast as where they usually lie.
+    ///
+    /// # Panics
+    /// The days or the rate are negative or no finite number.
+    pub fn lie_at(&mut self, days: f64, rate: f64) {
+        assert!(rate.is_finite() && rate >= 0.0, "a rate of aging is a finite number from 0 on, found {rate}");
+        self.lie(days);
+        if let Some(flash) = self.flash_mut() {
+            flash.age_data(days * (rate - 1.0));
+        }
+    }
+
+    /// The time in days that data know, which is that of [`Drive::day`] but for what they lay warmer or colder than usual. Differences of it are the
+    /// age of data.
+    pub fn data_days(&self) -> f64 {
+        self.flash().map_or(self.day(), wane_nand::Flash::data_days)
+    }
+
     /// Days that it lay without power, and how often it did.
     pub fn unpowered(&self) -> (f64, u64) {
         self.unpowered

@@ -313,8 +313,11 @@ fn fork(arguments: &ForkArguments) -> Result<i32, Failure> {
 
 fn wait(arguments: &WaitArguments) -> Result<i32, Failure> {
     let mut kept = open(&arguments.drive)?;
-    kept.wait(arguments.days)?;
-    let days = format!("{} day{}", arguments.days, if arguments.days == 1.0 { "" } else { "s" });
+    kept.wait(arguments.days, arguments.celsius)?;
+    let mut days = format!("{} day{}", arguments.days, if arguments.days == 1.0 { "" } else { "s" });
+    if let Some(celsius) = arguments.celsius {
+        days = format!("{days} at {celsius} °C");
+    }
     kept.save(format!("left without power for {days}"))?;
     answer(arguments.json, &kept, &arguments.drive, &format!("lay for {days}"))?;
     Ok(DONE)
