@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,19 @@ def small(tmp_path: Path) -> Path:
     return tmp_path / "small.fleet"
 
 
+def test_wear_that_grew_by_a_single_percent_tells_no_day(tmp_path: Path) -> None:
+    """It may have grown by next to nothing in the time."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    for day in (0, 20):
+        nvme(logs, "STEP", day, percentage_used=90 + day // 20)
+        nvme(logs, "STEPS", day, percentage_used=90 + day // 10)
+    fleet.ingest(tmp_path / "f", [logs])
+    with fleet.open(tmp_path / "f") as opened:
+        found = fleet.replacements(opened)
+    assert [row["serial"] for row in found.drives] == ["STEPS"]
+
+
 def test_what_grows_is_a_reason_and_what_stands_still_is_none(small: Path) -> None:
     with fleet.open(small) as opened:
         found = fleet.replacements(opened)
@@ -63,6 +77,12 @@ def test_what_grows_is_a_reason_and_what_stands_still_is_none(small: Path) -> No
         ("WORN", "by-date"),
     ]
     by = {row["serial"]: row for row in found.drives}
+    # 20 % in 20 days lie between 19 and 21.
+    assert by["WORN"]["by"] - by["WORN"]["last_day"] == timedelta(days=30)
+    assert (
+        f"between {by['WORN']['last_day'] + timedelta(days=29)} and {by['WORN']['last_day'] + timedelta(days=32)}"
+        in by["WORN"]["reasons"][0]
+    )
     assert by["NEW"]["reasons"] == ["media errors: 0 to 2 in 20 days (NVM Express, log page 02h)"]
     assert by["FAILS"]["reasons"] == [
         "the drive's own assessment is that it fails (SMART status)",

@@ -181,3 +181,62 @@ def test_the_command_has_both_verbs(opened: fleet.Fleet) -> None:
     assert "[[model]]" in example
     told = subprocess.run([*command, "judge", str(opened.path), "--json"], capture_output=True, text=True, check=True)
     assert json.loads(told.stdout)["died"] > 5
+
+
+def test_files_of_other_fleets_and_damaged_ones_are_refused(twin: Path, tmp_path: Path) -> None:
+    """A file counts only where it says that it is the one of this fleet that its name says."""
+    other = tmp_path / "other"
+    fleet.simulate({**SETTINGS, "days": 2, "seed": 7}, other)
+    names = [f"{kind}/simulated-{number:06}.parquet" for kind in ("records", "truth") for number in (0, 1)]
+    for number, (name, source, sentence) in enumerate(
+        [
+            (names[0], other / names[0], "is records/simulated-000000 of the fleet"),
+            (names[2], twin / names[3], "is truth/simulated-000001 of the fleet"),
+            (names[3], None, "is damaged"),
+        ]
+    ):
+        copy = tmp_path / f"copy{number}"
+        shutil.copytree(twin, copy)
+        (copy / name).write_bytes(source.read_bytes() if source else (copy / name).read_bytes()[:1000])
+        with pytest.raises(wane.FleetError, match=sentence):
+            fleet.ingest(tmp_path / "none.fleet", [copy])
+        # The command makes it anew.
+        told = fleet.simulate(SETTINGS, copy)
+        assert told.drives == 48
+        assert parts(copy) == parts(twin)
+
+
+def test_a_part_of_a_fleet_says_which(tmp_path: Path) -> None:
+    """Half a fleet is never taken for a whole one."""
+    fleet.simulate({**SETTINGS, "days": 2}, tmp_path / "part", drives=(0, 16))
+    taken = fleet.ingest(tmp_path / "part.fleet", [tmp_path / "part"])
+    assert [note.split(": ")[1] for note in taken.notes] == [
+        "drives 0 to 15 of a fleet of 48; the others are not there"
+    ]
+
+
+def test_places_of_two_fleets_are_not_the_same(twin: Path, tmp_path: Path) -> None:
+    """Nodes and racks have names of their own, so that failures of two fleets do not come together."""
+    other = tmp_path / "other"
+    fleet.simulate({**SETTINGS, "days": 2, "seed": 7}, other)
+    fleet.ingest(tmp_path / "two.fleet", [twin, other])
+    with fleet.open(tmp_path / "two.fleet") as opened:
+        asked = "SELECT node, count(DISTINCT serial[:11]) AS fleets FROM truth GROUP BY node"
+        assert {row["fleets"] for row in opened.query(asked).to_pylist()} == {1}
+
+
+def test_every_drive_is_in_a_column_of_the_judgement(tmp_path: Path) -> None:
+    """Drives that died on their first day told nothing, and are counted as such."""
+    settings = {
+        "days": 90,
+        "records": "daily",
+        "model": [{"count": 48, "age-most": 0, "rated-erases": 3000}],
+        "hazards": {"infant": 1, "random": "90 %"},
+    }
+    fleet.simulate(settings, tmp_path / "twin")
+    fleet.ingest(tmp_path / "f", [tmp_path / "twin"])
+    with fleet.open(tmp_path / "f") as opened:
+        found = fleet.judge(opened)
+    said = ("now", "soon", "by-date", "past-rating", "nothing", "untold")
+    assert all(sum(row[name] for name in said) == row["drives"] for row in found.rows), found.rows
+    assert sum(row["untold"] for row in found.rows) == found.untold

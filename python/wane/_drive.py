@@ -77,13 +77,7 @@ class Drive:
             ScenarioError: The scenario cannot be read, resolved or built, or has several phases.
             OutOfMemoryError: The drive needs more memory than there is.
         """
-        table = dict(scenario) if isinstance(scenario, Mapping) else scenario
-        if isinstance(table, dict) and not {"until", "phase"} & table.keys():
-            # A drive has no end of its own, which a scenario must have.
-            table["until"] = {"drive-writes": 1}
-        elif table is None and preset is not None:
-            table = {"until": {"drive-writes": 1}}
-        found = resolved("Drive", table, preset, set, seed, scale)
+        found = resolved("Drive", scenario, preset, set, seed, scale, endless=True)
         self._drive = _wane.Drive(found, None if policies is None else dict(policies))
 
     # What it does.
@@ -191,8 +185,8 @@ class Drive:
 
         Raises:
             TypeError: ``days`` or ``celsius`` is not a number.
-            ValueError: ``days`` is negative or not finite, ``celsius`` is out of range or the drive's data do not age, or it would be too old. Nothing
-                changes.
+            ValueError: ``days`` is negative or not finite, ``celsius`` is out of range or the drive's data do not age, or it would be too old.
+                Nothing changes.
         """
         self._drive.wait(_number(days, "days"), None if celsius is None else _number(celsius, "celsius"))
 

@@ -87,6 +87,8 @@ def resolved(
     set_: object,
     seed: int | None,
     scale: str | None,
+    *,
+    endless: bool = False,
 ) -> _wane.Scenario:
     """The scenario that the arguments of ``run`` stand for.
 
@@ -97,6 +99,7 @@ def resolved(
         set_: Values above it.
         seed: The seed.
         scale: The scale.
+        endless: It need not say when it ends.
 
     Raises:
         ScenarioError: It cannot be read or resolved.
@@ -110,7 +113,7 @@ def resolved(
     values = assignments(set_)
     if seed is not None:
         values.append(("seed", plain(seed, "seed")))
-    return _wane.resolve(path, table, preset, values, scale)
+    return _wane.resolve(path, table, preset, values, scale, endless)
 
 
 def source(scenario: object) -> tuple[str | None, dict[str, Any] | None]:

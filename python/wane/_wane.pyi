@@ -246,6 +246,7 @@ def resolve(
     preset: str | None,
     set: list[tuple[str, Any]],
     scale: str | None,
+    endless: bool,
 ) -> Scenario: ...
 def run(
     scenario: Scenario,

@@ -342,6 +342,7 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     warnings.extend(scenario.without_effect());
     warnings.extend(finished.notes.iter().cloned());
     warnings.extend(extrapolation(scenario, finished));
+    warnings.extend(throttled(scenario));
     warnings.extend(unseen(scenario, finished));
     warnings.extend(gathered(scenario, finished));
     if finished.policy_refusals > 0 {
@@ -361,6 +362,17 @@ fn gathered(scenario: &Scenario, finished: &Finished) -> Option<String> {
         "most writes filled no page and took no time: they wait in the controller's page buffer; give a time.write-cache for their latency"
             .to_owned()
     })
+}
+
+/// A sentence where a drive's throttle cannot end.
+fn throttled(scenario: &Scenario) -> Option<String> {
+    let spec = &scenario.medium.thermal;
+    let thermal = spec.thermal().filter(|thermal| scenario.time.is_timed() && thermal.stays_throttled())?;
+    let idle = thermal.idle_celsius();
+    Some(format!(
+        "the drive idles at {idle:.1} °C: once it is throttled it stays so, as it never cools below drive.thermal.throttle-below, {}",
+        spec.throttle_below
+    ))
 }
 
 /// A sentence where the run ended before a probe was due.

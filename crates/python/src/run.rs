@@ -47,6 +47,14 @@ pub(crate) struct Given {
     pub(crate) scale: Option<String>,
 }
 
+/// Whether a scenario has to say when it ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    AsItSays,
+    /// It is of a drive alone.
+    Never,
+}
+
 impl Given {
     /// Of a file or a table, or a preset alone, with values above it: `(key, value)`, later ones on top.
     pub(crate) fn new(
@@ -69,16 +77,20 @@ impl Given {
     }
 
     /// The scenario, with the values of a point of a grid above all.
-    pub(crate) fn resolve(&self, point: &[String]) -> PyResult<wane_scenario::Scenario> {
+    pub(crate) fn resolve(&self, point: &[String], ends: Ends) -> PyResult<wane_scenario::Scenario> {
         let set = self.set.iter().map(|value| ("set", value.clone()));
         let options: Vec<(&str, String)> = set.chain(point.iter().map(|value| ("grid", value.clone()))).collect();
         let preset = self.preset.as_deref();
-        let mut scenario = match &self.table {
-            Some(table) => wane_scenario::Scenario::of_table(TABLE_NAME, table.clone(), preset, &options),
+        let resolve = |options: &[(&str, String)]| match &self.table {
+            Some(table) => wane_scenario::Scenario::of_table(TABLE_NAME, table.clone(), preset, options),
             None => {
                 let file = self.file.as_ref().map(|(name, text)| (name.as_str(), text.as_str()));
-                wane_scenario::Scenario::resolve_with(&Sources { preset, file, set: &[] }, &options)
+                wane_scenario::Scenario::resolve_with(&Sources { preset, file, set: &[] }, options)
             }
+        };
+        let mut scenario = match ends {
+            Ends::AsItSays => resolve(&options),
+            Ends::Never => wane_scenario::endless(&options, resolve),
         }
         .map_err(|error| error::scenario(&error))?;
         scenario.relative_to(&self.folder);
@@ -101,7 +113,8 @@ fn read_file(path: &Path) -> Result<(String, String), String> {
     })
 }
 
-/// Resolves the scenario of a file or a table, or a preset alone, with values above it: `(key, value)`, later ones on top.
+/// Resolves the scenario of a file or a table, or a preset alone, with values above it: `(key, value)`, later ones on top. One that is `endless` need
+/// not say when it ends.
 #[pyfunction]
 pub(crate) fn resolve(
     path: Option<PathBuf>,
@@ -109,10 +122,11 @@ pub(crate) fn resolve(
     preset: Option<&str>,
     set: Vec<(String, Bound<'_, PyAny>)>,
     scale: Option<&str>,
+    endless: bool,
 ) -> PyResult<Scenario> {
     error::guarded(|| {
         let given = Given::new(path.as_deref(), table.as_ref(), preset, &set, scale)?;
-        Ok(Scenario { scenario: given.resolve(&[])? })
+        Ok(Scenario { scenario: given.resolve(&[], if endless { Ends::Never } else { Ends::AsItSays })? })
     })
 }
 

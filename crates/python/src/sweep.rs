@@ -15,7 +15,7 @@ use wane_results::Origin;
 use crate::attend::{ATTENDED_EVERY, Telling, attended};
 use crate::error;
 use crate::result::RunResult;
-use crate::run::{Given, claim, overridden, written};
+use crate::run::{Ends, Given, claim, overridden, written};
 use crate::table::Columns;
 
 /// What sentences call the grid.
@@ -71,7 +71,7 @@ pub(crate) fn plan_sweep(
         let grid = |seeds| Grid::given(GRID, axes()?, seeds).map_err(error::scenario_sentence);
         // The first point stands for all: without its values the scenario may lack what the grid gives it.
         let unseeded = grid(None)?;
-        let base = given.resolve(&unseeded.assignments(&unseeded.row(0)))?;
+        let base = given.resolve(&unseeded.assignments(&unseeded.row(0)), Ends::AsItSays)?;
         let seeds = seeds.map(|count| seeds_from("seeds", base.seed, count)).transpose();
         let seeds = seeds.map_err(error::scenario_sentence)?;
         let count = seeds.as_ref().map(Vec::len);
@@ -79,7 +79,7 @@ pub(crate) fn plan_sweep(
         let swept = Swept::new(&grid, count);
         let sets: Vec<Vec<String>> = grid.rows().map(|row| grid.assignments(&row)).collect();
         let named = |set: &Vec<String>| {
-            let mut scenario = given.resolve(set)?;
+            let mut scenario = given.resolve(set, Ends::AsItSays)?;
             scenario.name = set.join(" ");
             Ok(scenario)
         };
@@ -353,7 +353,7 @@ pub(crate) fn run_job(
         }
         let table = table.map(|table| table.parse::<toml::Table>()).transpose().map_err(error::scenario_sentence)?;
         let given = Given { file, table, folder, preset, set, scale };
-        let mut scenario = given.resolve(&point)?;
+        let mut scenario = given.resolve(&point, Ends::AsItSays)?;
         scenario.name = point.join(" ");
         let stop = Arc::new(AtomicBool::new(false));
         let telling = Telling::new(&scenario.name, false, attend);

@@ -54,6 +54,10 @@ fn years(value: f64) -> String {
     lifetime(DAYS_PER_YEAR * value)
 }
 
+fn celsius(value: f64) -> String {
+    format!("{value:.1} \u{b0}C")
+}
+
 fn share(part: u64, whole: u64) -> f64 {
     part as f64 / whole.max(1) as f64
 }
@@ -87,7 +91,7 @@ const fn latency((id, name): (&'static str, &'static str), of: fn(&Summary) -> O
 static LIFE_IN_YEARS: Metric =
     metric((LIFE, "life"), Better::More, years, |of| of.life.as_ref().and_then(|life| life.years));
 /// All of them. A life counts where a drive died.
-pub(super) static METRICS: [Metric; 16] = [
+pub(super) static METRICS: [Metric; 18] = [
     metric((LIFE, "life"), Better::More, writes, |of| Some(of.end.at_drive_writes)),
     latency(("read-p999", "p99.9 of reads"), |of| read(of, |read| read.p999_ns as f64)),
     latency(("read-mean", "mean read latency"), |of| read(of, |read| read.mean_ns)),
@@ -114,6 +118,12 @@ pub(super) static METRICS: [Metric; 16] = [
     }),
     metric(("jain", "Jain\u{2019}s index of wear"), Better::More, jain_in_digits, |of| Some(of.wear.jain_index)),
     metric(("erases", "mean erases of a block"), Better::Neither, short, |of| Some(of.wear.erase_count.mean)),
+    metric(("throttled", "share of the time that it was throttled"), Better::Less, percent, |of| {
+        of.thermal.map(|thermal| thermal.throttled_share)
+    }),
+    metric(("celsius", "mean temperature"), Better::Neither, celsius, |of| {
+        of.thermal.map(|thermal| thermal.celsius_mean)
+    }),
     metric(("retired", "retired blocks"), Better::Neither, counted, |of| Some(of.wear.blocks_retired as f64)),
 ];
 

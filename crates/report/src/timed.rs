@@ -46,7 +46,7 @@ fn rereads_per_read(group: &Group<'_>) -> Option<f64> {
     errors(group)?.host_retry_rate()
 }
 
-/// Name, value and note of each figure that is told large: four, or none of an untimed run.
+/// Name, value and note of each figure that is told large: four of reads or of writes, one of heat; none of an untimed run.
 pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
     if !is_timed(group) {
         return Vec::new();
@@ -88,6 +88,10 @@ pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
                 format!("of {}", counted(of(|of| of.count as f64).unwrap_or(0.0))),
             )),
         }
+    }
+    if let Some(thermal) = group.first().summary.thermal {
+        let throttled = format!("throttled for {} of the time", percent(thermal.throttled_share));
+        tiles.push(("mean temperature", format!("{:.1} \u{b0}C", thermal.celsius_mean), throttled));
     }
     tiles
 }

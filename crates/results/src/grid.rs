@@ -55,6 +55,8 @@ pub const GRID_LEAVES: &[&str] = &[
     "errors.uncorrectable",
     "throughput.read.iops",
     "throughput.write.iops",
+    "thermal.celsius_mean",
+    "thermal.throttled_share",
     "end.reason",
     "end.cause",
     "end.at_drive_writes",
@@ -228,6 +230,8 @@ mod tests {
     fn every_leaf_of_the_grid_exists() {
         let mut summary = timed(test_run(1), 3).summary;
         summary.fast_forward = Some(crate::FastForwarded::default());
+        summary.thermal =
+            Some(crate::Thermal { celsius_end: 50.0, celsius_mean: 40.0, watts_mean: 2.0, throttled_share: 0.1 });
         let summary = to_value(&summary);
         for path in GRID_LEAVES {
             assert!(path.split('.').try_fold(&summary, |value, key| value.get(key)).is_some(), "{path}");

@@ -108,6 +108,36 @@ pub struct Sources<'a> {
     pub set: &'a [String],
 }
 
+/// What an error calls the end that a drive's scenario is given.
+const OF_END: &str = "--until";
+
+/// Ends for a scenario that names none; one with probes at ages needs one that is an age.
+const ENDS: [&str; 2] = ["until.requests=1", "until.drive-writes=1e9"];
+
+/// A scenario that need not say when it ends, as it is of a drive alone. `resolve` is [`Scenario::resolve_with`] or [`Scenario::of_table`] of it.
+///
+/// # Errors
+/// The first thing that is wrong with it, but for its end.
+pub fn endless(
+    options: &[(&str, String)],
+    resolve: impl Fn(&[(&str, String)]) -> Result<Scenario, ScenarioError>,
+) -> Result<Scenario, ScenarioError> {
+    // Whether a life can be fast-forwarded depends on how it ends, too.
+    let of_end = |key: &str| matches!(key.split('.').next(), Some("until" | "fast-forward"));
+    let ends = |error: &ScenarioError| error.source_name == OF_END || of_end(&error.key);
+    let mut resolved = resolve(options);
+    for end in ENDS {
+        let Err(first) = resolved else { break };
+        if !ends(&first) {
+            return Err(first);
+        }
+        let mut options = options.to_vec();
+        options.push((OF_END, end.to_owned()));
+        resolved = resolve(&options).map_err(|error| if ends(&error) { first } else { error });
+    }
+    resolved
+}
+
 impl Scenario {
     /// Reads and resolves a scenario.
     ///

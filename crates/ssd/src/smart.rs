@@ -43,6 +43,8 @@ impl Drive {
         let reads_failed = counters.host_reads_uncorrectable.saturating_sub(self.reads_misread());
         let noticed = reads_failed + counters.relocation_reads_uncorrectable;
         let heat = self.clock().and_then(Clock::heat);
+        // One whose clock does not run does nothing, and has come to rest.
+        let idle = self.clock_spec().and_then(|spec| spec.thermal).map(|thermal| thermal.idle_celsius());
         HealthRecord {
             capacity_initial_bytes: u64::from(self.logical_initial()) * unit,
             capacity_bytes: u64::from(self.exported()) * unit,
@@ -74,8 +76,8 @@ impl Drive {
             reads_corrected: corrected.map_or(0, |seen| seen.reads_retried.saturating_sub(seen.uncorrectable_reads)),
             reads_uncorrectable: noticed,
             recoveries: counters.recoveries + counters.recovery_failures,
-            celsius: heat.map(|heat| heat.celsius),
-            celsius_max: heat.map(|heat| heat.celsius_max),
+            celsius: heat.map(|heat| heat.celsius).or(idle),
+            celsius_max: heat.map(|heat| heat.celsius_max).or(idle),
             throttles: heat.map_or(0, |heat| heat.throttles),
             throttled_seconds: heat.map_or(0.0, |heat| heat.throttled_ns as f64 / 1e9),
             dies: geometry.dies(),

@@ -27,6 +27,18 @@ pub struct Thermal {
     pub throttle: Option<Throttle>,
 }
 
+impl Thermal {
+    /// How warm a drive becomes that does nothing, in °C.
+    pub fn idle_celsius(&self) -> f64 {
+        self.ambient + self.idle_watts * self.resistance
+    }
+
+    /// Whether a drive that was throttled once stays so, even if it does nothing.
+    pub fn stays_throttled(&self) -> bool {
+        self.throttle.is_some_and(|throttle| self.idle_celsius() >= throttle.below)
+    }
+}
+
 /// When and by how much a drive slows down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Throttle {
@@ -74,8 +86,7 @@ pub(crate) struct Heat {
 
 impl Heat {
     pub(crate) fn new(spec: Thermal) -> Self {
-        let idle = spec.ambient + spec.idle_watts * spec.resistance;
-        let celsius = spec.initial.unwrap_or(idle);
+        let celsius = spec.initial.unwrap_or_else(|| spec.idle_celsius());
         let reading = HeatReading {
             celsius,
             celsius_max: celsius,
@@ -138,13 +149,13 @@ impl Heat {
 
     /// How long an idle drive takes to where the throttle begins or ends, in ns.
     fn until_turn(&self) -> u64 {
-        let Thermal { ambient, idle_watts, resistance, time_constant_ns, throttle, .. } = self.spec;
+        let Thermal { time_constant_ns, throttle, .. } = self.spec;
         let Some(throttle) = throttle else { return u64::MAX };
         let bound = if self.is_throttled { throttle.below } else { throttle.above };
-        let target = ambient + idle_watts * resistance;
-        // Above 1 where the bound lies on the way.
+        let target = self.spec.idle_celsius();
+        // Above 1 where the bound lies on the way; infinite where the way only leads to it, and never over it.
         let way = (self.reading.celsius - target) / (bound - target);
-        if way > 1.0 { (libm::log(way) * time_constant_ns as f64) as u64 + 1 } else { u64::MAX }
+        if way > 1.0 && way.is_finite() { (libm::log(way) * time_constant_ns as f64) as u64 + 1 } else { u64::MAX }
     }
 
     fn step(&mut self, ns: u64, work: f64) {
@@ -250,6 +261,16 @@ mod tests {
         assert!((45.0..45.2).contains(&begun) && (39.8..=40.0).contains(&ended), "{begun} {ended}");
         let reading = heat.reading(60 * SECOND);
         assert!(reading.celsius_max < 45.2 && reading.throttled_ns > 10 * SECOND, "{reading:?}");
+    }
+
+    #[test]
+    fn a_drive_that_idles_at_the_end_of_its_throttle_stays_throttled() {
+        // 25 °C and 5 K of 1 W: it cools towards 30 °C and never below.
+        let throttle = Throttle { above: 45.0, below: 30.0, stretch: 4.0 };
+        let warm = Thermal { initial: Some(50.0), ..spec(Some(throttle)) };
+        let mut heat = Heat::new(warm);
+        assert_eq!(heat.stretch(100 * SECOND), Some(4.0));
+        assert!(warm.stays_throttled() && !spec(Some(Throttle { below: 30.5, ..throttle })).stays_throttled());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::civil::Date;
 use wane_lab::build;
 use wane_nand::ErrorConfig;
-use wane_scenario::{Document, Given, Scenario, ScenarioError, Sources, folder_of};
+use wane_scenario::{Document, Given, Scenario, ScenarioError, Sources, ThermalSpec, endless, folder_of};
 use wane_sim::{Stream, Streams};
 use wane_units::{Fnv, did_you_mean};
 
@@ -168,6 +168,11 @@ impl Fleet {
         format!("SIM{}{number:07}", &self.hash[..8])
     }
 
+    /// A node's or a rack's name: that of no other fleet's.
+    pub(crate) fn place(&self, kind: char, number: u32) -> String {
+        format!("{}-{kind}{number:05}", &self.hash[..8])
+    }
+
     /// Rows that it comes to at most, where no drive dies or is switched off.
     pub fn rows_max(&self) -> u64 {
         let a_day = match self.settings.records {
@@ -263,7 +268,8 @@ fn model(
             let path = folder.join(name);
             let text = std::fs::read_to_string(&path)
                 .map_err(|error| refuse("drive", format!("{}: {error}", wane_units::excerpt_path(&path))))?;
-            Scenario::resolve(&Sources { file: Some((&path.to_string_lossy(), &text)), ..Sources::default() })?
+            let sources = Sources { file: Some((&path.to_string_lossy(), &text)), ..Sources::default() };
+            endless(&[], |options| Scenario::resolve_with(&sources, options))?
         }
         None => {
             let text = own_drive(own.over_provisioning.map_or(0.14, |share| share.get()));
@@ -315,6 +321,9 @@ fn fits(scenario: &Scenario, medium: MediumKind) -> Result<(), String> {
             let hint = did_you_mean(&chosen(table), &[wanted]);
             return Err(format!("has ftl.{name} = \"{}\", drives of a fleet have \"{wanted}\"{hint}", chosen(table)));
         }
+    }
+    if scenario.medium.thermal != ThermalSpec::default() {
+        return Err("has drive.thermal, and drives of a fleet are as warm as [place] says".to_owned());
     }
     if let Some(celsius) = scenario.medium.retention.celsius {
         return Err(format!(

@@ -21,7 +21,7 @@ use crate::fleet::Fleet;
 use crate::table::{self, Kind, Writer};
 
 /// The version of the folder: it changes when a reader of the old one would misread the new one.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// The mark by which `simulated.json` is told from others.
 pub const MARK: &str = "a fleet simulated by wane";
@@ -73,7 +73,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Claims a folder for a fleet's drives, and makes it where it is not there. What is whole already is told.
+    /// Claims a folder for a fleet's drives, and makes it where it is not there. Whether it says that it is whole already is told.
     pub(crate) fn claim(
         path: &Path,
         fleet: &Fleet,
@@ -134,6 +134,11 @@ impl Folder {
         }
     }
 
+    /// Says no more that all drives are there, as some of its files are not.
+    pub(crate) fn reopen(&self, fleet: &Fleet, range: (u32, u32)) -> Result<(), TwinError> {
+        self.write_manifest(&self.manifest_of(fleet, range.0, range.1))
+    }
+
     /// Says that all drives are there, and removes what interrupted runs had begun.
     pub(crate) fn finish(&self, fleet: &Fleet, range: (u32, u32), told: &Told) -> Result<(), TwinError> {
         for path in self.parts()?.into_iter().filter(|path| is_staged(path)) {
@@ -164,14 +169,18 @@ impl Folder {
     }
 
     fn place(&self, kind: Kind, number: u32) -> PathBuf {
-        let folder = if kind == Kind::Records { "records" } else { "truth" };
-        self.path.join(folder).join(format!("simulated-{number:06}.parquet"))
+        self.path.join(kind.name(number) + ".parquet")
     }
 
-    /// What came of the drives of a file, if they are there.
-    pub(crate) fn told(&self, number: u32) -> Result<Option<Told>, TwinError> {
+    /// Whether the two files of some drives are there, whole, and the fleet's own.
+    pub(crate) fn holds(&self, fleet: &Fleet, number: u32) -> bool {
+        [Kind::Records, Kind::Truth].iter().all(|kind| table::is_of(&self.place(*kind, number), fleet, *kind, number))
+    }
+
+    /// What came of the drives of a file, if [`Self::holds`] them.
+    pub(crate) fn told(&self, fleet: &Fleet, number: u32) -> Result<Option<Told>, TwinError> {
         let (records, truth) = (self.place(Kind::Records, number), self.place(Kind::Truth, number));
-        if !records.exists() {
+        if !self.holds(fleet, number) {
             return Ok(None);
         }
         let rows = table::rows_of(&records)?;
@@ -191,7 +200,7 @@ impl Folder {
             let folder = place.parent().unwrap_or(&self.path);
             fs::create_dir_all(folder).map_err(|error| TwinError::unwritten(folder, &error))?;
             let staged = folder.join(format!(".simulated-{number:06}.parquet"));
-            files.push((Writer::create(fleet, kind, &staged)?, staged, place));
+            files.push((Writer::create(fleet, kind, number, &staged)?, staged, place));
         }
         let [records, truth] = files.try_into().unwrap_or_else(|_| unreachable!("there are two kinds"));
         Ok(Staged { records, truth })

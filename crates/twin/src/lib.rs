@@ -91,7 +91,7 @@ pub fn drives_of(fleet: &Fleet, range: Option<&str>) -> Result<(u32, u32), TwinE
     Ok((first, end))
 }
 
-/// Simulates drives of a fleet into a folder. Drives that an interrupted run has left there whole are not simulated again. `attend` is called with
+/// Simulates drives of a fleet into a folder. Drives whose files are there and whole are not simulated again; what is missing or damaged is. `attend` is called with
 /// the drives that are done every 50 ms, on the calling thread.
 ///
 /// # Errors
@@ -104,14 +104,17 @@ pub fn simulate(
 ) -> Result<Ended, TwinError> {
     let (first, end) = job.drives;
     let (folder, is_whole) = Folder::claim(job.out, fleet, first, end, job.others)?;
+    let files: Vec<u32> = (first / FILE_DRIVES..end.div_ceil(FILE_DRIVES)).collect();
     if is_whole {
-        return Ok(Ended::Already);
+        if files.iter().all(|number| folder.holds(fleet, *number)) {
+            return Ok(Ended::Already);
+        }
+        folder.reopen(fleet, job.drives)?;
     }
     let threads = rayon::ThreadPoolBuilder::new().num_threads(job.threads.max(1)).build();
     let threads = threads.map_err(|error| TwinError::Threads(error.to_string()))?;
     let done = AtomicU32::new(0);
     let (told, failed) = (Mutex::new(Told::default()), AtomicBool::new(false));
-    let files: Vec<u32> = (first / FILE_DRIVES..end.div_ceil(FILE_DRIVES)).collect();
     let work = || -> Result<(), TwinError> {
         files.par_iter().try_for_each(|number| {
             if stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed) {
@@ -154,7 +157,7 @@ fn file(
 ) -> Result<Option<Told>, TwinError> {
     let from = number * FILE_DRIVES;
     let slots = &fleet.slots[from as usize..fleet.slots.len().min((from + FILE_DRIVES) as usize)];
-    if let Some(told) = folder.told(number)? {
+    if let Some(told) = folder.told(fleet, number)? {
         done.fetch_add(slots.len() as u32, Ordering::Relaxed);
         return Ok(Some(told));
     }

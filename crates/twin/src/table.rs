@@ -27,6 +27,10 @@ use crate::life::{DAY_HOURS, End, Life};
 /// The key of the metadata that says that a file is simulated; its value says it in words.
 pub const SIMULATED: &str = "wane.simulated";
 
+/// The keys of the metadata that say of which fleet a file is, and which of its files.
+const FLEET: &str = "wane.fleet";
+const FILE: &str = "wane.file";
+
 /// What the column `source` holds.
 pub const SOURCE: &str = "simulated";
 
@@ -118,16 +122,25 @@ pub(crate) enum Kind {
     Truth,
 }
 
+impl Kind {
+    /// The file of these drives, without its extension, from the fleet's folder on.
+    pub(crate) fn name(self, number: u32) -> String {
+        let folder = if self == Self::Records { "records" } else { "truth" };
+        format!("{folder}/simulated-{number:06}")
+    }
+}
+
 impl Writer {
-    /// A file at a path, of this many drives from `first` on.
-    pub(crate) fn create(fleet: &Fleet, kind: Kind, path: &Path) -> Result<Self, TwinError> {
+    /// A file at a path, of the fleet's drives that file `number` has.
+    pub(crate) fn create(fleet: &Fleet, kind: Kind, number: u32, path: &Path) -> Result<Self, TwinError> {
         let file = File::create(path).map_err(|error| TwinError::unwritten(path, &error))?;
         let attributes = if kind == Kind::Records { all_numbers() } else { Vec::new() };
         let columns: &[Column] = if kind == Kind::Records { &RECORDS } else { &TRUTH };
         let failed = |error: ParquetError| TwinError::File { path: path.to_owned(), why: error.to_string() };
         let schema = Arc::new(parse_message_type(&schema_of(columns, &attributes)).map_err(failed)?);
         let writer =
-            SerializedFileWriter::new(file, schema, Arc::new(properties(fleet, &attributes))).map_err(failed)?;
+            SerializedFileWriter::new(file, schema, Arc::new(properties(fleet, &kind.name(number), &attributes)));
+        let writer = writer.map_err(failed)?;
         Ok(Self { file: writer, attributes })
     }
 
@@ -209,8 +222,8 @@ fn place(fleet: &Fleet, slot: &Slot) -> [String; 4] {
     [
         model.settings.firmwares[slot.firmware as usize].clone(),
         format!("{}-{}", model.name, slot.batch + 1),
-        format!("n{:05}", slot.node),
-        format!("r{:04}", slot.rack),
+        fleet.place('n', slot.node),
+        fleet.place('r', slot.rack),
     ]
 }
 
@@ -221,14 +234,15 @@ fn start_seconds(fleet: &Fleet) -> i64 {
     days * DAY_SECONDS
 }
 
-fn properties(fleet: &Fleet, attributes: &[u16]) -> WriterProperties {
+fn properties(fleet: &Fleet, name: &str, attributes: &[u16]) -> WriterProperties {
     let pair = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
     let hours = if fleet.settings.records == crate::Cadence::Hourly { 1 } else { DAY_HOURS };
     let scales: Vec<String> =
         fleet.models().map(|(name, _, scale)| format!("{name}: 1 byte stands for {scale:.1}")).collect();
     let pairs = vec![
         pair(SIMULATED, "these drives never existed; they are simulated by wane".to_owned()),
-        pair("wane.fleet", fleet.hash().to_owned()),
+        pair(FLEET, fleet.hash().to_owned()),
+        pair(FILE, name.to_owned()),
         pair("wane.seed", fleet.settings.seed.to_string()),
         pair("wane.drives", fleet.slots.len().to_string()),
         pair("wane.record_hours", hours.to_string()),
@@ -292,6 +306,16 @@ fn reader_of(path: &Path) -> Result<SerializedFileReader<File>, TwinError> {
     let unread = |why: String| TwinError::File { path: path.to_owned(), why };
     let file = File::open(path).map_err(|error| unread(error.to_string()))?;
     SerializedFileReader::new(file).map_err(|error| unread(error.to_string()))
+}
+
+/// Whether there is a file at a path, whole, that is this one of the fleet's.
+pub(crate) fn is_of(path: &Path, fleet: &Fleet, kind: Kind, number: u32) -> bool {
+    let Ok(reader) = reader_of(path) else { return false };
+    let pairs = reader.metadata().file_metadata().key_value_metadata();
+    let says = |key: &str, value: &str| {
+        pairs.is_some_and(|pairs| pairs.iter().any(|pair| pair.key == key && pair.value.as_deref() == Some(value)))
+    };
+    says(FLEET, fleet.hash()) && says(FILE, &kind.name(number))
 }
 
 /// Rows of a file.

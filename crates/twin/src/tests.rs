@@ -73,6 +73,47 @@ fn threads_ranges_and_interruptions_change_no_byte() {
 }
 
 #[test]
+fn what_is_missing_damaged_or_of_others_is_simulated_anew() {
+    let place = tempfile::tempdir().unwrap();
+    let (fleet, out) = (fleet(&SMALL), place.path().join("fleet"));
+    run(&fleet, &out, (0, 34), 1).unwrap();
+    let wanted = parts(&out);
+    let (records, truth) = (out.join("records"), out.join("truth"));
+    let file = |number: u32| format!("simulated-{number:06}.parquet");
+    let harms: [&dyn Fn(); 5] = [
+        &|| fs::remove_file(records.join(file(1))).unwrap(),
+        &|| fs::remove_file(truth.join(file(2))).unwrap(),
+        &|| fs::write(records.join(file(0)), "PAR1").unwrap(),
+        &|| fs::write(truth.join(file(1)), &wanted[&Path::new("truth").join(file(1))][..1000]).unwrap(),
+        &|| drop(fs::copy(truth.join(file(1)), truth.join(file(0))).unwrap()),
+    ];
+    for (number, harm) in harms.iter().enumerate() {
+        harm();
+        assert!(matches!(run(&fleet, &out, (0, 34), 1).unwrap(), Ended::Whole(_)), "harm {number}");
+        assert!(parts(&out) == wanted, "harm {number}");
+    }
+}
+
+#[test]
+fn a_drive_of_a_fleet_need_not_say_when_it_ends() {
+    let place = tempfile::tempdir().unwrap();
+    let drive = "[drive]\nlogical-capacity = \"256 MiB\"\nspare-factor = \"12 %\"\npage-size = \"16 KiB\"\npages-per-block = 64\n";
+    let read = |more: &str| {
+        fs::write(place.path().join("drive.toml"), format!("{drive}{more}")).unwrap();
+        let set = ["model.0.drive=drive.toml".to_owned()];
+        Fleet::read(Some((&place.path().join("fleet.toml"), "")), &set).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(read(""), Ok(()));
+    for (more, wanted) in [
+        ("[time]\nscheduler = \"event\"\n[drive.thermal]\nambient = 50\n", "has drive.thermal, and"),
+        ("chip = \"tlc-72l-2018\"\n[drive.retention]\ncelsius = 50\n", "has drive.retention.celsius = 50, and"),
+    ] {
+        let found = read(more).unwrap_err();
+        assert!(found.contains(wanted), "{found}");
+    }
+}
+
+#[test]
 fn every_file_says_that_it_is_simulated_and_at_which_scale() {
     let place = tempfile::tempdir().unwrap();
     let fleet = fleet(&["model.0.count=2", "days=1", "records=daily"]);

@@ -229,6 +229,8 @@ def judge(asked: argparse.Namespace) -> None:
     print(
         f"{found.died:,} drives died, {detected} of them listed as now or soon; {found.listed:,} listed so, {right} of them died"
     )
+    if found.untold:
+        print(f"{found.untold:,} told nothing before the day on which they died, so that nothing could be said of them")
 
 
 def simulate(words: Sequence[str]) -> int:

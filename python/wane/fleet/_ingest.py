@@ -7,7 +7,7 @@ itself and against the fleet, and only then counts. A bad file ends the run with
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -228,7 +228,7 @@ class _Ingest:
                         self.ledger.parts.append(self._as_it_is(number, kind, file, days))
             size = sum(size for _, _, size, _ in files)
             entry = {"name": str(folder), "kind": "simulated", "bytes": size, "sha256": None, "listed": place}
-            self._part(staged, "days", entry)
+            self._part(staged, "days", entry, [found.part] if found.part else [])
         except BaseException:
             self.ledger.parts = before
             raise
@@ -253,8 +253,8 @@ class _Ingest:
             row[0] for row in self.checks.connection.execute(f"SELECT sha256 FROM read_parquet([{paths}])").fetchall()
         }
 
-    def _part(self, staged: Path, kind: str, entry: dict[str, Any]) -> None:
-        """Checks a staged file, moves it to its place and writes it into the ledger."""
+    def _part(self, staged: Path, kind: str, entry: dict[str, Any], strange: Sequence[str] = ()) -> None:
+        """Checks a staged file, moves it to its place and writes it into the ledger, with what was strange of it."""
         name = entry["name"]
         self.checks.itself(staged, name, kind)
         part = self.checks.part(self.ledger.next_number(), kind, staged)
@@ -264,7 +264,8 @@ class _Ingest:
             self.checks.without_repeats(staged, part, self.ledger, kept)
             staged = kept
             part = self.checks.part(part.number, kind, staged)
-        notes = self.checks.backward(staged, kind) if kind != "tickets" and part.rows else []
+        notes = list(strange)
+        notes += self.checks.backward(staged, kind) if kind != "tickets" and part.rows else []
         line = Entry(**{**entry, "rows": part.rows, "repeated": entry.get("repeated", 0) + repeated, "notes": notes})
         if part.rows:
             settle(staged, self.folder.path / part.place)

@@ -26,8 +26,8 @@ class Judged:
     """What the advice was worth.
 
     Attributes:
-        rows: A row a cause: ``cause``, ``drives``, how many of them were listed as each of `URGENCIES`, ``with_signs``, how many showed signs before
-            they died, and ``signs_found``, how many of those were listed as ``now`` or ``soon``.
+        rows: A row a cause: ``cause``, ``drives``, how many of them were listed as each of `URGENCIES`, how many are ``untold``,
+            ``with_signs``, how many showed signs before they died, and ``signs_found``, how many of those were listed as ``now`` or ``soon``.
         died: Drives that died.
         listed: Drives that were listed as ``now`` or ``soon``.
         detected: The share of the drives that died of which it was said.
@@ -80,11 +80,20 @@ def judge(fleet: Fleet) -> Judged:
     for serial, told in sorted(truth.items()):
         cause = told["cause"] if told["failed"] else LIVED
         row = rows.setdefault(
-            cause, {"cause": cause, "drives": 0, **dict.fromkeys(URGENCIES, 0), "with_signs": 0, "signs_found": 0}
+            cause,
+            {
+                "cause": cause,
+                "drives": 0,
+                **dict.fromkeys(URGENCIES, 0),
+                "untold": 0,
+                "with_signs": 0,
+                "signs_found": 0,
+            },
         )
         advice = said.get(serial)
         row["drives"] += 1
         if advice is None:
+            row["untold"] += 1
             continue
         row[advice] += 1
         if told["failed"] and told["signs_since"] is not None:

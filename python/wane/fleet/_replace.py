@@ -24,6 +24,9 @@ GONE_DAYS = 7
 #: Days ahead for which the end of the rated wear is told.
 AHEAD_DAYS = 365
 
+#: Percent of wear, which is told in whole ones, that must have grown for a day to be told.
+GROWN_PERCENT_MIN = 2
+
 #: Counts whose growth is a reason, with words, and where the rule comes from.
 GROWING = {
     "smart_197_raw": ("sectors that wait to be rewritten", "Backblaze watches attribute 197"),
@@ -214,7 +217,10 @@ def _failing(row: dict[str, Any]) -> list[str]:
 
 
 def _wear(row: dict[str, Any]) -> tuple[date | None, str | None]:
-    """The day on which the rated wear is used, if within a year: by the month's growth; beyond the rating there is no day."""
+    """The day on which the rated wear is used, if within a year: by the month's growth; beyond the rating there is no day.
+
+    Wear is told in whole percents, so that a growth of g lies between g - 1 and g + 1. One of a single percent has no least rate, and so no day.
+    """
     used, first = _value(row, "percentage_used_percent"), _value(row, "first percentage_used_percent")
     if used is None:
         return None, None
@@ -222,10 +228,16 @@ def _wear(row: dict[str, Any]) -> tuple[date | None, str | None]:
     if used >= 100:
         return None, f"{used:g} % of the rated wear is used ({source})"
     watched = 0 if first is None else int(row["days percentage_used_percent"])
-    if first is None or used <= first or watched <= 0 or row["fell percentage_used_percent"]:
+    grown = 0 if first is None else used - first
+    if grown < GROWN_PERCENT_MIN or watched <= 0 or row["fell percentage_used_percent"]:
         return None, None
-    days = (100 - used) * watched / (used - first)
-    if days > AHEAD_DAYS:
+
+    def after(percent: float) -> int:
+        """Days until the rating at a growth of so much in the days that were watched."""
+        return int(np.ceil((100 - used) * watched / percent))
+
+    if after(grown) > AHEAD_DAYS:
         return None, None
-    by: date = row["last_day"] + timedelta(days=int(np.ceil(days)))
-    return by, f"{used:g} % of the rated wear is used, {used - first:g} % of it in {counted(watched, 'day')} ({source})"
+    by, least, most = (row["last_day"] + timedelta(days=after(percent)) for percent in (grown, grown + 1, grown - 1))
+    told = f"{used:g} % of the rated wear is used, {grown:g} % of it in {counted(watched, 'day')}"
+    return by, f"{told}, so that it ends between {least} and {most} ({source})"

@@ -17,7 +17,7 @@ from wane.fleet._plain import library, named, quoted
 
 MANIFEST = "simulated.json"
 MARK = "a fleet simulated by wane"
-FORMAT = 1
+FORMAT = 2
 
 #: The metadata of each file by which it is told from others.
 SIMULATED = b"wane.simulated"
@@ -37,11 +37,13 @@ class Simulated:
         folder: Its path.
         hourly: Whether its records are of hours.
         files: Records, truth, size and hash of each pair of files.
+        part: Which drives of the fleet it holds, in words, where these are not all.
     """
 
     folder: Path
     hourly: bool
     files: list[tuple[Path, Path, int, str]]
+    part: str
 
 
 def is_simulated(folder: Path) -> bool:
@@ -73,19 +75,38 @@ def simulated_of(folder: Path) -> Simulated:
             if not path.is_file():
                 raise FleetError(f"{path}: is missing; `wane fleet simulate` with --force makes the fleet anew")
         files.append((records, truth, records.stat().st_size, sha256_of(records)))
-    return Simulated(folder, _hours_of(files[0][0]) < 24, files)
+    metadata = [_metadata_of(path, told["fleet"]) for records, truth, *_ in files for path in (records, truth)]
+    missing = "" if told["end"] - told["first"] == told["drives_of_fleet"] else _part_of(told)
+    return Simulated(folder, int(metadata[0].get(b"wane.record_hours", b"1")) < 24, files, missing)
 
 
-def _hours_of(file: Path) -> int:
-    """Hours between the records of a file."""
+def _part_of(told: dict[str, Any]) -> str:
+    """Which part of a fleet a folder holds, in words."""
+    return (
+        f"drives {told['first']} to {told['end'] - 1} of a fleet of {told['drives_of_fleet']}; the others are not there"
+    )
+
+
+def _metadata_of(file: Path, fleet: str) -> dict[bytes, bytes]:
+    """What a file says of itself, that it is the one of this fleet by its name.
+
+    Raises:
+        FleetError: It is not, or it is damaged.
+    """
     pyarrow, parquet = library("pyarrow"), library("pyarrow.parquet")
+    again = "`wane fleet simulate` with the same settings makes it anew"
     try:
-        metadata = parquet.read_metadata(file).metadata or {}
+        metadata: dict[bytes, bytes] = parquet.read_metadata(file).metadata or {}
     except (OSError, pyarrow.ArrowException) as error:
-        raise FleetError(f"{file}: is damaged: {error}") from None
+        raise FleetError(f"{file}: is damaged: {error}; {again}") from None
     if SIMULATED not in metadata:
         raise FleetError(f"{file}: does not say that it is simulated, and lies among what is")
-    return int(metadata.get(b"wane.record_hours", b"1"))
+    found = tuple(metadata.get(key, b"").decode() for key in (b"wane.fleet", b"wane.file"))
+    if found != (fleet, f"{file.parent.name}/{file.stem}"):
+        raise FleetError(
+            f"{file}: is {found[1] or 'a file'} of the fleet {found[0]}, and lies in one of the fleet {fleet}; {again}"
+        )
+    return metadata
 
 
 def stage_days(connection: Any, files: list[Path], place: Path) -> None:

@@ -107,9 +107,15 @@ def survival(frame: Any, horizon_days: float = 30) -> Survival:
     if lives["failed"].sum() < CURVE_FAILURES_MIN:
         notes.append(f"{counted(int(lives['failed'].sum()), 'failure')}: no curve is fitted below {CURVE_FAILURES_MIN}")
         return Survival(rates, ranked, None, causes, {}, {}, horizon_days, notes)
-    return Survival(
-        rates, ranked, weibull(lives), causes, brier_scores(lives, horizon_days), curves(lives), horizon_days, notes
-    )
+    try:
+        told = curves(lives)
+    except library("lifelines").exceptions.StatError:
+        told = {}
+        notes.append(
+            "no curves: at some age all drives that were watched failed, as few were watched from their youth on"
+        )
+    fitted, scores = weibull(lives), brier_scores(lives, horizon_days)
+    return Survival(rates, ranked, fitted, causes, scores, told, horizon_days, notes)
 
 
 def untold_models(frame: Any) -> list[str]:
@@ -148,7 +154,11 @@ def yearly_rates(frame: Any) -> list[dict[str, Any]]:
 def _pooled(failures: Numbers, years: Numbers) -> list[tuple[float, float, float]]:
     """Rates a year under one gamma distribution of the models' rates, fitted by its marginal likelihood, with intervals of 95 %."""
     special, optimize, stats = library("scipy.special"), library("scipy.optimize"), library("scipy.stats")
-    mean = max(failures.sum(), 0.5) / years.sum()
+    if not failures.sum():
+        # Nothing says how much the models differ: they are taken for one.
+        most = float(stats.chi2.ppf(0.975, 2)) / 2 / float(years.sum())
+        return [(0.0, 0.0, most)] * len(failures)
+    mean = failures.sum() / years.sum()
 
     def minus_likelihood(log_shape: float) -> float:
         shape = np.exp(log_shape)
@@ -212,7 +222,7 @@ def weibull(lives: Any) -> dict[str, float] | None:
             warnings.simplefilter("error", category=kinds.StatisticalWarning)
             warnings.simplefilter("error", category=kinds.ApproximationWarning)
             fitted = lifelines.WeibullFitter().fit(lives["exit"], lives["failed"], entry=lives["entry"])
-    except (kinds.ConvergenceError, kinds.StatisticalWarning, kinds.ApproximationWarning):
+    except (kinds.StatError, kinds.ConvergenceError, kinds.StatisticalWarning, kinds.ApproximationWarning):
         return None
     told = fitted.summary
     return {

@@ -15,7 +15,7 @@ use wane_ftl::policies::Mode;
 use wane_lab::kept::{Aged, Kept, KeptError, Reached, Target};
 use wane_lab::progress::Stopwatch;
 use wane_lab::run::{Step, Watch};
-use wane_scenario::{Pattern, Scenario, ScenarioError, Sources, folder_of, over_provisioning_of};
+use wane_scenario::{Pattern, Scenario, Sources, endless, folder_of, over_provisioning_of};
 use wane_units::{excerpt, excerpt_path};
 use wane_workload::lsm::Operations;
 use wane_workload::standin;
@@ -62,27 +62,6 @@ const RESERVE_TOLD: f64 = 1.25;
 /// Requests of the scenario of a drive that ages: it ends by what it is aged to.
 const UNCOUNTED: u64 = 1;
 
-/// Ends for a scenario that names none; one with probes at ages needs one that is an age.
-const ENDS: [&str; 2] = ["until.requests=1", "until.drive-writes=1e9"];
-
-/// Resolves a scenario that need not say when it ends.
-fn endless(sources: &Sources<'_>, options: &[(&str, String)]) -> Result<Scenario, ScenarioError> {
-    // Whether a life can be fast-forwarded depends on how it ends, too.
-    let of_end = |key: &str| matches!(key.split('.').next(), Some("until" | "fast-forward"));
-    let ends = |error: &ScenarioError| error.source_name == "--until" || of_end(&error.key);
-    let mut resolved = Scenario::resolve_with(sources, options);
-    for end in ENDS {
-        let Err(first) = resolved else { break };
-        if !ends(&first) {
-            return Err(first);
-        }
-        let mut options = options.to_vec();
-        options.push(("--until", end.to_owned()));
-        resolved = Scenario::resolve_with(sources, &options).map_err(|error| if ends(&error) { first } else { error });
-    }
-    resolved
-}
-
 fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
     if arguments.scenario.is_none() && arguments.preset.is_none() && arguments.set.is_empty() {
         let sentence = "create needs a drive, such as `wane drive create d.wane --preset tiny`, a scenario file, or keys \
@@ -101,7 +80,7 @@ fn create(arguments: &CreateArguments) -> Result<i32, Failure> {
         set: &arguments.set,
     };
     let options: Vec<(&str, String)> = seed.into_iter().chain(capacity).collect();
-    let mut scenario = endless(&sources, &options)?;
+    let mut scenario = endless(&options, |options| Scenario::resolve_with(&sources, options))?;
     scenario.relative_to(&arguments.scenario.as_deref().map(folder_of).unwrap_or_default());
     if let Some(scale) = arguments.scale {
         scenario = scenario.scaled(scale).map_err(|error| Failure::wrong(format!("--scale {error}")))?;
