@@ -1,5 +1,6 @@
 """The ``wane`` command, the same code as the binary: ``python -m wane`` and the script ``wane``."""
 
+import os
 import signal
 import sys
 
@@ -16,6 +17,8 @@ def main() -> int:
         from wane.fleet.__main__ import main as fleet  # noqa: PLC0415
 
         return fleet(sys.argv[2:])
+    # What the command hands over to a Python is this one's.
+    os.environ.setdefault("WANE_PYTHON", sys.executable)
     # The interpreter's handler would wait for native code to end; what the process was told to ignore stays ignored.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

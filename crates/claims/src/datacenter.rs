@@ -35,6 +35,7 @@ pub(super) fn claims() -> Vec<Claim> {
                     drives' insides unknown",
         reading: "a drive that collects only when it must, empty at first; the first half drive write against the last",
         tolerance: "at least 60 % at every size",
+        needs_package: false,
         over_seeds: OverSeeds::Untried,
         scenarios: || SIZES.map(burst).into(),
         evaluate: dc4,

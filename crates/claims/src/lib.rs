@@ -5,6 +5,7 @@
 mod active;
 mod capacity;
 mod datacenter;
+mod disks;
 mod forward;
 mod heat;
 mod holistic;
@@ -25,7 +26,7 @@ use std::collections::BTreeSet;
 use wane_scenario::{Scenario, Sources};
 
 pub use page::{Difference, details, differences, page, renewed, strangers};
-pub use runs::{Each, Runs, SEEDS, reproduce};
+pub use runs::{Each, Packaged, Runs, SEEDS, reproduce};
 
 /// How far a claim can be held against a paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,8 @@ pub enum Verdict {
     Agrees,
     /// Outside.
     Differs,
+    /// Nothing was run: what it takes is not here.
+    NotRun,
 }
 
 impl Verdict {
@@ -72,7 +75,13 @@ impl Verdict {
         match self {
             Self::Agrees => "agrees",
             Self::Differs => "differs",
+            Self::NotRun => "not run",
         }
+    }
+
+    /// The verdict of a word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Agrees, Self::Differs, Self::NotRun].into_iter().find(|verdict| verdict.word() == word)
     }
 
     const fn of(agrees: bool) -> Self {
@@ -126,6 +135,11 @@ impl Matter {
             Self::Seed => "seed",
         }
     }
+
+    /// The matter of a word.
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Choice, Self::Scale, Self::Seed].into_iter().find(|matter| matter.word() == word)
+    }
 }
 
 /// What [`SEEDS`] seeds are known to do to a verdict.
@@ -157,6 +171,8 @@ pub struct Claim {
     pub reading: &'static str,
     /// What counts as agreement.
     pub tolerance: &'static str,
+    /// Whether the Python package measures it: [`reproduce`] is then handed what it came to.
+    pub needs_package: bool,
     over_seeds: OverSeeds,
     scenarios: fn() -> Vec<Scenario>,
     evaluate: fn(&Runs) -> Finding,
@@ -217,11 +233,23 @@ impl Claim {
             published,
             reading,
             tolerance,
+            needs_package: false,
             over_seeds: OverSeeds::Untried,
             scenarios,
             evaluate,
             others,
         }
+    }
+
+    /// The same claim, measured by the Python package.
+    const fn by_package(mut self) -> Self {
+        self.needs_package = true;
+        self
+    }
+
+    /// How many findings its package's measurement has: one a seed.
+    pub const fn packaged_seeds(&self) -> u64 {
+        if self.class.is_drawn() { SEEDS } else { 1 }
     }
 
     /// What it runs, with other readings.
@@ -257,7 +285,9 @@ impl Reproduced<'_> {
     pub fn standing(&self) -> String {
         let word = self.finding.verdict.word();
         let fragile = self.fragile();
-        if self.claim.class == Class::Arithmetic {
+        if self.finding.verdict == Verdict::NotRun {
+            word.to_owned()
+        } else if self.claim.class == Class::Arithmetic {
             format!("{word}, arithmetic")
         } else if self.claim.class == Class::Imported {
             format!("{word}, imported")
@@ -287,6 +317,7 @@ pub fn claims() -> Vec<Claim> {
         .chain([prevention::model()])
         .chain(datacenter::claims())
         .chain(heat::claims())
+        .chain(disks::claims())
         .chain(active::claims())
         .chain(twin::claims())
         .chain(variant::claims())
@@ -339,8 +370,9 @@ mod tests {
         let ids: std::collections::BTreeSet<&str> = claims.iter().map(|claim| claim.id).collect();
         assert_eq!(ids.len(), claims.len());
         let wanted = (1..=10).map(|n| format!("WL{n}")).chain((1..=11).map(|n| format!("CV{n}")));
-        let wanted =
-            wanted.chain((1..=10).map(|n| format!("RE{n}"))).chain([4, 5, 6, 10, 11].map(|n| format!("DC{n}")));
+        let wanted = wanted
+            .chain((1..=10).map(|n| format!("RE{n}")))
+            .chain([1, 2, 4, 5, 6, 7, 8, 9, 10, 11].map(|n| format!("DC{n}")));
         let variant = [4, 5, 6, 7, 8, 13, 14, 17, 18, 20].map(|n| format!("CS{n}"));
         let wanted = wanted.chain(variant).chain((1..=8).map(|n| format!("MF{n}")));
         let wanted = wanted.chain((1..=8).map(|n| format!("FF{n}")));

@@ -15,7 +15,8 @@ sources lists all). `wane reproduce ID --figures DIR` draws a claim's runs.
 
 A verdict is *fragile* where a choice that the paper leaves open, the scale or the seed was tried and changed it; the claim's section then has \
 its numbers under the other readings and with five seeds. Where a verdict is not fragile, the section says whether five seeds were tried. *Arithmetic* follows from the claim's own figures: it can only fail where we \
-compute wrongly, or where the paper's own figures contradict each other.
+compute wrongly, or where the paper's own figures contradict each other. *Not run* is what takes data that are public but not here; the claim's section has the \
+command. DC7 and DC8 are measured by the Python package, which `wane reproduce` asks.
 
 ";
 
@@ -124,14 +125,16 @@ fn counted(entries: &[(&str, &Entry)]) -> String {
         let fragile = found.iter().filter(|standing| standing.contains("fragile")).count();
         format!("{} {}, {fragile} of them fragile", found.len(), verdict.word().trim_end_matches('s'))
     };
-    format!("Claims: {}. Of these {}; {}.", entries.len(), of(Verdict::Agrees), of(Verdict::Differs))
+    let not_run = entries.iter().filter(|(_, entry)| entry.standing() == Verdict::NotRun.word()).count();
+    let left = if not_run > 0 { format!("; {not_run} not run") } else { String::new() };
+    format!("Claims: {}. Of these {}; {}{left}.", entries.len(), of(Verdict::Agrees), of(Verdict::Differs))
 }
 
 /// What is to be known of a claim beside its figures, with a title each.
 pub fn details<'a>(row: &'a Reproduced<'_>) -> Vec<(&'static str, &'a str)> {
     let Claim { configuration, published, reading, tolerance, .. } = *row.claim;
     let seeds = match row.claim.over_seeds {
-        _ if !row.claim.class.is_drawn() || shows_seeds(row) => "",
+        _ if !row.claim.class.is_drawn() || shows_seeds(row) || row.finding.verdict == Verdict::NotRun => "",
         OverSeeds::Kept => "five were tried and leave the verdict as it is",
         OverSeeds::Untried | OverSeeds::Changed => "only the first was tried",
     };

@@ -8,7 +8,7 @@ use wane_lab::session::{self, SessionError};
 use wane_results::RunResult;
 use wane_scenario::Scenario;
 
-use super::{Claim, Finding, OverSeeds, Reproduced, pictures};
+use super::{Claim, Finding, OverSeeds, Reading, Reproduced, pictures};
 
 /// Seeds that a fragile claim is run with: that of its scenarios and those that follow.
 pub const SEEDS: u64 = 5;
@@ -16,10 +16,20 @@ pub const SEEDS: u64 = 5;
 /// Hears of every finished run: how many are done, how many are known to be needed, and its name.
 pub type Each<'a> = &'a (dyn Fn(usize, usize, &str) + Sync);
 
+/// What the Python package measured of a claim.
+#[derive(Clone, Debug)]
+pub struct Packaged {
+    /// By seed, the claim's own first: [`Claim::packaged_seeds`] of them.
+    pub findings: Vec<Finding>,
+    /// Under other readings.
+    pub others: Vec<Reading>,
+}
+
 /// The runs behind claims, each made once, as seen with one seed.
 #[derive(Clone, Debug, Default)]
 pub struct Runs {
     results: Arc<BTreeMap<String, RunResult>>,
+    packaged: Arc<BTreeMap<&'static str, Packaged>>,
     /// How far the seed is from that of the claims' scenarios.
     shift: u64,
 }
@@ -27,17 +37,22 @@ pub struct Runs {
 /// Runs the claims in parallel and says what they come to.
 ///
 /// Claims that are fragile come with [`SEEDS`] seeds, and with `every_seed` all that run anything. Without a result where the user stopped.
+/// `packaged` has what the Python package measured, by the claim.
 ///
 /// # Errors
 /// A run gave no result.
+///
+/// # Panics
+/// One of the claims needs the package, and `packaged` has nothing of it, or not all of its seeds.
 pub fn reproduce<'a>(
     claims: &'a [Claim],
+    packaged: BTreeMap<&'static str, Packaged>,
     every_seed: bool,
     stop: &Arc<AtomicBool>,
     each: Each<'_>,
 ) -> Result<Option<(Runs, Vec<Reproduced<'a>>)>, SessionError> {
     let asks_seeds = |claim: &Claim| claim.class.is_drawn() && (every_seed || claim.over_seeds == OverSeeds::Changed);
-    let mut runs = Runs::default();
+    let mut runs = Runs { packaged: Arc::new(packaged), ..Runs::default() };
     let firsts = claims.iter().flat_map(Claim::scenarios);
     let others = claims.iter().filter(|claim| asks_seeds(claim)).flat_map(other_seeds);
     if !runs.add(firsts.chain(others), stop, each)? {
@@ -118,6 +133,17 @@ impl Runs {
         self.results.get(&self.seeded(scenario).hash()).expect("a claim names the scenarios that it evaluates")
     }
 
+    /// What the package found of a claim, with the seed that these runs are seen with.
+    pub(super) fn packaged(&self, id: &str) -> Finding {
+        let found = self.packaged.get(id).and_then(|found| found.findings.get(usize::try_from(self.shift).ok()?));
+        found.expect("whoever reproduces a claim of the package has its measurement").clone()
+    }
+
+    /// What the package found of a claim under other readings.
+    pub(super) fn packaged_others(&self, id: &str) -> Vec<Reading> {
+        self.packaged.get(id).map(|found| found.others.clone()).unwrap_or_default()
+    }
+
     fn reproduced<'a>(&self, claim: &'a Claim) -> Reproduced<'a> {
         Reproduced { claim, finding: (claim.evaluate)(self), others: claim.others.evaluate(self), seeds: Vec::new() }
     }
@@ -129,7 +155,7 @@ impl Runs {
             if shift == 0 {
                 return row.finding.clone();
             }
-            (row.claim.evaluate)(&Self { results: Arc::clone(&self.results), shift })
+            (row.claim.evaluate)(&Self { shift, ..self.clone() })
         };
         (0..SEEDS).map(|shift| (seed + shift, with(shift))).collect()
     }
@@ -171,7 +197,7 @@ mod tests {
     /// One short run in the place of every scenario.
     fn stood_in(scenarios: impl IntoIterator<Item = Scenario>, result: &RunResult, shift: u64) -> Runs {
         let results = scenarios.into_iter().map(|scenario| (scenario.hash(), result.clone())).collect();
-        Runs { results: Arc::new(results), shift }
+        Runs { results: Arc::new(results), shift, ..Runs::default() }
     }
 
     #[test]
@@ -197,6 +223,25 @@ mod tests {
                 assert!(page.contains(&format!("\n- {title}: {text}\n")), "{}: {title}: {text}", claim.id);
             }
         }
+    }
+
+    #[test]
+    fn what_the_package_measured_comes_back_with_its_seeds_and_readings() {
+        let claims: Vec<Claim> = claims().into_iter().filter(|claim| claim.id.starts_with("DC8")).collect();
+        let finding = |number: u64| Finding {
+            ours: format!("{number} hours"),
+            verdict: Verdict::Differs,
+            note: String::new(),
+            table: String::new(),
+        };
+        let line =
+            Reading { what: "a line".into(), matter: Matter::Choice, ours: "5".into(), verdict: Verdict::Agrees };
+        let packaged = Packaged { findings: (1..=SEEDS).map(finding).collect(), others: vec![line] };
+        let given = BTreeMap::from([("DC8", packaged)]);
+        let (_, rows) = reproduce(&claims, given, false, &Arc::default(), &|_, _, _| {}).unwrap().unwrap();
+        assert_eq!(rows[0].standing(), "differs, fragile (choice)");
+        let seeds: Vec<(u64, &str)> = rows[0].seeds.iter().map(|(seed, found)| (*seed, found.ours.as_str())).collect();
+        assert_eq!(seeds, [(1, "1 hours"), (2, "2 hours"), (3, "3 hours"), (4, "4 hours"), (5, "5 hours")]);
     }
 
     #[test]

@@ -91,3 +91,82 @@ fn a_fleets_file_is_shown_checked_and_explained() {
     assert_eq!(code, 0);
     assert!(out.contains("\"title\": \"wane fleet\""));
 }
+
+/// Runs `wane reproduce` with these words, where a program stands in the place of Python.
+fn reproduce(python: &Path, words: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+    let output = command.arg("reproduce").args(words).env("WANE_PYTHON", python).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// What the package answers of a claim: findings of so many seeds, and a reading that agrees.
+fn answer(id: &str, seeds: u64) -> String {
+    let finding = |seed: u64| {
+        let ours = format!("{seed} hours off");
+        serde_json::json!({ "seed": seed, "ours": ours, "verdict": "differs", "note": "why:", "table": "| a |\n|---|\n| 1 |\n" })
+    };
+    let other =
+        serde_json::json!({ "what": "a line", "changes": "choice", "ours": "5 hours off", "verdict": "agrees" });
+    let seeds: Vec<serde_json::Value> = (1..=seeds).map(finding).collect();
+    serde_json::json!({ id: { "seeds": seeds, "others": [other] } }).to_string()
+}
+
+#[test]
+fn claims_of_the_package_are_asked_of_it_and_written_with_all_others() {
+    let place = tempfile::tempdir().unwrap();
+    let python = stand_in(
+        place.path(),
+        &format!("shift 3\n[ \"$*\" = 'claims DC8' ] || exit 3\ncat <<'END'\n{}\nEND", answer("DC8", 5)),
+    );
+    let page = place.path().join("page.md");
+    let path = page.to_str().unwrap();
+    let (code, out, err) = reproduce(&python, &["DC8", "RE10", "DC9", "--write", path]);
+    assert_eq!((code, err.as_str()), (0, "wane: DC8 by the Python package, some minutes\n"));
+    assert!(out.contains("differs, fragile (choice)") && out.contains("seed 5"), "{out}");
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(
+        text.contains("Claims: 3. Of these 1 agree, 0 of them fragile; 1 differ, 1 of them fragile; 1 not run."),
+        "{text}"
+    );
+    for part in [
+        "| 1 hours off | differs, fragile (choice) |",
+        "| a line | choice | 5 hours off | agrees |",
+        "| 5 | 5 hours off | differs |",
+        "\n| a |\n",
+        "| not run |",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let (code, out, err) = reproduce(&python, &["DC8", "--check", path, "--json", "--quiet"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("\"verdict\": \"differs\""), "{out}");
+}
+
+#[test]
+fn without_the_package_its_claims_are_refused_by_name_and_listed() {
+    let place = tempfile::tempdir().unwrap();
+    let absent = stand_in(place.path(), "exit 97");
+    let (code, out, err) = reproduce(&absent, &["dc8", "--quiet"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.starts_with("wane: DC8 needs the Python package wane, which the Python "), "{err}");
+    let (code, out, err) = reproduce(&absent, &["DC", "--list"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("DC7 ") && out.contains("DC8 ") && out.contains("DC9 "), "{out}");
+}
+
+#[test]
+fn a_package_that_answers_otherwise_is_of_another_version_and_its_own_refusals_are_its_own() {
+    let place = tempfile::tempdir().unwrap();
+    let wrong = [String::new(), "{}".to_owned(), answer("DC8", 4), answer("DC8", 5).replace("why:", "a | b")];
+    for told in wrong {
+        let python = stand_in(place.path(), &format!("cat <<'END'\n{told}\nEND"));
+        let (code, out, err) = reproduce(&python, &["DC8", "--quiet"]);
+        assert_eq!((code, out.as_str()), (2, ""), "{told}");
+        assert!(err.contains("of another version than this command") && err.lines().count() == 1, "{err}");
+    }
+    for (ends, want) in [(2, 2), (130, 130), (1, 3)] {
+        let python = stand_in(place.path(), &format!("echo 'wane: why' >&2\nexit {ends}"));
+        assert_eq!(reproduce(&python, &["DC7", "--quiet"]), (want, String::new(), "wane: why\n".to_owned()));
+    }
+}

@@ -80,6 +80,9 @@ def parser() -> argparse.ArgumentParser:
     verb.add_argument("fleet", metavar="FLEET")
     verb.add_argument("--json", action="store_true", help="print as JSON")
     verb.set_defaults(verb=judge)
+    verb = verbs.add_parser("claims", help="measure published claims, for wane reproduce", description=claims.__doc__)
+    verb.add_argument("names", metavar="CLAIM", nargs="*", help="which; without, the names are listed")
+    verb.set_defaults(verb=claims)
     # The native part has it; here it is for the list of verbs.
     verbs.add_parser("simulate", help="make a fleet of simulated drives", add_help=False)
     verb = verbs.add_parser("report", help="draw a page on a fleet", description=report.__doc__)
@@ -231,6 +234,17 @@ def judge(asked: argparse.Namespace) -> None:
     )
     if found.untold:
         print(f"{found.untold:,} told nothing before the day on which they died, so that nothing could be said of them")
+
+
+def claims(asked: argparse.Namespace) -> None:
+    """Measures published claims that stand on this package, and prints what they come to as JSON; ``wane reproduce`` asks so, and writes the page."""
+    from wane.fleet import claims as published  # noqa: PLC0415
+
+    if not asked.names:
+        print("\n".join(published.CLAIMS))
+        return
+    found = published.measure(asked.names)
+    print(json.dumps({name: measured.to_dict() for name, measured in found.items()}, indent=1))
 
 
 def simulate(words: Sequence[str]) -> int:

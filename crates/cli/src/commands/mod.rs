@@ -11,6 +11,8 @@ pub(crate) mod grid;
 mod life;
 pub(crate) mod lists;
 pub(crate) mod man;
+mod package;
+mod packaged;
 pub(crate) mod predict;
 pub(crate) mod rber;
 pub(crate) mod rber_fit;

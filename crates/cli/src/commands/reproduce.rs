@@ -1,13 +1,17 @@
 //! `wane reproduce`: published claims, run and compared.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use wane_claims::{Claim, Reproduced, Runs, claims, details, differences, page, renewed, reproduce as run, strangers};
+use wane_claims::{
+    Claim, Packaged, Reproduced, Runs, claims, details, differences, page, renewed, reproduce as run, strangers,
+};
 use wane_units::excerpt;
 
+use super::packaged::{Measured, listed, measured};
 use crate::args::{CLAIMS_PAGE, ReproduceArguments};
 use crate::output::{Failure, Others, check_writable, pretty, print, read_text, tell, unknown, unwritable, write_text};
 use crate::progress::{Progress, end_at_once, stop_flag};
@@ -15,7 +19,7 @@ use crate::{DIFFERS, DONE, INTERRUPTED};
 
 pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> {
     let (ids, checked) = checked(arguments);
-    let chosen = choose(&ids)?;
+    let mut chosen = choose(&ids)?;
     if arguments.list {
         let line =
             |claim: &Claim| format!("{:<9} {}  {:<14} {}\n", claim.id, claim.class.letter(), claim.source, claim.paper);
@@ -32,12 +36,18 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
         check_writable(path, others)?;
         to_write(path, others, &[])?;
     }
+    let is_whole = chosen.len() == claims().len();
+    // Before the hour that all the others may take.
+    let packaged = match by_package(&mut chosen, &ids, arguments.quiet)? {
+        Ok(packaged) => packaged,
+        Err(code) => return Ok(code),
+    };
     let stop = stop_flag();
     let progress = Mutex::new(Progress::new("reproduce", arguments.quiet));
     let each = |done: usize, all: usize, name: &str| {
         progress.lock().expect("no holder panics").say(done, all, name);
     };
-    let reproduced = run(&chosen, arguments.every_seed, &stop, &each);
+    let reproduced = run(&chosen, packaged, arguments.every_seed, &stop, &each);
     progress.lock().expect("no holder panics").finish();
     let Some((runs, rows)) = reproduced.map_err(Failure::wrong)? else { return Ok(INTERRUPTED) };
     // Claims are written when all are evaluated: until then there is nothing to keep.
@@ -50,7 +60,7 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
         for claim in &chosen {
             let page = figure(&runs, claim, folder, others)?;
             if page.is_none() {
-                tell(&format!("wane: {} runs nothing, so that there is no figure", claim.id));
+                tell(&format!("wane: {} has no runs of its own, so that there is no figure", claim.id));
             }
             figures.push(page);
         }
@@ -63,9 +73,37 @@ pub(crate) fn reproduce(arguments: &ReproduceArguments) -> Result<i32, Failure> 
     if let Some(path) = &arguments.write {
         write_text(path, others, &to_write(path, others, &rows)?)?;
     }
-    let is_whole = chosen.len() == claims().len();
     let differing = expected.map_or(0, |expected| differing(&rows, &expected, is_whole));
     Ok(if differing > 0 { DIFFERS } else { DONE })
+}
+
+/// What the Python package measures of the claims, or the exit code that it ended with.
+fn by_package(
+    chosen: &mut Vec<Claim>,
+    ids: &[String],
+    quiet: bool,
+) -> Result<Result<BTreeMap<&'static str, Packaged>, i32>, Failure> {
+    let wanted: Vec<&Claim> = chosen.iter().filter(|claim| claim.needs_package).collect();
+    if !wanted.is_empty() && !quiet {
+        tell(&format!("wane: {} by the Python package, some minutes", listed(&wanted)));
+    }
+    match measured(&wanted) {
+        Measured::Found(found) => Ok(Ok(found)),
+        Measured::Ended(code) => Ok(Err(code)),
+        Measured::Strange(why) => Err(Failure::wrong(why)),
+        Measured::Absent(why) => leave_out(chosen, ids, &why).map(|()| Ok(BTreeMap::new())),
+    }
+}
+
+/// Leaves out claims of a package that is not there, but where one was asked for by its whole name.
+fn leave_out(chosen: &mut Vec<Claim>, ids: &[String], why: &str) -> Result<(), Failure> {
+    let is_named = |claim: &Claim| ids.iter().any(|id| id.eq_ignore_ascii_case(claim.id));
+    if chosen.iter().any(|claim| claim.needs_package && is_named(claim)) {
+        return Err(Failure::wrong(why));
+    }
+    tell(&format!("wane: left out: {why}"));
+    chosen.retain(|claim| !claim.needs_package);
+    Ok(())
 }
 
 /// The claims asked for, and the page to check against. What follows `--check` may be a claim: then it is no page.
@@ -203,6 +241,21 @@ fn differing(rows: &[Reproduced<'_>], expected: &str, is_whole: bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn claims_of_an_absent_package_are_left_out_unless_they_were_named() {
+        let left = |ids: &[&str]| {
+            let ids: Vec<String> = ids.iter().map(|id| (*id).to_owned()).collect();
+            let mut chosen = choose(&ids).ok().unwrap();
+            leave_out(&mut chosen, &ids, "why").is_ok().then(|| chosen.iter().map(|claim| claim.id).collect::<Vec<_>>())
+        };
+        let all = left(&[]).unwrap();
+        assert_eq!(all.len(), claims().len() - 2);
+        assert!(all.contains(&"DC9") && !all.contains(&"DC7") && !all.contains(&"DC8"));
+        assert!(left(&["DC"]).unwrap().contains(&"DC6"));
+        assert_eq!(left(&["RE10"]), Some(vec!["RE10"]));
+        assert_eq!(left(&["RE10", "dc7"]), None);
+    }
 
     #[test]
     fn a_whole_run_counts_what_the_page_holds_and_the_program_does_not() {
