@@ -32,10 +32,11 @@ def run(source: str, names: dict[str, Any], label: str) -> object:
     return eval(compile(ast.Expression(last.value), label, "eval"), names) if isinstance(last, ast.Expr) else None
 
 
-def test_there_are_three() -> None:
+def test_there_are_four() -> None:
     assert [path.stem for path in NOTEBOOKS] == [
         "a-drives-life",
         "which-drive-for-this-trace",
+        "your-fleet",
         "your-own-garbage-collector",
     ]
 
