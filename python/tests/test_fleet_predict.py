@@ -1,6 +1,7 @@
 """Failures are foretold as they would be in production, and every way to make it look better is refused."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -91,15 +92,25 @@ def test_planted_signs_are_found_and_chance_finds_none(small: pd.DataFrame) -> N
     assert "split by time and batch" in str(told)
 
 
-def test_the_same_numbers_come_from_a_cluster(small: pd.DataFrame) -> None:
+def test_the_same_numbers_come_from_a_cluster(small: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     distributed = pytest.importorskip("dask.distributed")
-    alone = fleet.predict(small, TRY, learning=["logistic"])
+    monkeypatch.setattr(scores, "DRAWS_OF_A_JOB", 11)
+    alone = fleet.predict(small, TRY)
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
-        together = fleet.predict(small, TRY, learning=["logistic"], client=client)
-    assert together.to_dict() == alone.to_dict()
+        sent, submit = Counter[str](), client.submit
+
+        def counted(function: Any, *arguments: Any, **options: Any) -> Any:
+            sent[function.__name__] += 1
+            return submit(function, *arguments, **options)
+
+        monkeypatch.setattr(client, "submit", counted)
+        together = fleet.predict(small, TRY, client=client)
+    # Byte by byte: fits of both splits, and draws of all models in two parts.
+    assert json.dumps(together.to_dict()) == json.dumps(alone.to_dict())
+    assert sent == {"fit_and_score": 2 * 2 * TRY.folds, "drawn": 2 * 5 * 2}
 
 
 def test_trees_find_planted_signs_too(small: pd.DataFrame) -> None:
@@ -404,3 +415,22 @@ def test_on_the_half_of_backblaze_the_rule_finds_44_of_75_and_flags_997(
     assert "finds 45 of 75, flags 1,023 of 11,332 healthy drives (9.03 %)" in str(found)
     assert main(["predict", str(tmp_path / "f"), "--cost-drive", "1"]) == 2
     assert "are given together" in capsys.readouterr().err
+
+
+def test_draws_are_the_same_however_they_are_parted(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = protocol.label(drive_days(drives=60, failing=20), TRY).rows
+    trial = scores.Trial(rows, 7, 1)
+    score = rows["smart_5_raw"].to_numpy(dtype=float)
+    whole = scores.evaluate(trial, score, TRY, is_probability=False)
+    monkeypatch.setattr(scores, "DRAWS_OF_A_JOB", 3)
+    jobs = []
+
+    def backwards(function: Callable[[Any], Any], asked: Any) -> list[Any]:
+        jobs.extend(asked)
+        return [function(job) for job in jobs[::-1]][::-1]
+
+    assert scores.evaluate(trial, score, TRY, is_probability=False, over=backwards) == whole
+    assert [(job.first, job.end) for job in jobs][:2] == [(0, 3), (3, 6)]
+    assert jobs[-1].end == TRY.draws + 1
+    with pytest.raises(wane.WaneError, match="client: found int, allowed is a client of Dask"):
+        fleet.predict(drive_days(drives=10, failing=5), TRY, client=3)

@@ -1,8 +1,12 @@
-"""The points of a sweep on a cluster of Dask. Its scheduler gives the points of a lost worker to another one."""
+"""Work on a cluster of Dask: the points of a sweep, and jobs that need nothing but themselves.
+
+Its scheduler gives what a lost worker had to another one.
+"""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from wane._errors import WaneError
@@ -33,6 +37,31 @@ def is_client(scheduler: object) -> bool:
     """Whether it is a client of Dask, without importing it."""
     kinds = type(scheduler).__mro__
     return any(kind.__name__ == "Client" and kind.__module__.startswith("distributed.") for kind in kinds)
+
+
+def over(client: Any) -> Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]:
+    """What applies a function to jobs, in their order: a client's cluster, or ``map`` without one. A job goes to a worker as it is.
+
+    Raises:
+        WaneError: It is no client, or one that works asynchronously.
+    """
+    if client is None:
+        return map
+    if not is_client(client):
+        raise WaneError(f"client: found {type(client).__name__}, allowed is a client of Dask")
+    if client.asynchronous:
+        raise WaneError("client: found an asynchronous client of Dask, allowed is one that is not")
+
+    def applied(function: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterable[Any]:
+        # Jobs are large: they are sent beside the graph, each wrapped, as tuples would be taken apart.
+        futures = [client.submit(function, client.scatter([job], hash=False)[0], pure=False) for job in jobs]
+        try:
+            found: list[Any] = client.gather(futures)
+        finally:
+            client.cancel(futures)
+        return found
+
+    return applied
 
 
 def run(client: Any, points: Points, policies: bytes | None) -> None:

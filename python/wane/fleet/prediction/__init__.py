@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from wane._cluster import over as over_cluster
 from wane._errors import FleetError
 from wane.fleet._plain import excerpt, library, plain
 from wane.fleet.prediction import audit
 from wane.fleet.prediction.features import attributes_of, features, told_enough
-from wane.fleet.prediction.models import LEARNING, MODELS, RULE, fit_and_score, rule_score
+from wane.fleet.prediction.models import LEARNING, MODELS, RULE, Fit, fit_and_score, rule_score
 from wane.fleet.prediction.protocol import DRIVE_DAYS_MIN, Labeled, Protocol, label, splits
-from wane.fleet.prediction.scores import Costs, Trial, cheapest, evaluate, overlap
+from wane.fleet.prediction.scores import Costs, Over, Trial, cheapest, evaluate, overlap
 from wane.fleet.store import Fleet
 
 __all__ = ["Costs", "Prediction", "Protocol", "predict", "rule_by_drive"]
@@ -121,15 +122,16 @@ def predict(
         costs: With them, an alarm threshold is chosen on the days before the test, and its cost counted in it.
         make: Makes other features of drive-days: a data frame of the same index. They are tried for leaks first.
         learning: Which models learn: ``logistic``, ``boosting`` or both; ``chance`` and ``rule`` stand beside.
-        client: A ``dask.distributed.Client`` that fits the models; the numbers are the same.
+        client: A ``dask.distributed.Client`` whose cluster fits the models of all splits and makes the bootstrap draws; the numbers are the same.
 
     Returns:
         What each model comes to.
 
     Raises:
         FleetError: The fleet has no failures or not the attributes, the days do not fit, or features leak.
+        WaneError: The client is none of Dask's.
     """
-    protocol = protocol or Protocol()
+    protocol, over = protocol or Protocol(), over_cluster(client)
     for name in learning:
         if name not in LEARNING:
             raise FleetError(f"models: found {excerpt(name)}, allowed are {' and '.join(LEARNING)}")
@@ -163,8 +165,10 @@ def predict(
     if labeled.rows["batch"].nunique() < 2:
         ways = ["drive"]
         notes.append("the drives are of one batch (model and first month), so that no split by batch can be made")
-    for by in ways:
-        told.splits[by] = _try(labeled, made, by, protocol, costs, learning, client)
+    tries = [Try(by, learning, _parted(labeled, by, protocol)) for by in ways]
+    fitted = iter(over(fit_and_score, (job for each in tries for job in _jobs(labeled, made, each, protocol))))
+    for each in tries:
+        told.splits[each.by] = _tried(labeled, each, fitted, protocol, costs, over)
     return told
 
 
@@ -193,26 +197,49 @@ def _values(frame: Any) -> list[str]:
     return [name for name in frame.columns if name not in ("serial", "model", "date", "failure")]
 
 
-def _try(
+class Parts(NamedTuple):
+    """Masks of training by fold, and the fold of each row; -1 of rows that no model judges."""
+
+    trains: list[NDArray[np.bool_]]
+    fold: NDArray[np.int64]
+
+
+class Try(NamedTuple):
+    """A split, the models that learn in it, and its parts."""
+
+    by: str
+    learning: Sequence[str]
+    parts: Parts
+
+
+def _parted(labeled: Labeled, by: str, protocol: Protocol) -> Parts:
+    parts = list(splits(labeled, by, protocol))
+    # Rows before the test are judged too, by models that saw neither them nor their drives: a threshold by cost is chosen on them.
+    return Parts([train for train, _ in parts], _fold_of(labeled, parts))
+
+
+def _jobs(labeled: Labeled, made: NDArray[np.float64], each: Try, protocol: Protocol) -> Iterator[Fit]:
+    """The fits of a split, made one by one, as each holds copies of its rows."""
+    label = labeled.rows["label"].to_numpy(dtype=np.float64)
+    for name in each.learning:
+        for number, train in enumerate(each.parts.trains):
+            yield Fit(name, made[train], label[train], made[each.parts.fold == number], protocol.seed)
+
+
+def _tried(
     labeled: Labeled,
-    made: NDArray[np.float64],
-    by: str,
+    each: Try,
+    fitted: Iterator[NDArray[np.float64]],
     protocol: Protocol,
     costs: Costs | None,
-    learning: Sequence[str],
-    client: Any,
+    over: Over,
 ) -> dict[str, Any]:
-    rows, in_test = labeled.rows, labeled.in_test
-    truth = rows["label"].to_numpy(dtype=np.float64)
-    parts = list(splits(labeled, by, protocol))
-    scores = {name: np.zeros(len(rows)) for name in learning}
-    work = [(name, number) for name in learning for number in range(len(parts))]
-    # Rows before the test are judged too, by models that saw neither them nor their drives: a threshold by cost is chosen on them.
-    fold = _fold_of(labeled, parts)
-    inputs = [(name, made[parts[n][0]], truth[parts[n][0]], made[fold == n], protocol.seed) for name, n in work]
-    fitted = _mapped(client, inputs)
-    for (name, number), score in zip(work, fitted, strict=True):
-        scores[name][fold == number] = score
+    rows, in_test, (trains, fold) = labeled.rows, labeled.in_test, each.parts
+    label = rows["label"].to_numpy(dtype=np.float64)
+    scores = {name: np.zeros(len(rows)) for name in each.learning}
+    for name in each.learning:
+        for number in range(len(trains)):
+            scores[name][fold == number] = next(fitted)
     trial = Trial(rows[in_test], protocol.horizon_days, protocol.seed)
     rule = rule_score(rows)
     told: dict[str, Any] = {
@@ -222,18 +249,19 @@ def _try(
             "drives": trial.drives,
             "failed": int(trial.failed.sum()),
             "failures_without_a_day_before": _unseen(labeled),
-            "train_drive_days": int(sum(train.sum() for train, _ in parts) // len(parts)),
-            "train_failed": int(
-                rows.loc[np.any([train for train, _ in parts], axis=0) & (truth == 1), "serial"].nunique()
-            ),
+            "train_drive_days": int(sum(train.sum() for train in trains) // len(trains)),
+            "train_failed": int(rows.loc[np.any(trains, axis=0) & (label == 1), "serial"].nunique()),
         },
         "models": {
-            "chance": evaluate(trial, trial.daily_lot, protocol, is_probability=False),
-            "rule": evaluate(trial, rule[in_test], protocol, is_probability=False),
+            "chance": evaluate(trial, trial.daily_lot, protocol, is_probability=False, over=over),
+            "rule": evaluate(trial, rule[in_test], protocol, is_probability=False, over=over),
             "rule, any sector": evaluate(
-                trial, rule[in_test], protocol, is_probability=False, alarms=rule[in_test] > 0
+                trial, rule[in_test], protocol, is_probability=False, alarms=rule[in_test] > 0, over=over
             ),
-            **{name: evaluate(trial, scores[name][in_test], protocol, is_probability=True) for name in learning},
+            **{
+                name: evaluate(trial, score[in_test], protocol, is_probability=True, over=over)
+                for name, score in scores.items()
+            },
         },
     }
     told["better"] = _better(told["models"], protocol)
@@ -257,20 +285,13 @@ def _fold_of(labeled: Labeled, parts: list[tuple[NDArray[np.bool_], NDArray[np.b
     return np.asarray(labeled.rows["serial"].map(fold).fillna(-1), dtype=np.int64)
 
 
-def _mapped(client: Any, inputs: list[tuple[Any, ...]]) -> list[NDArray[np.float64]]:
-    if client is None:
-        return [fit_and_score(*each) for each in inputs]
-    futures = [client.submit(fit_and_score, *each, pure=False) for each in inputs]
-    fitted: list[NDArray[np.float64]] = client.gather(futures)
-    return fitted
-
-
 def _unseen(labeled: Labeled) -> int:
     """Drives that failed in the test's time and have no day of it before: nobody could have foretold them there."""
     rows = labeled.rows
+    rows = rows[rows["fails_in"].notna()]
     fails_on = rows["date"] + library("pandas").to_timedelta(rows["fails_in"], unit="D")
     in_time = rows.loc[fails_on >= labeled.test_from, "serial"].unique()
-    return len(set(in_time) - set(rows.loc[labeled.in_test, "serial"]))
+    return len(set(in_time) - set(labeled.rows.loc[labeled.in_test, "serial"]))
 
 
 def _better(models: dict[str, Any], protocol: Protocol) -> list[dict[str, str]]:

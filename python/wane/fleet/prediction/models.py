@@ -7,7 +7,7 @@ missing as such. What a model takes of the data (medians, scales) it takes of tr
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,19 +36,31 @@ def rule_score(frame: Any) -> Numbers:
     return total
 
 
-def fit_and_score(name: str, train: Numbers, labels: Numbers, others: Numbers, seed: int) -> Numbers:
-    """Learns of some rows and gives the chance of a failure within the horizon for others.
+class Fit(NamedTuple):
+    """A model to be fitted, and what it is to judge: all that another process needs.
 
-    Args:
+    Attributes:
         name: One of ``LEARNING``.
         train: Features of the rows of training, shape (rows, features).
         labels: 1 where the drive fails within the horizon, shape (rows,).
         others: Features of the rows to judge.
         seed: Of what is drawn.
+    """
+
+    name: str
+    train: Numbers
+    labels: Numbers
+    others: Numbers
+    seed: int
+
+
+def fit_and_score(job: Fit) -> Numbers:
+    """Learns of some rows and gives the chance of a failure within the horizon for others.
 
     Returns:
         Probabilities, shape (other rows,); all 0 where training has no failure.
     """
+    name, train, labels, others, seed = job
     if not labels.any() or not len(others):
         return np.zeros(len(others))
     # Threads that wait for each other cost more than they bring where there is little to do.

@@ -8,9 +8,10 @@ Intervals are the 2.5 and 97.5 percentiles over draws of whole drives.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ Indices = NDArray[np.int64]
 
 #: Edges of the reliability table: failures are rare.
 RELIABILITY = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+
+#: Bootstrap draws that one worker of a cluster makes at a time.
+DRAWS_OF_A_JOB = 50
 
 
 @dataclass(frozen=True)
@@ -55,16 +59,17 @@ class Trial:
     """Rows of a test, prepared once for all scores.
 
     Attributes:
-        drives: Distinct drives.
+        serials: The drives.
+        drives: How many they are.
         failed: Which of them failed, after a day that was scored.
         healthy: Which did not fail at all.
     """
 
     def __init__(self, rows: Any, horizon_days: int, seed: int) -> None:
         pandas = library("pandas")
-        self.code, names = pandas.factorize(rows["serial"])
+        self.code, self.serials = pandas.factorize(rows["serial"])
         self.day = pandas.factorize(rows["date"], sort=True)[0]
-        self.drives = len(names)
+        self.drives = len(self.serials)
         fails_in = rows["fails_in"].to_numpy(dtype=np.float64)
         self.label = rows["label"].to_numpy(dtype=np.float64)
         self.soon = fails_in <= horizon_days
@@ -192,8 +197,56 @@ class Ranked:
         return rows
 
 
+class Draws(NamedTuple):
+    """Some bootstrap draws of drives, from ``first`` up to ``end``, which is not among them; the one of number 0 is the drives as they are."""
+
+    trial: Trial
+    outcomes: dict[str, Outcome]
+    ranked: Ranked
+    is_probability: bool
+    seed: int
+    first: int
+    end: int
+
+
+#: What a bootstrap measures: the budget's name, empty over all thresholds; and the rate's.
+Measures = dict[tuple[str, str], list[float]]
+
+
+def drawn(draws: Draws) -> Measures:
+    """The rates of each draw. Needs nothing else, so that another process may do it, and the numbers are the same however draws are parted."""
+    trial, ranked = draws.trial, draws.ranked
+    whole = {"pr_auc": ranked.pr_auc}
+    if draws.is_probability:
+        whole |= {"brier": ranked.brier, "expected_for_each": ranked.expected}
+    random = _stream(draws.seed, "bootstrap")
+    # The stream is one: what earlier draws take of it is taken.
+    for _ in range(1, draws.first):
+        random.integers(0, trial.drives, trial.drives)
+    found: Measures = {}
+    for number in range(draws.first, draws.end):
+        weight = np.ones(trial.drives)
+        if number:
+            weight = np.bincount(random.integers(0, trial.drives, trial.drives), minlength=trial.drives).astype(float)
+        for name, outcome in draws.outcomes.items():
+            for rate, value in outcome.rates(weight).items():
+                found.setdefault((name, rate), []).append(value)
+        for rate, measure in whole.items():
+            found.setdefault(("", rate), []).append(measure(weight))
+    return found
+
+
+#: Applies a function to jobs, in their order: ``map``, or a cluster's.
+Over = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
+
 def evaluate(
-    trial: Trial, score: Numbers, protocol: Any, is_probability: bool, alarms: Flags | None = None
+    trial: Trial,
+    score: Numbers,
+    protocol: Any,
+    is_probability: bool,
+    alarms: Flags | None = None,
+    over: Over = map,
 ) -> dict[str, Any]:
     """What a score comes to: by budget, or by alarms that are given, and over all thresholds.
 
@@ -207,22 +260,13 @@ def evaluate(
     )
     outcomes = {name: trial.outcome(each) for name, each in given.items()}
     ranked = Ranked(trial, score)
-    whole = {"pr_auc": ranked.pr_auc}
-    if is_probability:
-        whole |= {"brier": ranked.brier, "expected_for_each": ranked.expected}
-    random = _stream(protocol.seed, "bootstrap")
-    draws: dict[tuple[str, str], list[float]] = {}
-    for number in range(protocol.draws + 1):
-        # The first is the drives as they are.
-        weight = np.ones(trial.drives)
-        if number:
-            weight = np.bincount(random.integers(0, trial.drives, trial.drives), minlength=trial.drives).astype(float)
-        for name, outcome in outcomes.items():
-            for rate, value in outcome.rates(weight).items():
-                draws.setdefault((name, rate), []).append(value)
-        for rate, measure in whole.items():
-            draws.setdefault(("", rate), []).append(measure(weight))
-    told: dict[str, Any] = {rate: interval(draws["", rate]) for rate in whole}
+    ends = [*range(0, protocol.draws + 1, DRAWS_OF_A_JOB), protocol.draws + 1]
+    jobs = (Draws(trial, outcomes, ranked, is_probability, protocol.seed, *part) for part in pairwise(ends))
+    draws: Measures = {}
+    for part in over(drawn, jobs):
+        for of, values in part.items():
+            draws.setdefault(of, []).extend(values)
+    told: dict[str, Any] = {rate: interval(values) for (of, rate), values in draws.items() if not of}
     told["budgets" if alarms is None else "alarms"] = {
         name: outcome.counts() | {rate: interval(values) for (of, rate), values in draws.items() if of == name}
         for name, outcome in outcomes.items()
