@@ -417,6 +417,48 @@ def test_on_the_half_of_backblaze_the_rule_finds_44_of_75_and_flags_997(
     assert "are given together" in capsys.readouterr().err
 
 
+def truth(frame: pd.DataFrame) -> pd.DataFrame:
+    """What became of the drives of `drive_days`: those that reallocate were warned, of the others half died of something else."""
+    ends = frame.groupby("serial")
+    failed = ends["failure"].any()
+    seconds = ends["date"].max().astype("datetime64[s]").astype("int64") + 1
+    sectors = ends["smart_5_raw"].max() > 0
+    lot = np.random.default_rng(3).random(len(failed)) < 0.5
+    cause = pd.Series(np.where(lot & ~sectors, "rack", "random"), failed.index, dtype=object).where(failed)
+    since = np.where(failed & sectors, seconds - 3 * 86_400, np.nan)
+    columns = {"serial": failed.index, "failed": failed, "cause": cause, "time": np.where(failed, seconds, np.nan)}
+    return pd.DataFrame(columns | {"signs_since": since}).reset_index(drop=True)
+
+
+def test_what_shows_no_sign_is_found_as_by_lots(small: pd.DataFrame) -> None:
+    known = truth(small)
+    # One drive of which nothing is known.
+    lives = known.index[~known["failed"]][0]
+    told = fleet.predict(small, replace(TRY, budgets=(0.01,)), learning=["logistic"], truth=known.drop(lives))
+    rows = told.splits["drive"]["causes"]
+    kinds = [(row["cause"], row["signs"]) for row in rows]
+    assert kinds[0] == ("random", True)
+    assert sorted(kinds[1:-1]) == [("rack", False), ("random", False)]
+    assert kinds[-1] == ("none: it lives", False)
+    test = told.splits["drive"]["test"]
+    assert sum(row["drives"] for row in rows) == test["drives"] - 1
+    assert sum(row["drives"] for row in rows[:-1]) == test["failed"]
+    found = {(row["cause"], row["signs"]): row["models"] for row in rows}
+    with_signs, chance = found["random", True]["logistic"], found["random", True]["chance"]
+    assert with_signs["found_share"]["low"] > chance["found_share"]["high"]
+    for silent in (("rack", False), ("random", False)):
+        one, lots = found[silent]["logistic"]["found_share"], found[silent]["chance"]["found_share"]
+        assert one["low"] <= lots["high"], silent
+    assert found["none: it lives", False]["logistic"]["found"] is None
+    # What models found by cause is what they found.
+    at = told.splits["drive"]["models"]["logistic"]["budgets"]["0.01"]
+    assert sum(row["models"]["logistic"]["found"] for row in rows[:-1]) == at["failed_found"]
+    assert "random" in str(told)
+    assert "what died of what" in str(told)
+    with pytest.raises(wane.FleetError, match="truth: has no column signs_since"):
+        fleet.predict(small, TRY, learning=["logistic"], truth=known.drop(columns="signs_since"))
+
+
 def test_draws_are_the_same_however_they_are_parted(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = protocol.label(drive_days(drives=60, failing=20), TRY).rows
     trial = scores.Trial(rows, 7, 1)

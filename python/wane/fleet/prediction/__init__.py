@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from wane._cluster import over as over_cluster
 from wane._errors import FleetError
 from wane.fleet._plain import excerpt, library, plain
-from wane.fleet.prediction import audit
+from wane.fleet.prediction import audit, causes
 from wane.fleet.prediction.features import attributes_of, features, told_enough
 from wane.fleet.prediction.models import LEARNING, MODELS, RULE, Fit, fit_and_score, rule_score
 from wane.fleet.prediction.protocol import DRIVE_DAYS_MIN, Labeled, Protocol, label, splits
@@ -37,7 +37,8 @@ class Prediction:
         protocol: How it was tried.
         attributes: What the features are made of.
         rule: What "any reallocated or pending sector" finds, by drive: on the last day without the flag, and by any earlier day.
-        splits: By ``drive`` and ``batch``: the counts of the test, and each model's rates; empty where there is too little.
+        splits: By ``drive`` and ``batch``: the counts of the test, and each model's rates; empty where there is too little. Of simulated drives
+            ``causes`` too: what alarmed drives died of (see `causes.by_cause`), at the largest budget.
         too_few: Whether there is too little to say anything.
         notes: What was left out, and what the numbers cannot tell.
     """
@@ -111,6 +112,7 @@ def predict(
     make: Callable[[Any], Any] | None = None,
     learning: Sequence[str] = LEARNING,
     client: Any = None,
+    truth: Any = None,
 ) -> Prediction:
     """Tries models on a fleet as they would be used: learned before a day, tried after it, on drives that they never saw.
 
@@ -123,6 +125,7 @@ def predict(
         make: Makes other features of drive-days: a data frame of the same index. They are tried for leaks first.
         learning: Which models learn: ``logistic``, ``boosting`` or both; ``chance`` and ``rule`` stand beside.
         client: A ``dask.distributed.Client`` whose cluster fits the models of all splits and makes the bootstrap draws; the numbers are the same.
+        truth: What became of drives, where it is known, as a simulated fleet's view ``truth`` has it; of a `Fleet` its own without.
 
     Returns:
         What each model comes to.
@@ -165,10 +168,12 @@ def predict(
     if labeled.rows["batch"].nunique() < 2:
         ways = ["drive"]
         notes.append("the drives are of one batch (model and first month), so that no split by batch can be made")
+    if truth is None and isinstance(fleet, Fleet):
+        truth = causes.truth_of(fleet)
     tries = [Try(by, learning, _parted(labeled, by, protocol)) for by in ways]
     fitted = iter(over(fit_and_score, (job for each in tries for job in _jobs(labeled, made, each, protocol))))
     for each in tries:
-        told.splits[each.by] = _tried(labeled, each, fitted, protocol, costs, over)
+        told.splits[each.by] = _tried(labeled, each, fitted, protocol, costs, truth, over)
     return told
 
 
@@ -232,6 +237,7 @@ def _tried(
     fitted: Iterator[NDArray[np.float64]],
     protocol: Protocol,
     costs: Costs | None,
+    truth: Any,
     over: Over,
 ) -> dict[str, Any]:
     rows, in_test, (trains, fold) = labeled.rows, labeled.in_test, each.parts
@@ -265,6 +271,10 @@ def _tried(
         },
     }
     told["better"] = _better(told["models"], protocol)
+    if truth is not None:
+        asked = {"chance": trial.daily_lot, "rule": rule[in_test]}
+        asked |= {name: score[in_test] for name, score in scores.items()}
+        told["causes"] = causes.by_cause(trial, asked, max(protocol.budgets), truth)
     if costs is not None:
         earlier = Trial(rows[~in_test], protocol.horizon_days, protocol.seed)
         told["costs"] = _costs(earlier, trial, {**scores, "rule": rule}, in_test, costs)
@@ -365,6 +375,8 @@ def _split_in_words(by: str, split: dict[str, Any], protocol: Protocol) -> list[
                 f"cost with {name} at the threshold of least cost before the test: {at['cost']:,.0f} "
                 f"({at['failed_found']} found, {at['healthy_alarmed']:,} healthy drives replaced)"
             )
+    if split.get("causes"):
+        lines += ["", *causes.in_words(split["causes"], max(protocol.budgets))]
     return [*lines, ""]
 
 
