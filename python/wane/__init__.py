@@ -3,9 +3,8 @@
 ``run`` ages a drive by a scenario and gives a ``Result``: the numbers of the command ``wane run``, as a dict and as NumPy arrays. ``sweep`` runs
 a grid of scenarios, here or on a cluster. ``read`` opens a folder of results. ``Drive`` is a drive to hold: written, aged, copied and looked at
 step by step. They take policies that are objects of Python (``wane.policies``). ``wane.theory`` has what needs no run. ``doctor`` judges a real
-drive, ``wane.fleet`` many; ``wane.heat`` and ``wane.economics`` tell what heat does to drives and what they cost, ``wane.actor`` serves
-drives that encode. What wane refuses is a
-``WaneError``.
+drive, ``wane.fleet`` many; ``wane.heat`` and ``wane.economics`` tell what heat does to drives and what they cost. ``wane.actor`` serves
+drives that encode, ``wane.coding`` tells what that takes. What wane refuses is a ``WaneError``.
 
     >>> import wane
     >>> result = wane.run({"drive": {"preset": "tiny"}, "until": {"drive-writes": 20}})
@@ -39,7 +38,7 @@ from wane._sweep import Sweep, sweep
 from wane._wane import __version__
 
 if TYPE_CHECKING:
-    from wane import actor, economics, fleet, heat, plot, policies, theory
+    from wane import actor, coding, economics, fleet, heat, plot, policies, theory
 
 __all__ = [
     "ActorError",
@@ -63,6 +62,7 @@ __all__ = [
     "WaneError",
     "__version__",
     "actor",
+    "coding",
     "doctor",
     "economics",
     "fleet",
@@ -79,6 +79,6 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Imported when it is asked for, so that the command starts without NumPy.
-    if name in ("actor", "economics", "fleet", "heat", "plot", "policies", "theory"):
+    if name in ("actor", "coding", "economics", "fleet", "heat", "plot", "policies", "theory"):
         return import_module(f"wane.{name}")
     raise AttributeError(f"module 'wane' has no attribute {name!r}")

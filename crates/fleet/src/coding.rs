@@ -14,6 +14,9 @@ use crate::error::{positive, within};
 /// Megabytes of data that are coded at once.
 const STRIPE_MB: f64 = 1.0;
 
+/// Megabytes that are coded, at most: 100 TB, stripe by stripe.
+const MEGABYTES_MAX: f64 = 1e8;
+
 /// Drives that a server is matched with, at most.
 const DRIVES_MAX: u32 = 100_000;
 
@@ -39,6 +42,12 @@ macro_rules! inputs {
             /// The values in the order of [`INPUTS`].
             pub const fn values(&self) -> [f64; INPUTS.len()] {
                 [$(self.$name),+]
+            }
+
+            /// The inputs of values in that order.
+            pub const fn from_values(values: [f64; INPUTS.len()]) -> Self {
+                let [$($name),+] = values;
+                Self { $($name),+ }
             }
         }
     };
@@ -156,8 +165,7 @@ impl Coding {
                 allowed: format!("1 to {DRIVES_MAX}"),
             });
         }
-        let (seconds, processor_seconds) =
-            self.drive().run(shares, work, positive("megabytes", megabytes)? / f64::from(drives))?;
+        let (seconds, processor_seconds) = self.drive().run(shares, work, data(megabytes)? / f64::from(drives))?;
         let (least, most) = match work {
             Work::Encode => (self.encode_watts_min, self.encode_watts_max),
             Work::Decode { .. } => (self.decode_watts_min, self.decode_watts_max),
@@ -173,7 +181,7 @@ impl Coding {
     /// As of [`Coding::on_drives`].
     pub fn on_server(&self, shares: Shares, work: Work, megabytes: f64) -> Result<Taken, FleetError> {
         self.checked()?;
-        let (seconds, processor_seconds) = self.server().run(shares, work, positive("megabytes", megabytes)?)?;
+        let (seconds, processor_seconds) = self.server().run(shares, work, data(megabytes)?)?;
         let watt_hours = self.server_watts * seconds / 3600.0;
         Ok(Taken { seconds, processor_seconds, watt_hours_min: watt_hours, watt_hours_max: watt_hours })
     }
@@ -198,7 +206,7 @@ impl Coding {
             outwards / link,
             cell / self.drive_disk_mb_per_s,
         ];
-        let megabytes = positive("megabytes", megabytes)?;
+        let megabytes = data(megabytes)?;
         let seconds = pipeline(&stages, megabytes);
         // Drives of parities draw as much while others code as they do idle.
         let watt_hours = |added: f64| (self.drive_idle_watts * (needed + parities) + added * needed) * seconds / 3600.0;
@@ -222,7 +230,7 @@ impl Coding {
         let link = self.server_link_mb_per_s;
         let stages =
             [1.0 / link, parities / self.server().products_mb_per_s, outwards / link, cell / self.server_disk_mb_per_s];
-        let megabytes = positive("megabytes", megabytes)?;
+        let megabytes = data(megabytes)?;
         let seconds = pipeline(&stages, megabytes);
         let watt_hours = (self.server_watts + self.passive_disk_watts * (needed + parities)) * seconds / 3600.0;
         Ok(Placed {
@@ -280,6 +288,11 @@ impl Shares {
         within("shares made (M)", made.into(), 1.0, 256.0)?;
         Ok((needed.into(), (made - needed).into()))
     }
+}
+
+/// Refuses data that are none, or too many.
+fn data(megabytes: f64) -> Result<f64, FleetError> {
+    within("megabytes", positive("megabytes", megabytes)?, 0.0, MEGABYTES_MAX)
 }
 
 /// Seconds until all stripes are through all stages, each of which takes one stripe after the other; a stage takes so many seconds a megabyte.
@@ -435,5 +448,7 @@ mod tests {
         assert!(told(paper, shares(6, 8), Work::Decode { lost: 3 }, 1.0, 1).contains("lost shares"));
         assert!(told(paper, shares(6, 8), ENCODE, f64::NAN, 1).contains("megabytes"));
         assert!(told(paper, shares(6, 8), ENCODE, 1.0, 0).contains("drives"));
+        assert_eq!(told(paper, shares(6, 8), ENCODE, 1e9, 1), "megabytes: found 1000000000, allowed is 0 to 100000000");
+        assert!(paper.put(shares(6, 8), f64::MAX).is_err() && paper.put_by_server(shares(6, 8), 1e9).is_err());
     }
 }

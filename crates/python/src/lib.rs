@@ -6,6 +6,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "functions take what the interpreter hands over")]
 
 mod attend;
+mod coding;
 mod drive;
 mod error;
 mod fleet;
@@ -48,6 +49,8 @@ fn provoke_panic() -> PyResult<()> {
 
 #[pymodule]
 mod _wane {
+    #[pymodule_export]
+    use super::coding::{coding, coding_inputs};
     #[pymodule_export]
     use super::drive::Drive;
     #[pymodule_export]
