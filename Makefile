@@ -69,8 +69,9 @@ bench: toolchain ## Measure aging against the machine's own ceiling, then schedu
 	$(CARGO) bench --locked -p wane-workload --bench draws
 	$(CARGO) bench --locked -p wane-actor --bench codec
 
+# Claims of fleets are measured by the Python package, of .venv where the tests have made it.
 claims: toolchain ## Run every published claim, an hour or more on two cores, and write docs/claims.md
-	$(WANE) reproduce --write docs/claims.md --figures out/claims
+	export WANE_PYTHON=$${WANE_PYTHON:-$$(ls $(CURDIR)/.venv/bin/python 2>/dev/null || echo $(PYTHON))}; $(WANE) reproduce --write docs/claims.md --figures out/claims
 
 # The build of the tests, whose hot crates are optimized: it is there already, and the page is the same by any.
 validate: toolchain ## Hold the engine against independent code and write docs/validation.md, about half an hour; CHECK=1 says whether it is current

@@ -149,11 +149,26 @@ def quarter(place: Path) -> None:
             packed.writestr(f"data_Q1_2016/2016-01-{day + 1:02}.csv", text.getvalue())
 
 
+def section(claim: str) -> str:
+    """What the page of claims says of one."""
+    return (ROOT / "docs/claims.md").read_text().split(f"\n## {claim}\n")[1].split("\n## ")[0]
+
+
+def test_the_page_says_what_is_measured() -> None:
+    page = section("DC7")
+    assert all(f"{percent} % ({what}) is " in page for what, percent, _ in dc7.odd_shares())
+    assert "| half of Backblaze's |\n| --- | --- | --- | --- |\n| logical failures, % | 59.6 |" in page
+    assert str(dc7.HALF["logical"]) in page
+    page = section("DC8")
+    assert f"- note: {dc8.NOTE}\n" in page
+    assert all(f"| {what} | choice |" in page for what, _ in dc8.OTHERS)
+    assert len(re.findall(r"^\| [1-5] \| RUE", page, re.MULTILINE)) == len(dc8.SEEDS)
+
+
 def test_the_command_of_the_claim_that_was_not_run_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    section = (ROOT / "docs/claims.md").read_text().split("\n## DC9\n")[1].split("\n## ")[0]
-    commands = re.findall(r"`wane fleet (.*?)`", section)
+    commands = re.findall(r"`wane fleet (.*?)`", section("DC9"))
     assert len(commands) == 2
     monkeypatch.chdir(tmp_path)
     quarter(tmp_path / "data_Q1_2016.zip")

@@ -13,6 +13,8 @@ import pytest
 
 import wane
 from wane import fleet
+from wane.fleet import prediction
+from wane.fleet.__main__ import main
 from wane.fleet.store import Folder
 
 #: Forty drives of two models; many die, so that there is something to find.
@@ -102,6 +104,25 @@ def test_advice_is_held_against_the_truth(opened: fleet.Fleet) -> None:
     assert told.detected is not None
     assert told.detected > 0.2
     assert {row["cause"] for row in told.rows} >= {"random", "none: it lives"}
+
+
+def test_models_are_held_against_the_truth_by_themselves(
+    opened: fleet.Fleet, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a simulated fleet `predict` tells what those that it alarmed died of, and all of the test's drives once."""
+    monkeypatch.setattr(prediction, "DRIVE_DAYS_MIN", 1000)
+    assert main(["predict", str(opened.path), "--draws", "2", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    for split in told["splits"].values():
+        rows = split["causes"]
+        assert sum(row["drives"] for row in rows) == split["test"]["drives"]
+        assert sum(row["drives"] for row in rows if row["cause"] != "none: it lives") == split["test"]["failed"] > 0
+        signs = {row["signs"] for row in rows if row["cause"] == "random"}
+        # Every hazard of this fleet is warned of, mostly on a day before.
+        assert True in signs
+        assert set(rows[0]["models"]) == {"chance", "rule", "logistic", "boosting"}
+    assert main(["predict", str(opened.path), "--draws", "2"]) == 0
+    assert "what died of what, and how many were alarmed" in capsys.readouterr().out
 
 
 def test_a_fleet_without_truth_is_refused(tmp_path: Path) -> None:

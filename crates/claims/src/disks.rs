@@ -96,4 +96,16 @@ mod tests {
         assert!(finding.note.contains("`wane fleet analyze"), "{}", finding.note);
         assert!(!claim.needs_package);
     }
+
+    #[test]
+    fn the_page_has_the_texts_of_these_claims() {
+        let page = include_str!("../../../docs/claims.md");
+        for claim in claims() {
+            let texts = [claim.configuration, claim.published, claim.reading, claim.tolerance];
+            for (title, text) in ["run", "the paper", "read here", "agreement"].into_iter().zip(texts) {
+                assert!(page.contains(&format!("\n- {title}: {text}\n")), "{}: {title}: {text}", claim.id);
+            }
+            assert!(page.contains(&format!("| {} | {} |", claim.source, claim.paper)), "{}", claim.id);
+        }
+    }
 }

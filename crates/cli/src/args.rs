@@ -166,7 +166,7 @@ pub(crate) struct RunArguments {
 
 #[derive(Args, Debug)]
 pub(crate) struct ReproduceArguments {
-    /// Which claims, such as `WL1` or `CV`; all of them without
+    /// Which claims, such as `WL1` or `CV`; all of them without. DC7 and DC8 are measured by the Python package `wane`: see `wane fleet --help`
     #[arg(add = ArgValueCandidates::new(complete::claim_ids))]
     pub(crate) ids: Vec<String>,
     /// List the claims: id, class and source

@@ -24,7 +24,7 @@ Examples:
   What each verb takes:
     wane fleet ingest --help
 
-`simulate` is this command's own. The other verbs (ingest, query, analyze, predict, replace, judge, report) are those of the Python package `wane`, \
+`simulate` is this command's own. The other verbs (ingest, query, analyze, predict, replace, judge, report, claims) are those of the Python package `wane`, \
 which is asked by `python3`, or by what WANE_PYTHON names; the package's own command `wane` has them at once. Without the package they do nothing, \
 and the exit code is 2."
 )]
