@@ -374,6 +374,7 @@ fn means(sums: &BreakdownSum, count: u64) -> BreakdownMeans {
         programming: mean(totals.program_ns),
         cache: mean(totals.cache_ns),
         dependencies: mean(totals.dependency_ns),
+        link: mean(totals.link_ns),
     }
 }
 

@@ -137,11 +137,25 @@ fn state(result: &RunResult) -> (Summary, Vec<BlockRow>) {
     (summary, result.blocks.clone())
 }
 
+/// 40 us for 4 KiB and 20 us a command.
+const LINK: [&str; 2] = ["time.link-rate=\"102.4 MB/s\"", "time.command-time=\"20 us\""];
+
+#[test]
+fn a_link_serves_one_command_at_a_time() {
+    let set = |depth: &'static str| [&LINK[..], &[depth, "until.requests=20000"]].concat();
+    let of = |depth| run(MLC, &set(depth)).summary.clone();
+    let (one, many) = (of("workload.arrival={queue-depth=1}"), of("workload.arrival={queue-depth=64}"));
+    let read = |summary: &Summary| summary.latency.as_ref().unwrap().read.unwrap();
+    assert!((read(&one).breakdown_ns.link - 60_000.0).abs() < 1.0, "{:?}", read(&one));
+    let iops = many.throughput.unwrap().read.iops;
+    assert!((iops * 60e-6 - 1.0).abs() < 0.01, "{iops} reads a second");
+}
+
 #[test]
 fn time_and_errors_leave_the_state_alone() {
     let plain = run(&SMALL, &["drive.chip=\"none\"", "time.scheduler=\"none\""]);
     assert!(plain.summary.gc.victims > 500 && plain.windows.is_empty());
-    let table: [&[&str]; 9] = [
+    let table: [&[&str]; 10] = [
         &[],
         &["drive.ecc.strength=\"none\""],
         &["drive.chip=\"none\""],
@@ -151,6 +165,7 @@ fn time_and_errors_leave_the_state_alone() {
         &["time.gc=\"preemptible\"", "time.order=\"priority\"", "time.read-priority=true", "time.suspend=\"both\""],
         &["time.processors=2", "time.write-cache=\"64 KiB\"", "time.multi-plane=true"],
         &["workload.arrival={queue-depth=8}", "drive.ecc.draws=\"sticky\""],
+        &LINK,
     ];
     for set in table {
         assert!(state(&run(&SMALL, set)) == state(&plain), "{set:?}");
@@ -190,7 +205,7 @@ fn the_same_seed_gives_the_same_latencies_and_another_does_not() {
 
 #[test]
 fn the_parts_of_a_latency_add_up_to_its_mean() {
-    for set in [&[][..], &["time.gc=\"preemptible\"", "time.order=\"priority\"", "time.processors=1"]] {
+    for set in [&[][..], &["time.gc=\"preemptible\"", "time.order=\"priority\"", "time.processors=1"], &LINK] {
         let latency = run(&SMALL, set).summary.latency.unwrap();
         for figures in [latency.read.unwrap(), latency.write.unwrap()] {
             let parts: f64 = figures.breakdown_ns.named().iter().map(|(_, part)| part).sum();

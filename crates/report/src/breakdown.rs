@@ -15,7 +15,7 @@ use wane_results::{BreakdownMeans, Latency, RunResult, WindowKind};
 const BARS_MAX: usize = 8;
 
 /// Parts of a mean latency in nanoseconds, with their names.
-type Parts = [(&'static str, f64); 12];
+type Parts = [(&'static str, f64); 13];
 
 /// A column for each window, where they lie along the axis, and what the axis is.
 type Columns = (Vec<Column>, Axis, String);
@@ -37,7 +37,8 @@ pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
         [group] => columns_of(group, along)?,
         several => (bars_of(several)?, Axis::exact(0.0, 1.0, 5), String::new()),
     };
-    let parts: Vec<usize> = (0..12).filter(|part| columns.iter().any(|column| column.parts[*part].1 > 0.0)).collect();
+    let parts: Vec<usize> =
+        (0..columns[0].parts.len()).filter(|part| columns.iter().any(|column| column.parts[*part].1 > 0.0)).collect();
     let total = |column: &Column| column.parts.iter().map(|part| part.1).sum::<f64>();
     let most = columns.iter().map(total).fold(0.0, f64::max);
     let (unit, sign) = unit_of(most);

@@ -19,7 +19,7 @@ pub(super) struct Theme {
     /// Wear and heat, from the least: fills, which may be faint.
     pub(super) wear: [&'static str; STEPS],
     /// Parts of a latency.
-    pub(super) parts: [&'static str; 12],
+    pub(super) parts: [&'static str; 13],
 }
 
 /// On a light ground.
@@ -38,7 +38,7 @@ pub(super) const LIGHT: Theme = Theme {
     wear: ["#f2ecd0", "#eed694", "#eab667", "#df8f4e", "#c6634a", "#a03c4d", "#702352", "#3d1548"],
     parts: [
         "#0063ac", "#2b83a8", "#77b2cc", "#9a3a8c", "#b84a00", "#dd8a3a", "#7d6400", "#c2a83a", "#5a6069", "#007a59",
-        "#6db79d", "#a8adb3",
+        "#6db79d", "#a8adb3", "#c4567a",
     ],
 };
 
@@ -58,7 +58,7 @@ pub(super) const DARK: Theme = Theme {
     wear: ["#2b2340", "#472a63", "#6f2f6c", "#983a67", "#c04b58", "#e06b43", "#f3a03f", "#fbdc6a"],
     parts: [
         "#62b3ff", "#8ed6f2", "#3d7f9c", "#e19bd6", "#ff9357", "#b8632b", "#e2c552", "#94802f", "#a2a8b1", "#42cfa1",
-        "#2b8568", "#626973",
+        "#2b8568", "#626973", "#e06a90",
     ],
 };
 

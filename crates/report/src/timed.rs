@@ -319,6 +319,7 @@ fn beyond_sensing(group: &Group<'_>, latency: f64) -> String {
                 "transfer" => "the transfer".to_owned(),
                 "processors" => "the firmware\u{2019}s processors".to_owned(),
                 "cache" | "write cache" => "the write cache".to_owned(),
+                "link" => "the link to the host".to_owned(),
                 "dependencies" => "waiting for operations that must come before".to_owned(),
                 "recovery" => "recovering lost pages".to_owned(),
                 other => other.to_owned(),

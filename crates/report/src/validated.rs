@@ -59,6 +59,8 @@ const CHOICES: &[(&str, &[&str])] = &[
     ("time.multi-plane", &["false"]),
     ("time.write-cache", &["none"]),
     ("time.processors", &["none"]),
+    ("time.link-rate", &["none"]),
+    ("time.command-time", &["0 ns"]),
 ];
 
 /// What of a run lies outside, a phrase each; nothing where all of it lies inside.

@@ -120,11 +120,14 @@ pub struct BreakdownMeans {
     pub cache: f64,
     /// Waiting for operations that must come before, and being suspended.
     pub dependencies: f64,
+    /// On the link to the host, waiting for it included; 0 in results that an earlier version wrote.
+    #[serde(default)]
+    pub link: f64,
 }
 
 impl BreakdownMeans {
     /// The parts with words for a reader, in the order in which a report stacks them.
-    pub const fn named(&self) -> [(&'static str, f64); 12] {
+    pub const fn named(&self) -> [(&'static str, f64); 13] {
         [
             ("sensing", self.sensing),
             ("re-reads", self.rereads),
@@ -138,6 +141,7 @@ impl BreakdownMeans {
             ("programming", self.programming),
             ("write cache", self.cache),
             ("dependencies", self.dependencies),
+            ("link", self.link),
         ]
     }
 }

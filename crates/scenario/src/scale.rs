@@ -6,7 +6,7 @@
 //! firmware can live with it; what it then takes more of the drive is given back, so that the spare space beside it is kept.
 
 use wane_ftl::{EraseGroup, Layout, Pooling};
-use wane_units::{Bytes, Geometry, Ratio};
+use wane_units::{Bytes, Geometry, Nanos, Rate, Ratio};
 use wane_workload::Arrival;
 
 use super::phase::Phase;
@@ -124,6 +124,9 @@ impl Scenario {
         scaled.time.write_cache =
             self.time.write_cache.map(|Bytes(bytes)| Bytes(((bytes as f64 * load) as u64).max(512)));
         scaled.time.processors = self.time.processors.map(|count| part(u64::from(count), load) as u32);
+        // With so many dies the link serves so many times fewer commands a second, each of which waits as long as before.
+        scaled.time.link_rate = self.time.link_rate.map(|Rate(rate)| Rate(part(rate, load).max(1_000)));
+        scaled.time.command_time = Nanos((self.time.command_time.0 as f64 / load) as u64).min(Nanos::SECOND);
         let share = f64::from(device.logical_units) / f64::from(from.logical_units);
         let ages = !self.time.is_timed() || self.probe.is_some();
         for phase in &mut scaled.phases {

@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use wane_ssd::{Collection, Order, Suspend};
-use wane_units::{Bytes, DAYS_PER_YEAR, Nanos};
+use wane_units::{Bytes, DAYS_PER_YEAR, Nanos, Rate};
 use wane_workload::Arrival;
 use wane_workload::trace::Format;
 
@@ -73,6 +73,16 @@ pub struct Time {
     /// Preparing an operation. With `processors`.
     #[schemars(extend("x-least" = Nanos(0), "x-most" = Nanos::SECOND))]
     pub think_time: Nanos,
+    /// How fast the link between host and drive moves data: a SATA drive's at 6 Gb/s gives "550 MB/s", at 3 Gb/s half of it. Commands cross
+    /// it one after the other, each when the drive is done with it; `"none"`: data take no time.
+    #[serde(with = "or_none")]
+    #[schemars(with = "OrNone<Rate>", extend("x-least" = Rate(1_000), "x-most" = Rate(1_000_000_000_000)))]
+    #[schemars(extend("x-needs" = [EVENT], "x-unwritten" = "default"))]
+    pub link_rate: Option<Rate>,
+    /// For how long each read, write and flush has the link to itself beside its data: protocol, driver, and the controller's work on the
+    /// command, which does one at a time.
+    #[schemars(extend("x-least" = Nanos(0), "x-most" = Nanos::SECOND, "x-needs" = [EVENT], "x-unwritten" = "default"))]
+    pub command_time: Nanos,
 }
 
 /// What keys need that only the event scheduler heeds.
@@ -337,11 +347,18 @@ impl Default for Time {
             write_cache_latency: Nanos(10_000),
             processors: None,
             think_time: Nanos(1_000),
+            link_rate: None,
+            command_time: Nanos(0),
         }
     }
 }
 
 impl Time {
+    /// Whether a command takes time between host and drive.
+    pub fn has_link(&self) -> bool {
+        self.link_rate.is_some() || self.command_time > Nanos(0)
+    }
+
     /// Whether a scheduler places operations in time.
     pub fn is_timed(&self) -> bool {
         self.scheduler != Scheduler::None

@@ -75,6 +75,8 @@ write-cache = "64 MiB"
 write-cache-latency = "9 us"
 processors = 4
 think-time = "2 us"
+link-rate = "550 MB/s"
+command-time = "20 us"
 [workload]
 arrival = { normal = ["100 ms", "10 ms"] }
 [probe]
@@ -201,6 +203,8 @@ fn every_key_arrives_where_it_belongs() {
         write_cache_latency: Nanos(9_000),
         processors: Some(4),
         think_time: Nanos(2_000),
+        link_rate: Some(Rate(550_000_000)),
+        command_time: Nanos(20_000),
     };
     assert_eq!(scenario.time, time);
     assert_eq!(scenario.phases[0].arrival, Arrival::Normal { mean_ns: 100_000_000, sd_ns: 10_000_000 });
@@ -451,6 +455,8 @@ fn a_clock_that_contradicts_itself_is_refused_in_one_sentence() {
         (timeline("multi-plane = true"), needs),
         (timeline("write-cache = '1 MiB'"), needs),
         (timeline("processors = 8"), needs),
+        (timeline("link-rate = '550 MB/s'"), needs),
+        (timeline("command-time = '1 us'"), needs),
         ("[time]\nprocessors = 8".into(), "time.processors: has no effect on an untimed run; give time.scheduler"),
         ("[time]\nscale = 0.5".into(), "time.scale: has no effect"),
         (event("scale = 0"), "time.scale: found 0, expected a number above 0"),

@@ -243,7 +243,8 @@ impl Clock {
             }
         }
         let ops = if self.is_free { &self.timed } else { ops };
-        self.is_over |= !self.scheduler.fits(self.at, ops.len(), self.operation_ns);
+        let from = self.at.saturating_add(self.scheduler.link_ns(&command));
+        self.is_over |= !self.scheduler.fits(from, ops.len(), self.operation_ns);
         if self.is_over {
             let changes = ops.iter().filter(|op| matches!(op.kind, OpKind::Program | OpKind::Erase));
             self.scheduler.skip_changes(changes.count());

@@ -102,6 +102,8 @@ breakdown! {
     /// Of writes and flushes: waiting for operations that had to come before, and being suspended, where no collection held
     /// them back.
     dependency_ns = "dependency",
+    /// On the link to the host, waiting for it included.
+    link_ns = "link",
 }
 
 impl Breakdown {

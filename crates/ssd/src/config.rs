@@ -126,6 +126,27 @@ pub struct Processors {
     pub think_ns: u64,
 }
 
+/// What joins the host to the drive: a command passes it alone and once, when the drive is done with it, whichever way its data go.
+///
+/// Data of a write should come before it is served. A closed loop has the same throughput and the same mean latency either way, as
+/// each round passes the same stations; a cached write is acknowledged as late, but its program begins up to one crossing too early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Rate of data; without one they take no time.
+    pub bytes_per_second: Option<u64>,
+    /// Of each read, write and flush: protocol, driver, and the controller's work on the command.
+    pub command_ns: u64,
+}
+
+impl Link {
+    /// For how long a command of so many bytes has the link to itself, rounded up to whole nanoseconds.
+    pub fn crossing_ns(&self, bytes: u64) -> u64 {
+        let data =
+            self.bytes_per_second.map_or(0, |rate| (u128::from(bytes) * 1_000_000_000).div_ceil(u128::from(rate)));
+        u64::try_from(data).unwrap_or(u64::MAX).saturating_add(self.command_ns)
+    }
+}
+
 /// How operations are scheduled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerConfig {
@@ -155,6 +176,8 @@ pub struct SchedulerConfig {
     pub write_cache: Option<WriteCache>,
     /// Processors in front of the dies; without them firmware takes no time.
     pub processors: Option<Processors>,
+    /// Between host and drive; without one requests come and go at once.
+    pub link: Option<Link>,
 }
 
 /// Why timing or scheduling was refused.
@@ -221,6 +244,7 @@ pub(crate) fn check(timing: &Timing, config: &SchedulerConfig) -> Result<(), Con
         ("suspend-overhead", Some(config.suspend_ns)),
         ("think-time", config.processors.map(|processors| processors.think_ns)),
         ("write-cache latency", config.write_cache.map(|cache| cache.latency_ns)),
+        ("command-time", config.link.map(|link| link.command_ns)),
     ];
     for (name, time) in times {
         if let Some(found) = time.filter(|time| *time > TIME_MAX_NS) {
@@ -231,6 +255,7 @@ pub(crate) fn check(timing: &Timing, config: &SchedulerConfig) -> Result<(), Con
         ("channel-rate", timing.channel_bytes_per_second),
         ("processors", config.processors.map(|processors| u64::from(processors.count))),
         ("write-cache", config.write_cache.map(|cache| cache.bytes)),
+        ("link-rate", config.link.and_then(|link| link.bytes_per_second)),
     ];
     match counts.iter().find(|(_, count)| *count == Some(0)) {
         Some((name, _)) => Err(ConfigError::Zero(name)),

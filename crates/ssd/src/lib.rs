@@ -46,7 +46,7 @@ mod times;
 pub use clock::{Clock, ClockSpec};
 pub use command::{Breakdown, BreakdownTotals, Command, CommandKind, Completion};
 pub use config::{
-    CLOCK_MAX_NS, Collection, ConfigError, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend,
+    CLOCK_MAX_NS, Collection, ConfigError, Link, MultiPlane, Order, Processors, ReadPriority, SchedulerConfig, Suspend,
     TIME_MAX_NS, Timing, WriteCache, operation_ns_bound,
 };
 pub use depend::Progress;

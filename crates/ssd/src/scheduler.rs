@@ -63,6 +63,15 @@ impl Scheduler {
         more.and_then(|more| more.checked_add(from)).is_some_and(|end| end <= CLOCK_MAX_NS)
     }
 
+    /// A bound of the time on the link until this command and all that are not done have crossed it, ns.
+    #[inline]
+    pub fn link_ns(&self, command: &Command) -> u64 {
+        match self {
+            Self::Event(scheduler) => scheduler.link_ns(command),
+            Self::Timeline(_) => 0,
+        }
+    }
+
     /// A lower bound of the time of the next completion; none if no command is outstanding.
     pub fn next_at(&self) -> Option<u64> {
         either!(self, scheduler => scheduler.next_at())

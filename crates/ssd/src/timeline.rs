@@ -411,6 +411,7 @@ fn refuse(config: &SchedulerConfig) -> Result<(), ConfigError> {
         ("collection", "preemptible", config.collection == Collection::Preemptible),
         ("collection", "rotating", config.collection == Collection::Rotating),
         ("multi-plane", "on", config.multi_plane == MultiPlane::On),
+        ("link", "a rate or a command time", config.link.is_some()),
     ];
     match needs.into_iter().find(|(_, _, asked)| *asked) {
         Some((name, found, _)) => Err(ConfigError::NeedsEvents { name, found }),

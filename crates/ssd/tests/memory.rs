@@ -5,7 +5,7 @@
 use wane_nand::{FlashOp, OpKind, Purpose, Task};
 use wane_sim::{Stream, Streams};
 use wane_ssd::{
-    Collection, Command, CommandKind, ConfigError, EventScheduler, MultiPlane, Order, Processors, ReadPriority,
+    Collection, Command, CommandKind, ConfigError, EventScheduler, Link, MultiPlane, Order, Processors, ReadPriority,
     Scheduler, SchedulerConfig, Suspend, Timeline, Timing, WriteCache,
 };
 use wane_units::{BlockId, Bytes, Geometry};
@@ -131,6 +131,7 @@ fn memory_stays_flat() {
         multi_plane: MultiPlane::On,
         write_cache: cache,
         processors,
+        link: Some(Link { bytes_per_second: Some(1_000_000_000), command_ns: 100 }),
     };
     let all = [
         ("foreground", event(plain)),
@@ -155,7 +156,7 @@ fn memory_stays_flat() {
 #[test]
 fn bad_configurations_are_refused() {
     let plain = SchedulerConfig::default();
-    let cases: [(Timing, SchedulerConfig, &str); 6] = [
+    let cases: [(Timing, SchedulerConfig, &str); 8] = [
         (Timing { read_ns: vec![], ..timing() }, plain, "read names no page type; give at least one time"),
         (Timing { program_ns: vec![], ..timing() }, plain, "program names no page type; give at least one time"),
         (Timing { channel_bytes_per_second: Some(0), ..timing() }, plain, "channel-rate is 0; at least 1 is needed"),
@@ -174,6 +175,16 @@ fn bad_configurations_are_refused() {
             SchedulerConfig { write_cache: Some(WriteCache { bytes: 0, latency_ns: 1 }), ..plain },
             "write-cache is 0; at least 1 is needed",
         ),
+        (
+            timing(),
+            SchedulerConfig { link: Some(Link { bytes_per_second: Some(0), command_ns: 0 }), ..plain },
+            "link-rate is 0; at least 1 is needed",
+        ),
+        (
+            timing(),
+            SchedulerConfig { link: Some(Link { bytes_per_second: None, command_ns: 1_000_000_000_001 }), ..plain },
+            "command-time is 1000000000001 ns; at most 1000000000000 ns (1,000 s) are allowed",
+        ),
     ];
     for (timing, config, want) in cases {
         let event = EventScheduler::new(&geometry(), timing.clone(), config).unwrap_err();
@@ -187,6 +198,7 @@ fn bad_configurations_are_refused() {
         SchedulerConfig { collection: Collection::Background, ..plain },
         SchedulerConfig { collection: Collection::Preemptible, ..plain },
         SchedulerConfig { multi_plane: MultiPlane::On, ..plain },
+        SchedulerConfig { link: Some(Link { bytes_per_second: None, command_ns: 1 }), ..plain },
     ] {
         assert!(EventScheduler::new(&geometry(), timing(), config).is_ok());
         let refused = Timeline::new(&geometry(), timing(), config).unwrap_err();

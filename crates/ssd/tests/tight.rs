@@ -7,7 +7,7 @@
 
 use wane_nand::{FlashOp, OpKind, Purpose, Task};
 use wane_ssd::{
-    Breakdown, Collection, Command, CommandKind, EventScheduler, MultiPlane, Order, Processors, ReadPriority,
+    Breakdown, Collection, Command, CommandKind, EventScheduler, Link, MultiPlane, Order, Processors, ReadPriority,
     Scheduler, SchedulerConfig, Suspend, Timeline, Timing, WriteCache,
 };
 use wane_units::{BlockId, Bytes, Geometry};
@@ -506,6 +506,32 @@ fn each_wait_is_told_by_who_held_the_resource() {
         &[reads(0, 1), (1, Read, vec![again(0, 2)]), reads(2, 2)],
         Breakdown { host_ns: 108 + 200 + 10, ..read_only },
     );
+}
+
+#[test]
+fn commands_cross_the_link_one_after_the_other() {
+    // The link needs 10 ns for 10 bytes and 40 ns a command.
+    let linked =
+        SchedulerConfig { link: Some(Link { bytes_per_second: Some(1_000_000_000), command_ns: 40 }), ..plain() };
+    let alone = Breakdown { sensing_ns: 100, transfer_ns: 10, link_ns: 50, ..Breakdown::default() };
+    check("alone", linked, &[reads(0, 0)], &[(0, 160)]);
+    check_parts("alone", linked, &[reads(0, 0)], alone);
+    // Pages of two dies have come at 110 and 120.
+    check("two reads", linked, &[reads(0, 0), reads(0, 4)], &[(0, 160), (1, 210)]);
+    check_parts("two reads", linked, &[reads(0, 0), reads(0, 4)], Breakdown { host_ns: 10, link_ns: 90, ..alone });
+    let mixed = [writes(0, 0, 0), reads(0, 4), reads(2000, 4)];
+    check("who is done first crosses first", linked, &mixed, &[(1, 160), (0, 1060), (2, 2160)]);
+    let others = [(0, Flush, vec![]), (0, Trim, vec![])];
+    check("a flush crosses, a trim does not", linked, &others, &[(1, 0), (0, 50)]);
+    let cached = SchedulerConfig { write_cache: Some(WriteCache { bytes: 100, latency_ns: 7 }), ..linked };
+    check_parts(
+        "a cached write crosses",
+        cached,
+        &[writes(0, 0, 0)],
+        Breakdown { cache_ns: 7, link_ns: 50, ..Breakdown::default() },
+    );
+    let free = SchedulerConfig { link: Some(Link { bytes_per_second: None, command_ns: 0 }), ..plain() };
+    check("a link without time", free, &[reads(0, 0), reads(0, 4)], &[(0, 110), (1, 120)]);
 }
 
 #[test]

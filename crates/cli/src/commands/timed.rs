@@ -215,6 +215,10 @@ fn scheduler(time: &Time) -> String {
     if let Some(processors) = time.processors {
         told.push(format!("{processors} processors that take {} an operation", time.think_time));
     }
+    let rate = time.link_rate.map(|rate| format!(" of {rate}")).unwrap_or_default();
+    if time.has_link() {
+        told.push(format!("a link{rate} that takes {} a command", time.command_time));
+    }
     told.join("; ")
 }
 

@@ -4,7 +4,7 @@ use wane_nand::{
     CellKind, Draws, Ecc, ErrorConfig, FailureRate, Fault, FaultConfig, Loss, PageTime, REREADS_BOUND, ReadCounts, When,
 };
 use wane_sim::Streams;
-use wane_ssd::{ClockSpec, MultiPlane, Processors, ReadPriority, SchedulerConfig, Timing, WriteCache};
+use wane_ssd::{ClockSpec, Link, MultiPlane, Processors, ReadPriority, SchedulerConfig, Timing, WriteCache};
 use wane_units::DieId;
 
 use super::{PlanError, Policies};
@@ -170,6 +170,9 @@ fn schedule(time: &Time, suspend_ns: u64) -> SchedulerConfig {
             .write_cache
             .map(|bytes| WriteCache { bytes: bytes.0, latency_ns: time.write_cache_latency.0 }),
         processors: time.processors.map(|count| Processors { count, think_ns: time.think_time.0 }),
+        link: time
+            .has_link()
+            .then(|| Link { bytes_per_second: time.link_rate.map(|rate| rate.0), command_ns: time.command_time.0 }),
     }
 }
 

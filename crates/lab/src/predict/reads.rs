@@ -125,6 +125,7 @@ fn unlike(scenario: &Scenario, spec: &PatternSpec) -> Option<&'static str> {
         (time.multi_plane, "there is no model of time.multi-plane"),
         (time.write_cache.is_some(), "there is no model of time.write-cache"),
         (time.processors.is_some(), "there is no model of time.processors"),
+        (time.has_link(), "there is no model of time.link-rate and time.command-time"),
         (!is_one, "there is a model of ftl.frontiers = \"one\" only"),
         (ftl.gc_unforced > 0, "there is no model of ftl.gc-unforced"),
         (scenario.medium.faults != FaultSpec::default(), "there is no model of drive.faults"),

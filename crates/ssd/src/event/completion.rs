@@ -1,7 +1,7 @@
 //! What follows when an operation is done, and what its command hears.
 
-use super::{Completion, EventScheduler, Later};
-use crate::command::Breakdown;
+use super::{Completion, Entry, EventScheduler, Later};
+use crate::command::{Breakdown, CommandKind};
 use crate::depend::News;
 use crate::node::Kind;
 use crate::slab::NONE;
@@ -71,15 +71,42 @@ impl EventScheduler {
         self.finish(command, breakdown);
     }
 
-    /// A command is done; its slot stays until its operations are.
+    /// The drive is done with a command. It is done for the host once it has crossed the link, where there is one.
     #[inline]
     fn finish(&mut self, command: u32, breakdown: Breakdown) {
+        if self.link.is_none() { self.hand_over(command, breakdown) } else { self.cross(command, breakdown) }
+    }
+
+    /// A command waits its turn on the link. Trims do not need it: what the firmware does for nobody is one.
+    fn cross(&mut self, command: u32, breakdown: Breakdown) {
+        let Entry { command: what, .. } = self.commands[command];
+        let link = self.link.as_mut().filter(|_| what.kind != CommandKind::Trim);
+        let Some(link) = link else { return self.hand_over(command, breakdown) };
+        link.free_at = link.free_at.max(self.now) + link.config.crossing_ns(what.bytes);
+        let end = link.free_at;
+        link.crossing.push_back((command, Breakdown { link_ns: end - self.now, ..breakdown }));
+        self.at_later(end, Later::Crossed);
+    }
+
+    /// The first command on the link has crossed it.
+    pub(super) fn crossed(&mut self) {
+        let first = self.link.as_mut().and_then(|link| link.crossing.pop_front());
+        let (command, breakdown) = first.expect("what crosses the link is in its queue");
+        self.hand_over(command, breakdown);
+    }
+
+    /// A command is done; its slot stays until its operations are.
+    #[inline]
+    fn hand_over(&mut self, command: u32, breakdown: Breakdown) {
         self.count_outstanding();
         self.outstanding -= 1;
         let entry = &mut self.commands[command];
         debug_assert!(!entry.is_done, "a command is done once");
         entry.is_done = true;
         let number = entry.number;
+        if let Some(link) = &mut self.link {
+            link.owed_ns -= link.time_of(&entry.command);
+        }
         let completion = Completion {
             token: entry.command.token,
             kind: entry.command.kind,

@@ -25,8 +25,8 @@ use wane_nand::{FlashOp, Task};
 use wane_units::{DieId, Geometry};
 
 use crate::calendar::{Calendar, NEVER};
-use crate::command::{Command, Completion};
-use crate::config::{Collection, ConfigError, Order, ReadPriority, SchedulerConfig, Timing, check};
+use crate::command::{Breakdown, Command, CommandKind, Completion};
+use crate::config::{Collection, ConfigError, Link, Order, ReadPriority, SchedulerConfig, Timing, check};
 use crate::depend::Graph;
 use crate::node::{CLASSES, ClassQueues, Node, Usage, Utilization};
 use crate::slab::{NONE, Slab};
@@ -63,6 +63,7 @@ pub struct EventScheduler {
     later: BinaryHeap<Reverse<(u64, u64, Later)>>,
     later_made: u64,
     firmware: Option<FirmwareQueue>,
+    link: Option<LinkQueue>,
     heat: Option<Box<Heat>>,
     dirty_dies: Vec<u32>,
     dirty_channels: Vec<u32>,
@@ -141,11 +142,34 @@ struct FirmwareQueue {
     queues: ClassQueues,
 }
 
+/// Commands that the drive is done with and that cross the link one after the other.
+#[derive(Clone, Debug)]
+struct LinkQueue {
+    config: Link,
+    /// When the last of them has crossed it.
+    free_at: u64,
+    /// Of all commands that are not done, the time on the link.
+    owed_ns: u64,
+    /// Those that the drive is done with, in order.
+    crossing: VecDeque<(u32, Breakdown)>,
+}
+
+impl LinkQueue {
+    fn new(config: Link) -> Self {
+        Self { config, free_at: 0, owed_ns: 0, crossing: VecDeque::new() }
+    }
+
+    fn time_of(&self, command: &Command) -> u64 {
+        if command.kind == CommandKind::Trim { 0 } else { self.config.crossing_ns(command.bytes) }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Later {
     ProcessorDone(u32),
     Buffered(u32),
     Acknowledged(u32),
+    Crossed,
 }
 
 impl EventScheduler {
@@ -184,6 +208,7 @@ impl EventScheduler {
                 think_ns: processors.think_ns,
                 queues: ClassQueues::new(),
             }),
+            link: config.link.map(LinkQueue::new),
             heat: None,
             dirty_dies: Vec::new(),
             dirty_channels: Vec::new(),
@@ -223,6 +248,9 @@ impl EventScheduler {
         self.now = at;
         self.count_outstanding();
         self.outstanding += 1;
+        if let Some(link) = &mut self.link {
+            link.owed_ns += link.time_of(&command);
+        }
         let number = self.submitted;
         self.submitted += 1;
         let entry = Entry { command, submitted_at: at, number, is_done: false, is_over: false };
@@ -324,6 +352,11 @@ impl EventScheduler {
         self.nodes.live() as u64
     }
 
+    /// For how long the link is needed until this command and all that are not done have crossed it, ns.
+    pub(crate) fn link_ns(&self, command: &Command) -> u64 {
+        self.link.as_ref().map_or(0, |link| link.owed_ns.saturating_add(link.time_of(command)))
+    }
+
     /// As [`crate::Scheduler::run_out`].
     pub fn run_out(&mut self) -> u64 {
         self.run(NEVER - 1);
@@ -409,6 +442,7 @@ impl EventScheduler {
                 Later::ProcessorDone(id) => self.processor_done(id),
                 Later::Buffered(id) => self.complete(id),
                 Later::Acknowledged(command) => self.finish_known(command),
+                Later::Crossed => self.crossed(),
             }
         }
         self.grant();

@@ -8,7 +8,7 @@ use wane_units::{BlockId, Bytes};
 
 use super::*;
 use crate::command::CommandKind;
-use crate::config::{MultiPlane, Processors, Suspend, WriteCache};
+use crate::config::{Link, MultiPlane, Processors, Suspend, WriteCache};
 use crate::node::Kind;
 
 /// An operation that is done.
@@ -237,7 +237,9 @@ fn configs() -> impl Strategy<Value = SchedulerConfig> {
     let caches =
         prop::option::of((1..20_000u64, 0..50u64).prop_map(|(bytes, latency_ns)| WriteCache { bytes, latency_ns }));
     let processors = prop::option::of((1..4u32, 0..30u64).prop_map(|(count, think_ns)| Processors { count, think_ns }));
-    (orders, reads, suspends, 0..40u64, collections, planes, caches, processors).prop_map(
+    let links = prop::option::of((prop::option::of(1_000_000..100_000_000_000u64), 1..200u64))
+        .prop_map(|link| link.map(|(bytes_per_second, command_ns)| Link { bytes_per_second, command_ns }));
+    (orders, reads, suspends, 0..40u64, collections, planes, caches, (processors, links)).prop_map(
         |(
             order,
             read_priority,
@@ -246,7 +248,7 @@ fn configs() -> impl Strategy<Value = SchedulerConfig> {
             (collection, group_dies),
             multi_plane,
             write_cache,
-            processors,
+            (processors, link),
         )| {
             SchedulerConfig {
                 order,
@@ -258,6 +260,7 @@ fn configs() -> impl Strategy<Value = SchedulerConfig> {
                 multi_plane,
                 write_cache,
                 processors,
+                link,
             }
         },
     )
@@ -450,8 +453,14 @@ fn check_commands(config: &SchedulerConfig, history: &History, log: &[Logged], d
             (CommandKind::Write, Some(_)) => continue,
             (_, cache) => mine.unwrap_or(completion.submitted_at + cache.map_or(0, |cache| cache.latency_ns)),
         };
-        assert_eq!(completion.at, want, "{completion:?}");
+        assert_eq!(completion.at - completion.breakdown.link_ns, want, "{completion:?}");
     }
+    let Some(link) = config.link else { return };
+    let crossing: Vec<_> = done.iter().filter(|done| done.kind != CommandKind::Trim).collect();
+    let alone = |done: &Completion| link.crossing_ns(done.bytes);
+    assert!(crossing.iter().all(|done| done.breakdown.link_ns >= alone(done)), "each has its time on the link");
+    let follows = |pair: &[&Completion]| pair[1].at - pair[0].at >= alone(pair[1]);
+    assert!(crossing.windows(2).all(follows), "one after the other");
 }
 
 fn check(seed: u64, config: SchedulerConfig) {

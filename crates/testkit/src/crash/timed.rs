@@ -11,8 +11,8 @@ use wane_ftl::{EraseGroup, Fate, Ftl, FtlConfig, Outcome, Pooling, PowerCut, Rec
 use wane_nand::{FlashOp, Media, OpKind};
 use wane_sim::{Stream, Streams};
 use wane_ssd::{
-    Clock, ClockSpec, Collection, Command as Timed, CommandKind, MultiPlane, Order, Processors, Progress, ReadPriority,
-    SchedulerConfig, Suspend, Timing, WriteCache,
+    Clock, ClockSpec, Collection, Command as Timed, CommandKind, Link, MultiPlane, Order, Processors, Progress,
+    ReadPriority, SchedulerConfig, Suspend, Timing, WriteCache,
 };
 use wane_units::{Geometry, Lpn, SuperblockId};
 
@@ -75,6 +75,7 @@ fn clock(stream: &mut Stream) -> ClockSpec {
         ..SchedulerConfig::default()
     };
     if by_events {
+        config.link = stream.chance(0.2).then_some(Link { bytes_per_second: Some(200_000_000), command_ns: 20_000 });
         config.order = one_of(stream, &[Order::FirstCome, Order::Priority]);
         config.read_priority = one_of(stream, &[ReadPriority::No, ReadPriority::Yes]);
         config.suspend = one_of(stream, &[Suspend::None, Suspend::Program, Suspend::Erase, Suspend::Both]);
