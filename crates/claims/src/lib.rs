@@ -4,6 +4,7 @@
 
 mod active;
 mod capacity;
+mod cells;
 mod datacenter;
 mod disks;
 mod forward;
@@ -315,6 +316,7 @@ pub fn claims() -> Vec<Claim> {
         .chain(prevention::claims())
         .chain(holistic::claims())
         .chain([prevention::model()])
+        .chain(cells::claims())
         .chain(datacenter::claims())
         .chain(heat::claims())
         .chain(disks::claims())
@@ -372,7 +374,7 @@ mod tests {
         let wanted = (1..=10).map(|n| format!("WL{n}")).chain((1..=11).map(|n| format!("CV{n}")));
         let wanted = wanted
             .chain((1..=10).map(|n| format!("RE{n}")))
-            .chain([1, 2, 4, 5, 6, 7, 8, 9, 10, 11].map(|n| format!("DC{n}")));
+            .chain((1..=11).map(|n| format!("DC{n}")));
         let variant = [4, 5, 6, 7, 8, 13, 14, 17, 18, 20].map(|n| format!("CS{n}"));
         let wanted = wanted.chain(variant).chain((1..=8).map(|n| format!("MF{n}")));
         let wanted = wanted.chain((1..=8).map(|n| format!("FF{n}")));

@@ -22,6 +22,10 @@ pub(super) fn of(id: &str, runs: &Runs) -> Option<String> {
     if let Some((title, pictures)) = forward::pictures(id, runs) {
         return Some(page(title, &lead("Jiao, dissertation (000), chapter 3"), &pictures));
     }
+    if id == "DC3" {
+        let (title, pictures) = super::cells::pictures(runs);
+        return Some(page(title, &lead("Liang, dissertation (002), section 5.2"), &pictures));
+    }
     if id == "DC11" {
         let (title, pictures) = super::active::pictures();
         return Some(page(title, &lead("Liang, dissertation (002), section 8.3"), &pictures));

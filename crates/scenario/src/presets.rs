@@ -56,6 +56,10 @@ pub const PRESETS: &[Preset] = &[
     preset!("qlc-enterprise-15.36t"),
     preset!("qlc-enterprise-30.72t"),
     preset!("qlc-enterprise-61.44t"),
+    preset!("sata-emlc-240g"),
+    preset!("sata-tlc-480g"),
+    preset!("sata-qlc-480g"),
+    preset!("sata-eqlc-1.92t"),
 ];
 
 /// The preset called `name`.

@@ -1,5 +1,7 @@
 //! Drives: what presets, sizes and shares of spare come to, and what their preconditioning is.
 
+use wane_nand::CellKind;
+
 use super::*;
 
 #[test]
@@ -79,14 +81,45 @@ fn presets_of_drives_on_sale_are_what_their_names_say() {
         let dies = f64::from(device.geometry.dies()) * if name.starts_with("tlc") { 68.7e9 } else { 137.4e9 };
         let flash = device.geometry.capacity().0 as f64;
         assert!((0.85..=1.0).contains(&(flash / dies)), "{name}: its dies have {dies}, its blocks {flash}");
-        let lines: Vec<&str> = preset.text.lines().collect();
-        for (number, line) in
-            lines.iter().enumerate().filter(|(_, line)| line.contains(" = ") && !line.starts_with('#'))
-        {
-            let why = lines[number - 1];
-            let told = why.starts_with("# ") && (why.contains("source: ") || why.contains("guessed: "));
-            assert!(told, "{name}: {line} has neither a source nor is it guessed");
-        }
+        check_origins(preset);
+    }
+}
+
+/// Each key of a preset says where its value comes from.
+fn check_origins(preset: &Preset) {
+    let lines: Vec<&str> = preset.text.lines().collect();
+    for (number, line) in lines.iter().enumerate().filter(|(_, line)| line.contains(" = ") && !line.starts_with('#')) {
+        let why = lines[number - 1];
+        let told =
+            why.starts_with("# ") && ["source: ", "guessed: ", "calibrated: "].iter().any(|word| why.contains(word));
+        assert!(told, "{}: {line} has no source, and is neither guessed nor calibrated", preset.name);
+    }
+}
+
+#[test]
+fn presets_of_the_qlc_study_are_the_drives_of_its_table() {
+    let table = [
+        ("sata-emlc-240g", 240e9, CellKind::Mlc, 16),
+        ("sata-tlc-480g", 480e9, CellKind::Tlc, 16),
+        ("sata-qlc-480g", 480e9, CellKind::Qlc, 4),
+        ("sata-eqlc-1.92t", 1920e9, CellKind::Qlc, 16),
+    ];
+    assert_eq!(PRESETS.iter().filter(|preset| preset.name.starts_with("sata-")).count(), table.len());
+    for (name, bytes, cell, dies) in table {
+        let scenario =
+            resolve(&format!("[drive]\npreset = '{name}'\n[time]\nscheduler = 'event'\n[until]\nrequests = 1"), &[])
+                .unwrap();
+        let device = &scenario.device;
+        // In whole mapping units.
+        assert!((device.logical_bytes() as f64 - bytes).abs() < 4096.0, "{name}: {}", device.logical_bytes());
+        assert_eq!((scenario.medium.cell, device.geometry.dies()), (Some(cell), dies), "{name}");
+        assert!((device.over_provisioning() - 0.14).abs() < 0.01, "{name}: {}", device.over_provisioning());
+        // Dies of whole powers of two, some blocks of which are bad.
+        let flash = device.geometry.capacity().0 / u64::from(dies);
+        let share = flash as f64 / flash.next_power_of_two() as f64;
+        assert!((0.98..=1.0).contains(&share), "{name}: {flash} bytes a die, {share}");
+        assert!(scenario.time.has_link(), "{name}");
+        check_origins(PRESETS.iter().find(|preset| preset.name == name).unwrap());
     }
 }
 
