@@ -107,6 +107,19 @@ requests = 400_000
 }
 
 #[test]
+fn the_link_of_a_drive_with_fewer_dies_is_so_much_slower() {
+    let text = "[drive]\npreset = 'qlc-enterprise-15.36t'\n[time]\nscheduler = 'event'\nlink-rate = '3200 MB/s'\n\
+                command-time = '2 us'\n[workload]\narrival = { queue-depth = 64 }\n[until]\nrequests = 1\n";
+    let whole = scenario(text);
+    let small = whole.scaled(Scale::Auto).unwrap();
+    let share = u64::from(whole.device.geometry.dies() / small.device.geometry.dies());
+    assert_eq!(share, 4);
+    let link = |scenario: &Scenario| (scenario.time.link_rate.unwrap().0, scenario.time.command_time.0);
+    assert_eq!(link(&whole), (3_200_000_000, 2_000));
+    assert_eq!(link(&small), (3_200_000_000 / share, 2_000 * share));
+}
+
+#[test]
 fn a_result_says_for_which_drive_it_stands() {
     let whole = scenario(&format!("{DRIVE}[until]\ndrive-writes = 1\n"));
     let quarter = whole.scaled(Scale::Auto).unwrap();
