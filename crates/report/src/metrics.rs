@@ -105,6 +105,12 @@ pub(super) static METRICS: [Metric; 18] = [
     metric(("write-iops", "writes a second"), Better::More, short, |of| {
         of.throughput.map(|rate| rate.write.iops).filter(|rate| *rate > 0.0)
     }),
+    metric(("read-rate", "MB read a second"), Better::More, short, |of| {
+        of.throughput.map(|rate| rate.read.bytes_per_second / 1e6).filter(|rate| *rate > 0.0)
+    }),
+    metric(("write-rate", "MB written a second"), Better::More, short, |of| {
+        of.throughput.map(|rate| rate.write.bytes_per_second / 1e6).filter(|rate| *rate > 0.0)
+    }),
     metric(("lost", "lost pages"), Better::Less, counted, |of| of.errors.map(|errors| errors.uncorrectable as f64)),
     metric(("rereads", "re-reads for each read"), Better::Less, short, |of| {
         of.errors.and_then(|errors| errors.host_retry_rate())
@@ -148,12 +154,31 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
     let least = groups.len().min(2);
     let has = |measured: &Measured| measured.estimates.iter().flatten().count() >= least.max(1);
     let is_worth = |one: &Measured| one.difference() > WORTH && !rests_on_few(one.metric, groups);
-    let (mut worth, rest): (Vec<Measured>, Vec<Measured>) = all.filter(has).partition(is_worth);
+    let mut all: Vec<Measured> = all.filter(has).collect();
+    for (rate, of_requests) in [("read-rate", "read-iops"), ("write-rate", "write-iops")] {
+        if requests_are_alike(&all, rate, of_requests) {
+            all.retain(|one| one.metric.id != rate);
+        }
+    }
+    let (mut worth, rest): (Vec<Measured>, Vec<Measured>) = all.into_iter().partition(is_worth);
     // What differs a lot is told before what differs a little, however telling.
     worth.sort_by_key(|one| one.difference() <= MUCH);
     let count = worth.len();
     worth.extend(rest);
     (count, worth)
+}
+
+/// Whether requests of all groups are as large, within a percent: bytes a second then say what requests a second say.
+fn requests_are_alike(all: &[Measured], rate: &str, of_requests: &str) -> bool {
+    let values = |id: &str| {
+        let one = all.iter().find(|one| one.metric.id == id);
+        one.map(|one| one.estimates.iter().map(|found| found.as_ref().map(|found| found.mean)).collect::<Vec<_>>())
+    };
+    let (Some(bytes), Some(requests)) = (values(rate), values(of_requests)) else { return true };
+    let sizes =
+        || bytes.iter().zip(&requests).filter_map(|(bytes, requests)| Some(bytes.as_ref()? / requests.as_ref()?));
+    let (least, most) = (sizes().fold(f64::INFINITY, f64::min), sizes().fold(0.0, f64::max));
+    most <= 1.01 * least
 }
 
 /// Whether a percentile is decided by so few requests of a run that chance may turn it round.
@@ -181,7 +206,8 @@ fn estimate(group: &Group<'_>, metric: &Metric) -> Option<Estimate> {
 impl Metric {
     /// Whether it is of requests, and so of a part of the life.
     pub(super) fn is_timed(&self) -> bool {
-        self.is_duration || matches!(self.id, "read-iops" | "write-iops" | "lost" | "rereads")
+        self.is_duration
+            || matches!(self.id, "read-iops" | "write-iops" | "read-rate" | "write-rate" | "lost" | "rereads")
     }
 
     /// Its name at an axis.
@@ -232,5 +258,27 @@ impl Measured {
     pub(super) fn interval(&self, group: usize) -> Option<(f64, f64)> {
         let estimate = self.estimates[group].as_ref()?;
         (estimate.half_width.is_finite() && estimate.half_width > 0.0).then(|| (estimate.low(), estimate.high()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(id: &str, values: &[f64]) -> Measured {
+        let metric = METRICS.iter().find(|metric| metric.id == id).unwrap();
+        let estimates = values.iter().map(|value| Estimate::of(&[*value])).collect();
+        Measured { metric, estimates, alive: vec![false; values.len()] }
+    }
+
+    #[test]
+    fn bytes_a_second_are_told_where_requests_differ_in_size() {
+        let alike = |rates: &[f64]| {
+            let all = [of("write-iops", &[1000.0, 500.0]), of("write-rate", rates)];
+            requests_are_alike(&all, "write-rate", "write-iops")
+        };
+        assert!(alike(&[4.096, 2.048]), "both write 4 KiB");
+        assert!(!alike(&[4.096, 8.192]), "4 KiB and 16 KiB");
+        assert!(requests_are_alike(&[of("read-iops", &[1.0])], "write-rate", "write-iops"), "nothing was written");
     }
 }

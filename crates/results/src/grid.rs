@@ -55,6 +55,8 @@ pub const GRID_LEAVES: &[&str] = &[
     "errors.uncorrectable",
     "throughput.read.iops",
     "throughput.write.iops",
+    "throughput.read.bytes_per_second",
+    "throughput.write.bytes_per_second",
     "thermal.celsius_mean",
     "thermal.throttled_share",
     "end.reason",
