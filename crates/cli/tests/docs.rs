@@ -200,6 +200,7 @@ fn figure(text: &str) -> (f64, f64) {
         "MiB" => 1_048_576.0,
         "GiB" => 1_073_741_824.0,
         "TB" => 1e12,
+        "MB/s" => 1e6,
         "million" => 1e6,
         other => panic!("{other} is no unit of a figure"),
     };

@@ -10,12 +10,13 @@ use assert_cmd::Command;
 const TRACE: &str = "pgbench-ext4.iolog.zst";
 
 /// Each scenario, what makes it small, and how it ends then.
-const SMALL: [(&str, &[&str], &str); 13] = [
+const SMALL: [(&str, &[&str], &str); 15] = [
     (
         "aging",
         &["until.drive-writes=3", "probe.at-drive-writes=[0, 1, 2, 3]", "probe.until.requests=500"],
         "drive-writes",
     ),
+    ("block-size", &["drive.blocks-per-plane=64", "probe.until.requests=500"], "drive-writes"),
     ("collect", &["until.drive-writes=0.2"], "drive-writes"),
     ("ecc", &["until.requests=500"], "requests"),
     ("level", &["drive.endurance=5"], "end-of-life"),
@@ -32,6 +33,7 @@ const SMALL: [(&str, &[&str], &str); 13] = [
     ),
     ("scrub", &["until.requests=2000"], "requests"),
     ("shrink", &["drive.endurance=5"], "end-of-life"),
+    ("spares", &["drive.blocks-per-plane=128", "until.requests=1000"], "requests"),
     ("trim", &["until.drive-writes=0.2"], "drive-writes"),
     ("twice-speed", &["until.requests=2000"], "requests"),
     ("until-it-dies", &["drive.endurance=5"], "end-of-life"),
