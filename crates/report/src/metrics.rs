@@ -91,7 +91,7 @@ const fn latency((id, name): (&'static str, &'static str), of: fn(&Summary) -> O
 static LIFE_IN_YEARS: Metric =
     metric((LIFE, "life"), Better::More, years, |of| of.life.as_ref().and_then(|life| life.years));
 /// All of them. A life counts where a drive died.
-pub(super) static METRICS: [Metric; 18] = [
+pub(super) static METRICS: [Metric; 20] = [
     metric((LIFE, "life"), Better::More, writes, |of| Some(of.end.at_drive_writes)),
     latency(("read-p999", "p99.9 of reads"), |of| read(of, |read| read.p999_ns as f64)),
     latency(("read-mean", "mean read latency"), |of| read(of, |read| read.mean_ns)),
