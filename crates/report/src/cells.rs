@@ -232,11 +232,21 @@ fn forwarded(runs: &[RunResult]) -> String {
     format!("of {whose} {simulated} drive writes were simulated and {predicted} predicted (each run's: fast_forward)\n")
 }
 
-/// Runs as a table: a line a group with its name and the measures worth seeing, the best first.
+/// Most lines of a table of runs that stands beside a page with all of them.
+const LINES_MAX: usize = 40;
+
+/// Runs as a table: a line a group with its name and the measures worth seeing, the best first; of many groups the first [`LINES_MAX`].
 pub(super) fn table_of(groups: &[Group<'_>]) -> String {
     let columns = Sweep::with(groups, (0..groups.len()).map(Some).collect()).columns(&[]);
     let names: Vec<Vec<String>> = groups.iter().map(|group| vec![plain(&group.label)]).collect();
-    drawn(vec!["run".to_owned()], &names, &columns, columns.first().map(Column::order))
+    let mut order = columns.first().map_or_else(|| (0..groups.len()).collect(), Column::order);
+    let left = order.len().saturating_sub(LINES_MAX);
+    order.truncate(LINES_MAX);
+    let mut told = drawn(vec!["run".to_owned()], &names, &columns, Some(order));
+    if left > 0 {
+        let _ = writeln!(told, "{left} more, which the page has");
+    }
+    told
 }
 
 /// A line a cell, behind its names, and what the marks mean. In grid order without another.

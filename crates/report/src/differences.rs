@@ -135,6 +135,29 @@ mod tests {
     }
 
     #[test]
+    fn of_very_many_runs_the_first_are_listed() {
+        let run = |number: u32| {
+            let mut run = test_run(1);
+            run.summary.scenario.name = format!("run {number}");
+            run.scenario_toml = run.scenario_toml.replace("greedy", &format!("greedy-{number}"));
+            run.summary.write_amplification.total = Some(2.0 + f64::from(number) / 100.0);
+            run
+        };
+        let lines = |runs: u32| {
+            let told = differences(&(0..runs).map(run).collect::<Vec<_>>());
+            (
+                told.lines().filter(|line| line.starts_with("run ")).count(),
+                told.contains(" more, which the page has"),
+                told,
+            )
+        };
+        let (all, cut, told) = lines(40);
+        assert!(!cut && all >= 40, "{told}");
+        let (some, _, told) = lines(171);
+        assert!(some == all && told.ends_with("131 more, which the page has\n"), "{told}");
+    }
+
+    #[test]
     fn figures_that_only_one_run_has_are_listed() {
         let table = differences(&[test_run(1), timed(test_run(1), 3)]);
         for path in [
