@@ -34,5 +34,5 @@ pub use members::{Member, Members, POINTS_DEFAULT, POINTS_MAX, Standing, check_a
 pub use ring::Ring;
 pub use server::{ServerConfig, serve};
 pub use simulated::Simulated;
-pub use wear::{WearOfCode, WearOptions, wear};
+pub use wear::{WARM_UP, WearOfCode, WearOptions, wear};
 pub use wire::{Moved, Repaired, Scrubbed, Status};

@@ -202,6 +202,17 @@ impl Wear {
     }
 }
 
+impl Wear {
+    /// What came on top of what it was.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        Self {
+            bytes_written: self.bytes_written - before.bytes_written,
+            bytes_programmed: self.bytes_programmed - before.bytes_programmed,
+            erases_mean: self.erases_mean - before.erases_mean,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

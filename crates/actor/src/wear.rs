@@ -2,6 +2,9 @@
 //!
 //! The same users' data lie on the same drives under each code, and are overwritten at random, object by object. A code writes (N + K) / N bytes for one, and
 //! leaves the drives fuller, so that collecting garbage costs more of each. Places are the ring's, so that some drives wear before others.
+//!
+//! A new drive erases nothing until its blocks have been filled once, and a code that writes less fills them later. So writes are counted from a steady
+//! state on: when every drive has been written [`WARM_UP`] times over. Where nothing is amplified, erases are then as bytes are.
 
 use wane_lab::build::PolicyOverrides;
 use wane_lab::held::Held;
@@ -11,6 +14,13 @@ use wane_units::Bytes;
 
 use crate::simulated::{Files, Wear, trim, write};
 use crate::{ActorError, Code, Layout, Members, Ring, RingId, Standing};
+
+/// Times that each drive is written over before anything is counted.
+pub const WARM_UP: f64 = 2.0;
+
+/// How often drives are looked at meanwhile, and how many times what it takes on average is written at most.
+const LOOK_PUTS: u64 = 64;
+const WARM_UP_MOST: u64 = 10;
 
 /// Drives and objects of a study, at most.
 const DRIVES_MAX: u16 = 1000;
@@ -27,17 +37,19 @@ pub struct WearOptions {
     pub cell: u32,
     /// Users' data over what all drives export, above 0 and below 1.
     pub filled: f64,
-    /// Users' bytes that are written, data at first with them, over what all drives export.
+    /// Users' bytes that are written and counted, over what all drives export.
     pub writes: f64,
     /// Root of the random streams.
     pub seed: u64,
 }
 
-/// What a code cost.
+/// What a code cost, counted in a steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WearOfCode {
     /// The code.
     pub code: Code,
+    /// Bytes that users wrote before that, with their data at first.
+    pub warm_up_bytes: u64,
     /// Bytes that users wrote.
     pub user_bytes: u64,
     /// Bytes that were written to drives.
@@ -54,6 +66,21 @@ impl WearOfCode {
     /// Bytes to the drives for each byte of users.
     pub fn expansion(&self) -> f64 {
         self.host_bytes as f64 / self.user_bytes as f64
+    }
+
+    /// Erases of a block for each byte of users.
+    fn erases_per_byte(&self) -> f64 {
+        self.erases_mean / self.user_bytes as f64
+    }
+
+    /// What users can write until blocks have so many erases, over what they can under another code.
+    pub fn life_beside(&self, other: &Self) -> f64 {
+        other.erases_per_byte() / self.erases_per_byte()
+    }
+
+    /// Too little was written to tell life: there was less than one erase of each block.
+    pub fn is_short(&self) -> bool {
+        self.erases_mean < 1.0
     }
 
     /// Bytes programmed for each byte to the drives.
@@ -83,6 +110,15 @@ impl Shelf {
             ids.push(id);
         }
         Ok(Self { drives, ring: Ring::new(&members), ids })
+    }
+
+    fn wear(&self) -> Vec<Wear> {
+        self.drives.iter().map(|(held, _)| Wear::of(held)).collect()
+    }
+
+    /// Every drive has been written over as often as it must be before anything is counted.
+    fn is_warm(&self, drive_bytes: f64) -> bool {
+        self.drives.iter().all(|(held, _)| Wear::of(held).bytes_written as f64 >= WARM_UP * drive_bytes)
     }
 
     /// Puts an object in place of what it was: the new shares are there before the old ones go.
@@ -121,39 +157,56 @@ pub fn wear(scenario: &Scenario, code: Code, options: &WearOptions) -> Result<We
             "a number above 0 and below 1",
         );
     }
-    if !(options.writes >= options.filled && options.writes <= 1e6) {
+    if !(options.writes > 0.0 && options.writes <= 1e6) {
         return out_of(
             "users' bytes over what drives export",
             options.writes.to_string(),
-            "a number from the data's on, to 1,000,000",
+            "a number above 0, to 1,000,000",
         );
     }
     let mut shelf = Shelf::new(scenario, options)?;
     let (one, _) = &shelf.drives[0];
-    let exported = f64::from(options.drives) * f64::from(one.pages()) * f64::from(one.drive().unit_bytes());
-    let count = |share: f64| (share * exported / options.object.max(1) as f64).round() as u64;
+    let drive_bytes = f64::from(one.pages()) * f64::from(one.drive().unit_bytes());
+    let count =
+        |share: f64| (share * f64::from(options.drives) * drive_bytes / options.object.max(1) as f64).round() as u64;
     let (objects, puts) = (count(options.filled), count(options.writes));
     if objects == 0 || objects > OBJECTS_MAX {
         let found = format!("{objects} objects of {}", Bytes(options.object));
         return out_of("users' data", found, "1 to 1,000,000 objects");
     }
+    if puts == 0 {
+        return out_of("users' bytes", format!("less than an object of {}", Bytes(options.object)), "one or more");
+    }
     let mut stream = Streams::new(options.seed).stream("actor.objects");
     let mut generations = vec![0u64; objects as usize];
-    for number in 0..puts.max(objects) {
-        // Each object once, then at random.
-        let object = if number < objects { number } else { stream.below(objects) };
+    let mut put = |shelf: &mut Shelf, object: u64| -> Result<(), ActorError> {
         let generation = &mut generations[object as usize];
         shelf.put(object, *generation, &layout)?;
         *generation += 1;
+        Ok(())
+    };
+    // Each object once, then at random.
+    let mut warm_up = objects;
+    (0..objects).try_for_each(|object| put(&mut shelf, object))?;
+    // Where few objects lie, a drive may have none of any: it cannot be waited for.
+    let most = objects.saturating_add(WARM_UP_MOST.saturating_mul(count(WARM_UP)));
+    while warm_up < most && !(warm_up.is_multiple_of(LOOK_PUTS) && shelf.is_warm(drive_bytes)) {
+        put(&mut shelf, stream.below(objects))?;
+        warm_up += 1;
     }
-    let wear: Vec<Wear> = shelf.drives.iter().map(|(held, _)| Wear::of(held)).collect();
+    let before = shelf.wear();
+    for _ in 0..puts {
+        put(&mut shelf, stream.below(objects))?;
+    }
+    let counted: Vec<Wear> = shelf.wear().iter().zip(&before).map(|(after, before)| after.since(before)).collect();
     Ok(WearOfCode {
         code,
-        user_bytes: puts.max(objects) * options.object,
-        host_bytes: wear.iter().map(|one| one.bytes_written).sum(),
-        programmed_bytes: wear.iter().map(|one| one.bytes_programmed).sum(),
-        erases_mean: wear.iter().map(|one| one.erases_mean).sum::<f64>() / wear.len() as f64,
-        erases_most: wear.iter().map(|one| one.erases_mean).fold(0.0, f64::max),
+        warm_up_bytes: warm_up * options.object,
+        user_bytes: puts * options.object,
+        host_bytes: counted.iter().map(|one| one.bytes_written).sum(),
+        programmed_bytes: counted.iter().map(|one| one.bytes_programmed).sum(),
+        erases_mean: counted.iter().map(|one| one.erases_mean).sum::<f64>() / counted.len() as f64,
+        erases_most: counted.iter().map(|one| one.erases_mean).fold(0.0, f64::max),
     })
 }
 
@@ -187,6 +240,27 @@ mod tests {
         assert_eq!(study("2+1"), coded, "the same seed, the same wear");
     }
 
+    /// Where nothing is amplified, a byte costs the same erases under each code, however little is counted.
+    #[test]
+    fn without_amplification_life_is_as_bytes_are() {
+        let options = WearOptions { drives: 12, object: 1 << 20, filled: 0.25, ..OPTIONS };
+        for writes in [2.0, 8.0] {
+            let study = |code: &str| wear(&tiny(), code.parse().unwrap(), &WearOptions { writes, ..options }).unwrap();
+            let plain = study("1+0");
+            for code in ["1+1", "4+2", "8+2"] {
+                let found = study(code);
+                let amplified = found.write_amplification() / plain.write_amplification();
+                let want = plain.expansion() / (found.expansion() * amplified);
+                let life = found.life_beside(&plain);
+                assert!(
+                    !found.is_short() && (life / want - 1.0).abs() < 0.03,
+                    "{code}, {writes}: {life}, by bytes {want}"
+                );
+            }
+        }
+        assert!(wear(&tiny(), "1+0".parse().unwrap(), &WearOptions { writes: 0.1, ..options }).unwrap().is_short());
+    }
+
     #[test]
     fn what_cannot_be_studied_is_told() {
         let told =
@@ -194,7 +268,8 @@ mod tests {
         assert!(told("4+2", OPTIONS).contains("6 shares need as many drives"));
         assert!(told("1+1", WearOptions { filled: 0.6, ..OPTIONS }).contains("pages free"));
         assert!(told("1+1", WearOptions { filled: f64::NAN, ..OPTIONS }).contains("above 0 and below 1"));
-        assert!(told("1+1", WearOptions { writes: 0.1, ..OPTIONS }).contains("from the data's on"));
+        assert!(told("1+1", WearOptions { writes: 0.0, ..OPTIONS }).contains("a number above 0"));
+        assert!(told("1+1", WearOptions { writes: 1e-9, ..OPTIONS }).contains("less than an object"));
         assert!(told("1+1", WearOptions { drives: 0, ..OPTIONS }).contains("1 to 1000"));
         assert!(told("1+1", WearOptions { object: 1 << 40, ..OPTIONS }).contains("1 to 1,000,000 objects"));
     }

@@ -225,7 +225,7 @@ pub(crate) struct WearArguments {
     /// Users' data over what all drives export
     #[arg(long, value_name = "SHARE", default_value = "25 %")]
     pub(crate) filled: Ratio,
-    /// Users' bytes that are written over what all drives export
+    /// Users' bytes that are counted over what all drives export, once each drive has been written over twice
     #[arg(long, value_name = "TIMES", default_value_t = 20.0)]
     pub(crate) writes: f64,
     /// Root of the random streams

@@ -305,11 +305,12 @@ fn wear(arguments: &WearArguments) -> Result<i32, Failure> {
         rows.push(wane_actor::wear(&scenario, *code, &options)?);
     }
     // Life is what users can write until blocks have so many erases: the first code's is 1.
-    let life = |row: &WearOfCode| rows[0].erases_mean / row.erases_mean;
+    let life = |row: &WearOfCode| row.life_beside(&rows[0]);
     if arguments.json {
         let row = |row: &WearOfCode| {
             json!({
-                "code": row.code.to_string(), "user_bytes": row.user_bytes, "host_bytes": row.host_bytes, "programmed_bytes": row.programmed_bytes,
+                "code": row.code.to_string(), "warm_up_bytes": row.warm_up_bytes,
+                "user_bytes": row.user_bytes, "host_bytes": row.host_bytes, "programmed_bytes": row.programmed_bytes,
                 "expansion": row.expansion(), "write_amplification": row.write_amplification(), "erases_mean": row.erases_mean,
                 "erases_most": row.erases_most, "life": life(row),
             })
@@ -335,3 +336,6 @@ fn wear(arguments: &WearArguments) -> Result<i32, Failure> {
     print(&text)?;
     Ok(DONE)
 }
+    if rows.iter().any(WearOfCode::is_short) {
+        text += "Less than one erase of each block was counted: life is rough, and more --writes tell it better.\n";
+    }
