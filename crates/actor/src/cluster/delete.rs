@@ -30,7 +30,8 @@ impl Cluster {
         let results = join_all(noting).await;
         let noted = results.iter().filter(|result| result.is_ok()).count();
         if noted <= usize::from(code.parity) {
-            let why = results.into_iter().find_map(Result::err).map(|error| error.to_string()).unwrap_or_default();
+            let why: Vec<String> = results.into_iter().filter_map(Result::err).map(|error| error.to_string()).collect();
+            let why = why.join("; ");
             let (name, needed) = (excerpt(name), code.parity + 1);
             return Err(ActorError::Lost(format!(
                 "object {name} may be there again: {noted} of its drives noted that it is deleted, and {needed} are needed; {why}"

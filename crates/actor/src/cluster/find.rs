@@ -89,7 +89,7 @@ impl Survey {
         let name = excerpt(name);
         let silent = match self.silent.len() {
             0 => String::new(),
-            count => format!("; {} did not answer: {}", counted(count, "drive"), self.silent[0]),
+            count => format!("; {} did not answer: {}", counted(count, "drive"), self.silent.join("; ")),
         };
         match self.newest() {
             Some(found) if !found.header.deleted => Ok(found),

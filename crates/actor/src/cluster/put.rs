@@ -26,7 +26,8 @@ pub struct PutOptions {
     pub code: Code,
     /// Bytes of a cell: a multiple of 64 up to 8 MiB.
     pub cell: u32,
-    /// Shares that must be on the disk before the put is acknowledged, from N to N + K; all of them without.
+    /// Shares Q that must be on the disk before the put is acknowledged; all N + K of them without. Q is N or more, so that the object can be read,
+    /// and more than K: the N + K - Q drives without a share may keep one of an older version each, and must be fewer than N.
     pub quorum: Option<u16>,
 }
 
@@ -51,9 +52,9 @@ struct Upload<'a> {
     plan: Plan,
     placed: Vec<RingId>,
     quorum: u16,
-    /// Drives that failed, and why the first did.
+    /// Drives that failed, and why.
     dead: BTreeSet<RingId>,
-    why: String,
+    why: BTreeSet<String>,
     /// Drives that code in the place of dead ones, by the dead ones' shares.
     substitutes: BTreeMap<u16, RingId>,
 }
@@ -64,19 +65,13 @@ impl Cluster {
         check_name(name)?;
         let code = options.code.checked()?;
         check_cell(options.cell)?;
-        let quorum = options.quorum.unwrap_or(code.shares());
-        if !(code.data..=code.shares()).contains(&quorum) {
-            let (least, most) = (code.data, code.shares());
-            return Err(ActorError::Invalid(format!(
-                "a quorum of {quorum}: with the code {code}, {least} to {most} are allowed"
-            )));
-        }
+        let quorum = quorum_of(options)?;
         let placed = self.peers.ring().place(RingId::of_object(name), code.shares())?;
         let before = self.find_everywhere(name).await;
         let version = Version { generation: before.last_generation() + 1, upload: auth::random()? };
         let plan = Plan { name: name.to_owned(), version, share: 0, code, cell: options.cell };
         let (dead, substitutes) = (BTreeSet::new(), BTreeMap::new());
-        let mut upload = Upload { cluster: self, plan, placed, quorum, dead, why: String::new(), substitutes };
+        let mut upload = Upload { cluster: self, plan, placed, quorum, dead, why: BTreeSet::new(), substitutes };
         let done = upload.run(input).await;
         if done.is_err() {
             upload.give_up().await;
@@ -114,13 +109,19 @@ impl Upload<'_> {
         (0..self.plan.code.shares()).filter(|share| self.is_alive(*share)).collect()
     }
 
-    /// Goes on without drives that failed, if the quorum allows; any other error ends the put.
-    fn without(&mut self, error: ActorError) -> Result<(), ActorError> {
-        let ActorError::Unreachable { what, drives } = error else { return Err(error) };
-        if self.dead.is_empty() {
-            self.why = what;
+    /// Goes on without all drives that failed, if the quorum allows; any other error ends the put.
+    fn without(&mut self, failures: Vec<ActorError>) -> Result<(), ActorError> {
+        if failures.is_empty() {
+            return Ok(());
         }
-        self.dead.extend(drives);
+        for error in failures {
+            let ActorError::Unreachable { what, drives } = error else { return Err(error) };
+            // Several may tell of one drive, each in its own words.
+            if drives.is_empty() || drives.iter().any(|drive| !self.dead.contains(drive)) {
+                self.why.insert(what);
+            }
+            self.dead.extend(drives);
+        }
         self.substitutes.retain(|_, drive| !self.dead.contains(drive));
         let (alive, quorum) = (self.alive().len(), usize::from(self.quorum));
         if alive >= quorum && alive >= usize::from(self.plan.code.data) {
@@ -128,9 +129,14 @@ impl Upload<'_> {
         }
         let (name, all) = (excerpt(&self.plan.name), self.placed.len());
         Err(ActorError::Lost(format!(
-            "object {name} was not put: {alive} of its {all} drives answer, and {quorum} are needed; {}",
-            self.why
+            "object {name} was not put: {alive} of its {all} drives {}, and {quorum} are needed; {}",
+            if alive == 1 { "answers" } else { "answer" },
+            self.reasons()
         )))
+    }
+
+    fn reasons(&self) -> String {
+        self.why.iter().map(String::as_str).collect::<Vec<&str>>().join("; ")
     }
 
     async fn stage(&self, share: u16, drive: RingId) -> Result<(), ActorError> {
@@ -142,7 +148,7 @@ impl Upload<'_> {
     async fn begin(&mut self) -> Result<(), ActorError> {
         let staged = self.alive().into_iter().map(|share| self.stage(share, self.placed[usize::from(share)]));
         let staged = join_all(staged).await;
-        staged.into_iter().filter_map(Result::err).try_for_each(|error| self.without(error))
+        self.without(staged.into_iter().filter_map(Result::err).collect())
     }
 
     /// The drives that have the shares of data now. Where one is dead, the drive that stands in for the fewest others does, parities' drives first.
@@ -160,7 +166,7 @@ impl Upload<'_> {
             let drive = drives.min_by_key(stands_in).expect("as many drives are alive as the quorum, at least one");
             match self.stage(share, drive).await {
                 Ok(()) => drop(self.substitutes.insert(share, drive)),
-                Err(error) => self.without(error)?,
+                Err(error) => self.without(vec![error])?,
             }
         }
     }
@@ -192,7 +198,7 @@ impl Upload<'_> {
             if failures.is_empty() {
                 return Ok(());
             }
-            failures.into_iter().try_for_each(|error| self.without(error))?;
+            self.without(failures)?;
         }
     }
 
@@ -238,13 +244,14 @@ impl Upload<'_> {
                 (*share, sealed.map_err(|error| blame(drive, error)))
             }
         });
-        let mut sealed = Vec::new();
+        let (mut sealed, mut failures) = (Vec::new(), Vec::new());
         for (share, result) in join_all(sealing).await {
             match result {
                 Ok(()) => sealed.push(share),
-                Err(error) => self.without(error)?,
+                Err(error) => failures.push(error),
             }
         }
+        self.without(failures)?;
         self.free_substitutes().await;
         let missing: Vec<u16> = (0..self.plan.code.shares()).filter(|share| !sealed.contains(share)).collect();
         if !missing.is_empty() {
@@ -267,7 +274,7 @@ impl Upload<'_> {
             return Err(ActorError::Lost(format!(
                 "object {name} was not put: {} missing, and no drive could note it; {}",
                 counted(missing, "share"),
-                self.why
+                self.reasons()
             )));
         }
         Ok(())
@@ -292,6 +299,24 @@ impl Upload<'_> {
         self.abort(keys.collect()).await;
         self.cluster.forget(self.plan.key().object, self.plan.version, Which::This, &self.placed).await;
     }
+}
+
+/// Shares that must be on the disk.
+fn quorum_of(options: PutOptions) -> Result<u16, ActorError> {
+    let code = options.code;
+    let (least, most) = (code.data.max(code.parity + 1), code.shares());
+    let quorum = options.quorum.unwrap_or(most);
+    if (least..=most).contains(&quorum) {
+        return Ok(quorum);
+    }
+    let why = if (code.data..=most).contains(&quorum) {
+        let (without, data) = (most - quorum, code.data);
+        format!(": the {without} shares that it does without may be left of an older version, which {data} bring back")
+    } else {
+        String::new()
+    };
+    let allowed = if least == most { format!("{most} alone are") } else { format!("{least} to {most} are") };
+    Err(ActorError::Invalid(format!("a quorum of {quorum}: with the code {code}, {allowed} allowed{why}")))
 }
 
 /// Reads until the buffer is full or the input ends.
