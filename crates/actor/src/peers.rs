@@ -1,10 +1,12 @@
 //! Whom a drive or a client asks: the list of members, and requests that bring both sides' lists to the same.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::{Method, Request, StatusCode};
 use bytes::Bytes;
+use futures_util::future::Either;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -13,11 +15,21 @@ use serde::de::DeserializeOwned;
 
 use crate::auth::Secret;
 use crate::wire::{AUTHORIZATION, BODY_MAX, CRC, FROM, MEMBERS, Refusal, from_json, tag, to_json};
-use crate::{ActorError, Members, Ring, RingId};
+use crate::{ActorError, Members, Ring, RingId, clock};
 
-/// How long a drive may take to take a connection, and to answer.
+/// How long a drive may take to take a connection.
 const CONNECT_SECONDS: u64 = 2;
+
+/// After so long without an answer a drive is asked whether it is there at all, and has so long to say so. What it was asked for may take longer.
+const ASIDE: Duration = Duration::from_secs(1);
+const ALIVE: Duration = Duration::from_secs(3);
+
+/// How long a drive that is there may take to answer: with a block, or once it has read and synced a share. Scrubs and repairs take what they take.
 const ANSWER_SECONDS: u64 = 60;
+const SEAL_SECONDS: u64 = 600;
+
+/// For how long a drive that was silent is not asked again.
+const SILENT_SECONDS: u64 = 15;
 
 /// How often a request is sent again because lists of members differ, or a connection was lost.
 const TRIES: usize = 4;
@@ -29,6 +41,8 @@ pub(crate) struct Peers {
     /// The drive that asks; `None` of a client.
     me: Option<RingId>,
     members: Mutex<Members>,
+    /// Addresses whose drives did not answer, and since when, by the system's clock.
+    silent: Mutex<BTreeMap<String, u64>>,
 }
 
 /// What came back.
@@ -43,7 +57,7 @@ impl Peers {
         connector.set_connect_timeout(Some(Duration::from_secs(CONNECT_SECONDS)));
         connector.set_nodelay(true);
         let http = Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
-        Self { http, secret, me, members: Mutex::new(members) }
+        Self { http, secret, me, members: Mutex::new(members), silent: Mutex::default() }
     }
 
     fn locked(&self) -> MutexGuard<'_, Members> {
@@ -166,17 +180,67 @@ impl Peers {
         body: Bytes,
         members: Option<&Members>,
     ) -> Result<Answer, String> {
+        if self.is_silent(address) {
+            return Err(format!("nothing came for {} s", (ASIDE + ALIVE).as_secs()));
+        }
         let mut tries = 0;
         loop {
             let request = self.request(address, &method, target, &body, members).map_err(|error| error.to_string())?;
-            let answered = tokio::time::timeout(Duration::from_secs(ANSWER_SECONDS), self.receive(request)).await;
-            match answered {
-                Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err((why, is_refused))) if tries > 0 || is_refused => return Err(why),
-                Ok(Err(_)) => tries += 1,
-                Err(_) => return Err(format!("nothing came for {ANSWER_SECONDS} s")),
+            match self.patiently(address, target, self.receive(request)).await? {
+                Ok(answer) => return Ok(answer),
+                Err((why, is_refused)) if tries > 0 || is_refused => return Err(why),
+                Err(_) => tries += 1,
             }
         }
+    }
+
+    /// Waits for an answer as long as the drive is there; one that is not (stopped, hung, or behind a link that swallows all) is silent from now on.
+    async fn patiently<T>(&self, address: &str, target: &str, answer: impl Future<Output = T>) -> Result<T, String> {
+        let mut answer = std::pin::pin!(answer);
+        let most = match target {
+            "/v1/scrub" | "/v1/repair" | "/v1/join" => None,
+            "/v1/seal" => Some(Duration::from_secs(SEAL_SECONDS)),
+            _ => Some(Duration::from_secs(ANSWER_SECONDS)),
+        };
+        let mut waited = Duration::ZERO;
+        loop {
+            if let Ok(answered) = tokio::time::timeout(ASIDE, answer.as_mut()).await {
+                return Ok(answered);
+            }
+            // Asked while the answer may still come.
+            let alive = tokio::time::timeout(ALIVE, self.is_alive(address));
+            let alive = match futures_util::future::select(answer.as_mut(), std::pin::pin!(alive)).await {
+                Either::Left((answered, _)) => return Ok(answered),
+                Either::Right((alive, _)) => alive.unwrap_or(false),
+            };
+            if !alive {
+                self.locked_silent().insert(address.to_owned(), clock::seconds());
+                return Err(format!("nothing came for {} s", (ASIDE + ALIVE).as_secs()));
+            }
+            waited += ASIDE;
+            if let Some(most) = most.filter(|most| waited >= *most) {
+                return Err(format!("nothing came for {} s", most.as_secs()));
+            }
+        }
+    }
+
+    /// Whether somebody answers there, whatever it is.
+    async fn is_alive(&self, address: &str) -> bool {
+        let request = self.request(address, &Method::GET, "/v1/members", &Bytes::new(), None);
+        match request {
+            Ok(request) => self.receive(request).await.is_ok(),
+            Err(_) => false,
+        }
+    }
+
+    fn locked_silent(&self) -> MutexGuard<'_, BTreeMap<String, u64>> {
+        self.silent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_silent(&self, address: &str) -> bool {
+        let mut silent = self.locked_silent();
+        silent.retain(|_, since| clock::seconds().saturating_sub(*since) < SILENT_SECONDS);
+        silent.contains_key(address)
     }
 
     fn request(
