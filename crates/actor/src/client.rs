@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::Method;
+use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 
 use crate::auth::Secret;
@@ -16,6 +17,20 @@ use crate::{ActorError, Members, Repaired, RingId, Scrubbed, Standing, Status};
 
 /// Milliseconds between two looks at a drive that is waited for.
 const LOOK_MILLIS: u64 = 100;
+
+/// How a drive leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// Once it has handed on its shares.
+    InOrder,
+    /// At once: it is lost. Refused of one that answers.
+    Lost,
+    /// At once, even if it answers.
+    LostWhateverItSays,
+}
+
+/// How long a scrub waits for shares that are on the move.
+const REST: Duration = Duration::from_secs(10);
 
 /// See the head of this file.
 pub struct Client {
@@ -29,18 +44,35 @@ impl Client {
     /// # Errors
     /// None of them answers, or the secret is another.
     pub fn connect(addresses: &[String], secret: Option<&Path>) -> Result<Self, ActorError> {
+        Self::connect_within(addresses, secret, Duration::ZERO)
+    }
+
+    /// The same, and waits for drives that are only about to listen.
+    ///
+    /// # Errors
+    /// None of them answers in time, or the secret is another.
+    pub fn connect_within(addresses: &[String], secret: Option<&Path>, wait: Duration) -> Result<Self, ActorError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| ActorError::System(format!("no connections can be made: {error}")))?;
         let nobody = Members::new(RingId::of("nobody", &[]), 1)?;
         let peers = Arc::new(Peers::new(nobody, None, secret.map(Secret::read).transpose()?));
-        let mut last = ActorError::Invalid("no address of a drive is given".to_owned());
-        for address in addresses {
-            match runtime.block_on(peers.at(address, Method::GET, "/v1/members", Vec::new())) {
-                Ok(text) => {
-                    peers.adopt(Members::parse(&text)?);
-                    return Ok(Self { runtime, cluster: Cluster { peers } });
+        let (mut last, looks) =
+            (ActorError::Invalid("no address of a drive is given".to_owned()), wait.as_millis() as u64 / LOOK_MILLIS);
+        for look in 0..=looks {
+            for address in addresses {
+                match runtime.block_on(peers.at(address, Method::GET, "/v1/members", Vec::new())) {
+                    Ok(text) => {
+                        peers.adopt(Members::parse(&text)?);
+                        return Ok(Self { runtime, cluster: Cluster { peers } });
+                    }
+                    Err(error) => last = error,
                 }
-                Err(error) => last = error,
+            }
+            if !matches!(last, ActorError::Unreachable { .. }) {
+                break;
+            }
+            if look < looks {
+                runtime.block_on(async { tokio::time::sleep(Duration::from_millis(LOOK_MILLIS)).await });
             }
         }
         Err(last)
@@ -49,6 +81,19 @@ impl Client {
     /// The list of members as it is known now.
     pub fn members(&self) -> Members {
         self.cluster.peers.members()
+    }
+
+    /// Waits until so many drives are on the list, for those that are only about to join; whether or not they come, it ends without an error.
+    pub fn await_drives(&self, drives: u16, wait: Duration) {
+        if self.members().on_ring().count() >= usize::from(drives) {
+            return;
+        }
+        let _ = self.wait(wait, |statuses| {
+            for status in statuses {
+                let _ = self.cluster.peers.learn(&status.members);
+            }
+            self.members().on_ring().count() >= usize::from(drives)
+        });
     }
 
     /// The drives that the shares of an object belong to.
@@ -91,8 +136,10 @@ impl Client {
         self.runtime.block_on(self.cluster.repair(name))
     }
 
-    /// Scrubs every drive, one after the other.
+    /// Scrubs every drive, one after the other, once shares that are on the move have come to rest or some seconds have gone by.
     pub fn scrub(&self) -> Vec<(RingId, Result<Scrubbed, ActorError>)> {
+        // What is on the move still is told by the drives that it keeps from repairing.
+        let _ = self.wait(REST, |statuses| statuses.iter().all(|status| !status.is_moving));
         let scrub = |drive: RingId| (drive, self.runtime.block_on(self.cluster.scrub(drive)));
         self.cluster.present().into_iter().map(scrub).collect()
     }
@@ -108,8 +155,10 @@ impl Client {
     /// No drive answers.
     pub fn list(&self) -> Result<Vec<String>, ActorError> {
         let (mut names, mut failed, mut answered) = (std::collections::BTreeSet::new(), None, false);
-        for drive in self.cluster.present() {
-            let answer = self.runtime.block_on(self.cluster.peers.ask(drive, Method::GET, "/v1/objects", Vec::new()));
+        let peers = &self.cluster.peers;
+        let asked = self.cluster.present().into_iter();
+        let asked = asked.map(|drive| peers.ask(drive, Method::GET, "/v1/objects", Vec::new()));
+        for answer in self.runtime.block_on(join_all(asked)) {
             match answer.and_then(|text| from_json::<Vec<String>>(&text)) {
                 Ok(found) => {
                     answered = true;
@@ -143,20 +192,50 @@ impl Client {
     /// Has a drive leave. It hands its shares on before it is gone; a lost one is gone at once, and scrubs make its shares anew.
     ///
     /// # Errors
-    /// There is no such drive, or its shares are not all handed on in time: it is leaving still.
-    pub fn leave(&self, drive: &str, is_lost: bool, wait: Duration) -> Result<RingId, ActorError> {
+    /// There is no such drive, too few would be left for what it keeps, it is lost by name and answers, or its shares are not all handed on in
+    /// time: it is leaving still.
+    pub fn leave(&self, drive: &str, how: Leave, wait: Duration) -> Result<RingId, ActorError> {
         let members = self.members();
         let id = members.find(drive)?;
         let address = members.drives[&id].address.clone();
-        if !is_lost {
-            self.stand(id, Standing::Leaving, &address)?;
-            self.wait(wait, |statuses| {
-                let leaving = statuses.iter().find(|status| status.id == id);
-                leaving.is_some_and(|status| (status.shares, status.deleted, status.being_written) == (0, 0, 0))
-            })?;
+        match how {
+            Leave::InOrder => {
+                self.check_leaving(id)?;
+                self.stand(id, Standing::Leaving, &address)?;
+                let is_empty = |status: &Status| (status.shares, status.deleted, status.being_written) == (0, 0, 0);
+                let waited =
+                    self.wait(wait, |statuses| statuses.iter().find(|status| status.id == id).is_some_and(is_empty));
+                waited
+                    .map_err(|error| ActorError::Lost(format!("{error}; `wane actor join {address}` has it stay")))?;
+            }
+            Leave::Lost => {
+                let mut answering =
+                    self.statuses().into_iter().filter(|(drive, status)| *drive == id && status.is_ok());
+                if answering.next().is_some() {
+                    return Err(ActorError::Invalid(format!(
+                        "drive {} at {address} is not lost, it answers: it hands on what it keeps without --lost; --force gives it up nevertheless",
+                        id.short()
+                    )));
+                }
+            }
+            Leave::LostWhateverItSays => {}
         }
         self.stand(id, Standing::Gone, &address)?;
         Ok(id)
+    }
+
+    /// Whether the drives that stay are as many as objects need of which this one keeps shares.
+    fn check_leaving(&self, id: RingId) -> Result<(), ActorError> {
+        let asked = self.cluster.peers.ask(id, Method::GET, "/v1/widest", Vec::new());
+        let needed: u16 = from_json(&self.runtime.block_on(asked)?)?;
+        let left = self.members().on_ring().filter(|other| *other != id).count();
+        if left >= usize::from(needed) {
+            return Ok(());
+        }
+        let drive = id.short();
+        Err(ActorError::Lost(format!(
+            "drive {drive} cannot hand on what it keeps: objects on it need {needed} drives, and {left} would be left; have another drive join first"
+        )))
     }
 
     fn stand(&self, id: RingId, standing: Standing, address: &str) -> Result<(), ActorError> {

@@ -21,6 +21,9 @@ pub enum ActorError {
     /// A share's checksum is not that of its bytes.
     #[error("{0}")]
     Rotten(String),
+    /// Shares are on the move: in some seconds it can be done.
+    #[error("{0}")]
+    Moving(String),
     /// Drives do not answer, or fail at what they are asked for.
     #[error("{what}")]
     Unreachable {

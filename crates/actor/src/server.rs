@@ -19,11 +19,15 @@ use crate::auth::{Guard, Secret};
 use crate::cluster::Cluster;
 use crate::peers::Peers;
 use crate::store::{Key, Medium, Store};
-use crate::{ActorError, Members, RingId, Standing, Status, check_address};
+use crate::{ActorError, Members, RingId, Standing, Status, auth, check_address};
 use moved::Counted;
 
 /// How long requests that are under way have to end, once the server is asked to.
 const END_SECONDS: u64 = 5;
+
+/// For how long, and how often, a drive that starts looks for the one that it is to join.
+const JOIN_SECONDS: u64 = 10;
+const JOIN_MILLIS: u64 = 200;
 
 /// How often the flag that asks the server to end is looked at, in milliseconds.
 const LOOK_MILLIS: u64 = 50;
@@ -37,9 +41,11 @@ pub struct ServerConfig {
     pub folder: PathBuf,
     /// Where it listens, such as `127.0.0.1:0`, whose port the system chooses.
     pub listen: String,
+    /// Where others reach it, as the list of members tells; where it listens without. Needed where it listens on all addresses (`0.0.0.0`, `[::]`).
+    pub announce: Option<String>,
     /// Its id, if it is new and not to draw one.
     pub id: Option<RingId>,
-    /// A drive of the cluster that it is to join; a new drive without makes a cluster of its own.
+    /// A drive of the cluster that it is to join, which is waited for some seconds; a new drive without makes a cluster of its own.
     pub join: Option<String>,
     /// Points on the ring of each drive, of a new cluster.
     pub points: u16,
@@ -62,6 +68,10 @@ struct Node {
     /// One for each block that may be made now: its bytes are in memory meanwhile.
     orders: Semaphore,
     address: String,
+    /// Tells this start of the drive from any other process that serves a folder with its id.
+    start: u64,
+    /// Its folder keeps shares, and the list of members is gone: it gets its cluster's.
+    is_lost: bool,
     limits: Option<serde_json::Value>,
     /// Shares may lie where they do not belong.
     is_moving: AtomicBool,
@@ -89,6 +99,7 @@ impl Node {
             id: self.store.id(),
             address: self.address.clone(),
             process: std::process::id(),
+            start: self.start,
             version: members.version(),
             members,
             shares,
@@ -121,13 +132,15 @@ impl Node {
     async fn join(self: &Arc<Self>, address: &str) -> Result<(), ActorError> {
         let theirs: Members = Members::parse(&self.peers().at(address, Method::GET, "/v1/members", Vec::new()).await?)?;
         let (ours, me) = (self.peers().members(), self.store.id());
+        self.check_alone(&theirs).await?;
         if theirs.cluster != ours.cluster {
-            if ours.on_ring().any(|id| id != me) || self.store.counts() != (0, 0) {
-                let (from, to) = (ours.cluster.short(), theirs.cluster.short());
-                return Err(ActorError::Invalid(format!(
-                    "drive {} belongs to cluster {from}, with others or with shares, and cannot join cluster {to}: a new folder can",
-                    me.short()
-                )));
+            let may = if self.is_lost {
+                theirs.drives.contains_key(&me)
+            } else {
+                !ours.on_ring().any(|id| id != me) && self.store.counts() == (0, 0)
+            };
+            if !may {
+                return Err(ActorError::Invalid(self.refuse_cluster(&ours, &theirs)));
             }
             self.peers().adopt(theirs);
         } else {
@@ -136,6 +149,36 @@ impl Node {
         self.peers().change(|members| members.set(me, Standing::In, &self.address))?;
         self.keep_members().await?;
         self.cluster.spread().await
+    }
+
+    fn refuse_cluster(&self, ours: &Members, theirs: &Members) -> String {
+        let (me, from, to) = (self.store.id().short(), ours.cluster.short(), theirs.cluster.short());
+        if self.is_lost {
+            return format!("drive {me} keeps shares, and cluster {to} does not know it: another cluster's are they");
+        }
+        format!(
+            "drive {me} belongs to cluster {from}, with others or with shares, and cannot join cluster {to}: a new folder can"
+        )
+    }
+
+    /// One process serves a drive: of a copied folder the first that is served stays, and the copy is refused.
+    async fn check_alone(&self, members: &Members) -> Result<(), ActorError> {
+        let me = self.store.id();
+        let Some(member) = members.drives.get(&me).filter(|member| member.address != self.address) else {
+            return Ok(());
+        };
+        let Ok(text) = self.peers().at(&member.address, Method::GET, "/v1/status", Vec::new()).await else {
+            return Ok(());
+        };
+        let there: Result<Status, ActorError> = crate::wire::from_json(&text);
+        if there.is_ok_and(|there| there.id == me && there.start != self.start) {
+            return Err(ActorError::Invalid(format!(
+                "drive {} is served at {} already, from another folder with its id: a copy of a folder is no second drive; a new folder is",
+                me.short(),
+                member.address
+            )));
+        }
+        Ok(())
     }
 }
 
@@ -168,6 +211,16 @@ fn check_listen(config: &ServerConfig) -> Result<SocketAddr, ActorError> {
             "{address} can be reached from elsewhere: a drive listens there with a secret alone (--secret-file), or on 127.0.0.1 without"
         )));
     }
+    if address.ip().is_unspecified() && config.announce.is_none() {
+        return Err(ActorError::Invalid(format!(
+            "{address} is no address at which others reach the drive: --announce IP:PORT tells them which is"
+        )));
+    }
+    if let Some(announce) = &config.announce
+        && check_address(announce)?.ip().is_unspecified()
+    {
+        return Err(ActorError::Invalid(format!("--announce {announce}: others cannot reach that address")));
+    }
     if config.upkeep_seconds == 0 {
         return Err(ActorError::Invalid(
             "0 s between two looks at what is to be repaired: 1 s or more is allowed".to_owned(),
@@ -176,11 +229,23 @@ fn check_listen(config: &ServerConfig) -> Result<SocketAddr, ActorError> {
     Ok(address)
 }
 
-fn list(store: &Store, points: u16) -> Result<Members, ActorError> {
-    match store.members()? {
-        Some(members) => Ok(members),
-        None => Members::new(RingId::random()?, points),
+/// The list that the drive begins with, and whether its own was lost.
+fn list(store: &Store, points: u16, is_joining: bool) -> Result<(Members, bool), ActorError> {
+    match store.members() {
+        Ok(Some(members)) => Ok((members, false)),
+        Ok(None) => Ok((Members::new(RingId::random()?, points)?, false)),
+        Err(ActorError::Invalid(_)) if is_joining => Ok((Members::new(RingId::random()?, points)?, true)),
+        Err(error) => Err(error),
     }
+}
+
+/// Where others reach a drive: what it announces, with the port that it got where that says 0.
+fn reached_at(announce: Option<&str>, bound: SocketAddr) -> Result<String, ActorError> {
+    let mut address = announce.map_or(Ok(bound), check_address)?;
+    if address.port() == 0 {
+        address.set_port(bound.port());
+    }
+    Ok(address.to_string())
 }
 
 async fn run(config: ServerConfig, stop: &AtomicBool, ready: impl FnOnce(&Status)) -> Result<(), ActorError> {
@@ -188,13 +253,15 @@ async fn run(config: ServerConfig, stop: &AtomicBool, ready: impl FnOnce(&Status
     let secret = || config.secret.as_deref().map(Secret::read).transpose();
     let guard = secret()?.map(Guard::new);
     let mut store = Store::open(&config.folder, config.id)?;
+    store.hold_to_secret(config.secret.is_some())?;
     if let Some(medium) = config.medium {
         store.wear(medium)?;
     }
     let refused = |error: std::io::Error| ActorError::System(format!("{listen} cannot be listened on: {error}"));
     let listener = TcpListener::bind(listen).await.map_err(refused)?;
-    let address = listener.local_addr().map_err(refused)?.to_string();
-    let peers = Arc::new(Peers::new(list(&store, config.points)?, Some(store.id()), secret()?));
+    let address = reached_at(config.announce.as_deref(), listener.local_addr().map_err(refused)?)?;
+    let (members, is_lost) = list(&store, config.points, config.join.is_some())?;
+    let peers = Arc::new(Peers::new(members, Some(store.id()), secret()?));
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let node = Arc::new(Node {
         store,
@@ -203,6 +270,8 @@ async fn run(config: ServerConfig, stop: &AtomicBool, ready: impl FnOnce(&Status
         counted: Counted::default(),
         orders: Semaphore::new(processors * ORDERS_PER_PROCESSOR),
         address,
+        start: auth::random()?,
+        is_lost,
         limits: config.limits,
         is_moving: AtomicBool::new(true),
     });
@@ -236,11 +305,23 @@ fn apart<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> t
     tokio::task::spawn_blocking(move || runtime.block_on(work()))
 }
 
+/// Joins, and waits a little for a drive that is only about to listen.
+async fn join_in_time(node: &Arc<Node>, address: &str) -> Result<(), ActorError> {
+    for _ in 0..JOIN_SECONDS * 1000 / JOIN_MILLIS {
+        match node.join(address).await {
+            Err(ActorError::Unreachable { .. }) => tokio::time::sleep(Duration::from_millis(JOIN_MILLIS)).await,
+            other => return other,
+        }
+    }
+    node.join(address).await
+}
+
 /// A drive that starts stands on the list with its present address.
 async fn take_place(node: &Arc<Node>, join: Option<&str>) -> Result<(), ActorError> {
     if let Some(address) = join {
-        return node.join(address).await;
+        return join_in_time(node, address).await;
     }
+    node.check_alone(&node.peers().members()).await?;
     let (me, members) = (node.store.id(), node.peers().members());
     let standing = members.drives.get(&me).map_or(Standing::In, |member| member.standing);
     if standing == Standing::Gone {

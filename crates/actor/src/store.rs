@@ -2,12 +2,12 @@
 //!
 //! | file | is |
 //! |---|---|
-//! | `drive.json` | the drive's id and the format |
+//! | `drive.json` | the drive's id, the format, and whether its cluster has a secret |
 //! | `members.json` | the list of members, as the drive knew it last |
 //! | `lock` | held while a server has the folder open |
 //! | `shares/AB/OBJECT.VERSION.SHARE` | a share, whose object's id begins with AB; `.deleted` in place of the number: the object was deleted |
 //! | `staging/` | shares that are being written; empty after a start |
-//! | `rotten/` | shares whose checksums were found wrong, for people to look at |
+//! | `rotten/` | shares whose checksums were found wrong or that could not be read, for people to look at, and to remove |
 //! | `owed/OBJECT` | an object with fewer shares than it should have; holds its name |
 //! | `simulated.json` | which pages of a simulated drive beneath files have |
 //!
@@ -19,7 +19,6 @@ mod staging;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -62,6 +61,9 @@ pub trait Medium: Send {
 struct Identity {
     format: u32,
     id: RingId,
+    /// Its cluster has a secret.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    secret: bool,
 }
 
 /// A share that is kept, by its file's name.
@@ -74,10 +76,29 @@ struct Held {
     header: Option<Arc<Header>>,
 }
 
+/// What a scrub found of an object, by version and share, `None` of a deletion's note.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Not what was written, or not to be read.
+    pub rotten: Vec<(Version, Option<u16>)>,
+    /// Files that are not there any more.
+    pub gone: Vec<(Version, Option<u16>)>,
+    /// Why files could not be read this time, or not be set aside.
+    pub unread: Vec<String>,
+}
+
+impl Found {
+    /// Nothing has to be made anew.
+    pub const fn is_whole(&self) -> bool {
+        self.rotten.is_empty() && self.gone.is_empty()
+    }
+}
+
 /// See the head of this file.
 pub struct Store {
     folder: PathBuf,
     id: RingId,
+    has_secret: bool,
     held: Mutex<BTreeMap<RingId, Vec<Held>>>,
     staged: Mutex<BTreeMap<Key, Arc<Staged>>>,
     /// How many shares were begun.
@@ -124,7 +145,7 @@ impl Store {
         let lock = lock(folder)?;
         if is_new {
             let id = id.map_or_else(RingId::random, Ok)?;
-            disk::replace(&known, &to_json(&Identity { format: FORMAT, id })?)?;
+            disk::replace(&known, &to_json(&Identity { format: FORMAT, id, secret: false })?)?;
         }
         let text = fs::read(&known).map_err(|error| ActorError::file(&known, "read", &error))?;
         let found: Identity = serde_json::from_slice(&text)
@@ -141,6 +162,7 @@ impl Store {
         Ok(Self {
             folder: folder.to_owned(),
             id: found.id,
+            has_secret: found.secret,
             held,
             staged: Mutex::default(),
             uploads: AtomicU64::new(0),
@@ -181,15 +203,40 @@ impl Store {
         self.id
     }
 
-    /// The list of members that was kept; `None` of a new drive.
+    /// Holds the drive to what its cluster has: a drive that was served with a secret is not served without.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It has one and none is given, or the folder cannot be written.
+    pub fn hold_to_secret(&self, is_given: bool) -> Result<(), ActorError> {
+        let path = self.folder.join("drive.json");
+        match (self.has_secret, is_given) {
+            (true, false) => Err(ActorError::Invalid(format!(
+                "{} says that its cluster has a secret: --secret-file gives it; without, anybody would be answered",
+                excerpt_path(&path)
+            ))),
+            (false, true) => disk::replace(&path, &to_json(&Identity { format: FORMAT, id: self.id, secret: true })?),
+            _ => Ok(()),
+        }
+    }
+
+    /// The list of members that was kept; `None` of a new drive. A drive that keeps shares belongs to a cluster, and has its list.
+    ///
+    /// # Errors
+    /// The list cannot be read, or is gone from a drive that keeps shares.
     pub fn members(&self) -> Result<Option<Members>, ActorError> {
         let path = self.folder.join("members.json");
+        let back = "; with --join and the address of another drive of its cluster it gets the list anew";
         match fs::read(&path) {
-            Ok(text) => Members::parse(&text).map(Some),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Ok(text) => Members::parse(&text)
+                .map(Some)
+                .map_err(|error| ActorError::Invalid(format!("{}: {error}{back}", excerpt_path(&path)))),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => match self.counts() {
+                (0, 0) => Ok(None),
+                (shares, _) => Err(ActorError::Invalid(format!(
+                    "{} is gone, and the drive keeps {shares} shares{back}",
+                    excerpt_path(&path)
+                ))),
+            },
             Err(error) => Err(ActorError::file(&path, "read", &error)),
         }
     }
@@ -206,27 +253,28 @@ impl Store {
         self.folder.join("shares").join(&object.to_string()[..2]).join(name)
     }
 
-    /// What is kept of an object, the newest first; deleted ones are told too.
-    ///
-    /// # Errors
-    /// A file's description is not what it was.
-    pub fn held(&self, object: RingId) -> Result<Vec<Arc<Header>>, ActorError> {
-        let mut found = Vec::new();
-        for one in locked(&self.held).get_mut(&object).into_iter().flatten() {
-            if one.header.is_none() {
-                let path = self.path(object, &file_name(object, one.version, one.share));
-                let header = read_header(&path)?;
-                let is_its =
-                    header.object() == object && header.version == one.version && header.deleted == one.share.is_none();
-                if !is_its || one.share.is_some_and(|share| share != header.share) {
-                    return Err(ActorError::Rotten(format!("{} is another share's file", excerpt_path(&path))));
-                }
-                one.header = Some(Arc::new(header));
-            }
-            found.extend(one.header.clone());
+    /// What is kept of an object, the newest first; deleted ones are told too. The files are looked at: what is gone, has another length or a
+    /// description that cannot be read is not kept any more, and a scrub sets it aside.
+    pub fn held(&self, object: RingId) -> Vec<Arc<Header>> {
+        let described = |(version, share): (Version, Option<u16>)| {
+            let path = self.path(object, &file_name(object, version, share));
+            disk::described(&path, object, version, share).ok().map(Arc::new)
+        };
+        let mut found: Vec<Arc<Header>> = self.kept(object).into_iter().filter_map(described).collect();
+        for header in &found {
+            self.remember(object, header);
         }
         found.sort_by_key(|header| std::cmp::Reverse(header.version));
-        Ok(found)
+        found
+    }
+
+    fn remember(&self, object: RingId, header: &Arc<Header>) {
+        let named = (header.version, (!header.deleted).then_some(header.share));
+        let mut index = locked(&self.held);
+        let mut all = index.get_mut(&object).into_iter().flatten();
+        if let Some(one) = all.find(|one| (one.version, one.share) == named) {
+            one.header = Some(Arc::clone(header));
+        }
     }
 
     /// Shares that are kept, by their names on the disk: objects behind `after`, at most so many.
@@ -270,16 +318,26 @@ impl Store {
         disk::read_block(&path, offset, place, cell_here, header.layout.code)
     }
 
-    /// The description of a share that is kept.
+    /// The description of a share that is kept, as it was read first.
     ///
     /// # Errors
     /// There is none, or it is damaged.
     pub fn header(&self, key: &Key) -> Result<Arc<Header>, ActorError> {
-        let mut held = self.held(key.object)?.into_iter();
-        let found = held.find(|header| header.version == key.version && header.share == key.share && !header.deleted);
-        found.ok_or_else(|| {
-            ActorError::Missing(format!("this drive keeps no share {} of that version of the object", key.share))
-        })
+        let is_its = |one: &&Held| one.version == key.version && one.share == Some(key.share);
+        let found = locked(&self.held).get(&key.object).into_iter().flatten().find(is_its).cloned();
+        let Some(found) = found else {
+            let share = key.share;
+            return Err(ActorError::Missing(format!(
+                "this drive keeps no share {share} of that version of the object"
+            )));
+        };
+        if let Some(header) = found.header {
+            return Ok(header);
+        }
+        let path = self.path(key.object, &file_name(key.object, key.version, Some(key.share)));
+        let header = Arc::new(disk::described(&path, key.object, key.version, Some(key.share))?);
+        self.remember(key.object, &header);
+        Ok(header)
     }
 
     /// Notes that an object is deleted, as of this version.
@@ -316,7 +374,12 @@ impl Store {
         let mut removed = 0;
         for (version, share) in self.kept(object).into_iter().filter(|(version, share)| which(*version, *share)) {
             let name = file_name(object, version, share);
-            disk::remove(&self.path(object, &name))?;
+            let path = self.path(object, &name);
+            if path.is_dir() {
+                disk::set_aside(&path, &self.folder.join("rotten"))?;
+            } else {
+                disk::remove(&path)?;
+            }
             self.leave_index(object, version, share, &name);
             removed += 1;
         }
@@ -337,26 +400,43 @@ impl Store {
         }
     }
 
-    /// Reads what is kept of an object, byte by byte. Files that are not what was written are moved to `rotten`; gives their shares.
-    ///
-    /// # Errors
-    /// The system refuses.
-    pub fn scrub(&self, object: RingId) -> Result<Vec<(Version, Option<u16>)>, ActorError> {
-        let mut rotten = Vec::new();
+    /// Reads what is kept of an object, byte by byte. Files that are not what was written, or cannot be read, are moved to `rotten`. One file that fails
+    /// keeps no other from being read.
+    pub fn scrub(&self, object: RingId) -> Found {
+        let mut found = Found::default();
         for (version, share) in self.kept(object) {
             let name = file_name(object, version, share);
             let path = self.path(object, &name);
-            match disk::verify(&path, object, version, share) {
-                Ok(()) => {}
-                Err(ActorError::Rotten(_)) => {
-                    disk::rename(&path, &self.folder.join("rotten").join(&name))?;
-                    self.leave_index(object, version, share, &name);
-                    rotten.push((version, share));
+            let set_aside = match disk::verify(&path, object, version, share) {
+                Ok(()) => continue,
+                Err(ActorError::Missing(_)) => {
+                    found.gone.push((version, share));
+                    Ok(())
                 }
-                Err(error) => return Err(error),
+                Err(ActorError::Rotten(_)) => {
+                    found.rotten.push((version, share));
+                    disk::set_aside(&path, &self.folder.join("rotten"))
+                }
+                // It is there, as far as is known.
+                Err(error) => {
+                    found.unread.push(error.to_string());
+                    continue;
+                }
+            };
+            // Whether or not it can be moved, it counts as lost, and a new one is written in its place.
+            self.leave_index(object, version, share, &name);
+            if let Err(error) = set_aside {
+                found.unread.push(error.to_string());
             }
         }
-        Ok(rotten)
+        found
+    }
+
+    /// The most shares of an object of which one is kept here: so many drives it needs.
+    pub fn widest(&self) -> u16 {
+        let objects: Vec<RingId> = locked(&self.held).keys().copied().collect();
+        let shares = |header: Arc<Header>| header.layout.code.shares();
+        objects.into_iter().flat_map(|object| self.held(object)).map(shares).max().unwrap_or(0)
     }
 
     /// Notes that an object has fewer shares than it should have.
@@ -407,13 +487,6 @@ fn lock(folder: &Path) -> Result<File, ActorError> {
     }
 }
 
-fn read_header(path: &Path) -> Result<Header, ActorError> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(HEADER_BYTES).read_to_end(&mut bytes));
-    read.map_err(|error| ActorError::file(path, "read", &error))?;
-    Header::parse(&bytes).map_err(|error| ActorError::Rotten(format!("{}: {error}", excerpt_path(path))))
-}
-
 /// The shares below a folder, by their names. What has another name is not wane's, and stays.
 fn scan(folder: &Path) -> Result<BTreeMap<RingId, Vec<Held>>, ActorError> {
     let mut found: BTreeMap<RingId, Vec<Held>> = BTreeMap::new();
@@ -423,6 +496,11 @@ fn scan(folder: &Path) -> Result<BTreeMap<RingId, Vec<Held>>, ActorError> {
         }
         for path in disk::entries(&part)? {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.strip_suffix(disk::PART).is_some_and(|name| read_name(name).is_some()) {
+                // A kill left it: the note that it was to become was never acknowledged.
+                disk::remove(&path)?;
+                continue;
+            }
             if let Some((object, held)) = read_name(&name) {
                 found.entry(object).or_default().push(held);
             }

@@ -137,6 +137,9 @@ pub struct Status {
     pub address: String,
     /// Its process.
     pub process: u32,
+    /// A number of this start of it, drawn by chance.
+    #[serde(default)]
+    pub start: u64,
     /// Its list of members.
     pub members: Members,
     /// That list's version.
@@ -166,8 +169,11 @@ pub struct Status {
 pub struct Scrubbed {
     /// Shares that were read.
     pub shares: u64,
-    /// Shares whose checksums were wrong; they lie in `rotten` now.
+    /// Shares whose checksums were wrong, or that could not be read; they lie in `rotten` now.
     pub rotten: u64,
+    /// Shares whose files were gone.
+    #[serde(default)]
+    pub gone: u64,
     /// Shares that were made anew.
     pub repaired: u64,
     /// Objects that could not be repaired, each with the reason.
@@ -199,6 +205,7 @@ impl ActorError {
             Self::Stale(_) => 409,
             Self::Rotten(_) => 410,
             Self::Lost(_) => 422,
+            Self::Moving(_) => 423,
             Self::System(_) => 500,
             Self::Unreachable { .. } => 502,
             Self::Full(_) => 507,
@@ -214,6 +221,7 @@ impl ActorError {
             409 => Self::Stale(what),
             410 => Self::Rotten(what),
             422 => Self::Lost(what),
+            423 => Self::Moving(what),
             502 => Self::Unreachable { what, drives },
             507 => Self::Full(what),
             _ => Self::System(what),

@@ -7,7 +7,7 @@ mod served;
 use std::io::{Read, Write};
 
 use served::{Drives, WAIT, bytes, config, get, options, put, serve, until};
-use wane_actor::{ActorError, Client, RingId, Standing};
+use wane_actor::{ActorError, Client, Leave, RingId, Standing};
 
 const OBJECTS: u64 = 40;
 
@@ -60,7 +60,7 @@ fn drives_join_and_leave_and_little_moves() {
     let (least, ideal) = (joined.shares * 1536, (3 * OBJECTS) as f64 / 8.0);
     assert!(moved as f64 <= 1.5 * least as f64, "{moved} B moved where {least} B must");
     assert!((0.4..2.0).contains(&(joined.shares as f64 / ideal)), "{} shares, ideally {ideal}", joined.shares);
-    let id = client.leave(&drives.drive(2).address, false, WAIT).unwrap();
+    let id = client.leave(&drives.drive(2).address, Leave::InOrder, WAIT).unwrap();
     assert_eq!(id, drives.drive(2).id);
     until("shares moved", || settled(&drives));
     assert!(drives.shares(2).is_empty());
@@ -74,7 +74,7 @@ fn a_lost_drive_s_shares_are_made_anew_by_a_scrub() {
     let (mut drives, client) = filled(6);
     let id = drives.drive(3).id;
     drives.stop(3);
-    client.leave(&id.to_string(), true, WAIT).unwrap();
+    client.leave(&id.to_string(), Leave::Lost, WAIT).unwrap();
     until("shares moved", || settled(&drives));
     let scrubbed = client.scrub();
     assert!(scrubbed.iter().all(|(_, one)| one.as_ref().is_ok_and(|one| one.unrepaired.is_empty())), "{scrubbed:?}");

@@ -314,3 +314,274 @@ fn limits_hold_or_are_refused() {
     process.kill().unwrap();
     process.wait().unwrap();
 }
+
+impl Drives {
+    fn folder_of(&self, id: &str) -> PathBuf {
+        self.folder(self.number(id).unwrap())
+    }
+
+    /// Puts some objects; gives the drives of each one's shares.
+    fn put_some(&self, count: usize, code: &str) -> Vec<Vec<String>> {
+        std::fs::write(self.root.path().join("some"), bytes(5000)).unwrap();
+        let put = |number: usize| {
+            let told = self.done(&["put", "some", "--name", &format!("o{number}"), "--code", code, "--json"]);
+            let put: Value = serde_json::from_str(&told).unwrap();
+            put["drives"].as_array().unwrap().iter().map(|drive| drive.as_str().unwrap().to_owned()).collect()
+        };
+        (0..count).map(put).collect()
+    }
+
+    fn signal(&self, number: usize, signal: &str) {
+        let process = self.served[number].as_ref().unwrap().process.id().to_string();
+        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+    }
+
+    /// Why a drive does not serve; one that does, is ended.
+    fn not_served(&self, arguments: &[&str]) -> String {
+        let mut command = self.command(&[&["serve"], arguments].concat());
+        let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        for _ in 0..LOOKS {
+            if process.try_wait().unwrap().is_some() {
+                break;
+            }
+            std::thread::sleep(PAUSE);
+        }
+        let _ = process.kill();
+        let ended = process.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{arguments:?} is served");
+        String::from_utf8(ended.stderr).unwrap()
+    }
+}
+
+/// The file of a share of an object.
+fn share_file(folder: &Path, share: usize) -> PathBuf {
+    let below = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files = below(&folder.join("shares")).flat_map(|part| below(&part).collect::<Vec<PathBuf>>());
+    files.find(|path| path.to_string_lossy().ends_with(&format!(".{share}"))).unwrap()
+}
+
+#[test]
+fn a_file_that_is_gone_or_unreadable_hides_no_other() {
+    let drives = Drives::new(3);
+    let all = drives.put_some(1, "2+1");
+    let folder = drives.folder_of(&all[0][0]);
+    let gone = share_file(&folder, 0);
+    std::fs::remove_file(&gone).unwrap();
+    assert_eq!(drives.done(&["repair", "o0"]), "o0: share 0 made anew\n");
+    assert!(gone.is_file());
+    drives.put_some(12, "2+1");
+    // Of one drive a file is gone, a folder lies in the place of one, and one is rotten.
+    let below = |folder: &Path| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        below(&folder.join("shares")).flat_map(|part| below(&part).collect::<Vec<PathBuf>>()).collect();
+    files.sort();
+    assert_eq!(files.len(), 12);
+    std::fs::remove_file(&files[0]).unwrap();
+    std::fs::remove_file(&files[1]).unwrap();
+    std::fs::create_dir(&files[1]).unwrap();
+    let mut rotten = std::fs::read(&files[11]).unwrap();
+    rotten[5000] ^= 1;
+    std::fs::write(&files[11], rotten).unwrap();
+    // What can be seen without reading blocks may be repaired by a drive that is scrubbed before this one.
+    let repaired = || -> u64 {
+        let told: Value = serde_json::from_str(&drives.done(&["scrub", "--json"])).unwrap();
+        told.as_array().unwrap().iter().map(|drive| drive["scrubbed"]["repaired"].as_u64().unwrap()).sum()
+    };
+    assert_eq!(repaired(), 3);
+    assert!(files.iter().all(|path| path.is_file()));
+    assert_eq!(repaired(), 0);
+    for object in 0..12 {
+        assert_eq!(drives.run(&["get", &format!("o{object}"), "--out", "-"]).stdout, bytes(5000));
+    }
+}
+
+#[test]
+fn a_quorum_that_old_shares_could_undo_is_refused() {
+    let drives = Drives::new(3);
+    std::fs::write(drives.root.path().join("a"), b"content").unwrap();
+    let put = |quorum: &str, code: &str| ["put", "a", "--code", code, "--quorum", quorum].map(str::to_owned);
+    let words = |given: [String; 6]| given.into_iter().collect::<Vec<String>>();
+    let refused = words(put("1", "1+2"));
+    let told = drives.refused(&refused.iter().map(String::as_str).collect::<Vec<&str>>());
+    assert!(told.contains("a quorum of 1: with the code 1+2, 3 alone are allowed: the 2 shares"), "{told}");
+    for (quorum, code) in [("3", "1+2"), ("2", "2+1"), ("1", "1+0")] {
+        let words = words(put(quorum, code));
+        drives.done(&words.iter().map(String::as_str).collect::<Vec<&str>>());
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "how long a command takes is what is tested")]
+fn one_frozen_drive_costs_seconds() {
+    let mut drives = Drives::new(6);
+    let all = drives.put_some(2, "4+2");
+    let frozen = drives.number(&all[0][0]).unwrap();
+    drives.signal(frozen, "-STOP");
+    // The client knows any drives; the frozen one is not asked for the list.
+    let at = drives.served.iter().flatten().map(|drive| drive.address.clone());
+    let at = at.enumerate().filter(|(number, _)| *number != frozen).map(|(_, address)| address);
+    let at = at.collect::<Vec<String>>().join(",");
+    for words in [
+        &["get", "o0", "--out", "-"][..],
+        &["put", "some", "--name", "o0", "--quorum", "5"],
+        &["status"],
+        &["list"],
+        &["delete", "o1"],
+    ] {
+        let began = std::time::Instant::now();
+        let ended = drives.command(&[words, &["--at", &at]].concat()).output().unwrap();
+        assert!(ended.status.success(), "{words:?}: {}", String::from_utf8_lossy(&ended.stderr));
+        let took = began.elapsed();
+        assert!(took < Duration::from_secs(15), "{words:?} took {took:?}");
+        eprintln!("{words:?} took {took:?}");
+    }
+    drives.signal(frozen, "-CONT");
+    drives.kill(frozen);
+}
+
+#[test]
+fn drives_may_be_started_in_any_order_and_a_put_waits_for_them() {
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("a"), b"content").unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let first = format!("127.0.0.1:{port}");
+    let spawn = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+        command.arg("actor").args(words).current_dir(root.path()).stdout(Stdio::null());
+        command.spawn().unwrap()
+    };
+    let mut put = spawn(&["put", "a", "--code", "2+1", "--at", &first]);
+    let mut served = vec![spawn(&["serve", "d2", "--join", &first]), spawn(&["serve", "d3", "--join", &first])];
+    std::thread::sleep(Duration::from_secs(1));
+    served.push(spawn(&["serve", "d1", "--listen", &first]));
+    let done = put.wait().unwrap().success();
+    for mut drive in served {
+        let _ = drive.kill();
+        drive.wait().unwrap();
+    }
+    assert!(done);
+}
+
+#[test]
+fn a_drive_without_its_list_gets_it_from_its_cluster_alone() {
+    let mut drives = Drives::new(3);
+    drives.put_some(1, "2+1");
+    drives.kill(2);
+    let list = drives.folder(2).join("members.json");
+    std::fs::remove_file(&list).unwrap();
+    let gone = drives.not_served(&["d2"]);
+    assert!(gone.contains("d2/members.json is gone, and the drive keeps 1 shares; with --join"), "{gone}");
+    assert!(!list.exists(), "no cluster was made up");
+    std::fs::write(&list, "").unwrap();
+    let empty = drives.not_served(&["d2"]);
+    assert!(empty.contains("d2/members.json: no list of members"), "{empty}");
+    let other = Drives::new(1);
+    let strange = drives.not_served(&["d2", "--join", &other.at()]);
+    assert!(strange.contains("does not know it"), "{strange}");
+    drives.start(2);
+    drives.kill(0);
+    assert_eq!(drives.run(&["get", "o0", "--out", "-"]).stdout, bytes(5000));
+}
+
+#[test]
+fn all_drives_that_do_not_answer_are_named_and_counted() {
+    let mut drives = Drives::new(6);
+    let all = drives.put_some(1, "4+2");
+    let dead = [0, 2, 5].map(|share| drives.number(&all[0][share]).unwrap());
+    dead.into_iter().for_each(|number| drives.kill(number));
+    let named = |told: &str| [0, 2, 5].iter().all(|share| told.contains(&format!("drive {}", &all[0][*share][..8])));
+    let put = drives.refused(&["put", "some", "--name", "o0"]);
+    assert!(put.contains("3 of its 6 drives answer, and 6 are needed") && named(&put), "{put}");
+    let get = drives.refused(&["get", "o0", "--out", "-"]);
+    assert!(get.contains("3 of its 4+2 shares are left") && named(&get), "{get}");
+}
+
+#[test]
+fn an_address_that_nobody_reaches_is_not_told_to_others() {
+    let drives = Drives::new(1);
+    std::fs::write(drives.root.path().join("secret"), "a secret of some letters").unwrap();
+    let told = drives.not_served(&["new", "--listen", "0.0.0.0:0", "--secret-file", "secret"]);
+    assert!(told.contains("--announce IP:PORT"), "{told}");
+    let mut command = drives.command(&["serve", "new", "--json", "--secret-file", "secret"]);
+    command.args(["--listen", "0.0.0.0:0", "--announce", "127.0.0.1:0"]);
+    let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let status: Value = serde_json::from_str(&first).unwrap();
+    let address = status["address"].as_str().unwrap().to_owned();
+    let asked = drives.run(&["status", "--at", &address, "--secret-file", "secret"]);
+    process.kill().unwrap();
+    process.wait().unwrap();
+    assert!(address.starts_with("127.0.0.1:") && asked.status.success(), "{address}");
+    // From now on its folder knows of the secret.
+    let bare = drives.not_served(&["new"]);
+    assert!(bare.contains("new/drive.json says that its cluster has a secret: --secret-file gives it"), "{bare}");
+}
+
+#[test]
+fn a_copy_of_a_folder_is_no_second_drive() {
+    let drives = Drives::new(2);
+    drives.put_some(1, "1+1");
+    let copied = Command::new("cp").args(["-r", "d1", "copy"]).current_dir(drives.root.path()).status().unwrap();
+    assert!(copied.success());
+    let other = drives.served[0].as_ref().unwrap().address.clone();
+    for words in [&["copy", "--join", &other][..], &["copy"]] {
+        let told = drives.not_served(words);
+        assert!(told.contains("is served at") && told.contains("no second drive"), "{told}");
+    }
+}
+
+#[test]
+fn a_drive_that_cannot_leave_or_is_not_lost_stays() {
+    let mut drives = Drives::new(3);
+    drives.put_some(1, "2+1");
+    let id = drives.served[0].as_ref().unwrap().id.clone();
+    let few = drives.refused(&["leave", &id, "--wait", "2"]);
+    assert!(few.contains("objects on it need 3 drives, and 2 would be left"), "{few}");
+    let answers = drives.refused(&["leave", &id, "--lost"]);
+    assert!(answers.contains("is not lost, it answers"), "{answers}");
+    assert_eq!(drives.done(&["status"]).lines().count(), 3);
+    drives.done(&["leave", &id, "--lost", "--force"]);
+    assert!(drives.done(&["status"]).lines().count() == 2);
+    drives.kill(0);
+}
+
+#[test]
+fn sizes_names_and_folders_are_taken_or_told() {
+    let drives = Drives::new(1);
+    std::fs::write(drives.root.path().join("a"), b"content").unwrap();
+    drives.done(&["put", "a", "--name", "\u{202e}exe.a", "--code", "1+0", "--cell", "65536"]);
+    assert_eq!(drives.done(&["list"]), "\\u{202e}exe.a\n");
+    let folder = drives.refused(&["put", ".", "--code", "1+0"]);
+    assert!(folder.contains(". is a folder"), "{folder}");
+    let status = drives.done(&["status"]);
+    assert!(!Drives::new(1).done(&["status"]).contains("on the move"), "{status}");
+}
+
+#[test]
+fn a_drive_may_end_with_whoever_holds_its_stdin() {
+    let root = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+    command.args(["actor", "serve", "d", "--json", "--until-stdin-ends"]).current_dir(root.path());
+    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.contains("\"address\"") && process.try_wait().unwrap().is_none(), "{first}");
+    drop(process.stdin.take());
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn wear_counts_from_a_steady_state() {
+    let wear = |writes: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+        let words = ["actor", "wear", "--preset", "tiny", "--code", "1+0,1+1", "--writes", writes];
+        String::from_utf8(command.args(words).output().unwrap().stdout).unwrap()
+    };
+    for writes in ["2", "8"] {
+        let told = wear(writes);
+        assert!(told.lines().nth(2).unwrap().ends_with("0.50"), "{told}");
+        assert!(!told.contains("Less than one erase"), "{told}");
+    }
+    assert!(wear("0.2").contains("Less than one erase of each block was counted"));
+}

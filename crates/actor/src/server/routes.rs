@@ -78,6 +78,7 @@ pub(super) fn router(node: &Arc<Node>) -> Router {
         .route("/v1/bury", post(bury))
         .route("/v1/forget", post(forget))
         .route("/v1/owe", post(owe))
+        .route("/v1/widest", get(widest))
         .route("/v1/objects", get(objects))
         .route("/v1/objects/{object}", get(held))
         .route("/v1/scrub", post(scrub))
@@ -264,7 +265,9 @@ fn gathered<T>(results: Vec<Result<T, ActorError>>) -> Result<Vec<T>, ActorError
 /// Another drive's failure, as its own.
 fn at(drive: RingId, error: ActorError) -> ActorError {
     match error {
-        ActorError::Unreachable { .. } | ActorError::Stale(_) | ActorError::Unauthorized(_) => error,
+        ActorError::Unreachable { .. } | ActorError::Stale(_) | ActorError::Unauthorized(_) | ActorError::Moving(_) => {
+            error
+        }
         other => ActorError::Unreachable { what: format!("drive {}: {other}", drive.short()), drives: vec![drive] },
     }
 }
@@ -331,9 +334,14 @@ async fn objects(State(node): Node_) -> Answer {
     json(&node.disk(|store| Ok(upkeep::names(store))).await?)
 }
 
+/// The most shares of an object of which one is kept here.
+async fn widest(State(node): Node_) -> Answer {
+    json(&node.disk(|store| Ok(store.widest())).await?)
+}
+
 async fn held(State(node): Node_, Path(object): Path<String>) -> Answer {
     let object: RingId = object.parse()?;
-    let held = node.disk(move |store| store.held(object)).await?;
+    let held = node.disk(move |store| Ok(store.held(object))).await?;
     let headers: Vec<&Header> = held.iter().map(|header| &**header).collect();
     json(&headers)
 }

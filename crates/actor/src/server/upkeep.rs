@@ -19,6 +19,9 @@ const OBJECTS_AT_ONCE: usize = 256;
 /// Seconds after which a share that nobody writes to any more is given up.
 const EXPIRE_SECONDS: u64 = 600;
 
+/// How often, a second apart, a scrub tries to repair an object whose shares are on the move.
+const MOVING_TRIES: usize = 10;
+
 /// All blocks of a share's cell.
 pub(super) fn cell(store: &Store, key: &Key, stripe: u64, cell_here: u32) -> Result<Vec<u8>, ActorError> {
     check_cell(cell_here)?;
@@ -35,7 +38,7 @@ pub(super) fn cell(store: &Store, key: &Key, stripe: u64, cell_here: u32) -> Res
 /// The names of the objects that a drive keeps shares of; damaged ones have none.
 pub(super) fn names(store: &Store) -> Vec<String> {
     let named = |object: &RingId| {
-        let held = store.held(*object).ok()?;
+        let held = store.held(*object);
         held.first().filter(|header| !header.deleted).map(|header| header.name.clone())
     };
     store.objects(None, usize::MAX).iter().filter_map(named).collect()
@@ -98,11 +101,8 @@ async fn hand_on(node: &Arc<Node>) -> Result<bool, ActorError> {
         let Some(last) = objects.last() else { return Ok(all) };
         after = Some(*last);
         for object in objects {
-            let Ok(held) = node.disk(move |store| store.held(object)).await else {
-                // A scrub sets it aside.
-                continue;
-            };
-            for header in held {
+            // What cannot be read is not told, and set aside by a scrub.
+            for header in node.disk(move |store| Ok(store.held(object))).await? {
                 // Shares of one object may wait for each other: the others go on.
                 all &= hand_on_one(node, &header).await.unwrap_or(false);
             }
@@ -145,28 +145,46 @@ pub(super) async fn scrub(node: &Arc<Node>) -> Result<Scrubbed, ActorError> {
         let Some(last) = objects.last() else { return Ok(scrubbed) };
         after = Some(*last);
         for object in objects {
-            // Of a rotten share the name may be known only to others.
-            let known = node.disk(move |store| store.held(object)).await.ok();
-            scrubbed.shares += node.store.kept(object).iter().filter(|(_, share)| share.is_some()).count() as u64;
-            let rotten = node.disk(move |store| store.scrub(object)).await?;
-            scrubbed.rotten += rotten.len() as u64;
-            let name = match known.as_deref() {
-                Some([header, ..]) => Some(header.name.clone()),
-                _ => named_by_others(node, object).await,
-            };
-            let Some(name) = name else {
-                scrubbed.unrepaired.push(format!("object {object}: no other drive knows its name"));
-                continue;
-            };
-            if rotten.is_empty() && !is_first(node, &name).await {
-                continue;
-            }
-            match repair(node, &name).await {
-                Ok(repaired) => scrubbed.repaired += repaired.shares.len() as u64,
-                Err(error) => scrubbed.unrepaired.push(error.to_string()),
-            }
+            scrub_one(node, object, &mut scrubbed).await?;
         }
     }
+}
+
+async fn scrub_one(node: &Arc<Node>, object: RingId, scrubbed: &mut Scrubbed) -> Result<(), ActorError> {
+    // Of a rotten share the name may be known only to others.
+    let known = node.disk(move |store| Ok(store.held(object))).await?;
+    scrubbed.shares += node.store.kept(object).iter().filter(|(_, share)| share.is_some()).count() as u64;
+    let found = node.disk(move |store| Ok(store.scrub(object))).await?;
+    scrubbed.rotten += found.rotten.len() as u64;
+    scrubbed.gone += found.gone.len() as u64;
+    scrubbed.unrepaired.extend(found.unread.iter().cloned());
+    let name = match known.first() {
+        Some(header) => Some(header.name.clone()),
+        None => named_by_others(node, object).await,
+    };
+    let Some(name) = name else {
+        scrubbed.unrepaired.push(format!("object {object}: no other drive knows its name"));
+        return Ok(());
+    };
+    if found.is_whole() && !is_first(node, &name).await {
+        return Ok(());
+    }
+    match repair_in_time(node, &name).await {
+        Ok(repaired) => scrubbed.repaired += repaired.shares.len() as u64,
+        Err(error) => scrubbed.unrepaired.push(error.to_string()),
+    }
+    Ok(())
+}
+
+/// Repairs an object, and waits a little for shares that are on the move.
+async fn repair_in_time(node: &Arc<Node>, name: &str) -> Result<Repaired, ActorError> {
+    for _ in 1..MOVING_TRIES {
+        match repair(node, name).await {
+            Err(ActorError::Moving(_)) => tokio::time::sleep(Duration::from_secs(1)).await,
+            other => return other,
+        }
+    }
+    repair(node, name).await
 }
 
 /// Whether this drive is the first of those that keep shares of the newest version: one alone looks for what is missing.

@@ -1,7 +1,7 @@
 //! Files, written so that they are there whole or not at all, and read so that damage is seen.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -10,6 +10,12 @@ use wane_units::excerpt_path;
 use crate::layout::{Code, HEADER_BYTES, RECORD_BYTES, block_range};
 use crate::share::{Header, Place, Version};
 use crate::{ActorError, RingId};
+
+/// What is behind the name of a small file until it is whole.
+pub(super) const PART: &str = ".part";
+
+/// What Unix systems say where a process, or all of them, have as many files open as they may: ENFILE and EMFILE.
+const TOO_MANY_FILES: [Option<i32>; 2] = [Some(23), Some(24)];
 
 /// Bytes that a file is read in at once.
 const READ_BYTES: usize = 1 << 16;
@@ -37,7 +43,7 @@ pub(super) fn make_folder(path: &Path) -> Result<(), ActorError> {
 /// Writes a small file whole or not at all, in place of what is there.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ActorError> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".part");
+    name.push(PART);
     let beside = path.with_file_name(name);
     let write = || {
         let mut file = File::create(&beside)?;
@@ -55,13 +61,43 @@ pub(super) fn rename(from: &Path, to: &Path) -> Result<(), ActorError> {
     if folder_of(from) == folder_of(to) { Ok(()) } else { sync_folder(from) }
 }
 
+/// Removes a file; one that is gone already is no error.
 pub(super) fn remove(path: &Path) -> Result<(), ActorError> {
-    fs::remove_file(path).map_err(|error| ActorError::file(path, "removed", &error))?;
-    sync_folder(path)
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(ActorError::file(path, "removed", &error)),
+        Ok(()) => sync_folder(path),
+    }
+}
+
+/// A file that cannot be read, as what it means for what it held: gone, lost with its medium, or not to be read now alone.
+pub(super) fn unread(path: &Path, error: &std::io::Error) -> ActorError {
+    let (shown, why) = (excerpt_path(path), wane_units::why_unwritten(error));
+    match error.kind() {
+        ErrorKind::NotFound => ActorError::Missing(format!("{shown} is not there any more")),
+        ErrorKind::UnexpectedEof => ActorError::Rotten(format!("{shown} ends too early")),
+        // The process lacks something, and not the file: another try may read it.
+        ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::OutOfMemory | ErrorKind::TimedOut => {
+            ActorError::System(format!("{shown} cannot be read: {why}"))
+        }
+        _ if TOO_MANY_FILES.contains(&error.raw_os_error()) => {
+            ActorError::System(format!("{shown} cannot be read: {why}"))
+        }
+        _ => ActorError::Rotten(format!("{shown} cannot be read: {why}")),
+    }
+}
+
+/// Moves what lies at a share's place out of the way, under a name that is free there.
+pub(super) fn set_aside(path: &Path, folder: &Path) -> Result<(), ActorError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let names = (0..u32::MAX).map(|number| if number == 0 { name.clone() } else { format!("{name}.{number}") });
+    let mut free = names.map(|name| folder.join(name)).filter(|place| fs::symlink_metadata(place).is_err());
+    let place = free.next().unwrap_or_else(|| folder.join(&name));
+    rename(path, &place)
 }
 
 pub(super) fn length(path: &Path) -> Result<u64, ActorError> {
-    fs::metadata(path).map(|found| found.len()).map_err(|error| ActorError::file(path, "read", &error))
+    fs::metadata(path).map(|found| found.len()).map_err(|error| unread(path, &error))
 }
 
 /// What lies in a folder, in the order of names.
@@ -83,18 +119,12 @@ pub(super) fn empty(folder: &Path) -> Result<(), ActorError> {
 /// Reads bytes of a file from a place on. An end that comes too early is damage.
 fn read_at(file: &mut (impl Read + Seek), path: &Path, offset: u64, bytes: &mut [u8]) -> Result<(), ActorError> {
     let read = file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_exact(bytes));
-    read.map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => ActorError::Rotten(format!("{} ends too early", excerpt_path(path))),
-        _ => ActorError::file(path, "read", &error),
-    })
+    read.map_err(|error| unread(path, &error))
 }
 
 /// A block of a share's file, held to its checksum.
 pub(super) fn read_block(path: &Path, offset: u64, place: Place, cell: u32, code: Code) -> Result<Vec<u8>, ActorError> {
-    let mut file = File::open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => ActorError::Missing(format!("{} is not there any more", excerpt_path(path))),
-        _ => ActorError::file(path, "read", &error),
-    })?;
+    let mut file = File::open(path).map_err(|error| unread(path, &error))?;
     block_of(&mut file, path, offset, place, cell, code)
 }
 
@@ -128,7 +158,7 @@ pub(super) fn write_block(path: &Path, offset: u64, place: Place, block: &[u8]) 
 
 /// Holds every block of a share's file to its checksum; gives SHA-256 of all of them.
 pub(super) fn digest(path: &Path, header: &Header) -> Result<String, ActorError> {
-    let opened = File::open(path).map_err(|error| ActorError::file(path, "read", &error))?;
+    let opened = File::open(path).map_err(|error| unread(path, &error))?;
     let mut file = BufReader::with_capacity(READ_BYTES, opened);
     let mut hash = Sha256::new();
     let (layout, mut offset) = (header.layout, HEADER_BYTES);
@@ -152,16 +182,39 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The description of a share's file that is there and has its length, without reading the blocks.
+pub(super) fn described(
+    path: &Path,
+    object: RingId,
+    version: Version,
+    share: Option<u16>,
+) -> Result<Header, ActorError> {
+    let header = read_header(path)?;
+    let named = (header.object(), header.version, (!header.deleted).then_some(header.share));
+    if named != (object, version, share) {
+        return Err(ActorError::Rotten(format!("{}: the file of another share", excerpt_path(path))));
+    }
+    let (found, written) = (length(path)?, if header.deleted { HEADER_BYTES } else { header.layout.file_bytes() });
+    if found != written {
+        let what = if found < written { "shorter" } else { "longer" };
+        return Err(ActorError::Rotten(format!("{} is {what} than what was written", excerpt_path(path))));
+    }
+    Ok(header)
+}
+
+fn read_header(path: &Path) -> Result<Header, ActorError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(HEADER_BYTES).read_to_end(&mut bytes));
+    read.map_err(|error| unread(path, &error))?;
+    Header::parse(&bytes).map_err(|error| ActorError::Rotten(format!("{}: {error}", excerpt_path(path))))
+}
+
 /// Whether a file is all that was written under its name.
 pub(super) fn verify(path: &Path, object: RingId, version: Version, share: Option<u16>) -> Result<(), ActorError> {
-    let header = super::read_header(path)?;
-    let named = (header.object(), header.version, (!header.deleted).then_some(header.share));
+    let header = described(path, object, version, share)?;
     let rotten = |what: &str| Err(ActorError::Rotten(format!("{}: {what}", excerpt_path(path))));
-    if named != (object, version, share) {
-        return rotten("the file of another share");
-    }
     if header.deleted {
-        return if length(path)? == HEADER_BYTES { Ok(()) } else { rotten("longer than what was written") };
+        return Ok(());
     }
     if digest(path, &header)? == header.share_sha256 { Ok(()) } else { rotten("not the digest of what was written") }
 }

@@ -159,8 +159,8 @@ impl Store {
         let other =
             |(kept, number): &(Version, Option<u16>)| *kept == version && number.is_some_and(|number| number != share);
         if !on_the_move && self.kept(key.object).iter().any(other) {
-            return Err(ActorError::Invalid(format!(
-                "this drive keeps another share of {}",
+            return Err(ActorError::Moving(format!(
+                "this drive keeps another share of {}, which is on the move; in some seconds it will be gone",
                 wane_units::excerpt(&name)
             )));
         }
@@ -179,6 +179,9 @@ impl Store {
         write().map_err(|error| ActorError::file(&staged.path, "written", &error))?;
         let path = self.path(key.object, &file);
         disk::make_folder(&path)?;
+        if path.is_dir() {
+            disk::set_aside(&path, &self.folder.join("rotten"))?;
+        }
         disk::rename(&staged.path, &path)?;
         self.index(key.object, Held { version, share: Some(share), header: Some(Arc::new(header)) });
         Ok(())

@@ -91,7 +91,7 @@ fn a_share_that_two_write_at_once_is_sealed_whole() {
     let late = store.seal(&key, 512, "sum", false).unwrap_err();
     assert!(matches!(late, ActorError::Missing(_)), "{late}");
     store.stage(plan("a", 1, 0)).unwrap();
-    assert_eq!(store.scrub(key.object).unwrap(), [], "who begins anew does not touch what is sealed");
+    assert!(store.scrub(key.object).is_whole(), "who begins anew does not touch what is sealed");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn one_drive_keeps_one_share_of_an_object_unless_shares_move() {
     assert!(refused.contains("keeps another share of a"), "{refused}");
     store.seal(&key, 0, "sum", true).unwrap();
     assert_eq!(store.kept(key.object).len(), 3);
-    assert_eq!(store.held(key.object).unwrap()[0].version, version(2));
+    assert_eq!(store.held(key.object)[0].version, version(2));
     assert_eq!(store.forget(key.object, |found, _| found < version(2)).unwrap(), 1);
 }
 
@@ -133,7 +133,7 @@ type Damage = fn(&Path);
 
 #[test]
 fn rotten_and_truncated_shares_are_found_and_set_aside() {
-    let damages: [Damage; 5] = [
+    let damages: [Damage; 6] = [
         |path| {
             let mut bytes = fs::read(path).unwrap();
             bytes[4500] ^= 1;
@@ -154,18 +154,82 @@ fn rotten_and_truncated_shares_are_found_and_set_aside() {
             fs::write(path, bytes).unwrap();
         },
         |path| fs::write(path, []).unwrap(),
+        |path| {
+            fs::remove_file(path).unwrap();
+            fs::create_dir(path).unwrap();
+        },
     ];
     for (number, damage) in damages.into_iter().enumerate() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path(), None).unwrap();
         let (key, whole) = (put(&store, "a", 1, 1), put(&store, "b", 1, 0));
-        assert_eq!(store.scrub(key.object).unwrap(), []);
+        assert_eq!(store.scrub(key.object), Found::default());
         damage(&file(folder.path(), &key));
-        assert_eq!(store.scrub(key.object).unwrap(), [(version(1), Some(1))], "damage {number}");
-        assert_eq!(store.scrub(whole.object).unwrap(), []);
+        // What is seen without reading the blocks is not told to be kept.
+        assert_eq!(store.held(key.object).len(), usize::from(number == 0), "damage {number}");
+        assert_eq!(store.scrub(key.object).rotten, [(version(1), Some(1))], "damage {number}");
+        assert_eq!(store.scrub(whole.object), Found::default());
         assert_eq!(store.objects(None, 9), [whole.object]);
         assert_eq!(disk::entries(&folder.path().join("rotten")).unwrap().len(), 1);
     }
+}
+
+#[test]
+fn a_file_that_is_gone_is_told_and_written_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), None).unwrap();
+    let (key, whole) = (put(&store, "a", 1, 1), put(&store, "b", 1, 0));
+    assert_eq!((store.held(key.object).len(), store.widest()), (1, 3));
+    fs::remove_file(file(folder.path(), &key)).unwrap();
+    assert!(store.held(key.object).is_empty(), "what is not there is not told");
+    let found = store.scrub(key.object);
+    assert_eq!((found.gone, found.rotten.len()), (vec![(version(1), Some(1))], 0));
+    assert_eq!(store.objects(None, 9), [whole.object]);
+    put(&store, "a", 1, 1);
+    assert!(store.scrub(key.object).is_whole() && store.kept(key.object).len() == 1);
+    // What lies in a share's place is moved away when the share is made anew, and the second one of a name keeps its own.
+    for number in 1..=2 {
+        fs::remove_file(file(folder.path(), &key)).unwrap();
+        fs::create_dir(file(folder.path(), &key)).unwrap();
+        put(&store, "a", 1, 1);
+        assert!(store.scrub(key.object).is_whole());
+        assert_eq!(disk::entries(&folder.path().join("rotten")).unwrap().len(), number);
+    }
+}
+
+#[test]
+fn what_a_kill_leaves_beside_a_note_goes_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), None).unwrap();
+    let key = put(&store, "a", 1, 1);
+    let note = file(folder.path(), &key).with_file_name(file_name(key.object, version(2), None) + ".part");
+    let other = note.with_file_name("letter.part");
+    fs::write(&note, "half").unwrap();
+    fs::write(&other, "half").unwrap();
+    drop(store);
+    assert_eq!(Store::open(folder.path(), None).unwrap().counts(), (1, 0));
+    assert!(!note.exists() && other.exists());
+}
+
+#[test]
+fn a_drive_keeps_to_its_list_and_its_secret() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), None).unwrap();
+    assert!(store.members().unwrap().is_none());
+    put(&store, "a", 1, 1);
+    let gone = store.members().unwrap_err().to_string();
+    assert!(gone.contains("members.json is gone, and the drive keeps 1 shares; with --join"), "{gone}");
+    for text in ["", "{\"cluster\": \"01"] {
+        fs::write(folder.path().join("members.json"), text).unwrap();
+        let cut = store.members().unwrap_err().to_string();
+        assert!(cut.contains("members.json: no list of members") && cut.contains("with --join"), "{cut}");
+    }
+    store.hold_to_secret(true).unwrap();
+    drop(store);
+    let store = Store::open(folder.path(), None).unwrap();
+    let refused = store.hold_to_secret(false).unwrap_err().to_string();
+    assert!(refused.contains("drive.json says that its cluster has a secret: --secret-file"), "{refused}");
+    store.hold_to_secret(true).unwrap();
 }
 
 #[test]
@@ -180,8 +244,8 @@ fn deleted_objects_and_debts_are_kept() {
     drop(store);
     let store = Store::open(folder.path(), None).unwrap();
     assert_eq!(store.counts(), (1, 1));
-    assert!(store.held(key.object).unwrap()[0].deleted);
-    assert_eq!(store.scrub(key.object).unwrap(), []);
+    assert!(store.held(key.object)[0].deleted);
+    assert!(store.scrub(key.object).is_whole());
     assert_eq!(store.owed(), ["a", "b"]);
     store.paid("a").unwrap();
     store.paid("never").unwrap();

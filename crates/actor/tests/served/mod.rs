@@ -35,6 +35,7 @@ pub fn config(folder: &Path) -> ServerConfig {
     ServerConfig {
         folder: folder.to_owned(),
         listen: "127.0.0.1:0".into(),
+        announce: None,
         id: None,
         join: None,
         points: 64,

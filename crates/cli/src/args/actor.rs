@@ -67,7 +67,10 @@ pub(crate) struct ServeArguments {
     /// Where to listen; of port 0 the system chooses one. Elsewhere than on the loopback interface a secret is needed
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:0")]
     pub(crate) listen: String,
-    /// Join the cluster of the drive at this address; a new drive without makes a cluster of its own
+    /// Where others reach it; where it listens without. Needed with a --listen of 0.0.0.0 or [::]
+    #[arg(long, value_name = "IP:PORT")]
+    pub(crate) announce: Option<String>,
+    /// Join the cluster of the drive at this address, which is waited for 10 s; a new drive without makes a cluster of its own
     #[arg(long, value_name = "IP:PORT")]
     pub(crate) join: Option<String>,
     /// The id of a new drive, instead of one by chance
@@ -88,6 +91,9 @@ pub(crate) struct ServeArguments {
     /// Seconds between two looks at what is to be moved or repaired
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) upkeep: u64,
+    /// End when stdin does, as it does with the process that holds its other end
+    #[arg(long)]
+    pub(crate) until_stdin_ends: bool,
     /// A simulated drive, made by `wane drive create`, that wears by what is written
     #[arg(long, value_name = "DRIVE")]
     pub(crate) drive: Option<PathBuf>,
@@ -137,10 +143,10 @@ pub(crate) struct PutArguments {
     /// Shares of data and of parity: any 4 of the 6 shares of `4+2` make the object
     #[arg(long, value_name = "N+K", default_value = "4+2")]
     pub(crate) code: Code,
-    /// Bytes of a cell, a multiple of 64 up to 8 MiB; N cells are in memory at once
-    #[arg(long, value_name = "SIZE", default_value = "1 MiB")]
+    /// Bytes of a cell, a multiple of 64 up to 8 MiB, such as `64 KiB` or 65536; N cells are in memory at once
+    #[arg(long, value_name = "SIZE", default_value = "1 MiB", value_parser = cell)]
     pub(crate) cell: Bytes,
-    /// Be content with so many shares on the disk, from N on, and have the others made later; all of them without
+    /// Be content with so many shares on the disk, at least N and K + 1: fewer could bring an older version back. The others are made later
     #[arg(long, value_name = "SHARES")]
     pub(crate) quorum: Option<u16>,
     #[command(flatten)]
@@ -185,9 +191,12 @@ pub(crate) struct JoinArguments {
 pub(crate) struct LeaveArguments {
     /// The drive's id, or its first digits, or its address
     pub(crate) drive: String,
-    /// The drive is lost: it is gone at once, and `wane actor scrub` makes its shares anew
+    /// The drive is lost: it is gone at once, and `wane actor scrub` makes its shares anew; refused of one that answers
     #[arg(long)]
     pub(crate) lost: bool,
+    /// Give up a drive that answers as if it were lost
+    #[arg(long, requires = "lost")]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) cluster: At,
     /// Seconds to wait until its shares are handed on
@@ -234,4 +243,9 @@ pub(crate) struct WearArguments {
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A size with its unit, or a number of bytes.
+fn cell(text: &str) -> Result<Bytes, String> {
+    text.trim().parse().map(Bytes).or_else(|_| text.parse::<Bytes>().map_err(|error| error.to_string()))
 }

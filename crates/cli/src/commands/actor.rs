@@ -3,11 +3,15 @@
 use std::fs::File;
 use std::io::{BufReader, Read, Write};
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use wane_actor::store::Medium;
-use wane_actor::{ActorError, Client, Limits, PutOptions, ServerConfig, Simulated, Status, WearOfCode, WearOptions};
+use wane_actor::{
+    ActorError, Client, Leave, Limits, PutOptions, ServerConfig, Simulated, Standing, Status, WearOfCode, WearOptions,
+};
 use wane_scenario::{Scenario, Sources};
 use wane_units::{Bytes, excerpt, excerpt_path};
 
@@ -18,6 +22,9 @@ use crate::args::actor::{
 use crate::output::{Failure, Others, check_writable, line, print, print_json, read_text, write_file};
 use crate::progress::{end_at_once, stop_flag};
 use crate::{DIFFERS, DONE};
+
+/// For how long a put waits for the first drive, and then for enough of them.
+const PUT_WAIT: Duration = Duration::from_secs(5);
 
 /// The variable that names drives of the cluster.
 const AT: &str = "WANE_ACTOR_AT";
@@ -54,11 +61,15 @@ fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         Some(drive) => Some(Box::new(Simulated::open(drive, &arguments.folder)?) as Box<dyn Medium>),
         None => None,
     };
+    if arguments.until_stdin_ends {
+        end_with_stdin(&stop);
+    }
     // Until the server has ended the process is in its group.
     let _limited = limits.enter()?;
     let config = ServerConfig {
         folder: arguments.folder.clone(),
         listen: arguments.listen.clone(),
+        announce: arguments.announce.clone(),
         id: arguments.id,
         join: arguments.join.clone(),
         points: arguments.points,
@@ -82,7 +93,17 @@ fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-fn connect(at: &At) -> Result<Client, Failure> {
+/// Has the server asked to end once nobody holds the other end of stdin any more, however that process ended.
+fn end_with_stdin(stop: &Arc<AtomicBool>) {
+    let stop = Arc::clone(stop);
+    #[expect(clippy::disallowed_methods, reason = "it waits for the end of a pipe, and no result depends on when")]
+    std::thread::spawn(move || {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+fn addresses(at: &At) -> Result<Vec<String>, Failure> {
     let named = std::env::var(AT).unwrap_or_default();
     let given = if at.at.is_empty() {
         named.split(',').filter(|address| !address.is_empty()).map(str::to_owned).collect()
@@ -94,12 +115,26 @@ fn connect(at: &At) -> Result<Client, Failure> {
             "which cluster? --at or {AT} names the address of one of its drives, such as 127.0.0.1:4801"
         )));
     }
-    Ok(Client::connect(&given, at.secret_file.as_deref())?)
+    Ok(given)
+}
+
+fn connect(at: &At) -> Result<Client, Failure> {
+    Ok(Client::connect(&addresses(at)?, at.secret_file.as_deref())?)
+}
+
+/// Connects, and waits a little for drives that are only about to listen or to join.
+fn connect_in_time(at: &At, drives: u16) -> Result<Client, Failure> {
+    let client = Client::connect_within(&addresses(at)?, at.secret_file.as_deref(), PUT_WAIT)?;
+    client.await_drives(drives, PUT_WAIT);
+    Ok(client)
 }
 
 fn put(arguments: &PutArguments) -> Result<i32, Failure> {
     let PutArguments { file, name, code, cell, quorum, cluster, json } = arguments;
     let is_stdin = file == Path::new("-");
+    if file.is_dir() {
+        return Err(Failure::wrong(format!("{} is a folder: files are put, one by one", excerpt_path(file))));
+    }
     let name = match (name, file.file_name()) {
         (Some(name), _) => name.clone(),
         (None, Some(name)) if !is_stdin => name.to_string_lossy().into_owned(),
@@ -114,7 +149,7 @@ fn put(arguments: &PutArguments) -> Result<i32, Failure> {
     let cell =
         u32::try_from(cell.0).map_err(|_| Failure::wrong(format!("--cell {cell}: at most 8 MiB are allowed")))?;
     let options = PutOptions { code: *code, cell, quorum: *quorum };
-    let done = connect(cluster)?.put(&name, &mut input, options)?;
+    let done = connect_in_time(cluster, code.shares())?.put(&name, &mut input, options)?;
     let (shares, missing) = (done.placed.len(), done.missing.len());
     if *json {
         print_json(&json!({
@@ -172,8 +207,13 @@ fn tell(as_json: bool, facts: &Value, words: &str) -> Result<i32, Failure> {
 
 fn list(arguments: &ClusterArguments) -> Result<i32, Failure> {
     let names = connect(&arguments.cluster)?.list()?;
-    let words: String = names.iter().map(|name| format!("{name}\n")).collect();
+    let words: String = names.iter().map(|name| printable(name) + "\n").collect();
     tell(arguments.json, &json!(names), &words)
+}
+
+/// A whole name, without what a terminal would act on instead of printing it; `excerpt` shows letters so.
+fn printable(name: &str) -> String {
+    name.chars().map(|letter| excerpt(letter.encode_utf8(&mut [0; 4])).to_string()).collect()
 }
 
 fn repair(arguments: &ObjectArguments) -> Result<i32, Failure> {
@@ -198,7 +238,11 @@ fn scrub(arguments: &ClusterArguments) -> Result<i32, Failure> {
             Ok(one) => {
                 is_whole &= one.unrepaired.is_empty();
                 let unrepaired: String = one.unrepaired.iter().map(|why| format!("; {why}")).collect();
-                format!("{} shares read, {} rotten, {} made anew{unrepaired}", one.shares, one.rotten, one.repaired)
+                let gone = if one.gone == 0 { String::new() } else { format!(" {} gone,", one.gone) };
+                format!(
+                    "{} shares read, {} rotten,{gone} {} made anew{unrepaired}",
+                    one.shares, one.rotten, one.repaired
+                )
             }
             Err(error) => {
                 is_whole = false;
@@ -251,8 +295,13 @@ fn in_words(status: &Status) -> String {
     if !status.owed.is_empty() {
         words += &format!(", {} objects to repair", status.owed.len());
     }
-    if status.is_moving {
-        words += ", shares on the move";
+    match status.members.drives.get(&status.id).map(|member| member.standing) {
+        Some(Standing::Leaving) => {
+            words += &format!(", leaving; `wane actor join {}` has it stay", status.address);
+        }
+        Some(Standing::Gone) => words += ", gone from the list",
+        _ if status.is_moving && status.shares + status.deleted > 0 => words += ", shares on the move",
+        _ => {}
     }
     words
 }
@@ -267,7 +316,12 @@ fn join(arguments: &JoinArguments) -> Result<i32, Failure> {
 
 fn leave(arguments: &LeaveArguments) -> Result<i32, Failure> {
     let client = connect(&arguments.cluster)?;
-    let id = client.leave(&arguments.drive, arguments.lost, Duration::from_secs(arguments.wait))?;
+    let how = match (arguments.lost, arguments.force) {
+        (false, _) => Leave::InOrder,
+        (true, false) => Leave::Lost,
+        (true, true) => Leave::LostWhateverItSays,
+    };
+    let id = client.leave(&arguments.drive, how, Duration::from_secs(arguments.wait))?;
     let drives = client.members().on_ring().count();
     let rest = if arguments.lost { "; `wane actor scrub` makes its shares anew" } else { " with nothing left on it" };
     tell(
@@ -333,9 +387,9 @@ fn wear(arguments: &WearArguments) -> Result<i32, Failure> {
             life(row)
         );
     }
-    print(&text)?;
-    Ok(DONE)
-}
     if rows.iter().any(WearOfCode::is_short) {
         text += "Less than one erase of each block was counted: life is rough, and more --writes tell it better.\n";
     }
+    print(&text)?;
+    Ok(DONE)
+}
