@@ -1,6 +1,8 @@
 """Drives that encode, from Python."""
 
 import doctest
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -96,6 +98,48 @@ def test_who_does_not_know_the_secret_is_refused(tmp_path: Path) -> None:
         assert actor.Client(cluster.drives[0].address, secret_file=secret).get("a") == b"content"
         with pytest.raises(actor.ActorError, match="not signed"):
             actor.Client(cluster.drives[0].address).get("a")
+
+
+def test_what_is_no_content_and_no_count_is_told(tmp_path: Path) -> None:
+    for none in (0, -1):
+        with pytest.raises(ValueError, match=f"drives: found {none}, allowed is 1 or more"):
+            actor.Cluster(tmp_path / "none", drives=none)
+    with actor.Cluster(tmp_path / "drives", drives=1) as cluster:
+        for wrong in (5, "b.py", None, [1]):
+            with pytest.raises(
+                TypeError, match=r'content of "y": found a value of type .*, allowed are bytes and the path'
+            ):
+                cluster.put("y", wrong, code="1+0")  # type: ignore[arg-type]
+        assert cluster.list() == []
+        cluster.put("y", memoryview(b"content"), code="1+0", cell=65536)
+        assert cluster.get("y") == b"content"
+        with pytest.raises(actor.ActorError) as refused:
+            cluster.put("y", b"content", code="many")
+        assert "write data+parity" in str(refused.value)
+        assert "--help" not in str(refused.value)
+    with pytest.raises(actor.ActorError, match="no drive of this cluster is served"):
+        cluster.get("y")
+    with pytest.raises(actor.ActorError, match="found no address"):
+        actor.Client([]).list()
+
+
+def test_drives_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    script = (
+        "import sys, time; from wane import actor\n"
+        "drive = actor.Drive(sys.argv[1]); drive.start(); print(drive.address, flush=True); time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "d")], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().decode().strip()
+        assert actor.Client(address).list() == []
+        process.kill()
+    for _ in range(100):
+        try:
+            actor.Client(address).list()
+        except actor.ActorError:
+            return
+        time.sleep(0.1)
+    pytest.fail("the drive is served still")
 
 
 def test_the_example_of_the_module_holds() -> None:

@@ -29,6 +29,9 @@ __all__ = ["ActorError", "Client", "Cluster", "Drive"]
 #: The command, by this Python and this package.
 _COMMAND = (sys.executable, "-m", "wane", "actor")
 
+#: What the command says behind a refusal of its options, to whoever types them.
+_HELP = "\n\nFor more information, try '--help'"
+
 #: How long a drive may take to end in order, in seconds.
 _SECONDS = 30.0
 
@@ -40,8 +43,8 @@ def _options(**options: object) -> list[str]:
 
 
 def _sentence(stderr: bytes) -> str:
-    told = stderr.decode(errors="replace").strip()
-    return told.removeprefix("wane: ") or "the command ended without a word"
+    told = stderr.decode(errors="replace").partition(_HELP)[0].strip()
+    return told.removeprefix("wane: ").removeprefix("error: ") or "the command ended without a word"
 
 
 class Drive:
@@ -58,6 +61,7 @@ class Drive:
         folder: str | PathLike[str],
         *,
         listen: str = "127.0.0.1:0",
+        announce: str | None = None,
         drive_id: str | None = None,
         points: int | None = None,
         secret_file: str | PathLike[str] | None = None,
@@ -70,6 +74,7 @@ class Drive:
         Args:
             folder: Its folder, made where nothing is.
             listen: Where to listen; of port 0 the system chooses one.
+            announce: Where others reach it; needed where it listens on all addresses.
             drive_id: The id of a new drive, instead of one by chance.
             points: Points of each drive on the ring of a new cluster, 64 unless given.
             secret_file: The file of the cluster's secret; needed to listen elsewhere than on the loopback interface.
@@ -84,6 +89,7 @@ class Drive:
         secret = None if secret_file is None else fspath(secret_file)
         self._options = _options(
             listen=listen,
+            announce=announce,
             id=drive_id,
             points=points,
             secret_file=secret,
@@ -93,7 +99,7 @@ class Drive:
         )
 
     def start(self, join: str | None = None) -> None:
-        """Serves the drive, and returns once it answers.
+        """Serves the drive, and returns once it answers. It ends with this process at the latest, however that ends.
 
         Args:
             join: The address of a drive of the cluster that it is to join; a new drive without makes a cluster of its own.
@@ -104,7 +110,9 @@ class Drive:
         if self.is_running:
             raise ActorError(f"{self.folder} is served already")
         command = [*_COMMAND, "serve", fspath(self.folder), "--json", *self._options, *_options(join=join)]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        # The system closes the pipe to its stdin where this process ends, and the drive ends by that.
+        command.append("--until-stdin-ends")
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert process.stdout is not None
         assert process.stderr is not None
         line = process.stdout.readline()
@@ -151,6 +159,9 @@ class Drive:
 class Client:
     """Asks a cluster, whoever serves its drives."""
 
+    #: What is said where nobody can be asked.
+    _nobody = "at: found no address, allowed are addresses of drives, such as 127.0.0.1:4801"
+
     def __init__(self, at: str | Iterable[str], *, secret_file: str | PathLike[str] | None = None) -> None:
         """Says where the cluster is.
 
@@ -165,7 +176,10 @@ class Client:
         return self._at
 
     def _run(self, verb: str, *words: str, given: bytes = b"", codes: tuple[int, ...] = (0,)) -> bytes:
-        options = _options(at=",".join(self._addresses()), secret_file=self._secret)
+        addresses = self._addresses()
+        if not addresses:
+            raise ActorError(self._nobody)
+        options = _options(at=",".join(addresses), secret_file=self._secret)
         ended = subprocess.run([*_COMMAND, verb, *options, *words], input=given, capture_output=True, check=False)
         if ended.returncode not in codes:
             raise ActorError(_sentence(ended.stderr))
@@ -177,24 +191,31 @@ class Client:
     def put(
         self,
         name: str,
-        content: bytes | PathLike[str],
+        content: bytes | bytearray | memoryview | PathLike[str],
         *,
         code: str = "4+2",
-        cell: str | None = None,
+        cell: str | int | None = None,
         quorum: int | None = None,
     ) -> dict[str, Any]:
         """Puts an object, and returns when its shares are on the disks.
 
         Args:
             name: Its name.
-            content: Its bytes, or the path of a file that has them.
+            content: Its bytes, or the path of a file that has them (``pathlib.Path``).
             code: Shares of data and of parity.
-            cell: Bytes of a cell, such as ``"1 MiB"``.
-            quorum: Be content with so many shares, and have the others made later.
+            cell: Bytes of a cell, such as ``"1 MiB"`` or 65536.
+            quorum: Be content with so many shares, and have the others made later; more than the code's parities.
 
         Returns:
             Its ``name``, ``version``, ``bytes``, ``sha256``, ``code``, the ``drives`` of its shares, and shares that are ``missing`` yet.
+
+        Raises:
+            TypeError: The content is neither bytes nor a path.
         """
+        if not isinstance(content, bytes | bytearray | memoryview | PathLike):
+            kind = type(content).__name__
+            allowed = "allowed are bytes and the path of a file (pathlib.Path)"
+            raise TypeError(f'content of "{name}": found a value of type {kind}, {allowed}')
         # What follows the two hyphens is a name, whatever it begins with.
         options = _options(name=name, code=code, cell=cell, quorum=quorum)
         if isinstance(content, PathLike):
@@ -225,14 +246,15 @@ class Client:
         """How each drive stands, what it keeps, and what it moved; of one that does not answer, its ``id`` and the ``error``."""
         return [dict(status) for status in self._json("status")]
 
-    def leave(self, drive: str, *, lost: bool = False) -> None:
+    def leave(self, drive: str, *, lost: bool = False, force: bool = False) -> None:
         """Has a drive hand on its shares and leave.
 
         Args:
             drive: Its id, or its address.
-            lost: It is gone for good: it leaves at once, and ``scrub`` makes its shares anew.
+            lost: It is gone for good: it leaves at once, and ``scrub`` makes its shares anew. Refused of one that answers.
+            force: Give up a drive that answers as if it were lost.
         """
-        self._run("leave", *(["--lost"] if lost else []), "--", drive)
+        self._run("leave", *(["--lost"] if lost else []), *(["--force"] if force else []), "--", drive)
 
 
 class Cluster(Client):
@@ -241,6 +263,8 @@ class Cluster(Client):
     Attributes:
         drives: The drives, in the order in which they were started first.
     """
+
+    _nobody = "no drive of this cluster is served: it was closed, or all were ended"
 
     def __init__(
         self,
@@ -254,11 +278,19 @@ class Cluster(Client):
 
         Args:
             folder: Where their folders lie.
-            drives: How many.
+            drives: How many, 1 or more.
             secret_file: The file of their secret.
             settings: Settings of each ``Drive``.
+
+        Raises:
+            ActorError: What the command says.
+            ValueError: There would be no drive.
         """
         super().__init__((), secret_file=secret_file)
+        if isinstance(drives, bool) or not isinstance(drives, int):
+            raise TypeError(f"drives: found a value of type {type(drives).__name__}, allowed is a number")
+        if drives < 1:
+            raise ValueError(f"drives: found {drives}, allowed is 1 or more")
         folders = [Path(folder) / f"drive-{number}" for number in range(drives)]
         self.drives = [Drive(one, secret_file=secret_file, **settings) for one in folders]
         try:
