@@ -400,8 +400,8 @@ impl Store {
         }
     }
 
-    /// Reads what is kept of an object, byte by byte. Files that are not what was written, or cannot be read, are moved to `rotten`. One file that fails
-    /// keeps no other from being read.
+    /// Reads what is kept of an object, byte by byte. Files that are not what was written, or cannot be read, are moved to `rotten`. One file
+    /// that fails keeps no other from being read.
     pub fn scrub(&self, object: RingId) -> Found {
         let mut found = Found::default();
         for (version, share) in self.kept(object) {

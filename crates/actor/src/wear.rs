@@ -3,8 +3,8 @@
 //! The same users' data lie on the same drives under each code, and are overwritten at random, object by object. A code writes (N + K) / N bytes for one, and
 //! leaves the drives fuller, so that collecting garbage costs more of each. Places are the ring's, so that some drives wear before others.
 //!
-//! A new drive erases nothing until its blocks have been filled once, and a code that writes less fills them later. So writes are counted from a steady
-//! state on: when every drive has been written [`WARM_UP`] times over. Where nothing is amplified, erases are then as bytes are.
+//! A new drive erases nothing until its blocks have been filled once, and a code that writes less fills them later. So writes are counted from
+//! a steady state on: when every drive has been written [`WARM_UP`] times over. Where nothing is amplified, erases are then as bytes are.
 
 use wane_lab::build::PolicyOverrides;
 use wane_lab::held::Held;

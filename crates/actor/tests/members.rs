@@ -83,6 +83,19 @@ fn a_lost_drive_s_shares_are_made_anew_by_a_scrub() {
 }
 
 #[test]
+fn a_scrub_waits_for_shares_that_are_on_the_move() {
+    let (mut drives, client) = filled(6);
+    let id = drives.drive(3).id;
+    drives.stop(3);
+    client.leave(&id.to_string(), Leave::Lost, WAIT).unwrap();
+    // At once, while drives hand on what belongs to others now.
+    let scrubbed = client.scrub();
+    assert!(scrubbed.iter().all(|(_, one)| one.as_ref().is_ok_and(|one| one.unrepaired.is_empty())), "{scrubbed:?}");
+    until("shares moved", || settled(&drives));
+    check(&drives);
+}
+
+#[test]
 fn wrong_secrets_and_none_are_refused() {
     let drives = Drives::with(3, Some("the secret of this cluster"));
     let client = drives.client();
