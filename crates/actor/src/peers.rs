@@ -28,8 +28,9 @@ const ALIVE: Duration = Duration::from_secs(3);
 const ANSWER_SECONDS: u64 = 60;
 const SEAL_SECONDS: u64 = 600;
 
-/// For how long a drive that was silent is not asked again.
+/// For how long a drive that was silent is not asked again: by a command, and by other drives, which may miss its return.
 const SILENT_SECONDS: u64 = 15;
+const SILENT_AMONG_DRIVES_SECONDS: u64 = 5;
 
 /// How often a request is sent again because lists of members differ, or a connection was lost.
 const TRIES: usize = 4;
@@ -237,9 +238,21 @@ impl Peers {
         self.silent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A drive that asks is not silent, whatever it was.
+    pub(crate) fn heard(&self, drive: &str) {
+        if self.locked_silent().is_empty() {
+            return;
+        }
+        let address = drive.parse().ok().and_then(|id: RingId| self.locked().drives.get(&id).cloned());
+        if let Some(member) = address {
+            self.locked_silent().remove(&member.address);
+        }
+    }
+
     fn is_silent(&self, address: &str) -> bool {
+        let seconds = if self.me.is_some() { SILENT_AMONG_DRIVES_SECONDS } else { SILENT_SECONDS };
         let mut silent = self.locked_silent();
-        silent.retain(|_, since| clock::seconds().saturating_sub(*since) < SILENT_SECONDS);
+        silent.retain(|_, since| clock::seconds().saturating_sub(*since) < seconds);
         silent.contains_key(address)
     }
 

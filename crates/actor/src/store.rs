@@ -268,6 +268,12 @@ impl Store {
         found
     }
 
+    /// The newest that is kept of an object, by what was read of it before, or now.
+    pub fn newest(&self, object: RingId) -> Option<Arc<Header>> {
+        let newest = locked(&self.held).get(&object).into_iter().flatten().max_by_key(|one| one.version).cloned();
+        newest?.header.or_else(|| self.held(object).into_iter().next())
+    }
+
     fn remember(&self, object: RingId, header: &Arc<Header>) {
         let named = (header.version, (!header.deleted).then_some(header.share));
         let mut index = locked(&self.held);

@@ -436,6 +436,7 @@ fn one_frozen_drive_costs_seconds() {
         eprintln!("{words:?} took {took:?}");
     }
     drives.signal(frozen, "-CONT");
+    drives.done(&["put", "some", "--name", "o2", "--code", "4+2"]);
     drives.kill(frozen);
 }
 

@@ -117,6 +117,9 @@ async fn check(State(node): Node_, request: Request, next: Next) -> Response {
             return Refused(error).into_response();
         }
     }
+    if let Some(drive) = header(&parts.headers, FROM) {
+        node.peers().heard(drive);
+    }
     next.run(Request::from_parts(parts, Body::from(body))).await
 }
 

@@ -38,8 +38,8 @@ pub(super) fn cell(store: &Store, key: &Key, stripe: u64, cell_here: u32) -> Res
 /// The names of the objects that a drive keeps shares of; damaged ones have none.
 pub(super) fn names(store: &Store) -> Vec<String> {
     let named = |object: &RingId| {
-        let held = store.held(*object);
-        held.first().filter(|header| !header.deleted).map(|header| header.name.clone())
+        let newest = store.newest(*object);
+        newest.filter(|header| !header.deleted).map(|header| header.name.clone())
     };
     store.objects(None, usize::MAX).iter().filter_map(named).collect()
 }
