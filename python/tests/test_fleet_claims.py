@@ -14,6 +14,7 @@ import pytest
 from conftest import ROOT
 from fleets import HALF, real
 
+import wane
 from wane.fleet import claims
 from wane.fleet.__main__ import main
 from wane.fleet.analyses import critical_attributes, failure_groups, starts
@@ -177,3 +178,18 @@ def test_the_command_of_the_claim_that_was_not_run_works(
     told = capsys.readouterr().out
     for name in ("RUE", "RUE 2", "USC", "HFW", "SDEC", "logical"):
         assert re.search(rf"^\d* *{name} ", told, re.MULTILINE), told
+
+
+def test_a_missing_extra_is_told_as_a_missing_package(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command then leaves these claims out, where they were not asked for by name."""
+
+    def lacking(names: list[str]) -> dict[str, Measured]:
+        raise wane.MissingExtraError(f"{names[0]} needs pandas")
+
+    monkeypatch.setattr(claims, "measure", lacking)
+    with pytest.raises(SystemExit) as ended:
+        main(["claims", "DC7"])
+    assert ended.value.code == 97
+    assert capsys.readouterr().err == "wane: DC7 needs pandas\n"

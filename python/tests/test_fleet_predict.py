@@ -454,7 +454,7 @@ def test_what_shows_no_sign_is_found_as_by_lots(small: pd.DataFrame) -> None:
     at = told.splits["drive"]["models"]["logistic"]["budgets"]["0.01"]
     assert sum(row["models"]["logistic"]["found"] for row in rows[:-1]) == at["failed_found"]
     assert "random" in str(told)
-    assert "what died of what" in str(told)
+    assert "causes of death" in str(told)
     with pytest.raises(wane.FleetError, match="truth: has no column signs_since"):
         fleet.predict(small, TRY, learning=["logistic"], truth=known.drop(columns="signs_since"))
 

@@ -122,7 +122,7 @@ def test_models_are_held_against_the_truth_by_themselves(
         assert True in signs
         assert set(rows[0]["models"]) == {"chance", "rule", "logistic", "boosting"}
     assert main(["predict", str(opened.path), "--draws", "2"]) == 0
-    assert "what died of what, and how many were alarmed" in capsys.readouterr().out
+    assert "causes of death, and how many drives were alarmed" in capsys.readouterr().out
 
 
 def test_a_fleet_without_truth_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 //! DC7 to DC9: how disks fail, what tells it, and when (dissertation 002, chapter 7).
 //!
-//! The paper's drives are not public. Its analyses are the Python package's (`wane.fleet.analyses`), which measures these claims; here are their texts.
+//! The paper's drives are not public. Its analyses are the Python package's (`wane.fleet.analyses`), which measures DC7 and DC8; here are their texts, and DC9, which
+//! takes data that are not here.
 
 use super::{Claim, Class, Finding, Others, Verdict};
 

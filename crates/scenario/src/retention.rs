@@ -21,7 +21,7 @@ pub struct RetentionSpec {
     #[schemars(range(min = -55.0, max = 150.0))]
     pub reference: f64,
     /// Electronvolts in Arrhenius' law; the default is JESD218's.
-    #[schemars(range(min = 0.0, max = 3.0))]
+    #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 3))]
     pub activation_energy: f64,
 }
 

@@ -1,7 +1,6 @@
 //! What log pages and smartctl tell and nothing here models: one table of constants, each with its reason.
 
-/// Degrees Celsius of a drive without heat of its own, whatever it does: the days of [`crate::HealthRecord`] and the models of bit errors are of a
-/// constant temperature, and 40 is that of drives in racks.
+/// Degrees Celsius of a drive without heat of its own, whatever it does and however warm its data lie: 40 is what drives in racks tell.
 pub const TEMPERATURE_CELSIUS: u8 = 40;
 
 /// Percent of spare below which a drive warns: what 24 of 30 drives of a public collection say, the others 5 or 0.

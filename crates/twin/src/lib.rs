@@ -91,7 +91,7 @@ pub fn drives_of(fleet: &Fleet, range: Option<&str>) -> Result<(u32, u32), TwinE
     Ok((first, end))
 }
 
-/// Simulates drives of a fleet into a folder. Drives whose files are there and whole are not simulated again; what is missing or damaged is. `attend` is called with
+/// Simulates drives of a fleet into a folder. Drives whose files are there and whole are not simulated again; what is missing or cut off is. `attend` is called with
 /// the drives that are done every 50 ms, on the calling thread.
 ///
 /// # Errors

@@ -10,9 +10,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from wane._errors import FleetError, InternalError, WaneError
+from wane._errors import FleetError, InternalError, MissingExtraError, WaneError
 
 DONE, WRONG, INTERNAL, INTERRUPTED = 0, 2, 3, 130
+
+#: What ``wane reproduce`` takes for a package that is not there.
+ABSENT = 97
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -243,7 +246,11 @@ def claims(asked: argparse.Namespace) -> None:
     if not asked.names:
         print("\n".join(published.CLAIMS))
         return
-    found = published.measure(asked.names)
+    try:
+        found = published.measure(asked.names)
+    except MissingExtraError as error:
+        print(f"wane: {error}", file=sys.stderr)
+        raise SystemExit(ABSENT) from None
     print(json.dumps({name: measured.to_dict() for name, measured in found.items()}, indent=1))
 
 

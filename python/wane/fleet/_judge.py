@@ -12,13 +12,11 @@ from typing import Any
 from wane._errors import FleetError
 from wane.fleet._plain import library, plain
 from wane.fleet._replace import GROWING, STATE, judge_row, of_drives
+from wane.fleet.prediction.causes import LIVED
 from wane.fleet.store import Fleet
 
 #: What was said of a drive, the most urgent first; nothing at last.
 URGENCIES = ("now", "soon", "by-date", "past-rating", "nothing")
-
-#: The row of drives that did not die.
-LIVED = "none: it lives"
 
 
 @dataclass(frozen=True)

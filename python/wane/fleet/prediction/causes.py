@@ -85,7 +85,7 @@ def in_words(rows: list[dict[str, Any]], budget: float) -> list[str]:
     """The rows for people."""
     models = list(rows[0]["models"])
     lines = [
-        f"what died of what, and how many were alarmed within the horizon before, at {100 * budget:g} % a day (exact intervals, %):",
+        f"causes of death, and how many drives were alarmed within the horizon before, at {100 * budget:g} % a day (exact intervals, %):",
         f"{'cause':16}{'signs':>7}{'drives':>8}" + "".join(f"{name:>26}" for name in models),
     ]
     for row in rows:
