@@ -153,7 +153,8 @@ pub const FAMILIES: &[Family] = &[
             count(166, Q::EraseCountMin),
             unused(167),
             count(168, Q::EraseCountMax),
-            count(169, Q::BadBlocksFactory),
+            // Those of the factory and grown ones together.
+            unused(169),
             count(170, Q::BadBlocksGrown),
             count(171, Q::ProgramFails),
             count(172, Q::EraseFails),
@@ -222,7 +223,8 @@ pub const FAMILIES: &[Family] = &[
     },
     Family {
         name: "Dell-certified Intel",
-        models: &["SSDSC2BB", "SSDSCKJB"],
+        // Without the maker's name: Intel's own drives begin with it.
+        models: &["SSDSC2BB", "SSDSCKJB", "SSDSC2KB", "SSDSCKKB"],
         families: &["Dell Certified Intel"],
         rules: &[
             unused(13),
@@ -250,8 +252,16 @@ pub const FAMILIES: &[Family] = &[
     },
     Family {
         name: "Intel data center SATA",
-        models: &["INTEL SSDSC", "SSDSC2KB", "SSDSCKKB"],
-        families: &["Intel 730 and DC", "Intel S4510/S4610"],
+        models: &[
+            "INTEL SSDSC2BB",
+            "INTEL SSDSC2BA",
+            "INTEL SSDSC2BX",
+            "INTEL SSDSC2BP",
+            "INTEL SSDSC2K",
+            "INTEL SSDSCKK",
+            "SOLIDIGM SSDSC",
+        ],
+        families: &["Intel 730 and DC", "Intel S4510/S4610", "Intel/Solidigm S46x0/S45x0"],
         rules: &[
             unused(170),
             count(171, Q::ProgramFails),
@@ -275,8 +285,8 @@ pub const FAMILIES: &[Family] = &[
     },
     Family {
         name: "Phison",
-        models: &["KINGSTON SKC400", "KINGSTON SUV", "KINGSTON SA400"],
-        families: &["Phison Driven SSDs"],
+        models: &["KINGSTON SKC400", "KINGSTON SUV300", "KINGSTON SA400"],
+        families: &["Phison Driven SSDs", "Phison Driven OEM SSDs"],
         rules: &[
             unused(168),
             unused(170),
@@ -309,19 +319,36 @@ const NAMED: &[(&str, Quantity, f64)] = &[
     ("Lifetime_Reads_GiB", Q::HostRead, GIB),
     ("Flash_Writes_GiB", Q::FlashWritten, GIB),
     ("NAND_Writes_1GiB", Q::FlashWritten, GIB),
+    ("Total_Writes_GiB", Q::HostWritten, GIB),
+    ("Total_Reads_GiB", Q::HostRead, GIB),
+    ("Total_NAND_Writes_GiB", Q::FlashWritten, GIB),
+    ("NAND_GiB_Written", Q::FlashWritten, GIB),
+    ("NAND_Writes_GiB", Q::FlashWritten, GIB),
     ("Host_Writes_MiB", Q::HostWritten, (1u64 << 20) as f64),
     ("Host_Reads_MiB", Q::HostRead, (1u64 << 20) as f64),
 ];
 
-/// The family of a drive; none where it is not known.
+/// Parts of names that say that an attribute is not what most drives mean by its number: of Barefoot drives 198 and 199 are what the host read and wrote.
+const OTHERWISE: [&str; 4] = ["Host_", "Read_Sectors", "Write_Sectors", "Initial_Bad_Block"];
+
+fn is_otherwise(attribute: &Attribute) -> bool {
+    OTHERWISE.iter().any(|part| attribute.name.contains(part))
+}
+
+/// Whether a text has a part that begins a word: "JMicron" has no "Micron".
+fn has_word(text: &str, part: &str) -> bool {
+    text.match_indices(part).any(|(at, _)| !text[..at].ends_with(char::is_alphanumeric))
+}
+
+/// The family of a drive; none where it is not known. Where smartctl names one, that counts alone: makers give models of several families like names.
 pub fn family(reading: &Reading) -> Option<&'static Family> {
     let model = reading.model.as_deref().unwrap_or_default();
-    let named = reading.family.as_deref().unwrap_or_default();
-    let by_name = FAMILIES.iter().find(|family| family.families.iter().any(|part| named.contains(part)));
-    let by_model = || FAMILIES.iter().find(|family| family.models.iter().any(|start| model.starts_with(start)));
+    let found = match reading.family.as_deref().filter(|named| !named.is_empty()) {
+        Some(named) => FAMILIES.iter().find(|family| family.families.iter().any(|part| has_word(named, part))),
+        None => FAMILIES.iter().find(|family| family.models.iter().any(|start| model.starts_with(start))),
+    };
     // A disk of a maker of both is none of these.
-    let turns = reading.is_rotating == Some(true);
-    by_name.or_else(by_model).filter(|_| !turns)
+    found.filter(|_| reading.is_rotating != Some(true))
 }
 
 /// Notes what the attributes of a reading tell, and names those that nothing here understands.
@@ -339,7 +366,7 @@ pub(crate) fn understand(reading: &mut Reading) {
     }
     for (id, rule) in COMMON.iter().filter(|(id, _)| !is_own(*id)) {
         let found = attributes.iter().find(|attribute| attribute.id == *id);
-        if let (Some((quantity, take)), Some(attribute)) = (rule, found) {
+        if let (Some((quantity, take)), Some(attribute)) = (rule, found.filter(|found| !is_otherwise(found))) {
             reading.know(*quantity, take.of(attribute), &format!("attribute {id}"));
         }
     }
@@ -351,7 +378,7 @@ pub(crate) fn understand(reading: &mut Reading) {
         if let Some((_, quantity, unit)) = named {
             let value = attribute.number().map(|raw| raw * unit);
             reading.know(*quantity, value, &format!("attribute {} ({})", attribute.id, attribute.name));
-        } else if !COMMON.iter().any(|(id, _)| *id == attribute.id) {
+        } else if is_otherwise(attribute) || !COMMON.iter().any(|(id, _)| *id == attribute.id) {
             reading.not_understood.push(format!("attribute {} ({})", attribute.id, attribute.name));
         }
     }

@@ -106,3 +106,39 @@ fn what_no_family_explains_is_named_and_not_guessed() {
         "its name says its unit"
     );
 }
+
+#[test]
+fn a_family_is_the_one_that_smartctl_names() {
+    let of = |model: &str, named: &str| {
+        let reading = drive(model, named, &[(9, 100, "10")]);
+        family(&reading).map(|family| family.name)
+    };
+    for (model, named, wanted) in [
+        // Names of smartmontools' database of version 7.5.
+        ("TOSHIBA THNS064GE2BBDC", "JMicron based SSDs", None),
+        ("KINGSTON SUV400S37120G", "Kingston SSDNow UV400/500", None),
+        ("KINGSTON SUV300S37A120G", "", Some("Phison")),
+        ("INTEL SSDSC2MH120A2", "Intel 510 Series SSDs", None),
+        ("INTEL SSDSC2BB240G4", "Intel 730 and DC S35x0/3610/3700 Series SSDs", Some("Intel data center SATA")),
+        ("SOLIDIGM SSDSC2KB480GZR", "Intel/Solidigm S46x0/S45x0 Series SSDs", Some("Intel data center SATA")),
+        ("SSDSC2KB480G8R", "", Some("Dell-certified Intel")),
+        ("CT240BX200SSD1", "Silicon Motion based SSDs", Some("Silicon Motion")),
+        ("Hoodisk SSD", "Phison Driven OEM SSDs", Some("Phison")),
+    ] {
+        assert_eq!(of(model, named), wanted, "{model}, {named}");
+    }
+}
+
+#[test]
+fn a_name_that_says_otherwise_goes_before_the_number() {
+    let text = "=== START OF INFORMATION SECTION ===\nModel Family: Indilinx Barefoot 3 based SSDs\nDevice Model: OCZ-VERTEX460\n\
+                198 Host_Reads_GiB 0x0012 100 100 000 Old_age Always - 4000\n199 Host_Writes_GiB 0x0012 100 100 000 Old_age Always - 5000\n\
+                184 Initial_Bad_Block_Count 0x0012 100 100 000 Old_age Always - 20\n";
+    let reading = read(text.as_bytes()).unwrap().remove(0);
+    assert_eq!(
+        (reading.get(Q::OfflineUncorrectable), reading.get(Q::LinkErrors), reading.get(Q::EndToEndErrors)),
+        (None, None, None)
+    );
+    assert_eq!(reading.get(Q::HostWritten), Some(5000.0 * f64::from(1u32 << 30)));
+    assert_eq!(reading.not_understood, ["attribute 184 (Initial_Bad_Block_Count)"]);
+}
