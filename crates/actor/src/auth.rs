@@ -32,7 +32,7 @@ impl Secret {
     /// # Errors
     /// It cannot be read, or is too short or too long.
     pub(crate) fn read(path: &Path) -> Result<Self, ActorError> {
-        let text = std::fs::read(path).map_err(|error| ActorError::file(path, "read", &error))?;
+        let text = std::fs::read(path).map_err(|error| ActorError::unread(path, &error))?;
         let secret = text.trim_ascii().to_vec();
         if !SECRET_BYTES.contains(&secret.len()) {
             let (path, found) = (wane_units::excerpt_path(path), secret.len());

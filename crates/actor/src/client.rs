@@ -13,7 +13,7 @@ use crate::auth::Secret;
 use crate::cluster::{Cluster, Got, Put, PutOptions};
 use crate::peers::Peers;
 use crate::wire::{Join, from_json, to_json};
-use crate::{ActorError, Members, Repaired, RingId, Scrubbed, Standing, Status};
+use crate::{ActorError, Members, Repaired, RingId, Scrubbed, Standing, Status, clock};
 
 /// Milliseconds between two looks at a drive that is waited for.
 const LOOK_MILLIS: u64 = 100;
@@ -56,9 +56,9 @@ impl Client {
         let runtime = runtime.map_err(|error| ActorError::System(format!("no connections can be made: {error}")))?;
         let nobody = Members::new(RingId::of("nobody", &[]), 1)?;
         let peers = Arc::new(Peers::new(nobody, None, secret.map(Secret::read).transpose()?));
-        let (mut last, looks) =
-            (ActorError::Invalid("no address of a drive is given".to_owned()), wait.as_millis() as u64 / LOOK_MILLIS);
-        for look in 0..=looks {
+        let mut last = ActorError::Invalid("no address of a drive is given".to_owned());
+        let begun = clock::now();
+        loop {
             for address in addresses {
                 match runtime.block_on(peers.at(address, Method::GET, "/v1/members", Vec::new())) {
                     Ok(text) => {
@@ -68,14 +68,11 @@ impl Client {
                     Err(error) => last = error,
                 }
             }
-            if !matches!(last, ActorError::Unreachable { .. }) {
-                break;
+            if !matches!(last, ActorError::Unreachable { .. }) || begun.elapsed() >= wait {
+                return Err(last);
             }
-            if look < looks {
-                runtime.block_on(async { tokio::time::sleep(Duration::from_millis(LOOK_MILLIS)).await });
-            }
+            runtime.block_on(async { tokio::time::sleep(Duration::from_millis(LOOK_MILLIS)).await });
         }
-        Err(last)
     }
 
     /// The list of members as it is known now.
@@ -253,11 +250,14 @@ impl Client {
 
     /// Looks at all drives that answer until they are as wanted.
     fn wait(&self, wait: Duration, is_done: impl Fn(&[Status]) -> bool) -> Result<(), ActorError> {
-        let looks = (wait.as_millis() as u64 / LOOK_MILLIS).max(1);
-        for _ in 0..looks {
+        let begun = clock::now();
+        loop {
             let statuses: Vec<Status> = self.statuses().into_iter().filter_map(|(_, status)| status.ok()).collect();
             if is_done(&statuses) {
                 return Ok(());
+            }
+            if begun.elapsed() >= wait {
+                break;
             }
             self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(LOOK_MILLIS)).await });
         }

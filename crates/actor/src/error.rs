@@ -44,9 +44,13 @@ pub enum ActorError {
 }
 
 impl ActorError {
-    /// A system's refusal of what was done with a file.
+    /// A system's refusal to change a file, or to lock it.
     pub(crate) fn file(path: &std::path::Path, doing: &str, error: &std::io::Error) -> Self {
         let (path, why) = (wane_units::excerpt_path(path), wane_units::why_unwritten(error));
         Self::System(format!("{path} cannot be {doing}: {why}"))
+    }
+    /// A system's refusal to read a file.
+    pub(crate) fn unread(path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::System(format!("{} cannot be read: {error}", wane_units::excerpt_path(path)))
     }
 }

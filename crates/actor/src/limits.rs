@@ -46,8 +46,7 @@ impl Limits {
         if self == Self::default() {
             return Ok(None);
         }
-        let read =
-            |path: &str| fs::read_to_string(path).map_err(|error| ActorError::file(Path::new(path), "read", &error));
+        let read = |path: &str| fs::read_to_string(path).map_err(|error| ActorError::unread(Path::new(path), &error));
         let before = own_group(&read(MOUNTS)?, &read(OWN)?).ok_or_else(|| refused("this system has no cgroup v2"))?;
         self.enter_below(&before, std::process::id()).map(Some)
     }

@@ -20,11 +20,13 @@ use crate::{ActorError, Members, Ring, RingId, clock};
 /// How long a drive may take to take a connection.
 const CONNECT_SECONDS: u64 = 2;
 
-/// After so long without an answer a drive is asked whether it is there at all, and has so long to say so. What it was asked for may take longer.
+/// After so long without an answer a drive is asked whether it is there at all. What it was asked for may take longer.
 const ASIDE: Duration = Duration::from_secs(1);
+
+/// How long it then has to say so.
 const ALIVE: Duration = Duration::from_secs(3);
 
-/// How long a drive that is there may take to answer: with a block, or once it has read and synced a share. Scrubs and repairs take what they take.
+/// How long a drive that is there may take to answer: with a block, or once it has read and synced a share. Scrubs and repairs take what they take, and so does a look at all that is kept.
 const ANSWER_SECONDS: u64 = 60;
 const SEAL_SECONDS: u64 = 600;
 
@@ -50,6 +52,16 @@ pub(crate) struct Peers {
 struct Answer {
     status: StatusCode,
     body: Bytes,
+}
+
+/// Why nothing came back.
+enum Failed {
+    /// Nobody took a connection in time: the address, or the way there, swallows all.
+    Swallowed,
+    /// Nobody is there.
+    Refused(String),
+    /// A connection broke off, or what came was damaged.
+    Broken(String),
 }
 
 impl Peers {
@@ -189,8 +201,13 @@ impl Peers {
             let request = self.request(address, &method, target, &body, members).map_err(|error| error.to_string())?;
             match self.patiently(address, target, self.receive(request)).await? {
                 Ok(answer) => return Ok(answer),
-                Err((why, is_refused)) if tries > 0 || is_refused => return Err(why),
-                Err(_) => tries += 1,
+                Err(Failed::Swallowed) => {
+                    self.locked_silent().insert(address.to_owned(), clock::seconds());
+                    return Err(format!("no connection within {CONNECT_SECONDS} s"));
+                }
+                Err(Failed::Refused(why)) => return Err(why),
+                Err(Failed::Broken(why)) if tries > 0 => return Err(why),
+                Err(Failed::Broken(_)) => tries += 1,
             }
         }
     }
@@ -199,11 +216,11 @@ impl Peers {
     async fn patiently<T>(&self, address: &str, target: &str, answer: impl Future<Output = T>) -> Result<T, String> {
         let mut answer = std::pin::pin!(answer);
         let most = match target {
-            "/v1/scrub" | "/v1/repair" | "/v1/join" => None,
+            "/v1/scrub" | "/v1/repair" | "/v1/join" | "/v1/widest" => None,
             "/v1/seal" => Some(Duration::from_secs(SEAL_SECONDS)),
             _ => Some(Duration::from_secs(ANSWER_SECONDS)),
         };
-        let mut waited = Duration::ZERO;
+        let asked = clock::now();
         loop {
             if let Ok(answered) = tokio::time::timeout(ASIDE, answer.as_mut()).await {
                 return Ok(answered);
@@ -218,8 +235,7 @@ impl Peers {
                 self.locked_silent().insert(address.to_owned(), clock::seconds());
                 return Err(format!("nothing came for {} s", (ASIDE + ALIVE).as_secs()));
             }
-            waited += ASIDE;
-            if let Some(most) = most.filter(|most| waited >= *most) {
+            if let Some(most) = most.filter(|most| asked.elapsed() >= *most) {
                 return Err(format!("nothing came for {} s", most.as_secs()));
             }
         }
@@ -278,18 +294,27 @@ impl Peers {
         request.body(Full::new(body.clone())).map_err(|error| ActorError::System(error.to_string()))
     }
 
-    /// The answer, or why there is none and whether nobody is there at all.
-    async fn receive(&self, request: Request<Full<Bytes>>) -> Result<Answer, (String, bool)> {
-        let answer = self.http.request(request).await.map_err(|error| (innermost(&error), error.is_connect()))?;
+    async fn receive(&self, request: Request<Full<Bytes>>) -> Result<Answer, Failed> {
+        let answer = self.http.request(request).await.map_err(|error| match error.is_connect() {
+            true if is_late(&error) => Failed::Swallowed,
+            true => Failed::Refused(innermost(&error)),
+            false => Failed::Broken(innermost(&error)),
+        })?;
         let status = answer.status();
         let sum = answer.headers().get(CRC).and_then(|sum| sum.to_str().ok()).map(str::to_owned);
         let body = Limited::new(answer.into_body(), BODY_MAX).collect().await;
-        let body = body.map_err(|error| (format!("its answer broke off: {error}"), false))?.to_bytes();
+        let body = body.map_err(|error| Failed::Broken(format!("its answer broke off: {error}")))?.to_bytes();
         if sum.is_some_and(|sum| sum != format!("{:08x}", crc32fast::hash(&body))) {
-            return Err(("its answer does not have its checksum".to_owned(), false));
+            return Err(Failed::Broken("its answer does not have its checksum".to_owned()));
         }
         Ok(Answer { status, body })
     }
+}
+
+/// Whether an error, or what is behind it, is that something took too long.
+fn is_late(error: &(dyn std::error::Error + 'static)) -> bool {
+    let timed_out = |error: &std::io::Error| error.kind() == std::io::ErrorKind::TimedOut;
+    error.downcast_ref().is_some_and(timed_out) || error.source().is_some_and(is_late)
 }
 
 /// What is behind an error of the client, which says itself that a request failed.
@@ -299,4 +324,50 @@ fn innermost(error: &dyn std::error::Error) -> String {
         inner = source;
     }
     inner.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An address that takes no connection and refuses none: a listener that nobody asks for what came, with all that it lets wait.
+    fn swallowing() -> (String, impl Sized) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let listener = runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+            socket.listen(1).unwrap()
+        });
+        let address = listener.local_addr().unwrap();
+        let mut waiting = Vec::new();
+        while let Ok(stream) = std::net::TcpStream::connect_timeout(&address, Duration::from_millis(300)) {
+            waiting.push(stream);
+        }
+        (address.to_string(), (runtime, listener, waiting))
+    }
+
+    #[test]
+    fn an_address_that_swallows_all_is_silent_from_then_on() {
+        let (address, _kept) = swallowing();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let peers = Peers::new(Members::new(RingId::of("test", &[]), 1).unwrap(), None, None);
+        let ask = || runtime.block_on(peers.at(&address, Method::GET, "/v1/members", Vec::new())).unwrap_err();
+        let first = ask();
+        assert!(
+            matches!(&first, ActorError::Unreachable { what, .. } if what.ends_with("no connection within 2 s")),
+            "{first}"
+        );
+        let begun = clock::now();
+        assert!(matches!(ask(), ActorError::Unreachable { .. }));
+        assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn who_waits_for_an_address_that_swallows_all_waits_no_longer_than_was_said() {
+        let (address, _kept) = swallowing();
+        let begun = clock::now();
+        let refused = crate::Client::connect_within(&[address], None, Duration::from_secs(4)).err().unwrap();
+        assert!(matches!(refused, ActorError::Unreachable { .. }), "{refused}");
+        assert!(begun.elapsed() < Duration::from_millis(5500), "{:?}", begun.elapsed());
+    }
 }

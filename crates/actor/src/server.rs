@@ -19,7 +19,7 @@ use crate::auth::{Guard, Secret};
 use crate::cluster::Cluster;
 use crate::peers::Peers;
 use crate::store::{Key, Medium, Store};
-use crate::{ActorError, Members, RingId, Standing, Status, auth, check_address};
+use crate::{ActorError, Members, RingId, Standing, Status, auth, check_address, clock};
 use moved::Counted;
 
 /// How long requests that are under way have to end, once the server is asked to.
@@ -70,7 +70,7 @@ struct Node {
     address: String,
     /// Tells this start of the drive from any other process that serves a folder with its id.
     start: u64,
-    /// Its folder keeps shares, and the list of members is gone: it gets its cluster's.
+    /// Its folder keeps shares or notes of deletions, and the list of members is gone: it gets its cluster's.
     is_lost: bool,
     limits: Option<serde_json::Value>,
     /// Shares may lie where they do not belong.
@@ -154,7 +154,10 @@ impl Node {
     fn refuse_cluster(&self, ours: &Members, theirs: &Members) -> String {
         let (me, from, to) = (self.store.id().short(), ours.cluster.short(), theirs.cluster.short());
         if self.is_lost {
-            return format!("drive {me} keeps shares, and cluster {to} does not know it: another cluster's are they");
+            let kept = self.store.kept_in_words();
+            return format!(
+                "drive {me} keeps {kept}, and cluster {to} does not know this drive: what it keeps belongs to another cluster"
+            );
         }
         format!(
             "drive {me} belongs to cluster {from}, with others or with shares, and cannot join cluster {to}: a new folder can"
@@ -229,13 +232,16 @@ fn check_listen(config: &ServerConfig) -> Result<SocketAddr, ActorError> {
     Ok(address)
 }
 
-/// The list that the drive begins with, and whether its own was lost.
-fn list(store: &Store, points: u16, is_joining: bool) -> Result<(Members, bool), ActorError> {
-    match store.members() {
-        Ok(Some(members)) => Ok((members, false)),
-        Ok(None) => Ok((Members::new(RingId::random()?, points)?, false)),
-        Err(ActorError::Invalid(_)) if is_joining => Ok((Members::new(RingId::random()?, points)?, true)),
-        Err(error) => Err(error),
+/// The list that a drive begins with: its own, or a new cluster's.
+fn own_list(store: &Store, points: u16) -> Result<Members, ActorError> {
+    store.members()?.map_or_else(|| Members::new(RingId::random()?, points), Ok)
+}
+
+/// The list that a drive begins with that joins others, and whether it needs its cluster's, as its own is gone or damaged and it keeps something.
+fn list_to_join(store: &Store, points: u16) -> Result<(Members, bool), ActorError> {
+    match own_list(store, points) {
+        Err(ActorError::Invalid(_)) => Ok((Members::new(RingId::random()?, points)?, store.counts() != (0, 0))),
+        other => Ok((other?, false)),
     }
 }
 
@@ -253,14 +259,19 @@ async fn run(config: ServerConfig, stop: &AtomicBool, ready: impl FnOnce(&Status
     let secret = || config.secret.as_deref().map(Secret::read).transpose();
     let guard = secret()?.map(Guard::new);
     let mut store = Store::open(&config.folder, config.id)?;
-    store.hold_to_secret(config.secret.is_some())?;
+    if config.secret.is_none() {
+        store.check_open()?;
+    }
     if let Some(medium) = config.medium {
         store.wear(medium)?;
     }
     let refused = |error: std::io::Error| ActorError::System(format!("{listen} cannot be listened on: {error}"));
     let listener = TcpListener::bind(listen).await.map_err(refused)?;
     let address = reached_at(config.announce.as_deref(), listener.local_addr().map_err(refused)?)?;
-    let (members, is_lost) = list(&store, config.points, config.join.is_some())?;
+    let (members, is_lost) = match config.join {
+        Some(_) => list_to_join(&store, config.points)?,
+        None => (own_list(&store, config.points)?, false),
+    };
     let peers = Arc::new(Peers::new(members, Some(store.id()), secret()?));
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let node = Arc::new(Node {
@@ -283,6 +294,10 @@ async fn run(config: ServerConfig, stop: &AtomicBool, ready: impl FnOnce(&Status
     });
     let served = tokio::spawn(service.into_future());
     take_place(&node, config.join.as_deref()).await?;
+    if node.guard.is_some() {
+        // Only now: a start that failed leaves a folder as it was.
+        node.disk(Store::note_secret).await?;
+    }
     ready(&node.status());
     let (looked_after, every) = (Arc::clone(&node), Duration::from_secs(config.upkeep_seconds));
     apart(async move || upkeep::run(&looked_after, every, is_upkeep_ended).await);
@@ -307,13 +322,15 @@ fn apart<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> t
 
 /// Joins, and waits a little for a drive that is only about to listen.
 async fn join_in_time(node: &Arc<Node>, address: &str) -> Result<(), ActorError> {
-    for _ in 0..JOIN_SECONDS * 1000 / JOIN_MILLIS {
+    let begun = clock::now();
+    loop {
         match node.join(address).await {
-            Err(ActorError::Unreachable { .. }) => tokio::time::sleep(Duration::from_millis(JOIN_MILLIS)).await,
+            Err(ActorError::Unreachable { .. }) if begun.elapsed() < Duration::from_secs(JOIN_SECONDS) => {
+                tokio::time::sleep(Duration::from_millis(JOIN_MILLIS)).await;
+            }
             other => return other,
         }
     }
-    node.join(address).await
 }
 
 /// A drive that starts stands on the list with its present address.

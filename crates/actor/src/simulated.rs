@@ -200,9 +200,7 @@ impl Wear {
             erases_mean: erases / counts.len().max(1) as f64,
         }
     }
-}
 
-impl Wear {
     /// What came on top of what it was.
     pub(crate) fn since(&self, before: &Self) -> Self {
         Self {

@@ -79,6 +79,8 @@ struct Held {
 /// What a scrub found of an object, by version and share, `None` of a deletion's note.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
+    /// Shares that were read, and are what was written.
+    pub whole: u64,
     /// Not what was written, or not to be read.
     pub rotten: Vec<(Version, Option<u16>)>,
     /// Files that are not there any more.
@@ -147,7 +149,7 @@ impl Store {
             let id = id.map_or_else(RingId::random, Ok)?;
             disk::replace(&known, &to_json(&Identity { format: FORMAT, id, secret: false })?)?;
         }
-        let text = fs::read(&known).map_err(|error| ActorError::file(&known, "read", &error))?;
+        let text = fs::read(&known).map_err(|error| ActorError::unread(&known, &error))?;
         let found: Identity = serde_json::from_slice(&text)
             .map_err(|error| ActorError::Invalid(format!("{}: no drive's: {error}", excerpt_path(&known))))?;
         if found.format != FORMAT {
@@ -203,20 +205,32 @@ impl Store {
         self.id
     }
 
-    /// Holds the drive to what its cluster has: a drive that was served with a secret is not served without.
+    /// Whether the drive may be served to whoever asks: one that was served with a secret may not.
     ///
     /// # Errors
-    /// It has one and none is given, or the folder cannot be written.
-    pub fn hold_to_secret(&self, is_given: bool) -> Result<(), ActorError> {
-        let path = self.folder.join("drive.json");
-        match (self.has_secret, is_given) {
-            (true, false) => Err(ActorError::Invalid(format!(
-                "{} says that its cluster has a secret: --secret-file gives it; without, anybody would be answered",
-                excerpt_path(&path)
-            ))),
-            (false, true) => disk::replace(&path, &to_json(&Identity { format: FORMAT, id: self.id, secret: true })?),
-            _ => Ok(()),
+    /// [`ActorError::Invalid`] if its cluster has a secret.
+    pub fn check_open(&self) -> Result<(), ActorError> {
+        if !self.has_secret {
+            return Ok(());
         }
+        Err(ActorError::Invalid(format!(
+            "{} says that its cluster has a secret: --secret-file gives it; without, anybody would be answered",
+            excerpt_path(&self.folder.join("drive.json"))
+        )))
+    }
+
+    /// Notes that the drive's cluster has a secret, so that it is never served without.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn note_secret(&self) -> Result<(), ActorError> {
+        if self.has_secret {
+            return Ok(());
+        }
+        disk::replace(
+            &self.folder.join("drive.json"),
+            &to_json(&Identity { format: FORMAT, id: self.id, secret: true })?,
+        )
     }
 
     /// The list of members that was kept; `None` of a new drive. A drive that keeps shares belongs to a cluster, and has its list.
@@ -232,12 +246,13 @@ impl Store {
                 .map_err(|error| ActorError::Invalid(format!("{}: {error}{back}", excerpt_path(&path)))),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => match self.counts() {
                 (0, 0) => Ok(None),
-                (shares, _) => Err(ActorError::Invalid(format!(
-                    "{} is gone, and the drive keeps {shares} shares{back}",
-                    excerpt_path(&path)
+                _ => Err(ActorError::Invalid(format!(
+                    "{} is gone, and the drive keeps {}{back}",
+                    excerpt_path(&path),
+                    self.kept_in_words()
                 ))),
             },
-            Err(error) => Err(ActorError::file(&path, "read", &error)),
+            Err(error) => Err(ActorError::unread(&path, &error)),
         }
     }
 
@@ -255,23 +270,37 @@ impl Store {
 
     /// What is kept of an object, the newest first; deleted ones are told too. The files are looked at: what is gone, has another length or a
     /// description that cannot be read is not kept any more, and a scrub sets it aside.
-    pub fn held(&self, object: RingId) -> Vec<Arc<Header>> {
-        let described = |(version, share): (Version, Option<u16>)| {
+    ///
+    /// # Errors
+    /// [`ActorError::System`] if files cannot be read now (too many are open, memory is short): what is kept is not known then, and another try may tell.
+    pub fn held(&self, object: RingId) -> Result<Vec<Arc<Header>>, ActorError> {
+        let mut found = Vec::new();
+        for (version, share) in self.kept(object) {
             let path = self.path(object, &file_name(object, version, share));
-            disk::described(&path, object, version, share).ok().map(Arc::new)
-        };
-        let mut found: Vec<Arc<Header>> = self.kept(object).into_iter().filter_map(described).collect();
+            match disk::described(&path, object, version, share) {
+                Ok(header) => found.push(Arc::new(header)),
+                Err(ActorError::Missing(_) | ActorError::Rotten(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
         for header in &found {
             self.remember(object, header);
         }
         found.sort_by_key(|header| std::cmp::Reverse(header.version));
-        found
+        Ok(found)
     }
 
     /// The newest that is kept of an object, by what was read of it before, or now.
-    pub fn newest(&self, object: RingId) -> Option<Arc<Header>> {
+    ///
+    /// # Errors
+    /// See [`Store::held`].
+    pub fn newest(&self, object: RingId) -> Result<Option<Arc<Header>>, ActorError> {
         let newest = locked(&self.held).get(&object).into_iter().flatten().max_by_key(|one| one.version).cloned();
-        newest?.header.or_else(|| self.held(object).into_iter().next())
+        match newest {
+            Some(Held { header: Some(header), .. }) => Ok(Some(header)),
+            Some(_) => Ok(self.held(object)?.into_iter().next()),
+            None => Ok(None),
+        }
     }
 
     fn remember(&self, object: RingId, header: &Arc<Header>) {
@@ -300,6 +329,19 @@ impl Store {
         let held = locked(&self.held);
         let all = || held.values().flatten();
         (all().filter(|one| one.share.is_some()).count() as u64, all().filter(|one| one.share.is_none()).count() as u64)
+    }
+
+    /// What is kept, as in "2 shares and 1 note of a deletion".
+    pub fn kept_in_words(&self) -> String {
+        let some = |count: u64, one: &str, many: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            _ => Some(format!("{count} {many}")),
+        };
+        let (shares, deleted) = self.counts();
+        let kept = [some(shares, "share", "shares"), some(deleted, "note of a deletion", "notes of deletions")];
+        let kept: Vec<String> = kept.into_iter().flatten().collect();
+        if kept.is_empty() { "nothing".to_owned() } else { kept.join(" and ") }
     }
 
     /// A block of a share that is kept or being written, held to its checksum. `cell_here` is the bytes of its stripe's cells.
@@ -414,7 +456,10 @@ impl Store {
             let name = file_name(object, version, share);
             let path = self.path(object, &name);
             let set_aside = match disk::verify(&path, object, version, share) {
-                Ok(()) => continue,
+                Ok(()) => {
+                    found.whole += u64::from(share.is_some());
+                    continue;
+                }
                 Err(ActorError::Missing(_)) => {
                     found.gone.push((version, share));
                     Ok(())
@@ -438,11 +483,27 @@ impl Store {
         found
     }
 
-    /// The most shares of an object of which one is kept here: so many drives it needs.
-    pub fn widest(&self) -> u16 {
-        let objects: Vec<RingId> = locked(&self.held).keys().copied().collect();
-        let shares = |header: Arc<Header>| header.layout.code.shares();
-        objects.into_iter().flat_map(|object| self.held(object)).map(shares).max().unwrap_or(0)
+    /// The most shares of an object of which one is kept here: so many drives it needs; 0 where no share is kept. Notes of deletions need none.
+    /// Descriptions that were read before are not read again.
+    ///
+    /// # Errors
+    /// See [`Store::held`].
+    pub fn widest(&self) -> Result<u16, ActorError> {
+        let mut keys = Vec::new();
+        for (object, held) in locked(&self.held).iter() {
+            let shares = held.iter().filter_map(|one| Some((one.version, one.share?)));
+            keys.extend(shares.map(|(version, share)| Key { object: *object, version, share }));
+        }
+        let mut widest = 0;
+        for key in keys {
+            match self.header(&key) {
+                Ok(header) => widest = header.layout.code.shares().max(widest),
+                // It is lost, and nothing of it is handed on.
+                Err(ActorError::Missing(_) | ActorError::Rotten(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(widest)
     }
 
     /// Notes that an object has fewer shares than it should have.

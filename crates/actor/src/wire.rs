@@ -167,7 +167,7 @@ pub struct Status {
 /// What a scrub found on a drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scrubbed {
-    /// Shares that were read.
+    /// Shares that were read, and are what was written.
     pub shares: u64,
     /// Shares whose checksums were wrong, or that could not be read; they lie in `rotten` now.
     pub rotten: u64,

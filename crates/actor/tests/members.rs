@@ -125,6 +125,46 @@ fn a_drive_listens_elsewhere_with_a_secret_alone() {
     assert!(refused.contains("write IP:PORT"), "{refused}");
 }
 
+#[test]
+fn a_start_that_fails_does_not_bind_the_folder_to_a_secret() {
+    let root = tempfile::tempdir().unwrap();
+    let (folder, secret) = (root.path().join("drive"), root.path().join("secret"));
+    std::fs::write(&secret, "the secret of this cluster").unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    let signed = |listen: &str| wane_actor::ServerConfig {
+        listen: listen.into(),
+        secret: Some(secret.clone()),
+        ..config(&folder)
+    };
+    let refused = serve(signed(&listen)).err().unwrap().to_string();
+    assert!(refused.contains("cannot be listened on"), "{refused}");
+    serve(config(&folder)).unwrap().stop();
+    serve(signed("127.0.0.1:0")).unwrap().stop();
+    let refused = serve(config(&folder)).err().unwrap().to_string();
+    assert!(refused.contains("says that its cluster has a secret"), "{refused}");
+}
+
+#[test]
+fn a_drive_whose_list_is_damaged_joins_another_cluster_only_if_it_keeps_nothing() {
+    let (mut one, folder) = (Drives::new(2), tempfile::tempdir().unwrap());
+    let other = serve(config(folder.path())).unwrap();
+    let joining =
+        |folder: &std::path::Path| wane_actor::ServerConfig { join: Some(other.address.clone()), ..config(folder) };
+    put(&one.client(), "a", b"content", options("1+0", 64)).unwrap();
+    let keeper = one.number(one.client().place("a", 1).unwrap()[0]);
+    one.stop(0);
+    one.stop(1);
+    for number in 0..2 {
+        std::fs::write(one.folder(number).join("members.json"), "").unwrap();
+    }
+    let refused = serve(joining(&one.folder(keeper))).err().unwrap().to_string();
+    assert!(refused.contains("keeps 1 share, and cluster"), "{refused}");
+    assert!(refused.ends_with("does not know this drive: what it keeps belongs to another cluster"), "{refused}");
+    serve(joining(&one.folder(1 - keeper))).unwrap().stop();
+    other.stop();
+}
+
 /// One request over a connection of its own, as any client could send it.
 fn raw(address: &str, what: &str, members: &str, body: &str) -> String {
     let head = format!(

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -42,7 +43,10 @@ impl Drives {
     }
 
     fn start(&mut self, number: usize) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+        self.start_by(number, Command::new(env!("CARGO_BIN_EXE_wane")));
+    }
+
+    fn start_by(&mut self, number: usize, mut command: Command) {
         command.args(["actor", "serve", "--json", "--upkeep", "1"]).arg(self.folder(number));
         if let Some(other) = self.served.iter().flatten().next() {
             command.args(["--join", &other.address]);
@@ -111,6 +115,65 @@ fn files_below(folder: &Path) -> usize {
         .unwrap()
         .map(|part| std::fs::read_dir(part.unwrap().path()).map_or(0, Iterator::count))
         .sum()
+}
+
+/// Sends a request over a connection that stays open; gives the whole answer.
+fn ask(stream: &mut TcpStream, target: &str, members: &str) -> String {
+    write!(stream, "GET {target} HTTP/1.1\r\nhost: x\r\nwane-members: {members}\r\n\r\n").unwrap();
+    let (mut answer, mut length) = (String::new(), 0);
+    let mut reader = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if let Some(count) = line.strip_prefix("content-length: ") {
+            length = count.trim().parse().unwrap();
+        }
+        answer += &line;
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    answer + &String::from_utf8(body).unwrap()
+}
+
+#[test]
+fn a_drive_that_cannot_read_for_the_moment_does_not_say_that_it_keeps_nothing() {
+    let mut drives = Drives { root: tempfile::tempdir().unwrap(), served: vec![None] };
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 64; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_wane")]);
+    drives.start_by(0, command);
+    std::fs::write(drives.root.path().join("letter"), "content").unwrap();
+    drives.done(&["put", "letter", "--code", "1+0"]);
+    let address = drives.served[0].as_ref().unwrap().address.clone();
+    let members = wane_actor::Client::connect(std::slice::from_ref(&address), None).unwrap().members();
+    let tag = format!("{}:{}", members.version(), members.digest());
+    let target = format!("/v1/objects/{}", wane_actor::RingId::of_object("letter"));
+    let mut stream = TcpStream::connect(&address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let keeps = |answer: &str| answer.starts_with("HTTP/1.1 200") && answer.contains("\"letter\"");
+    let mut answer = ask(&mut stream, &target, &tag);
+    assert!(keeps(&answer), "{answer}");
+    // As many connections as it may have files open.
+    let idle: Vec<TcpStream> = (0..80).map(|_| TcpStream::connect(&address).unwrap()).collect();
+    for _ in 0..LOOKS {
+        answer = ask(&mut stream, &target, &tag);
+        if !keeps(&answer) {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    assert!(answer.starts_with("HTTP/1.1 500") && answer.contains("cannot be read: Too many open files"), "{answer}");
+    drop(idle);
+    for _ in 0..LOOKS {
+        answer = ask(&mut stream, &target, &tag);
+        if keeps(&answer) {
+            return;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    panic!("{answer}");
 }
 
 #[test]
@@ -471,14 +534,14 @@ fn a_drive_without_its_list_gets_it_from_its_cluster_alone() {
     let list = drives.folder(2).join("members.json");
     std::fs::remove_file(&list).unwrap();
     let gone = drives.not_served(&["d2"]);
-    assert!(gone.contains("d2/members.json is gone, and the drive keeps 1 shares; with --join"), "{gone}");
+    assert!(gone.contains("d2/members.json is gone, and the drive keeps 1 share; with --join"), "{gone}");
     assert!(!list.exists(), "no cluster was made up");
     std::fs::write(&list, "").unwrap();
     let empty = drives.not_served(&["d2"]);
     assert!(empty.contains("d2/members.json: no list of members"), "{empty}");
     let other = Drives::new(1);
     let strange = drives.not_served(&["d2", "--join", &other.at()]);
-    assert!(strange.contains("does not know it"), "{strange}");
+    assert!(strange.contains("does not know this drive: what it keeps belongs to another cluster"), "{strange}");
     drives.start(2);
     drives.kill(0);
     assert_eq!(drives.run(&["get", "o0", "--out", "-"]).stdout, bytes(5000));

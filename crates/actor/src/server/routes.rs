@@ -18,7 +18,7 @@ use super::moved::add;
 use super::{Node, apart, block_target, upkeep};
 use crate::layout::{block_range, check_cell};
 use crate::share::{Header, Version};
-use crate::store::{Key, Plan};
+use crate::store::{Key, Plan, Store};
 use crate::wire::{
     AUTHORIZATION, BODY_MAX, CRC, FROM, Forget, Join, MEMBERS, Named, Order, Refusal, Seal, Which, from_json, tag,
     to_json,
@@ -334,17 +334,17 @@ async fn owe(State(node): Node_, body: Bytes) -> Answer {
 
 /// The names of all objects that the drive keeps shares of.
 async fn objects(State(node): Node_) -> Answer {
-    json(&node.disk(|store| Ok(upkeep::names(store))).await?)
+    json(&node.disk(upkeep::names).await?)
 }
 
-/// The most shares of an object of which one is kept here.
+/// The most shares of an object of which one is kept here; 0 of none.
 async fn widest(State(node): Node_) -> Answer {
-    json(&node.disk(|store| Ok(store.widest())).await?)
+    json(&node.disk(Store::widest).await?)
 }
 
 async fn held(State(node): Node_, Path(object): Path<String>) -> Answer {
     let object: RingId = object.parse()?;
-    let held = node.disk(move |store| Ok(store.held(object))).await?;
+    let held = node.disk(move |store| store.held(object)).await?;
     let headers: Vec<&Header> = held.iter().map(|header| &**header).collect();
     json(&headers)
 }

@@ -36,12 +36,16 @@ pub(super) fn cell(store: &Store, key: &Key, stripe: u64, cell_here: u32) -> Res
 }
 
 /// The names of the objects that a drive keeps shares of; damaged ones have none.
-pub(super) fn names(store: &Store) -> Vec<String> {
-    let named = |object: &RingId| {
-        let newest = store.newest(*object);
-        newest.filter(|header| !header.deleted).map(|header| header.name.clone())
-    };
-    store.objects(None, usize::MAX).iter().filter_map(named).collect()
+///
+/// # Errors
+/// Files cannot be read now.
+pub(super) fn names(store: &Store) -> Result<Vec<String>, ActorError> {
+    let mut names = Vec::new();
+    for object in store.objects(None, usize::MAX) {
+        let newest = store.newest(object)?;
+        names.extend(newest.filter(|header| !header.deleted).map(|header| header.name.clone()));
+    }
+    Ok(names)
 }
 
 /// Looks after the drive until it is told to end.
@@ -101,8 +105,12 @@ async fn hand_on(node: &Arc<Node>) -> Result<bool, ActorError> {
         let Some(last) = objects.last() else { return Ok(all) };
         after = Some(*last);
         for object in objects {
-            // What cannot be read is not told, and set aside by a scrub.
-            for header in node.disk(move |store| Ok(store.held(object))).await? {
+            // What is lost is not told, and set aside by a scrub. What cannot be read now is tried again, and keeps no other object from moving.
+            let Ok(held) = node.disk(move |store| store.held(object)).await else {
+                all = false;
+                continue;
+            };
+            for header in held {
                 // Shares of one object may wait for each other: the others go on.
                 all &= hand_on_one(node, &header).await.unwrap_or(false);
             }
@@ -152,9 +160,10 @@ pub(super) async fn scrub(node: &Arc<Node>) -> Result<Scrubbed, ActorError> {
 
 async fn scrub_one(node: &Arc<Node>, object: RingId, scrubbed: &mut Scrubbed) -> Result<(), ActorError> {
     // Of a rotten share the name may be known only to others.
-    let known = node.disk(move |store| Ok(store.held(object))).await?;
-    scrubbed.shares += node.store.kept(object).iter().filter(|(_, share)| share.is_some()).count() as u64;
+    // What cannot be read now is told by the scrub.
+    let known = node.disk(move |store| store.held(object)).await.unwrap_or_default();
     let found = node.disk(move |store| Ok(store.scrub(object))).await?;
+    scrubbed.shares += found.whole;
     scrubbed.rotten += found.rotten.len() as u64;
     scrubbed.gone += found.gone.len() as u64;
     scrubbed.unrepaired.extend(found.unread.iter().cloned());

@@ -72,7 +72,7 @@ pub(super) fn remove(path: &Path) -> Result<(), ActorError> {
 
 /// A file that cannot be read, as what it means for what it held: gone, lost with its medium, or not to be read now alone.
 pub(super) fn unread(path: &Path, error: &std::io::Error) -> ActorError {
-    let (shown, why) = (excerpt_path(path), wane_units::why_unwritten(error));
+    let (shown, why) = (excerpt_path(path), error.to_string());
     match error.kind() {
         ErrorKind::NotFound => ActorError::Missing(format!("{shown} is not there any more")),
         ErrorKind::UnexpectedEof => ActorError::Rotten(format!("{shown} ends too early")),
@@ -103,7 +103,7 @@ pub(super) fn length(path: &Path) -> Result<u64, ActorError> {
 /// What lies in a folder, in the order of names.
 pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, ActorError> {
     let read = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<PathBuf>>>();
-    let mut found = read().map_err(|error| ActorError::file(folder, "read", &error))?;
+    let mut found = read().map_err(|error| ActorError::unread(folder, &error))?;
     found.sort();
     Ok(found)
 }

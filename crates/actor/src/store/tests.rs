@@ -124,7 +124,7 @@ fn one_drive_keeps_one_share_of_an_object_unless_shares_move() {
     assert!(refused.contains("keeps another share of a"), "{refused}");
     store.seal(&key, 0, "sum", true).unwrap();
     assert_eq!(store.kept(key.object).len(), 3);
-    assert_eq!(store.held(key.object)[0].version, version(2));
+    assert_eq!(store.held(key.object).unwrap()[0].version, version(2));
     assert_eq!(store.forget(key.object, |found, _| found < version(2)).unwrap(), 1);
 }
 
@@ -163,12 +163,13 @@ fn rotten_and_truncated_shares_are_found_and_set_aside() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path(), None).unwrap();
         let (key, whole) = (put(&store, "a", 1, 1), put(&store, "b", 1, 0));
-        assert_eq!(store.scrub(key.object), Found::default());
+        assert_eq!(store.scrub(key.object), Found { whole: 1, ..Found::default() });
         damage(&file(folder.path(), &key));
         // What is seen without reading the blocks is not told to be kept.
-        assert_eq!(store.held(key.object).len(), usize::from(number == 0), "damage {number}");
-        assert_eq!(store.scrub(key.object).rotten, [(version(1), Some(1))], "damage {number}");
-        assert_eq!(store.scrub(whole.object), Found::default());
+        assert_eq!(store.held(key.object).unwrap().len(), usize::from(number == 0), "damage {number}");
+        let found = store.scrub(key.object);
+        assert_eq!((found.rotten, found.whole), (vec![(version(1), Some(1))], 0), "damage {number}");
+        assert_eq!(store.scrub(whole.object), Found { whole: 1, ..Found::default() });
         assert_eq!(store.objects(None, 9), [whole.object]);
         assert_eq!(disk::entries(&folder.path().join("rotten")).unwrap().len(), 1);
     }
@@ -179,12 +180,13 @@ fn a_file_that_is_gone_is_told_and_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), None).unwrap();
     let (key, whole) = (put(&store, "a", 1, 1), put(&store, "b", 1, 0));
-    assert_eq!((store.held(key.object).len(), store.widest()), (1, 3));
+    assert_eq!((store.held(key.object).unwrap().len(), store.widest().unwrap()), (1, 3));
     fs::remove_file(file(folder.path(), &key)).unwrap();
-    assert!(store.held(key.object).is_empty(), "what is not there is not told");
+    assert!(store.held(key.object).unwrap().is_empty(), "what is not there is not told");
     let found = store.scrub(key.object);
-    assert_eq!((found.gone, found.rotten.len()), (vec![(version(1), Some(1))], 0));
+    assert_eq!((found.gone, found.rotten.len(), found.whole), (vec![(version(1), Some(1))], 0, 0));
     assert_eq!(store.objects(None, 9), [whole.object]);
+    assert_eq!(store.widest().unwrap(), 3);
     put(&store, "a", 1, 1);
     assert!(store.scrub(key.object).is_whole() && store.kept(key.object).len() == 1);
     // What lies in a share's place is moved away when the share is made anew, and the second one of a name keeps its own.
@@ -218,18 +220,19 @@ fn a_drive_keeps_to_its_list_and_its_secret() {
     assert!(store.members().unwrap().is_none());
     put(&store, "a", 1, 1);
     let gone = store.members().unwrap_err().to_string();
-    assert!(gone.contains("members.json is gone, and the drive keeps 1 shares; with --join"), "{gone}");
+    assert!(gone.contains("members.json is gone, and the drive keeps 1 share; with --join"), "{gone}");
     for text in ["", "{\"cluster\": \"01"] {
         fs::write(folder.path().join("members.json"), text).unwrap();
         let cut = store.members().unwrap_err().to_string();
         assert!(cut.contains("members.json: no list of members") && cut.contains("with --join"), "{cut}");
     }
-    store.hold_to_secret(true).unwrap();
+    store.check_open().unwrap();
+    store.note_secret().unwrap();
     drop(store);
     let store = Store::open(folder.path(), None).unwrap();
-    let refused = store.hold_to_secret(false).unwrap_err().to_string();
+    let refused = store.check_open().unwrap_err().to_string();
     assert!(refused.contains("drive.json says that its cluster has a secret: --secret-file"), "{refused}");
-    store.hold_to_secret(true).unwrap();
+    store.note_secret().unwrap();
 }
 
 #[test]
@@ -239,14 +242,20 @@ fn deleted_objects_and_debts_are_kept() {
     let key = put(&store, "a", 1, 0);
     let header = store.header(&key).unwrap();
     store.bury(&Header { version: version(2), deleted: true, ..(*header).clone() }).unwrap();
+    assert_eq!((store.widest().unwrap(), &store.kept_in_words()[..]), (3, "1 share and 1 note of a deletion"));
     store.owe("a").unwrap();
     store.owe("b").unwrap();
     drop(store);
     let store = Store::open(folder.path(), None).unwrap();
     assert_eq!(store.counts(), (1, 1));
-    assert!(store.held(key.object)[0].deleted);
+    assert!(store.held(key.object).unwrap()[0].deleted);
     assert!(store.scrub(key.object).is_whole());
     assert_eq!(store.owed(), ["a", "b"]);
+    // A note needs no drives to be handed on to, and is not told as shares.
+    store.forget(key.object, |found, _| found < version(2)).unwrap();
+    assert_eq!((store.counts(), store.widest().unwrap()), ((0, 1), 0));
+    let gone = store.members().unwrap_err().to_string();
+    assert!(gone.contains("members.json is gone, and the drive keeps 1 note of a deletion; with --join"), "{gone}");
     store.paid("a").unwrap();
     store.paid("never").unwrap();
     assert_eq!(store.owed(), ["b"]);

@@ -240,7 +240,7 @@ fn scrub(arguments: &ClusterArguments) -> Result<i32, Failure> {
                 let unrepaired: String = one.unrepaired.iter().map(|why| format!("; {why}")).collect();
                 let gone = if one.gone == 0 { String::new() } else { format!(" {} gone,", one.gone) };
                 format!(
-                    "{} shares read, {} rotten,{gone} {} made anew{unrepaired}",
+                    "{} shares read and whole, {} rotten,{gone} {} made anew{unrepaired}",
                     one.shares, one.rotten, one.repaired
                 )
             }
