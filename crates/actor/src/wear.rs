@@ -50,6 +50,8 @@ pub struct WearOfCode {
     pub code: Code,
     /// Bytes that users wrote before that, with their data at first.
     pub warm_up_bytes: u64,
+    /// Drives that had not been written over [`WARM_UP`] times when counting began: few objects reach them, or none.
+    pub cold_drives: u16,
     /// Bytes that users wrote.
     pub user_bytes: u64,
     /// Bytes that were written to drives.
@@ -73,9 +75,10 @@ impl WearOfCode {
         self.erases_mean / self.user_bytes as f64
     }
 
-    /// What users can write until blocks have so many erases, over what they can under another code.
-    pub fn life_beside(&self, other: &Self) -> f64 {
-        other.erases_per_byte() / self.erases_per_byte()
+    /// What users can write until blocks have so many erases, over what they can under another code; `None` if either erased nothing.
+    pub fn life_beside(&self, other: &Self) -> Option<f64> {
+        let is_told = self.erases_mean > 0.0 && other.erases_mean > 0.0;
+        is_told.then(|| other.erases_per_byte() / self.erases_per_byte())
     }
 
     /// Too little was written to tell life: there was less than one erase of each block.
@@ -116,9 +119,10 @@ impl Shelf {
         self.drives.iter().map(|(held, _)| Wear::of(held)).collect()
     }
 
-    /// Every drive has been written over as often as it must be before anything is counted.
-    fn is_warm(&self, drive_bytes: f64) -> bool {
-        self.drives.iter().all(|(held, _)| Wear::of(held).bytes_written as f64 >= WARM_UP * drive_bytes)
+    /// Drives that have not been written over as often as they must be before anything is counted.
+    fn cold(&self, drive_bytes: f64) -> usize {
+        let is_cold = |held: &Held| (Wear::of(held).bytes_written as f64) < WARM_UP * drive_bytes;
+        self.drives.iter().filter(|(held, _)| is_cold(held)).count()
     }
 
     /// Puts an object in place of what it was: the new shares are there before the old ones go.
@@ -188,13 +192,13 @@ pub fn wear(scenario: &Scenario, code: Code, options: &WearOptions) -> Result<We
     // Each object once, then at random.
     let mut warm_up = objects;
     (0..objects).try_for_each(|object| put(&mut shelf, object))?;
-    // Where few objects lie, a drive may have none of any: it cannot be waited for.
+    // Where few objects lie, a drive may have none of any: it cannot be waited for, and is told as cold.
     let most = objects.saturating_add(WARM_UP_MOST.saturating_mul(count(WARM_UP)));
-    while warm_up < most && !(warm_up.is_multiple_of(LOOK_PUTS) && shelf.is_warm(drive_bytes)) {
+    while warm_up < most && !(warm_up.is_multiple_of(LOOK_PUTS) && shelf.cold(drive_bytes) == 0) {
         put(&mut shelf, stream.below(objects))?;
         warm_up += 1;
     }
-    let before = shelf.wear();
+    let (before, cold) = (shelf.wear(), shelf.cold(drive_bytes));
     for _ in 0..puts {
         put(&mut shelf, stream.below(objects))?;
     }
@@ -202,6 +206,7 @@ pub fn wear(scenario: &Scenario, code: Code, options: &WearOptions) -> Result<We
     Ok(WearOfCode {
         code,
         warm_up_bytes: warm_up * options.object,
+        cold_drives: cold.try_into().unwrap_or(options.drives),
         user_bytes: puts * options.object,
         host_bytes: counted.iter().map(|one| one.bytes_written).sum(),
         programmed_bytes: counted.iter().map(|one| one.bytes_programmed).sum(),
@@ -251,14 +256,26 @@ mod tests {
                 let found = study(code);
                 let amplified = found.write_amplification() / plain.write_amplification();
                 let want = plain.expansion() / (found.expansion() * amplified);
-                let life = found.life_beside(&plain);
+                let life = found.life_beside(&plain).unwrap();
                 assert!(
                     !found.is_short() && (life / want - 1.0).abs() < 0.03,
                     "{code}, {writes}: {life}, by bytes {want}"
                 );
             }
         }
-        assert!(wear(&tiny(), "1+0".parse().unwrap(), &WearOptions { writes: 0.1, ..options }).unwrap().is_short());
+        let study = |options: &WearOptions| wear(&tiny(), "1+0".parse().unwrap(), options).unwrap();
+        let short = study(&WearOptions { writes: 0.1, ..options });
+        assert!(short.is_short() && short.cold_drives == 0, "{short:?}");
+        // Of a single small object: nothing is erased, and there is no life to tell.
+        let none = study(&WearOptions { object: 64 << 10, writes: 6e-5, ..options });
+        assert_eq!((none.erases_mean, none.life_beside(&none), none.is_short()), (0.0, None, true), "{none:?}");
+    }
+
+    #[test]
+    fn drives_that_no_object_reaches_are_told() {
+        let options = WearOptions { drives: 12, object: 8 << 20, filled: 0.02, writes: 1.0, ..OPTIONS };
+        let found = wear(&tiny(), "1+0".parse().unwrap(), &options).unwrap();
+        assert!((1..12).contains(&found.cold_drives), "{found:?}");
     }
 
     #[test]

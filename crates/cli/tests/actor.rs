@@ -637,15 +637,26 @@ fn a_drive_may_end_with_whoever_holds_its_stdin() {
 
 #[test]
 fn wear_counts_from_a_steady_state() {
-    let wear = |writes: &str| {
+    let run = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
-        let words = ["actor", "wear", "--preset", "tiny", "--code", "1+0,1+1", "--writes", writes];
+        command.args(["actor", "wear", "--preset", "tiny", "--code", "1+0,1+1"]);
         String::from_utf8(command.args(words).output().unwrap().stdout).unwrap()
     };
+    let wear = |writes: &str| run(&["--writes", writes]);
     for writes in ["2", "8"] {
         let told = wear(writes);
         assert!(told.lines().nth(2).unwrap().ends_with("0.50"), "{told}");
         assert!(!told.contains("Less than one erase"), "{told}");
     }
     assert!(wear("0.2").contains("Less than one erase of each block was counted"));
+    let little = ["--writes", "0.00006", "--object", "64 KiB"];
+    let none = run(&little);
+    assert!(
+        none.lines().nth(1).unwrap().ends_with("   -") && none.contains("Nothing was erased where life is -"),
+        "{none}"
+    );
+    let facts: Value = serde_json::from_str(&run(&[&little[..], &["--json"]].concat())).unwrap();
+    assert!(facts[0]["life"].is_null() && facts[0]["is_short"] == true && facts[0]["cold_drives"] == 0, "{facts}");
+    let cold = run(&["--writes", "1", "--object", "8 MiB", "--filled", "0.02", "--set", "drive.endurance=none"]);
+    assert!(cold.contains("of 12 drives were not written over twice before counting began"), "{cold}");
 }

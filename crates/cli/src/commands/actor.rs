@@ -331,6 +331,24 @@ fn leave(arguments: &LeaveArguments) -> Result<i32, Failure> {
     )
 }
 
+/// What makes the table of `wear` less than it seems, as sentences.
+fn warnings(rows: &[WearOfCode], drives: u16) -> String {
+    let mut text = String::new();
+    if rows.iter().any(|row| row.life_beside(&rows[0]).is_none()) {
+        text += "Nothing was erased where life is -: more --writes tell it.\n";
+    } else if rows.iter().any(WearOfCode::is_short) {
+        text += "Less than one erase of each block was counted: life is rough, and more --writes tell it better.\n";
+    }
+    let cold = rows.iter().map(|row| row.cold_drives).max().unwrap_or(0);
+    if cold > 0 {
+        text += &format!(
+            "Up to {cold} of {drives} drives were not written over twice before counting began, as too few objects reach them: \
+             life is not a steady state's; more or smaller objects (--filled, --object) spread over all drives.\n"
+        );
+    }
+    text
+}
+
 fn wear(arguments: &WearArguments) -> Result<i32, Failure> {
     if arguments.scenario.is_none() && arguments.preset.is_none() && arguments.set.is_empty() {
         let sentence = "wear needs a drive, such as `wane actor wear --preset tiny`; `wane presets` lists the drives to start from";
@@ -366,7 +384,7 @@ fn wear(arguments: &WearArguments) -> Result<i32, Failure> {
                 "code": row.code.to_string(), "warm_up_bytes": row.warm_up_bytes,
                 "user_bytes": row.user_bytes, "host_bytes": row.host_bytes, "programmed_bytes": row.programmed_bytes,
                 "expansion": row.expansion(), "write_amplification": row.write_amplification(), "erases_mean": row.erases_mean,
-                "erases_most": row.erases_most, "life": life(row),
+                "erases_most": row.erases_most, "cold_drives": row.cold_drives, "is_short": row.is_short(), "life": life(row),
             })
         };
         print_json(&rows.iter().map(row).collect::<Vec<Value>>())?;
@@ -378,18 +396,16 @@ fn wear(arguments: &WearArguments) -> Result<i32, Failure> {
     );
     for row in &rows {
         text += &format!(
-            "{:<6} {:>11.3} {:>12.3} {:>12.1} {:>12.1} {:>6.2}\n",
+            "{:<6} {:>11.3} {:>12.3} {:>12.1} {:>12.1} {:>6}\n",
             row.code.to_string(),
             row.expansion(),
             row.write_amplification(),
             row.erases_mean,
             row.erases_most,
-            life(row)
+            life(row).map_or_else(|| "-".to_owned(), |life| format!("{life:.2}"))
         );
     }
-    if rows.iter().any(WearOfCode::is_short) {
-        text += "Less than one erase of each block was counted: life is rough, and more --writes tell it better.\n";
-    }
+    text += &warnings(&rows, arguments.drives);
     print(&text)?;
     Ok(DONE)
 }
