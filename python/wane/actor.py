@@ -204,7 +204,7 @@ class Client:
             content: Its bytes, or the path of a file that has them (``pathlib.Path``).
             code: Shares of data and of parity.
             cell: Bytes of a cell, such as ``"1 MiB"`` or 65536.
-            quorum: Be content with so many shares, and have the others made later; more than the code's parities.
+            quorum: Be content with so many shares, of a code N+K at least N and more than K, and have the others made later.
 
         Returns:
             Its ``name``, ``version``, ``bytes``, ``sha256``, ``code``, the ``drives`` of its shares, and shares that are ``missing`` yet.
@@ -284,6 +284,7 @@ class Cluster(Client):
 
         Raises:
             ActorError: What the command says.
+            TypeError: ``drives`` is no number, or there is no such setting.
             ValueError: There would be no drive.
         """
         super().__init__((), secret_file=secret_file)
