@@ -272,7 +272,8 @@ impl Store {
     /// description that cannot be read is not kept any more, and a scrub sets it aside.
     ///
     /// # Errors
-    /// [`ActorError::System`] if files cannot be read now (too many are open, memory is short): what is kept is not known then, and another try may tell.
+    /// [`ActorError::System`] if files cannot be read now (too many are open, memory is short): what is kept is not known then, and another try
+    /// may tell.
     pub fn held(&self, object: RingId) -> Result<Vec<Arc<Header>>, ActorError> {
         let mut found = Vec::new();
         for (version, share) in self.kept(object) {
