@@ -104,9 +104,9 @@ def test_what_is_no_content_and_no_count_is_told(tmp_path: Path) -> None:
     for none in (0, -1):
         with pytest.raises(ValueError, match=f"drives: found {none}, allowed is 1 or more"):
             actor.Cluster(tmp_path / "none", drives=none)
-    for wrong in (True, 1.0, "3"):
+    for count in (True, 1.0, "3"):
         with pytest.raises(TypeError, match=r"drives: found a value of type .*, allowed is a number"):
-            actor.Cluster(tmp_path / "none", drives=wrong)  # type: ignore[arg-type]
+            actor.Cluster(tmp_path / "none", drives=count)  # type: ignore[arg-type]
     with actor.Cluster(tmp_path / "drives", drives=1) as cluster:
         for wrong in (5, "b.py", None, [1]):
             with pytest.raises(
