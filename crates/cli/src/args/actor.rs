@@ -102,21 +102,15 @@ pub(crate) struct ServeArguments {
     pub(crate) json: bool,
 }
 
-/// How a cluster is found.
+/// How a cluster is found, and how it is told of.
 #[derive(Args, Debug)]
-pub(crate) struct At {
+pub(crate) struct ClusterArguments {
     /// Addresses of drives, with commas; WANE_ACTOR_AT without
     #[arg(long, value_name = "IP:PORT,...", value_delimiter = ',')]
     pub(crate) at: Vec<String>,
     /// The file of the cluster's secret
     #[arg(long, value_name = "FILE")]
     pub(crate) secret_file: Option<PathBuf>,
-}
-
-#[derive(Args, Debug)]
-pub(crate) struct ClusterArguments {
-    #[command(flatten)]
-    pub(crate) cluster: At,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -127,10 +121,7 @@ pub(crate) struct ObjectArguments {
     /// The object's name
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) cluster: At,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) cluster: ClusterArguments,
 }
 
 #[derive(Args, Debug)]
@@ -150,10 +141,7 @@ pub(crate) struct PutArguments {
     #[arg(long, value_name = "SHARES")]
     pub(crate) quorum: Option<u16>,
     #[command(flatten)]
-    pub(crate) cluster: At,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) cluster: ClusterArguments,
 }
 
 #[derive(Args, Debug)]
@@ -167,10 +155,7 @@ pub(crate) struct GetArguments {
     #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) cluster: At,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) cluster: ClusterArguments,
 }
 
 #[derive(Args, Debug)]
@@ -178,13 +163,10 @@ pub(crate) struct JoinArguments {
     /// The address of the drive that is to join
     pub(crate) address: String,
     #[command(flatten)]
-    pub(crate) cluster: At,
+    pub(crate) cluster: ClusterArguments,
     /// Seconds to wait until shares are where they belong; 0 does not
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) wait: u64,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]
@@ -198,13 +180,10 @@ pub(crate) struct LeaveArguments {
     #[arg(long, requires = "lost")]
     pub(crate) force: bool,
     #[command(flatten)]
-    pub(crate) cluster: At,
+    pub(crate) cluster: ClusterArguments,
     /// Seconds to wait until its shares are handed on
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub(crate) wait: u64,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Args, Debug)]

@@ -16,7 +16,7 @@ use wane_scenario::{Scenario, Sources};
 use wane_units::{Bytes, excerpt, excerpt_path};
 
 use crate::args::actor::{
-    ActorArguments, ActorCommand, At, ClusterArguments, GetArguments, JoinArguments, LeaveArguments, ObjectArguments,
+    ActorArguments, ActorCommand, ClusterArguments, GetArguments, JoinArguments, LeaveArguments, ObjectArguments,
     PutArguments, ServeArguments, WearArguments,
 };
 use crate::output::{Failure, Others, check_writable, line, print, print_json, read_text, write_file};
@@ -103,12 +103,12 @@ fn end_with_stdin(stop: &Arc<AtomicBool>) {
     });
 }
 
-fn addresses(at: &At) -> Result<Vec<String>, Failure> {
+fn addresses(cluster: &ClusterArguments) -> Result<Vec<String>, Failure> {
     let named = std::env::var(AT).unwrap_or_default();
-    let given = if at.at.is_empty() {
+    let given = if cluster.at.is_empty() {
         named.split(',').filter(|address| !address.is_empty()).map(str::to_owned).collect()
     } else {
-        at.at.clone()
+        cluster.at.clone()
     };
     if given.is_empty() {
         return Err(Failure::wrong(format!(
@@ -118,19 +118,19 @@ fn addresses(at: &At) -> Result<Vec<String>, Failure> {
     Ok(given)
 }
 
-fn connect(at: &At) -> Result<Client, Failure> {
-    Ok(Client::connect(&addresses(at)?, at.secret_file.as_deref())?)
+fn connect(cluster: &ClusterArguments) -> Result<Client, Failure> {
+    Ok(Client::connect(&addresses(cluster)?, cluster.secret_file.as_deref())?)
 }
 
 /// Connects, and waits a little for drives that are only about to listen or to join.
-fn connect_in_time(at: &At, drives: u16) -> Result<Client, Failure> {
-    let client = Client::connect_within(&addresses(at)?, at.secret_file.as_deref(), PUT_WAIT)?;
+fn connect_in_time(cluster: &ClusterArguments, drives: u16) -> Result<Client, Failure> {
+    let client = Client::connect_within(&addresses(cluster)?, cluster.secret_file.as_deref(), PUT_WAIT)?;
     client.await_drives(drives, PUT_WAIT);
     Ok(client)
 }
 
 fn put(arguments: &PutArguments) -> Result<i32, Failure> {
-    let PutArguments { file, name, code, cell, quorum, cluster, json } = arguments;
+    let PutArguments { file, name, code, cell, quorum, cluster } = arguments;
     let is_stdin = file == Path::new("-");
     if file.is_dir() {
         return Err(Failure::wrong(format!("{} is a folder: files are put, one by one", excerpt_path(file))));
@@ -151,21 +151,18 @@ fn put(arguments: &PutArguments) -> Result<i32, Failure> {
     let options = PutOptions { code: *code, cell, quorum: *quorum };
     let done = connect_in_time(cluster, code.shares())?.put(&name, &mut input, options)?;
     let (shares, missing) = (done.placed.len(), done.missing.len());
-    if *json {
-        print_json(&json!({
-            "name": name, "version": done.version.to_string(), "bytes": done.size, "sha256": done.sha256, "code": code.to_string(),
-            "drives": done.placed, "missing": done.missing,
-        }))?;
-    } else {
-        let rest =
-            if missing == 0 { String::new() } else { format!("; {missing} will be made when their drives are back") };
-        print(&format!("{}: {} in {} of {shares} shares{rest}\n", excerpt(&name), Bytes(done.size), shares - missing))?;
-    }
-    Ok(DONE)
+    let rest =
+        if missing == 0 { String::new() } else { format!("; {missing} will be made when their drives are back") };
+    let facts = json!({
+        "name": name, "version": done.version.to_string(), "bytes": done.size, "sha256": done.sha256, "code": code.to_string(),
+        "drives": done.placed, "missing": done.missing,
+    });
+    let words = format!("{}: {} in {} of {shares} shares{rest}\n", excerpt(&name), Bytes(done.size), shares - missing);
+    tell(cluster, &facts, &words)
 }
 
 fn get(arguments: &GetArguments) -> Result<i32, Failure> {
-    let GetArguments { name, out, force, cluster, json } = arguments;
+    let GetArguments { name, out, force, cluster } = arguments;
     if out == Path::new("-") {
         connect(cluster)?.get(name, &mut std::io::stdout().lock())?;
         return Ok(DONE);
@@ -174,30 +171,29 @@ fn get(arguments: &GetArguments) -> Result<i32, Failure> {
     check_writable(out, others)?;
     let client = connect(cluster)?;
     let got = write_file(out, others, |file: &mut dyn Write| Ok(client.get(name, file)?))?;
-    if *json {
-        print_json(&json!({ "name": name, "bytes": got.size, "bytes_decoded": got.decoded }))?;
-    } else {
-        let decoded = if got.decoded == 0 {
-            String::new()
-        } else {
-            format!(", {} of them decoded by the drives", Bytes(got.decoded))
-        };
-        print(&format!("{}: {}{decoded}\n", excerpt(name), Bytes(got.size)))?;
-    }
-    Ok(DONE)
+    let decoded = match got.decoded {
+        0 => String::new(),
+        decoded => format!(", {} of them decoded by the drives", Bytes(decoded)),
+    };
+    tell(
+        cluster,
+        &json!({ "name": name, "bytes": got.size, "bytes_decoded": got.decoded }),
+        &format!("{}: {}{decoded}\n", excerpt(name), Bytes(got.size)),
+    )
 }
 
 fn delete(arguments: &ObjectArguments) -> Result<i32, Failure> {
     connect(&arguments.cluster)?.delete(&arguments.name)?;
     tell(
-        arguments.json,
+        &arguments.cluster,
         &json!({ "name": arguments.name, "did": "delete" }),
         &format!("{}: deleted\n", excerpt(&arguments.name)),
     )
 }
 
-fn tell(as_json: bool, facts: &Value, words: &str) -> Result<i32, Failure> {
-    if as_json {
+/// Prints what was done, as it was asked for.
+fn tell(cluster: &ClusterArguments, facts: &Value, words: &str) -> Result<i32, Failure> {
+    if cluster.json {
         print_json(facts)?;
     } else {
         print(words)?;
@@ -205,10 +201,10 @@ fn tell(as_json: bool, facts: &Value, words: &str) -> Result<i32, Failure> {
     Ok(DONE)
 }
 
-fn list(arguments: &ClusterArguments) -> Result<i32, Failure> {
-    let names = connect(&arguments.cluster)?.list()?;
+fn list(cluster: &ClusterArguments) -> Result<i32, Failure> {
+    let names = connect(cluster)?.list()?;
     let words: String = names.iter().map(|name| printable(name) + "\n").collect();
-    tell(arguments.json, &json!(names), &words)
+    tell(cluster, &json!(names), &words)
 }
 
 /// A whole name, without what a terminal would act on instead of printing it; `excerpt` shows letters so.
@@ -225,15 +221,15 @@ fn repair(arguments: &ObjectArguments) -> Result<i32, Failure> {
         _ => format!("shares {} made anew", numbers.join(", ")),
     };
     tell(
-        arguments.json,
+        &arguments.cluster,
         &json!({ "name": arguments.name, "shares": repaired.shares }),
         &format!("{}: {words}\n", excerpt(&arguments.name)),
     )
 }
 
-fn scrub(arguments: &ClusterArguments) -> Result<i32, Failure> {
+fn scrub(cluster: &ClusterArguments) -> Result<i32, Failure> {
     let (mut text, mut facts, mut is_whole) = (String::new(), Vec::new(), true);
-    for (drive, result) in connect(&arguments.cluster)?.scrub() {
+    for (drive, result) in connect(cluster)?.scrub() {
         let told = match &result {
             Ok(one) => {
                 is_whole &= one.unrepaired.is_empty();
@@ -255,12 +251,12 @@ fn scrub(arguments: &ClusterArguments) -> Result<i32, Failure> {
             Err(error) => json!({ "drive": drive, "error": error.to_string() }),
         });
     }
-    tell(arguments.json, &json!(facts), &text)?;
+    tell(cluster, &json!(facts), &text)?;
     Ok(if is_whole { DONE } else { DIFFERS })
 }
 
-fn status(arguments: &ClusterArguments) -> Result<i32, Failure> {
-    let client = connect(&arguments.cluster)?;
+fn status(cluster: &ClusterArguments) -> Result<i32, Failure> {
+    let client = connect(cluster)?;
     let (mut text, mut facts) = (String::new(), Vec::new());
     for (drive, result) in client.statuses() {
         match result {
@@ -274,7 +270,7 @@ fn status(arguments: &ClusterArguments) -> Result<i32, Failure> {
             }
         }
     }
-    tell(arguments.json, &json!(facts), &text)
+    tell(cluster, &json!(facts), &text)
 }
 
 fn in_words(status: &Status) -> String {
@@ -311,7 +307,7 @@ fn join(arguments: &JoinArguments) -> Result<i32, Failure> {
     let status = connect(&arguments.cluster)?.join(&arguments.address, wait)?;
     let drives = status.members.on_ring().count();
     let words = format!("drive {} at {} joined, one of {drives} now\n", status.id, status.address);
-    tell(arguments.json, &json!({ "id": status.id, "address": status.address, "drives": drives }), &words)
+    tell(&arguments.cluster, &json!({ "id": status.id, "address": status.address, "drives": drives }), &words)
 }
 
 fn leave(arguments: &LeaveArguments) -> Result<i32, Failure> {
@@ -325,7 +321,7 @@ fn leave(arguments: &LeaveArguments) -> Result<i32, Failure> {
     let drives = client.members().on_ring().count();
     let rest = if arguments.lost { "; `wane actor scrub` makes its shares anew" } else { " with nothing left on it" };
     tell(
-        arguments.json,
+        &arguments.cluster,
         &json!({ "id": id, "drives": drives }),
         &format!("drive {id} is gone{rest}; {drives} are left\n"),
     )
