@@ -76,7 +76,7 @@ pub(crate) fn simulate_fleet(
     }
     match ended.map_err(|error| refused(&error))? {
         Ended::Whole(told) => Ok((told.rows, false, told.drives, told.failed)),
-        Ended::Already => Ok((0, true, all, BTreeMap::new())),
+        Ended::Already(told) => Ok((told.rows, true, told.drives, told.failed)),
         Ended::Stopped(drives) => Ok((0, false, drives, BTreeMap::new())),
     }
 }

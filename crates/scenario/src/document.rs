@@ -68,6 +68,11 @@ impl Document {
         })
     }
 
+    /// Whether a key is given, and not left to its default.
+    pub fn holds(&self, key: &str) -> bool {
+        self.layers.iter().any(|layer| layer.holds(key))
+    }
+
     /// What is wrong at a key, such as `model.0.count`, in the layer that wrote it last.
     pub fn error(&self, key: &str, message: String) -> ScenarioError {
         let written = self.layers.iter().rev().find(|layer| layer.holds(key));

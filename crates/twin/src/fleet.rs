@@ -10,6 +10,7 @@ use wane_sim::{Stream, Streams};
 use wane_units::{Fnv, did_you_mean};
 
 use crate::draw::{between, weighted};
+use crate::folder::FORMAT;
 use crate::hazards::{self, Fate};
 use crate::power::{self, Outage};
 use crate::settings::{
@@ -21,6 +22,9 @@ use crate::{TwinError, expected};
 pub const UNITS_MIN: u32 = 16_384;
 /// See [`UNITS_MIN`].
 pub const BLOCKS_MIN: u32 = 256;
+
+/// Most characters of a name.
+const NAME_MAX: usize = 100;
 
 /// Chances that a failure brings another must not add up to one each.
 const COMPANIONS_MAX: f64 = 0.9;
@@ -115,7 +119,7 @@ impl Fleet {
         let refuse = |key: &str, message: String| TwinError::from(document.error(key, message));
         let start: Date = settings.start.parse().map_err(|_| {
             let found = wane_units::excerpt(&settings.start);
-            refuse("start", format!("found \"{found}\", expected a day as \"2024-01-01\""))
+            refuse("start", format!("found \"{found}\", expected a day in quotes, such as \"2024-01-01\""))
         })?;
         if !(1970..=2200).contains(&start.year()) {
             return Err(refuse("start", format!("found {start}, expected a day of the years 1970 to 2200")));
@@ -203,8 +207,48 @@ fn name_workloads(workloads: &mut [WorkloadSettings]) {
     }
 }
 
+/// Names are columns of tables and words of sentences.
+fn check_names(settings: &FleetSettings, document: &Document) -> Result<(), ScenarioError> {
+    let mut names = Vec::new();
+    for (number, model) in settings.model.iter().enumerate() {
+        names.extend(model.name.iter().map(|name| (format!("model.{number}.name"), name)));
+        names.extend(model.firmwares.iter().map(|name| (format!("model.{number}.firmwares"), name)));
+    }
+    let workloads = settings.workload.iter().enumerate();
+    names.extend(workloads.map(|(number, workload)| (format!("workload.{number}.name"), &workload.name)));
+    for (key, name) in names {
+        if name.trim().is_empty() || name.chars().count() > NAME_MAX || name.chars().any(char::is_control) {
+            let found = wane_units::excerpt(name);
+            let message = format!("found \"{found}\", expected a name of 1 to {NAME_MAX} characters in one line");
+            return Err(document.error(&key, message));
+        }
+    }
+    Ok(())
+}
+
+/// Least, mean and most rise; where two are at odds, the one that was given is refused.
+fn check_pace(work: &WorkloadSettings, key: &str, document: &Document) -> Result<(), ScenarioError> {
+    let paces = [("least", work.dwpd_least), ("mean", work.dwpd_mean), ("most", work.dwpd_most)];
+    let refuse = |name: &str, message: String| Err(document.error(&format!("{key}.dwpd-{name}"), message));
+    if work.dwpd_most == 0.0 {
+        return refuse("most", "found 0, expected more".to_owned());
+    }
+    for (one, other) in [(0, 2), (0, 1), (1, 2)] {
+        let ((low, least), (high, most)) = (paces[one], paces[other]);
+        if least <= most {
+            continue;
+        }
+        if document.holds(&format!("{key}.dwpd-{low}")) {
+            return refuse(low, format!("found {least}, which is above dwpd-{high}, {most}"));
+        }
+        return refuse(high, format!("found {most}, which is below dwpd-{low}, {least}"));
+    }
+    Ok(())
+}
+
 /// What hangs on several keys.
 fn check(settings: &FleetSettings, document: &Document) -> Result<(), ScenarioError> {
+    check_names(settings, document)?;
     let drives: u64 = settings.model.iter().map(|model| u64::from(model.count)).sum();
     if drives > u64::from(DRIVES_MAX) {
         return Err(document.error("model", format!("found {drives} drives, a fleet has at most {DRIVES_MAX}")));
@@ -216,13 +260,7 @@ fn check(settings: &FleetSettings, document: &Document) -> Result<(), ScenarioEr
         }
     }
     for (number, work) in settings.workload.iter().enumerate() {
-        let (least, mean, most) = (work.dwpd_least, work.dwpd_mean, work.dwpd_most);
-        if !(least..=most).contains(&mean) || most == 0.0 {
-            let message = format!(
-                "found {least}, {mean} and {most} as dwpd-least, -mean and -most, which must rise and end above 0"
-            );
-            return Err(document.error(&format!("workload.{number}.dwpd-mean"), message));
-        }
+        check_pace(work, &format!("workload.{number}"), document)?;
     }
     if settings.workload.iter().map(|workload| workload.share).sum::<f64>() <= 0.0 {
         return Err(document.error("workload.0.share", "found no share above 0; one workload must have one".to_owned()));
@@ -382,7 +420,11 @@ pub(crate) fn work(settings: &FleetSettings, stream: &mut Stream) -> Work {
 
 fn hash_of(settings: &FleetSettings, models: &[Model]) -> String {
     let mut hash = Fnv::of(env!("CARGO_PKG_VERSION").as_bytes());
-    hash.add(serde_json::to_string(settings).expect("settings are plain values").as_bytes());
+    hash.add(&FORMAT.to_le_bytes());
+    // Drives count by what they are, not by where their files lie.
+    let mut settings = settings.clone();
+    settings.model.iter_mut().for_each(|model| model.drive = None);
+    hash.add(serde_json::to_string(&settings).expect("settings are plain values").as_bytes());
     for model in models {
         hash.add(model.scenario.hash().as_bytes());
     }

@@ -2,7 +2,9 @@
 //!
 //! ```text
 //! simulated.json                          which fleet, which of its drives, and whether they are all there
-//! fleet.toml                              the settings, with every default
+//! fleet.toml                              the settings, with every default; it makes the same fleet again, wherever it lies
+//! drive-0.toml                            the drive of model 0, where the settings name a file for it
+//! SHA256SUMS                              the hashes of the files below, once they are all there
 //! records/simulated-000000.parquet        what drives 0 to 15 told
 //! truth/simulated-000000.parquet          what became of them
 //! ```
@@ -10,6 +12,7 @@
 //! A file is written under another name and moved to its place when it is on the disk; `simulated.json` says `"whole": true` only when all are.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,10 +21,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::TwinError;
 use crate::fleet::Fleet;
+use crate::sums::{SUMS, Sums};
 use crate::table::{self, Kind, Writer};
 
 /// The version of the folder: it changes when a reader of the old one would misread the new one.
-pub const FORMAT: u32 = 2;
+pub const FORMAT: u32 = 3;
 
 /// The mark by which `simulated.json` is told from others.
 pub const MARK: &str = "a fleet simulated by wane";
@@ -30,6 +34,7 @@ pub const MARK: &str = "a fleet simulated by wane";
 pub const FILE_DRIVES: u32 = 16;
 
 const MANIFEST: &str = "simulated.json";
+const SETTINGS: &str = "fleet.toml";
 
 /// Whether a folder with another simulation is begun anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +121,22 @@ impl Folder {
                 (_, Others::Replace) => folder.clear()?,
             }
         }
-        folder.write("fleet.toml", &toml::to_string(&fleet.settings).expect("settings are TOML"))?;
+        folder.write_settings(fleet)?;
         folder.write_manifest(&wanted)?;
         Ok((folder, false))
+    }
+
+    /// The settings, which name drives that lie beside them.
+    fn write_settings(&self, fleet: &Fleet) -> Result<(), TwinError> {
+        let mut settings = fleet.settings.clone();
+        for (number, (own, model)) in settings.model.iter_mut().zip(&fleet.models).enumerate() {
+            if own.drive.is_some() {
+                let name = drive_file(number);
+                self.write(&name, &model.scenario.to_toml())?;
+                own.drive = Some(name);
+            }
+        }
+        self.write(SETTINGS, &toml::to_string(&settings).expect("settings are TOML"))
     }
 
     fn manifest_of(&self, fleet: &Fleet, first: u32, end: u32) -> Manifest {
@@ -144,6 +162,7 @@ impl Folder {
         for path in self.parts()?.into_iter().filter(|path| is_staged(path)) {
             fs::remove_file(&path).map_err(|error| TwinError::unwritten(&path, &error))?;
         }
+        self.write(SUMS, &Sums::of(&self.path, &names_of(range))?.to_text())?;
         let manifest = self.manifest_of(fleet, range.0, range.1);
         let failed = told.failed.iter().map(|(cause, count)| ((*cause).to_owned(), *count)).collect();
         self.write_manifest(&Manifest { whole: true, rows: told.rows, failed, ..manifest })
@@ -169,12 +188,22 @@ impl Folder {
     }
 
     fn place(&self, kind: Kind, number: u32) -> PathBuf {
-        self.path.join(kind.name(number) + ".parquet")
+        self.path.join(kind.file(number))
     }
 
     /// Whether the two files of some drives are there, whole, and the fleet's own.
     pub(crate) fn holds(&self, fleet: &Fleet, number: u32) -> bool {
         [Kind::Records, Kind::Truth].iter().all(|kind| table::is_of(&self.place(*kind, number), fleet, *kind, number))
+    }
+
+    /// Removes files of a whole fleet that are no more what they were.
+    pub(crate) fn remove_damaged(&self, range: (u32, u32)) -> Result<(), TwinError> {
+        let names = names_of(range);
+        for name in Sums::read(&self.path).damaged(&self.path, &names) {
+            let path = self.path.join(name);
+            fs::remove_file(&path).map_err(|error| TwinError::unwritten(&path, &error))?;
+        }
+        Ok(())
     }
 
     /// What came of the drives of a file, if [`Self::holds`] them.
@@ -231,9 +260,16 @@ impl Folder {
         Ok(parts)
     }
 
+    /// The files of drives that the settings name.
+    fn drives(&self) -> Result<Vec<PathBuf>, TwinError> {
+        let files = fs::read_dir(&self.path).map_err(|error| TwinError::unwritten(&self.path, &error))?;
+        Ok(files.flatten().filter(|file| is_drive_file(&file.file_name())).map(|file| file.path()).collect())
+    }
+
     /// Removes what a simulation wrote, and nothing else.
     fn clear(&self) -> Result<(), TwinError> {
-        let mut files = vec![self.path.join(MANIFEST), self.path.join("fleet.toml")];
+        let mut files: Vec<PathBuf> = [MANIFEST, SETTINGS, SUMS].map(|name| self.path.join(name)).into();
+        files.extend(self.drives()?);
         files.extend(self.parts()?);
         for file in files {
             match fs::remove_file(&file) {
@@ -251,10 +287,28 @@ fn is_staged(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }
 
+/// The files of whole drives, from the folder on.
+fn names_of((first, end): (u32, u32)) -> Vec<String> {
+    let numbers = first / FILE_DRIVES..end.div_ceil(FILE_DRIVES);
+    numbers.flat_map(|number| [Kind::Records, Kind::Truth].map(|kind| kind.file(number))).collect()
+}
+
+/// The file of a model's drive.
+fn drive_file(model: usize) -> String {
+    format!("drive-{model}.toml")
+}
+
+fn is_drive_file(name: &OsStr) -> bool {
+    let number = name.to_str().and_then(|name| name.strip_prefix("drive-")?.strip_suffix(".toml")?.parse().ok());
+    number.is_some_and(|number: usize| name.to_str() == Some(&drive_file(number)))
+}
+
 /// Whether an ended run that got no further than here made it.
 fn is_ours(file: &std::io::Result<fs::DirEntry>) -> bool {
     let name = file.as_ref().map(fs::DirEntry::file_name).unwrap_or_default();
-    [".lock", "fleet.toml", ".fleet.toml", ".simulated.json"].iter().any(|own| *own == name)
+    let plain = name.to_str().unwrap_or_default().trim_start_matches('.');
+    [".lock", SETTINGS, ".fleet.toml", ".simulated.json"].iter().any(|own| *own == name)
+        || is_drive_file(OsStr::new(plain))
 }
 
 /// What a folder says of its simulation.
@@ -299,5 +353,14 @@ impl Told {
         for (cause, count) in &other.failed {
             *self.failed.entry(cause).or_default() += count;
         }
+    }
+}
+
+impl<'a> std::iter::Sum<&'a Told> for Told {
+    fn sum<I: Iterator<Item = &'a Told>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, one| {
+            sum.add(one);
+            sum
+        })
     }
 }

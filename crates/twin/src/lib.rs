@@ -16,6 +16,7 @@ mod hazards;
 mod life;
 mod power;
 mod settings;
+mod sums;
 mod table;
 
 use std::path::Path;
@@ -63,8 +64,8 @@ pub struct Job<'a> {
 pub enum Ended {
     /// All drives are there.
     Whole(Told),
-    /// They were there before.
-    Already,
+    /// They were there before, and are what they were.
+    Already(Told),
     /// It was stopped; what is there stays, and the same command goes on. So many drives are there.
     Stopped(u32),
 }
@@ -105,14 +106,16 @@ pub fn simulate(
     let (first, end) = job.drives;
     let (folder, is_whole) = Folder::claim(job.out, fleet, first, end, job.others)?;
     let files: Vec<u32> = (first / FILE_DRIVES..end.div_ceil(FILE_DRIVES)).collect();
+    let threads = rayon::ThreadPoolBuilder::new().num_threads(job.threads.max(1)).build();
+    let threads = threads.map_err(|error| TwinError::Threads(error.to_string()))?;
     if is_whole {
-        if files.iter().all(|number| folder.holds(fleet, *number)) {
-            return Ok(Ended::Already);
+        threads.install(|| folder.remove_damaged(job.drives))?;
+        let told = files.iter().map(|number| folder.told(fleet, *number)).collect::<Result<Option<Vec<_>>, _>>()?;
+        if let Some(told) = told {
+            return Ok(Ended::Already(told.iter().sum()));
         }
         folder.reopen(fleet, job.drives)?;
     }
-    let threads = rayon::ThreadPoolBuilder::new().num_threads(job.threads.max(1)).build();
-    let threads = threads.map_err(|error| TwinError::Threads(error.to_string()))?;
     let done = AtomicU32::new(0);
     let (told, failed) = (Mutex::new(Told::default()), AtomicBool::new(false));
     let work = || -> Result<(), TwinError> {
@@ -133,7 +136,7 @@ pub fn simulate(
     if told.drives < end - first {
         return Ok(Ended::Stopped(told.drives));
     }
-    folder.finish(fleet, job.drives, &told)?;
+    threads.install(|| folder.finish(fleet, job.drives, &told))?;
     Ok(Ended::Whole(told))
 }
 

@@ -39,7 +39,7 @@ const HOUR_BUSIEST: f64 = 14.0;
 const LOAD_SIGMA: f64 = 0.3;
 
 /// Drive writes before the watch, in which the drive comes to rest under its workload, and those of them over which its write amplification is
-/// taken for its past.
+/// taken for its past. What becomes of their erases, [`Rehearsal`] says.
 const SETTLED_DRIVE_WRITES: f64 = 3.0;
 const MEASURED_DRIVE_WRITES: f64 = 1.0;
 
@@ -183,7 +183,7 @@ struct Living<'a> {
 }
 
 /// What a drive had counted before the watch began.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Past {
     pages_host: f64,
     pages_flash: f64,
@@ -191,6 +191,33 @@ struct Past {
     cycles: u64,
     unexpected: u64,
     age_days: f64,
+    /// Erases of each block.
+    erases: u32,
+    rehearsal: Rehearsal,
+}
+
+/// Erases in which a drive came to rest, and which no host of it ever wrote.
+///
+/// A drive that has served takes them as the last ones of its past. A new one has no such past: it does not tell them, and they wear nothing out.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Rehearsal {
+    /// Of each block, how many of its erases are not told.
+    untold: Vec<u32>,
+    /// Their mean: by so many more, blocks serve.
+    mean: u32,
+}
+
+impl Rehearsal {
+    /// Of a drive whose blocks came to rest at `settled` erases from none, and had `used` each in its past: what is not told, and the erases with
+    /// which they begin to come to rest, so that they have `used` in the mean afterwards.
+    fn of(settled: &[u32], used: u32) -> (Self, u32) {
+        let sum: u64 = settled.iter().map(|count| u64::from(*count)).sum();
+        let mean = sum as f64 / settled.len() as f64;
+        let excess = (mean - f64::from(used)).max(0.0);
+        let untold = settled.iter().map(|count| libm::round(f64::from(*count) * excess / mean.max(1.0)) as u32);
+        let rehearsal = Self { untold: untold.collect(), mean: libm::round(excess) as u32 };
+        (rehearsal, libm::round((f64::from(used) - mean).max(0.0)) as u32)
+    }
 }
 
 /// What went wrong so far.
@@ -212,13 +239,15 @@ impl<'a> Living<'a> {
         scenario.device.endurance = Some(served);
         scenario.medium.initial.erase_count = Some(0);
         // Twice: what its past was like shows once it has settled, and a drive's erases are given when it is new.
-        let Some((_, _, waf)) = settled(fleet, slot, &scenario, stop).map_err(failed)? else { return Ok(None) };
+        let Some((new, _, waf)) = settled(fleet, slot, &scenario, stop).map_err(failed)? else { return Ok(None) };
         let pages = scenario.device.geometry.capacity().0 as f64 / scenario.device.unit.0 as f64;
         let logical = f64::from(scenario.device.logical_units);
         let lives = slot.work.dwpd * slot.age_days * logical * waf / pages / (USED_MOST * f64::from(served));
         let age_days = if lives > 1.0 { slot.age_days * lives.fract() / lives } else { slot.age_days };
         let used = slot.work.dwpd * age_days * logical * waf / pages;
-        scenario.medium.initial.erase_count = Some(used as u32);
+        let (rehearsal, initial) = Rehearsal::of(new.erase_counts(), used as u32);
+        scenario.medium.initial.erase_count = Some(initial);
+        scenario.device.endurance = Some(served + rehearsal.mean);
         let Some((drive, source, waf)) = settled(fleet, slot, &scenario, stop).map_err(failed)? else {
             return Ok(None);
         };
@@ -234,21 +263,21 @@ impl<'a> Living<'a> {
             cycles: 1 + cycles,
             unexpected,
             age_days,
+            erases: used as u32,
+            rehearsal,
         };
-        Ok(Some(Self::with(fleet, slot, model, drive, source, before, served, used as u32)))
+        Ok(Some(Self::with(fleet, slot, drive, source, before, served)))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "what begin made, once")]
     fn with(
         fleet: &'a Fleet,
         slot: &'a Slot,
-        model: &'a Model,
         mut drive: Drive,
         source: PatternSource,
         before: Past,
         erases_served: u32,
-        erases_before: u32,
     ) -> Self {
+        let model = &fleet.models[slot.model as usize];
         let settings = &fleet.settings;
         if settings.medium == MediumKind::Full && model.errors.is_some() {
             drive.keep_detail(true);
@@ -286,7 +315,6 @@ impl<'a> Living<'a> {
             aging: 1.0,
             units_due: 0.0,
             reads_due: 0.0,
-            before,
             units_begun,
             flash_begun,
             sectors: before.pages_host * sectors_per_page,
@@ -306,10 +334,11 @@ impl<'a> Living<'a> {
                 values: vec![Vec::new(); attributes.len()],
                 end: None,
                 erases_served,
-                erases_before,
+                erases_before: before.erases,
                 age_days: before.age_days,
             },
             attributes,
+            before,
             drive,
         };
         living.blocks_reserve_new = living.blocks_reserve();
@@ -454,10 +483,11 @@ impl<'a> Living<'a> {
         let (counters, scale) = (self.drive.counters(), self.model.scale);
         let erases = self.drive.erase_counts();
         let (mut least, mut most, mut sum) = (u32::MAX, 0, 0u64);
-        for count in erases {
-            least = least.min(*count);
-            most = most.max(*count);
-            sum += u64::from(*count);
+        for (count, untold) in erases.iter().zip(&self.before.rehearsal.untold) {
+            let count = count.saturating_sub(*untold);
+            least = least.min(count);
+            most = most.max(count);
+            sum += u64::from(count);
         }
         let host = (counters.programmed_host - self.units_begun) as f64;
         let flash = (counters.programmed_total() - self.flash_begun) as f64;

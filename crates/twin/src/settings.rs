@@ -32,6 +32,7 @@ pub struct FleetSettings {
     /// How often each drive is asked.
     pub records: Cadence,
     /// First day, as `2024-01-01`.
+    #[schemars(extend("x-allowed" = "a day in quotes, such as \"2024-01-01\""))]
     pub start: String,
     /// What the drives' flash is simulated by.
     pub medium: MediumKind,
@@ -170,7 +171,7 @@ pub struct ModelSettings {
     #[schemars(range(min = 1, max = 1000))]
     pub batches: u32,
     /// Firmwares, from the first batches' to the last ones'.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = 100), extend("x-allowed" = "a list of 1 to 100 names, such as [\"1.0\", \"1.1\"]"))]
     pub firmwares: Vec<String>,
     /// Age of the youngest drive when the watch begins, in days under load.
     #[schemars(range(min = 0.0, max = 7300.0))]

@@ -128,6 +128,11 @@ impl Kind {
         let folder = if self == Self::Records { "records" } else { "truth" };
         format!("{folder}/simulated-{number:06}")
     }
+
+    /// That file, from the fleet's folder on.
+    pub(crate) fn file(self, number: u32) -> String {
+        self.name(number) + ".parquet"
+    }
 }
 
 impl Writer {

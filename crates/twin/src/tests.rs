@@ -67,9 +67,9 @@ fn threads_ranges_and_interruptions_change_no_byte() {
     let manifest =
         fs::read_to_string(broken.join("simulated.json")).unwrap().replace("\"whole\": true", "\"whole\": false");
     fs::write(broken.join("simulated.json"), manifest).unwrap();
-    assert_eq!(run(&fleet, &broken, (0, 34), 2).unwrap(), Ended::Whole(told));
+    assert_eq!(run(&fleet, &broken, (0, 34), 2).unwrap(), Ended::Whole(told.clone()));
     assert!(parts(&broken) == wanted, "interrupted");
-    assert_eq!(run(&fleet, &broken, (0, 34), 2).unwrap(), Ended::Already);
+    assert_eq!(run(&fleet, &broken, (0, 34), 2).unwrap(), Ended::Already(told));
 }
 
 #[test]
@@ -80,7 +80,16 @@ fn what_is_missing_damaged_or_of_others_is_simulated_anew() {
     let wanted = parts(&out);
     let (records, truth) = (out.join("records"), out.join("truth"));
     let file = |number: u32| format!("simulated-{number:06}.parquet");
-    let harms: [&dyn Fn(); 5] = [
+    // In the middle of a file, where no reader of its footer looks.
+    let flip = |path: PathBuf| {
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[500] ^= 1;
+        fs::write(path, bytes).unwrap();
+    };
+    let harms: [&dyn Fn(); 8] = [
+        &|| flip(records.join(file(2))),
+        &|| flip(truth.join(file(0))),
+        &|| fs::remove_file(out.join("SHA256SUMS")).unwrap(),
         &|| fs::remove_file(records.join(file(1))).unwrap(),
         &|| fs::remove_file(truth.join(file(2))).unwrap(),
         &|| fs::write(records.join(file(0)), "PAR1").unwrap(),
@@ -111,6 +120,29 @@ fn a_drive_of_a_fleet_need_not_say_when_it_ends() {
         let found = read(more).unwrap_err();
         assert!(found.contains(wanted), "{found}");
     }
+}
+
+#[test]
+fn the_settings_in_a_folder_make_its_fleet_again_wherever_it_lies() {
+    let place = tempfile::tempdir().unwrap();
+    let own = "[drive]\nlogical-capacity = \"256 MiB\"\nspare-factor = \"12 %\"\npage-size = \"16 KiB\"\npages-per-block = 64\n";
+    fs::write(place.path().join("own.toml"), own).unwrap();
+    let path = place.path().join("fleet.toml");
+    let text = "days = 1\n[[model]]\ncount = 1\n[[model]]\nname = \"OWN\"\ndrive = \"own.toml\"\ncount = 1\n";
+    let fleet = Fleet::read(Some((&path, text)), &[]).unwrap();
+    let (one, other) = (place.path().join("one"), place.path().join("other"));
+    run(&fleet, &one, (0, 2), 1).unwrap();
+    fs::remove_file(place.path().join("own.toml")).unwrap();
+    let moved = place.path().join("moved");
+    fs::rename(&one, &moved).unwrap();
+    let text = fs::read_to_string(moved.join("fleet.toml")).unwrap();
+    let again = Fleet::read(Some((&moved.join("fleet.toml"), &text)), &[]).unwrap();
+    assert_eq!(again.hash(), fleet.hash());
+    run(&again, &other, (0, 2), 1).unwrap();
+    assert!(parts(&other) == parts(&moved));
+    let job = Job { out: &moved, drives: (0, 34), threads: 1, others: Others::Replace };
+    simulate(&self::fleet(&SMALL), &job, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    assert!(!moved.join("drive-1.toml").exists(), "what the other fleet was made of is gone");
 }
 
 #[test]
@@ -149,14 +181,34 @@ fn refused(file: &str, set: &[&str]) -> String {
 }
 
 /// A file, assignments above it, and how the sentence begins that they are refused with.
-const REFUSED: [(&str, &[&str], &str); 19] = [
+const REFUSED: [(&str, &[&str], &str); 26] = [
     ("dayz = 3", &[], "fleet.toml, line 1: dayz: unknown key; did you mean \"days\"?"),
     ("days = 0", &[], "fleet.toml, line 1: days: found 0, expected a whole number from 1 to 3650"),
     ("[[model]]\ncount = 3\ncuont = 4", &[], "fleet.toml, line 3: model.0.cuont: unknown key; did you mean \"count\"?"),
     ("[model]\ncount = 3", &[], "fleet.toml, line 1: model: found a table, expected one or more `[[model]]` tables"),
     ("model = 3", &[], "fleet.toml, line 1: model: found 3, expected one or more `[[model]]` tables"),
     ("records = \"weekly\"", &[], "fleet.toml, line 1: records: found \"weekly\", allowed are hourly, daily"),
-    ("start = \"yesterday\"", &[], "fleet.toml, line 1: start: found \"yesterday\", expected a day as \"2024-01-01\""),
+    (
+        "start = \"yesterday\"",
+        &[],
+        "fleet.toml, line 1: start: found \"yesterday\", expected a day in quotes, such as \"2024-01-01\"",
+    ),
+    (
+        "start = 2024-01-01",
+        &[],
+        "fleet.toml, line 1: start: found 2024-01-01, expected a day in quotes, such as \"2024-01-01\"",
+    ),
+    ("[[model]]\nname = \" \"", &[], "fleet.toml, line 2: model.0.name: found \" \", expected text"),
+    (
+        "[[model]]\nname = \"a\\nb\"",
+        &[],
+        "fleet.toml, line 2: model.0.name: found \"a\\nb\", expected a name of 1 to 100",
+    ),
+    (
+        "[[model]]\nfirmwares = [\"1\", \" \"]",
+        &[],
+        "fleet.toml, line 2: model.0.firmwares: found [\"1\", \" \"], expected a list of 1 to 100 names",
+    ),
     (
         "start = \"1815-06-18\"",
         &[],
@@ -174,8 +226,19 @@ const REFUSED: [(&str, &[&str], &str); 19] = [
     (
         "[[workload]]\ndwpd-mean = 9",
         &[],
-        "fleet.toml, line 2: workload.0.dwpd-mean: found 0.1, 9 and 3 as dwpd-least, -mean and -most, which must rise and end above 0",
+        "fleet.toml, line 2: workload.0.dwpd-mean: found 9, which is above dwpd-most, 3",
     ),
+    (
+        "",
+        &["workload.0.dwpd-least=5"],
+        "--set workload.0.dwpd-least=5: workload.0.dwpd-least: found 5, which is above dwpd-most, 3",
+    ),
+    (
+        "",
+        &["workload.0.dwpd-most=0.3"],
+        "--set workload.0.dwpd-most=0.3: workload.0.dwpd-most: found 0.3, which is below dwpd-mean, 0.5",
+    ),
+    ("[[workload]]\ndwpd-most = 0", &[], "fleet.toml, line 2: workload.0.dwpd-most: found 0, expected more"),
     (
         "[[workload]]\nshare = 0",
         &[],
@@ -273,6 +336,35 @@ fn ranges_are_whole_files_of_the_fleet() {
 fn the_example_is_a_fleet() {
     let fleet = Fleet::read(Some((Path::new("fleet.toml"), EXAMPLE)), &[]).unwrap();
     assert_eq!(fleet.slots().len(), 100);
+}
+
+/// A file of the repository.
+fn repository(file: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file)).unwrap()
+}
+
+#[test]
+fn the_fleet_of_the_book_is_one() {
+    let fleet = Fleet::read(Some((Path::new("fleet.toml"), &repository("examples/fleets/known-ends.toml"))), &[]);
+    assert_eq!(fleet.unwrap().slots().len(), 400);
+}
+
+#[test]
+fn the_book_says_what_each_attribute_holds() {
+    let page = repository("docs/src/fleet-twin.md");
+    let row = |line: &str| {
+        let mut cells = line.strip_prefix("| ")?.split(" | ");
+        Some((cells.next()?.parse::<u16>().ok()?, cells.next()?.to_owned()))
+    };
+    let told: Vec<(u16, String)> = page.lines().filter_map(row).collect();
+    let (of_a, of_b) = (numbers(AttributeSet::A), numbers(AttributeSet::B));
+    let set = |number: &u16| match (of_a.contains(number), of_b.contains(number)) {
+        (true, true) => "both",
+        (true, false) => "A",
+        _ => "B",
+    };
+    let wanted: Vec<(u16, String)> = all_numbers().iter().map(|number| (*number, set(number).to_owned())).collect();
+    assert_eq!(told, wanted);
 }
 
 #[test]

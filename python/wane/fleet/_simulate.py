@@ -27,7 +27,7 @@ class SimulatedFleet:
     Attributes:
         folder: Where records and truth lie; ``ingest`` takes it.
         drives: How many drives there are.
-        rows: Their records; 0 where they were there before.
+        rows: Their records.
         failed: How many failed, by cause.
         already: Whether they were there before.
     """

@@ -17,10 +17,16 @@ from wane.fleet._plain import library, named, quoted
 
 MANIFEST = "simulated.json"
 MARK = "a fleet simulated by wane"
-FORMAT = 2
+FORMAT = 3
+
+#: Hashes of the files, as ``sha256sum`` writes them.
+SUMS = "SHA256SUMS"
 
 #: The metadata of each file by which it is told from others.
 SIMULATED = b"wane.simulated"
+
+#: What helps where a file is missing or damaged.
+AGAIN = "`wane fleet simulate` with the same settings makes it anew"
 
 #: Drives of a file.
 FILE_DRIVES = 16
@@ -55,7 +61,7 @@ def simulated_of(folder: Path) -> Simulated:
     """The files of a folder.
 
     Raises:
-        FleetError: Drives of it are missing, or it is of another format.
+        FleetError: Drives of it are missing or damaged, or it is of another format.
     """
     try:
         told = json.loads((folder / MANIFEST).read_bytes())
@@ -68,16 +74,35 @@ def simulated_of(folder: Path) -> Simulated:
     if not told.get("whole"):
         raise FleetError(f"{folder}: its simulation was interrupted; run `wane fleet simulate` again, which goes on")
     numbers = range(told["first"] // FILE_DRIVES, -(-told["end"] // FILE_DRIVES))
-    files = []
+    files, metadata, sums = [], [], _sums_of(folder)
     for number in numbers:
         records, truth = (folder / kind / f"simulated-{number:06}.parquet" for kind in ("records", "truth"))
-        for path in (records, truth):
-            if not path.is_file():
-                raise FleetError(f"{path}: is missing; `wane fleet simulate` with --force makes the fleet anew")
-        files.append((records, truth, records.stat().st_size, sha256_of(records)))
-    metadata = [_metadata_of(path, told["fleet"]) for records, truth, *_ in files for path in (records, truth)]
+        metadata += [_metadata_of(path, told["fleet"]) for path in (records, truth)]
+        found = [_sum_of(path, sums) for path in (records, truth)]
+        files.append((records, truth, records.stat().st_size, found[0]))
     missing = "" if told["end"] - told["first"] == told["drives_of_fleet"] else _part_of(told)
     return Simulated(folder, int(metadata[0].get(b"wane.record_hours", b"1")) < 24, files, missing)
+
+
+def _sums_of(folder: Path) -> dict[str, str]:
+    """The hashes of a folder's files, by their names from the folder on."""
+    try:
+        lines = (folder / SUMS).read_text().splitlines()
+    except (OSError, ValueError) as error:
+        raise FleetError(f"{folder / SUMS}: cannot be read: {error}; {AGAIN}") from None
+    return {name: found for found, separator, name in (line.partition("  ") for line in lines) if separator}
+
+
+def _sum_of(file: Path, sums: dict[str, str]) -> str:
+    """The hash of a file, which is the one that its folder says.
+
+    Raises:
+        FleetError: It is not.
+    """
+    found = sha256_of(file)
+    if sums.get(f"{file.parent.name}/{file.name}") != found:
+        raise FleetError(f"{file}: is damaged: its hash is not the one in {SUMS}; {AGAIN}")
+    return found
 
 
 def _part_of(told: dict[str, Any]) -> str:
@@ -91,20 +116,21 @@ def _metadata_of(file: Path, fleet: str) -> dict[bytes, bytes]:
     """What a file says of itself, that it is the one of this fleet by its name.
 
     Raises:
-        FleetError: It is not, or it is damaged.
+        FleetError: It is not, or it is missing or damaged.
     """
+    if not file.is_file():
+        raise FleetError(f"{file}: is missing; {AGAIN}")
     pyarrow, parquet = library("pyarrow"), library("pyarrow.parquet")
-    again = "`wane fleet simulate` with the same settings makes it anew"
     try:
         metadata: dict[bytes, bytes] = parquet.read_metadata(file).metadata or {}
     except (OSError, pyarrow.ArrowException) as error:
-        raise FleetError(f"{file}: is damaged: {error}; {again}") from None
+        raise FleetError(f"{file}: is damaged: {error}; {AGAIN}") from None
     if SIMULATED not in metadata:
         raise FleetError(f"{file}: does not say that it is simulated, and lies among what is")
     found = tuple(metadata.get(key, b"").decode() for key in (b"wane.fleet", b"wane.file"))
     if found != (fleet, f"{file.parent.name}/{file.stem}"):
         raise FleetError(
-            f"{file}: is {found[1] or 'a file'} of the fleet {found[0]}, and lies in one of the fleet {fleet}; {again}"
+            f"{file}: is {found[1] or 'a file'} of the fleet {found[0]}, and lies in one of the fleet {fleet}; {AGAIN}"
         )
     return metadata
 

@@ -63,9 +63,9 @@ pub(crate) fn simulate(arguments: &SimulateArguments) -> Result<i32, Failure> {
     progress.finish();
     let (told, code) = match ended? {
         Ended::Whole(told) => (told, DONE),
-        Ended::Already => {
-            tell(&format!("wane: {} holds this fleet already", excerpt_path(out)));
-            return Ok(DONE);
+        Ended::Already(told) => {
+            tell(&format!("wane: {} holds these drives already", excerpt_path(out)));
+            (told, DONE)
         }
         Ended::Stopped(drives) => {
             tell(&format!("wane: stopped; {drives} of {all} drives are there, and the same command goes on"));

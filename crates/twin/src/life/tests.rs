@@ -109,3 +109,36 @@ fn counters_never_fall_and_keep_their_proportions() {
         assert!(grown(248) >= 0.0);
     }
 }
+
+#[test]
+fn erases_that_no_host_wrote_are_not_told() {
+    for (age, attributes) in [(0.0, "A"), (0.0, "B"), (5.0, "B"), (300.0, "B")] {
+        let set = [
+            format!("model.0.age-least={age}"),
+            format!("model.0.age-most={age}"),
+            format!("model.0.attributes={attributes}"),
+        ];
+        let set: Vec<&str> = set.iter().map(String::as_str).chain(["model.0.count=8", "days=30"]).collect();
+        let fleet = fleet(&set);
+        let model = &fleet.models[0];
+        let pages = f64::from(model.scenario.device.geometry.blocks())
+            * f64::from(model.scenario.device.geometry.pages_per_block());
+        for life in lives(&fleet) {
+            let last = life.hours.len() - 1;
+            if attributes == "A" {
+                assert_eq!((column(&life, 166)[0], column(&life, 173)[0]), (0, 0), "a new drive");
+                continue;
+            }
+            // What is programmed is erased first; mean erases are told as whole ones, and blocks are written in part.
+            let programmed = |at: usize| (column(&life, 247)[at] + column(&life, 248)[at]) as f64 / model.scale / pages;
+            for at in [0, last] {
+                let erases = column(&life, 173)[at] as f64;
+                assert!(
+                    (erases - programmed(at)).abs() < 1.5,
+                    "age {age}: {erases} erases, {} programmed",
+                    programmed(at)
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `SHA256SUMS`, by which files are noticed that were damaged where they lie. `sha256sum -c SHA256SUMS` reads it too.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use rayon::prelude::*;
+use sha2::{Digest as _, Sha256};
+
+use crate::TwinError;
+
+/// Its name.
+pub(crate) const SUMS: &str = "SHA256SUMS";
+
+/// How much of a file is in memory.
+const BUFFER_BYTES: usize = 1 << 18;
+
+/// Of each file, by its name from the folder on, the hexadecimal digits of its hash.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Sums(BTreeMap<String, String>);
+
+impl Sums {
+    /// Those of files that lie in a folder.
+    ///
+    /// # Errors
+    /// One cannot be read.
+    pub(crate) fn of(folder: &Path, names: &[String]) -> Result<Self, TwinError> {
+        let of = |name: &String| -> Result<(String, String), TwinError> {
+            let path = folder.join(name);
+            let sum = sum_of(&path).map_err(|error| TwinError::File { path, why: error.to_string() })?;
+            Ok((name.clone(), sum))
+        };
+        Ok(Self(names.par_iter().map(of).collect::<Result<_, _>>()?))
+    }
+
+    /// Those that a folder says; none where it says none.
+    pub(crate) fn read(folder: &Path) -> Self {
+        let text = fs::read_to_string(folder.join(SUMS)).unwrap_or_default();
+        let pairs = text.lines().filter_map(|line| line.split_once("  "));
+        Self(pairs.map(|(sum, name)| (name.to_owned(), sum.to_owned())).collect())
+    }
+
+    /// Files that are there, and are not what they were.
+    pub(crate) fn damaged<'a>(&self, folder: &Path, names: &'a [String]) -> Vec<&'a String> {
+        let is_damaged =
+            |name: &&String| sum_of(&folder.join(name)).is_ok_and(|found| self.0.get(*name) != Some(&found));
+        names.par_iter().filter(is_damaged).collect()
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        self.0.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect()
+    }
+}
+
+fn sum_of(path: &Path) -> io::Result<String> {
+    let (mut hash, mut file, mut bytes) = (Sha256::new(), File::open(path)?, vec![0; BUFFER_BYTES]);
+    loop {
+        match file.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(count) => hash.update(&bytes[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
