@@ -4,6 +4,8 @@ use super::axis::{Axis, nines};
 use super::chart::{Chart, Curve, Layer, Names, Point};
 use super::groups::Group;
 use super::numbers::{counted, counted_of, unit_of};
+use super::panels::drawn;
+use super::picture::{Arrangement, Drawing};
 use wane_results::DAYS_PER_YEAR;
 use wane_results::{Life, RunResult, Window};
 
@@ -145,6 +147,39 @@ pub(super) fn of_windows(group: &Group<'_>, along: Along, figure: impl Fn(&Windo
         Some((place / seeds, values?.iter().sum::<f64>() / seeds))
     };
     (0..windows).filter_map(point).collect()
+}
+
+/// A picture of a figure of all windows, of all groups, from 0 on.
+pub(super) fn over_windows(
+    groups: &[Group<'_>],
+    along: Along,
+    columns: usize,
+    (id, what): (&str, &str),
+    figure: fn(&Window) -> Option<f64>,
+) -> (Vec<Drawing>, Arrangement) {
+    let layers = |groups: &[Group<'_>]| {
+        let alone = groups.len() == 1;
+        let of = |group: &Group<'_>| {
+            let label = if alone { "" } else { &group.label };
+            through(&group.class(), label, of_windows(group, along, figure))
+        };
+        groups.iter().flat_map(of).collect::<Vec<Layer>>()
+    };
+    let all = layers(groups);
+    let values = all.iter().flat_map(|layer| if let Layer::Curve(curve) = layer { &curve.points[..] } else { &[] });
+    let most = values.map(|point| point.1).fold(0.0, f64::max);
+    let x = (along.axis(groups, 5), along.label());
+    let y = (Axis::rounded(0.0, if most > 0.0 { most } else { 1.0 }, 5), what.to_owned());
+    drawn(groups, &Chart { columns, ..chart(id.to_owned(), what.to_owned(), x, y) }, &layers)
+}
+
+/// How two pictures of windows lie, without those that show nothing.
+pub(super) fn paired(drawings: &mut Vec<Drawing>, arrangement: Arrangement) -> Arrangement {
+    drawings.retain(|drawing| !matches!(drawing, Drawing::Chart(chart) if chart.is_empty()));
+    match arrangement {
+        Arrangement::Whole if drawings.len() > 1 => Arrangement::Pair,
+        other => other,
+    }
 }
 
 /// A curve through windows, with a mark at each while they are few.

@@ -1,6 +1,6 @@
 //! The pictures of flash that errs: re-reads and lost pages over the life, and how many bits of a codeword are wrong.
 
-use super::along::{Along, chart, into_the_tail, of_windows, rows, share_in_words, through};
+use super::along::{Along, chart, into_the_tail, over_windows, paired, rows, share_in_words};
 use super::axis::Axis;
 use super::chart::{Chart, Curve, Layer, Shape};
 use super::figures::columns;
@@ -9,7 +9,6 @@ use super::html::{Figure, Table};
 use super::latency::with_part;
 use super::numbers::{count, counted, short, short_or_dash};
 use super::panels::{drawn, told};
-use super::picture::{Arrangement, Drawing};
 use super::timed;
 use wane_results::{Errors, Window};
 
@@ -35,29 +34,11 @@ fn over_life(groups: &[Group<'_>], columns: usize) -> Option<Figure> {
     }
     let along = Along::of(groups);
     let picture = |id: &str, what: &str, figure: fn(&Window) -> Option<f64>| {
-        let layers = |groups: &[Group<'_>]| {
-            let alone = groups.len() == 1;
-            let of = |group: &Group<'_>| {
-                let label = if alone { "" } else { &group.label };
-                through(&group.class(), label, of_windows(group, along, figure))
-            };
-            groups.iter().flat_map(of).collect::<Vec<Layer>>()
-        };
-        let all = layers(groups);
-        let values = all.iter().flat_map(|layer| if let Layer::Curve(curve) = layer { &curve.points[..] } else { &[] });
-        let most = values.map(|point| point.1).fold(0.0, f64::max);
-        let x = (along.axis(groups, 5), along.label());
-        let y = (Axis::rounded(0.0, if most > 0.0 { most } else { 1.0 }, 5), what.to_owned());
-        let chart = Chart { columns, ..chart(id.to_owned(), what.to_owned(), x, y) };
-        drawn(groups, &chart, &layers)
+        over_windows(groups, along, columns, (id, what), figure)
     };
     let (mut drawings, arrangement) = picture("rereads", "re-reads for each page read for the host", rereads);
     drawings.extend(picture("lost", "pages lost in a window", lost).0);
-    drawings.retain(|drawing| !matches!(drawing, Drawing::Chart(chart) if chart.is_empty()));
-    let arrangement = match arrangement {
-        Arrangement::Whole if drawings.len() > 1 => Arrangement::Pair,
-        other => other,
-    };
+    let arrangement = paired(&mut drawings, arrangement);
     let headers = [
         "page reads for the host",
         "re-reads for each",

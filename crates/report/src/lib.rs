@@ -41,6 +41,7 @@ pub mod rber;
 mod series;
 mod smooth;
 mod text;
+mod thermal;
 mod timed;
 pub mod tradeoff;
 pub mod validated;

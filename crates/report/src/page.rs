@@ -14,6 +14,7 @@ use super::map::maps;
 use super::numbers::{capacity, counted, percent, short_or_dash, traffic};
 use super::paper::{FigureFile, Format, files};
 use super::picture::Values;
+use super::thermal::heat;
 use super::timed;
 use super::validated;
 use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval, years};
@@ -104,7 +105,8 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
 
 /// All pictures, the answer first and those with little to see last.
 fn pictures(groups: &[Group<'_>], coarseness: usize) -> Vec<Figure> {
-    let timed = latencies(groups, coarseness).into_iter().chain(errors(groups, coarseness));
+    let timed =
+        latencies(groups, coarseness).into_iter().chain(errors(groups, coarseness)).chain(heat(groups, coarseness));
     let life = figures(groups, coarseness);
     let wear = distribution(groups, coarseness).into_iter().chain(maps(groups, coarseness));
     // A drive that died is told by its life, however fast it was.

@@ -7,7 +7,7 @@ use super::page::all_pictures;
 use super::picture::Arrangement;
 use super::{differences, render};
 use wane_results::test_runs::{MadeUp, made_up, test_run, timed};
-use wane_results::{BlockAges, EndReason, RunResult, Trigger, WindowKind};
+use wane_results::{BlockAges, EndReason, RunResult, Thermal, Trigger, WindowKind};
 
 fn longest(name: &'static str, seed: u64) -> RunResult {
     made_up(MadeUp { name, seed, blocks: 8192, rows: 2048, variant: true, leveled: false })
@@ -181,6 +181,32 @@ fn blocks_are_told_by_their_age_where_a_timeline_does() {
     );
     let page = render(&[aged("one", 1, Some(3))]);
     assert!(page.contains("fallen below that of the new drive"), "{}", page.contains("degraded"));
+}
+
+#[test]
+fn a_drive_with_heat_of_its_own_shows_it_over_the_windows() {
+    let thermal = |at: usize| Thermal {
+        celsius_end: 45.5 + at as f64,
+        celsius_mean: 45.0 + at as f64,
+        watts_mean: 2.5,
+        throttled_share: 0.125 * at as f64,
+    };
+    let warm = |name| {
+        let mut run = timed(longest(name, 1), 5);
+        run.windows.iter_mut().enumerate().for_each(|(at, window)| window.thermal = Some(thermal(at)));
+        run.summary.thermal = Some(thermal(2));
+        run
+    };
+    let page = render(&[warm("one")]);
+    assert!(page.contains("<h2>Temperature</h2>") && page.contains("time of a window throttled, %"));
+    // The last window, and the whole run.
+    for row in [["49.0", "49.5", "2.50", "50"], ["47.0", "47.5", "2.50", "25"]] {
+        let cells = [" \u{b0}C", " \u{b0}C", " W", "\u{a0}%"].iter().zip(row);
+        let cells: String = cells.map(|(unit, value)| format!(">{value}{unit}</td>")).collect();
+        assert!(page.replace("<td", "").contains(&cells), "{cells}");
+    }
+    assert!(render(&[warm("one"), timed(longest("cold", 2), 5)]).contains("<h2>Temperature</h2>"));
+    assert!(!render(&[timed(longest("cold", 2), 5)]).contains("<h2>Temperature</h2>"));
 }
 
 #[test]
