@@ -22,7 +22,7 @@ pub enum Source {
     SmartctlText,
     /// `nvme smart-log -o json`.
     NvmeJson,
-    /// The 512 bytes of OCP's log page C0h.
+    /// OCP's log page C0h, as its 512 bytes or as `nvme ocp smart-add-log -o json`.
     OcpPage,
     /// A simulated drive itself.
     Simulated,

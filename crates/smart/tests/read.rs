@@ -160,6 +160,41 @@ fn an_ocp_page_of_each_version_is_read_as_far_as_it_goes() {
     assert!(read(&page).unwrap_err().to_string().contains("OCP's is"));
 }
 
+/// What nvme-cli's `json_smart_extended_log` prints in its two forms, of a page of version 3 and without some fields.
+#[test]
+fn the_json_of_an_ocp_page_is_read_as_the_page_is() {
+    let old = r#"{"Physical media units written":{"hi":0,"lo":5000000000000},"Physical media units read":{"hi":1,"lo":2},
+        "Bad user nand blocks - Raw":7,"Bad user nand blocks - Normalized":96,"XOR recovery count":1,"Uncorrectable read error count":2,
+        "Soft ecc error count":3,"Refresh counts":4,"Max User data erase counts":200,"Min User data erase counts":150,
+        "Number of Thermal throttling events":5,"PCIe correctable error count":18446744073709551615,"Capacitor health":100,
+        "Endurance estimate":9000000000000,"Log page version":3,"Log page GUID":"0xafd514c97c6f4f9ca4f2bfea2810afc5",
+        "PCIe Link Retraining Count":3,"Power State Change Count":9}"#;
+    let new = r#"{"physical_media_units_written":{"hi":0,"lo":5000000000000},"physical_media_units_read":{"hi":1,"lo":2},
+        "bad_user_nand_blocks_raw":7,"bad_user_nand_blocks_normalized":96,"xor_recovery_count":1,"uncorrectable_read_errors":2,
+        "soft_ecc_error_count":3,"refresh_count":4,"max_user_data_erase_count":200,"min_user_data_erase_count":150,
+        "thermal_throttling_events":5,"pcie_correctable_errors":18446744073709551615,"capacitor_health":100,
+        "endurance_estimate":"9,000,000,000,000","log_page_version":3,"pcie_link_retraining_count":3}"#;
+    for text in [old, new] {
+        let reading = one(text.as_bytes());
+        check(
+            &reading,
+            &[(Q::FlashWritten, 5e12), (Q::FlashRead, 2f64.powi(64)), (Q::BadBlocksGrown, 7.0), (Q::Spare, 96.0)],
+        );
+        check(
+            &reading,
+            &[(Q::Recoveries, 1.0), (Q::UncorrectableReads, 2.0), (Q::Refreshed, 4.0), (Q::Throttled, 5.0)],
+        );
+        check(&reading, &[(Q::EraseCountMax, 200.0), (Q::EraseCountMin, 150.0), (Q::CapacitorHealth, 100.0)]);
+        check(&reading, &[(Q::EnduranceEstimate, 9e12), (Q::Resets, 3.0)]);
+        for quantity in [Q::LinkErrors, Q::EndToEndErrors, Q::DiesOffline, Q::EraseCountMean, Q::Timeouts] {
+            assert_eq!(reading.get(quantity), None, "{}: all ones, or missing", quantity.key());
+        }
+        assert_eq!(reading.source, Source::OcpPage);
+    }
+    let strange = one(br#"{"physical_media_units_written":{"hi":-1,"lo":3},"capacitor_health":70000,"refresh_count":-2,"xor_recovery_count":1}"#);
+    assert_eq!((strange.known.len(), strange.not_understood.len()), (1, 3), "{strange:?}");
+}
+
 #[test]
 fn what_no_drive_can_have_is_named_and_not_taken() {
     let told =

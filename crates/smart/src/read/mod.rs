@@ -1,6 +1,7 @@
 //! Reads what other tools say of a drive. What kind of input it is, its content tells.
 
 mod nvme_json;
+mod ocp_json;
 mod pages;
 mod smartctl_json;
 mod smartctl_text;
@@ -21,7 +22,8 @@ pub enum ReadError {
     Json(serde_json::Error),
     /// JSON of something else.
     #[error(
-        "is JSON, but neither smartctl's (which has the key \"smartctl\" or \"device\") nor nvme's (\"avail_spare\")"
+        "is JSON, but neither smartctl's (which has the key \"smartctl\" or \"device\") nor nvme's (\"avail_spare\", or \"Physical media units written\" \
+         of `nvme ocp smart-add-log`)"
     )]
     OtherJson,
     /// smartctl found no drive, or could not ask it.
@@ -35,7 +37,7 @@ pub enum ReadError {
     Unknown,
 }
 
-const ALLOWED: &str = "smartctl's JSON or text, the JSON of `nvme smart-log`, and the 512 bytes of OCP's log page C0h";
+const ALLOWED: &str = "smartctl's JSON or text, the JSON of `nvme smart-log` and `nvme ocp smart-add-log`, and the 512 bytes of OCP's log page C0h";
 
 /// The readings in these bytes, in their order, at least one: a text may hold many.
 ///
@@ -81,6 +83,9 @@ fn object(value: &Value) -> Result<Reading, ReadError> {
     }
     if nvme_json::is_one(value) {
         return Ok(nvme_json::reading(value));
+    }
+    if ocp_json::is_one(value) {
+        return Ok(ocp_json::reading(value));
     }
     Err(ReadError::OtherJson)
 }

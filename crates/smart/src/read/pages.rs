@@ -10,7 +10,10 @@ fn told(value: u128, bytes: u32) -> Option<f64> {
 }
 
 pub(super) fn ocp(bytes: &[u8]) -> Result<Reading, LogError> {
-    let log = OcpLog::decode(bytes)?;
+    Ok(reading_of(&OcpLog::decode(bytes)?))
+}
+
+pub(super) fn reading_of(log: &OcpLog) -> Reading {
     let mut reading = Reading::new(Source::OcpPage);
     reading.protocol = Some(Protocol::Nvme);
     reading.is_rotating = Some(false);
@@ -48,5 +51,5 @@ pub(super) fn ocp(bytes: &[u8]) -> Result<Reading, LogError> {
             reading.not_understood.push(format!("OCP log C0h, {name}: a page of version {}", log.log_page_version));
         }
     }
-    Ok(reading)
+    reading
 }
