@@ -183,6 +183,7 @@ impl<'a> Forward<'a> {
     fn is_next_phase(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<bool, ForwardError> {
         // Leaves one that is over.
         run.advance(Budget::units(0), watch)?;
+        run.probe_if_due(watch.stop)?;
         let phase = run.present_phase();
         let is_next = phase != self.phase;
         if is_next {
@@ -193,15 +194,23 @@ impl<'a> Forward<'a> {
         Ok(is_next)
     }
 
-    /// Periods that are left of the phase.
-    fn left_of_phase(&self, run: &Run) -> f64 {
-        run.units_left_of_phase().map_or(f64::INFINITY, |units| units as f64 / self.period)
+    /// Host units for which nothing ends: neither the phase nor the time to the next probe.
+    fn units_left(run: &Run) -> u64 {
+        [run.units_left_of_phase(), run.units_left_to_probe()].into_iter().flatten().min().unwrap_or(u64::MAX)
+    }
+
+    /// The same in periods.
+    fn left(&self, run: &Run) -> f64 {
+        match Self::units_left(run) {
+            u64::MAX => f64::INFINITY,
+            units => units as f64 / self.period,
+        }
     }
 
     /// Simulates a period, or what is left of its phase; none came of it where that was less than half of one.
     fn simulate(&mut self, run: &mut Run, watch: &mut Watch<'_>) -> Result<(Option<Period>, Progress), ForwardError> {
         let (counted, before) = (run.counted(), run.drive().superblock_erase_counts().to_vec());
-        let units = (self.period as u64).min(run.units_left_of_phase().unwrap_or(u64::MAX));
+        let units = (self.period as u64).min(Self::units_left(run));
         let progress = run.advance(Budget::units(units), watch)?;
         // A prediction that wore blocks out left the drive to die in the period behind it.
         if let Some((drive_writes, true)) = self.predicted_last.take().filter(|_| run.has_died()) {
@@ -223,7 +232,7 @@ impl<'a> Forward<'a> {
 
     /// Predicts so many periods, or as many as are left of the phase, and gives them to the drive.
     fn predict(&mut self, run: &mut Run, ahead: f64, watch: &Watch<'_>) -> Result<(), ForwardError> {
-        let units = ((ahead * self.period).round() as u64).min(run.units_left_of_phase().unwrap_or(u64::MAX));
+        let units = ((ahead * self.period).round() as u64).min(Self::units_left(run));
         let ahead = units as f64 / self.period;
         if units == 0 {
             return Ok(());
@@ -293,7 +302,7 @@ impl<'a> Forward<'a> {
             let drift = detector.drift();
             let ahead = if drift > 0.0 { pace.min(DRIFT_MOST / drift) } else { pace };
             // A period is left by which the prediction is judged.
-            let ahead = self.bounded(run, ahead.min(self.left_of_phase(run) - 1.0));
+            let ahead = self.bounded(run, ahead.min(self.left(run) - 1.0));
             pace = (pace * FASTER).clamp(start.min(1.0), most);
             if ahead >= LEAST {
                 saved = Some(Box::new(Saved {

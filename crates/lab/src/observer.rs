@@ -52,6 +52,8 @@ pub struct ObserverSpec {
     pub arrivals: Vec<Arrival>,
     /// Windows of an untimed life.
     pub probe: Option<ProbeSpec>,
+    /// Whether the life itself is of erase counts alone, for it is fast-forwarded: its probes find all data as just written.
+    pub only_wears: bool,
     /// Random streams.
     pub streams: Streams,
 }
@@ -105,12 +107,33 @@ pub(crate) struct Observer {
     requests: Option<Requests>,
     kind: WindowKind,
     errors_at_start: Option<Errors>,
-    /// Host units written when counting started.
-    units_at_start: u64,
+    life: Lived,
     /// Blocks collected when counting started, until another one is.
     victims_before: Option<u64>,
     probed: Vec<Timed>,
     next_probe: usize,
+}
+
+/// How much of its life a drive has behind it, in host units.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lived {
+    /// Those that it had written when counting started.
+    at_start: u64,
+    /// Those that were predicted since, instead of written.
+    predicted: u64,
+}
+
+impl Lived {
+    /// Where a drive of this life stands.
+    fn standing(self, drive: &Drive) -> Standing {
+        let (counts, written) = (drive.erase_counts(), drive.counters().host_units_written - self.at_start);
+        Standing {
+            drive_writes: (written + self.predicted) as f64 / f64::from(drive.logical_initial()),
+            erase_count_mean: counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64,
+            errors: errors(drive),
+            heat: drive.clock().and_then(wane_ssd::Clock::heat),
+        }
+    }
 }
 
 impl Observer {
@@ -123,7 +146,7 @@ impl Observer {
             requests: None,
             kind: WindowKind::Run,
             errors_at_start: None,
-            units_at_start: 0,
+            life: Lived::default(),
             victims_before: None,
             probed: Vec::new(),
             next_probe: 0,
@@ -146,6 +169,7 @@ impl Observer {
             clock: self.spec.clock.clone(),
             arrivals: self.spec.arrivals.clone(),
             probe: self.spec.probe.as_ref().map(probe),
+            only_wears: self.spec.only_wears,
             streams: self.spec.streams,
         };
         Self {
@@ -153,7 +177,7 @@ impl Observer {
             requests: self.requests.clone(),
             kind: self.kind,
             errors_at_start: self.errors_at_start,
-            units_at_start: self.units_at_start,
+            life: self.life,
             victims_before: self.victims_before,
             probed: self.probed.clone(),
             next_probe: self.next_probe,
@@ -169,8 +193,27 @@ impl Observer {
         self.spec.clock.is_some() && self.spec.probe.is_none()
     }
 
+    /// Whether requests between probes need not be seen one by one.
+    pub(crate) fn only_wears(&self) -> bool {
+        self.spec.only_wears
+    }
+
+    /// So many host units pass without being written.
+    pub(crate) fn predict(&mut self, units: u64) {
+        self.life.predicted += units;
+    }
+
+    /// Host units of the life at which the next probe is due.
+    pub(crate) fn probe_due(&self) -> Option<u64> {
+        self.spec.probe.as_ref()?.due.get(self.next_probe).copied()
+    }
+
     /// Counting starts.
     pub(crate) fn start(&mut self, drive: &mut Drive) {
+        if self.spec.only_wears {
+            self.life.at_start = drive.counters().host_units_written;
+            return;
+        }
         drive.keep_detail(true);
         let Past { retention_days, reads } = self.spec.past;
         if retention_days.is_some() || reads > 0 {
@@ -179,14 +222,14 @@ impl Observer {
             drive.set_past(|_| (least + (most - least) * stream.unit(), reads));
         }
         self.errors_at_start = errors(drive);
-        self.units_at_start = drive.counters().host_units_written;
+        self.life.at_start = drive.counters().host_units_written;
         if self.times_the_run()
             && let Some(spec) = &self.spec.clock
         {
             drive.start_clock(&spec.clock).expect("the clock was checked when the run was planned");
             self.victims_before = Some(drive.counters().gc_victims);
             let arrivals = (self.spec.arrivals[0], self.stream("arrivals.0"));
-            self.requests = Some(Requests::new(spec, arrivals, standing(drive, self.units_at_start)));
+            self.requests = Some(Requests::new(spec, arrivals, self.life.standing(drive)));
         }
     }
 
@@ -230,10 +273,10 @@ impl Observer {
         requests.submit(drive, batch);
         if self.victims_before.is_some_and(|before| drive.counters().gc_victims > before) {
             self.victims_before = None;
-            requests.begin_gc(drive, standing(drive, self.units_at_start));
+            requests.begin_gc(drive, self.life.standing(drive));
         }
         if requests.window_is_full() {
-            requests.next_window(drive, standing(drive, self.units_at_start));
+            requests.next_window(drive, self.life.standing(drive));
         }
     }
 
@@ -261,7 +304,8 @@ impl Observer {
     ) -> Result<(), SourceError> {
         loop {
             let Some(probe) = &mut self.spec.probe else { return Ok(()) };
-            let is_due = probe.due.get(self.next_probe).is_some_and(|due| *due <= written);
+            let lived = written + self.life.predicted;
+            let is_due = probe.due.get(self.next_probe).is_some_and(|due| *due <= lived);
             if !is_due || stop.load(Ordering::Relaxed) {
                 return Ok(());
             }
@@ -271,21 +315,28 @@ impl Observer {
             };
             let (arrival, requests, retention_days) = (probe.arrival, probe.requests, probe.retention_days);
             let mut copy = drive.clone();
+            if self.spec.only_wears {
+                copy.set_day(copy.day().max(lived as f64 * self.spec.days_per_unit));
+                copy.keep_detail(true);
+                // Who waits for the first day to pass has woken the drive by then, with data of the day before.
+                copy.set_past(|_| (0.0, 0));
+            }
             copy.set_day(copy.day() + retention_days);
             let clock = self.spec.clock.as_ref().expect("a probe has a clock");
             copy.start_clock(&clock.clock).expect("the clock was checked when the run was planned");
             let arrivals = (arrival, self.stream(&format!("probe.arrivals.{}", self.next_probe)));
-            let before = standing(&copy, self.units_at_start);
+            let before = self.life.standing(&copy);
             let observer = Self {
                 requests: Some(Requests::new(clock, arrivals, before).with_one_window()),
                 kind: WindowKind::Probe,
-                units_at_start: self.units_at_start,
+                life: self.life,
                 ..Self::new(ObserverSpec {
                     past: Past::default(),
                     days_per_unit: 0.0,
                     clock: Some(clock.clone()),
                     arrivals: vec![arrival],
                     probe: None,
+                    only_wears: false,
                     streams: self.spec.streams,
                 })
             };
@@ -299,11 +350,8 @@ impl Observer {
 
     /// What the requests took, as far as they were timed.
     pub(crate) fn into_timed(self, drive: &mut Drive, stop: &AtomicBool) -> Option<Timed> {
-        let units_at_start = self.units_at_start;
-        self.requests.map(|requests| {
-            let now = standing(drive, units_at_start);
-            requests.finish(drive, now, self.kind, stop)
-        })
+        let now = self.life.standing(drive);
+        self.requests.map(|requests| requests.finish(drive, now, self.kind, stop))
     }
 
     /// What was measured. Once `stop` is true, what is not done is left out.
@@ -330,17 +378,6 @@ impl Observer {
             reads_around,
             windows: timed.into_iter().flat_map(|timed| timed.windows).collect(),
         }
-    }
-}
-
-fn standing(drive: &Drive, units_at_start: u64) -> Standing {
-    let counts = drive.erase_counts();
-    Standing {
-        drive_writes: (drive.counters().host_units_written - units_at_start) as f64
-            / f64::from(drive.logical_initial()),
-        erase_count_mean: counts.iter().map(|count| f64::from(*count)).sum::<f64>() / counts.len() as f64,
-        errors: errors(drive),
-        heat: drive.clock().and_then(wane_ssd::Clock::heat),
     }
 }
 

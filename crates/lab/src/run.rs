@@ -511,8 +511,10 @@ impl Run {
                 }
             }
             let served = match &mut observer {
-                Some(observer) => self.serve_one(number, in_phase, observer, units_end, budget, watch.stop)?,
-                None => {
+                Some(observer) if !observer.only_wears() => {
+                    self.serve_one(number, in_phase, observer, units_end, budget, watch.stop)?
+                }
+                _ => {
                     let requests_left = requests_max.map_or(u64::MAX, |max| max - in_phase.requests);
                     self.serve_many(number, in_phase, units_end, requests_left, budget, watch.stop)?
                 }
@@ -527,7 +529,8 @@ impl Run {
             in_phase.written = self.written();
             self.sample_if_due(in_phase.written);
             in_phase.steps += 1;
-            if observer.is_some() && !in_phase.steps.is_multiple_of(REQUESTS_PER_REPORT) {
+            let is_by_one = observer.as_ref().is_some_and(|observer| !observer.only_wears());
+            if is_by_one && !in_phase.steps.is_multiple_of(REQUESTS_PER_REPORT) {
                 continue;
             }
             let share = |max: u64, now: u64| now as f64 / max.max(1) as f64;

@@ -343,6 +343,7 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     warnings.extend(finished.notes.iter().cloned());
     warnings.extend(extrapolation(scenario, finished));
     warnings.extend(throttled(scenario));
+    warnings.extend(forgotten(scenario));
     warnings.extend(unseen(scenario, finished));
     warnings.extend(gathered(scenario, finished));
     if finished.policy_refusals > 0 {
@@ -362,6 +363,17 @@ fn gathered(scenario: &Scenario, finished: &Finished) -> Option<String> {
         "most writes filled no page and took no time: they wait in the controller's page buffer; give a time.write-cache for their latency"
             .to_owned()
     })
+}
+
+/// A sentence where probes look at data of which nobody knows when they were written.
+fn forgotten(scenario: &Scenario) -> Option<String> {
+    let probe =
+        scenario.probe.as_ref().filter(|_| scenario.fast_forward.is_some() && scenario.medium.chip.is_some())?;
+    Some(format!(
+        "each probe finds all data as written {} days before it (probe.retention) and unread: a life that is fast-forwarded knows erases, and not \
+         when data were written",
+        probe.retention_days
+    ))
 }
 
 /// A sentence where a drive's throttle cannot end.

@@ -8,7 +8,7 @@ use wane_aging::{LogEntry, accuracy};
 use wane_lab::build::PolicyOverrides;
 use wane_lab::run::{Budget, Run, Step, Watch};
 use wane_lab::session::execute;
-use wane_results::{EndReason, FastForwarded, RunResult};
+use wane_results::{EndReason, FastForwarded, RunResult, Window};
 use wane_scenario::{Scenario, Sources};
 
 /// A drive of 256 blocks of 32 pages under a hot and a cold part.
@@ -203,4 +203,36 @@ fn a_log_alone_tells_what_is_left() {
     assert!((ours / left - 1.0).abs() < 0.03, "{ours} and {left}");
     let (least, most) = (forecast.bytes_left_least - rest, forecast.bytes_left_most - rest);
     assert!(least < left && left < most, "{forecast:?} {left}");
+}
+
+/// Three probes of a drive whose flash errs the more the more it is worn.
+const PROBED: &str = "[drive]\nchannels = 2\ndies-per-channel = 2\nblocks-per-plane = 96\npages-per-block = 32\nspare-factor = '15 %'\n\
+                      endurance = 'none'\nchip = 'tlc-72l-2018'\n[drive.ecc]\nstrength = 16\nrereads-max = 8\n[ftl]\ngc-reserve = 4\n\
+                      [time]\nscheduler = 'event'\ndrive-writes-per-day = 2\n[workload]\npattern = 'uniform'\n[until]\ndays = 300\n\
+                      [probe]\nat-days = [0, 101.3, 300]\nretention = '30 days'\nuntil = { requests = 4000 }\n\
+                      workload = { pattern = 'uniform', read-share = '70 %', arrival = { poisson = '1 ms' } }\n";
+
+#[test]
+fn probes_of_a_life_that_is_predicted_in_part_find_it_worn_as_it_would_be() {
+    let full = run(PROBED);
+    for forward in ["factor = 12", "factor = 12\nmodel = 'ranks'\nadaptive = true\nfactor-most = 40"] {
+        let found = run(&format!("{PROBED}[fast-forward]\n{forward}\n"));
+        let told = found.summary.fast_forward.as_ref().unwrap();
+        assert!(told.factor_reached > 8.0, "{forward}: {}", told.factor_reached);
+        assert_eq!((found.windows.len(), full.windows.len()), (3, 3), "{forward}");
+        for (one, other) in found.windows.iter().zip(&full.windows) {
+            assert!((one.at_days.unwrap() - other.at_days.unwrap()).abs() < 1e-3, "{forward}: {:?}", one.at_days);
+            assert!((one.at_drive_writes - other.at_drive_writes).abs() < 2e-3, "{forward}: {}", one.at_drive_writes);
+            let (erases, wanted) = (one.erase_count_mean, other.erase_count_mean);
+            assert!((erases - wanted).abs() <= 0.03 * wanted, "{forward}: {erases} erases, {wanted} in full");
+            let rereads = |window: &Window| window.errors.unwrap().host_retry_rate().unwrap();
+            let (rereads, wanted) = (rereads(one), rereads(other));
+            assert!((rereads - wanted).abs() <= 0.1 * wanted, "{forward}: {rereads} re-reads a page, {wanted} in full");
+        }
+        // The new drive is the same, to the last bit.
+        assert_eq!(found.windows[0], full.windows[0], "{forward}");
+        let last = found.windows[2].errors.unwrap().host_retry_rate();
+        assert!(last > found.windows[1].errors.unwrap().host_retry_rate() && last > Some(0.2), "{last:?}");
+        assert!(found.summary.warnings.iter().any(|said| said.contains("written 30 days before it")));
+    }
 }

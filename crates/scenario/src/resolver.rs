@@ -4,6 +4,7 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 use wane_aging::ModelKind;
 use wane_ftl::Frontiers;
+use wane_nand::Relocations;
 use wane_units::Ratio;
 use wane_workload::Arrival;
 
@@ -100,7 +101,7 @@ impl Resolver<'_> {
         let phases = self.phases(space, &device, &ftl, time.is_timed())?;
         let probe = self.probe(space, &time, &phases)?;
         self.calendar(&mut time, &phases, probe.as_ref())?;
-        let fast_forward = self.fast_forward(&ftl, &medium, &time, &phases)?;
+        let fast_forward = self.fast_forward(&ftl, &medium, &time, &phases, probe.as_ref())?;
         let top = self.merged.iter().filter(|(_, value)| !value.is_table() && !value.is_array());
         let top: Settings = self.settings(&top.map(|(key, value)| (key.clone(), value.clone())).collect(), "")?;
         Ok(Scenario {
@@ -329,13 +330,15 @@ impl Resolver<'_> {
         Ok(Some(probe))
     }
 
-    /// Which part of the life is predicted; refused where more than erase counts would have to be.
+    /// Which part of the life is predicted; refused where more than erase counts would have to be. Time and errors of probes are not of the
+    /// life.
     fn fast_forward(
         &self,
         ftl: &FtlSettings,
         medium: &Medium,
         time: &Time,
         phases: &[Phase],
+        probe: Option<&Probe>,
     ) -> Result<Option<FastForward>, ScenarioError> {
         const KEY: &str = "fast-forward";
         let Some(table) = Self::section(self.merged, KEY) else { return Ok(None) };
@@ -357,9 +360,19 @@ impl Resolver<'_> {
         let unending = |phase: &Phase| phase.until.requests.is_some() || phase.workload.ends();
         let needs = |test: fn(&wane_ftl::policies::Needs) -> bool| ftl.needs().any(|(_, _, needs)| test(&needs));
         let why = match () {
-            () if time.is_timed() => "a clock (time.scheduler), and predicted requests take no time",
+            () if time.is_timed() && probe.is_none() => {
+                "a clock (time.scheduler), and predicted requests take no time; with [probe] its probes alone are timed"
+            }
             () if medium.faults != FaultSpec::default() => "faults (drive.faults), which nothing predicts",
-            () if medium.chip.is_some() => "errors (drive.chip), which nothing predicts",
+            () if medium.chip.is_some() && probe.is_none() => {
+                "errors (drive.chip), which nothing predicts; with [probe] its probes alone may err"
+            }
+            () if medium.chip.is_some() && medium.ecc.relocations == Relocations::Checked => {
+                "relocations that are checked (drive.ecc.relocations), whose errors nothing predicts"
+            }
+            () if medium.initial.retention_days.is_some() || medium.initial.reads > 0 => {
+                "data with a past (drive.initial.retention and reads), which nothing predicts; probe.retention is how long they lie before a probe"
+            }
             () if ftl.scrub_policy().acts() => "scrubbing (ftl.scrub), which nothing predicts",
             () if needs(|needs| needs.errors) => "a policy that goes by errors, which nothing predicts",
             () if needs(|needs| needs.requests) => "a policy that goes by requests (ftl.placement), which are left out",

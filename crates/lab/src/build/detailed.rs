@@ -75,6 +75,7 @@ pub(super) fn spec(
         clock: scenario.time.is_timed().then(|| clock(scenario, errors)),
         arrivals: scenario.phases.iter().map(|phase| phase.arrival).collect(),
         probe: probe(scenario, calendar, opener)?,
+        only_wears: scenario.fast_forward.is_some(),
         streams: opener.streams,
     })
 }

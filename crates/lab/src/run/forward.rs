@@ -1,11 +1,14 @@
 //! A run part of whose life is predicted: what it tells of itself, and how it takes a projection.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use wane_ftl::{ProjectionError, Worn};
 use wane_results::Counters;
+use wane_workload::SourceError;
 
 use super::{Ended, Run, Stage};
+use crate::observer::Present;
 
 impl Run {
     /// Host units that preconditioning still has to write; 0 once counting has started.
@@ -25,6 +28,25 @@ impl Run {
     pub(crate) fn units_left_of_phase(&self) -> Option<u64> {
         let end = self.present_phase().map_or(Some(0), |number| self.phase_end(number))?;
         Some(end.saturating_sub(self.lived()))
+    }
+
+    /// Makes the probe that is due now.
+    ///
+    /// # Errors
+    /// Its trace is damaged.
+    pub(crate) fn probe_if_due(&mut self, stop: &Arc<AtomicBool>) -> Result<(), SourceError> {
+        let Some(number) = self.present_phase() else { return Ok(()) };
+        let Some(mut observer) = self.observer.take() else { return Ok(()) };
+        let present = Present::of(number, &self.phases, &self.in_phase.ahead);
+        let probed = observer.probe_if_due(&self.drive, Some(&present), self.written(), stop);
+        self.observer = Some(observer);
+        probed
+    }
+
+    /// Host units that are left to the next probe; none where there is none.
+    pub(crate) fn units_left_to_probe(&self) -> Option<u64> {
+        let due = self.observer.as_ref()?.probe_due()?;
+        Some(due.saturating_sub(self.lived()))
     }
 
     /// Host units of the life that were predicted instead of simulated.
@@ -52,6 +74,9 @@ impl Run {
     ) -> Result<(), ProjectionError> {
         let outcome = self.drive.project_wear(erase_counts, by_wear_leveling, worn)?;
         self.predicted += units;
+        if let Some(observer) = &mut self.observer {
+            observer.predict(units);
+        }
         if let Err(ended) = self.settle(outcome, stop) {
             self.over(ended);
         }

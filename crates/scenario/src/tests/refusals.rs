@@ -347,6 +347,16 @@ fn a_life_that_cannot_be_fast_forwarded_is_refused() {
         ("fast-forward.factor = 2\ntime.scheduler = 'event'", "the scenario has a clock (time.scheduler)"),
         ("fast-forward.factor = 2\ndrive.faults.program-failure = 1e-6", "faults (drive.faults)"),
         ("fast-forward.factor = 2\ndrive.chip = 'tlc-72l-2018'", "errors (drive.chip)"),
+        (
+            "fast-forward.factor = 2\ndrive.ecc.relocations = 'checked'\ndrive.chip = 'tlc-72l-2018'\ntime.scheduler = 'event'\n\
+             probe.at-drive-writes = [1]\nprobe.until.requests = 9",
+            "relocations that are checked (drive.ecc.relocations)",
+        ),
+        (
+            "fast-forward.factor = 2\ndrive.initial.retention = '9 days'\ndrive.chip = 'tlc-72l-2018'\ntime.scheduler = 'event'\n\
+             probe.at-drive-writes = [1]\nprobe.until.requests = 9",
+            "data with a past (drive.initial.retention",
+        ),
         ("fast-forward.factor = 2\nftl.recovery = 'checkpoint'", "ftl.recovery"),
         ("fast-forward.factor = 2\nuntil.requests = 9", "a phase that ends by requests"),
     ] {
