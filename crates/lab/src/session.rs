@@ -179,7 +179,7 @@ fn result(
     let of_drive = |units: u64| units as f64 / f64::from(device.logical_units);
     let drive_writes = of_drive(counters.host_units_written + finished.predicted_units);
     let observed = finished.measured.as_ref();
-    let calendar = finished.calendar.or_else(|| calendar::found(scenario, finished));
+    let (life, calendar) = life(scenario, finished, drive_writes);
     let summary = Summary {
         scenario: wane_results::Scenario {
             name: scenario.name.clone(),
@@ -220,12 +220,7 @@ fn result(
         end: End { reason: finished.reason, cause: finished.cause, at_drive_writes: drive_writes },
         scaled: scaled(scenario),
         fast_forward: None,
-        life: Some(Life::of(
-            drive_writes,
-            device.scaled_from.map_or_else(|| device.logical_bytes(), |from| from.0),
-            calendar,
-            finished.reason == EndReason::EndOfLife,
-        )),
+        life: Some(life),
         latency: observed.and_then(|observed| observed.latency.clone()),
         latency_of: observed.and_then(|observed| LatencyOf::of(&observed.windows, drive_writes)),
         thermal: observed.and_then(|observed| observed.thermal),
@@ -242,6 +237,26 @@ fn result(
         windows: windows(finished, calendar),
         error_histogram: observed.and_then(|observed| observed.error_histogram.clone()),
         scenario_toml: recorded.to_toml(),
+    }
+}
+
+/// A life in the words of data sheets, told of the drive that the run's stands for, and the calendar of the run's own drive writes.
+fn life(scenario: &Scenario, finished: &Finished, drive_writes: f64) -> (Life, Option<Calendar>) {
+    let is_over = finished.reason == EndReason::EndOfLife;
+    let calendar = finished.calendar.or_else(|| calendar::found(scenario, finished));
+    let capacity = scenario.device.scaled_from.map_or_else(|| scenario.device.logical_bytes(), |from| from.0);
+    // What comes as it was recorded writes the larger drive so many times less often, by its share. What the larger drive endures is as
+    // many drive writes as the smaller one did.
+    let share = if scenario.folds_traces() { scaled(scenario).map_or(1.0, |scaled| scaled.ratio) } else { 1.0 };
+    let of_larger = |calendar: Calendar| Calendar {
+        drive_writes_per_day: share * calendar.drive_writes_per_day,
+        origin: calendar.origin,
+    };
+    let told = calendar.map(of_larger);
+    if is_over {
+        (Life::of(drive_writes, capacity, told, is_over), told)
+    } else {
+        (Life::of(share * drive_writes, capacity, told, is_over), calendar)
     }
 }
 
@@ -271,19 +286,20 @@ fn scaled(scenario: &Scenario) -> Option<Scaled> {
 /// What a reader must know of a drive that stands for a larger one.
 fn scaled_in_words(scenario: &Scenario) -> Option<String> {
     let Scaled { from_logical_bytes, ratio } = scaled(scenario)?;
-    let traced = scenario.traces().is_empty();
-    let of_traces = if traced {
-        ""
-    } else {
-        "; of a trace that ages the drive one chunk of addresses in so many is kept, while timed requests are all kept and folded onto it"
+    let times = 1.0 / ratio;
+    let of_traces = match () {
+        () if scenario.traces().is_empty() => String::new(),
+        () if scenario.folds_traces() => {
+            format!(". Requests of a trace are all kept and folded onto it, so that it is written {times:.3} times as often")
+        }
+        () => ". Of a trace that ages the drive one chunk of addresses in so many is kept; timed requests are all kept and folded onto it"
+            .to_owned(),
     };
     Some(format!(
-        "a drive of {} was run as one of {}, 1/{:.3} of it: pages of a block, planes, rated cycles, spare space beside the reserve, shares of \
-         workloads and the load of a die are those of the larger drive{of_traces}; TBW is told for the larger one, while bytes, pages and blocks are \
-         those of the smaller, and sizes among the parameters of policies are as written",
+        "a drive of {} was run as one of {}, 1/{times:.3} of it. TB written, TBW, years and drive writes a day are told of the larger one; bytes, \
+         pages and blocks are those of the smaller, and sizes among the parameters of policies are as written{of_traces}",
         decimal(from_logical_bytes),
         decimal(scenario.device.logical_bytes()),
-        1.0 / ratio
     ))
 }
 

@@ -129,10 +129,36 @@ fn a_result_says_for_which_drive_it_stands() {
     assert!((scaled.ratio - 0.25).abs() < 0.01, "{scaled:?}");
     let told = &result.summary.warnings[0];
     assert!(!told.contains("  "), "{told}");
-    assert!(told.contains("was run as one of") && told.contains("TBW is told for the larger one"), "{told}");
+    assert!(told.contains("was run as one of") && told.contains("TBW, years and drive writes a day are told of the larger one"), "{told}");
     let written = result.summary.life.unwrap().terabytes_written;
     assert!((written - whole.device.logical_bytes() as f64 / 1e12).abs() < 1e-6, "{written}");
     // It runs again as it was run, and says so again.
     let again = scenario(&result.scenario_toml);
     assert_eq!((again.device, again.hash()), (quarter.device, quarter.hash()));
+}
+
+/// A trace whose requests are all replayed writes what it writes, whichever drive it meets.
+#[test]
+fn what_a_timed_trace_wrote_is_told_as_it_was_and_a_life_of_the_larger_drive() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trace");
+    // 4 KiB every 0.1 s.
+    let text: String = (0..500u64).map(|at| format!("{} 0 {} 8 0\n", at * 100_000_000, at % 50 * 8)).collect();
+    std::fs::write(&path, text).unwrap();
+    let timed = |ends: &str| {
+        let workload = format!("[workload]\ntrace = '{}'\narrival = 'trace'\n", path.display());
+        scenario(&format!("{DRIVE}[time]\nscheduler = 'event'\n{workload}{ends}"))
+    };
+    let whole = timed("loop = false\n");
+    let quarter = whole.scaled(Scale::Auto).unwrap();
+    let [large, small] = [&whole, &quarter].map(|scenario| run(scenario).summary);
+    assert_eq!(large.host.bytes_written, small.host.bytes_written);
+    let [of_large, of_small] = [&large, &small].map(|summary| summary.life.clone().unwrap());
+    assert!((of_large.terabytes_written - 500.0 * 4096.0 / 1e12).abs() < 1e-15, "{of_large:?}");
+    let near = |one: f64, other: f64| (one / other - 1.0).abs() < 1e-9;
+    assert!(near(of_small.terabytes_written, of_large.terabytes_written), "{of_small:?} {of_large:?}");
+    let rates = [&of_small, &of_large].map(|life| life.drive_writes_per_day.unwrap());
+    assert!(near(rates[0], rates[1]), "{of_small:?} {of_large:?}");
+    assert!(near(of_small.days.unwrap(), of_large.days.unwrap()), "{of_small:?} {of_large:?}");
+    assert!(small.warnings[0].contains("times as often"), "{:?}", small.warnings);
 }

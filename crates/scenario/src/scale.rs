@@ -70,6 +70,16 @@ impl Shape {
 }
 
 impl Scenario {
+    /// Whether the phases make the drive older, and not requests whose times matter.
+    fn phases_age(&self) -> bool {
+        !self.time.is_timed() || self.probe.is_some()
+    }
+
+    /// Whether requests of a trace that are kept as they come are what a smaller drive was written by.
+    pub fn folds_traces(&self) -> bool {
+        self.device.scaled_from.is_some() && !self.phases_age() && !self.traces().is_empty()
+    }
+
     /// The same scenario on a smaller drive of the same shape; itself where the drive is small already.
     ///
     /// # Errors
@@ -128,7 +138,7 @@ impl Scenario {
         scaled.time.link_rate = self.time.link_rate.map(|Rate(rate)| Rate(part(rate, load).max(1_000)));
         scaled.time.command_time = Nanos((self.time.command_time.0 as f64 / load) as u64).min(Nanos::SECOND);
         let share = f64::from(device.logical_units) / f64::from(from.logical_units);
-        let ages = !self.time.is_timed() || self.probe.is_some();
+        let ages = self.phases_age();
         for phase in &mut scaled.phases {
             scale_phase(phase, from, &device, ages);
             phase.until.requests =
