@@ -97,6 +97,8 @@ pub struct Measured {
     pub buffered_reads: u64,
     /// Reads that went to the rest of their stripe.
     pub reads_around: u64,
+    /// What is to be known of the requests of probes, in sentences.
+    pub notes: Vec<String>,
     /// Most reads of a block since its erase, and most days since data was written, at the end.
     pub oldest: (u32, f64),
 }
@@ -111,6 +113,8 @@ pub(crate) struct Observer {
     /// Blocks collected when counting started, until another one is.
     victims_before: Option<u64>,
     probed: Vec<Timed>,
+    /// What is to be known of their requests.
+    notes: Vec<String>,
     next_probe: usize,
 }
 
@@ -149,6 +153,7 @@ impl Observer {
             life: Lived::default(),
             victims_before: None,
             probed: Vec::new(),
+            notes: Vec::new(),
             next_probe: 0,
         }
     }
@@ -180,6 +185,7 @@ impl Observer {
             life: self.life,
             victims_before: self.victims_before,
             probed: self.probed.clone(),
+            notes: self.notes.clone(),
             next_probe: self.next_probe,
         }
     }
@@ -206,6 +212,11 @@ impl Observer {
     /// Host units of the life at which the next probe is due.
     pub(crate) fn probe_due(&self) -> Option<u64> {
         self.spec.probe.as_ref()?.due.get(self.next_probe).copied()
+    }
+
+    /// Whether the requests of a phase come at the times of their trace.
+    pub(crate) fn replays_times(&self, phase: usize) -> bool {
+        self.requests.is_some() && self.spec.arrivals[phase] == Arrival::Trace
     }
 
     /// Counting starts.
@@ -343,7 +354,10 @@ impl Observer {
             let phase = Phase { source, units_max: None, days_max: None, requests_max: Some(requests) };
             let mut run = Run::probe(copy, observer, phase, ahead);
             run.advance(Budget::WHOLE, &mut Watch { step: &mut |_| {}, stop })?;
-            self.probed.push(run.into_timed(stop));
+            let (timed, notes) = run.into_timed(stop);
+            self.probed.push(timed);
+            // Each probe reads the same requests.
+            self.notes.extend(notes.into_iter().filter(|note| !self.notes.contains(note)).collect::<Vec<_>>());
             self.next_probe += 1;
         }
     }
@@ -360,7 +374,7 @@ impl Observer {
         let cells = drive.flash().and_then(wane_nand::Flash::cells);
         let error_histogram = cells.map(|cells| cells.histogram().counts().to_vec());
         let of_the_run = self.spec.probe.is_none();
-        let mut timed = std::mem::take(&mut self.probed);
+        let (mut timed, notes) = (std::mem::take(&mut self.probed), std::mem::take(&mut self.notes));
         timed.extend(self.into_timed(drive, stop));
         let run = timed.last().filter(|_| of_the_run);
         let (buffered_reads, reads_around) = run.map_or((0, 0), |run| (run.buffered_reads, run.reads_around));
@@ -374,6 +388,7 @@ impl Observer {
             operations: timed.iter().map(|timed| timed.operations).sum(),
             elapsed_ns: timed.iter().map(|timed| timed.elapsed_ns).sum(),
             oldest: oldest(drive),
+            notes,
             buffered_reads,
             reads_around,
             windows: timed.into_iter().flat_map(|timed| timed.windows).collect(),

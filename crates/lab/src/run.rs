@@ -326,7 +326,7 @@ impl Run {
                     }
                     Err(Stop::Spent) => Some(Stop::Spent),
                     Err(Stop::Ended(ended)) => {
-                        self.notes.extend(self.phases[number].source.notes());
+                        self.note(number);
                         Some(Stop::Ended(ended))
                     }
                 },
@@ -349,6 +349,14 @@ impl Run {
         }
     }
 
+    /// Keeps what is to be known of the requests that a phase had.
+    pub(super) fn note(&mut self, number: usize) {
+        let source = &self.phases[number].source;
+        let replayed = self.observer.as_ref().is_some_and(|observer| observer.replays_times(number));
+        self.notes.extend(source.notes());
+        self.notes.extend(source.coarse_times().filter(|_| replayed));
+    }
+
     /// Begins a phase at so many host units of the life.
     fn begin_phase(&mut self, number: usize, units_start: u64) {
         self.stage = Stage::Phase(number);
@@ -359,7 +367,7 @@ impl Run {
     }
 
     fn leave_phase(&mut self, number: usize) {
-        self.notes.extend(self.phases[number].source.notes());
+        self.note(number);
         if number + 1 < self.phases.len() {
             // What its last request wrote beyond its end is the next one's.
             let ended_at = self.phase_end(number).map_or(self.lived(), |end| end.min(self.lived()));

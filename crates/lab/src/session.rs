@@ -357,6 +357,7 @@ fn warnings(scenario: &Scenario, finished: &Finished) -> Vec<String> {
     warnings.extend(scaled_in_words(scenario));
     warnings.extend(scenario.without_effect());
     warnings.extend(finished.notes.iter().cloned());
+    warnings.extend(finished.measured.iter().flat_map(|measured| measured.notes.iter().cloned()));
     warnings.extend(extrapolation(scenario, finished));
     warnings.extend(throttled(scenario));
     warnings.extend(forgotten(scenario));

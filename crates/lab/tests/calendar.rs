@@ -127,3 +127,25 @@ fn a_timed_run_counts_days_by_its_clock() {
     let requests = summary.host.pages_written + summary.host.pages_read;
     assert!((8300..9000).contains(&requests), "{requests} requests, one in 10 s");
 }
+
+/// A run and a probe that replay times of whole seconds say so; a run that only ages the drive has no use for times.
+#[test]
+fn times_of_whole_seconds_are_told_where_they_are_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.trace");
+    let text: String = (0..400u64).map(|at| format!("{} 0 {} 8 0\n", at / 20 * 1_000_000_000, at % 50 * 8)).collect();
+    std::fs::write(&path, text).unwrap();
+    let trace = format!("trace = '{}'\n", path.display());
+    let timed = format!("[time]\nscheduler = 'event'\n[workload]\narrival = 'trace'\nloop = false\n{trace}");
+    let probed = format!(
+        "[time]\nscheduler = 'event'\n[until]\ndrive-writes = 1\n[probe]\nat-drive-writes = [0, 0.5]\nuntil = {{ requests = 50 }}\n\
+         workload = {{ trace = '{}', arrival = 'trace' }}\n",
+        path.display()
+    );
+    let aged = format!("[workload]\nloop = false\n{trace}");
+    for (scenario, expected) in [(timed, 1), (probed, 1), (aged, 0)] {
+        let warnings = run(&(SMALL.to_owned() + &scenario), &[]).unwrap().summary.warnings;
+        let told = warnings.iter().filter(|told| told.contains("a.trace: its times are whole seconds, and ")).count();
+        assert_eq!(told, expected, "{scenario}{warnings:?}");
+    }
+}

@@ -151,6 +151,11 @@ pub trait Source: Send {
         None
     }
 
+    /// That the times of what was read so far are too coarse to be replayed, in a sentence; `None` where they are not, or there are none.
+    fn coarse_times(&self) -> Option<String> {
+        None
+    }
+
     /// What a reader of the results should know of what was read so far, in sentences.
     fn notes(&self) -> Vec<String> {
         Vec::new()

@@ -97,7 +97,7 @@ impl Run {
     /// The run is over.
     fn over(&mut self, ended: Ended) {
         if let Stage::Phase(number) = self.stage {
-            self.notes.extend(self.phases[number].source.notes());
+            self.note(number);
         }
         (self.end, self.stage) = (Some(ended), Stage::Over);
     }

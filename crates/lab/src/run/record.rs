@@ -206,9 +206,9 @@ impl Run {
         })
     }
 
-    /// What a probe measured. See [`Run::probe`].
-    pub(crate) fn into_timed(mut self, stop: &AtomicBool) -> Timed {
+    /// What a probe measured, and what is to be known of its requests. See [`Run::probe`].
+    pub(crate) fn into_timed(mut self, stop: &AtomicBool) -> (Timed, Vec<String>) {
         let observer = self.observer.take().expect("a probe is observed");
-        observer.into_timed(&mut self.drive, stop).expect("a probe is timed")
+        (observer.into_timed(&mut self.drive, stop).expect("a probe is timed"), self.notes)
     }
 }

@@ -260,7 +260,8 @@ pub fn info(mut reader: Reader) -> Result<Info, TraceError> {
     if figures.requests + figures.flushes == 0 {
         return Err(TraceError::Unusable { name: reader.name().to_owned(), reason: "it holds no request".to_owned() });
     }
-    Ok(Info { format: reader.format().name().to_owned(), figures, notes: reader.notes() })
+    let notes = reader.notes().into_iter().chain(reader.coarse_times().filter(|_| !reader.format().is_timeless()));
+    Ok(Info { format: reader.format().name().to_owned(), figures, notes: notes.collect() })
 }
 
 #[cfg(test)]

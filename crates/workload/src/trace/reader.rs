@@ -12,6 +12,13 @@ use super::input::{FileRead, Input};
 use super::text::{Line, Rules};
 use super::{Arrival, Format, Options, PLACE, TraceError};
 use crate::{Op, Request};
+use wane_units::Nanos;
+
+/// Times in steps of less than this, 1 ms, are fine enough for latencies.
+const FINE_NS: u64 = 1_000_000;
+
+/// From this share of requests on that have the time of the one before, coarse times are told.
+const SHARED_MIN: f64 = 0.01;
 
 /// A line longer than this is no line of a trace.
 const LINE_BYTES_MAX: usize = 1 << 20;
@@ -32,6 +39,7 @@ pub struct Reader {
     number: u64,
     state: State,
     clock: Clock,
+    steps: Steps,
     device: Option<u64>,
     over: bool,
     counts: Counts,
@@ -77,6 +85,47 @@ impl Clock {
             }
         }
         self.last
+    }
+}
+
+/// How fine the times of requests are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Steps {
+    /// The greatest step that all times are multiples of; 0 where all are the same.
+    step_ns: u64,
+    last_ns: u64,
+    requests: u64,
+    /// Requests with the time of the one before.
+    shared: u64,
+}
+
+impl Steps {
+    fn add(&mut self, at: u64) {
+        self.shared += u64::from(self.requests > 0 && at == self.last_ns);
+        self.requests += 1;
+        self.last_ns = at;
+        // Euclid; nearly always the step holds, and one division shows it.
+        let (mut step, mut rest) = (at, self.step_ns);
+        while rest > 0 {
+            (step, rest) = (rest, step % rest);
+        }
+        self.step_ns = step;
+    }
+
+    /// The step and how many requests share a time, in a sentence, where latencies would be those of the rounding.
+    fn told(&self) -> Option<String> {
+        let is_coarse = self.step_ns >= FINE_NS && self.shared as f64 > SHARED_MIN * self.requests as f64;
+        is_coarse.then(|| {
+            let step = match self.step_ns {
+                step if step % Nanos::SECOND.0 == 0 => "whole seconds".to_owned(),
+                step => format!("multiples of {}", Nanos(step)),
+            };
+            format!(
+                "its times are {step}, and {} of {} requests have the time of the one before: replayed by them (arrival = \"trace\") they come in \
+                 bursts that were not recorded, and latencies are those of the bursts",
+                self.shared, self.requests
+            )
+        })
     }
 }
 
@@ -132,6 +181,7 @@ impl Reader {
             number: 0,
             state,
             clock: Clock::default(),
+            steps: Steps::default(),
             device: None,
             over: false,
             counts: Counts::default(),
@@ -190,6 +240,11 @@ impl Reader {
         notes
     }
 
+    /// That the times so far are too coarse to be replayed, in a sentence; `None` where they are not.
+    pub fn coarse_times(&self) -> Option<String> {
+        self.steps.told()
+    }
+
     /// The next request, `None` at the end.
     fn read(&mut self) -> Result<Option<Request>, TraceError> {
         loop {
@@ -238,6 +293,7 @@ impl Reader {
                 self.counts.empty += 1;
                 continue;
             }
+            self.steps.add(request.at);
             return Ok(Some(request));
         }
     }

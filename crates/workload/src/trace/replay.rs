@@ -119,6 +119,8 @@ pub struct TraceSource {
     timeless: Option<Format>,
     /// What the reader noted of a trace that is decoded whole.
     notes: Vec<String>,
+    /// What it noted of the times of such a trace.
+    coarse_times: Option<String>,
     /// Of the whole trace where it is decoded, else of what was read so far.
     tally: Tally,
 }
@@ -246,6 +248,7 @@ impl TraceSource {
             writeless,
             timeless,
             notes: reader.notes(),
+            coarse_times: reader.coarse_times(),
             tally,
         };
         if kept > held_max {
@@ -280,6 +283,7 @@ impl TraceSource {
             moved: false,
             writeless: false,
             notes: Vec::new(),
+            coarse_times: None,
             tally: Tally::default(),
         }
     }
@@ -312,6 +316,7 @@ impl TraceSource {
             writeless: self.writeless,
             timeless: self.timeless,
             notes: self.notes.clone(),
+            coarse_times: self.coarse_times.clone(),
             tally: self.tally,
         }
     }
@@ -517,6 +522,14 @@ impl Source for TraceSource {
 
     fn never_writes(&self) -> bool {
         self.writeless && self.replay.looped
+    }
+
+    fn coarse_times(&self) -> Option<String> {
+        let told = match &self.requests {
+            Requests::Once(reader) => reader.coarse_times(),
+            Requests::Spooled { .. } | Requests::Held { .. } => self.coarse_times.clone(),
+        };
+        told.map(|told| format!("{}: {told}", self.name))
     }
 
     fn notes(&self) -> Vec<String> {

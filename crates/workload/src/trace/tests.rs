@@ -354,6 +354,28 @@ fn one_odd_time_moves_no_other() {
 }
 
 #[test]
+fn times_too_coarse_to_be_replayed_are_told() {
+    let second = 1_000_000_000u64;
+    // (times in the file, what is told of them)
+    let table: [(&[u64], Option<&str>); 5] = [
+        (&[second, second, 3 * second, 4 * second], Some("whole seconds, and 1 of 4 requests")),
+        (&[0, 2_000_000, 2_000_000, 6_000_000], Some("multiples of 2 ms, and 1 of 4 requests")),
+        // Of coarse times that differ nothing is lost; fine ones may be the same.
+        (&[0, second, 2 * second], None),
+        (&[0, 0, 1_000, 1_000], None),
+        (&[7, 7, 7], None),
+    ];
+    for (times, want) in table {
+        let text: String = times.iter().map(|at| format!("{at} 0 100 8 1\n")).collect();
+        let notes = info(reader(text.as_bytes(), &Options::default()).unwrap()).unwrap().notes;
+        match want {
+            Some(want) => assert!(notes.len() == 1 && notes[0].contains(want), "{times:?}: {notes:?}"),
+            None => assert!(notes.is_empty(), "{times:?}: {notes:?}"),
+        }
+    }
+}
+
+#[test]
 fn other_devices_are_noted() {
     let mut reader = reader(b"3,R,0,4096,1\n4,R,0,4096,2\n3,R,0,4096,3\n", &Options::default()).unwrap();
     assert_eq!((&mut reader).count(), 3);
