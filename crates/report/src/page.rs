@@ -11,13 +11,13 @@ use super::groups::{Group, Keys, differing, groups};
 use super::html::{Figure, Table, beyond_box, document, escape, figure, hero, swatch, table, warning_box};
 use super::latency::latencies;
 use super::map::maps;
-use super::numbers::{capacity, counted, percent, short_or_dash, traffic};
+use super::numbers::{capacity, counted, percent, short_or_dash};
 use super::paper::{FigureFile, Format, files};
 use super::picture::Values;
 use super::thermal::heat;
 use super::timed;
 use super::validated;
-use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval, years};
+use super::words::{ends, headline, jain_in_digits, life, life_in_words, paragraphs, with_interval, written, years};
 use wane_results::{EndReason, RunResult, Summary};
 
 /// What a page may weigh.
@@ -266,8 +266,9 @@ fn tiles(group: &Group<'_>) -> String {
 
 /// What the host wrote, and how long that took where the calendar is known.
 fn traffic_and_time(group: &Group<'_>) -> String {
-    let written = traffic(group.mean(|summary| Some(summary.host.bytes_written as f64)).unwrap_or(0.0));
-    years(group).map_or_else(|| written.clone(), |years| format!("{written} in {years}"))
+    let written = written(group);
+    let in_time = if written.contains(',') { ", in" } else { " in" };
+    years(group).map_or_else(|| written.clone(), |years| format!("{written}{in_time} {years}"))
 }
 
 /// The over-provisioning of the new drive, where a result has it.
@@ -298,7 +299,7 @@ fn side_by_side(groups: &[Group<'_>]) -> String {
         let cells = [
             ends(group),
             of(life),
-            traffic(group.mean(|summary| Some(summary.host.bytes_written as f64)).unwrap_or(0.0)),
+            written(group),
             of(|summary| summary.write_amplification.total),
             of(|summary| Some(summary.wear.erase_count.mean)),
             group.mean(|summary| Some(summary.wear.jain_index)).map_or_else(String::new, jain_in_digits),

@@ -69,12 +69,17 @@ pub(super) fn paragraphs(group: &Group<'_>) -> Vec<String> {
     .collect()
 }
 
-/// Bytes that the host wrote in a life, those that were predicted included.
-fn bytes_lived(summary: &Summary) -> f64 {
-    match summary.fast_forward {
-        Some(_) => summary.end.at_drive_writes * summary.capacity.logical_bytes_initial as f64,
-        None => summary.host.bytes_written as f64,
-    }
+/// What the host wrote in so many lives on the mean, and how much of that was simulated where it was not all: "102 TB, 6.88 TB of it
+/// simulated".
+pub fn written_in_words<'a>(summaries: impl Iterator<Item = &'a Summary> + Clone) -> String {
+    let mean = |bytes: fn(&Summary) -> f64| Estimate::of(&summaries.clone().map(bytes).collect::<Vec<_>>()).map_or(0.0, |of| of.mean);
+    let (lived, simulated) = (traffic(mean(Summary::bytes_lived)), traffic(mean(|summary| summary.host.bytes_written as f64)));
+    if lived == simulated { lived } else { format!("{lived}, {simulated} of it simulated") }
+}
+
+/// The same of a group.
+pub(super) fn written(group: &Group<'_>) -> String {
+    written_in_words(group.runs.iter().map(|run| &run.summary))
 }
 
 /// What of a life was simulated and what was predicted, in a line.
@@ -103,8 +108,7 @@ fn forward_sentence(forward: &FastForwarded) -> String {
 
 pub(super) fn life_in_words(group: &Group<'_>) -> String {
     let life = with_interval(group.estimate(life));
-    let data = traffic(group.mean(|summary| Some(bytes_lived(summary))).unwrap_or(0.0));
-    let wrote = format!("The host wrote {life} drive writes ({data})");
+    let wrote = format!("The host wrote {life} drive writes ({})", written(group));
     let cause = group.first().summary.end.cause.map(|cause| format!("{} ({})", cause_in_words(cause), cause.name()));
     let told = match (reason(group), cause) {
         (Some(EndReason::EndOfLife), Some(cause)) => {
@@ -343,6 +347,27 @@ mod tests {
         assert_eq!(groups(&runs)[0].life, Along::Years);
         let both = [dated, run("other", true, 1)];
         assert!(groups(&both).iter().all(|group| group.life == Along::DriveWrites));
+    }
+
+    #[test]
+    fn the_data_of_a_life_are_those_of_all_of_it_and_of_the_drive_that_it_stands_for() {
+        let mut part = run("fixed", false, 1);
+        let capacity = part.summary.capacity.logical_bytes_initial;
+        let simulated = traffic(part.summary.host.bytes_written as f64);
+        let whole = run("fixed", false, 1);
+        assert_eq!(written_in_words([&whole.summary].into_iter()), simulated);
+        part.summary.fast_forward = Some(FastForwarded::default());
+        part.summary.end.at_drive_writes = 400.0;
+        part.summary.life = Some(Life::of(400.0, 10 * capacity, None, true));
+        let lived = traffic(4000.0 * capacity as f64);
+        let expected = format!("{lived}, {simulated} of it simulated");
+        assert_eq!(written_in_words([&part.summary].into_iter()), expected);
+        let page = crate::render(&[part.clone()]);
+        // In the sentence and under the number; nowhere what was simulated alone.
+        assert_eq!(page.matches(&expected).count(), 2);
+        assert_eq!(page.matches(&simulated).count(), page.matches(&format!(", {simulated} of it simulated")).count());
+        let table = crate::render(&[part, run("other", true, 1)]);
+        assert!(table.contains(&format!("<td data-name=\"data written\">{expected}</td>")), "no row of it");
     }
 
     #[test]

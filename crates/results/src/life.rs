@@ -10,7 +10,7 @@ use wane_units::DAYS_PER_YEAR;
 pub const WARRANTY_YEARS: f64 = 5.0;
 
 /// Bytes of a terabyte.
-const TERABYTE: f64 = 1e12;
+pub(super) const TERABYTE: f64 = 1e12;
 
 /// Where the calendar of a run comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::life::TERABYTE;
 use super::{EraseCounts, Errors, Latency, LatencyByGc, LatencyOf, Life, Thermal, Throughput, WriteAmplification};
 
 /// What the warning says of errors beyond the data of their model, by which others know it.
@@ -327,6 +328,16 @@ impl Summary {
         let mut text = serde_json::to_string_pretty(self).expect("a summary holds only strings and numbers");
         text.push('\n');
         text
+    }
+
+    /// Bytes that the host wrote in the life that the run is of: with those that were predicted, and on the drive that the run's stands for.
+    pub fn bytes_lived(&self) -> f64 {
+        let is_part = self.fast_forward.is_some() || self.scaled.is_some();
+        match &self.life {
+            Some(life) if is_part => life.terabytes_written * TERABYTE,
+            None if is_part => self.end.at_drive_writes * self.capacity.logical_bytes_initial as f64,
+            _ => self.host.bytes_written as f64,
+        }
     }
 }
 

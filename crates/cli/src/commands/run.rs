@@ -9,7 +9,7 @@ use wane_lab::build::{self, PolicyOverrides};
 use wane_lab::run::Watch;
 use wane_lab::session;
 use wane_nand::Task;
-use wane_report::{self as report, counted, plain, traffic};
+use wane_report::{self as report, counted, plain};
 use wane_results::{
     Common, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary, whole_runs,
 };
@@ -274,7 +274,7 @@ fn words(summary: &Summary) -> String {
     line("end", format!("{}{cause} after {:.2} drive writes", summary.end.reason.name(), summary.end.at_drive_writes));
     line(
         "data written",
-        format!("{} ({} pages)", plain(&traffic(summary.host.bytes_written as f64)), summary.host.pages_written),
+        format!("{} ({} pages)", plain(&report::written_in_words(std::iter::once(summary))), summary.host.pages_written),
     );
     if let Some(forward) = &summary.fast_forward {
         line("fast-forward", report::forward_in_words(forward));
