@@ -196,9 +196,18 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
     for column in columns.iter().filter(|column| column.values.iter().all(BTreeMap::is_empty)) {
         let _ = writeln!(told, "{}: no run has this figure", column.name);
     }
+    told.push_str(&alike(&groups));
     told.push_str(&forwarded(runs));
     told.push_str(&warned(runs));
     told
+}
+
+/// How many cells have seeds that came to the same; a line, or nothing.
+fn alike(groups: &[Group<'_>]) -> String {
+    let cells = groups.iter().filter(|group| group.alike().is_some()).count();
+    let whose = if cells == groups.len() { "all".to_owned() } else { format!("{cells} of {}", groups.len()) };
+    let told = "seeds came to the same in all: what they draw makes no difference there, and there is no interval";
+    if cells > 0 { format!("{whose} cells: {told}\n") } else { String::new() }
 }
 
 /// How many of the runs have warnings, with the first of them; a line, or nothing.
@@ -291,7 +300,7 @@ impl<'a> Sweep<'a> {
     fn of(runs: &'a [RunResult], groups: &'a [Group<'a>], cells: &[Cell]) -> Self {
         let group_of = |cell: &Cell| {
             let own = runs.get(cell.runs.clone())?;
-            let has = |group: &Group<'_>| group.runs.iter().any(|run| own.iter().any(|own| is_repeated(run, own)));
+            let has = |group: &Group<'_>| group.all.iter().any(|run| own.iter().any(|own| is_repeated(run, own)));
             groups.iter().position(has)
         };
         let seeds =
@@ -313,7 +322,7 @@ impl<'a> Sweep<'a> {
     /// The runs of a cell.
     fn runs_of(&self, cell: usize) -> impl Iterator<Item = (&'a Group<'a>, &'a RunResult)> {
         let group = self.of_cells[cell].map(|group| &self.groups[group]);
-        let runs = group.into_iter().flat_map(|group| group.runs.iter().map(move |run| (group, *run)));
+        let runs = group.into_iter().flat_map(|group| group.all.iter().map(move |run| (group, *run)));
         let seeds = self.seeds[cell].clone();
         runs.filter(move |(_, run)| seeds.as_ref().is_none_or(|seeds| seeds.contains(&run.summary.run.seed)))
     }
@@ -345,7 +354,7 @@ impl<'a> Sweep<'a> {
             (0..self.of_cells.len()).map(|cell| self.runs_of(cell).filter_map(value).collect()).collect();
         let told = |(cell, group): (usize, &Option<usize>)| {
             let Some(group) = *group else { return NOTHING.to_owned() };
-            if self.runs_of(cell).count() == self.groups[group].runs.len() {
+            if self.runs_of(cell).count() == self.groups[group].all.len() {
                 return with_interval(measured, group);
             }
             estimate(&values[cell]).map_or_else(|| NOTHING.to_owned(), |of| plain(&(measured.metric.tell)(of.mean)))

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 
 use super::along::Along;
 use super::series::{shortened, style};
-use wane_results::{Common, Estimate, RunResult, Summary, whole_runs};
+use wane_results::{Common, Estimate, RunResult, Summary, seeds_made_no_difference, whole_runs};
 
 /// Runs of one scenario by one version, which differ in their seed only.
 #[derive(Clone, Debug)]
 pub(super) struct Group<'a> {
     /// A name that no other group has.
     pub(super) label: String,
-    /// At least one run.
+    /// Those that count, at least one: the first alone where seeds made no difference, for copies of one observation are no sample.
     pub(super) runs: Vec<&'a RunResult>,
+    /// All of them.
+    pub(super) all: Vec<&'a RunResult>,
     /// Its scenario as dotted keys, without the seed.
     pub(super) keys: Keys,
     /// Place in the list of groups.
@@ -58,6 +60,11 @@ impl Group<'_> {
         self.style.clone()
     }
 
+    /// How many seeds came to the same in all; `None` where they did not, or there is one.
+    pub(super) fn alike(&self) -> Option<usize> {
+        (self.all.len() > self.runs.len()).then_some(self.all.len())
+    }
+
     /// The rated P/E cycles, where the scenario has them.
     pub(super) fn endurance(&self) -> Option<f64> {
         self.keys.get("drive.endurance")?.parse().ok()
@@ -82,6 +89,10 @@ pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
         let all = group.runs.len();
         group.runs = whole_runs(std::mem::take(&mut group.runs), |run| &run.summary);
         group.left_out = all - group.runs.len();
+        group.all = group.runs.clone();
+        if seeds_made_no_difference(&group.runs) {
+            group.runs.truncate(1);
+        }
     }
     name(&mut groups);
     style(&mut groups);
@@ -102,6 +113,7 @@ fn gathered(runs: &[RunResult]) -> Vec<Group<'_>> {
             None => groups.push(Group {
                 label: String::new(),
                 runs: vec![run],
+                all: Vec::new(),
                 keys,
                 index: groups.len(),
                 style: String::new(),
@@ -222,6 +234,20 @@ mod tests {
         let groups = groups(&runs);
         let found: Vec<(&str, usize)> = groups.iter().map(|group| (group.label.as_str(), group.runs.len())).collect();
         assert_eq!(found, [("a", 2), ("b", 1)]);
+    }
+
+    #[test]
+    fn seeds_that_make_no_difference_are_one_observation() {
+        let mut runs = [run("a", 1, "d = 1"), run("a", 2, "d = 1"), run("a", 1, "d = 2"), run("a", 2, "d = 2")];
+        let seed = runs[1].summary.run.clone();
+        runs[1].summary = wane_results::Summary { run: seed, ..runs[0].summary.clone() };
+        runs[1].blocks = runs[0].blocks.clone();
+        let groups = groups(&runs);
+        let found: Vec<(usize, usize, Option<usize>)> =
+            groups.iter().map(|group| (group.runs.len(), group.all.len(), group.alike())).collect();
+        assert_eq!(found, [(1, 2, Some(2)), (2, 2, None)]);
+        let page = crate::render(&runs[..2]);
+        assert!(page.contains("All 2 seeds came to the same in all") && !page.contains("95 %"), "{page}");
     }
 
     #[test]

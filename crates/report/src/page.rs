@@ -305,8 +305,11 @@ fn side_by_side(groups: &[Group<'_>]) -> String {
             group.mean(|summary| Some(summary.wear.jain_index)).map_or_else(String::new, jain_in_digits),
             percent(group.mean(left).unwrap_or(1.0)),
         ];
-        let seeds =
-            if group.runs.len() > 1 { format!(" <small>{} seeds</small>", group.runs.len()) } else { String::new() };
+        let seeds = match (group.alike(), group.runs.len()) {
+            (Some(seeds), _) => format!(" <small>{seeds} seeds, all alike</small>"),
+            (None, 1) => String::new(),
+            (None, seeds) => format!(" <small>{seeds} seeds</small>"),
+        };
         let _ = write!(rows, "<tr><th scope=\"row\">{}{}{seeds}</th>", swatch(group), escape(&group.label));
         for (name, cell) in NAMES[1..].iter().zip(&cells) {
             let _ = write!(rows, "<td data-name=\"{name}\">{}</td>", escape(cell));
@@ -404,7 +407,7 @@ fn footer(groups: &[Group<'_>]) -> String {
         .iter()
         .take(TOLD_MAX)
         .map(|group| {
-            let seeds: Vec<String> = group.runs.iter().map(|run| run.summary.run.seed.to_string()).collect();
+            let seeds: Vec<String> = group.all.iter().map(|run| run.summary.run.seed.to_string()).collect();
             let first = &group.first().summary;
             format!(
                 "<p>{}: scenario {}, seed {}, wane {}, {} s</p>\n",

@@ -132,7 +132,10 @@ pub(super) fn life_in_words(group: &Group<'_>) -> String {
         None => told,
     };
     match group.runs.len() {
-        1 => told,
+        1 => match group.alike() {
+            Some(seeds) => format!("{told} All {seeds} seeds came to the same in all: what they draw makes no difference here."),
+            None => told,
+        },
         seeds => format!("{told} These are means of {seeds} seeds with 95 % intervals."),
     }
 }

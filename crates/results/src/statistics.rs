@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{EndReason, Row, Summary};
+use super::{EndReason, Row, Run, RunResult, Scenario, Summary};
 
 /// Mean and 95 % interval of every number in the summaries of several runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,24 @@ pub struct BandPoint {
     pub estimate: Estimate,
 }
 
+/// Figures nearer to each other than this share of themselves differ by rounding alone.
+const ROUNDING: f64 = 1e-12;
+
+/// Whether two figures are the same but for rounding.
+pub fn is_same(one: f64, other: f64) -> bool {
+    (one - other).abs() <= ROUNDING * one.abs().max(other.abs())
+}
+
+/// Whether runs of several seeds came to the same in all but what the clock says: what they drew made no difference, and they are one
+/// observation.
+pub fn seeds_made_no_difference(runs: &[&RunResult]) -> bool {
+    let bare = |run: &RunResult| Summary { scenario: Scenario::default(), run: Run::default(), ..run.summary.clone() };
+    let is_same = |one: &RunResult, other: &RunResult| {
+        bare(one) == bare(other) && one.windows == other.windows && one.blocks == other.blocks
+    };
+    runs.len() > 1 && runs[1..].iter().all(|run| is_same(runs[0], run))
+}
+
 impl Estimate {
     /// The estimate from `values`; `None` without any.
     pub fn of(values: &[f64]) -> Option<Self> {
@@ -36,10 +54,14 @@ impl Estimate {
         if count == 0 {
             return None;
         }
-        let mean = values.iter().sum::<f64>() / count as f64;
         if count == 1 {
-            return Some(Self { mean, half_width: f64::INFINITY });
+            return Some(Self { mean: values[0], half_width: f64::INFINITY });
         }
+        // What differs by rounding alone would have an interval of rounding errors.
+        if values.iter().all(|value| is_same(*value, values[0])) {
+            return Some(Self { mean: values[0], half_width: 0.0 });
+        }
+        let mean = values.iter().sum::<f64>() / count as f64;
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
         Some(Self { mean, half_width: student_t_975(count - 1) * (variance / count as f64).sqrt() })
     }
@@ -215,6 +237,24 @@ mod tests {
         assert_eq!(estimate.mean, 3.0);
         assert!((estimate.half_width - 2.776445 * 0.5f64.sqrt()).abs() < 1e-9);
         assert_eq!(Estimate::of(&[]), None);
+    }
+
+    #[test]
+    fn figures_that_are_the_same_have_no_interval_of_rounding_errors() {
+        for values in [[0.1; 3], [11.52, 11.519_999_999_999_996, 11.52], [0.0; 3]] {
+            assert_eq!(Estimate::of(&values), Some(Estimate { mean: values[0], half_width: 0.0 }), "{values:?}");
+        }
+        assert!(Estimate::of(&[1.0, 1.0 + 1e-9]).unwrap().half_width > 0.0);
+    }
+
+    #[test]
+    fn seeds_that_came_to_the_same_in_all_are_known() {
+        let mut runs = [timed(test_run(1), 2), timed(test_run(1), 2), timed(test_run(2), 2)];
+        runs[1].summary.run.seed = 2;
+        runs[1].summary.scenario.name = "seed-2".to_owned();
+        assert!(seeds_made_no_difference(&[&runs[0], &runs[1]]));
+        assert!(!seeds_made_no_difference(&[&runs[0], &runs[1], &runs[2]]));
+        assert!(!seeds_made_no_difference(&[&runs[0]]), "one seed differs from none");
     }
 
     #[test]

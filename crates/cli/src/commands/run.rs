@@ -11,7 +11,7 @@ use wane_lab::session;
 use wane_nand::Task;
 use wane_report::{self as report, counted, plain};
 use wane_results::{
-    Common, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary, whole_runs,
+    Common, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary, seeds_made_no_difference, whole_runs,
 };
 use wane_scenario::{SEED_MAX, Scale, Scenario, Sources, folder_of};
 use wane_units::{excerpt, excerpt_path};
@@ -360,8 +360,11 @@ fn statistics_of(results: &[Option<RunResult>]) -> Statistics {
 
 /// The figures that matter, as mean and interval; of a single run, as they are.
 fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> String {
+    let whole = whole_runs(results.iter().flatten().collect(), |result| &result.summary);
+    let is_one = seeds_made_no_difference(&whole);
     let mut text = match statistics.runs() {
         1 => "1 seed: its figures; an interval needs at least 2 seeds\n".to_owned(),
+        runs if is_one => format!("{runs} seeds that came to the same in all: what they draw makes no difference here\n"),
         runs => format!("{runs} seeds: mean and 95 % interval\n"),
     };
     let stopped = results.iter().flatten().filter(|result| session::interrupted(result)).count();
@@ -383,7 +386,7 @@ fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> Str
         let value = leaf.split('.').try_fold(statistics.json(), |value, part| value.get(part));
         let figure = |name: &str| value.and_then(|value| value.get(name)).and_then(serde_json::Value::as_f64);
         let Some(mean) = figure("mean").map(figure_text) else { continue };
-        let _ = match figure("low").zip(figure("high")) {
+        let _ = match figure("low").zip(figure("high")).filter(|_| !is_one) {
             Some((low, high)) => {
                 writeln!(text, "{leaf:<50} {mean:>16} {:>16} .. {}", figure_text(low), figure_text(high))
             }
