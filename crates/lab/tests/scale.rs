@@ -129,7 +129,11 @@ fn a_result_says_for_which_drive_it_stands() {
     assert!((scaled.ratio - 0.25).abs() < 0.01, "{scaled:?}");
     let told = &result.summary.warnings[0];
     assert!(!told.contains("  "), "{told}");
-    assert!(told.contains("was run as one of") && told.contains("TBW, years and drive writes a day are told of the larger one"), "{told}");
+    assert!(
+        told.contains("was run as one of")
+            && told.contains("TBW, years and drive writes a day are told of the larger one"),
+        "{told}"
+    );
     let written = result.summary.life.unwrap().terabytes_written;
     assert!((written - whole.device.logical_bytes() as f64 / 1e12).abs() < 1e-6, "{written}");
     // It runs again as it was run, and says so again.

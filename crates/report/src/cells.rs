@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::groups::{Group, groups, is_repeated};
 use super::metrics::{Better, METRICS, Measured, Metric, measured};
 use super::numbers::{counted, plain};
-use wane_results::{EndReason, Estimate, FastForwarded, RunResult};
+use wane_results::{EndReason, Estimate, FastForwarded, RunResult, is_same};
 
 /// Measures that are shown unless others are asked for: at most so many,
 const COLUMNS_MAX: usize = 6;
@@ -105,9 +105,19 @@ impl Column {
         let Some((best, most)) = best.and_then(|best| Some((best, self.mean(best)?))) else {
             return self.interrupted.iter().map(|stopped| if *stopped { '!' } else { ' ' }).collect();
         };
+        let is_best = |cell: usize| self.mean(cell).is_some_and(|mean| is_same(mean, most));
+        // A mark that all have tells nothing.
+        let all_tie =
+            self.values.len() > 1 && (0..self.values.len()).all(|cell| self.mean(cell).is_none() || is_best(cell));
         let mark = |cell: usize| match self.mean(cell) {
             _ if self.interrupted[cell] => '!',
-            Some(mean) if cell == best || mean == most => '*',
+            Some(_) if is_best(cell) => {
+                if all_tie {
+                    ' '
+                } else {
+                    '*'
+                }
+            }
             Some(_) if !self.is_told_apart(best, cell) => '=',
             _ => ' ',
         };
@@ -360,7 +370,7 @@ impl<'a> Sweep<'a> {
             estimate(&values[cell]).map_or_else(|| NOTHING.to_owned(), |of| plain(&(measured.metric.tell)(of.mean)))
         };
         let told = self.of_cells.iter().enumerate().map(told).collect();
-        let (name, better) = (measured.metric.name.to_owned(), measured.metric.better);
+        let (name, better) = (measured.metric.name.to_owned(), measured.better);
         let is_timed = measured.metric.is_timed();
         Column { name, better, is_timed, told, interrupted: self.interrupted.clone(), values }
     }

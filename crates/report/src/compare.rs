@@ -55,18 +55,27 @@ fn capitalized(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// "Write amplification is least with d 8: 2.31".
+/// "Write amplification is least with d 8: 2.31"; of ties how many, and one of them. Where no end is better, from where to where it goes.
 fn headline(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Option<String> {
-    let best = measured.best()?;
     let what = capitalized(measured.metric.name);
-    let most = match (measured.metric.better, measured.metric.id) {
+    let (first, last) = measured.ends()?;
+    let part = |group: usize| if measured.metric.is_timed() { groups[group].of_age() } else { String::new() };
+    if measured.better == Better::Neither {
+        let told = |group: usize| format!("{} with {}", measured.told(group), in_full(keys, group));
+        return Some(format!("{what}{} goes from {} to {}", part(first), told(last), told(first)));
+    }
+    let (best, part) = (first, part(first));
+    let most = match (measured.better, measured.metric.id) {
         (Better::More, LIFE) => "longest",
         (Better::More | Better::Neither, _) => "most",
         (Better::Less, _) if measured.metric.is_duration => "shortest",
         (Better::Less, _) => "least",
     };
-    let part = if measured.metric.is_timed() { groups[best].of_age() } else { String::new() };
-    Some(format!("{what}{part} is {most} with {}: {}", in_full(keys, best), measured.told(best)))
+    let with = match measured.best().len() {
+        1 => in_full(keys, best),
+        ties => format!("{ties} of {} alike, one of them {}", groups.len(), in_full(keys, best)),
+    };
+    Some(format!("{what}{part} is {most} with {with}: {}", measured.told(best)))
 }
 
 fn figure_of(heading: &str, groups: &[Group<'_>], keys: &[Key], measures: &[Measured]) -> Figure {
@@ -76,7 +85,11 @@ fn figure_of(heading: &str, groups: &[Group<'_>], keys: &[Key], measures: &[Meas
     if let [measured] = measures
         && let Some((best, worst)) = measured.ends()
     {
-        let told = |group: usize| format!("{} ({})", measured.told(group), groups[group].label);
+        let named = |group: usize| match measured.alike(group).len() {
+            1 => groups[group].label.clone(),
+            ties => format!("{ties} of {}", groups.len()),
+        };
+        let told = |group: usize| format!("{} ({})", measured.told(group), named(group));
         caption = format!("From {} to {}.", told(worst), told(best));
     }
     if measures.iter().any(|one| one.metric.is_timed()) {
@@ -86,7 +99,9 @@ fn figure_of(heading: &str, groups: &[Group<'_>], keys: &[Key], measures: &[Meas
         caption.push_str(" Lives with a \u{2265} had not ended when the run did.");
     }
     if groups.iter().any(|group| group.runs.len() > 1) {
-        caption.push_str(" Values are means over seeds; whiskers are their 95 % intervals.");
+        let has_interval = |one: &Measured| (0..groups.len()).any(|group| one.interval(group).is_some());
+        let whiskers = if measures.iter().any(has_interval) { "; whiskers are their 95 % intervals" } else { "" };
+        caption.push_str(&format!(" Values are means over seeds{whiskers}."));
     }
     let bars = drawings.iter().any(|drawing| matches!(drawing, Drawing::Bars(_)));
     if bars && groups.len() > BARS_MAX {
@@ -181,7 +196,7 @@ fn lines(measured: &Measured, key: &Key, other: Option<&Key>) -> Chart {
         layers.push(Layer::Curve(Curve { class: class.clone(), points: points.clone(), label, ..Curve::default() }));
         layers.push(Layer::Dots { class, points });
     }
-    if let Some(best) = measured.best() {
+    for best in measured.best() {
         let height = measured.estimates[best].as_ref().map_or(0.0, |of| of.mean / unit);
         layers.push(Layer::Ring { at: (places[key.of[best]], height) });
     }
@@ -209,22 +224,27 @@ fn lines(measured: &Measured, key: &Key, other: Option<&Key>) -> Chart {
 fn heat(measured: &Measured, along: &Key, other: &Key) -> Heat {
     let (columns, rows) = (along.values.len(), other.values.len());
     let mut cells = vec![None; columns * rows];
-    let mut best = None;
-    let best_group = measured.best();
+    let mut best = Vec::new();
+    let best_groups = measured.best();
     for (group, estimate) in measured.estimates.iter().enumerate() {
         let place = other.of[group] * columns + along.of[group];
         if let Some(estimate) = estimate {
             let told = measured.told(group).replace(" drive writes", "").replace(" years", "").replace(" year", "");
             cells[place] = Some((estimate.mean, told));
         }
-        if best_group == Some(group) {
-            best = Some(place);
+        if best_groups.contains(&group) {
+            best.push(place);
         }
     }
     let measure = measured.metric.measure().to_owned();
+    let framed = match best.len() {
+        0 => "",
+        1 => "; the best cell is framed",
+        _ => "; the best cells are framed",
+    };
     Heat {
         id: format!("field-{}", measured.metric.id),
-        description: format!("{measure} for each {} and {}; the best cell is framed.", along.name, other.name),
+        description: format!("{measure} for each {} and {}{framed}.", along.name, other.name),
         measure,
         columns: (along.name.clone(), along.values.clone()),
         rows: (other.name.clone(), other.values.clone()),
@@ -239,7 +259,7 @@ fn bars(groups: &[Group<'_>], measured: &Measured) -> Drawing {
     let mut order: Vec<usize> = (0..groups.len()).filter(|index| valued(*index).is_some()).collect();
     order.sort_by(|left, right| {
         let (left, right) = (valued(*left).unwrap_or(0.0), valued(*right).unwrap_or(0.0));
-        if measured.metric.better == Better::Less { left.total_cmp(&right) } else { right.total_cmp(&left) }
+        if measured.better == Better::Less { left.total_cmp(&right) } else { right.total_cmp(&left) }
     });
     let best = measured.best();
     let bar = |index: &usize| Bar {
@@ -249,12 +269,16 @@ fn bars(groups: &[Group<'_>], measured: &Measured) -> Drawing {
         interval: measured.interval(*index),
         class: groups[*index].class(),
         parts: Vec::new(),
-        best: best == Some(*index),
+        best: best.contains(index),
     };
     Drawing::Bars(Bars {
         id: format!("compared-{}", measured.metric.id),
         measure: measured.metric.measure().to_owned(),
-        description: format!("{} of each run, the best first.", capitalized(measured.metric.name)),
+        description: format!(
+            "{} of each run, the {} first.",
+            capitalized(measured.metric.name),
+            if measured.better == Better::Neither { "greatest" } else { "best" }
+        ),
         bars: order.iter().take(BARS_MAX).map(bar).collect(),
         parts: Vec::new(),
     })
@@ -285,7 +309,7 @@ mod tests {
 
     #[test]
     fn the_headline_names_the_best_cell() {
-        let table: [(&[Cell], Option<&str>); 4] = [
+        let table: [(&[Cell], Option<&str>); 5] = [
             (
                 &[("a.d=1", 10.0, 3.0), ("a.d=2", 30.0, 2.0), ("a.d=4", 20.0, 2.5)],
                 Some("Life is longest with d 2: 30 drive writes"),
@@ -293,6 +317,10 @@ mod tests {
             // What differs little gives way to what differs a lot.
             (&[("a.d=1", 10.0, 3.0), ("a.d=2", 10.3, 2.0)], Some("Write amplification is least with d 2: 2.00")),
             (&[("a.d=1", 10.0, 2.0), ("a.d=2", 10.0, 2.0)], None),
+            (
+                &[("a.d=1", 10.0, 3.0), ("a.d=2", 10.0, 1.0), ("a.d=4", 10.0, 1.0)],
+                Some("Write amplification is least with 2 of 3 alike, one of them d 2: 1.00"),
+            ),
             // Runs with names of their own are told by their words.
             (&[("one", 10.0, 2.0), ("other", 20.0, 2.0)], None),
         ];
@@ -301,6 +329,31 @@ mod tests {
             assert_eq!(comparison(&groups(&runs)).unwrap().headline.as_deref(), expected);
         }
         assert!(comparison(&groups(&cells(&[("a.d=1", 1.0, 1.0)]))).is_none(), "a run alone");
+    }
+
+    #[test]
+    fn all_ties_are_marked_and_what_is_no_choice_is_not() {
+        let tied = cells(&[
+            ("a.d=1 b.p=x", 10.0, 1.0),
+            ("a.d=2 b.p=x", 10.0, 3.0),
+            ("a.d=1 b.p=y", 10.0, 1.0),
+            ("a.d=2 b.p=y", 10.0, 2.0),
+        ]);
+        let of = |groups: &[Group<'_>]| match &comparison(groups).unwrap().shown[0].drawings[..] {
+            [Drawing::Heat(heat)] => (heat.best.clone(), heat.description.clone()),
+            other => panic!("{} drawings", other.len()),
+        };
+        let (best, described) = of(&groups(&tied));
+        assert_eq!(best, [0, 2]);
+        assert!(described.ends_with("the best cells are framed."), "{described}");
+        let shown = comparison(&groups(&tied)).unwrap().shown;
+        assert_eq!(shown[0].caption, "From 3.00 (d 2, x) to 1.00 (2 of 4).");
+        let mut worn = cells(&[("drive.initial.erase-count=0", 10.0, 1.0), ("drive.initial.erase-count=9", 10.0, 2.0)]);
+        for (run, erases) in worn.iter_mut().zip([0, 9]) {
+            run.scenario_toml = format!("[drive.initial]\nerase-count = {erases}");
+        }
+        let headline = comparison(&groups(&worn)).unwrap().headline.unwrap();
+        assert_eq!(headline, "Write amplification goes from 1.00 with erase-count 0 to 2.00 with erase-count 9");
     }
 
     #[test]

@@ -22,8 +22,8 @@ pub(super) struct Heat {
     pub(super) rows: (String, Vec<String>),
     /// Value and text of each cell, row by row; `None` where nothing was run.
     pub(super) cells: Vec<Option<(f64, String)>>,
-    /// The cell that is best.
-    pub(super) best: Option<usize>,
+    /// The cells that are best: several where they tie.
+    pub(super) best: Vec<usize>,
 }
 
 const TOP: f64 = 46.0;
@@ -93,7 +93,7 @@ impl Heat {
             let title = Title::new(format!("{row_name} {}, {column_name} {}: {told}", rows[row], columns[column]));
             let drawn = Path::new().set("d", data.clone()).set("class", format!("fill w{shade}"));
             picture.append(drawn.add(title));
-            if self.best == Some(index) {
+            if self.best.contains(&index) {
                 picture.append(Path::new().set("d", data).set("class", "best"));
             }
             if width(told) <= wide - 6.0 {
@@ -148,7 +148,7 @@ mod tests {
             columns: ("over-provisioning".to_owned(), values),
             rows: ("policy".to_owned(), vec!["greedy".to_owned(), "d-choices d 8".to_owned()]),
             cells: vec![Some((1.0, "1.00".to_owned())); 38],
-            best: Some(0),
+            best: vec![0],
         };
         for (size, font) in [(Size::Column, Font::Noto), (Size::Across, Font::Noto), (Size::Wide, Font::DejaVu)] {
             let picture = heat.draw(size);

@@ -1,10 +1,10 @@
 //! What several runs are compared by: the figures of a summary that are worth a picture, the most telling first.
 
 use super::along::Along;
-use super::groups::Group;
+use super::groups::{Group, differing};
 use super::numbers::{counted, counted_of, duration, lifetime, percent, short};
 use super::words::jain_in_digits;
-use wane_results::{Common, DAYS_PER_YEAR, EndReason, Estimate, Latency, RunResult, Summary};
+use wane_results::{Common, DAYS_PER_YEAR, EndReason, Estimate, Latency, RunResult, Summary, is_same};
 
 /// Which end of a measure one wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,34 @@ pub(super) struct Measured {
     pub(super) estimates: Vec<Option<Estimate>>,
     /// Of each group whether its drives still lived: a life is at least as long.
     pub(super) alive: Vec<bool>,
+    /// Which end of it one wants among these groups.
+    pub(super) better: Better,
+}
+
+/// Keys, or what they begin with, that say what a drive meets: its age, heat and load. None of their values is a choice.
+const CONDITIONS: [&str; 7] = [
+    "drive.initial.",
+    "drive.retention.",
+    "drive.thermal.ambient",
+    "probe.retention",
+    "time.drive-writes-per-day",
+    "time.scale",
+    "workload.arrival",
+];
+
+/// Whether groups differ in nothing that is chosen.
+fn differ_in_conditions(groups: &[Group<'_>]) -> bool {
+    let apart = differing(&groups.iter().map(|group| &group.keys).collect::<Vec<_>>());
+    let mut apart = apart.iter().filter(|key| *key != "name").peekable();
+    apart.peek().is_some() && apart.all(|key| CONDITIONS.iter().any(|known| key.starts_with(known)))
+}
+
+/// Whether requests come when they come, however late the last ones are answered: as many are served in a second as come in one.
+fn is_open_loop(group: &Group<'_>) -> bool {
+    let of_probe = group.keys.keys().any(|key| key.starts_with("probe."));
+    let asks = |key: &str| key.contains("workload.arrival") && key.starts_with("probe.") == of_probe;
+    let mut asked = group.keys.keys().filter(|key| asks(key)).peekable();
+    asked.peek().is_some() && asked.all(|key| !key.ends_with("queue-depth"))
 }
 
 /// The id of a life.
@@ -137,6 +165,7 @@ pub(super) static METRICS: [Metric; 20] = [
 pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
     let died = |group: &Group<'_>| group.runs.iter().all(|run| run.summary.end.reason == EndReason::EndOfLife);
     let any_died = groups.iter().any(died);
+    let conditions = differ_in_conditions(groups);
     let of = |metric: &'static Metric| {
         let life = metric.id == LIFE;
         // The calendar is that of all runs or of none.
@@ -144,7 +173,9 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
         let metric = if in_years { &LIFE_IN_YEARS } else { metric };
         let estimates = groups.iter().map(|group| estimate(group, metric)).collect();
         let alive = groups.iter().map(|group| life && !died(group)).collect();
-        Measured { metric, estimates, alive }
+        let is_given = conditions || metric.is_rate() && groups.iter().all(is_open_loop);
+        let better = if is_given { Better::Neither } else { metric.better };
+        Measured { metric, estimates, alive, better }
     };
     // Figures of requests at different ages say nothing of what was swept.
     let one_age = groups.iter().all(|group| group.common != Common::Nothing);
@@ -206,8 +237,12 @@ fn estimate(group: &Group<'_>, metric: &Metric) -> Option<Estimate> {
 impl Metric {
     /// Whether it is of requests, and so of a part of the life.
     pub(super) fn is_timed(&self) -> bool {
-        self.is_duration
-            || matches!(self.id, "read-iops" | "write-iops" | "read-rate" | "write-rate" | "lost" | "rereads")
+        self.is_duration || self.is_rate() || matches!(self.id, "lost" | "rereads")
+    }
+
+    /// Whether it is what is served in a second.
+    fn is_rate(&self) -> bool {
+        matches!(self.id, "read-iops" | "write-iops" | "read-rate" | "write-rate")
     }
 
     /// Its name at an axis.
@@ -228,9 +263,20 @@ impl Measured {
         (high - low) / high.abs().max(low.abs()).max(1e-300)
     }
 
-    /// The group with the best value, where one end is better.
-    pub(super) fn best(&self) -> Option<usize> {
-        self.ends().filter(|_| self.metric.better != Better::Neither).map(|ends| ends.0)
+    /// The groups with the best value, where one end is better; several where they tie, none where all do.
+    pub(super) fn best(&self) -> Vec<usize> {
+        let best = self.ends().filter(|_| self.better != Better::Neither).map(|ends| ends.0);
+        let best = best.map_or_else(Vec::new, |best| self.alike(best));
+        let all = self.estimates.iter().flatten().count();
+        if best.len() == all && all > 1 { Vec::new() } else { best }
+    }
+
+    /// The groups whose value is that of one of them, which is the first.
+    pub(super) fn alike(&self, group: usize) -> Vec<usize> {
+        let mean = |group: usize| self.estimates[group].as_ref().map(|found| found.mean);
+        let is_alike = |other: &usize| mean(*other).zip(mean(group)).is_some_and(|(one, other)| is_same(one, other));
+        let others = (0..self.estimates.len()).filter(|other| *other != group).filter(is_alike);
+        std::iter::once(group).chain(others).collect()
     }
 
     /// The groups with the best and with the worst value.
@@ -239,7 +285,7 @@ impl Measured {
             || self.estimates.iter().enumerate().filter_map(|(index, found)| Some((index, found.as_ref()?.mean)));
         let by = |left: &(usize, f64), right: &(usize, f64)| left.1.total_cmp(&right.1);
         let (least, most) = (valued().min_by(by)?.0, valued().max_by(by)?.0);
-        Some(if self.metric.better == Better::Less { (least, most) } else { (most, least) })
+        Some(if self.better == Better::Less { (least, most) } else { (most, least) })
     }
 
     /// Its value in a run of a group.
@@ -264,11 +310,42 @@ impl Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::groups::groups;
+    use wane_results::test_runs::{test_run, timed};
 
     fn of(id: &str, values: &[f64]) -> Measured {
         let metric = METRICS.iter().find(|metric| metric.id == id).unwrap();
         let estimates = values.iter().map(|value| Estimate::of(&[*value])).collect();
-        Measured { metric, estimates, alive: vec![false; values.len()] }
+        Measured { metric, estimates, alive: vec![false; values.len()], better: metric.better }
+    }
+
+    #[test]
+    fn what_drives_meet_and_what_comes_by_itself_has_no_best() {
+        let table = [
+            ("ftl.gc.d = DDD", "read-p999", Better::Less),
+            ("ftl.gc.d = DDD\nworkload.arrival.queue-depth = 4", "read-iops", Better::More),
+            ("ftl.gc.d = DDD\nworkload.arrival.poisson = '1 ms'", "read-iops", Better::Neither),
+            ("ftl.gc.d = DDD\nworkload.arrival.poisson = '1 ms'", "read-p999", Better::Less),
+            (
+                "ftl.gc.d = DDD\nworkload.arrival.queue-depth = 1\nprobe.workload.arrival = 'trace'",
+                "read-iops",
+                Better::Neither,
+            ),
+            ("drive.initial.erase-count = DDD", "read-p999", Better::Neither),
+            ("time.scale = DDD\nworkload.arrival = 'trace'", "read-p999", Better::Neither),
+            ("time.scale = DDD\nftl.gc.d = DDD", "read-p999", Better::Less),
+        ];
+        for (scenario, id, expected) in table {
+            let run = |value: u32| {
+                let mut run = timed(test_run(u64::from(value)), 1);
+                run.scenario_toml = scenario.replace("DDD", &value.to_string());
+                run
+            };
+            let runs = [run(1), run(2)];
+            let (_, all) = measured(&groups(&runs));
+            let found = all.iter().find(|one| one.metric.id == id).unwrap();
+            assert_eq!(found.better, expected, "{id} of {scenario}");
+        }
     }
 
     #[test]

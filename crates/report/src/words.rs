@@ -72,8 +72,11 @@ pub(super) fn paragraphs(group: &Group<'_>) -> Vec<String> {
 /// What the host wrote in so many lives on the mean, and how much of that was simulated where it was not all: "102 TB, 6.88 TB of it
 /// simulated".
 pub fn written_in_words<'a>(summaries: impl Iterator<Item = &'a Summary> + Clone) -> String {
-    let mean = |bytes: fn(&Summary) -> f64| Estimate::of(&summaries.clone().map(bytes).collect::<Vec<_>>()).map_or(0.0, |of| of.mean);
-    let (lived, simulated) = (traffic(mean(Summary::bytes_lived)), traffic(mean(|summary| summary.host.bytes_written as f64)));
+    let mean = |bytes: fn(&Summary) -> f64| {
+        Estimate::of(&summaries.clone().map(bytes).collect::<Vec<_>>()).map_or(0.0, |of| of.mean)
+    };
+    let (lived, simulated) =
+        (traffic(mean(Summary::bytes_lived)), traffic(mean(|summary| summary.host.bytes_written as f64)));
     if lived == simulated { lived } else { format!("{lived}, {simulated} of it simulated") }
 }
 
@@ -133,7 +136,9 @@ pub(super) fn life_in_words(group: &Group<'_>) -> String {
     };
     match group.runs.len() {
         1 => match group.alike() {
-            Some(seeds) => format!("{told} All {seeds} seeds came to the same in all: what they draw makes no difference here."),
+            Some(seeds) => {
+                format!("{told} All {seeds} seeds came to the same in all: what they draw makes no difference here.")
+            }
             None => told,
         },
         seeds => format!("{told} These are means of {seeds} seeds with 95 % intervals."),

@@ -29,7 +29,9 @@ pub use latency::{
     OperationLatency, Thermal, Throughput, Window, WindowKind,
 };
 pub use life::{Calendar, CalendarOrigin, Life, WARRANTY_YEARS};
-pub use statistics::{BandPoint, Estimate, Statistics, band, is_same, seeds_made_no_difference, student_t_975, whole_runs};
+pub use statistics::{
+    BandPoint, Estimate, Statistics, band, is_same, seeds_made_no_difference, student_t_975, whole_runs,
+};
 pub use summary::{
     BlocksErased, Capacity, EXTRAPOLATED, End, EndCause, EndReason, FastForwarded, Flash, Gc, Host, PagesProgrammed,
     Run, Scaled, Scenario, Summary, SummaryWriteAmplification, Wear,
