@@ -78,7 +78,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> i32 {
 /// # Errors
 /// It cannot be read, or is too long or no text; one sentence.
 pub fn read_scenario(path: &Path) -> Result<(String, String), String> {
-    output::read_text(path).map_err(|failure| failure.to_string())
+    output::read_scenario(path).map_err(|failure| failure.to_string())
 }
 
 /// The workload that a name or a file stands for, as `wane drive age --workload` takes it, and the folder that its traces are relative to.

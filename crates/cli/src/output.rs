@@ -4,10 +4,11 @@ use std::io::{self, IsTerminal, Read, Seek, SeekFrom, Write};
 use std::panic::PanicHookInfo;
 use std::path::Path;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteDiagnostic, NamedSource, Severity};
 use wane_scenario::ScenarioError;
 use wane_units::{did_you_mean, excerpt, excerpt_path, why_unwritten};
+use wane_workload::trace::{Options, Reader};
 
 use crate::progress::RemovedAtExit;
 use crate::{DONE, WRONG};
@@ -90,8 +91,8 @@ pub(crate) fn shorten(error: &mut clap::Error) {
         (short != *value).then_some((kind, short))
     });
     let shortened: Vec<(ContextKind, ContextValue)> = shortened.collect();
-    if !shortened.is_empty() {
-        // The advice quotes the argument again, with styles around it.
+    // The advice quotes the argument again, with styles around it; to give an option as a value is nobody's wish.
+    if !shortened.is_empty() || error.kind() == ErrorKind::UnknownArgument {
         error.remove(ContextKind::Suggested);
     }
     for (kind, short) in shortened {
@@ -141,6 +142,9 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
 /// Most bytes of a text that is read whole: a scenario, a preset, a page. They have a few pages.
 const TEXT_BYTES_MAX: u64 = 4 << 20;
 
+/// What is said of bytes that are none.
+const NO_TEXT: &str = "it is no text in UTF-8";
+
 /// The text of a file; `-` is stdin. Its name is for messages, shortened as they quote it.
 pub(crate) fn read_text(path: &Path) -> Result<(String, String), Failure> {
     let (name, opened): (String, io::Result<Box<dyn Read>>) = if path == Path::new("-") {
@@ -155,9 +159,31 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, String), Failure> {
         let most = wane_units::Bytes(TEXT_BYTES_MAX);
         return Err(Failure::wrong(format!("{name}: has more than {most}, allowed are at most {most} of text")));
     }
-    let no_text = |_| unreadable(io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8"));
+    let no_text = |_| unreadable(io::Error::new(io::ErrorKind::InvalidData, NO_TEXT));
     let text = String::from_utf8(bytes).map_err(no_text)?;
     Ok((name, text))
+}
+
+/// The name and text of a scenario's file. One that is no TOML and reads as a trace is told so.
+pub(crate) fn read_scenario(path: &Path) -> Result<(String, String), Failure> {
+    let read = read_text(path);
+    let is_toml = |text: &str| text.parse::<toml::Table>().is_ok();
+    if path == Path::new("-") || !path.is_file() || read.as_ref().is_ok_and(|(_, text)| is_toml(text)) {
+        return read;
+    }
+    let name = excerpt_path(path);
+    match Reader::open(path, &Options::default()) {
+        Ok(trace) => Err(Failure::wrong(format!(
+            "{name}: is a trace ({}), and expected is a scenario in TOML, which names it: [workload] trace = \"{name}\"",
+            trace.format()
+        ))),
+        Err(_) => read.map_err(|failure| match failure {
+            Failure::Wrong(told) if told.ends_with(NO_TEXT) => {
+                Failure::wrong(format!("{told}, expected is a scenario in TOML"))
+            }
+            other => other,
+        }),
+    }
 }
 
 /// One of these is among the first or last bytes of every file that wane writes: reports, the page of claims, fitted models,

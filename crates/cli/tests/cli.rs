@@ -35,9 +35,31 @@ fn what_the_user_gave_wrong_is_one_sentence_and_exit_2() {
     std::fs::write(folder.path().join("typo.toml"), "[drive]\npreset = \"tiny\"\nspare-factr = 0.1\n").unwrap();
     std::fs::write(folder.path().join("latin1.toml"), b"name = \"\xe4\"").unwrap();
     // (arguments, a part of the sentence)
-    let table: [(&[&str], &str); 17] = [
+    std::fs::write(folder.path().join("a.trace"), b"0 0 0 8 0\n5 0 8 8 1\n").unwrap();
+    std::fs::write(folder.path().join("a.lis"), b"0 8 0 0\n8 8 0 1\n").unwrap();
+    std::fs::create_dir_all(folder.path().join("many/of/results")).unwrap();
+    std::fs::create_dir(folder.path().join("many/one")).unwrap();
+    std::fs::write(folder.path().join("many/one/summary.json"), b"{}").unwrap();
+    const REPLAYED: &str = "workload={ trace = 'a.lis', arrival = 'trace', loop = false }";
+    let table: [(&[&str], &str); 27] = [
         (&["run", "absent.toml"], "absent.toml: cannot be read"),
-        (&["run", "latin1.toml"], "latin1.toml: cannot be read"),
+        (
+            &["run", "latin1.toml"],
+            "latin1.toml: cannot be read: it is no text in UTF-8, expected is a scenario in TOML",
+        ),
+        (&["run", "a.trace"], "a.trace: is a trace (mqsim), and expected is a scenario in TOML, which names it"),
+        (&["estimate", "a.trace"], "a.trace: is a trace (mqsim)"),
+        (&["run", "s.toml", "--set", "workload.trace=nope.gz"], "workload.trace: "),
+        (&["run", "s.toml", "--set", "workload.trace=nope.gz", "--dry-run"], "workload.trace: "),
+        (&["run", "s.toml", "--set", REPLAYED, "--set", "time.scheduler=event"], "format lis have no time of arrival"),
+        (
+            &["run", "s.toml", "--set", REPLAYED, "--set", "time.scheduler=event", "--dry-run"],
+            "format lis have no time of arrival",
+        ),
+        (&["run", "s.toml", "--out", "s.toml"], "it is a file, and results need a folder"),
+        (&["report", "many"], "it has no summary.json; folders in it do: many/one"),
+        (&["trace", "info", "s.toml"], "workload.format): wane-compact, "),
+        (&["doctor", "s.toml"], "allowed are smartctl's JSON or text"),
         (&["run", "typo.toml"], "typo.toml, line 3: drive.spare-factr: unknown key; did you mean \"spare-factor\"?"),
         (&["run", "s.toml", "--set", "drive.endurance=much"], "--set drive.endurance=much: drive.endurance: found"),
         (&["run", "s.toml", "--set", "seed"], "expected KEY=VALUE"),
@@ -79,6 +101,8 @@ fn what_the_user_gave_wrong_is_one_sentence_and_exit_2() {
         assert_eq!(stderr.trim_end().lines().count(), 1, "{arguments:?}: {stderr}");
         assert!(!stderr.contains('\u{1b}'), "colors only on a terminal: {stderr}");
     }
+    let (_, _, stderr) = run(&["run", "s.toml", "--threads", "1"], folder.path());
+    assert!(stderr.contains("unexpected argument '--threads'") && !stderr.contains("as a value"), "{stderr}");
     for arguments in [&["fly"][..], &["run", "--bogus"], &[], &["run", "s.toml", "--seeds", "0"]] {
         assert_eq!(run(arguments, folder.path()).0, 2, "{arguments:?}");
     }
@@ -109,9 +133,11 @@ fn a_usage_error_quotes_200_characters_at_most() {
         let quoted = stderr.matches('x').count();
         assert!(stderr.len() < 600 && quoted <= 210 && !stderr.contains('\u{1b}'), "{quoted}: {stderr}");
     }
-    // A short argument keeps the advice that quotes it.
-    let (_, _, stderr) = run(&["run", "--bogus"], folder.path());
-    assert!(stderr.contains("to pass '--bogus' as a value"), "{stderr}");
+    // A short argument keeps the advice of what it is like.
+    for (arguments, like) in [(["run", "--quit"], "--quiet"), (["rum", "x"], "run")] {
+        let (_, _, stderr) = run(&arguments, folder.path());
+        assert!(stderr.contains("tip: ") && stderr.contains(&format!("'{like}'")), "{stderr}");
+    }
 }
 
 #[test]
@@ -637,4 +663,15 @@ fn a_result_with_a_trace_is_repeated_from_its_scenario() {
     let [first, again]: [serde_json::Value; 2] = [first, again].map(|text| serde_json::from_str(&text).unwrap());
     assert_eq!(first["flash"], again["flash"]);
     assert!(first["warnings"][0].as_str().unwrap().contains("1 lines that do not parse were skipped"), "{first}");
+}
+
+/// A life that ends is what a run is asked for: the exit codes that the help lists are those of other commands.
+#[test]
+fn a_run_whose_drive_dies_ends_with_0_as_the_help_says() {
+    let folder = folder_with("s.toml", TINY);
+    let dies = ["run", "s.toml", "--set", "drive.endurance=2", "--set", "until.drive-writes=100", "--quiet"];
+    let (code, stdout, stderr) = run(&dies, folder.path());
+    assert!(stdout.contains("end-of-life") && code == 0, "{code}: {stdout}{stderr}");
+    let (_, help, _) = run(&["--help"], folder.path());
+    assert!(help.contains("a run whose drive dies ends with 0"), "{help}");
 }

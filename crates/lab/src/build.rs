@@ -45,7 +45,7 @@ pub enum PlanError {
     #[error("[drive]: {0}")]
     Nand(wane_nand::NandConfigError),
     /// A trace cannot be opened or does not fit the drive.
-    #[error(transparent)]
+    #[error("workload.trace: {0}")]
     Trace(#[from] TraceError),
     /// There is no room for a key-value store.
     #[error("workload: {0}")]
@@ -171,6 +171,21 @@ pub fn check_drive(scenario: &Scenario) -> Result<(), PlanError> {
     let streams = Streams::new(scenario.seed);
     let mut opener = Opener::new(scenario.device, streams, Arc::default());
     drive(scenario, Policies::of(&scenario.ftl), None, &mut opener).map(drop)
+}
+
+/// Refuses a phase whose requests are to come at the times of a trace that has none. Of each such trace the first bytes are read.
+///
+/// # Errors
+/// There is one, or its trace cannot be read.
+pub fn check_times(scenario: &Scenario) -> Result<(), PlanError> {
+    for phase in scenario.phases.iter().filter(|phase| phase.arrival == Arrival::Trace) {
+        if let Workload::Trace(spec) = &phase.workload
+            && let Some(reason) = Reader::open(&spec.path, &trace_options(spec))?.timeless()
+        {
+            return Err(PlanError::Timeless(reason));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a phase that waits for writes, where its workload loops over traces without one. Reads each such trace up to its

@@ -87,6 +87,24 @@ struct Close {
     raw_bit_errors_per_codeword: Option<Vec<u64>>,
 }
 
+/// Most folders that a message names.
+const NAMED_MAX: usize = 3;
+
+/// The folders in one that hold results, as the end of a sentence; nothing where none does.
+fn results_below(path: &Path) -> String {
+    let is_one = |folder: &Path| folder.join(MANIFEST).is_file() || folder.join(SUMMARY).is_file();
+    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.path()).filter(|folder| is_one(folder)).map(|folder| excerpt_path(&folder)).collect();
+    names.sort();
+    let rest = match names.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    names.truncate(NAMED_MAX);
+    if names.is_empty() { String::new() } else { format!("; folders in it do: {}{rest}", names.join(" ")) }
+}
+
 /// Why results could not be written or read. Each is one sentence with the path.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -141,7 +159,7 @@ pub enum ResultError {
         path: PathBuf,
     },
     /// There is no finished result.
-    #[error("'{}' holds no finished result: it has no {SUMMARY}", excerpt_path(path))]
+    #[error("'{}' holds no finished result: it has no {SUMMARY}{}", excerpt_path(path), results_below(path))]
     Unfinished {
         /// The folder.
         path: PathBuf,

@@ -107,7 +107,17 @@ fn check_policy(key: &str, table: &Table, path: &str) -> Result<(), Refusal> {
 }
 
 fn misfit(node: Node, value: &Value) -> String {
-    format!("found {}, expected {}", shown(value), allowed(node))
+    format!("found {}, expected {}{}", shown(value), allowed(node), meant_percent(node, value))
+}
+
+/// What a share above its range was meant to be: 7 where "7 %" is allowed; nothing for anything else.
+fn meant_percent(node: Node, value: &Value) -> String {
+    let number = value.as_integer().map(|number| number as f64).or_else(|| value.as_float());
+    let is_share = matches!(node.form(), Form::Quantity("ratio" | "surplus"));
+    match number.filter(|number| is_share && (1.0..=100.0).contains(number)) {
+        Some(number) => format!("; did you mean \"{number} %\"?"),
+        None => String::new(),
+    }
 }
 
 /// A list of tables, which `--set` writes as a table with numbers for names.

@@ -255,15 +255,13 @@ fn values_of(text: &str) -> Result<Vec<String>, String> {
 /// Values are exact decimals; the last one is there where the steps meet it.
 fn range(part: &str) -> Result<Option<Vec<String>>, String> {
     let bare = part.trim_matches(['"', '\'']);
-    let Some((first, rest)) = bare.split_once("..") else { return Ok(None) };
+    let Some((first, rest)) = bare.split_once("..") else { return nearly_a_range(bare).map(|()| None) };
     let (first, unit_of_first) = split_unit(first);
     let Ok(first) = first.parse::<Decimal>() else { return Ok(None) };
-    let wrong = |what: &str| {
-        let form = "a range is FIRST..LAST:STEP and a unit, such as 1..8:1 or \"5..40:5 %\"";
-        format!("found \"{}\", {what}; {form}", excerpt(part))
-    };
+    let wrong = |what: &str| format!("found \"{}\", {what}; {RANGE}", excerpt(part));
     let Some((last, step)) = rest.split_once(':') else {
-        return if unit_of_first.is_empty() { Err(wrong("which has no step")) } else { Ok(None) };
+        let is_path = !unit_of_first.is_empty() && split_unit(rest).0.parse::<Decimal>().is_err();
+        return if is_path { Ok(None) } else { Err(wrong("which has no step")) };
     };
     let ((last, unit_of_last), (step, unit)) = (split_unit(last), split_unit(step));
     let number = |text: &str| {
@@ -291,6 +289,20 @@ fn range(part: &str) -> Result<Option<Vec<String>>, String> {
         if unit.is_empty() { number.to_string() } else { format!("{number} {unit}") }
     };
     Ok(Some((0..=steps).map(value).collect()))
+}
+
+/// How a range is written.
+const RANGE: &str = "a range is FIRST..LAST:STEP and a unit, such as 1..8:1 or \"5..40:5 %\"";
+
+/// Refuses numbers with a sign between them by which others write ranges: no key takes such a value.
+fn nearly_a_range(part: &str) -> Result<(), String> {
+    let is_number = |text: &str| split_unit(text).0.parse::<Decimal>().is_ok();
+    let by = |sign: char| part.split(sign).count() > 1 && part.split(sign).all(is_number);
+    // 1e-3 is one number.
+    if part.parse::<f64>().is_err() && (by('-') || by(':')) {
+        return Err(format!("found \"{}\", which is no number; {RANGE}", excerpt(part)));
+    }
+    Ok(())
 }
 
 /// A number and the unit behind it, which starts with a letter or a sign that no number has. An exponent is no unit.
@@ -394,7 +406,7 @@ mod tests {
 
     #[test]
     fn ranges_are_exact_and_carry_their_unit() {
-        let table: [(&str, &[&str]); 8] = [
+        let table: [(&str, &[&str]); 9] = [
             ("1..4:1", &["1", "2", "3", "4"]),
             ("5..18:5 %", &["5 %", "10 %", "15 %"]),
             ("\"5..10:5 %\"", &["5 %", "10 %"]),
@@ -403,6 +415,7 @@ mod tests {
             ("8, 16..32:8 MiB", &["8", "16 MiB", "24 MiB", "32 MiB"]),
             ("../a,../b", &["../a", "../b"]),
             ("'x..y:z'", &["'x..y:z'"]),
+            ("1e-3,-5,a-b,C:1", &["1e-3", "-5", "a-b", "C:1"]),
         ];
         for (text, expected) in table {
             assert_eq!(values_of(text).unwrap_or_else(|failure| panic!("{failure:?}")), expected, "{text}");
@@ -418,6 +431,9 @@ mod tests {
             ("0..1:1e-1", "\\\"1e-1\\\" is no plain number"),
             ("5 %..15 %:5 %", "stands once"),
             ("5..15 %:5 %", "stands once"),
+            ("7 %..28 %", "no step"),
+            ("7-28", "FIRST..LAST:STEP"),
+            ("7:28:7 %", "FIRST..LAST:STEP"),
             ("0..99999999:1", "more than 10000 values"),
         ];
         for (wrong, why) in refused {

@@ -11,7 +11,8 @@ use wane_lab::session;
 use wane_nand::Task;
 use wane_report::{self as report, counted, plain};
 use wane_results::{
-    Common, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary, seeds_made_no_difference, whole_runs,
+    Common, Folder, GRID_LEAVES, Origin, REPORT, RunResult, STATISTICS, Statistics, Summary, seeds_made_no_difference,
+    whole_runs,
 };
 use wane_scenario::{SEED_MAX, Scale, Scenario, Sources, folder_of};
 use wane_units::{excerpt, excerpt_path};
@@ -22,7 +23,7 @@ use super::grid::Grid;
 use super::sweep::sweep;
 use super::timed;
 use crate::args::RunArguments;
-use crate::output::{Failure, line, print, read_text, tell};
+use crate::output::{Failure, line, print, tell};
 use crate::progress::{Progress, remove_at_exit, stop_flag};
 use crate::{DONE, INTERRUPTED};
 
@@ -130,7 +131,7 @@ fn named_seeds(seeds: &[u64]) -> String {
 
 /// The scenario's name and text.
 fn read_scenario(path: Option<&Path>) -> Result<Option<(String, String)>, Failure> {
-    path.map(read_text).transpose()
+    path.map(crate::output::read_scenario).transpose()
 }
 
 fn resolve(arguments: &RunArguments, file: Option<&(String, String)>, more: &[String]) -> Result<Scenario, Failure> {
@@ -153,8 +154,9 @@ fn resolve(arguments: &RunArguments, file: Option<&(String, String)>, more: &[St
 fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Result<i32, Failure> {
     let traces = cells.iter().chain([scenario]).flat_map(Scenario::traces);
     for path in traces.filter(|path| !is_read_once(path)) {
-        std::fs::File::open(path)
-            .map_err(|error| Failure::wrong(format!("{}: cannot be read: {error}", excerpt_path(path))))?;
+        std::fs::File::open(path).map_err(|error| {
+            Failure::wrong(format!("workload.trace: {}: cannot be read: {error}", excerpt_path(path)))
+        })?;
     }
     session::check_memory(scenario).map_err(Failure::wrong)?;
     for cell in cells.iter().chain([scenario]) {
@@ -162,6 +164,9 @@ fn dry_run(scenario: &Scenario, cells: &[Scenario], seeds: Option<&[u64]>) -> Re
     }
     // Probes open their traces, and what can be read only once is left to the run.
     if !scenario.traces().into_iter().any(is_read_once) {
+        for cell in cells.iter().chain([scenario]) {
+            build::check_times(cell).map_err(Failure::wrong)?;
+        }
         // A drive of gigabytes of maps is not made to be looked at; its smaller copy has the same parts.
         let is_large = build::memory_estimate(scenario).0 > LOOKED_AT_BYTES_MAX;
         let smaller = is_large.then(|| scenario.scaled(Scale::Auto).ok()).flatten();
@@ -274,7 +279,11 @@ fn words(summary: &Summary) -> String {
     line("end", format!("{}{cause} after {:.2} drive writes", summary.end.reason.name(), summary.end.at_drive_writes));
     line(
         "data written",
-        format!("{} ({} pages)", plain(&report::written_in_words(std::iter::once(summary))), summary.host.pages_written),
+        format!(
+            "{} ({} pages)",
+            plain(&report::written_in_words(std::iter::once(summary))),
+            summary.host.pages_written
+        ),
     );
     if let Some(forward) = &summary.fast_forward {
         line("fast-forward", report::forward_in_words(forward));
@@ -364,7 +373,9 @@ fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> Str
     let is_one = seeds_made_no_difference(&whole);
     let mut text = match statistics.runs() {
         1 => "1 seed: its figures; an interval needs at least 2 seeds\n".to_owned(),
-        runs if is_one => format!("{runs} seeds that came to the same in all: what they draw makes no difference here\n"),
+        runs if is_one => {
+            format!("{runs} seeds that came to the same in all: what they draw makes no difference here\n")
+        }
         runs => format!("{runs} seeds: mean and 95 % interval\n"),
     };
     let stopped = results.iter().flatten().filter(|result| session::interrupted(result)).count();

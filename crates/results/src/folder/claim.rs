@@ -115,6 +115,10 @@ impl Folder {
     /// It cannot be made or written, it holds anything but results, or another process is at work in it.
     pub fn claim(path: &Path) -> Result<Self, ResultError> {
         let unwritable = |reason| ResultError::Unwritable { path: path.to_owned(), reason };
+        if path.is_file() {
+            let reason = "it is a file, and results need a folder".to_owned();
+            return Err(ResultError::Unwritable { path: path.to_owned(), reason: std::io::Error::other(reason) });
+        }
         let made = missing(path);
         let taken = Lock::take(path).map_err(|reason| {
             made.iter().for_each(|made| drop(disk::remove_empty(made)));

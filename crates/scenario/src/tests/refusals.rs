@@ -48,6 +48,8 @@ fn a_drive_that_cannot_be_is_refused_in_one_sentence() {
         ("[drive]\npage-size = 4096", "expected a size with its unit"),
         ("[drive]\npage-size = '4 KB'", "'4 KB' is not a size"),
         ("[drive]\nspare-factor = 1.5", "found 1.5, expected 0 to 1"),
+        ("[drive]\nover-provisioning = 14", "did you mean \"14 %\"?"),
+        ("[drive]\nspare-factor = 7.5", "did you mean \"7.5 %\"?"),
         ("[drive]\nover-provisioning = 'much'", "found \"much\", expected 0 to 1, or"),
         ("[drive]\nspare-factor = '100 %'", "leaves no logical capacity"),
         ("[drive]\npreset = 'x'", "allowed are ftlsim-256g"),

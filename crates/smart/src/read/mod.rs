@@ -18,7 +18,7 @@ pub enum ReadError {
     #[error("is empty; allowed are {ALLOWED}")]
     Empty,
     /// It begins as JSON and is none.
-    #[error("is no whole JSON: {0}")]
+    #[error("is no whole JSON: {0}; allowed are {ALLOWED}")]
     Json(serde_json::Error),
     /// JSON of something else.
     #[error(

@@ -161,7 +161,11 @@ impl Reader {
         }
         let format = options.format.or_else(|| detect(&input.head));
         let format = format.ok_or_else(|| {
-            unusable("its content fits no known trace format; name one (--format, in a scenario workload.format)")
+            let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+            unusable(&format!(
+                "its content fits no known trace format; name one (--format, in a scenario workload.format): {}",
+                names.join(", ")
+            ))
         })?;
         let mut state = State::START;
         if format == Format::Compact {
@@ -193,6 +197,12 @@ impl Reader {
     #[must_use]
     pub fn stopped_by(self, stop: Arc<AtomicBool>) -> Self {
         Self { stop, ..self }
+    }
+
+    /// What it is called and that its requests have no time of arrival, in a sentence; `None` where they have.
+    pub fn timeless(&self) -> Option<String> {
+        let format = self.format();
+        format.is_timeless().then(|| format!("{}: requests of format {format} have no time of arrival", self.name))
     }
 
     /// The format.

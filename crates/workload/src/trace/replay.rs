@@ -9,7 +9,7 @@ use wane_archive::{Archive, ArchiveError};
 
 use super::compact::{Encoder, Next, State, read_record};
 use super::spans::Spans;
-use super::{Format, Reader, TraceError};
+use super::{Reader, TraceError};
 use crate::{Batch, Op, Pace, Progress, Request, Source, SourceError};
 
 /// A decoded trace stays in memory up to here and goes to a temporary file beyond.
@@ -115,8 +115,8 @@ pub struct TraceSource {
     moved: bool,
     /// Decoded whole, it holds no write.
     writeless: bool,
-    /// Its format, if that has no times.
-    timeless: Option<Format>,
+    /// That its format has no times, in a sentence.
+    timeless: Option<String>,
     /// What the reader noted of a trace that is decoded whole.
     notes: Vec<String>,
     /// What it noted of the times of such a trace.
@@ -189,7 +189,7 @@ impl TraceSource {
     /// The same, where a decoded trace of up to so many requests is held.
     pub(super) fn holding(reader: Reader, replay: Replay, held_max: u64) -> Result<Self, TraceError> {
         let name = reader.name().to_owned();
-        let timeless = reader.format().is_timeless().then(|| reader.format());
+        let timeless = reader.timeless();
         let unusable = |reason: String| TraceError::Unusable { name: name.clone(), reason };
         if replay.logical_pages == 0 || replay.page_bytes == 0 {
             return Err(unusable("it cannot be replayed on a drive without pages".to_owned()));
@@ -272,7 +272,7 @@ impl TraceSource {
     fn once(reader: Reader, replay: Replay) -> Self {
         Self {
             name: reader.name().to_owned(),
-            timeless: reader.format().is_timeless().then(|| reader.format()),
+            timeless: reader.timeless(),
             replay,
             requests: Requests::Once(Box::new(reader)),
             ranks: None,
@@ -314,7 +314,7 @@ impl TraceSource {
             name: self.name.clone(),
             moved: self.moved,
             writeless: self.writeless,
-            timeless: self.timeless,
+            timeless: self.timeless.clone(),
             notes: self.notes.clone(),
             coarse_times: self.coarse_times.clone(),
             tally: self.tally,
@@ -513,7 +513,7 @@ impl Source for TraceSource {
     }
 
     fn timeless(&self) -> Option<String> {
-        self.timeless.map(|format| format!("{}: requests of format {format} have no time of arrival", self.name))
+        self.timeless.clone()
     }
 
     fn pace(&self) -> Option<Pace> {
