@@ -9,7 +9,7 @@ use wane_scenario::{Pattern, Scenario, TraceSpec, Workload};
 use wane_theory::TheoryError;
 use wane_theory::lifetime::{self, Wearing};
 use wane_theory::queueing::ReadTimes;
-use wane_theory::utilization::{self, Blocks, Class, Mix, SteadyState, Victims};
+use wane_theory::utilization::{self, Blocks, Class, HOT_COLD_PAGES_MAX, Mix, SteadyState, Victims};
 use wane_workload::Op;
 use wane_workload::standin::{self, Spread};
 use wane_workload::trace::{Reader, TraceError};
@@ -66,7 +66,7 @@ pub enum PredictError {
     #[error("workload: found no write, and without one nothing is amplified")]
     NoWrite,
     /// The trace cannot be read.
-    #[error(transparent)]
+    #[error("workload.trace: {0}")]
     Trace(#[from] TraceError),
     /// The model refuses a number.
     #[error(transparent)]
@@ -167,6 +167,11 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
         Some(steady) => (steady.write_amplification, steady.erase_gap_variance.unwrap_or(0.0)),
         None => (utilization::fifo(flash.spare_factor, &classes)?, 0.0),
     };
+    let is_smaller =
+        matches!(model, Model::TwoTemperatures(_) | Model::Reduced(_)) && units_per_block > HOT_COLD_PAGES_MAX;
+    if is_smaller {
+        warnings.push(smaller_blocks(units_per_block));
+    }
     let pages = f64::from(units_per_block);
     let valid_pages_per_victim_mean = pages * (1.0 - 1.0 / write_amplification);
     let wears = policy(&scenario.ftl.retire) != "never";
@@ -192,7 +197,8 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
         }
         None => None,
     };
-    let of_victims = steady.as_ref().map(|steady| steady.victims.as_slice());
+    // Of smaller blocks the shares of valid units are not those of the drive's.
+    let of_victims = steady.as_ref().filter(|_| !is_smaller).map(|steady| steady.victims.as_slice());
     let told = reads::predict(scenario, of_victims, matches!(model, Model::Reduced(_)));
     let mut refuse = |reason| warnings.push(format!("reads are not predicted: {reason}"));
     let reads = told.and_then(|told| told.map_err(&mut refuse).ok());
@@ -217,9 +223,17 @@ fn solved(
         return Ok((Model::Uniform, Some(utilization::uniform(victims, blocks)?)));
     };
     let mix = Mix { hot_writes: mix.hot_writes.clamp(WRITES_MIN, 1.0 - WRITES_MIN), ..mix };
-    let steady = utilization::hot_cold(victims, blocks, mix)?;
+    let steady = utilization::hot_cold(victims, Blocks { pages: blocks.pages.min(HOT_COLD_PAGES_MAX), ..blocks }, mix)?;
     let model = if classes.len() == 2 { Model::TwoTemperatures(mix) } else { Model::Reduced(mix) };
     Ok((model, Some(steady)))
+}
+
+/// What a drive's blocks are taken to be where the model of two temperatures has none so large.
+fn smaller_blocks(units: u32) -> String {
+    format!(
+        "a block has {units} mapping units (drive.pages-per-block), and the model of hot and cold data at most {HOT_COLD_PAGES_MAX}, as which it is \
+         taken: that lowers write amplification, under uniform writes by less than a percent"
+    )
 }
 
 fn off_by(errors: &StandinErrors) -> String {
@@ -505,6 +519,27 @@ mod tests {
             println!("{gc} {workload:?}: {:.3} for {want:.3}, {:+.2} %", found.write_amplification, 100.0 * off);
             assert!(off.abs() < share, "{gc} {workload}: {} for {want}", found.write_amplification);
         }
+    }
+
+    #[test]
+    fn hot_and_cold_data_in_blocks_too_large_for_their_model_are_told_of_smaller_ones() {
+        let of = |pages: u32| {
+            let text = format!(
+                "[drive]\nblocks-per-plane = 1024\npages-per-block = {pages}\nspare-factor = '12 %'\n[workload]\npattern = 'hot-cold'\n\
+                 [until]\ndrive-writes = 1\n"
+            );
+            predict(&scenario(&text)).unwrap()
+        };
+        let (most, larger) = (of(HOT_COLD_PAGES_MAX), of(2 * HOT_COLD_PAGES_MAX));
+        let is_told = |found: &Prediction| found.warnings.iter().any(|told| told.contains("drive.pages-per-block"));
+        assert_eq!((is_told(&most), is_told(&larger)), (false, true));
+        assert!(
+            (larger.write_amplification / most.write_amplification - 1.0).abs() < 0.01,
+            "{}",
+            larger.write_amplification
+        );
+        let valid = larger.valid_pages_per_victim_mean / most.valid_pages_per_victim_mean;
+        assert!((valid - 2.0).abs() < 0.02, "a victim of twice the units has twice the valid ones: {valid}");
     }
 
     /// A drive of 4 channels whose dies collect by themselves, looked at after four drive writes. How well it is predicted where it is,

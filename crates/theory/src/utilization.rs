@@ -17,7 +17,7 @@ mod popularity;
 mod separate;
 
 pub use fifo::{Class, fifo};
-pub use hot_cold::{Mix, hot_cold};
+pub use hot_cold::{HOT_COLD_PAGES_MAX, Mix, hot_cold};
 pub use popularity::two_temperatures;
 pub use separate::{Separated, separated, separated_best};
 

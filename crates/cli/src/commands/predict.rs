@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value, json};
 use wane_lab::predict::{Prediction, predict};
-use wane_results::{LatencyDistribution, RunResult, WARRANTY_YEARS};
-use wane_scenario::{Scenario, Sources, folder_of};
+use wane_results::{DAYS_PER_YEAR, LatencyDistribution, RunResult, WARRANTY_YEARS};
+use wane_scenario::{Scenario, Sources, WritesPerDay, folder_of};
 
+use super::life::number;
 use super::run::watched;
 use crate::args::theory::{Asked, EstimateArguments};
-use crate::output::{Failure, line, print, print_json, read_text};
+use crate::output::{Failure, line, print, print_json, read_scenario};
 use crate::progress::stop_flag;
 use crate::{DONE, INTERRUPTED};
 
@@ -40,7 +41,7 @@ pub(crate) fn resolve(asked: &Asked) -> Result<Option<Scenario>, Failure> {
     if path.is_none() && preset.is_none() && set.is_empty() {
         return Ok(None);
     }
-    let file = path.as_deref().map(read_text).transpose()?;
+    let file = path.as_deref().map(read_scenario).transpose()?;
     let file = file.as_ref().map(|(name, text)| (name.as_str(), text.as_str()));
     let mut scenario = Scenario::resolve(&Sources { preset: preset.as_deref(), file, set })?;
     scenario.relative_to(&path.as_deref().map(folder_of).unwrap_or_default());
@@ -51,6 +52,14 @@ pub(crate) fn resolve(asked: &Asked) -> Result<Option<Scenario>, Failure> {
 fn life(scenario: &Scenario, drive_writes: f64) -> (f64, f64) {
     let terabytes = drive_writes * scenario.device.logical_bytes() as f64 / 1e12;
     (terabytes, wane_theory::lifetime::drive_writes_per_day(drive_writes, WARRANTY_YEARS))
+}
+
+/// Drive writes in a day, where the scenario has a number.
+const fn daily(scenario: &Scenario) -> Option<f64> {
+    match scenario.time.drive_writes_per_day {
+        Some(WritesPerDay::Rate(rate)) => Some(rate),
+        Some(WritesPerDay::Word(_)) | None => None,
+    }
 }
 
 fn as_json(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) -> Value {
@@ -64,7 +73,11 @@ fn as_json(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>
     if let Some(drive_writes) = prediction.drive_writes {
         let (terabytes, dwpd) = life(scenario, drive_writes);
         put("host", json!({ "drive_writes": drive_writes }));
-        put("life", json!({ "terabytes_written": terabytes, "dwpd": dwpd, "warranty_years": WARRANTY_YEARS }));
+        let years = daily(scenario).map(|rate| drive_writes / rate / DAYS_PER_YEAR);
+        put(
+            "life",
+            json!({ "terabytes_written": terabytes, "dwpd": dwpd, "warranty_years": WARRANTY_YEARS, "years": years }),
+        );
     }
     if let Some(reads) = &prediction.reads {
         let at = PERCENTILES.map(|(_, key, share, _)| (key.to_owned(), json!(reads.quantile(share).round())));
@@ -93,12 +106,20 @@ fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) 
     let mut text = String::new();
     line(&mut text, "scenario", &scenario.name);
     line(&mut text, "model", prediction.model.name());
+    // Before the numbers that they are of.
+    for warning in &prediction.warnings {
+        line(&mut text, "warning", warning);
+    }
     let summary = run.map(|run| &run.summary);
     let mut row = |name: &str, model: f64, run: Option<f64>| {
-        let beside = run.map_or_else(String::new, |run| {
-            format!("{:>12} {:>12}", format!("{run:.3}"), format!("{:+.2} %", 100.0 * (model / run - 1.0)))
-        });
-        line(&mut text, name, format!("{:>12}{beside}", format!("{model:.3}")).trim_start());
+        let Some(run) = run else { return line(&mut text, name, &number(model)) };
+        // Beside a run there are as many digits as tell them apart.
+        let off = format!("{:+.2} %", 100.0 * (model / run - 1.0));
+        line(
+            &mut text,
+            name,
+            format!("{:>12}{:>12} {off:>12}", format!("{model:.3}"), format!("{run:.3}")).trim_start(),
+        );
     };
     // At the end of its life a drive amplifies more than it did: its whole run is what the model is of then.
     let amplification = summary.and_then(|summary| match prediction.drive_writes {
@@ -114,6 +135,10 @@ fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) 
         row("drive writes to end", drive_writes, ran);
         row("TB written to end", terabytes, ran.map(|ran| life(scenario, ran).0));
         row("DWPD, 5 years", dwpd, ran.map(|ran| life(scenario, ran).1));
+        if let Some(rate) = daily(scenario) {
+            let years = |drive_writes: f64| drive_writes / rate / DAYS_PER_YEAR;
+            row("years to end", years(drive_writes), ran.map(years));
+        }
     }
     if let Some(reads) = &prediction.reads {
         let ran = summary.and_then(|summary| summary.latency.as_ref()?.read.as_ref().map(|read| read.times));
@@ -126,9 +151,6 @@ fn words(scenario: &Scenario, prediction: &Prediction, run: Option<&RunResult>) 
     if run.is_some() {
         let of = if prediction.drive_writes.is_some() { "whole run" } else { "run's last drive write" };
         line(&mut text, "columns", &format!("model, run, model / run - 1; amplification of the {of}"));
-    }
-    for warning in &prediction.warnings {
-        line(&mut text, "warning", warning);
     }
     text
 }

@@ -32,7 +32,7 @@ impl Mix {
 }
 
 /// Most pages of a block: there are half as many states as their square.
-const PAGES_MAX: u32 = 1024;
+pub const HOT_COLD_PAGES_MAX: u32 = 1024;
 /// Share of the writes that each temperature has at least.
 const WRITES_MIN: f64 = 0.001;
 /// Rounds of the iteration, and how far q may move in the last.
@@ -49,8 +49,8 @@ const MOVED_MAX: f64 = 1e-9;
 /// More than 1,024 pages a block or fewer than 2, a spare factor outside of 0.001 to 0.999, shares that are none, d below 1, or an iteration
 /// that does not come to rest.
 pub fn hot_cold(victims: Victims, blocks: Blocks, mix: Mix) -> Result<SteadyState, TheoryError> {
-    blocks.check(PAGES_MAX)?;
-    within("pages of a block", f64::from(blocks.pages), 2.0, f64::from(PAGES_MAX))?;
+    blocks.check(HOT_COLD_PAGES_MAX)?;
+    within("pages of a block", f64::from(blocks.pages), 2.0, f64::from(HOT_COLD_PAGES_MAX))?;
     mix.check()?;
     within("the hot share of the writes", mix.hot_writes, WRITES_MIN, 1.0 - WRITES_MIN)?;
     let choice = match victims {
