@@ -205,6 +205,22 @@ impl Axis {
         }
     }
 
+    /// What the values of its points are in, where its ticks are written otherwise; empty where they are not.
+    pub(super) const fn unit(&self) -> &'static str {
+        match self.scale {
+            Scale::Ratio(Ticks::Durations { .. }) => "ns",
+            Scale::Depth(_) => "-log10(1 - share)",
+            Scale::Even(_) | Scale::Named(_) | Scale::Ratio(Ticks::Powers) => "",
+        }
+    }
+
+    /// A value as a file has it: the name of its tick on an axis of names, which lie anywhere.
+    pub(super) fn written(&self, value: f64) -> String {
+        let named =
+            if let Scale::Named(ticks) = &self.scale { ticks.iter().find(|tick| tick.0 == value) } else { None };
+        named.map_or_else(|| value.to_string(), |(_, name)| name.clone())
+    }
+
     /// Where `value` lies, 0 at the low end and 1 at the high end, held within.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self.scale {

@@ -7,6 +7,7 @@ use super::axis::Axis;
 use super::chart::{Size, described, short, text};
 use super::labels;
 use super::numbers::percent;
+use super::picture::in_unit;
 use super::text::{BOLD, fit, width};
 
 /// Most bars of one picture.
@@ -19,6 +20,8 @@ pub(super) struct Bars {
     pub(super) id: String,
     /// What is measured, in a few words.
     pub(super) measure: String,
+    /// What values are in; empty where the measure says so.
+    pub(super) unit: &'static str,
     /// Read out by screen readers.
     pub(super) description: String,
     pub(super) bars: Vec<Bar>,
@@ -92,8 +95,8 @@ impl Bars {
 
     /// A header and a row for each bar.
     pub(super) fn rows(&self) -> Vec<Vec<String>> {
-        let header =
-            ["name", &self.measure, "low", "high"].into_iter().chain(self.parts.iter().map(|part| part.1.as_str()));
+        let measure = in_unit(&self.measure, self.unit);
+        let header = ["name", &measure, "low", "high"].into_iter().chain(self.parts.iter().map(|part| part.1.as_str()));
         let edge = |edge: Option<f64>| edge.map_or_else(String::new, |edge| edge.to_string());
         let row = |bar: &Bar| {
             let interval = bar.interval;

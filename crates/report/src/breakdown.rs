@@ -77,6 +77,7 @@ pub(super) fn breakdown(groups: &[Group<'_>], along: Along) -> Option<Figure> {
         Drawing::Bars(Bars {
             id: "breakdown".to_owned(),
             measure: with_part("mean latency of reads by what it was spent on", groups),
+            unit: "ns",
             description: "Parts of the mean read latency of each run.".to_owned(),
             bars: columns.iter().map(bar).collect(),
             parts: parts.iter().map(named).collect(),

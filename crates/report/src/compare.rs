@@ -12,6 +12,7 @@ use super::numbers::unit_of;
 use super::palette::{HUES, series};
 use super::picture::{Arrangement, Drawing};
 use super::series::{Key, in_full, keys};
+use wane_results::is_same;
 
 /// Measures beside the first that are shown at once.
 const BESIDE_FIRST: usize = 4;
@@ -200,9 +201,11 @@ fn lines(measured: &Measured, key: &Key, other: Option<&Key>) -> Chart {
         let height = measured.estimates[best].as_ref().map_or(0.0, |of| of.mean / unit);
         layers.push(Layer::Ring { at: (places[key.of[best]], height) });
     }
-    // From zero, unless that would hide the differences.
-    let base = if low > 0.7 * high { low - 0.1 * (high - low) } else { 0.0 };
+    // From zero, unless that would hide the differences; then the axis says so, as a small rise looks like a large one.
+    let base = if low > 0.7 * high && !is_same(low, high) { low - 0.1 * (high - low) } else { 0.0 };
     let y = Axis::rounded(base.max(0.0), high, 5);
+    let measure = measured.metric.measure();
+    let y_label = if y.min > 0.0 { format!("{measure} (from {}{sign})", y.text(y.min)) } else { measure.to_owned() };
     let over = other.map_or_else(|| key.name.clone(), |other| format!("{} and {}", key.name, other.name));
     let title = format!("{} over {over}", capitalized(measured.metric.name));
     Chart {
@@ -213,7 +216,7 @@ fn lines(measured: &Measured, key: &Key, other: Option<&Key>) -> Chart {
         x,
         x_label: key.name.clone(),
         y,
-        y_label: measured.metric.measure().to_owned(),
+        y_label,
         y_unit: sign,
         layers,
         names: Names::Beside,
@@ -230,7 +233,7 @@ fn heat(measured: &Measured, along: &Key, other: &Key) -> Heat {
         let place = other.of[group] * columns + along.of[group];
         if let Some(estimate) = estimate {
             let told = measured.told(group).replace(" drive writes", "").replace(" years", "").replace(" year", "");
-            cells[place] = Some((estimate.mean, told));
+            cells[place] = Some((estimate.mean, told, measured.interval(group)));
         }
         if best_groups.contains(&group) {
             best.push(place);
@@ -246,6 +249,7 @@ fn heat(measured: &Measured, along: &Key, other: &Key) -> Heat {
         id: format!("field-{}", measured.metric.id),
         description: format!("{measure} for each {} and {}{framed}.", along.name, other.name),
         measure,
+        unit: measured.metric.unit(),
         columns: (along.name.clone(), along.values.clone()),
         rows: (other.name.clone(), other.values.clone()),
         cells,
@@ -274,6 +278,7 @@ fn bars(groups: &[Group<'_>], measured: &Measured) -> Drawing {
     Drawing::Bars(Bars {
         id: format!("compared-{}", measured.metric.id),
         measure: measured.metric.measure().to_owned(),
+        unit: measured.metric.unit(),
         description: format!(
             "{} of each run, the {} first.",
             capitalized(measured.metric.name),
@@ -354,6 +359,54 @@ mod tests {
         }
         let headline = comparison(&groups(&worn)).unwrap().headline.unwrap();
         assert_eq!(headline, "Write amplification goes from 1.00 with erase-count 0 to 2.00 with erase-count 9");
+    }
+
+    #[test]
+    fn an_axis_that_leaves_out_zero_says_so_and_one_of_a_single_value_has_it() {
+        let axis = |values: [f64; 3]| {
+            let runs = cells(&[("a.d=1", 10.0, values[0]), ("a.d=2", 10.0, values[1]), ("a.d=4", 10.0, values[2])]);
+            match &comparison(&groups(&runs)).unwrap().shown[0].drawings[0] {
+                Drawing::Chart(chart) => (chart.y.min, chart.y_label.clone()),
+                _ => panic!("no chart"),
+            }
+        };
+        let told = |label: &str| label.to_owned();
+        assert_eq!(axis([1.0, 2.0, 4.0]), (0.0, told("write amplification")));
+        assert_eq!(axis([3.0, 3.2, 4.0]), (2.5, told("write amplification (from 2.5)")));
+        let (measured, key) = (2.0, ("a.d=1", "a.d=2", "a.d=4"));
+        let runs = cells(&[(key.0, 10.0, measured), (key.1, 20.0, measured), (key.2, 30.0, measured)]);
+        let found = comparison(&groups(&runs)).unwrap();
+        let drawn = found.more.iter().flat_map(|(_, figure)| &figure.drawings).chain(&found.shown[0].drawings);
+        let flat: Vec<f64> = drawn
+            .filter_map(|drawing| match drawing {
+                Drawing::Chart(chart) if chart.id == "compared-amplification" => Some(chart.y.min),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(flat, [0.0]);
+    }
+
+    #[test]
+    fn files_have_units_values_as_written_and_intervals_of_their_series() {
+        let mut runs = Vec::new();
+        for (index, cell) in ["a.op=\"7 %\"", "a.op=\"14 %\"", "a.op=\"28 %\""].iter().enumerate() {
+            for seed in 1..=3 {
+                let mut run = cells(&[(cell, 10.0, 2.0 + seed as f64)]).remove(0);
+                run.summary.run.seed = seed;
+                run = wane_results::test_runs::timed(run, 1);
+                let latency = run.summary.latency.as_mut().unwrap().read.as_mut().unwrap();
+                latency.times.p999_ns = 1_000_000 * (1 + index as u64) + seed;
+                runs.push(run);
+            }
+        }
+        let found = comparison(&groups(&runs)).unwrap();
+        let figures = found.shown.iter().chain(found.more.as_ref().map(|more| &more.1));
+        let drawings: Vec<&Drawing> = figures.flat_map(|figure| &figure.drawings).collect();
+        let rows = drawings.iter().find(|drawing| drawing.id() == "compared-read-p999").unwrap().rows();
+        assert_eq!(rows[0], ["series", "op", "p99.9 of reads (ms)"], "{rows:?}");
+        assert_eq!(rows[1][1], "7 %", "{rows:?}");
+        let named: Vec<&str> = rows[1..].iter().map(|row| row[0].as_str()).collect();
+        assert!(named.contains(&"P99.9 of reads over op, low"), "{named:?}");
     }
 
     #[test]

@@ -5,7 +5,11 @@ use svg::node::element::{Path, SVG, Title};
 
 use super::chart::{Size, described, short, text};
 use super::palette::STEPS;
+use super::picture::in_unit;
 use super::text::{BOLD, fit, width};
+
+/// A value, as written, and where its mean may lie.
+pub(super) type HeatCell = (f64, String, Option<(f64, f64)>);
 
 /// A measure over two keys.
 #[derive(Clone, Debug)]
@@ -14,14 +18,16 @@ pub(super) struct Heat {
     pub(super) id: String,
     /// What is measured, in a few words.
     pub(super) measure: String,
+    /// What values are in; empty where the measure says so.
+    pub(super) unit: &'static str,
     /// Read out by screen readers.
     pub(super) description: String,
     /// Name and values of the key from left to right.
     pub(super) columns: (String, Vec<String>),
     /// Name and values of the key from top to bottom.
     pub(super) rows: (String, Vec<String>),
-    /// Value and text of each cell, row by row; `None` where nothing was run.
-    pub(super) cells: Vec<Option<(f64, String)>>,
+    /// Value, text and interval of each cell, row by row; `None` where nothing was run.
+    pub(super) cells: Vec<Option<HeatCell>>,
     /// The cells that are best: several where they tie.
     pub(super) best: Vec<usize>,
 }
@@ -78,7 +84,7 @@ impl Heat {
         debug_assert_eq!(self.cells.len(), rows.len() * columns.len(), "there is a cell for each row and column");
         let ends = self.ends();
         for (index, cell) in self.cells.iter().enumerate() {
-            let Some((value, told)) = cell else { continue };
+            let Some((value, told, _)) = cell else { continue };
             let (row, column) = (index / columns.len(), index % columns.len());
             let (x, y) = (left + wide * column as f64, TOP + high * row as f64);
             let shade = self.shade(*value, ends);
@@ -124,10 +130,14 @@ impl Heat {
 
     pub(super) fn rows(&self) -> Vec<Vec<String>> {
         let columns = self.columns.1.len();
-        let header = vec![self.rows.0.clone(), self.columns.0.clone(), self.measure.clone()];
-        let row = |(index, cell): (usize, &Option<(f64, String)>)| {
-            let value = cell.as_ref().map_or_else(String::new, |cell| cell.0.to_string());
-            vec![self.rows.1[index / columns].clone(), self.columns.1[index % columns].clone(), value]
+        let measure = in_unit(&self.measure, self.unit);
+        let header = [&self.rows.0, &self.columns.0, &measure, "low", "high"].map(str::to_owned).to_vec();
+        let row = |(index, cell): (usize, &Option<HeatCell>)| {
+            let written = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+            let (value, interval) = (cell.as_ref().map(|cell| cell.0), cell.as_ref().and_then(|cell| cell.2));
+            let (row, column) = (self.rows.1[index / columns].clone(), self.columns.1[index % columns].clone());
+            let ends = [interval.map(|ends| ends.0), interval.map(|ends| ends.1)].map(written);
+            [row, column, written(value)].into_iter().chain(ends).collect()
         };
         std::iter::once(header).chain(self.cells.iter().enumerate().map(row)).collect()
     }
@@ -147,7 +157,8 @@ mod tests {
             description: String::new(),
             columns: ("over-provisioning".to_owned(), values),
             rows: ("policy".to_owned(), vec!["greedy".to_owned(), "d-choices d 8".to_owned()]),
-            cells: vec![Some((1.0, "1.00".to_owned())); 38],
+            unit: "",
+            cells: vec![Some((1.0, "1.00".to_owned(), None)); 38],
             best: vec![0],
         };
         for (size, font) in [(Size::Column, Font::Noto), (Size::Across, Font::Noto), (Size::Wide, Font::DejaVu)] {

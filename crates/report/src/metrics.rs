@@ -245,6 +245,11 @@ impl Metric {
         matches!(self.id, "read-iops" | "write-iops" | "read-rate" | "write-rate")
     }
 
+    /// What its values are in where its name does not say so; empty where it does.
+    pub(super) const fn unit(&self) -> &'static str {
+        if self.is_duration { "ns" } else { "" }
+    }
+
     /// Its name at an axis.
     pub(super) fn measure(&self) -> &'static str {
         match self.id {

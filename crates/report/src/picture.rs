@@ -2,8 +2,9 @@
 
 use svg::node::element::SVG;
 
+use super::axis::Axis;
 use super::bars::Bars;
-use super::chart::{Chart, Layer, Size};
+use super::chart::{Chart, Curve, Layer, Size};
 use super::grouped::Grouped;
 use super::heat::Heat;
 use super::map::Map;
@@ -112,37 +113,53 @@ pub(super) fn markup(drawings: &[Drawing], arrangement: Arrangement, values: Val
     }
 }
 
+/// A name with the unit behind it, as it heads a column of a file.
+pub(super) fn in_unit(name: &str, unit: &str) -> String {
+    if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") }
+}
+
+/// What an area's last class says that its edges are; without one they are those of an interval.
+const EDGES: [(&str, [&str; 2]); 3] = [
+    ("outer", ["1st percentile", "99th percentile"]),
+    ("inner", ["10th percentile", "90th percentile"]),
+    ("raw", ["least", "most"]),
+];
+
 /// A row for each point of each curve, edge or bar.
 fn rows_of(chart: &Chart) -> Vec<Vec<String>> {
     let named = |label: &str| if label.is_empty() { chart.title.clone() } else { label.to_owned() };
-    let mut rows = vec![vec!["series".to_owned(), chart.x_label.clone(), chart.y_label.clone()]];
-    let mut band = 0;
+    let unit = |axis: &Axis, of_ticks: &str| match of_ticks.trim_matches([' ', '\u{a0}']) {
+        "" => axis.unit().to_owned(),
+        of_ticks => of_ticks.to_owned(),
+    };
+    let place = if chart.x_label.is_empty() { "place" } else { &chart.x_label };
+    let heads = [in_unit(place, &unit(&chart.x, "")), in_unit(&chart.y_label, &unit(&chart.y, chart.y_unit))];
+    let mut rows = vec![std::iter::once("series".to_owned()).chain(heads).collect::<Vec<String>>()];
+    let row = |name: &str, x: f64, y: f64| vec![name.to_owned(), chart.x.written(x), y.to_string()];
     for layer in &chart.layers {
         match layer {
-            Layer::Curve(curve) => {
-                let point = |(x, y): &(f64, f64)| vec![named(&curve.label), x.to_string(), y.to_string()];
-                rows.extend(curve.points.iter().map(point));
-            }
-            Layer::Area { points, .. } | Layer::Whiskers { points, .. } => {
-                band += 1;
-                let edge =
-                    |edge: &str, x: f64, y: f64| vec![format!("band {band}, {edge}"), x.to_string(), y.to_string()];
-                rows.extend(points.iter().map(|(x, low, _)| edge("low", *x, *low)));
-                rows.extend(points.iter().map(|(x, _, high)| edge("high", *x, *high)));
+            Layer::Curve(curve) => rows.extend(curve.points.iter().map(|(x, y)| row(&named(&curve.label), *x, *y))),
+            Layer::Area { class, points } | Layer::Whiskers { class, points } => {
+                let is_of = |curve: &&Curve| {
+                    !curve.label.is_empty()
+                        && class
+                            .strip_prefix(curve.class.as_str())
+                            .is_some_and(|rest| !rest.starts_with(|letter: char| letter != ' '))
+                };
+                let name = named(chart.curves().find(is_of).map_or("", |curve| &curve.label));
+                let edges =
+                    EDGES.iter().find(|(end, _)| class.ends_with(end)).map_or(["low", "high"], |(_, edges)| *edges);
+                let [low, high] = edges.map(|edge| format!("{name}, {edge}"));
+                rows.extend(points.iter().map(|(x, at, _)| row(&low, *x, *at)));
+                rows.extend(points.iter().map(|(x, _, at)| row(&high, *x, *at)));
             }
             Layer::Bars { label, bars, .. } => {
-                let bar = |(left, _, low, high): &(f64, f64, f64, f64)| {
-                    vec![named(label), left.to_string(), (high - low).to_string()]
-                };
-                rows.extend(bars.iter().map(bar));
+                rows.extend(bars.iter().map(|(left, _, low, high)| row(&named(label), *left, high - low)));
             }
-            Layer::Mark { x, label, .. } => rows.push(vec![label.clone(), x.to_string(), String::new()]),
+            Layer::Mark { x, label, .. } => rows.push(vec![label.clone(), chart.x.written(*x), String::new()]),
             Layer::Level { y, label } => rows.push(vec![label.clone(), String::new(), y.to_string()]),
             Layer::Dots { .. } | Layer::Ring { .. } => {}
         }
-    }
-    if rows[0][1].is_empty() {
-        rows[0][1] = "place".to_owned();
     }
     rows
 }
