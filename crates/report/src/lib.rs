@@ -55,7 +55,7 @@ pub use html::document;
 pub use numbers::{counted, counted_of, duration, lifetime, plain, traffic};
 pub use page::{figure_files, render};
 pub use paper::{FigureFile, Format};
-pub use words::{forward_in_words, written_in_words};
+pub use words::{forward_in_words, worn_out_in_part, written_in_words};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use super::groups::Group;
 use super::numbers::{count, counted, lifetime, percent, short, traffic};
 use super::timed;
-use wane_results::{CalendarOrigin, EndCause, EndReason, Estimate, FastForwarded, Summary};
+use wane_results::{CalendarOrigin, DAYS_PER_YEAR, EndCause, EndReason, Estimate, FastForwarded, Summary};
 
 /// The answer in one line.
 pub(super) fn headline(groups: &[Group<'_>]) -> String {
@@ -59,6 +59,7 @@ pub(super) fn paragraphs(group: &Group<'_>) -> Vec<String> {
     [
         told,
         Some(life_in_words(group)),
+        worn_out_in_part(&group.first().summary),
         group.first().summary.fast_forward.as_ref().map(forward_sentence),
         amplification_in_words(group),
         Some(wear_in_words(group)),
@@ -67,6 +68,34 @@ pub(super) fn paragraphs(group: &Group<'_>) -> Vec<String> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Of a drive that died, the share of its most worn block's erases below which half of its blocks hardly wore.
+const HARDLY_WORN: f64 = 0.25;
+
+/// That a drive died of few of its blocks, and what its years leave out then; nothing where most of its blocks wore, or it lives.
+pub fn worn_out_in_part(summary: &Summary) -> Option<String> {
+    let erases = &summary.wear.erase_count;
+    let is_over = summary.end.reason == EndReason::EndOfLife;
+    if !is_over || f64::from(erases.p50) > HARDLY_WORN * f64::from(erases.max) {
+        return None;
+    }
+    let leveled = match summary.flash.blocks_erased.wear_leveling {
+        0 => "nothing leveled their wear (ftl.wear-leveling)",
+        _ => "wear leveling did not even that out",
+    };
+    let years = summary.life.as_ref().and_then(|life| Some((life.years?, life.warranty_years)));
+    let beyond = years.filter(|(years, warranty)| years > &(2.0 * warranty)).map_or_else(String::new, |(years, _)| {
+        format!(
+            " {} are those of wear alone: retention and whatever else fails is not in them.",
+            lifetime(DAYS_PER_YEAR * years)
+        )
+    });
+    Some(format!(
+        "It died of few of its blocks: half of them were erased at most {} times, the most worn {} times, and {leveled}.{beyond}",
+        counted(f64::from(erases.p50)),
+        counted(f64::from(erases.max)),
+    ))
 }
 
 /// What the host wrote in so many lives on the mean, and how much of that was simulated where it was not all: "102 TB, 6.88 TB of it
@@ -310,6 +339,29 @@ mod tests {
 
     fn run(name: &'static str, variant: bool, seed: u64) -> RunResult {
         made_up(MadeUp { name, seed, blocks: 64, rows: 40, variant, leveled: false })
+    }
+
+    #[test]
+    fn a_drive_that_died_of_few_blocks_is_told_so() {
+        let mut summary = run("fixed", false, 1).summary;
+        let at = |p50, max, years: Option<f64>, summary: &mut Summary| {
+            (summary.wear.erase_count.p50, summary.wear.erase_count.max) = (p50, max);
+            summary.flash.blocks_erased.wear_leveling = 0;
+            summary.life = years.map(|years| Life { years: Some(years), warranty_years: 5.0, ..Life::default() });
+            worn_out_in_part(summary)
+        };
+        assert_eq!(at(2000, 3000, Some(150.0), &mut summary), None, "most of it wore");
+        let told = at(0, 3000, None, &mut summary).unwrap();
+        assert!(
+            told.ends_with(
+                "at most 0 times, the most worn 3,000 times, and nothing leveled their wear (ftl.wear-leveling)."
+            ),
+            "{told}"
+        );
+        let told = at(0, 3000, Some(150.0), &mut summary).unwrap();
+        assert!(told.contains("150 years are those of wear alone"), "{told}");
+        summary.end.reason = EndReason::DriveWrites;
+        assert_eq!(at(0, 3000, Some(150.0), &mut summary), None, "it lives");
     }
 
     #[test]

@@ -291,6 +291,9 @@ fn words(summary: &Summary) -> String {
     if let Some(told) = super::life::words(summary) {
         line("life", told);
     }
+    if let Some(told) = report::worn_out_in_part(summary) {
+        line("wear", plain(&told));
+    }
     line(
         "write amplification",
         format!(
