@@ -167,6 +167,26 @@ fn a_dry_run_prints_a_scenario_that_runs_as_it_is() {
 }
 
 #[test]
+fn a_dry_run_says_when_the_drive_is_going_to_die_and_which_probes_it_does_not_see() {
+    let folder = folder_with("s.toml", TINY);
+    let life = |arguments: &[&str]| {
+        let all: Vec<&str> = ["run", "s.toml", "--dry-run"].into_iter().chain(arguments.iter().copied()).collect();
+        let (code, stdout, stderr) = run(&all, folder.path());
+        assert_eq!(code, 0, "{stderr}");
+        stdout.lines().find_map(|line| line.strip_prefix("# life: ")).map(str::to_owned)
+    };
+    let dies = ["--set", "drive.endurance=50", "--set", "until.drive-writes=100"];
+    let told = life(&dies).unwrap();
+    assert!(told.contains(" drive writes, as wane estimate tells"), "{told}");
+    assert_eq!(life(&["--set", "drive.endurance=50", "--set", "until.drive-writes=1"]), None, "it outlives the run");
+    let probed = ["--set", "probe={ at-drive-writes = [0, 1, 90, 95] }", "--set", "time.scheduler=event"];
+    let told = life(&[&dies[..], &probed].concat()).unwrap();
+    assert!(told.ends_with("; the last 2 probes are not reached"), "{told}");
+    let paced = life(&[&dies[..], &["--set", "time.drive-writes-per-day=0.1"]].concat()).unwrap();
+    assert!(paced.contains(" years, as wane estimate") || paced.contains(" days, as wane estimate"), "{paced}");
+}
+
+#[test]
 fn a_dry_run_says_what_parity_takes_and_leaves() {
     let folder = folder_with("s.toml", "[drive]\npreset = \"mlc-8g\"\n[until]\ndrive-writes = 1\n");
     // 80 % of the flash with 16 pages for each 15.

@@ -1,7 +1,11 @@
 //! What a run is likely to take, for `--dry-run`.
 
 use wane_lab::estimate::{Estimate, estimate};
-use wane_scenario::{Scale, Scenario};
+use wane_lab::predict::predict;
+use wane_results::DAYS_PER_YEAR;
+use wane_scenario::{Ages, Scale, Scenario, Workload};
+
+use super::predict::daily;
 
 /// A run of more seconds is offered to be scaled.
 const LONG_SECONDS: f64 = 3600.0;
@@ -26,6 +30,7 @@ pub(super) fn lines(scenario: &Scenario, cells: &[Scenario], seeds: Option<(Stri
         seconds.map_or_else(String::new, |seconds| format!(", about {} on one core in all", time(seconds)))
     };
     text += &forwarded(scenario, own);
+    text += &life(scenario);
     if let Some((named, count)) = seeds {
         // The cells of a sweep have the seeds among their values.
         let all = own.filter(|_| cells.len() == 1).map(|each| each.seconds * count as f64);
@@ -44,6 +49,41 @@ pub(super) fn lines(scenario: &Scenario, cells: &[Scenario], seeds: Option<(Stri
         text += &scaled;
     }
     text
+}
+
+/// When a drive is going to die, where theory answers at once, and which probes it does not live to; nothing where it outlives the run.
+fn life(scenario: &Scenario) -> String {
+    let [phase] = &scenario.phases[..] else { return String::new() };
+    // A trace would have to be read.
+    if matches!(phase.workload, Workload::Trace(_)) {
+        return String::new();
+    }
+    let mut to_its_end = scenario.clone();
+    to_its_end.phases[0].until.end_of_life = true;
+    let Some((prediction, dies)) = predict(&to_its_end).ok().and_then(|told| Some((told.clone(), told.drive_writes?)))
+    else {
+        return String::new();
+    };
+    let days = daily(scenario).map(|rate| dies / rate);
+    let until = &phase.until;
+    let outlives = |asked: Option<f64>, life: Option<f64>| asked.zip(life).is_some_and(|(asked, life)| asked <= life);
+    let asked = until.days.or(until.years.map(|years| DAYS_PER_YEAR * years));
+    // How much so many requests write is not known before.
+    if outlives(until.drive_writes, Some(dies)) || outlives(asked, days) || until.requests.is_some() {
+        return String::new();
+    }
+    let time = days.map_or_else(String::new, |days| format!(", {}", super::life::time(days)));
+    let rough = if prediction.warnings.is_empty() { "" } else { ", which has warnings" };
+    let missed = scenario.probe.as_ref().map_or(0, |probe| match &probe.ages {
+        Ages::DriveWrites(ages) => ages.iter().filter(|age| **age > dies).count(),
+        Ages::Days(ages) => ages.iter().filter(|age| days.is_some_and(|days| **age > days)).count(),
+    });
+    let unseen = match missed {
+        0 => String::new(),
+        1 => "; the last probe is not reached".to_owned(),
+        missed => format!("; the last {missed} probes are not reached"),
+    };
+    format!("# life: about {} drive writes{time}, as wane estimate tells{rough}{unseen}\n", super::life::number(dies))
 }
 
 /// Which part of the life is simulated and which is predicted; nothing where all is simulated.

@@ -55,7 +55,7 @@ fn life(scenario: &Scenario, drive_writes: f64) -> (f64, f64) {
 }
 
 /// Drive writes in a day, where the scenario has a number.
-const fn daily(scenario: &Scenario) -> Option<f64> {
+pub(super) const fn daily(scenario: &Scenario) -> Option<f64> {
     match scenario.time.drive_writes_per_day {
         Some(WritesPerDay::Rate(rate)) => Some(rate),
         Some(WritesPerDay::Word(_)) | None => None,
