@@ -36,8 +36,9 @@ Examples:
 
 Exit codes:
   0    done
-  1    a claim differs, or a drive of `wane drive` died early
-       or lost data; a run whose drive dies ends with 0
+  1    a claim differs, or a drive of `wane drive` died
+       early or lost data;
+       a run whose drive dies ends with 0
   2    usage, scenario, trace, data or folder is wrong
   3    internal
   130  interrupted; results so far are written and marked"

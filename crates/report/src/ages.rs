@@ -2,7 +2,7 @@
 
 use super::along::Along;
 use super::groups::{Group, groups};
-use super::numbers::{counted, counted_of, percent};
+use super::numbers::{counted_of, percent};
 use wane_results::{Common, Latency, LatencyOf, RunResult, Throughput, Window, WindowKind};
 
 /// Most names in a note.
@@ -125,7 +125,7 @@ pub(super) fn note(groups: &[Group<'_>]) -> Option<String> {
                     "Latencies are compared after {}, the last probe that all runs have; {} ended before {}.",
                     counted_of(age, "drive write"),
                     named(&lacking),
-                    counted(last)
+                    counted_of(last, "drive write")
                 ));
             }
         }
@@ -168,7 +168,7 @@ mod tests {
         let runs = [run("long", &[0.0, 20.0, 60.0]), run("short", &[0.0, 20.0])];
         let told = ages_note(&runs).unwrap();
         let expected = "Latencies are compared after 20 drive writes, the last probe that all runs have; \
-                        \u{201c}short\u{201d} ended before 60.";
+                        \u{201c}short\u{201d} ended before 60 drive writes.";
         assert_eq!(told, expected);
         let groups = groups(&runs);
         for group in &groups {

@@ -68,7 +68,11 @@ pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
         tiles.push((
             names[1],
             told(of(|of| of.p999_ns as f64)),
-            format!("longest {}", told(of(|of| of.max_ns as f64))),
+            format!(
+                "longest {}, of {}",
+                told(of(|of| of.max_ns as f64)),
+                counted(of(|of| of.count as f64).unwrap_or(0.0))
+            ),
         ));
         tiles.push((names[2], short_or_dash(iops(group, kind)), format!("{} a second", bytes(kind))));
         match (kind, errors(group)) {

@@ -2,7 +2,7 @@
 
 use wane_results::{CalendarOrigin, EndReason, RunResult, Summary, Window, WindowKind};
 
-use super::timed::duration;
+use super::timed::{duration, of_few};
 use wane_report::{counted, lifetime, plain};
 
 /// Most ages that are told one by one.
@@ -51,15 +51,20 @@ pub(super) fn ages(result: &RunResult) -> Vec<(String, String)> {
             let figures = figures?;
             let at = |ns: u64| duration(ns as f64);
             Some(format!(
-                "{kind} p50 {}, p99 {}, p99.9 {}",
+                "{kind} p50 {}, p99 {}, p99.9 {}{}",
                 at(figures.times.p50_ns),
                 at(figures.times.p99_ns),
-                at(figures.times.p999_ns)
+                at(figures.times.p999_ns),
+                of_few(&figures.times)
             ))
         });
         let operations = latency.operations.map(|of| {
             let [p99, p999] = [of.all.times.p99_ns, of.all.times.p999_ns].map(|ns| duration(ns as f64));
-            format!("{} operations a second, p99 {p99}, p99.9 {p999}", number(of.all.per_second))
+            format!(
+                "{} operations a second, p99 {p99}, p99.9 {p999}{}",
+                number(of.all.per_second),
+                of_few(&of.all.times)
+            )
         });
         let calendar = window.at_days.map(|_| format!(" ({} drive writes)", number(window.at_drive_writes)));
         each.chain(operations).collect::<Vec<_>>().join("; ") + &calendar.unwrap_or_default()
@@ -72,6 +77,23 @@ mod tests {
     use super::*;
     use wane_results::test_runs::{test_run, timed};
     use wane_results::{Calendar, Life};
+
+    #[test]
+    fn percentiles_of_few_requests_say_of_how_many() {
+        let mut run = timed(test_run(1), 1);
+        let window = |run: &RunResult, at: f64| Window {
+            kind: WindowKind::Probe,
+            at_drive_writes: at,
+            ..run.windows[0].clone()
+        };
+        run.windows = vec![window(&run, 0.0), window(&run, 1.0)];
+        for (window, count) in run.windows.iter_mut().zip([24, 1000]) {
+            window.latency.write = None;
+            window.latency.read.as_mut().unwrap().times.count = count;
+        }
+        let told: Vec<bool> = ages(&run).iter().map(|(_, told)| told.contains(" of 24 alone")).collect();
+        assert_eq!(told, [true, false]);
+    }
 
     #[test]
     fn a_life_is_told_in_tbw_alone_without_a_calendar() {

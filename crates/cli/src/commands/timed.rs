@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use wane_report::{part_of_run, plain, traffic};
-use wane_results::{Errors, Latency, LatencyFigures, OperationFigures, RunResult, Thermal, Window, WindowKind};
+use wane_results::{
+    Errors, Latency, LatencyDistribution, LatencyFigures, OperationFigures, RunResult, Thermal, Window, WindowKind,
+};
 use wane_scenario::{Collection, Order, PaceWord, Scenario, Scheduler, Suspend, Time, WritesPerDay};
 use wane_units::Nanos;
 use wane_workload::{Arrival, normal_gap_mean};
@@ -84,21 +86,27 @@ const READ: OfKind = |latency| latency.read.as_ref();
 const WRITE: OfKind = |latency| latency.write.as_ref();
 
 fn percentiles(figures: &LatencyFigures) -> String {
-    told_percentiles(figures.times.mean_ns, [figures.times.p50_ns, figures.times.p99_ns, figures.times.p999_ns])
+    told_percentiles(&figures.times)
 }
 
-fn told_percentiles(mean_ns: f64, percentiles_ns: [u64; 3]) -> String {
-    let [p50, p99, p999] = percentiles_ns.map(|ns| duration(ns as f64));
-    format!("mean {}, p50 {p50}, p99 {p99}, p99.9 {p999}", duration(mean_ns))
+fn told_percentiles(times: &LatencyDistribution) -> String {
+    let [p50, p99, p999] = [times.p50_ns, times.p99_ns, times.p999_ns].map(|ns| duration(ns as f64));
+    format!("mean {}, p50 {p50}, p99 {p99}, p99.9 {p999}{}", duration(times.mean_ns), of_few(times))
+}
+
+/// Requests of which one is slower than p99.9: of fewer it is the slowest of them.
+const BEYOND_P999: u64 = 1000;
+
+/// How many requests percentiles are of, where they are too few for all of them.
+pub(super) fn of_few(times: &LatencyDistribution) -> String {
+    if times.count < BEYOND_P999 { format!(" of {} alone", times.count) } else { String::new() }
 }
 
 /// What a key-value store's operations took, a line a kind, with those of the last window beside; nothing of another workload.
 fn operations(whole: &Latency, last: Option<&Latency>) -> String {
     let mut text = String::new();
     let Some(of_all) = whole.operations else { return text };
-    let told = |of: &OperationFigures| {
-        told_percentiles(of.times.mean_ns, [of.times.p50_ns, of.times.p99_ns, of.times.p999_ns])
-    };
+    let told = |of: &OperationFigures| told_percentiles(&of.times);
     line(&mut text, "operations", &format!("{:.0} a second; {}", of_all.all.per_second, told(&of_all.all)));
     for (kind, figures) in of_all.named() {
         line(&mut text, &format!("  {kind}"), &told(&figures));
