@@ -167,6 +167,22 @@ fn a_dry_run_prints_a_scenario_that_runs_as_it_is() {
 }
 
 #[test]
+fn an_estimate_has_years_with_a_pace_and_warns_before_its_numbers() {
+    let folder = folder_with("s.toml", TINY);
+    let lives = ["estimate", "s.toml", "--set", "until={ end-of-life = true }", "--set", "drive.endurance=500"];
+    let paced = [&lives[..], &["--set", "time.drive-writes-per-day=2"]].concat();
+    let (code, told, stderr) = run(&paced, folder.path());
+    assert!(code == 0 && told.contains("years to end  "), "{stderr}{told}");
+    let place = |name: &str| told.lines().position(|line| line.starts_with(name)).unwrap();
+    assert!(place("warning") < place("write amplification"), "{told}");
+    assert!(!run(&lives, folder.path()).1.contains("years to end"), "no pace, no years");
+    let (_, json, _) = run(&[&paced[..], &["--json"]].concat(), folder.path());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let of = |table: &str, key: &str| json[table][key].as_f64().unwrap();
+    assert!((of("life", "years") - of("host", "drive_writes") / 2.0 / 365.0).abs() < 1e-9, "{json}");
+}
+
+#[test]
 fn a_dry_run_says_when_the_drive_is_going_to_die_and_which_probes_it_does_not_see() {
     let folder = folder_with("s.toml", TINY);
     let life = |arguments: &[&str]| {

@@ -228,8 +228,20 @@ pub fn warned(runs: &[RunResult]) -> String {
     let have = if some == 1 { "has" } else { "have" };
     format!(
         "{some} of {all} runs {have} warnings, {name} this: {} (each run's: warnings)\n",
-        plain(&first.summary.warnings[0])
+        shortened(&plain(&first.summary.warnings[0]))
     )
+}
+
+/// Letters of a warning that stands below each table.
+const WARNING_MAX: usize = 120;
+
+/// The words that fit, and that there are more.
+fn shortened(warning: &str) -> String {
+    if warning.chars().count() <= WARNING_MAX {
+        return warning.to_owned();
+    }
+    let fits: String = warning.chars().take(WARNING_MAX).collect();
+    format!("{} \u{2026}", fits.rsplit_once(' ').map_or(fits.as_str(), |(words, _)| words))
 }
 
 /// How much of the lives was simulated and how much predicted, where that is not all and nothing; a line.
@@ -482,6 +494,16 @@ mod tests {
         let (runs, cells) = sweep(amplification);
         let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
         sweep_table(&runs, &["ftl.gc.d".to_owned()], &cells, &Shown { columns: &columns, sort })
+    }
+
+    #[test]
+    fn a_long_warning_is_cut_between_words_below_a_table() {
+        let mut run = wane_results::test_runs::test_run(1);
+        run.summary.warnings = vec!["seven letters ".repeat(40)];
+        let told = warned(std::slice::from_ref(&run));
+        assert!(told.contains("letters seven \u{2026} (each run's") && told.len() < 220, "{told}");
+        run.summary.warnings = vec!["short".to_owned()];
+        assert!(warned(&[run]).contains(" this: short (each run's"));
     }
 
     #[test]
