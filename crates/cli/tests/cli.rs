@@ -29,17 +29,21 @@ fn folder_with(file: &str, text: &str) -> tempfile::TempDir {
     folder
 }
 
+/// Traces and a folder of results, which are given in the place of something else.
+fn with_mistaken(folder: &Path) {
+    std::fs::write(folder.join("a.trace"), b"0 0 0 8 0\n5 0 8 8 1\n").unwrap();
+    std::fs::write(folder.join("a.lis"), b"0 8 0 0\n8 8 0 1\n").unwrap();
+    std::fs::create_dir_all(folder.join("many/one")).unwrap();
+    std::fs::write(folder.join("many/one/summary.json"), b"{}").unwrap();
+}
+
 #[test]
 fn what_the_user_gave_wrong_is_one_sentence_and_exit_2() {
     let folder = folder_with("s.toml", TINY);
     std::fs::write(folder.path().join("typo.toml"), "[drive]\npreset = \"tiny\"\nspare-factr = 0.1\n").unwrap();
     std::fs::write(folder.path().join("latin1.toml"), b"name = \"\xe4\"").unwrap();
+    with_mistaken(folder.path());
     // (arguments, a part of the sentence)
-    std::fs::write(folder.path().join("a.trace"), b"0 0 0 8 0\n5 0 8 8 1\n").unwrap();
-    std::fs::write(folder.path().join("a.lis"), b"0 8 0 0\n8 8 0 1\n").unwrap();
-    std::fs::create_dir_all(folder.path().join("many/of/results")).unwrap();
-    std::fs::create_dir(folder.path().join("many/one")).unwrap();
-    std::fs::write(folder.path().join("many/one/summary.json"), b"{}").unwrap();
     const REPLAYED: &str = "workload={ trace = 'a.lis', arrival = 'trace', loop = false }";
     let table: [(&[&str], &str); 27] = [
         (&["run", "absent.toml"], "absent.toml: cannot be read"),

@@ -169,9 +169,7 @@ pub fn predict(scenario: &Scenario) -> Result<Prediction, PredictError> {
     };
     let is_smaller =
         matches!(model, Model::TwoTemperatures(_) | Model::Reduced(_)) && units_per_block > HOT_COLD_PAGES_MAX;
-    if is_smaller {
-        warnings.push(smaller_blocks(units_per_block));
-    }
+    warnings.extend(is_smaller.then(|| smaller_blocks(units_per_block)));
     let pages = f64::from(units_per_block);
     let valid_pages_per_victim_mean = pages * (1.0 - 1.0 / write_amplification);
     let wears = policy(&scenario.ftl.retire) != "never";

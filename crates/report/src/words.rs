@@ -100,12 +100,10 @@ pub fn worn_out_in_part(summary: &Summary) -> Option<String> {
 
 /// What the host wrote in so many lives on the mean, and how much of that was simulated where it was not all: "102 TB, 6.88 TB of it
 /// simulated".
-pub fn written_in_words<'a>(summaries: impl Iterator<Item = &'a Summary> + Clone) -> String {
-    let mean = |bytes: fn(&Summary) -> f64| {
-        Estimate::of(&summaries.clone().map(bytes).collect::<Vec<_>>()).map_or(0.0, |of| of.mean)
-    };
-    let (lived, simulated) =
-        (traffic(mean(Summary::bytes_lived)), traffic(mean(|summary| summary.host.bytes_written as f64)));
+pub fn written_in_words<'a>(summaries: impl Iterator<Item = &'a Summary>) -> String {
+    let (lived, simulated): (Vec<f64>, Vec<f64>) =
+        summaries.map(|summary| (summary.bytes_lived(), summary.host.bytes_written as f64)).unzip();
+    let [lived, simulated] = [lived, simulated].map(|of| traffic(Estimate::of(&of).map_or(0.0, |of| of.mean)));
     if lived == simulated { lived } else { format!("{lived}, {simulated} of it simulated") }
 }
 
