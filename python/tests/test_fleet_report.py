@@ -1,19 +1,24 @@
 """What to replace, and the page on a fleet."""
 
+import itertools
 import json
+import math
 import re
 import subprocess
 import sys
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import fleets
+import numpy as np
 import pytest
 
 import wane
 from wane import fleet
 from wane.fleet.__main__ import main
+from wane.fleet._replace import judge_row
 from wane.fleet._report import _cell
 
 
@@ -77,10 +82,10 @@ def test_what_grows_is_a_reason_and_what_stands_still_is_none(small: Path) -> No
         ("WORN", "by-date"),
     ]
     by = {row["serial"]: row for row in found.drives}
-    # 20 % in 20 days lie between 19 and 21.
+    # 20 % in 20 days lie between 19 and 21, and 30 % that are left between 29 and 31.
     assert by["WORN"]["by"] - by["WORN"]["last_day"] == timedelta(days=30)
     assert (
-        f"between {by['WORN']['last_day'] + timedelta(days=29)} and {by['WORN']['last_day'] + timedelta(days=32)}"
+        f"between {by['WORN']['last_day'] + timedelta(days=27)} and {by['WORN']['last_day'] + timedelta(days=33)}"
         in by["WORN"]["reasons"][0]
     )
     assert by["NEW"]["reasons"] == ["media errors: 0 to 2 in 20 days (NVM Express, log page 02h)"]
@@ -170,6 +175,25 @@ def test_from_one_record_nothing_is_said_of_growth(tmp_path: Path, capsys: pytes
         page = fleet.report(opened)
     assert "1 drive with one record of them in the month: whether they grow is not known" in page
     assert "0 drives with errors or lost sectors that did not grow" in page
+
+
+@pytest.mark.parametrize("shown", [math.floor, round, math.ceil])
+def test_the_interval_of_the_end_holds_the_end_of_wear_that_is_linear(shown: Callable[[float], int]) -> None:
+    """However a drive makes whole percents of its wear, and wherever between two of them the month begins."""
+    judged, last = 0, date(2024, 3, 1)
+    for worn, percent_a_day in itertools.product(np.linspace(55, 93, 77), (0.08, 0.11, 0.16, 0.23, 0.37)):
+        first, used = shown(worn), shown(worn + 30 * percent_a_day)
+        row = {"last_day": last, "percentage_used_percent": used, "first percentage_used_percent": first}
+        row |= {"days percentage_used_percent": 30, "fell percentage_used_percent": False}
+        _, by, reasons = judge_row(row, ["percentage_used_percent"])
+        if by is None:
+            continue
+        judged += 1
+        found = re.search(r"between (\S+) and (\S+) \(", reasons[0])
+        assert found is not None
+        ends = last - timedelta(days=30) + timedelta(days=(100 - worn) / percent_a_day)
+        assert found[1] <= str(ends) <= found[2], (worn, percent_a_day, reasons)
+    assert judged > 200
 
 
 def test_past_its_rating_a_drive_has_no_date(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

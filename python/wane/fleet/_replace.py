@@ -219,7 +219,8 @@ def _failing(row: dict[str, Any]) -> list[str]:
 def _wear(row: dict[str, Any]) -> tuple[date | None, str | None]:
     """The day on which the rated wear is used, if within a year: by the month's growth; beyond the rating there is no day.
 
-    Wear is told in whole percents, so that a growth of g lies between g - 1 and g + 1. One of a single percent has no least rate, and so no day.
+    Wear is told in whole percents, so that a growth of g lies between g - 1 and g + 1, and so does what is left. One of a single percent has no
+    least rate, and so no day. ``wane doctor`` has the same interval of two records.
     """
     used, first = _value(row, "percentage_used_percent"), _value(row, "first percentage_used_percent")
     if used is None:
@@ -232,12 +233,15 @@ def _wear(row: dict[str, Any]) -> tuple[date | None, str | None]:
     if grown < GROWN_PERCENT_MIN or watched <= 0 or row["fell percentage_used_percent"]:
         return None, None
 
-    def after(percent: float) -> int:
-        """Days until the rating at a growth of so much in the days that were watched."""
-        return int(np.ceil((100 - used) * watched / percent))
+    def day(left: float, percent: float, whole: Any = np.ceil) -> date:
+        """The day on which so much is worn at a growth of so much in the days that were watched."""
+        last: date = row["last_day"]
+        return last + timedelta(days=int(whole(left * watched / percent)))
 
-    if after(grown) > AHEAD_DAYS:
+    left = 100 - used
+    by = day(left, grown)
+    if by > row["last_day"] + timedelta(days=AHEAD_DAYS):
         return None, None
-    by, least, most = (row["last_day"] + timedelta(days=after(percent)) for percent in (grown, grown + 1, grown - 1))
+    least, most = day(left - 1, grown + 1, np.floor), day(left + 1, grown - 1)
     told = f"{used:g} % of the rated wear is used, {grown:g} % of it in {counted(watched, 'day')}"
     return by, f"{told}, so that it ends between {least} and {most} ({source})"
