@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -144,11 +145,11 @@ def test_what_is_ingested_counts_once_and_halves_count_not_at_all(twin: Path, tm
     assert (again.files, again.known, again.rows) == (0, 3, 0)
     half = tmp_path / "half"
     shutil.copytree(twin, half)
-    manifest = json.loads((half / "simulated.json").read_text())
-    (half / "simulated.json").write_text(json.dumps(manifest | {"whole": False}))
+    manifest = (half / "simulated.json").read_text()
+    (half / "simulated.json").write_text(manifest.replace('"whole": true', '"whole": false'))
     with pytest.raises(wane.FleetError, match="its simulation was interrupted"):
         fleet.ingest(place, [half])
-    (half / "simulated.json").write_text(json.dumps(manifest))
+    (half / "simulated.json").write_text(manifest)
     (half / "records" / "simulated-000001.parquet").unlink()
     with pytest.raises(wane.FleetError, match=r"simulated-000001\.parquet: is missing"):
         fleet.ingest(tmp_path / "other.fleet", [half])
@@ -237,6 +238,31 @@ def test_files_of_other_fleets_and_damaged_ones_are_refused(twin: Path, tmp_path
         told = fleet.simulate(SETTINGS, copy)
         assert told.drives == 48
         assert parts(copy) == parts(twin)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("fleet.toml", "", "fleet.toml: is damaged: its hash is not the one in SHA256SUMS"),
+        ("fleet.toml", None, "fleet.toml: is missing"),
+        ("simulated.json", None, "simulated.json: cannot be read"),
+        ("simulated.json", '"drives_of_fleet": 40', "simulated.json: is damaged"),
+        ("SHA256SUMS", None, "SHA256SUMS: cannot be read"),
+    ],
+)
+def test_what_lies_beside_the_drives_is_checked_too(
+    twin: Path, tmp_path: Path, name: str, text: str | None, sentence: str
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(twin, copy)
+    if text is None:
+        (copy / name).unlink()
+    else:
+        whole = (copy / name).read_text()
+        (copy / name).write_text(re.sub(r'"drives_of_fleet": \d+', text, whole) if text else "")
+    with pytest.raises(wane.FleetError, match=sentence) as told:
+        fleet.ingest(tmp_path / "none.fleet", [copy])
+    assert re.search("(makes it|begins) anew$", str(told.value))
 
 
 def test_a_part_of_a_fleet_says_which(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 //! simulated.json                          which fleet, which of its drives, and whether they are all there
 //! fleet.toml                              the settings, with every default; it makes the same fleet again, wherever it lies
 //! drive-0.toml                            the drive of model 0, where the settings name a file for it
-//! SHA256SUMS                              the hashes of the files below, once they are all there
+//! SHA256SUMS                              the hashes of all of these, once they are all there
 //! records/simulated-000000.parquet        what drives 0 to 15 told
 //! truth/simulated-000000.parquet          what became of them
 //! ```
@@ -35,6 +35,9 @@ pub const FILE_DRIVES: u32 = 16;
 
 const MANIFEST: &str = "simulated.json";
 const SETTINGS: &str = "fleet.toml";
+
+/// The folders of drives' files.
+const KINDS: [&str; 2] = ["records", "truth"];
 
 /// Whether a folder with another simulation is begun anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +73,12 @@ pub struct Manifest {
     pub failed: BTreeMap<String, u64>,
 }
 
+impl Manifest {
+    fn to_text(&self) -> String {
+        serde_json::to_string_pretty(self).expect("plain values") + "\n"
+    }
+}
+
 /// A folder that this process writes to.
 pub(crate) struct Folder {
     path: PathBuf,
@@ -92,7 +101,10 @@ impl Folder {
         }
         fs::create_dir_all(path).map_err(|error| TwinError::unwritten(path, &error))?;
         let manifest = path.join(MANIFEST);
-        if !manifest.exists() && fs::read_dir(path).is_ok_and(|mut files| files.any(|file| !is_ours(&file))) {
+        let has_drives = !parts_of(path)?.is_empty();
+        let is_other = |file| !(is_ours(&file) || has_drives && is_of_drives(&file));
+        let holds_others = fs::read_dir(path).is_ok_and(|mut files| files.any(is_other));
+        if !manifest.exists() && holds_others {
             return Err(refuse("holds something else than a simulated fleet; give an empty folder or another name"));
         }
         let lock = path.join(".lock");
@@ -106,8 +118,22 @@ impl Folder {
         }
         let folder = Self { path: path.to_owned(), _lock: file };
         let wanted = folder.manifest_of(fleet, first, end);
-        if manifest.exists() {
-            let there = read_manifest(path)?;
+        let there = match read_manifest(path) {
+            Ok(there) => Some(there),
+            // Whose drives lie there nobody knows any more.
+            Err(_) if has_drives && !holds_others && others == Others::Keep => {
+                return Err(refuse(&format!(
+                    "has drives, but {MANIFEST}, which says of which fleet they are, is missing or damaged; --force begins anew"
+                )));
+            }
+            Err(_) if has_drives && !holds_others => {
+                folder.clear()?;
+                None
+            }
+            Err(error) if manifest.exists() => return Err(error),
+            Err(_) => None,
+        };
+        if let Some(there) = there {
             let same = (&there.fleet, there.first, there.end) == (&wanted.fleet, first, end);
             match (same, others) {
                 (true, Others::Keep) => return Ok((folder, there.whole)),
@@ -126,17 +152,8 @@ impl Folder {
         Ok((folder, false))
     }
 
-    /// The settings, which name drives that lie beside them.
     fn write_settings(&self, fleet: &Fleet) -> Result<(), TwinError> {
-        let mut settings = fleet.settings.clone();
-        for (number, (own, model)) in settings.model.iter_mut().zip(&fleet.models).enumerate() {
-            if own.drive.is_some() {
-                let name = drive_file(number);
-                self.write(&name, &model.scenario.to_toml())?;
-                own.drive = Some(name);
-            }
-        }
-        self.write(SETTINGS, &toml::to_string(&settings).expect("settings are TOML"))
+        settings_of(fleet).iter().try_for_each(|(name, text)| self.write(name, text))
     }
 
     fn manifest_of(&self, fleet: &Fleet, first: u32, end: u32) -> Manifest {
@@ -159,17 +176,40 @@ impl Folder {
 
     /// Says that all drives are there, and removes what interrupted runs had begun.
     pub(crate) fn finish(&self, fleet: &Fleet, range: (u32, u32), told: &Told) -> Result<(), TwinError> {
-        for path in self.parts()?.into_iter().filter(|path| is_staged(path)) {
+        for path in parts_of(&self.path)?.into_iter().filter(|path| is_staged(path)) {
             fs::remove_file(&path).map_err(|error| TwinError::unwritten(&path, &error))?;
         }
-        self.write(SUMS, &Sums::of(&self.path, &names_of(range))?.to_text())?;
-        let manifest = self.manifest_of(fleet, range.0, range.1);
+        self.write_settings(fleet)?;
+        let mut sums = Sums::of(&self.path, &names_of(range))?;
+        for (name, text) in self.small_files(fleet, range, told) {
+            sums.add(name, &text);
+        }
+        self.write(SUMS, &sums.to_text())?;
+        self.write_manifest(&self.whole_manifest(fleet, range, told))
+    }
+
+    fn whole_manifest(&self, fleet: &Fleet, range: (u32, u32), told: &Told) -> Manifest {
         let failed = told.failed.iter().map(|(cause, count)| ((*cause).to_owned(), *count)).collect();
-        self.write_manifest(&Manifest { whole: true, rows: told.rows, failed, ..manifest })
+        Manifest { whole: true, rows: told.rows, failed, ..self.manifest_of(fleet, range.0, range.1) }
+    }
+
+    /// The files of a whole fleet beside those of drives, with what they hold.
+    fn small_files(&self, fleet: &Fleet, range: (u32, u32), told: &Told) -> Vec<(String, String)> {
+        let mut files = settings_of(fleet);
+        files.push((MANIFEST.to_owned(), self.whole_manifest(fleet, range, told).to_text()));
+        files
+    }
+
+    /// Whether the files of a whole fleet beside those of drives, and their hashes, are what they were made.
+    pub(crate) fn is_as_made(&self, fleet: &Fleet, range: (u32, u32), told: &Told) -> bool {
+        let sums = Sums::read(&self.path);
+        self.small_files(fleet, range, told).iter().all(|(name, text)| {
+            sums.has(name, text) && fs::read(self.path.join(name)).is_ok_and(|found| found == text.as_bytes())
+        })
     }
 
     fn write_manifest(&self, manifest: &Manifest) -> Result<(), TwinError> {
-        self.write(MANIFEST, &(serde_json::to_string_pretty(manifest).expect("plain values") + "\n"))
+        self.write(MANIFEST, &manifest.to_text())
     }
 
     /// Replaces a small file, whole or not at all.
@@ -244,22 +284,6 @@ impl Folder {
         Ok(())
     }
 
-    /// Every file of drives, whole or begun.
-    fn parts(&self) -> Result<Vec<PathBuf>, TwinError> {
-        let mut parts = Vec::new();
-        for folder in ["records", "truth"].map(|name| self.path.join(name)) {
-            for file in fs::read_dir(&folder).into_iter().flatten() {
-                let path = file.map_err(|error| TwinError::unwritten(&folder, &error))?.path();
-                let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-                if name.trim_start_matches('.').starts_with("simulated-") && name.ends_with(".parquet") {
-                    parts.push(path);
-                }
-            }
-        }
-        parts.sort();
-        Ok(parts)
-    }
-
     /// The files of drives that the settings name.
     fn drives(&self) -> Result<Vec<PathBuf>, TwinError> {
         let files = fs::read_dir(&self.path).map_err(|error| TwinError::unwritten(&self.path, &error))?;
@@ -270,7 +294,7 @@ impl Folder {
     fn clear(&self) -> Result<(), TwinError> {
         let mut files: Vec<PathBuf> = [MANIFEST, SETTINGS, SUMS].map(|name| self.path.join(name)).into();
         files.extend(self.drives()?);
-        files.extend(self.parts()?);
+        files.extend(parts_of(&self.path)?);
         for file in files {
             match fs::remove_file(&file) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -303,11 +327,48 @@ fn is_drive_file(name: &OsStr) -> bool {
     number.is_some_and(|number: usize| name.to_str() == Some(&drive_file(number)))
 }
 
+/// The settings, which name drives that lie beside them, and these drives: names, and what they hold.
+fn settings_of(fleet: &Fleet) -> Vec<(String, String)> {
+    let mut settings = fleet.settings.clone();
+    let mut files = Vec::new();
+    for (number, (own, model)) in settings.model.iter_mut().zip(&fleet.models).enumerate() {
+        if own.drive.is_some() {
+            let name = drive_file(number);
+            files.push((name.clone(), model.scenario.to_toml()));
+            own.drive = Some(name);
+        }
+    }
+    files.push((SETTINGS.to_owned(), toml::to_string(&settings).expect("settings are TOML")));
+    files
+}
+
+/// Every file of drives, whole or begun.
+fn parts_of(path: &Path) -> Result<Vec<PathBuf>, TwinError> {
+    let mut parts = Vec::new();
+    for folder in KINDS.map(|name| path.join(name)) {
+        for file in fs::read_dir(&folder).into_iter().flatten() {
+            let path = file.map_err(|error| TwinError::unwritten(&folder, &error))?.path();
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            if name.trim_start_matches('.').starts_with("simulated-") && name.ends_with(".parquet") {
+                parts.push(path);
+            }
+        }
+    }
+    parts.sort();
+    Ok(parts)
+}
+
+/// Whether it is what lies beside drives that are there.
+fn is_of_drives(file: &std::io::Result<fs::DirEntry>) -> bool {
+    let name = file.as_ref().map(fs::DirEntry::file_name).unwrap_or_default();
+    KINDS.iter().chain(&[MANIFEST, SUMS]).any(|own| *own == name)
+}
+
 /// Whether an ended run that got no further than here made it.
 fn is_ours(file: &std::io::Result<fs::DirEntry>) -> bool {
     let name = file.as_ref().map(fs::DirEntry::file_name).unwrap_or_default();
     let plain = name.to_str().unwrap_or_default().trim_start_matches('.');
-    [".lock", SETTINGS, ".fleet.toml", ".simulated.json"].iter().any(|own| *own == name)
+    [".lock", SETTINGS, ".fleet.toml", ".simulated.json", ".SHA256SUMS"].iter().any(|own| *own == name)
         || is_drive_file(OsStr::new(plain))
 }
 

@@ -111,8 +111,10 @@ pub fn simulate(
     if is_whole {
         threads.install(|| folder.remove_damaged(job.drives))?;
         let told = files.iter().map(|number| folder.told(fleet, *number)).collect::<Result<Option<Vec<_>>, _>>()?;
-        if let Some(told) = told {
-            return Ok(Ended::Already(told.iter().sum()));
+        if let Some(told) = told.map(|told| told.iter().sum())
+            && folder.is_as_made(fleet, job.drives, &told)
+        {
+            return Ok(Ended::Already(told));
         }
         folder.reopen(fleet, job.drives)?;
     }

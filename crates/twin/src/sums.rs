@@ -48,6 +48,16 @@ impl Sums {
         names.par_iter().filter(is_damaged).collect()
     }
 
+    /// Adds a file that holds so much.
+    pub(crate) fn add(&mut self, name: String, text: &str) {
+        self.0.insert(name, digits_of(Sha256::digest(text)));
+    }
+
+    /// Whether it is a file of theirs that holds so much.
+    pub(crate) fn has(&self, name: &str, text: &str) -> bool {
+        self.0.get(name) == Some(&digits_of(Sha256::digest(text)))
+    }
+
     pub(crate) fn to_text(&self) -> String {
         self.0.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect()
     }
@@ -63,5 +73,9 @@ fn sum_of(path: &Path) -> io::Result<String> {
             Err(error) => return Err(error),
         }
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(digits_of(hash.finalize()))
+}
+
+fn digits_of(hash: impl AsRef<[u8]>) -> String {
+    hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -318,6 +318,66 @@ fn a_folder_with_something_else_or_another_fleet_is_left_alone() {
 }
 
 #[test]
+fn what_lies_beside_the_drives_is_made_anew_too() {
+    let place = tempfile::tempdir().unwrap();
+    let own = "[drive]\nlogical-capacity = \"256 MiB\"\nspare-factor = \"12 %\"\npage-size = \"16 KiB\"\npages-per-block = 64\n";
+    fs::write(place.path().join("own.toml"), own).unwrap();
+    let text = "days = 1\n[[model]]\nname = \"OWN\"\ndrive = \"own.toml\"\ncount = 2\n";
+    let fleet = Fleet::read(Some((&place.path().join("fleet.toml"), text)), &[]).unwrap();
+    let out = place.path().join("out");
+    run(&fleet, &out, (0, 2), 1).unwrap();
+    let names = ["simulated.json", "fleet.toml", "drive-0.toml", "SHA256SUMS"];
+    let all = || names.map(|name| fs::read_to_string(out.join(name)).unwrap());
+    let wanted = all();
+    for name in &names[..3] {
+        assert!(wanted[3].contains(&format!("  {name}\n")), "{name}");
+    }
+    let drives = parts(&out);
+    let edited = |name: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(out.join(name)).unwrap();
+        fs::write(out.join(name), text.replace(from, to)).unwrap();
+    };
+    let harms: [&dyn Fn(); 6] = [
+        &|| edited("simulated.json", "\"drives_of_fleet\": 2", "\"drives_of_fleet\": 40"),
+        &|| edited("fleet.toml", "days = 1", "days = 4"),
+        &|| fs::write(out.join("fleet.toml"), "").unwrap(),
+        &|| fs::remove_file(out.join("fleet.toml")).unwrap(),
+        &|| edited("drive-0.toml", "256", "512"),
+        &|| edited("SHA256SUMS", "fleet.toml", "fleet.tom"),
+    ];
+    for (number, harm) in harms.iter().enumerate() {
+        harm();
+        assert!(any_differs(&out, &names, &wanted), "harm {number} does none");
+        assert!(matches!(run(&fleet, &out, (0, 2), 1).unwrap(), Ended::Whole(_)), "harm {number}");
+        assert!(all() == wanted && parts(&out) == drives, "harm {number}");
+        assert!(matches!(run(&fleet, &out, (0, 2), 1).unwrap(), Ended::Already(_)), "harm {number}");
+    }
+    // Whose drives these are nobody knows any more.
+    for harm in [&(|| fs::remove_file(out.join("simulated.json")).unwrap()) as &dyn Fn(), &|| {
+        fs::write(out.join("simulated.json"), "{}").unwrap();
+    }] {
+        harm();
+        let said = run(&fleet, &out, (0, 2), 1).unwrap_err().to_string();
+        assert!(said.ends_with("is missing or damaged; --force begins anew"), "{said}");
+        assert!(parts(&out) == drives);
+        let job = Job { out: &out, drives: (0, 2), threads: 1, others: Others::Replace };
+        simulate(&fleet, &job, &AtomicBool::new(false), &mut |_| {}).unwrap();
+        assert!(all() == wanted && parts(&out) == drives);
+    }
+    // Of what is not a fleet's nothing is removed.
+    fs::write(out.join("thesis.txt"), "mine").unwrap();
+    fs::remove_file(out.join("simulated.json")).unwrap();
+    let job = Job { out: &out, drives: (0, 2), threads: 1, others: Others::Replace };
+    let said = simulate(&fleet, &job, &AtomicBool::new(false), &mut |_| {}).unwrap_err().to_string();
+    assert!(said.contains("holds something else") && parts(&out) == drives, "{said}");
+}
+
+/// Whether any of a folder's files is not what it was.
+fn any_differs(folder: &Path, names: &[&str], were: &[String]) -> bool {
+    names.iter().zip(were).any(|(name, was)| fs::read_to_string(folder.join(name)).ok().as_ref() != Some(was))
+}
+
+#[test]
 fn ranges_are_whole_files_of_the_fleet() {
     let fleet = fleet(&["model.0.count=40", "days=1"]);
     assert_eq!(drives_of(&fleet, None).unwrap(), (0, 40));

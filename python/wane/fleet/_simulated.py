@@ -19,6 +19,9 @@ MANIFEST = "simulated.json"
 MARK = "a fleet simulated by wane"
 FORMAT = 3
 
+#: The settings, beside the drives that they name.
+SETTINGS = "fleet.toml"
+
 #: Hashes of the files, as ``sha256sum`` writes them.
 SUMS = "SHA256SUMS"
 
@@ -27,6 +30,9 @@ SIMULATED = b"wane.simulated"
 
 #: What helps where a file is missing or damaged.
 AGAIN = "`wane fleet simulate` with the same settings makes it anew"
+
+#: What helps where nobody knows of which fleet the drives are.
+ANEW = "`wane fleet simulate --force` with the same settings begins anew"
 
 #: Drives of a file.
 FILE_DRIVES = 16
@@ -53,8 +59,8 @@ class Simulated:
 
 
 def is_simulated(folder: Path) -> bool:
-    """Whether a folder says that it is a simulated fleet."""
-    return (folder / MANIFEST).is_file()
+    """Whether a folder says that it is a simulated fleet, or has drives of one."""
+    return (folder / MANIFEST).is_file() or any((folder / "records").glob("simulated-*.parquet"))
 
 
 def simulated_of(folder: Path) -> Simulated:
@@ -66,7 +72,7 @@ def simulated_of(folder: Path) -> Simulated:
     try:
         told = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError) as error:
-        raise FleetError(f"{folder / MANIFEST}: cannot be read: {error}") from None
+        raise FleetError(f"{folder / MANIFEST}: cannot be read: {error}; {ANEW}") from None
     if not isinstance(told, dict) or told.get("mark") != MARK:
         raise FleetError(f"{folder}: {MANIFEST} is not of a simulated fleet")
     if told.get("format") != FORMAT:
@@ -75,10 +81,12 @@ def simulated_of(folder: Path) -> Simulated:
         raise FleetError(f"{folder}: its simulation was interrupted; run `wane fleet simulate` again, which goes on")
     numbers = range(told["first"] // FILE_DRIVES, -(-told["end"] // FILE_DRIVES))
     files, metadata, sums = [], [], _sums_of(folder)
+    for name in {MANIFEST, SETTINGS, *(name for name in sums if "/" not in name)}:
+        _sum_of(folder, name, sums)
     for number in numbers:
         records, truth = (folder / kind / f"simulated-{number:06}.parquet" for kind in ("records", "truth"))
         metadata += [_metadata_of(path, told["fleet"]) for path in (records, truth)]
-        found = [_sum_of(path, sums) for path in (records, truth)]
+        found = [_sum_of(folder, f"{path.parent.name}/{path.name}", sums) for path in (records, truth)]
         files.append((records, truth, records.stat().st_size, found[0]))
     missing = "" if told["end"] - told["first"] == told["drives_of_fleet"] else _part_of(told)
     return Simulated(folder, int(metadata[0].get(b"wane.record_hours", b"1")) < 24, files, missing)
@@ -93,14 +101,17 @@ def _sums_of(folder: Path) -> dict[str, str]:
     return {name: found for found, separator, name in (line.partition("  ") for line in lines) if separator}
 
 
-def _sum_of(file: Path, sums: dict[str, str]) -> str:
-    """The hash of a file, which is the one that its folder says.
+def _sum_of(folder: Path, name: str, sums: dict[str, str]) -> str:
+    """The hash of a folder's file, which is the one that the folder says.
 
     Raises:
-        FleetError: It is not.
+        FleetError: It is not, or the file is missing.
     """
+    file = folder / name
+    if not file.is_file():
+        raise FleetError(f"{file}: is missing; {AGAIN}")
     found = sha256_of(file)
-    if sums.get(f"{file.parent.name}/{file.name}") != found:
+    if sums.get(name) != found:
         raise FleetError(f"{file}: is damaged: its hash is not the one in {SUMS}; {AGAIN}")
     return found
 
