@@ -93,10 +93,17 @@ fn included_code_is_there() {
 /// Manifests of the workspace by name of the package.
 fn packages() -> BTreeMap<String, (PathBuf, toml::Table)> {
     let mut packages = BTreeMap::new();
+    let workspace: toml::Table = read(&root().join("Cargo.toml")).parse().unwrap();
+    let excluded: Vec<PathBuf> = workspace["workspace"]["exclude"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|name| root().join(name.as_str().unwrap()))
+        .collect();
     for parent in ["crates", "examples"] {
         for entry in std::fs::read_dir(root().join(parent)).unwrap() {
             let folder = entry.unwrap().path();
-            if folder.ends_with("examples/scenarios") {
+            if excluded.contains(&folder) {
                 continue;
             }
             let manifest: toml::Table = read(&folder.join("Cargo.toml")).parse().unwrap();
