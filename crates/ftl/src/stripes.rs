@@ -18,6 +18,9 @@ use crate::table::{Table, prefetch};
 /// that number is it known where the stripe lies.
 const SECOND_PREFETCH: usize = 8;
 
+/// How many stripes ahead of the one that takes a page the next ones are asked for: a die that collects fills one after the other.
+const STRIPES_AHEAD: usize = 8;
+
 /// An entry of a table that names no page or no stripe.
 const NONE: u32 = u32::MAX;
 
@@ -273,6 +276,9 @@ impl Stripes {
             let Some(stripe) = self.take_vacant() else { return false };
             self.filling[place].stripes.push_back(stripe);
         }
+        if let Some(ahead) = self.filling[place].stripes.get(position + STRIPES_AHEAD) {
+            self.prefetch_stripe(*ahead);
+        }
         let filling = &mut self.filling[place];
         filling.next[die] = next + 1;
         let stripe = filling.stripes[position];
@@ -331,6 +337,9 @@ impl Stripes {
     fn take_vacant(&mut self) -> Option<StripeId> {
         let fresh = Stripe { joined: 0, live: 0, stage: Stage::Filling };
         if let Some(stripe) = self.vacant.pop() {
+            if let Some(ahead) = self.vacant.len().checked_sub(STRIPES_AHEAD) {
+                self.prefetch_stripe(self.vacant[ahead]);
+            }
             debug_assert_eq!(self.stripes[stripe.index()].stage, Stage::Vacant, "a stripe in use is not taken again");
             self.stripes[stripe.index()] = fresh;
             return Some(stripe);
@@ -348,10 +357,16 @@ impl Stripes {
     pub(crate) fn prefetch(&self, first: PageId, count: u32) {
         for stripe in &self.stripe_of[first.index()..][..count as usize] {
             if *stripe != NONE {
-                prefetch(&self.stripes, *stripe as usize);
-                prefetch(&self.members, *stripe as usize * self.data_pages);
+                self.prefetch_stripe(StripeId(*stripe));
             }
         }
+    }
+
+    /// Brings a stripe and the start of its members into the cache.
+    #[inline(always)]
+    fn prefetch_stripe(&self, stripe: StripeId) {
+        prefetch(&self.stripes, stripe.index());
+        prefetch(&self.members, stripe.index() * self.data_pages);
     }
 
     /// Prefetches for a unit of a page that will soon no longer be valid: the number of the page's stripe, and the stripe of the page
