@@ -23,6 +23,8 @@ pub struct Progress {
     lines: bool,
     /// The stage that the stopwatch measures: whether it preconditions, and the phase.
     stage: (bool, usize),
+    /// Whether the user has stopped it: what is left is not going to be done.
+    interrupted: bool,
 }
 
 const BAR_STEPS: u64 = 1000;
@@ -52,7 +54,19 @@ impl Progress {
             bar,
             lines: !terminal && !quiet,
             stage: (true, 0),
+            interrupted: false,
         }
+    }
+
+    /// From now on no time left is told.
+    pub(crate) fn interrupt(&mut self) {
+        self.interrupted = true;
+    }
+
+    /// The time left where this share is done, as it stands behind what was done.
+    fn left(&self, done: f64) -> String {
+        let left = self.stopwatch.left(done).filter(|_| !self.interrupted);
+        left.map_or_else(String::new, |left| format!(", {} left", short(left)))
     }
 
     /// Tells how far a run is, as often as that is wanted.
@@ -66,7 +80,7 @@ impl Progress {
             return;
         }
         let known = step.done.filter(|done| *done >= DONE_LEAST);
-        let left = known.and_then(|done| self.stopwatch.left(done)).map(|left| format!(", {} left", short(left)));
+        let left = known.map(|done| self.left(done));
         let stage = if step.preconditioning {
             "preconditioning".to_owned()
         } else {
@@ -88,7 +102,7 @@ impl Progress {
     /// Of several runs one has finished: how many have, of how many, and what to say of it.
     pub(crate) fn say(&mut self, finished: usize, all: usize, what: &str) {
         let done = finished as f64 / all as f64;
-        let left = self.stopwatch.left(done).map(|left| format!(", {} left", short(left))).unwrap_or_default();
+        let left = self.left(done);
         let text = format!("[{finished}/{all}] {what}");
         if let Some(bar) = &self.bar {
             bar.suspend(|| tell(&text));
@@ -106,8 +120,7 @@ impl Progress {
 
     /// Of several runs some are under way: what to say of them, and which share of all work is done.
     pub fn under_way(&mut self, what: &str, done: f64) {
-        let left = self.stopwatch.left(done).filter(|_| done >= DONE_LEAST);
-        let left = left.map_or_else(String::new, |left| format!(", {} left", short(left)));
+        let left = if done >= DONE_LEAST { self.left(done) } else { String::new() };
         if let Some(bar) = &self.bar {
             bar.set_position((done * BAR_STEPS as f64) as u64);
             bar.set_message(left.trim_start_matches(", ").to_owned());
@@ -227,5 +240,18 @@ pub(crate) fn survive_large_files() {
         // Nobody asks whether it came: any answer but dying will do.
         let come = Arc::new(AtomicBool::new(false));
         let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, come);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_were_interrupted_have_no_time_left() {
+        let mut progress = Progress::new("sweep", true);
+        assert!(progress.left(0.5).ends_with(" left"), "found {:?}", progress.left(0.5));
+        progress.interrupt();
+        assert_eq!(progress.left(0.5), "");
     }
 }

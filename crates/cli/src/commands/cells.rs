@@ -90,7 +90,10 @@ impl UnderWay {
         self.set(number, 1.0);
         let what = match outcome {
             Ok(_) if was_there => "was there".to_owned(),
-            Ok(result) if session::interrupted(result) => "interrupted".to_owned(),
+            Ok(result) if session::interrupted(result) => {
+                self.progress.interrupt();
+                "interrupted".to_owned()
+            }
             Ok(result) => format!("{:.1} drive writes", result.summary.end.at_drive_writes),
             Err(error) => error.to_string(),
         };
