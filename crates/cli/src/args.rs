@@ -151,7 +151,7 @@ pub(crate) struct RunArguments {
     /// Print a sweep as a table for people, as it is on a terminal
     #[arg(long, conflicts_with_all = ["json", "csv"], requires = "sweep")]
     pub(crate) table: bool,
-    /// Columns of that table: measures, or numbers of the summary such as `wear.erase_count.max`
+    /// Columns of that table: measures, or numbers of summary.json such as `wear.erase_count.max`; latencies are those at the last age that all runs have
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "sweep", conflicts_with_all = ["json", "csv"])]
     pub(crate) columns: Vec<String>,
     /// What that table is sorted by, the best first: one of its columns or a swept key; `NAME:down` puts the largest first, `NAME:up` the

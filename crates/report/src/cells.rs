@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::groups::{Group, groups, is_repeated};
 use super::metrics::{Better, METRICS, Measured, Metric, measured};
 use super::numbers::{counted, plain};
-use wane_results::{EndReason, Estimate, FastForwarded, RunResult, is_same};
+use wane_results::{Common, EndReason, Estimate, FastForwarded, RunResult, is_same};
 
 /// Measures that are shown unless others are asked for: at most so many,
 const COLUMNS_MAX: usize = 6;
@@ -66,10 +66,16 @@ struct Column {
 }
 
 impl Column {
-    fn without_figures(name: &str, cells: usize) -> Self {
+    fn without_figures(metric: &Metric, cells: usize) -> Self {
         let told = vec![NOTHING.to_owned(); cells];
         let (values, interrupted) = (vec![BTreeMap::new(); cells], vec![false; cells]);
-        Self { name: name.to_owned(), better: Better::Neither, is_timed: false, values, told, interrupted }
+        let (name, is_timed) = (metric.name.to_owned(), metric.is_timed());
+        Self { name, better: Better::Neither, is_timed, values, told, interrupted }
+    }
+
+    /// Whether it has figures that are of an age.
+    fn is_of_an_age(&self) -> bool {
+        self.is_timed && self.values.iter().any(|values| !values.is_empty())
     }
 
     fn mean(&self, cell: usize) -> Option<f64> {
@@ -181,7 +187,12 @@ fn key_of(keys: &[String], name: &str) -> Option<usize> {
 pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &Shown<'_>) -> String {
     let groups = groups(runs);
     let sweep = Sweep::of(runs, &groups, cells);
-    let columns = sweep.columns(shown.columns);
+    let mut columns = sweep.columns(shown.columns);
+    if columns.iter().any(Column::is_of_an_age) && !is_of_one_age(&groups) {
+        columns.push(sweep.of_path(END_OF_AGE));
+    }
+    // What is sorted by and not shown.
+    let mut sorted = None;
     let order = match shown.sort {
         None => columns.first().map(Column::order),
         Some(sort) => {
@@ -189,27 +200,58 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
             match key_of(keys, name) {
                 Some(key) => Some(by_key(cells, key, direction.unwrap_or(Direction::Up))),
                 // The best first where one end is better, else the smallest.
-                None => sweep.column(name).map(|column| match (direction, column.better) {
-                    (None, Better::Less | Better::More) => column.order(),
-                    (direction, _) => column.directed(Some(direction.unwrap_or(Direction::Up))),
+                None => sweep.column(name).map(|column| {
+                    let order = match (direction, column.better) {
+                        (None, Better::Less | Better::More) => column.order(),
+                        (direction, _) => column.directed(Some(direction.unwrap_or(Direction::Up))),
+                    };
+                    sorted = Some(column).filter(|column| columns.iter().all(|shown| shown.name != column.name));
+                    order
                 }),
             }
         }
     };
     let names: Vec<Vec<String>> = cells.iter().map(|cell| cell.values.clone()).collect();
     let mut told = drawn(headings(keys), &names, &columns, order);
-    if columns.iter().any(|column| column.is_timed)
-        && let Some(group) = groups.iter().find(|group| !group.age().is_empty())
-    {
-        let _ = writeln!(told, "latencies, rates and errors are those {}", plain(&group.age()));
-    }
-    for column in columns.iter().filter(|column| column.values.iter().all(BTreeMap::is_empty)) {
-        let _ = writeln!(told, "{}: no run has this figure", column.name);
+    told.push_str(&aged(&groups, &columns));
+    for column in columns.iter().chain(&sorted).filter(|column| column.values.iter().all(BTreeMap::is_empty)) {
+        let _ = match (is_of_one_age(&groups), column.is_timed) {
+            (false, true) => {
+                writeln!(
+                    told,
+                    "{}: not compared, as the runs are of different ages (--columns takes its path)",
+                    column.name
+                )
+            }
+            _ => writeln!(told, "{}: no run has this figure", column.name),
+        };
     }
     told.push_str(&alike(&groups));
     told.push_str(&forwarded(runs));
     told.push_str(&warned(runs));
     told
+}
+
+/// Where the latencies of a run end, in drive writes.
+const END_OF_AGE: &str = "latency_of.until_drive_writes";
+
+/// Whether figures of requests are of one age of the drive in all runs.
+fn is_of_one_age(groups: &[Group<'_>]) -> bool {
+    groups.iter().all(|group| group.common != Common::Nothing)
+}
+
+/// Of which age the figures of requests are; a line, or nothing where none is shown.
+fn aged(groups: &[Group<'_>], columns: &[Column]) -> String {
+    if !columns.iter().any(Column::is_of_an_age) {
+        return String::new();
+    }
+    if !is_of_one_age(groups) {
+        return format!(
+            "latencies, rates and errors are of different ages, each up to {END_OF_AGE}: they are not to be compared\n"
+        );
+    }
+    let age = groups.iter().map(Group::age).find(|age| !age.is_empty());
+    age.map_or_else(String::new, |age| format!("latencies, rates and errors are those {}\n", plain(&age)))
 }
 
 /// How many cells have seeds that came to the same; a line, or nothing.
@@ -363,7 +405,7 @@ impl<'a> Sweep<'a> {
         match metric_of(name.trim()) {
             Some(metric) => {
                 let measured = self.measures.iter().find(|measured| measured.metric.id == metric.id);
-                let without = || Column::without_figures(metric.name, self.of_cells.len());
+                let without = || Column::without_figures(metric, self.of_cells.len());
                 Some(measured.map_or_else(without, |measured| self.of_measure(measured)))
             }
             None => name.contains('.').then(|| self.of_path(name.trim())),
@@ -470,7 +512,7 @@ fn aligned(lines: &[Vec<String>], keys: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wane_results::test_runs::test_run;
+    use wane_results::test_runs::{test_run, timed};
 
     /// Runs of two cells whose write amplification is as told, seed by seed.
     fn sweep(amplification: [&[f64]; 2]) -> (Vec<RunResult>, Vec<Cell>) {
@@ -613,6 +655,38 @@ mod tests {
         runs[1].summary.warnings = vec!["the end is uncertain".to_owned(), "another".to_owned()];
         let line = "1 of 2 runs has warnings, d=2 this: the end is uncertain (each run's: warnings)\n";
         assert!(told(&runs).ends_with(line), "{}", told(&runs));
+    }
+
+    #[test]
+    fn figures_of_different_ages_stand_beside_their_ages_and_are_told_not_to_be_compared() {
+        let (runs, cells) = sweep([&[3.0], &[2.0]]);
+        let of_length = |drive_writes: f64| {
+            let mut runs: Vec<RunResult> = runs.iter().cloned().map(|run| timed(run, 3)).collect();
+            runs[1].summary.end.at_drive_writes = drive_writes * runs[0].summary.end.at_drive_writes;
+            for run in &mut runs {
+                run.summary.latency_of = run.latency_of();
+            }
+            runs
+        };
+        let columns = ["latency.read.p99_ns".to_owned(), "read-mean".to_owned()];
+        let told = |runs: &[RunResult]| {
+            let shown = Shown { columns: &columns, sort: Some("read-p999") };
+            sweep_table(runs, &["ftl.gc.d".to_owned()], &cells, &shown)
+        };
+        let told_of_one = told(&of_length(1.0));
+        assert!(told_of_one.contains("are those over the whole run of"), "{told_of_one}");
+        assert!(!told_of_one.contains(END_OF_AGE) && !told_of_one.contains("not compared"), "{told_of_one}");
+        let told = told(&of_length(4.0));
+        assert!(told.lines().next().unwrap().contains(END_OF_AGE), "{told}");
+        assert!(!told.contains("over the whole run") && told.contains("they are not to be compared"), "{told}");
+        // Of the measure that is shown and of that which is sorted by.
+        assert_eq!(told.matches(": not compared, as the runs are of different ages").count(), 2, "{told}");
+    }
+
+    #[test]
+    fn what_is_sorted_by_and_no_run_has_is_named() {
+        let told = table([&[3.0], &[2.0]], &["amplification"], Some("gc.victim"));
+        assert!(told.contains("gc.victim: no run has this figure"), "{told}");
     }
 
     #[test]

@@ -196,10 +196,12 @@ impl Scenario {
             && wanted < f64::from(geometry.blocks())
         {
             let (found, all) = (blocks(shape), geometry.blocks());
-            let whole_parts = u64::from(all) / found;
-            let allowed = match whole_parts {
-                0 | 1 => "this drive is run whole, without --scale".to_owned(),
-                parts => format!("at least 1/{parts} is allowed, which --scale auto takes"),
+            // Rounded down, so that what is told is enough.
+            let parts = (f64::from(all) / found as f64 * 10.0).floor() / 10.0;
+            let allowed = if parts > 1.0 {
+                format!("--scale auto takes it, and 1/{parts} or more does")
+            } else {
+                "this drive is run whole, without --scale".to_owned()
             };
             return Err(format!(
                 "leaves {wanted:.0} of {all} blocks, but the smallest drive of this shape for this scenario has {found}: {allowed}"
@@ -391,7 +393,9 @@ mod tests {
         };
         assert_eq!((kept(&whole), kept(&whole)), (kept(&quarter), kept(&least)));
         let error = whole.scaled(Scale::Ratio(0.001)).unwrap_err();
-        assert!(error.contains("has 16384: at least 1/7 is allowed"), "{error}");
+        assert!(error.contains("has 16384: --scale auto takes it, and 1/7."), "{error}");
+        let ratio: f64 = error.split("1/").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
+        assert!(whole.scaled(Scale::Ratio(1.0 / ratio)).is_ok(), "what the message allows is allowed: {error}");
         let small = scenario("[drive]\npreset = 'tiny'\n[until]\ndrive-writes = 1\n");
         let error = small.scaled(Scale::Ratio(0.5)).unwrap_err();
         assert!(error.contains("is run whole, without --scale"), "{error}");

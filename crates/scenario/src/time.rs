@@ -184,7 +184,8 @@ fn days_in_words(days: f64) -> String {
     match is_round_in_years(days) && days > 0.0 {
         true if years == 1.0 => "1 year".to_owned(),
         true => format!("{years} years"),
-        false => format!("{days} days"),
+        // Years that were written as 1.185 are 432.52500000000003 days.
+        false => format!("{} days", (days * 1000.0).round() / 1000.0),
     }
 }
 

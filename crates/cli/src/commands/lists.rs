@@ -15,11 +15,23 @@ pub(crate) fn presets(arguments: &PresetsArguments) -> Result<i32, Failure> {
         Some(name) => {
             let known: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
             let preset = PRESETS.iter().find(|preset| preset.name == name);
-            preset.ok_or_else(|| unknown("preset", name, &known))?.text.to_owned()
+            let text = preset.ok_or_else(|| unknown("preset", name, &known))?.text;
+            format!("{}{text}", how_to_copy(name, text))
         }
     };
     print(&text)?;
     Ok(DONE)
+}
+
+/// How a preset is run whose times wait for a scheduler: a scenario that says them itself must have one. Nothing for others.
+fn how_to_copy(name: &str, text: &str) -> String {
+    let has = |line: &str| text.lines().any(|found| found.starts_with(line));
+    if !has("[time]") || has("scheduler =") {
+        return String::new();
+    }
+    format!(
+        "# `wane run --preset {name}` runs it. A copy of this text needs scheduler = \"event\" below [time], or no [time].\n"
+    )
 }
 
 pub(crate) fn policies(arguments: &PoliciesArguments) -> Result<i32, Failure> {

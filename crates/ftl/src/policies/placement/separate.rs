@@ -15,7 +15,7 @@ pub struct Separate;
 /// Relocated data fill blocks of their own.
 ///
 /// The host has one stream, garbage collection another, and scrubbing, where there is any, a third, which keeps hot and cold
-/// data apart. It is what `frontiers = \"separate\"` chooses.
+/// data apart. It is what `frontiers = "separate"` chooses.
 ///
 /// Source: Kim et al., FAST 2019 (004), whose drive keeps relocated pages apart.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
