@@ -5,9 +5,9 @@ const ALIKE: f64 = 0.8;
 
 /// The known name that a misspelt one is nearest to; none where none is near.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    // Names are lower case; who shouts means the same.
+    // Who shouts or whispers means the same.
     let name = name.to_lowercase();
-    let close = known.iter().map(|candidate| (strsim::jaro_winkler(&name, candidate), *candidate));
+    let close = known.iter().map(|candidate| (strsim::jaro_winkler(&name, &candidate.to_lowercase()), *candidate));
     close.filter(|(score, _)| *score > ALIKE).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
@@ -27,5 +27,6 @@ mod tests {
         assert_eq!(did_you_mean("fifi", &known), "; did you mean \"fifo\"?");
         assert_eq!(did_you_mean("xyz", &known), "");
         assert_eq!(nearest("GREEDY", &known), Some("greedy"));
+        assert_eq!((nearest("WL11", &["MF1", "WL1"]), nearest("wl1", &["MF1", "WL1"])), (Some("WL1"), Some("WL1")));
     }
 }
