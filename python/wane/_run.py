@@ -26,6 +26,7 @@ def run(
     scale: str | None = None,
     policies: Policies | None = None,
     out: str | os.PathLike[str] | None = None,
+    force: bool = False,
     progress: bool | Callable[[Progress], object] | None = None,
 ) -> Result:
     """Runs a scenario to its end: what the command ``wane run`` does, with the same numbers.
@@ -44,6 +45,7 @@ def run(
             ends the run as Ctrl-C does and is raised here unchanged.
         out: A folder for the results, as the command writes it; ``wane report`` and ``read`` open it. What the run before left there is
             replaced when the new results are whole, and what goes with it is told by a ``UserWarning``.
+        force: Whether runs of a sweep or of several seeds that ``out`` holds may be replaced as well.
         progress: ``True`` shows it on stderr, ``False`` nothing, ``None`` a bar in a notebook, or on stderr if that is a terminal. A
             function is called about 20 times a second with a ``Progress``; what it raises ends the run as Ctrl-C does and is raised here
             unchanged.
@@ -55,14 +57,14 @@ def run(
         ScenarioError: The scenario cannot be read, resolved or built.
         TraceError: A trace of it cannot be read.
         OutOfMemoryError: It needs more memory than there is.
-        ResultsError: ``out`` cannot be written.
+        ResultsError: ``out`` cannot be written, or holds several runs that would be lost.
         PolicyError: A policy in Python answered what its role does not allow.
     """
     found = resolved("run", scenario, preset, set, seed, scale)
     folder = None if out is None else os.fspath(out)
     own = None if policies is None else dict(policies)
     with telling(progress, found.name) as (bar, attend):
-        result, removed = _wane.run(found, folder, bar, attend, own)
+        result, removed = _wane.run(found, folder, bar, attend, own, force)
     if removed is not None:
         warnings.warn(removed, stacklevel=2)
     return Result(result)

@@ -139,9 +139,12 @@ pub(crate) struct RunArguments {
     /// Run this many seeds, from the scenario's on, and print means with their 95 % intervals; of one seed, its figures
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) seeds: Option<u32>,
-    /// Write results into this folder
+    /// Write results into this folder, in place of a single run that it holds
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Replace runs of another sweep or of other seeds that the folder holds
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
     /// Print the summary as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -352,7 +352,8 @@ fn a_timed_run_tells_what_requests_took() {
     }
     for (scenario, told, planned) in table {
         let (code, words, stderr) = run(&["run", scenario, "--out", "out"], folder.path());
-        assert_eq!((code, stderr.as_str()), (0, ""), "{scenario}");
+        let other = "wane: replaced an earlier run of another scenario, t, in out\n";
+        assert!(code == 0 && (stderr.is_empty() || stderr == other), "{scenario}: {stderr}");
         for part in latency.iter().chain(told) {
             assert!(words.contains(part), "{scenario}, {part}: {words}");
         }

@@ -72,7 +72,7 @@ fn cells_of_another_trace_under_the_same_name_are_not_taken_over() {
         std::fs::write(place.join("t.iolog"), trace).unwrap();
     }
     let sweep = |scenario: &str| {
-        let sweep = ["run", scenario, "--sweep", "ftl.gc-reserve=7,9", "--out", "o"];
+        let sweep = ["run", scenario, "--sweep", "ftl.gc-reserve=7,9", "--out", "o", "--force"];
         let (code, csv, stderr) = run(&sweep, folder.path());
         assert_eq!(code, 0, "{stderr}");
         (csv, stderr)
@@ -109,15 +109,25 @@ fn a_folder_shows_the_last_command_only() {
     let single = title();
     ok(&["--sweep", "ftl.gc.policy=random,fifo"]);
     assert!(title().starts_with("Write amplification is least with gc "), "{}", title());
-    let (_, told) = ok(&["--seeds", "3"]);
+    let refused = |arguments: &[&str], runs: &str| {
+        let (code, _, stderr) = run(&[&["run", "s.toml", "--out", "o"], arguments].concat(), folder.path());
+        let told =
+            format!("wane: 'o' holds {runs}, which would be lost; give another folder, or --force to replace them\n");
+        assert_eq!((code, stderr), (2, told), "{arguments:?}");
+    };
+    refused(&[], "2 runs of a sweep");
+    refused(&["--seeds", "3"], "2 runs of a sweep");
+    refused(&["--sweep", "ftl.gc.policy=random,greedy"], "a run of a sweep");
+    let (_, told) = ok(&["--seeds", "3", "--force"]);
     assert_eq!(told, "wane: removed results of an earlier command from o: 0, 1\n");
-    let (_, told) = ok(&["--seeds", "2", "--set", "ftl.gc.policy=random"]);
+    refused(&["--seeds", "2"], "a run of several seeds of one scenario");
+    let (_, told) = ok(&["--seeds", "2", "--set", "ftl.gc.policy=random", "--force"]);
     assert_eq!(told, "wane: removed a result of an earlier command from o: seed-3\n");
     assert_eq!(
         names(&folder.path().join("o")),
         ["manifest.json", "report.html", "seed-1", "seed-2", "statistics.json"]
     );
-    ok(&[]);
+    ok(&["--force"]);
     assert_eq!(title(), single);
 }
 

@@ -290,7 +290,7 @@ fn scaled_in_words(scenario: &Scenario) -> Option<String> {
     let of_traces = match () {
         () if scenario.traces().is_empty() => String::new(),
         () if scenario.folds_traces() => {
-            format!(". Requests of a trace are all kept and folded onto it, so that it is written {times:.3} times as often")
+            format!(". Requests of a trace are all kept and folded onto it, so that it is written {times:.3} times as often and its drive writes count as many")
         }
         () => ". Of a trace that ages the drive one chunk of addresses in so many is kept; timed requests are all kept and folded onto it"
             .to_owned(),
@@ -438,6 +438,15 @@ fn extrapolation(scenario: &Scenario, finished: &Finished) -> Option<String> {
 /// What became of one of several runs.
 pub type Outcome = Result<RunResult, SessionError>;
 
+/// Whether runs of another sweep or of other seeds may go from the folder that results are written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// They stay: the folder is refused.
+    Kept,
+    /// They go when the new results are whole.
+    Replaced,
+}
+
 /// Where the results of several runs go: a folder whose members are the scenarios, in order.
 pub struct Members {
     folder: Folder,
@@ -450,14 +459,16 @@ impl Members {
     /// results are whole.
     ///
     /// # Errors
-    /// The folder cannot be written.
+    /// The folder cannot be written, or `others` in it are to be kept.
     pub fn begin(
         mut folder: Folder,
         origin: Origin,
         scenarios: &[(String, &Scenario)],
+        others: Others,
         stop: &AtomicBool,
     ) -> Result<Self, ResultError> {
         let (named, fingerprints) = named(scenarios, stop);
+        keep(&folder, others, &named)?;
         folder.begin(origin, named.clone())?;
         Ok(Self { folder, named, fingerprints: Mutex::new(fingerprints) })
     }
@@ -590,6 +601,21 @@ fn execute_member(
         Ok(result)
     });
     (written, false)
+}
+
+/// Refuses a folder that a single run would take other runs from which are to be kept.
+///
+/// # Errors
+/// It holds such runs.
+pub fn check_loss(folder: &Folder, others: Others) -> Result<(), ResultError> {
+    keep(folder, others, &[])
+}
+
+fn keep(folder: &Folder, others: Others, members: &[Member]) -> Result<(), ResultError> {
+    match others {
+        Others::Kept => folder.refuse_loss(members),
+        Others::Replaced => Ok(()),
+    }
 }
 
 /// Writes a run and its report in place of what the folder held. Gives the names of results of an earlier command that

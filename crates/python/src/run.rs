@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use pythonize::depythonize;
 use wane_lab::build::PolicyOverrides;
-use wane_lab::session;
+use wane_lab::session::{self, Others};
 use wane_results::Folder;
 use wane_scenario::{Scale, Sources, folder_of};
 
@@ -161,11 +161,16 @@ pub(crate) fn run(
     bar: bool,
     attend: Option<Py<PyAny>>,
     policies: Option<Bound<'_, PyDict>>,
+    force: bool,
 ) -> PyResult<(RunResult, Option<String>)> {
     let scenario = &scenario.scenario;
     error::guarded(|| {
         // An unusable folder is told before hours of work, not after.
         let mut folder = claim(out.as_deref())?;
+        if let Some(folder) = &folder {
+            let others = if force { Others::Replaced } else { Others::Kept };
+            session::check_loss(folder, others).map_err(|error| error::results(&error))?;
+        }
         let stop = Arc::new(AtomicBool::new(false));
         let telling = Telling::new(&scenario.name, bar, attend);
         let (who, overrides) = overridden(policies.as_ref())?;

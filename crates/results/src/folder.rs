@@ -140,6 +140,20 @@ pub enum ResultError {
         /// What left them, in words.
         found: &'static str,
     },
+    /// The folder holds several runs that the command would take away.
+    #[error(
+        "'{}' holds {} of {found}, which would be lost; give another folder, or --force to replace them",
+        excerpt_path(path),
+        if *count == 1 { "a run".to_owned() } else { format!("{count} runs") }
+    )]
+    WouldBeLost {
+        /// The folder.
+        path: PathBuf,
+        /// What left them, in words.
+        found: &'static str,
+        /// How many of its runs would go.
+        count: usize,
+    },
     /// Another process writes into the folder, the one around it, or one in it.
     #[error("'{}' is in use by another run of wane; wait until it ends, or give another folder", excerpt_path(path))]
     InUse {

@@ -10,7 +10,7 @@ use wane_results::{EndReason, Origin, RunResult};
 use wane_scenario::Scenario;
 use wane_units::excerpt;
 
-use super::run::{claim, tell_removed};
+use super::run::{claim, others, tell_removed, tell_replaced};
 use crate::args::RunArguments;
 use crate::output::{Failure, tell};
 use crate::progress::{Progress, stop_flag};
@@ -39,12 +39,15 @@ pub(super) fn run_cells(
     let folder = claim(arguments)?;
     let scenarios: Vec<Scenario> = cells.iter().map(|(_, scenario)| scenario.clone()).collect();
     let named: Vec<(String, &Scenario)> = cells.iter().map(|(name, scenario)| (name.clone(), scenario)).collect();
-    let members = folder.map(|folder| Members::begin(folder, origin, &named, &stop));
+    let members = folder.map(|folder| Members::begin(folder, origin, &named, others(arguments), &stop));
     let mut members = members.transpose().map_err(Failure::wrong)?;
     let outcomes = execute_cells(&scenarios, members.as_ref(), &stop, arguments.quiet);
     let finished = finished(&scenarios, outcomes);
     if let Some(members) = members.as_mut().filter(|_| finished.results.iter().any(Option::is_some)) {
+        let hashes: Vec<String> = scenarios.iter().map(Scenario::hash).collect();
+        let other = members.folder().other_run(&hashes);
         let removed = members.finish(&files(&finished.results)).map_err(Failure::wrong)?;
+        tell_replaced(members.folder(), other);
         tell_removed(members.folder(), &removed);
     }
     Ok(finished)

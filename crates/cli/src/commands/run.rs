@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use wane_lab::build::{self, PolicyOverrides};
 use wane_lab::run::Watch;
-use wane_lab::session;
+use wane_lab::session::{self, Others};
 use wane_nand::Task;
 use wane_report::{self as report, counted, plain};
 use wane_results::{
@@ -77,6 +77,19 @@ pub(super) fn claim(arguments: &RunArguments) -> Result<Option<Folder>, Failure>
         remove_at_exit(&folder.traces());
     }
     Ok(claimed)
+}
+
+/// What becomes of runs of another sweep or of other seeds.
+pub(super) const fn others(arguments: &RunArguments) -> Others {
+    if arguments.force { Others::Replaced } else { Others::Kept }
+}
+
+/// Says that the run of another scenario went from the folder.
+pub(super) fn tell_replaced(folder: &Folder, other: Option<String>) {
+    if let Some(name) = other {
+        let (name, place) = (excerpt(&name), excerpt_path(folder.path()));
+        tell(&format!("wane: replaced an earlier run of another scenario, {name}, in {place}"));
+    }
 }
 
 /// Says which results of an earlier command went, since nothing goes in silence.
@@ -229,8 +242,13 @@ fn is_read_once(trace: &Path) -> bool {
 fn single(scenario: &Scenario, arguments: &RunArguments) -> Result<i32, Failure> {
     let stop = stop_flag();
     let mut folder = claim(arguments)?;
+    if let Some(folder) = &folder {
+        session::check_loss(folder, others(arguments)).map_err(Failure::wrong)?;
+    }
     let result = watched(scenario, arguments.quiet, &stop)?;
     if let Some(folder) = &mut folder {
+        let other = folder.other_run(&[scenario.hash()]);
+        tell_replaced(folder, other);
         let removed = session::write(folder, &result).map_err(Failure::wrong)?;
         tell_removed(folder, &removed);
     }
@@ -316,7 +334,7 @@ fn words(summary: &Summary) -> String {
             wane_units::Bytes(summary.capacity.logical_bytes_exported),
             wane_units::Bytes(summary.capacity.logical_bytes_initial),
             summary.capacity.over_provisioning.map_or_else(String::new, |surplus| format!(
-                "; over-provisioning {:.2} %, spare factor {:.2} %",
+                "; over-provisioning {:.2} %, spare factor {:.2} %, with the reserve of garbage collection",
                 100.0 * surplus,
                 100.0 * wane_scenario::spare_of(surplus)
             ))

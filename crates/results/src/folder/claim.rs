@@ -201,6 +201,30 @@ impl Folder {
         Err(ResultError::AnotherCommand { path: self.path.clone(), found })
     }
 
+    /// Refuses to take away runs of a sweep or of several seeds that are none of these members: they may be the work of hours.
+    ///
+    /// # Errors
+    /// The folder holds such runs.
+    pub fn refuse_loss(&self, members: &[Member]) -> Result<(), ResultError> {
+        let Some(old) = self.before.as_ref().filter(|old| matches!(old.command, Origin::Sweep | Origin::Seeds)) else {
+            return Ok(());
+        };
+        let stays =
+            |place: &Path| members.iter().any(|member| place.ends_with(&member.folder) && is_member(place, member));
+        let places = old.members.iter().map(|member| self.path.join(&member.folder));
+        match places.filter(|place| holds_result(place) && !stays(place)).count() {
+            0 => Ok(()),
+            count => Err(ResultError::WouldBeLost { path: self.path.clone(), found: old.command.in_words(), count }),
+        }
+    }
+
+    /// The name of the single run that the folder holds, if its scenario is none of these hashes'.
+    pub fn other_run(&self, hashes: &[String]) -> Option<String> {
+        let manifest = self.before.as_ref().filter(|old| old.command == Origin::Run)?;
+        let summary = RunFiles::lying(&self.path, Some(manifest)).summary().ok()?;
+        (!hashes.contains(&summary.scenario.hash)).then_some(summary.scenario.name)
+    }
+
     /// Says which runs the folder is to hold, in order. In an empty folder they can be read one by one as they come; where
     /// another command's results lie, these stay until [`Self::finish`].
     ///
