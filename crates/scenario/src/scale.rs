@@ -17,6 +17,8 @@ use super::{Device, Scenario};
 const BLOCKS_MIN: u64 = 4096;
 /// A domain has at least so many blocks of the firmware, or as many as it had: what is open and reserved is then a small part of it.
 const DOMAIN_BLOCKS_MIN: u64 = 512;
+/// A drive of up to so many times the blocks that a ratio leaves is the one that was asked for.
+const ASKED_ALIKE: f64 = 1.1;
 /// A timed drive keeps at least so many dies, or as many as it had, so that a large request still spreads over them.
 const TIMED_DIES_MIN: u32 = 32;
 /// A smaller reserve is not cut: it is there for blocks that retire in a row, which do so one by one on a drive of any size.
@@ -191,8 +193,14 @@ impl Scenario {
             }
             shape = cut;
         }
+        if let Scale::Ratio(_) = scale {
+            // Blocks that went with dies come back to those that stay.
+            let planes = f64::from(shape.dies() * geometry.planes_per_die());
+            shape.blocks_per_plane =
+                ((wanted / planes).round() as u32).clamp(least(shape.dies()), whole.blocks_per_plane);
+        }
         if let Scale::Ratio(_) = scale
-            && blocks(shape) as f64 > 1.5 * wanted
+            && blocks(shape) as f64 > ASKED_ALIKE * wanted
             && wanted < f64::from(geometry.blocks())
         {
             let (found, all) = (blocks(shape), geometry.blocks());
@@ -396,6 +404,17 @@ mod tests {
         assert!(error.contains("has 16384: --scale auto takes it, and 1/7."), "{error}");
         let ratio: f64 = error.split("1/").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().parse().unwrap();
         assert!(whole.scaled(Scale::Ratio(1.0 / ratio)).is_ok(), "what the message allows is allowed: {error}");
+        // Halving the dies leaves each of the others more blocks: what is asked for comes out, or is refused.
+        for parts in 2..=12 {
+            let asked = whole.device.geometry.blocks() / parts;
+            if let Ok(found) = whole.scaled(Scale::Ratio(1.0 / f64::from(parts))) {
+                let found = found.device.geometry.blocks();
+                assert!(
+                    (f64::from(found) / f64::from(asked) - 1.0).abs() <= 0.1,
+                    "1/{parts}: {found} of {asked} blocks"
+                );
+            }
+        }
         let small = scenario("[drive]\npreset = 'tiny'\n[until]\ndrive-writes = 1\n");
         let error = small.scaled(Scale::Ratio(0.5)).unwrap_err();
         assert!(error.contains("is run whole, without --scale"), "{error}");
