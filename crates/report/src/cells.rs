@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::groups::{Group, groups, is_repeated};
-use super::metrics::{Better, METRICS, Measured, Metric, measured};
+use super::metrics::{Better, METRICS, Measured, Metric, measured, rests_on_few};
 use super::numbers::{counted, plain};
 use wane_results::{Common, EndReason, Estimate, FastForwarded, RunResult, is_same};
 
@@ -113,8 +113,7 @@ impl Column {
         };
         let is_best = |cell: usize| self.mean(cell).is_some_and(|mean| is_same(mean, most));
         // A mark that all have tells nothing.
-        let all_tie =
-            self.values.len() > 1 && (0..self.values.len()).all(|cell| self.mean(cell).is_none() || is_best(cell));
+        let all_tie = (0..self.values.len()).all(|cell| self.mean(cell).is_none() || is_best(cell));
         let mark = |cell: usize| match self.mean(cell) {
             _ if self.interrupted[cell] => '!',
             Some(_) if is_best(cell) => {
@@ -151,7 +150,7 @@ pub fn check_table(keys: &[String], shown: &Shown<'_>) -> Result<(), String> {
     if let Some(name) = shown.columns.iter().find(|name| !is_known(name)) {
         let name = wane_units::excerpt(name);
         return Err(format!(
-            "--columns: there is no measure \"{name}\"; there are {}, and numbers of summary.json such as wear.erase_count.max",
+            "--columns: there is no measure \"{name}\"; there are {}, and figures of summary.json such as wear.erase_count.max",
             measures()
         ));
     }
@@ -214,7 +213,7 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
     let names: Vec<Vec<String>> = cells.iter().map(|cell| cell.values.clone()).collect();
     let mut told = drawn(headings(keys), &names, &columns, order);
     told.push_str(&aged(&groups, &columns));
-    for column in columns.iter().chain(&sorted).filter(|column| column.values.iter().all(BTreeMap::is_empty)) {
+    for column in columns.iter().chain(&sorted).filter(|column| column.told.iter().all(|told| told == NOTHING)) {
         let _ = match (is_of_one_age(&groups), column.is_timed) {
             (false, true) => {
                 writeln!(
@@ -227,6 +226,10 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
         };
     }
     told.push_str(&alike(&groups));
+    told.push_str(&scarce(&columns, &groups));
+    if columns.iter().any(|column| Some(column.name.as_str()) == metric_of("waf").map(|metric| metric.name)) {
+        told.push_str(&unsettled(runs));
+    }
     told.push_str(&forwarded(runs));
     told.push_str(&warned(runs));
     told
@@ -261,6 +264,37 @@ fn alike(groups: &[Group<'_>]) -> String {
     let told = "seeds came to the same in all: what they draw makes no difference there, and there is no interval";
     if cells > 0 { format!("{whose} cells: {told}\n") } else { String::new() }
 }
+
+/// Which of the columns are percentiles of too few requests; a line, or nothing.
+fn scarce(columns: &[Column], groups: &[Group<'_>]) -> String {
+    let is_scarce = |name: &&str| METRICS.iter().any(|metric| metric.name == *name && rests_on_few(metric, groups));
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).filter(is_scarce).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!("{}: of so few requests in some runs that chance decides (latency.*.count)\n", names.join(", "))
+}
+
+/// In how many of the runs write amplification was another at the end; a line, or nothing.
+fn unsettled(runs: &[RunResult]) -> String {
+    let is_unsettled = |run: &&RunResult| {
+        let of = &run.summary.write_amplification;
+        let (whole, last) = (of.total.unwrap_or(1.0), of.last_drive_write.total.unwrap_or(1.0));
+        let died = run.summary.end.reason == EndReason::EndOfLife;
+        !died && run.summary.host.drive_writes > 1.0 && (last / whole - 1.0).abs() > SETTLED
+    };
+    match runs.iter().filter(is_unsettled).count() {
+        0 => String::new(),
+        some => format!(
+            "in {some} of {} runs the last drive write cost over a tenth more or less than the whole run \
+             (write_amplification.last_drive_write.total)\n",
+            runs.len()
+        ),
+    }
+}
+
+/// By what share the last drive write of a drive that has settled may differ from the whole run.
+const SETTLED: f64 = 0.1;
 
 /// How many of the runs have warnings, with the first of them; a line, or nothing.
 pub fn warned(runs: &[RunResult]) -> String {
@@ -397,7 +431,13 @@ impl<'a> Sweep<'a> {
             let count = self.worth.clamp(COLUMNS_MIN, COLUMNS_MAX).min(self.measures.len());
             return self.measures[..count].iter().map(|measured| self.of_measure(measured)).collect();
         }
-        names.iter().filter_map(|name| self.column(name)).collect()
+        let mut columns: Vec<Column> = Vec::new();
+        for column in names.iter().filter_map(|name| self.column(name)) {
+            if columns.iter().all(|shown| shown.name != column.name) {
+                columns.push(column);
+            }
+        }
+        columns
     }
 
     /// The column of a measure or a path; without figures where no run has it.
@@ -429,22 +469,33 @@ impl<'a> Sweep<'a> {
         Column { name, better, is_timed, told, interrupted: self.interrupted.clone(), values }
     }
 
+    /// The words that a cell's runs have at a path, such as `end.reason`.
+    fn texts(&self, cell: usize, path: &str) -> String {
+        let found = self.runs_of(cell).filter_map(|(group, run)| Some(leaf(group, run, path)?.as_str()?.to_owned()));
+        let found: BTreeSet<String> = found.collect();
+        if found.is_empty() { NOTHING.to_owned() } else { plain(&found.into_iter().collect::<Vec<_>>().join(", ")) }
+    }
+
     fn of_path(&self, path: &str) -> Column {
-        let number = |group: &Group<'_>, run: &RunResult| {
-            let tree = serde_json::to_value(run.summary_at(group.common)).ok()?;
-            path.split('.').try_fold(&tree, |tree, key| tree.get(key)).and_then(Value::as_f64)
-        };
-        let value = |(group, run): (&Group<'_>, &RunResult)| Some((run.summary.run.seed, number(group, run)?));
+        let value =
+            |(group, run): (&Group<'_>, &RunResult)| Some((run.summary.run.seed, leaf(group, run, path)?.as_f64()?));
         let values: Vec<BTreeMap<u64, f64>> =
             (0..self.of_cells.len()).map(|cell| self.runs_of(cell).filter_map(value).collect()).collect();
-        let told = |values: &BTreeMap<u64, f64>| {
-            estimate(values).map_or_else(|| NOTHING.to_owned(), |estimate| plain(&counted(estimate.mean)))
+        let told = |(cell, values): (usize, &BTreeMap<u64, f64>)| match estimate(values) {
+            Some(estimate) => plain(&counted(estimate.mean)),
+            None => self.texts(cell, path),
         };
-        let (told, interrupted) = (values.iter().map(told).collect(), self.interrupted.clone());
+        let (told, interrupted) = (values.iter().enumerate().map(told).collect(), self.interrupted.clone());
         const TIMED: [&str; 3] = ["latency.", "throughput.", "errors."];
         let is_timed = TIMED.iter().any(|of| path.starts_with(of));
         Column { name: path.to_owned(), better: Better::Neither, is_timed, told, values, interrupted }
     }
+}
+
+/// What stands at a path of a run's summary.
+fn leaf(group: &Group<'_>, run: &RunResult, path: &str) -> Option<Value> {
+    let tree = serde_json::to_value(run.summary_at(group.common)).ok()?;
+    path.split('.').try_fold(&tree, |tree, key| tree.get(key)).cloned()
 }
 
 fn estimate(by_seed: &BTreeMap<u64, f64>) -> Option<Estimate> {
@@ -480,7 +531,8 @@ fn by_key(cells: &[Cell], key: usize, direction: Direction) -> Vec<usize> {
 fn headings(keys: &[String]) -> Vec<String> {
     let short = |key: &String| {
         let bare = key.strip_suffix(".policy").unwrap_or(key);
-        bare.rsplit('.').next().unwrap_or(bare).to_owned()
+        // Which scale is meant, that of the drive or of the times, its last part does not say.
+        if bare == "time.scale" { key.clone() } else { bare.rsplit('.').next().unwrap_or(bare).to_owned() }
     };
     let all: Vec<String> = keys.iter().map(short).collect();
     let alone = |name: &String| all.iter().filter(|other| *other == name).count() == 1;
@@ -684,6 +736,39 @@ mod tests {
     }
 
     #[test]
+    fn figures_that_are_of_a_start_or_of_few_requests_are_told() {
+        let mut run = wane_results::test_runs::timed(wane_results::test_runs::test_run(1), 1);
+        run.summary.end.reason = EndReason::DriveWrites;
+        run.summary.host.drive_writes = 3.0;
+        let told = |run: &RunResult, last: f64, reads: u64| {
+            let mut run = run.clone();
+            run.summary.write_amplification.total = Some(2.0);
+            run.summary.write_amplification.last_drive_write.total = Some(last);
+            run.summary.latency.as_mut().unwrap().read.as_mut().unwrap().times.count = reads;
+            let cells = [Cell { values: vec!["4".to_owned()], runs: 0..1 }];
+            let columns = ["waf", "read-p99"].map(str::to_owned);
+            sweep_table(&[run], &["ftl.gc.d".to_owned()], &cells, &Shown { columns: &columns, sort: None })
+        };
+        let (start, few) =
+            ("in 1 of 1 runs the last drive write cost over a tenth more or less", "p99 of reads: of so few requests");
+        for (last, reads, expected) in
+            [(2.1, 9_000, [false, false]), (2.5, 9_000, [true, false]), (2.1, 900, [false, true])]
+        {
+            let told = told(&run, last, reads);
+            assert_eq!([told.contains(start), told.contains(few)], expected, "{told}");
+        }
+        run.summary.end.reason = EndReason::EndOfLife;
+        assert!(!told(&run, 2.5, 9_000).contains(start), "a drive that dies is not at its start");
+    }
+
+    #[test]
+    fn words_of_the_summary_are_a_column_and_none_is_there_twice() {
+        let told = table([&[3.0], &[2.0]], &["amplification", "end.reason", "waf"], None);
+        assert!(!told.contains("no run has") && told.lines().nth(1).unwrap().contains("end-of-life"), "{told}");
+        assert_eq!(told.matches("write amplification").count(), 1, "{told}");
+    }
+
+    #[test]
     fn what_is_sorted_by_and_no_run_has_is_named() {
         let told = table([&[3.0], &[2.0]], &["amplification"], Some("gc.victim"));
         assert!(told.contains("gc.victim: no run has this figure"), "{told}");
@@ -693,7 +778,8 @@ mod tests {
     fn a_single_cell_has_its_figures() {
         let (runs, cells) = sweep([&[3.0], &[2.0]]);
         let told = sweep_table(&runs[..1], &["ftl.gc.d".to_owned()], &cells[..1], &Shown::default());
-        assert!(told.contains("write amplification") && told.contains("3.00 *"), "{told}");
+        assert!(told.contains("write amplification") && told.contains("3.00"), "{told}");
+        assert!(!told.contains('*'), "one is not the best of several: {told}");
     }
 
     #[test]

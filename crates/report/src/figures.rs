@@ -204,7 +204,10 @@ fn amplification_caption(groups: &[Group<'_>]) -> String {
         |group: &Group<'_>| short_or_dash(group.mean(|summary| summary.write_amplification.last_drive_write.total));
     if let [group] = groups {
         let (whole, last) = (whole(group), last(group));
-        return format!("{whole} flash pages per host page over the whole life, {last} in the last drive write.");
+        // Of a run of less, the last drive write is the whole run.
+        let is_longer = group.runs.iter().all(|run| run.summary.host.drive_writes > 1.0);
+        let last = if is_longer { format!(", {last} in the last drive write") } else { String::new() };
+        return format!("{whole} flash pages per host page over the whole life{last}.");
     }
     format!("Over the whole life: {}.", each(groups, whole))
 }

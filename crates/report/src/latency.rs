@@ -310,6 +310,11 @@ const SHARES: [(f64, Option<Percentile>); 7] = [
     (1.0, Some(|of| of.max_ns)),
 ];
 
+/// Whether any of so many requests lies beyond a percentile: a tail that none reaches is not told.
+pub(super) fn is_reached(share: f64, count: f64) -> bool {
+    share >= 1.0 || (1.0 - share) * count >= 1.0 - 1e-9
+}
+
 type Percentile = fn(&LatencyDistribution) -> u64;
 
 /// Windows of a group's runs as one distribution; `figures` are those of the same part of each run. `None` without requests.
@@ -326,8 +331,7 @@ fn pooled(
     let points = pool(&counted);
     let fewest = figures.iter().map(|of| of.count).min().unwrap_or(0);
     let told = SHARES.map(|(share, percentile)| {
-        // A tail that no request reaches is not told.
-        let seen = |count: u64| (1.0 - share) * count as f64 >= 1.0 - 1e-9 || share == 1.0;
+        let seen = |count: u64| is_reached(share, count as f64);
         match percentile {
             Some(of) => {
                 let sum = figures.iter().map(|figures| of(figures) as f64).sum::<f64>();

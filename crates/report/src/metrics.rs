@@ -65,8 +65,17 @@ fn is_open_loop(group: &Group<'_>) -> bool {
     asked.peek().is_some() && asked.all(|key| !key.ends_with("queue-depth"))
 }
 
+/// Whether as much was written to all drives: who wrote less has less wear, and more uneven.
+fn are_written_alike(groups: &[Group<'_>]) -> bool {
+    let written = || groups.iter().filter_map(|group| group.mean(|of| Some(of.end.at_drive_writes)));
+    let (least, most) = (written().fold(f64::INFINITY, f64::min), written().fold(0.0, f64::max));
+    most - least <= WRITTEN_ALIKE * most
+}
+
 /// The id of a life.
 pub(super) const LIFE: &str = "life";
+/// Share of what was written by which drives may differ whose wear is compared.
+const WRITTEN_ALIKE: f64 = 0.05;
 /// Differences below this share of the greatest value are not worth a picture.
 const WORTH: f64 = 0.02;
 /// Requests beyond a percentile below which it is not worth seeing first.
@@ -173,7 +182,9 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
         let metric = if in_years { &LIFE_IN_YEARS } else { metric };
         let estimates = groups.iter().map(|group| estimate(group, metric)).collect();
         let alive = groups.iter().map(|group| life && !died(group)).collect();
-        let is_given = conditions || metric.is_rate() && groups.iter().all(is_open_loop);
+        let is_given = conditions
+            || metric.is_rate() && groups.iter().all(is_open_loop)
+            || metric.is_of_wear() && !groups.iter().all(died) && !are_written_alike(groups);
         let better = if is_given { Better::Neither } else { metric.better };
         Measured { metric, estimates, alive, better }
     };
@@ -213,7 +224,7 @@ fn requests_are_alike(all: &[Measured], rate: &str, of_requests: &str) -> bool {
 }
 
 /// Whether a percentile is decided by so few requests of a run that chance may turn it round.
-fn rests_on_few(metric: &Metric, groups: &[Group<'_>]) -> bool {
+pub(super) fn rests_on_few(metric: &Metric, groups: &[Group<'_>]) -> bool {
     let beyond = match metric.id {
         "read-p999" | "write-p999" => 0.001,
         "read-p99" => 0.01,
@@ -238,6 +249,11 @@ impl Metric {
     /// Whether it is of requests, and so of a part of the life.
     pub(super) fn is_timed(&self) -> bool {
         self.is_duration || self.is_rate() || matches!(self.id, "lost" | "rereads")
+    }
+
+    /// Whether it is how evenly blocks are worn.
+    fn is_of_wear(&self) -> bool {
+        matches!(self.id, "spread" | "jain")
     }
 
     /// Whether it is what is served in a second.
@@ -350,6 +366,29 @@ mod tests {
             let (_, all) = measured(&groups(&runs));
             let found = all.iter().find(|one| one.metric.id == id).unwrap();
             assert_eq!(found.better, expected, "{id} of {scenario}");
+        }
+    }
+
+    #[test]
+    fn wear_is_compared_after_as_many_writes_or_at_the_end_of_all_lives() {
+        let table = [
+            ([10.0, 10.0], [false, false], Better::Less),
+            ([10.0, 20.0], [false, false], Better::Neither),
+            ([10.0, 20.0], [true, false], Better::Neither),
+            ([10.0, 20.0], [true, true], Better::Less),
+        ];
+        for (writes, died, expected) in table {
+            let run = |number: usize| {
+                let mut run = test_run(1);
+                run.scenario_toml = format!("ftl.gc.d = {number}");
+                run.summary.end.at_drive_writes = writes[number];
+                run.summary.end.reason = if died[number] { EndReason::EndOfLife } else { EndReason::DriveWrites };
+                run
+            };
+            let runs = [run(0), run(1)];
+            let (_, all) = measured(&groups(&runs));
+            let spread = all.iter().find(|one| one.metric.id == "spread").unwrap();
+            assert_eq!(spread.better, expected, "{writes:?} {died:?}");
         }
     }
 

@@ -274,7 +274,7 @@ fn traffic_and_time(group: &Group<'_>) -> String {
 /// The over-provisioning of the new drive, where a result has it.
 fn surplus(capacity: &wane_results::Capacity) -> String {
     let surplus = capacity.over_provisioning;
-    surplus.map_or_else(String::new, |surplus| format!("; over-provisioning {}", percent(surplus)))
+    surplus.map_or_else(String::new, |surplus| format!("; over-provisioning {} with the reserve", percent(surplus)))
 }
 
 /// The figures of several groups, a row each; a card each on a narrow screen.

@@ -109,7 +109,8 @@ pub(super) fn keys(groups: &[Group<'_>]) -> Vec<Key> {
     if assigned.iter().all(same_keys) {
         let of =
             |index: usize| (assigned[0][index].0.clone(), assigned.iter().map(|one| one[index].1.clone()).collect());
-        return together(keys_of((0..assigned[0].len()).map(of).collect(), Follows::Kept));
+        let columns = (0..assigned[0].len()).map(of).chain(beside(groups, &assigned)).collect();
+        return together(keys_of(columns, Follows::Kept));
     }
     let distinct = (1..names.len()).all(|index| !names[..index].contains(&names[index]));
     if distinct {
@@ -121,6 +122,35 @@ pub(super) fn keys(groups: &[Group<'_>]) -> Vec<Key> {
         (key, values)
     };
     keys_of(differing(&all).into_iter().filter(|key| key != "name").map(of).collect(), Follows::LeftOut)
+}
+
+/// What else sets runs of the same name apart, such as cells of two sweeps of the same keys: a key and its value in each group.
+fn beside(groups: &[Group<'_>], assigned: &[Vec<(String, String)>]) -> Vec<(String, Vec<String>)> {
+    let mut apart: Vec<String> = Vec::new();
+    for (index, name) in assigned.iter().enumerate() {
+        if assigned[..index].contains(name) {
+            continue;
+        }
+        let twins = groups.iter().zip(assigned).filter(|(_, other)| *other == name).map(|(group, _)| &group.keys);
+        apart.extend(differing(&twins.collect::<Vec<_>>()).into_iter().filter(|key| key != "name"));
+    }
+    apart.sort();
+    apart.dedup();
+    let mut kept: Vec<(String, Vec<String>)> = Vec::new();
+    for key in apart {
+        let value = |group: &Group<'_>| group.keys.get(&key).cloned().unwrap_or_else(|| "none".to_owned());
+        let values: Vec<String> = groups.iter().map(value).collect();
+        if !kept.iter().any(|(_, before)| tells(before, &values)) {
+            kept.push((key, values));
+        }
+    }
+    kept
+}
+
+/// Whether the values of one key tell those of another: where it is the same, the other is.
+fn tells(one: &[String], other: &[String]) -> bool {
+    let pairs = || one.iter().zip(other);
+    pairs().all(|(left, right)| pairs().all(|(also, value)| (left == also) <= (right == value)))
 }
 
 /// What becomes of a key that always changes together with one before it.
@@ -149,11 +179,7 @@ fn keys_of(columns: Vec<(String, Vec<String>)>, follows: Follows) -> Vec<Key> {
     let mut kept: Vec<(String, Vec<String>)> = Vec::new();
     for (key, values) in columns {
         let differs = values.iter().any(|value| *value != values[0]);
-        let follows = follows == Follows::LeftOut
-            && kept.iter().any(|(_, before)| {
-                let pairs = || before.iter().zip(&values);
-                pairs().all(|(left, right)| pairs().all(|(other, value)| (left == other) <= (right == value)))
-            });
+        let follows = follows == Follows::LeftOut && kept.iter().any(|(_, before)| tells(before, &values));
         if differs && !follows {
             kept.push((key, values));
         }
@@ -397,6 +423,22 @@ mod tests {
             let labels: Vec<String> = groups(&runs).into_iter().map(|group| group.label).collect();
             assert_eq!(labels, expected);
         }
+    }
+
+    #[test]
+    fn cells_of_two_sweeps_are_told_apart_by_what_their_drives_differ_in() {
+        let mut runs = cells(&["a.d=4 b=x", "a.d=8 b=x", "a.d=4 b=x", "a.d=8 b=x"]);
+        for (run, endurance) in runs.iter_mut().zip([300, 300, 20, 20]) {
+            run.scenario_toml.push_str(&format!("\n[drive]\nendurance = {endurance}\nblocks = {}\n", endurance + 1));
+        }
+        let groups = groups(&runs);
+        let labels: Vec<&str> = groups.iter().map(|group| group.label.as_str()).collect();
+        assert_eq!(labels, ["d 4, blocks 301", "d 8, blocks 301", "d 4, blocks 21", "d 8, blocks 21"]);
+        let [_, other] = &keys(&groups)[..] else { panic!("two keys") };
+        assert_eq!(
+            (other.values.as_slice(), &other.of[..]),
+            (&["21".to_owned(), "301".to_owned()][..], &[1, 1, 0, 0][..])
+        );
     }
 
     #[test]

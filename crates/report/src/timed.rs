@@ -2,7 +2,7 @@
 
 use super::groups::Group;
 use super::html::{escape, swatch};
-use super::latency::{Kind, told};
+use super::latency::{Kind, is_reached, told};
 use super::numbers::{count, counted, duration, percent, short, short_or_dash, traffic};
 use wane_results::{Common, Errors, LatencyDistribution, OpThroughput, OperationFigures, RunResult, WindowKind};
 
@@ -55,8 +55,8 @@ pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
     let age = |note: String| if group.age().is_empty() { note } else { format!("{}; {note}", group.age()) };
     let mut tiles = Vec::new();
     for (kind, names) in [
-        (Kind::Read, ["mean read", "p99.9 of reads", "reads a second"]),
-        (Kind::Write, ["mean write", "p99.9 of writes", "writes a second"]),
+        (Kind::Read, ["mean read", "p99.9 of reads", "reads a second", "longest read"]),
+        (Kind::Write, ["mean write", "p99.9 of writes", "writes a second", "longest write"]),
     ] {
         let of = |figure: fn(&LatencyDistribution) -> f64| mean(group, kind, figure);
         let Some(latency) = of(|figures| figures.mean_ns) else { continue };
@@ -65,15 +65,13 @@ pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
             duration(latency),
             age(format!("p50 {}, p99 {}", told(of(|of| of.p50_ns as f64)), told(of(|of| of.p99_ns as f64)))),
         ));
-        tiles.push((
-            names[1],
-            told(of(|of| of.p999_ns as f64)),
-            format!(
-                "longest {}, of {}",
-                told(of(|of| of.max_ns as f64)),
-                counted(of(|of| of.count as f64).unwrap_or(0.0))
-            ),
-        ));
+        let requests = of(|of| of.count as f64).unwrap_or(0.0);
+        let (longest, among) = (told(of(|of| of.max_ns as f64)), format!("of {}", counted(requests)));
+        tiles.push(if is_reached(0.999, requests) {
+            (names[1], told(of(|of| of.p999_ns as f64)), format!("longest {longest}, {among}"))
+        } else {
+            (names[3], longest, format!("{among}, too few for p99.9"))
+        });
         tiles.push((names[2], short_or_dash(iops(group, kind)), format!("{} a second", bytes(kind))));
         match (kind, errors(group)) {
             (Kind::Read, Some(errors)) => tiles.push((
@@ -81,16 +79,9 @@ pub(super) fn tiles(group: &Group<'_>) -> Vec<(&'static str, String, String)> {
                 count(errors.uncorrectable),
                 format!("{} re-reads for each page read", short_or_dash(rereads_per_read(group))),
             )),
-            (Kind::Read, None) => tiles.push((
-                "p99.99 of reads",
-                told(of(|of| of.p9999_ns as f64)),
-                format!("of {}", counted(of(|of| of.count as f64).unwrap_or(0.0))),
-            )),
-            (Kind::Write, _) => tiles.push((
-                "p99.99 of writes",
-                told(of(|of| of.p9999_ns as f64)),
-                format!("of {}", counted(of(|of| of.count as f64).unwrap_or(0.0))),
-            )),
+            _ if !is_reached(0.9999, requests) => {}
+            (Kind::Read, None) => tiles.push(("p99.99 of reads", told(of(|of| of.p9999_ns as f64)), among)),
+            (Kind::Write, _) => tiles.push(("p99.99 of writes", told(of(|of| of.p9999_ns as f64)), among)),
         }
     }
     if let Some(thermal) = group.first().summary.thermal {
@@ -160,13 +151,15 @@ fn operation_rows(group: &Group<'_>, names: &[&str], of_age: &str) -> String {
 /// The first cells of a row: mean, percentiles and the longest; `None` without any request.
 fn percentiles(of: &dyn Fn(fn(&LatencyDistribution) -> f64) -> Option<f64>) -> Option<Vec<String>> {
     let mean = of(|figures| figures.mean_ns)?;
-    let rest: [fn(&LatencyDistribution) -> f64; 4] = [
-        |figures| figures.p50_ns as f64,
-        |figures| figures.p99_ns as f64,
-        |figures| figures.p999_ns as f64,
-        |figures| figures.max_ns as f64,
+    let requests = of(|figures| figures.count as f64).unwrap_or(0.0);
+    let rest: [(f64, fn(&LatencyDistribution) -> f64); 4] = [
+        (0.5, |figures| figures.p50_ns as f64),
+        (0.99, |figures| figures.p99_ns as f64),
+        (0.999, |figures| figures.p999_ns as f64),
+        (1.0, |figures| figures.max_ns as f64),
     ];
-    Some(std::iter::once(duration(mean)).chain(rest.into_iter().map(|figure| told(of(figure)))).collect())
+    let rest = rest.into_iter().map(|(share, figure)| told(of(figure).filter(|_| is_reached(share, requests))));
+    Some(std::iter::once(duration(mean)).chain(rest).collect())
 }
 
 /// A row of the table; its cells are named for narrow screens.

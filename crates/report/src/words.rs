@@ -3,7 +3,7 @@
 use super::groups::Group;
 use super::numbers::{count, counted, lifetime, percent, short, traffic};
 use super::timed;
-use wane_results::{CalendarOrigin, DAYS_PER_YEAR, EndCause, EndReason, Estimate, FastForwarded, Summary};
+use wane_results::{CalendarOrigin, DAYS_PER_YEAR, EndCause, EndReason, Estimate, FastForwarded, Summary, is_same};
 
 /// The answer in one line.
 pub(super) fn headline(groups: &[Group<'_>]) -> String {
@@ -215,11 +215,15 @@ fn amplification_in_words(group: &Group<'_>) -> Option<String> {
     if rest > 5e-4 {
         causes.push(format!("{} for padding and the file system", short(rest)));
     }
-    let last = group.mean(|summary| summary.write_amplification.last_drive_write.total);
+    // Of a run of less, the last drive write is the whole run.
+    let is_longer = |summary: &Summary| summary.host.drive_writes > 1.0;
+    let last = |summary: &Summary| summary.write_amplification.last_drive_write.total.filter(|_| is_longer(summary));
+    let last = group.mean(last);
     let last = last.map_or(String::new(), |last| format!(" In the last drive write it was {}.", short(last)));
     Some(format!(
-        "Each page that the host wrote cost {} flash pages, {}.{last}",
+        "Each page that the host wrote cost {} flash {}, {}.{last}",
         with_interval(Some(total)),
+        if is_same(total.mean, 1.0) { "page" } else { "pages" },
         listed(&causes)
     ))
 }
@@ -235,6 +239,9 @@ fn wear_in_words(group: &Group<'_>) -> String {
         low if low < 0.5 => "uneven",
         _ => "very uneven",
     };
+    if mean == 0.0 {
+        return "No block was erased.".to_owned();
+    }
     let least = of(|summary| f64::from(summary.wear.erase_count.min));
     let (most, jain) = (of(|summary| f64::from(summary.wear.erase_count.max)), of(|summary| summary.wear.jain_index));
     let rated = group.endurance().map_or(String::new(), |rated| format!(" of {} rated", counted(rated)));

@@ -44,6 +44,8 @@ pub const GRID_LEAVES: &[&str] = &[
     "wear.blocks_retired",
     "capacity.logical_bytes_initial",
     "capacity.logical_bytes_exported",
+    "scaled.from_logical_bytes",
+    "scaled.ratio",
     "latency_of.from_drive_writes",
     "latency_of.until_drive_writes",
     "latency.read.mean_ns",
@@ -234,6 +236,7 @@ mod tests {
         summary.fast_forward = Some(crate::FastForwarded::default());
         summary.thermal =
             Some(crate::Thermal { celsius_end: 50.0, celsius_mean: 40.0, watts_mean: 2.0, throttled_share: 0.1 });
+        summary.scaled = Some(crate::Scaled { from_logical_bytes: 1 << 40, ratio: 0.25 });
         let summary = to_value(&summary);
         for path in GRID_LEAVES {
             assert!(path.split('.').try_fold(&summary, |value, key| value.get(key)).is_some(), "{path}");

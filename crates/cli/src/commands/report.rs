@@ -10,6 +10,10 @@ use crate::DONE;
 use crate::args::{FigureFormat, ReportArguments};
 use crate::output::{Failure, Others, check_writable, print, tell, unwritable, write_file, write_text};
 
+/// What the names of pictures end with, by their width.
+const ACROSS: &str = "-178mm.";
+const COLUMN: &str = "-85mm.";
+
 pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let others = Others::of(arguments.force);
     check_writable(&arguments.out, others)?;
@@ -47,12 +51,30 @@ pub(crate) fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
         };
         let files = figure_files(&results, format);
         write_figures(folder, &files, others)?;
-        told = format!("{}: {} files\n", folder.display(), files.len());
+        told = format!("{}: {} files{}\n", folder.display(), files.len(), beside(folder, &files));
     }
     write_text(&arguments.out, others, &page)?;
     let table = if results.len() > 1 { differences(&results) } else { String::new() };
     print(&format!("{table}{told}{}\n", arguments.out.display()))?;
     Ok(DONE)
+}
+
+/// Which pictures have one width, and how many files of other pictures lie in the folder; the end of a sentence.
+fn beside(folder: &Path, files: &[FigureFile]) -> String {
+    let is_there = |name: &str| files.iter().any(|file| file.name == name);
+    let alone = |file: &&FigureFile| file.name.contains(ACROSS) && !is_there(&file.name.replace(ACROSS, COLUMN));
+    let across = match files.iter().filter(alone).count() {
+        0 => String::new(),
+        1 => "; 1 picture is as wide as a page alone, as it has many panels".to_owned(),
+        several => format!("; {several} pictures are as wide as a page alone, as they have many panels"),
+    };
+    let is_picture =
+        |name: &str| [".svg", ".pdf", ".png", ".csv"].iter().any(|end| name.ends_with(end)) && !is_there(name);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let others = entries.filter(|entry| is_picture(&entry.file_name().to_string_lossy())).count();
+    let others =
+        if others > 0 { format!("; {others} more lie there that are not of these results") } else { String::new() };
+    across + &others
 }
 
 /// Writes all files, or none where one may not be written.
