@@ -21,6 +21,23 @@ class Greedy:
         return view.bucket_head(valid)
 
 
+class Generous:
+    """Greedy, but for victims that hold up to some pages more."""
+
+    def __init__(self, more: int) -> None:
+        self.parameters = {"more": more}
+
+    def choose(self, view: GcView) -> int | None:
+        valid = view.lowest()
+        if valid is None or valid == view.units_per_block():
+            return None
+        for found in range(min(valid + self.parameters["more"], view.units_per_block() - 1), valid, -1):
+            block = view.bucket_head(found)
+            if block is not None:
+                return block
+        return view.bucket_head(valid)
+
+
 class Deadly(Greedy):
     """Greedy, whose process is killed by its first drives, as many as are asked for."""
 

@@ -172,7 +172,9 @@ def test_str_is_what_the_command_prints(tmp_path: Path, wane_command: Command) -
 def test_what_goes_from_a_folder_is_told(tmp_path: Path, wane_command: Command) -> None:
     (tmp_path / "s.toml").write_text('[drive]\npreset = "tiny"\n[until]\ndrive-writes = 1\n')
     assert wane_command("run", "s.toml", "--seeds", "2", "--quiet", "--out", "out").returncode == 0
-    with pytest.raises(wane.ResultsError, match=r"out' holds 2 runs of several seeds of one scenario, which would be lost"):
+    with pytest.raises(
+        wane.ResultsError, match=r"out' holds 2 runs of several seeds of one scenario, which would be lost"
+    ):
         wane.run(TINY, out=tmp_path / "out")
     with pytest.warns(UserWarning, match=r"removed results of an earlier command from .*out: .*seed-1"):
         wane.run(TINY, out=tmp_path / "out", force=True)

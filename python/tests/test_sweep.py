@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import ENDLESS, Command, without_run
-from own_policies import Deadly, Greedy, Raising, Unpicklable
+from own_policies import Deadly, Generous, Greedy, Raising, Unpicklable
 
 import wane
 
@@ -119,7 +119,7 @@ def test_a_grid_may_be_written_in_many_ways() -> None:
     joined = {("ftl.gc.d", "drive.over-provisioning"): [(1, "7 %"), (2, "14 %")]}
     assert names(joined) == ["ftl.gc.d=1 drive.over-provisioning=7 %", "ftl.gc.d=2 drive.over-provisioning=14 %"]
     tables = {"ftl.gc": ["greedy", {"policy": "d-choices", "d": 4}]}
-    assert names(tables) == ["ftl.gc=greedy", 'ftl.gc={ d = 4, policy = "d-choices" }']
+    assert names(tables) == ["ftl.gc=greedy", 'ftl.gc={ policy = "d-choices", d = 4 }']
     assert names({"ftl.gc.d": [2]}, seeds=2, seed=7) == ["ftl.gc.d=2 seed=7", "ftl.gc.d=2 seed=8"]
     with pytest.warns(UserWarning, match=r"grid: given more than once and run once: ftl\.gc\.d=1"):
         assert names({"ftl.gc.d": [1, 2, 1]}) == ["ftl.gc.d=1", "ftl.gc.d=2"]
@@ -266,6 +266,63 @@ def test_policies_in_python_sweep_in_processes(kind: str, request: pytest.Fixtur
     assert [run.summary["run"] for run in again] == [run.summary["run"] for run in own], "they were read"
     with pytest.raises(wane.ResultsError, match="other scenarios"):
         wane.sweep(grid, scenario, out=tmp_path / "own")
+
+
+@pytest.mark.parametrize("kind", ["processes", "client"])
+def test_policies_of_ones_own_are_values_of_a_grid(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    scenario = {"drive": {"preset": "tiny"}, "until": {"drive-writes": 2}}
+    collectors = [Generous(0), Generous(20), Greedy(), "greedy"]
+    grid = {"ftl.gc": collectors, "drive.over-provisioning": ["7 %", "28 %"]}
+    swept = wane.sweep(grid, scenario, scheduler=scheduler_of(kind, request), out=tmp_path / "out")
+    assert swept.table["ftl.gc"].tolist() == [
+        *['{ policy = "Generous", more = 0 }'] * 2,
+        *['{ policy = "Generous", more = 20 }'] * 2,
+        *['{ policy = "Greedy" }'] * 2,
+        *["greedy"] * 2,
+    ]
+    wear = [run.summary["wear"] for run in swept]
+    assert wear[:2] == wear[4:6] == wear[6:], "the same victims"
+    paid = swept.table["write_amplification.total"]
+    assert paid[3] > 1.02 * paid[1], "who moves more pays more"
+    assert swept[2].summary["scenario"]["overrides"]["gc"] == {"policy": "Generous", "more": 20}
+    alone = wane.run(scenario, policies={"ftl.gc": Generous(20)}, set={"drive.over-provisioning": "28 %"})
+    assert alone.summary["wear"] == wear[3]
+    page = swept.report()
+    assert "Generous more 20" in page
+    again = wane.sweep({**grid, "ftl.gc": [*collectors, Generous(40)]}, scenario, scheduler="processes")
+    assert len(again) == 10
+    assert [run.summary["wear"] for run in again[:8]] == wear
+    there = wane.sweep(grid, scenario, out=tmp_path / "out")
+    assert [run.summary["run"] for run in there] == [run.summary["run"] for run in swept], "they were read"
+
+
+def test_policies_of_ones_own_change_together_with_keys() -> None:
+    scenario = {"drive": {"preset": "tiny"}, "until": {"drive-writes": 1}}
+    grid: Any = {("ftl.gc", "drive.endurance"): [(Generous(0), 100), ("fifo", 200)]}
+    swept = wane.sweep(grid, scenario)
+    assert [f"endurance = {rated}\n" in run.scenario_toml for run, rated in zip(swept, [100, 200], strict=True)] == [
+        True
+    ] * 2
+    assert swept[0].summary["scenario"]["overrides"]["gc"]["policy"] == "Generous"
+    assert not swept[1].summary["scenario"].get("overrides")
+
+
+@pytest.mark.parametrize(
+    ("grid", "policies", "sentence"),
+    [
+        (
+            {"ftl.gc": [Generous(1), Generous(1)]},
+            None,
+            r"grid: ftl\.gc: found two policies .*'more': 1.*; what is swept differs",
+        ),
+        ({"ftl.gc": [Generous(1), "fifo"]}, {"ftl.gc": Greedy()}, r"policies: ftl\.gc: found it in the grid as well"),
+        ({"ftl.gc": [object()]}, None, r"ftl\.gc: .*without the method choose"),
+        ({"ftl.mode": [Greedy()]}, None, r"grid: ftl\.mode: found a value of type Greedy, allowed are text"),
+    ],
+)
+def test_policies_that_no_grid_can_have_are_refused(grid: Any, policies: Any, sentence: str) -> None:
+    with pytest.raises(wane.ScenarioError, match=sentence):
+        wane.sweep(grid, TINY, policies=policies)
 
 
 @pytest.mark.parametrize("deaths", [1, 3])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from wane import _cluster, _wane
 from wane._errors import ScenarioError, WaneError
+from wane._grid import Axes, Grid, PolicySets
 from wane._plain import plain
 from wane._progress import SweepProgress, telling_of_sweep
 from wane._result import Result, Table, table_of
@@ -19,14 +19,8 @@ from wane._run import assignments, source
 if TYPE_CHECKING:
     from wane.policies import Policies
 
-#: What is swept: values of keys, of keys that change together, or texts as ``--sweep`` takes them.
-Grid: TypeAlias = "Mapping[str | tuple[str, ...], Iterable[Any] | str] | Iterable[str]"
-
 #: Who runs the points, by name.
 SCHEDULERS = ("threads", "processes", "dask")
-
-#: Most points of a grid.
-POINTS_MAX = 10_000
 
 
 class Sweep(Sequence[Result]):
@@ -106,8 +100,11 @@ class Sweep(Sequence[Result]):
 class Points:
     """The points of a sweep, for whoever runs them: what waits, and what became of it."""
 
-    def __init__(self, sweep: _wane.Sweep, attend: Callable[[int, int, float], object] | None) -> None:
+    def __init__(
+        self, sweep: _wane.Sweep, sets: PolicySets, attend: Callable[[int, int, float], object] | None
+    ) -> None:
         self._sweep = sweep
+        self._sets = sets
         self._attend = attend
         self._told: tuple[int, int, float] | None = None
         #: The first point that failed, in grid order, and why.
@@ -121,9 +118,9 @@ class Points:
         """How many run at once on this machine: one a core, and no more than memory allows."""
         return self._sweep.workers()
 
-    def job(self, point: int) -> _wane.Job:
-        """A point as another process is sent it."""
-        return self._sweep.job(point)
+    def job(self, point: int) -> tuple[_wane.Job, int]:
+        """A point as another process is sent it, and which of the sets of policies it has."""
+        return self._sweep.job(point), self._sets.of_point[point]
 
     def take(self, point: int, result: _wane.RunResult) -> None:
         """A point's result has come: it is written at once."""
@@ -183,7 +180,9 @@ def sweep(
         seeds: Runs each point with so many seeds, from the scenario's on; ``"seed"`` is the last key then.
         scale: As of ``wane.run``.
         policies: Objects of Python in the places of policies, as of ``wane.run``, but for each point a copy: they go to other processes, by
-            pickle, or by cloudpickle where it is installed. Points that are done are known by the names and ``parameters`` of policies.
+            pickle, or by cloudpickle where it is installed. Points that are done are known by the names and ``parameters`` of policies. What is
+            swept is in the grid: ``{"ftl.gc": [Mine(2), Mine(8), "greedy"]}``; such objects differ in ``name`` or ``parameters``, which the
+            results tell as ``{ policy = "Mine", d = 2 }``.
         scheduler: Who runs the points. ``"threads"``, the default: threads of this process, one a core. ``"processes"``, the default with
             ``policies``, which threads cannot have: processes of this machine; one that dies is replaced. A ``dask.distributed.Client``: its
             cluster, whose workers have the same version of this package, and traces under the same paths; ``"dask"`` is the client that this
@@ -202,17 +201,22 @@ def sweep(
         WaneError: A point failed. Its other classes are those of ``wane.run``; what a policy raises comes back as it is.
         ValueError: There is no such scheduler, or it cannot have policies.
     """
-    runner = _runner(scheduler, policies)
+    axes = Axes(grid)
+    axes.check(policies)
+    scheduler = _scheduler(scheduler, bool(policies or axes.own))
     path, table = (None, None) if scenario is None else source(scenario)
     values = assignments(set)
     if seed is not None:
         values.append(("seed", plain(seed, "seed")))
-    native, repeated = _wane.plan_sweep(path, table, preset, values, scale, _axes(grid), _seeds(seeds))
+    own = [(role, told) for role, told, _ in axes.own]
+    native, repeated = _wane.plan_sweep(path, table, preset, values, scale, axes.axes, _seeds(seeds), own)
     for sentence in repeated:
         warnings.warn(sentence, stacklevel=2)
+    sets = PolicySets(axes, dict(policies or {}), [native.own(point) for point in range(len(native))])
+    runner = _runner(scheduler, sets)
     with telling_of_sweep(progress) as (bar, attend):
-        native.begin(None if out is None else os.fspath(out), None if policies is None else dict(policies), bar)
-        points = Points(native, attend)
+        native.begin(None if out is None else os.fspath(out), sets.all, sets.of_point, bar)
+        points = Points(native, sets, attend)
         try:
             runner(points)
         finally:
@@ -224,78 +228,32 @@ def sweep(
     return Sweep(native)
 
 
-def _runner(scheduler: object, policies: Policies | None) -> Callable[[Points], None]:
-    """Who runs the points."""
+def _scheduler(scheduler: object, has_policies: bool) -> object:
+    """Who runs the points: ``"threads"``, ``"processes"`` or a client of Dask."""
     if scheduler is None:
-        scheduler = "processes" if policies else "threads"
-    if scheduler == "threads":
-        if policies:
-            raise ValueError('scheduler: found "threads" with policies, allowed are "processes" and a client of Dask')
-        return Points.run
+        scheduler = "processes" if has_policies else "threads"
+    if scheduler == "threads" and has_policies:
+        raise ValueError('scheduler: found "threads" with policies, allowed are "processes" and a client of Dask')
     if scheduler == "dask":
         scheduler = _cluster.present_client()
-    is_cluster = _cluster.is_client(scheduler)
-    if not is_cluster and scheduler != "processes":
+    if scheduler not in ("threads", "processes") and not _cluster.is_client(scheduler):
         found = repr(scheduler) if isinstance(scheduler, str) else f"an object of type {type(scheduler).__name__}"
         allowed = ", ".join(f'"{name}"' for name in SCHEDULERS)
         raise ValueError(f"scheduler: found {found:.60}, allowed are {allowed} and a dask.distributed.Client")
-    # Both send policies to other processes.
+    return scheduler
+
+
+def _runner(scheduler: object, sets: PolicySets) -> Callable[[Points], None]:
+    """What runs the points."""
+    if scheduler == "threads":
+        return Points.run
+    # Both others send policies to other processes.
     from wane import _processes, _worker  # noqa: PLC0415 - what threads do not need
 
-    payload = _worker.packed(None if policies is None else dict(policies))
-    if is_cluster:
-        return lambda points: _cluster.run(scheduler, points, payload)
-    return lambda points: _processes.run(points, payload)
-
-
-def _axes(grid: object) -> list[_wane.Axis]:
-    if isinstance(grid, Mapping):
-        return [_axis(key, values) for key, values in grid.items()] or _refuse("no key")
-    if isinstance(grid, Iterable) and not isinstance(grid, str | bytes):
-        texts = list(grid)
-        for text in texts:
-            if not isinstance(text, str):
-                _refuse(f"a value of type {type(text).__name__} in a list")
-        return texts or _refuse("no key")
-    return _refuse(f"a value of type {type(grid).__name__}")
-
-
-def _refuse(found: str) -> list[_wane.Axis]:
-    raise ScenarioError(
-        f'grid: found {found}, allowed are a dict such as {{"ftl.gc.d": [1, 2, 4]}} and a list of texts such as "ftl.gc.d=1,2,4"',
-        None,
-        "grid",
-    )
-
-
-def _axis(key: object, values: object) -> _wane.Axis:
-    keys = [key] if isinstance(key, str) else list(key) if isinstance(key, tuple) else []
-    if not keys or not all(isinstance(name, str) for name in keys):
-        raise ScenarioError(f"grid: found the key {key!r:.60}, allowed are a text and a tuple of texts", None, "grid")
-    name = " + ".join(keys)
-    if isinstance(values, str) and isinstance(key, str):
-        return f"{key}={values}"
-    # A set has no order, which would be that of the results.
-    if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
-        raise ScenarioError(
-            f"grid: {name}: found {values!r:.60}, expected a list of values, such as [1, 2, 4]", name, "grid"
-        )
-    # What never ends is refused as what is too long.
-    values = islice(values, POINTS_MAX + 1)
-    if isinstance(key, str):
-        return keys, [[plain(value, key, source="grid")] for value in values]
-    return keys, [_place(value, keys, name) for value in values]
-
-
-def _place(values: object, keys: list[str], name: str) -> list[Any]:
-    is_list = isinstance(values, Sequence) and not isinstance(values, str | bytes)
-    if not is_list or len(values) != len(keys):  # type: ignore[arg-type]
-        raise ScenarioError(
-            f"grid: {name}: found {values!r:.60}, expected {len(keys)} values, one for each of the keys that change together",
-            name,
-            "grid",
-        )
-    return [plain(value, key, source="grid") for key, value in zip(keys, values, strict=True)]  # type: ignore[call-overload]
+    payload = _worker.packed(sets.all)
+    if scheduler == "processes":
+        return lambda points: _processes.run(points, payload)
+    return lambda points: _cluster.run(scheduler, points, payload)
 
 
 def _seeds(seeds: object) -> int | None:

@@ -15,24 +15,28 @@ from wane._errors import ScenarioError, WaneError
 #: What native code calls of a run.
 Attend: TypeAlias = "Callable[[bool, int, float, float | None], object] | None"
 
+#: A point, and which of the sets of policies it has.
+Job: TypeAlias = "tuple[_wane.Job, int]"
+
 #: Seconds between two looks at whether a task of Dask was canceled.
 LOOKED_EVERY = 1.0
 
 
-def run_point(job: _wane.Job, policies: bytes | None, attend: Attend = None) -> _wane.RunResult:
+def run_point(job: Job, policies: bytes | None, attend: Attend = None) -> _wane.RunResult:
     """Runs a point.
 
     Args:
-        job: The point, as ``_wane.Sweep.job`` gives it.
-        policies: Pickled policies by role, or none.
+        job: The point, as ``_wane.Sweep.job`` gives it, and which of the policies it has.
+        policies: What ``packed`` gives.
         attend: As of a run.
 
     Raises:
         WaneError: It gives no result. What a policy raises comes back as it is, with its traceback as a note.
     """
-    own = None if policies is None else unpacked(policies)
+    point, place = job
+    own = None if policies is None else unpacked(policies)[place]
     try:
-        return _wane.run_job(job, own, attend)
+        return _wane.run_job(point, own, attend)
     except WaneError:
         raise
     except Exception as error:
@@ -41,7 +45,7 @@ def run_point(job: _wane.Job, policies: bytes | None, attend: Attend = None) -> 
         raise
 
 
-def run_point_on_cluster(job: _wane.Job, policies: bytes | None) -> _wane.RunResult:
+def run_point_on_cluster(job: Job, policies: bytes | None) -> _wane.RunResult:
     """Runs a point as a task of Dask, and ends it soon after the task is canceled, which Dask leaves to the task.
 
     Raises:
@@ -63,16 +67,18 @@ def run_point_on_cluster(job: _wane.Job, policies: bytes | None) -> _wane.RunRes
     return run_point(job, policies, look)
 
 
-def packed(policies: dict[str, Any] | None) -> bytes | None:
-    """Policies as bytes for other processes; by value what cloudpickle can take so, where it is installed (Dask brings it).
+def packed(policies: list[dict[str, Any]]) -> bytes | None:
+    """Policies by role, each set that points have, as bytes for other processes; nothing where there are none.
+
+    What cloudpickle can take by value goes so, where it is installed (Dask brings it).
 
     Raises:
         ScenarioError: An object cannot be pickled.
     """
-    if not policies:
+    if not any(policies):
         return None
     dumps = _dumps()
-    for role, policy in policies.items():
+    for role, policy in (one for of_point in policies for one in of_point.items()):
         try:
             dumps(policy)
         except Exception as error:
@@ -82,14 +88,14 @@ def packed(policies: dict[str, Any] | None) -> bytes | None:
     return dumps(policies)
 
 
-def unpacked(policies: bytes) -> dict[str, Any]:
+def unpacked(policies: bytes) -> list[dict[str, Any]]:
     """What ``packed`` made bytes of.
 
     Raises:
         ScenarioError: Their classes are not known here.
     """
     try:
-        found: dict[str, Any] = pickle.loads(policies)
+        found: list[dict[str, Any]] = pickle.loads(policies)
     except Exception as error:
         sentence = (
             f"policies: the process that runs a point cannot unpickle them ({error}); define their classes in a module that it can import, "

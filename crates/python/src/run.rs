@@ -146,8 +146,22 @@ pub(crate) fn written(value: &Bound<'_, PyAny>) -> PyResult<String> {
         Ok(text) => Ok(text),
         Err(_) => {
             let value: toml::Value = depythonize(value).map_err(|error| error::scenario_sentence(&error))?;
-            Ok(value.to_string())
+            Ok(match value {
+                toml::Value::Table(table) => policy_first(table),
+                other => other.to_string(),
+            })
         }
+    }
+}
+
+/// A table as people write it: a policy before its parameters.
+fn policy_first(mut table: toml::Table) -> String {
+    const POLICY: &str = "policy";
+    let Some(policy) = table.remove(POLICY) else { return toml::Value::Table(table).to_string() };
+    let rest = toml::Value::Table(table).to_string();
+    match rest.strip_prefix("{ ") {
+        Some(rest) => format!("{{ {POLICY} = {policy}, {rest}"),
+        None => format!("{{ {POLICY} = {policy} }}"),
     }
 }
 

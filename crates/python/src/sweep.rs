@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use wane_cli::{GivenAxis, Grid, Swept, UnderWay, check_stdin, seeds_from};
+use wane_lab::build::PolicyOverrides;
 use wane_lab::run::Step;
 use wane_lab::session::{self, Members, VERSION};
 use wane_results::Origin;
@@ -22,7 +23,7 @@ use crate::table::Columns;
 const GRID: &str = "grid";
 
 /// A point as other processes are sent it: version; a file's name and text, or a table as TOML; folder of relative traces; preset; values above
-/// it; scale; the values of the point.
+/// it; scale; the values of the point; its name.
 pub(crate) type Job = (
     String,
     Option<(String, String)>,
@@ -32,6 +33,7 @@ pub(crate) type Job = (
     Vec<String>,
     Option<String>,
     Vec<String>,
+    String,
 );
 
 /// The points of a grid.
@@ -41,6 +43,8 @@ pub(crate) struct Sweep {
     swept: Swept,
     /// Of each point what sets it apart.
     sets: Vec<Vec<String>>,
+    /// Assignments that stand for policies of Python, which no scenario knows.
+    own: Vec<String>,
     scenarios: Vec<wane_scenario::Scenario>,
     state: Mutex<State>,
 }
@@ -54,8 +58,9 @@ struct State {
 }
 
 /// Resolves all points of a grid. An axis is a text `KEY=V1,V2,...`, or keys and at each place a value for each of them. Gives the sweep, and
-/// sentences on values that were given more than once.
+/// sentences on values that were given more than once. `own` are policies of Python among the values: a role, and the table that stands for it.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "they are those of the function in Python")]
 pub(crate) fn plan_sweep(
     path: Option<PathBuf>,
     table: Option<Bound<'_, PyDict>>,
@@ -64,6 +69,7 @@ pub(crate) fn plan_sweep(
     scale: Option<&str>,
     axes: Vec<Bound<'_, PyAny>>,
     seeds: Option<u32>,
+    own: Vec<(String, Bound<'_, PyAny>)>,
 ) -> PyResult<(Sweep, Vec<String>)> {
     error::guarded(|| {
         let given = Given::new(path.as_deref(), table.as_ref(), preset, &set, scale)?;
@@ -71,7 +77,9 @@ pub(crate) fn plan_sweep(
         let grid = |seeds| Grid::given(GRID, axes()?, seeds).map_err(error::scenario_sentence);
         // The first point stands for all: without its values the scenario may lack what the grid gives it.
         let unseeded = grid(None)?;
-        let base = given.resolve(&unseeded.assignments(&unseeded.row(0)), Ends::AsItSays)?;
+        let told = |(role, table): &(String, Bound<'_, PyAny>)| Ok(format!("{role}={}", written(table)?));
+        let own = own.iter().map(told).collect::<PyResult<Vec<String>>>()?;
+        let base = given.resolve(&known(&unseeded.assignments(&unseeded.row(0)), &own), Ends::AsItSays)?;
         let seeds = seeds.map(|count| seeds_from("seeds", base.seed, count)).transpose();
         let seeds = seeds.map_err(error::scenario_sentence)?;
         let count = seeds.as_ref().map(Vec::len);
@@ -79,7 +87,7 @@ pub(crate) fn plan_sweep(
         let swept = Swept::new(&grid, count);
         let sets: Vec<Vec<String>> = grid.rows().map(|row| grid.assignments(&row)).collect();
         let named = |set: &Vec<String>| {
-            let mut scenario = given.resolve(set, Ends::AsItSays)?;
+            let mut scenario = given.resolve(&known(set, &own), Ends::AsItSays)?;
             scenario.name = set.join(" ");
             Ok(scenario)
         };
@@ -94,9 +102,14 @@ pub(crate) fn plan_sweep(
             results: scenarios.iter().map(|_| None).collect(),
             under_way: UnderWay::new(&scenarios, true),
         };
-        let sweep = Sweep { given, swept, sets, scenarios, state: Mutex::new(state) };
+        let sweep = Sweep { given, swept, sets, own, scenarios, state: Mutex::new(state) };
         Ok((sweep, grid.repeated()))
     })
+}
+
+/// What a scenario knows of the values of a point.
+fn known(set: &[String], own: &[String]) -> Vec<String> {
+    set.iter().filter(|assignment| !own.contains(assignment)).cloned().collect()
 }
 
 fn axis(given: &Bound<'_, PyAny>) -> PyResult<GivenAxis> {
@@ -130,20 +143,31 @@ impl Sweep {
         session::workers(&self.scenarios)
     }
 
-    /// Claims the folder of the results; `bar` shows progress as the command does.
+    /// Which of the policies of Python a point has.
+    fn own(&self, point: usize) -> Vec<usize> {
+        let place = |assignment: &String| self.own.iter().position(|own| own == assignment);
+        self.sets[point].iter().filter_map(place).collect()
+    }
+
+    /// Claims the folder of the results; `policies` are those sets that points have, `of_point` says which; `bar` shows progress as the command
+    /// does.
     fn begin(
         &self,
         py: Python<'_>,
         out: Option<PathBuf>,
-        policies: Option<Bound<'_, PyDict>>,
+        policies: Vec<Bound<'_, PyDict>>,
+        of_point: Vec<usize>,
         bar: bool,
     ) -> PyResult<()> {
         error::guarded(|| {
-            let (_, overrides) = overridden(policies.as_ref())?;
+            let overrides = policies.iter().map(|policies| Ok(overridden(Some(policies))?.1));
+            let overrides = overrides.collect::<PyResult<Vec<PolicyOverrides>>>()?;
+            assert_eq!(of_point.len(), self.scenarios.len(), "each point has its policies");
             let folder = claim(out.as_deref())?;
             let named: Vec<_> =
                 self.scenarios.iter().enumerate().map(|(point, scenario)| (point.to_string(), scenario)).collect();
-            let hashes: Vec<String> = self.scenarios.iter().map(|scenario| overrides.hash_of(scenario)).collect();
+            let hash = |(scenario, of): (&wane_scenario::Scenario, &usize)| overrides[*of].hash_of(scenario);
+            let hashes: Vec<String> = self.scenarios.iter().zip(&of_point).map(hash).collect();
             let never = AtomicBool::new(false);
             let members = py.detach(|| {
                 folder.map(|folder| Members::go_on(folder, Origin::Sweep, &named, &hashes, &never)).transpose()
@@ -231,7 +255,8 @@ impl Sweep {
             given.preset.clone(),
             set,
             given.scale.clone(),
-            self.sets[point].clone(),
+            known(&self.sets[point], &self.own),
+            self.scenarios[point].name.clone(),
         )
     }
 
@@ -345,7 +370,7 @@ pub(crate) fn run_job(
     attend: Option<Py<PyAny>>,
 ) -> PyResult<RunResult> {
     error::guarded(|| {
-        let (version, file, table, folder, preset, set, scale, point) = job;
+        let (version, file, table, folder, preset, set, scale, point, name) = job;
         if version != VERSION {
             return Err(error::sentence_of(format!(
                 "the sweep was begun by wane {version}, and a process that runs a point of it has wane {VERSION}; give both the same"
@@ -354,7 +379,7 @@ pub(crate) fn run_job(
         let table = table.map(|table| table.parse::<toml::Table>()).transpose().map_err(error::scenario_sentence)?;
         let given = Given { file, table, folder, preset, set, scale };
         let mut scenario = given.resolve(&point, Ends::AsItSays)?;
-        scenario.name = point.join(" ");
+        scenario.name = name;
         let stop = Arc::new(AtomicBool::new(false));
         let telling = Telling::new(&scenario.name, false, attend);
         let (who, overrides) = overridden(policies.as_ref())?;
