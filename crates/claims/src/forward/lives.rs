@@ -72,6 +72,11 @@ impl Life {
         Self { name: format!("{}, {what}", self.trace), ..self }
     }
 
+    /// The same by a longer name.
+    pub(super) fn also(self, what: &str) -> Self {
+        Self { name: format!("{}, {what}", self.name), ..self }
+    }
+
     /// The same life drawn anew.
     pub(super) fn seeded(self, seed: u64) -> Self {
         Self { name: format!("{}, seed {seed}", self.name), seed, ..self }

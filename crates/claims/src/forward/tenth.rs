@@ -4,6 +4,7 @@ use super::lives::{Life, TRACES, ftlsim};
 use super::{SCALE, erases, percent};
 use crate::{Claim, Class, Finding, Matter, Others, Reading, Runs, Verdict, mean};
 use wane_aging::accuracy;
+use wane_lab::predict::predict;
 use wane_scenario::Scenario;
 
 /// The forecaster: ranks of wear over ten drive writes of observation, in periods of a tenth.
@@ -17,12 +18,24 @@ const P99_OFF_MOST: f64 = 0.05;
 const SEEDS_APART: f64 = 3.0;
 const SHARE_OF_MEAN: f64 = 0.05;
 
+/// A smaller drive of the same kind, which is simulated in full: by how much.
+const SMALLER: u32 = 12;
+
 fn lives() -> Vec<Life> {
+    lives_at(SCALE)
+}
+
+fn lives_at(scale: u32) -> Vec<Life> {
     let of = |trace| {
-        let life = ftlsim(trace, SCALE, "end-of-life = true\ndrive-writes = 20000");
+        let life = ftlsim(trace, scale, "end-of-life = true\ndrive-writes = 20000");
         [life.clone().unleveled().named("NoWL"), life.named("PWL")]
     };
     TRACES.into_iter().flat_map(of).collect()
+}
+
+/// The lives of drives of fewer blocks, in the order of [`lives`]: these foretell no block, for they do not have it.
+fn smaller() -> Vec<Life> {
+    lives_at(SCALE * SMALLER).into_iter().map(|life| life.also(&format!("1/{}", SCALE * SMALLER))).collect()
 }
 
 /// Lives on which the forecaster was not made.
@@ -34,19 +47,62 @@ fn runs_of(lives: &[Life]) -> Vec<Scenario> {
     lives.iter().flat_map(|life| [life.full(), life.another_seed(), skipped(life)]).collect()
 }
 
-fn on_unseen(runs: &Runs) -> Vec<Reading> {
+/// Other seeds, and smaller drives.
+fn others() -> Vec<Scenario> {
+    runs_of(&unseen()).into_iter().chain(smaller().iter().map(Life::full)).collect()
+}
+
+fn on_others(runs: &Runs) -> Vec<Reading> {
     let lives = unseen();
     let missing: Vec<&str> = lives
         .iter()
         .filter(|life| !Reached::of(runs, life).misses().is_empty())
         .map(|life| life.name.as_str())
         .collect();
-    vec![Reading {
+    let on_another_seed = Reading {
         matter: Matter::Seed,
         what: "seed 2, which the forecaster was not made on".to_owned(),
         ours: format!("{}; these miss: {}", met(&lives, missing.len()), missing.join("; ")),
         verdict: Verdict::of(missing.is_empty()),
-    }]
+    };
+    vec![on_another_seed, on_smaller(runs), by_theory(runs)]
+}
+
+/// Every life by a smaller drive.
+fn on_smaller(runs: &Runs) -> Reading {
+    let lives = lives();
+    let reached = |(life, small): (&Life, &Life)| Reached::by(runs, life, runs.get(&small.full()));
+    let all: Vec<Reached> = lives.iter().zip(&smaller()).map(reached).collect();
+    let missing: Vec<String> = lives
+        .iter()
+        .zip(&all)
+        .filter(|(_, reached)| !reached.misses().is_empty())
+        .map(|(life, reached)| format!("{} ({})", life.name, reached.misses().join(", ")))
+        .collect();
+    Reading {
+        matter: Matter::Scale,
+        what: format!("scaled geometry: a drive of 1/{SMALLER} of the blocks in full, which tells no block by its id"),
+        ours: format!("{}; these miss: {}", met(&lives, missing.len()), missing.join("; ")),
+        verdict: Verdict::of(missing.is_empty()),
+    }
+}
+
+/// The lives without wear leveling by the mean-field model, which simulates no page: what it could say before a forecast.
+fn by_theory(runs: &Runs) -> Reading {
+    let off = |life: &Life| {
+        let full = life.full();
+        let told = predict(&full).ok()?.drive_writes?;
+        Some((life.trace, told / runs.get(&full).summary.end.at_drive_writes - 1.0))
+    };
+    let all: Vec<(&str, f64)> = lives().iter().step_by(2).filter_map(off).collect();
+    let missing = all.iter().filter(|(_, off)| off.abs() > LIFE_OFF_MOST).count();
+    let told: Vec<String> = all.iter().map(|(trace, off)| format!("{trace} {:+.1} %", 100.0 * off)).collect();
+    Reading {
+        matter: Matter::Choice,
+        what: "theory alone, without wear leveling: the life, no page simulated".to_owned(),
+        ours: format!("{} of {} within 3 %: {}", all.len() - missing, all.len(), told.join("; ")),
+        verdict: Verdict::of(missing == 0),
+    }
 }
 
 /// How many of the lives are told as was asked.
@@ -77,7 +133,7 @@ pub(super) fn claim() -> Claim {
         ],
         || runs_of(&lives()),
         evaluate,
-        Others::Run { scenarios: || runs_of(&unseen()), evaluate: on_unseen },
+        Others::Run { scenarios: others, evaluate: on_others },
     )
 }
 
@@ -93,8 +149,12 @@ struct Reached {
 
 impl Reached {
     fn of(runs: &Runs, life: &Life) -> Self {
-        let [full, seed, skipped] =
-            [life.full(), life.another_seed(), skipped(life)].map(|scenario| runs.get(&scenario));
+        Self::by(runs, life, runs.get(&skipped(life)))
+    }
+
+    /// What a run in the place of a life comes to.
+    fn by(runs: &Runs, life: &Life, skipped: &wane_results::RunResult) -> Self {
+        let [full, seed] = [life.full(), life.another_seed()].map(|scenario| runs.get(&scenario));
         let lived = |of: &wane_results::RunResult| of.summary.end.at_drive_writes;
         let pages = |of: &wane_results::RunResult| {
             let in_vain = of.summary.fast_forward.as_ref().map_or(0, |told| told.pages_programmed_in_vain);
