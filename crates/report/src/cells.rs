@@ -184,6 +184,8 @@ fn key_of(keys: &[String], name: &str) -> Option<usize> {
 
 /// The table of a sweep, and a line that explains its marks. What [`check_table`] refuses is left out.
 pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &Shown<'_>) -> String {
+    debug_assert!(cells.iter().all(|cell| cell.values.len() == keys.len()), "a cell has a value for each swept key");
+    debug_assert!(cells.iter().all(|cell| cell.runs.end <= runs.len()), "a cell's runs are among those given");
     let groups = groups(runs);
     let sweep = Sweep::of(runs, &groups, cells);
     let mut columns = sweep.columns(shown.columns);

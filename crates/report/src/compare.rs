@@ -37,6 +37,7 @@ pub(super) fn comparison(groups: &[Group<'_>]) -> Option<Comparison> {
         return None;
     }
     let keys = keys(groups);
+    debug_assert!(keys.iter().all(|key| key.of.len() == groups.len()), "a key has a value for each group");
     let (worth, all) = measured(groups);
     let first = all.first()?;
     let figure = |heading: &str, measures: &[Measured]| figure_of(heading, groups, &keys, measures);

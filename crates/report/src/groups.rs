@@ -96,6 +96,11 @@ pub(super) fn groups(runs: &[RunResult]) -> Vec<Group<'_>> {
     }
     name(&mut groups);
     style(&mut groups);
+    debug_assert!(groups.iter().all(|group| !group.runs.is_empty()), "a group has a run that stands for it");
+    debug_assert!(
+        (1..groups.len()).all(|at| groups[..at].iter().all(|group| group.label != groups[at].label)),
+        "a label is that of one group"
+    );
     groups
 }
 

@@ -13,7 +13,7 @@ use super::latency::latencies;
 use super::map::maps;
 use super::numbers::{capacity, counted, percent, short_or_dash};
 use super::paper::{FigureFile, Format, files};
-use super::picture::Values;
+use super::picture::{Drawing, Values};
 use super::thermal::heat;
 use super::timed;
 use super::validated;
@@ -76,6 +76,9 @@ fn draw(groups: &[Group<'_>], coarseness: usize) -> String {
     let (flat, telling): (Vec<Figure>, Vec<Figure>) =
         pictures(groups, coarseness).into_iter().partition(Figure::is_flat);
     let drawn: Vec<Figure> = compared.into_iter().chain(telling).chain(flat).collect();
+    let mut ids: Vec<&str> = drawn.iter().flat_map(|shown| &shown.drawings).map(Drawing::id).collect();
+    ids.sort_unstable();
+    debug_assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "the script of a page finds a picture by its id");
     for (index, shown) in drawn.iter().enumerate() {
         page.push_str(&if index == 0 { hero(shown, values) } else { figure(shown, values) });
         if index == 0 {

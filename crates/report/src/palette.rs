@@ -89,6 +89,7 @@ pub(super) fn series(index: usize) -> String {
 
 /// Classes of the series at this place among so many that have an order; every second one is dashed.
 pub(super) fn ordered(index: usize, count: usize) -> String {
+    debug_assert!(index < count.max(1), "a series of {count} has a place among them, found {index}");
     let step = if count > 1 { index * (STEPS - 1) / (count - 1) } else { STEPS - 1 };
     format!("o{step}{}", if index % 2 == 1 { " odd" } else { "" })
 }

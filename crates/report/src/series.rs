@@ -213,6 +213,7 @@ fn key_of(key: &str, values: &[String], keys: &[String]) -> Key {
     };
     let twins = keys.iter().filter(|other| last(other) == last(key)).count();
     let name = if twins > 1 { key.to_owned() } else { last(key) };
+    debug_assert!(sorted.is_sorted(), "values that are numbers rise along an axis");
     let tags: Vec<String> = distinct.iter().map(|value| tag(&name, value)).collect();
     let with_name = |tag: &String| if tag.starts_with(&name) { tag.clone() } else { format!("{name} {tag}") };
     let headings = tags.iter().map(with_name).collect();
@@ -362,6 +363,7 @@ pub(super) fn panels<'a>(groups: &[Group<'a>]) -> Vec<Panel<'a>> {
             None => panels.push(Panel { heading, groups: vec![group] }),
         }
     }
+    debug_assert!(panels.iter().all(|panel| panel.groups.len() <= HUES), "a panel has a hue for each of its lines");
     evenly(panels, PANELS_MAX)
 }
 

@@ -21,6 +21,10 @@ pub(super) fn smooth(points: &[Point]) -> Option<Smooth> {
     if points.len() < POINTS_MIN || last.0 <= first.0 {
         return None;
     }
+    debug_assert!(
+        points.is_sorted_by(|one, next| one.0 <= next.0),
+        "the stretch around a point moves to the right alone"
+    );
     let reach = STRETCH * (last.0 - first.0) / 2.0;
     let (mut from, mut to) = (0, 0);
     let mut smooth = Smooth { points: Vec::with_capacity(points.len()), range: Vec::with_capacity(points.len()) };
