@@ -152,7 +152,8 @@ fn operation_rows(group: &Group<'_>, names: &[&str], of_age: &str) -> String {
 fn percentiles(of: &dyn Fn(fn(&LatencyDistribution) -> f64) -> Option<f64>) -> Option<Vec<String>> {
     let mean = of(|figures| figures.mean_ns)?;
     let requests = of(|figures| figures.count as f64).unwrap_or(0.0);
-    let rest: [(f64, fn(&LatencyDistribution) -> f64); 4] = [
+    type Share = (f64, fn(&LatencyDistribution) -> f64);
+    let rest: [Share; 4] = [
         (0.5, |figures| figures.p50_ns as f64),
         (0.99, |figures| figures.p99_ns as f64),
         (0.999, |figures| figures.p999_ns as f64),
