@@ -40,7 +40,7 @@ def run(
         preset: The drive to start from instead of the scenario's, such as ``"tiny"``; ``wane presets`` lists them.
         set: Values above the scenario's: a dict such as ``{"ftl.gc.d": 4}``, or texts such as ``"ftl.gc.d=4"``. Later ones count.
         seed: Root of all random streams instead of the scenario's, from 0 on.
-        scale: Run the drive as a smaller one of the same shape: ``"auto"``, or a ratio of its blocks such as ``"1/64"``.
+        scale: Run the drive as a smaller one of the same shape: ``"auto"``, or a ratio of its blocks such as ``"1/4"``.
         policies: Objects of Python in the places of policies, by role, such as ``{"ftl.gc": MyCollector()}``: see ``wane.policies``. What one raises
             ends the run as Ctrl-C does and is raised here unchanged.
         out: A folder for the results, as the command writes it; ``wane report`` and ``read`` open it. What the run before left there is

@@ -130,7 +130,7 @@ pub(crate) struct RunArguments {
     /// Run once for each value, such as `ftl.gc.d=1,2,4,8`, or `1..8:1`; several make a grid, keys joined by ` + ` change together
     #[arg(long, value_name = "KEY=V1,V2,...", add = ArgValueCompleter::new(complete::sweep))]
     pub(crate) sweep: Vec<String>,
-    /// Run the drive as a smaller one of the same shape: `auto` for as small as is faithful, or a ratio of its blocks such as `1/64`
+    /// Run the drive as a smaller one of the same shape: `auto` for as small as is faithful, or a ratio of its blocks such as `1/4`
     #[arg(long, value_name = "RATIO")]
     pub(crate) scale: Option<Scale>,
     /// Root of all random streams, instead of the scenario's
@@ -154,7 +154,7 @@ pub(crate) struct RunArguments {
     /// Print a sweep as a table for people, as it is on a terminal
     #[arg(long, conflicts_with_all = ["json", "csv"], requires = "sweep")]
     pub(crate) table: bool,
-    /// Columns of that table: measures, or numbers of summary.json such as `wear.erase_count.max`; latencies are those at the last age that all runs have
+    /// Columns of that table: measures, or figures of summary.json such as `wear.erase_count.max`; latencies are those at the last age that all runs have
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', requires = "sweep", conflicts_with_all = ["json", "csv"])]
     pub(crate) columns: Vec<String>,
     /// What that table is sorted by, the best first: one of its columns or a swept key; `NAME:down` puts the largest first, `NAME:up` the

@@ -451,6 +451,8 @@ pub enum Others {
 pub struct Members {
     folder: Folder,
     named: Vec<Member>,
+    /// What each scenario is called.
+    names: Vec<String>,
     fingerprints: Mutex<Fingerprints>,
 }
 
@@ -470,7 +472,7 @@ impl Members {
         let (named, fingerprints) = named(scenarios, stop);
         keep(&folder, others, &named)?;
         folder.begin(origin, named.clone())?;
-        Ok(Self { folder, named, fingerprints: Mutex::new(fingerprints) })
+        Ok(Self { folder, named, names: called(scenarios), fingerprints: Mutex::new(fingerprints) })
     }
 
     /// The same, in a folder that is new or holds these very members: nothing goes. `hashes` are the scenarios' as their results tell them, which
@@ -492,12 +494,12 @@ impl Members {
         }
         folder.refuse_others(origin, &named)?;
         folder.begin(origin, named.clone())?;
-        Ok(Self { folder, named, fingerprints: Mutex::new(fingerprints) })
+        Ok(Self { folder, named, names: called(scenarios), fingerprints: Mutex::new(fingerprints) })
     }
 
-    /// The finished run of a member, if it is there already.
+    /// The finished run of a member, if it is there already by the name that it has now, by which reports compare it.
     pub fn found(&self, number: usize) -> Option<RunResult> {
-        self.folder.found(number, VERSION)
+        self.folder.found(number, VERSION).filter(|run| run.summary.scenario.name == self.names[number])
     }
 
     /// Where they go.
@@ -529,6 +531,10 @@ impl Members {
         let report = wane_report::render(std::slice::from_ref(result));
         Ok(self.folder.write_member(number, result, &report)?)
     }
+}
+
+fn called(scenarios: &[(String, &Scenario)]) -> Vec<String> {
+    scenarios.iter().map(|(_, scenario)| scenario.name.clone()).collect()
 }
 
 /// Scenarios as members, with what is known of their traces.

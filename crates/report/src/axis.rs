@@ -221,6 +221,13 @@ impl Axis {
         named.map_or_else(|| value.to_string(), |(_, name)| name.clone())
     }
 
+    /// What a bar from `left` to `right` stands at as a file has it: the name of the tick within it, or where it begins.
+    pub(super) fn named_within(&self, left: f64, right: f64) -> String {
+        let Scale::Named(ticks) = &self.scale else { return left.to_string() };
+        let within = ticks.iter().find(|tick| (left..=right).contains(&tick.0));
+        within.map_or_else(|| left.to_string(), |(_, name)| name.clone())
+    }
+
     /// Where `value` lies, 0 at the low end and 1 at the high end, held within.
     pub(super) fn place(&self, value: f64) -> f64 {
         match self.scale {

@@ -6,10 +6,13 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::differences::leaves;
 use super::groups::{Group, groups, is_repeated};
-use super::metrics::{Better, METRICS, Measured, Metric, measured, rests_on_few};
+use super::metrics::{Better, METRICS, Measured, Metric, are_told_apart, measured, rests_on_few};
 use super::numbers::{counted, plain};
+use super::settled::unsettled;
 use wane_results::{Common, EndReason, Estimate, FastForwarded, RunResult, is_same};
+use wane_units::did_you_mean;
 
 /// Measures that are shown unless others are asked for: at most so many,
 const COLUMNS_MAX: usize = 6;
@@ -47,7 +50,8 @@ enum Direction {
 fn sorted_by(sort: &str) -> (&str, Option<Direction>) {
     let sort = sort.trim();
     let directed = [(":up", Direction::Up), (":down", Direction::Down)];
-    let directed = directed.into_iter().find_map(|(end, direction)| Some((sort.strip_suffix(end)?, Some(direction))));
+    let ends = |end: &str| sort.to_ascii_lowercase().ends_with(end).then(|| &sort[..sort.len() - end.len()]);
+    let directed = directed.into_iter().find_map(|(end, direction)| Some((ends(end)?, Some(direction))));
     directed.unwrap_or((sort, None))
 }
 
@@ -94,6 +98,13 @@ impl Column {
     /// The cells by size; interrupted ones and those without a figure last.
     fn directed(&self, direction: Option<Direction>) -> Vec<usize> {
         let mut cells: Vec<usize> = (0..self.values.len()).collect();
+        if self.values.iter().all(BTreeMap::is_empty) {
+            cells.sort_by_key(|cell| (self.told[*cell] == NOTHING, self.told[*cell].as_str()));
+            if direction == Some(Direction::Down) {
+                cells.reverse();
+            }
+            return cells;
+        }
         let key = |cell: &usize| match (self.mean(*cell), direction) {
             (None, _) => f64::INFINITY,
             _ if self.interrupted[*cell] => f64::MAX,
@@ -129,14 +140,9 @@ impl Column {
         (0..self.values.len()).map(mark).collect()
     }
 
-    /// Whether the 95 % interval of the differences between cells excludes 0 (Student's t), over the seeds that both have. One seed tells
-    /// all apart.
+    /// See [`are_told_apart`].
     fn is_told_apart(&self, best: usize, cell: usize) -> bool {
-        let other = &self.values[cell];
-        let differences: Vec<f64> =
-            self.values[best].iter().filter_map(|(seed, best)| Some(best - other.get(seed)?)).collect();
-        let Some(estimate) = Estimate::of(&differences).filter(|_| differences.len() > 1) else { return true };
-        estimate.low() > 0.0 || estimate.high() < 0.0
+        are_told_apart(&self.values[best], &self.values[cell])
     }
 }
 
@@ -146,11 +152,13 @@ impl Column {
 /// A column is neither a measure nor a path, or the order is neither one of these nor a key; the message names what there is.
 pub fn check_table(keys: &[String], shown: &Shown<'_>) -> Result<(), String> {
     let is_known = |name: &str| metric_of(name.trim()).is_some() || name.contains('.');
-    let measures = || METRICS.iter().map(|metric| metric.id).collect::<Vec<_>>().join(", ");
+    let ids: Vec<&str> = METRICS.iter().map(|metric| metric.id).collect();
+    let measures = || ids.join(", ");
     if let Some(name) = shown.columns.iter().find(|name| !is_known(name)) {
+        let hint = did_you_mean(name, &ids);
         let name = wane_units::excerpt(name);
         return Err(format!(
-            "--columns: there is no measure \"{name}\"; there are {}, and figures of summary.json such as wear.erase_count.max",
+            "--columns: there is no measure \"{name}\"; there are {}, and figures of summary.json such as wear.erase_count.max{hint}",
             measures()
         ));
     }
@@ -173,7 +181,7 @@ pub fn check_table(keys: &[String], shown: &Shown<'_>) -> Result<(), String> {
 /// The measure of an id, a name or an abbreviation of the glossary.
 fn metric_of(name: &str) -> Option<&'static Metric> {
     let name = if name.eq_ignore_ascii_case("waf") { "amplification" } else { name };
-    METRICS.iter().find(|metric| metric.id == name || metric.name == name)
+    METRICS.iter().find(|metric| metric.id.eq_ignore_ascii_case(name) || metric.name.eq_ignore_ascii_case(name))
 }
 
 /// The place of a key by its whole name or its heading.
@@ -224,17 +232,27 @@ pub fn sweep_table(runs: &[RunResult], keys: &[String], cells: &[Cell], shown: &
                     column.name
                 )
             }
-            _ => writeln!(told, "{}: no run has this figure", column.name),
+            _ => writeln!(told, "{}: no run has this figure{}", column.name, near(&column.name, runs)),
         };
     }
     told.push_str(&alike(&groups));
     told.push_str(&scarce(&columns, &groups));
-    if columns.iter().any(|column| Some(column.name.as_str()) == metric_of("waf").map(|metric| metric.name)) {
-        told.push_str(&unsettled(runs));
+    if columns.iter().any(|column| Some(column.name.as_str()) == metric_of("waf").map(|metric| metric.name))
+        && let Some(sentence) = unsettled(runs.iter())
+    {
+        let _ = writeln!(told, "{sentence}");
     }
     told.push_str(&forwarded(runs));
     told.push_str(&warned(runs));
     told
+}
+
+/// The figure of a run that a misspelt path is near to; the end of a sentence.
+fn near(path: &str, runs: &[RunResult]) -> String {
+    let trees: Vec<Value> = runs.iter().take(1).filter_map(|run| serde_json::to_value(&run.summary).ok()).collect();
+    let mut paths = Vec::new();
+    trees.iter().for_each(|tree| leaves("", tree, &mut paths));
+    did_you_mean(path, &paths.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// Where the latencies of a run end, in drive writes.
@@ -276,27 +294,6 @@ fn scarce(columns: &[Column], groups: &[Group<'_>]) -> String {
     }
     format!("{}: of so few requests in some runs that chance decides (latency.*.count)\n", names.join(", "))
 }
-
-/// In how many of the runs write amplification was another at the end; a line, or nothing.
-fn unsettled(runs: &[RunResult]) -> String {
-    let is_unsettled = |run: &&RunResult| {
-        let of = &run.summary.write_amplification;
-        let (whole, last) = (of.total.unwrap_or(1.0), of.last_drive_write.total.unwrap_or(1.0));
-        let died = run.summary.end.reason == EndReason::EndOfLife;
-        !died && run.summary.host.drive_writes > 1.0 && (last / whole - 1.0).abs() > SETTLED
-    };
-    match runs.iter().filter(is_unsettled).count() {
-        0 => String::new(),
-        some => format!(
-            "in {some} of {} runs the last drive write cost over a tenth more or less than the whole run \
-             (write_amplification.last_drive_write.total)\n",
-            runs.len()
-        ),
-    }
-}
-
-/// By what share the last drive write of a drive that has settled may differ from the whole run.
-const SETTLED: f64 = 0.1;
 
 /// How many of the runs have warnings, with the first of them; a line, or nothing.
 pub fn warned(runs: &[RunResult]) -> String {
@@ -738,29 +735,16 @@ mod tests {
     }
 
     #[test]
-    fn figures_that_are_of_a_start_or_of_few_requests_are_told() {
-        let mut run = wane_results::test_runs::timed(wane_results::test_runs::test_run(1), 1);
-        run.summary.end.reason = EndReason::DriveWrites;
-        run.summary.host.drive_writes = 3.0;
-        let told = |run: &RunResult, last: f64, reads: u64| {
+    fn percentiles_of_few_requests_are_told() {
+        let run = wane_results::test_runs::timed(wane_results::test_runs::test_run(1), 1);
+        for (reads, is_told) in [(9_000, false), (900, true)] {
             let mut run = run.clone();
-            run.summary.write_amplification.total = Some(2.0);
-            run.summary.write_amplification.last_drive_write.total = Some(last);
             run.summary.latency.as_mut().unwrap().read.as_mut().unwrap().times.count = reads;
             let cells = [Cell { values: vec!["4".to_owned()], runs: 0..1 }];
-            let columns = ["waf", "read-p99"].map(str::to_owned);
-            sweep_table(&[run], &["ftl.gc.d".to_owned()], &cells, &Shown { columns: &columns, sort: None })
-        };
-        let (start, few) =
-            ("in 1 of 1 runs the last drive write cost over a tenth more or less", "p99 of reads: of so few requests");
-        for (last, reads, expected) in
-            [(2.1, 9_000, [false, false]), (2.5, 9_000, [true, false]), (2.1, 900, [false, true])]
-        {
-            let told = told(&run, last, reads);
-            assert_eq!([told.contains(start), told.contains(few)], expected, "{told}");
+            let columns = ["read-p99".to_owned()];
+            let told = sweep_table(&[run], &["ftl.gc.d".to_owned()], &cells, &Shown { columns: &columns, sort: None });
+            assert_eq!(told.contains("p99 of reads: of so few requests in some runs that chance"), is_told, "{told}");
         }
-        run.summary.end.reason = EndReason::EndOfLife;
-        assert!(!told(&run, 2.5, 9_000).contains(start), "a drive that dies is not at its start");
     }
 
     #[test]
@@ -768,6 +752,16 @@ mod tests {
         let told = table([&[3.0], &[2.0]], &["amplification", "end.reason", "waf"], None);
         assert!(!told.contains("no run has") && told.lines().nth(1).unwrap().contains("end-of-life"), "{told}");
         assert_eq!(told.matches("write amplification").count(), 1, "{told}");
+        let misspelt = table([&[3.0], &[2.0]], &["Wear.Erase_Count.Maxx", "AMPLIFICATION"], None);
+        assert!(misspelt.contains("no run has this figure; did you mean \"wear.erase_count.max\"?"), "{misspelt}");
+        let (mut runs, cells) = sweep([&[3.0], &[2.0]]);
+        runs[1].summary.end.reason = EndReason::DriveWrites;
+        for (sort, first) in [("end.reason", "drive-writes"), ("end.reason:DOWN", "end-of-life")] {
+            let columns = ["end.reason".to_owned()];
+            let shown = Shown { columns: &columns, sort: Some(sort) };
+            let told = sweep_table(&runs, &["ftl.gc.d".to_owned()], &cells, &shown);
+            assert!(told.lines().nth(1).unwrap().contains(first), "{sort}: {told}");
+        }
     }
 
     #[test]

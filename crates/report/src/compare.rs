@@ -10,7 +10,7 @@ use super::html::{Figure, Table};
 use super::metrics::{Better, LIFE, Measured, measured};
 use super::numbers::unit_of;
 use super::palette::{HUES, series};
-use super::picture::{Arrangement, Drawing};
+use super::picture::{Arrangement, Drawing, FROM};
 use super::series::{Key, in_full, keys};
 use wane_results::is_same;
 
@@ -77,7 +77,12 @@ fn headline(groups: &[Group<'_>], keys: &[Key], measured: &Measured) -> Option<S
         1 => in_full(keys, best),
         ties => format!("{ties} of {} alike, one of them {}", groups.len(), in_full(keys, best)),
     };
-    Some(format!("{what}{part} is {most} with {with}: {}", measured.told(best)))
+    let near = match measured.not_told_from(groups, best) {
+        0 => String::new(),
+        1 => "; the seeds do not tell one other from it".to_owned(),
+        others => format!("; the seeds do not tell {others} others from it"),
+    };
+    Some(format!("{what}{part} is {most} with {with}: {}{near}", measured.told(best)))
 }
 
 fn figure_of(heading: &str, groups: &[Group<'_>], keys: &[Key], measures: &[Measured]) -> Figure {
@@ -206,7 +211,7 @@ fn lines(measured: &Measured, key: &Key, other: Option<&Key>) -> Chart {
     let base = if low > 0.7 * high && !is_same(low, high) { low - 0.1 * (high - low) } else { 0.0 };
     let y = Axis::rounded(base.max(0.0), high, 5);
     let measure = measured.metric.measure();
-    let y_label = if y.min > 0.0 { format!("{measure} (from {}{sign})", y.text(y.min)) } else { measure.to_owned() };
+    let y_label = if y.min > 0.0 { format!("{measure}{FROM}{}{sign})", y.text(y.min)) } else { measure.to_owned() };
     let over = other.map_or_else(|| key.name.clone(), |other| format!("{} and {}", key.name, other.name));
     let title = format!("{} over {over}", capitalized(measured.metric.name));
     Chart {
@@ -335,6 +340,25 @@ mod tests {
             assert_eq!(comparison(&groups(&runs)).unwrap().headline.as_deref(), expected);
         }
         assert!(comparison(&groups(&cells(&[("a.d=1", 1.0, 1.0)]))).is_none(), "a run alone");
+    }
+
+    #[test]
+    fn a_best_that_seeds_do_not_tell_from_others_is_told_so() {
+        let of = |life: [[f64; 3]; 3]| {
+            let mut runs = Vec::new();
+            for (cell, lives) in ["a.d=1", "a.d=2", "a.d=4"].iter().zip(life) {
+                for (seed, life) in lives.into_iter().enumerate() {
+                    let mut run = cells(&[(cell, life, 2.0)]).remove(0);
+                    run.summary.run.seed = seed as u64;
+                    runs.push(run);
+                }
+            }
+            comparison(&groups(&runs)).unwrap().headline.unwrap()
+        };
+        let far = of([[10.0, 10.1, 10.2], [20.0, 20.1, 20.2], [30.0, 30.2, 30.1]]);
+        assert_eq!(far, "Life is longest with d 4: 30.1 drive writes");
+        let near = of([[10.0, 10.1, 10.2], [29.0, 31.0, 28.0], [30.0, 29.0, 31.0]]);
+        assert_eq!(near, "Life is longest with d 4: 30 drive writes; the seeds do not tell one other from it");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ages::note;
 use super::cells::table_of;
-use super::groups::{differing, groups};
+use super::groups::{Group, differing, groups};
 use super::numbers::counted;
 use wane_results::RunResult;
 
@@ -53,7 +53,18 @@ pub fn differences(runs: &[RunResult]) -> String {
     if lines.len() == 1 {
         return format!("The runs do not differ.\n{note}");
     }
-    aligned(&lines, settings) + &note
+    aligned(&lines, settings) + &seeded(&groups) + &note
+}
+
+/// How many seeds figures are means of; a line, or nothing where each is that of one run.
+fn seeded(groups: &[Group<'_>]) -> String {
+    let counts: Vec<usize> = groups.iter().map(|group| group.runs.len()).collect();
+    let (least, most) = (counts.iter().min().copied().unwrap_or(1), counts.iter().max().copied().unwrap_or(1));
+    match (least, most) {
+        (_, 0 | 1) => String::new(),
+        (least, most) if least == most => format!("means over {most} seeds; +- is half of a 95 % interval\n"),
+        _ => format!("means over {least} to {most} seeds; +- is half of a 95 % interval\n"),
+    }
 }
 
 fn header(labels: &[&str]) -> Vec<String> {
@@ -65,7 +76,7 @@ fn header(labels: &[&str]) -> Vec<String> {
 }
 
 /// The paths of all figures, sorted.
-fn leaves(path: &str, value: &Value, paths: &mut Vec<String>) {
+pub(super) fn leaves(path: &str, value: &Value, paths: &mut Vec<String>) {
     let Value::Object(fields) = value else {
         if !value.is_array() {
             paths.push(path.to_owned());
@@ -80,13 +91,14 @@ fn leaves(path: &str, value: &Value, paths: &mut Vec<String>) {
     }
 }
 
-/// The mean of the runs' numbers, or their texts.
+/// The mean of the runs' numbers, with half of its 95 % interval where they are of several seeds, or their texts.
 fn cell(runs: &[Value], path: &str) -> String {
     let at = |tree| path.split('.').try_fold(tree, |value: &Value, key| value.get(key));
     let values: Vec<&Value> = runs.iter().filter_map(at).collect();
     let numbers: Vec<f64> = values.iter().filter_map(|value| value.as_f64()).collect();
-    if let Some(mean) = wane_results::Estimate::of(&numbers).map(|estimate| estimate.mean) {
-        return counted(mean);
+    if let Some(estimate) = wane_results::Estimate::of(&numbers) {
+        let half = Some(estimate.half_width).filter(|half| half.is_finite() && *half > 0.0);
+        return counted(estimate.mean) + &half.map_or_else(String::new, |half| format!(" +- {}", counted(half)));
     }
     let mut texts: Vec<&str> = values.iter().filter_map(|value| value.as_str()).collect();
     texts.dedup();
@@ -187,6 +199,24 @@ mod tests {
         assert_eq!(lines.len(), 8, "{table}");
         assert!(lines[1].starts_with("run 5") && lines[1].contains("4.00 *"), "{table}");
         assert!(differences(&runs[..5]).lines().next().unwrap().contains("run 4"), "five stand side by side");
+    }
+
+    #[test]
+    fn means_of_seeds_say_so_and_have_intervals() {
+        let mut runs = Vec::new();
+        for (policy, life) in [("greedy", [1.0, 2.0, 3.0]), ("fifo", [4.0, 5.0, 6.0])] {
+            for (seed, life) in life.into_iter().enumerate() {
+                let mut run = test_run(seed as u64);
+                run.scenario_toml =
+                    run.scenario_toml.replace("greedy", policy).replace("seed = 0", "").replace("seed = 2", "");
+                run.summary.end.at_drive_writes = life;
+                runs.push(run);
+            }
+        }
+        let table = differences(&runs);
+        let line = table.lines().find(|line| line.starts_with("end.at_drive_writes")).unwrap();
+        assert!(line.contains("2 +- 2.48") && line.contains("5 +- 2.48"), "{table}");
+        assert!(table.contains("means over 3 seeds; +- is half of a 95 % interval\n"), "{table}");
     }
 
     #[test]

@@ -64,15 +64,20 @@ impl Kind {
     }
 }
 
-/// A figure of a window's latencies, and its name.
-type Statistic = (&'static str, fn(&LatencyDistribution) -> f64);
+/// A figure of a window's latencies: its name, the share of requests that are as fast, and the figure.
+type Statistic = (&'static str, f64, fn(&LatencyDistribution) -> f64);
+
+/// The figure, where a request lies beyond it.
+fn value(statistic: &Statistic, of: &LatencyDistribution) -> Option<f64> {
+    is_reached(statistic.1, of.count as f64).then(|| statistic.2(of))
+}
 
 /// What is drawn over the life, from the slowest.
 const STATISTICS: [Statistic; 4] = [
-    ("p99.9", |of| of.p999_ns as f64),
-    ("p99", |of| of.p99_ns as f64),
-    ("mean", |of| of.mean_ns),
-    ("median", |of| of.p50_ns as f64),
+    ("p99.9", 0.999, |of| of.p999_ns as f64),
+    ("p99", 0.99, |of| of.p99_ns as f64),
+    ("mean", 0.0, |of| of.mean_ns),
+    ("median", 0.5, |of| of.p50_ns as f64),
 ];
 
 /// A group's name, with the age of its latencies where that is not the same for all.
@@ -101,14 +106,14 @@ pub(super) fn with_part(name: &str, groups: &[Group<'_>]) -> String {
 
 /// The percentiles of a single window, in order.
 const PROFILE: [Statistic; 8] = [
-    ("p50", |of| of.p50_ns as f64),
-    ("p75", |of| of.p75_ns as f64),
-    ("p90", |of| of.p90_ns as f64),
-    ("p95", |of| of.p95_ns as f64),
-    ("p99", |of| of.p99_ns as f64),
-    ("p99.9", |of| of.p999_ns as f64),
-    ("p99.99", |of| of.p9999_ns as f64),
-    ("max", |of| of.max_ns as f64),
+    ("p50", 0.5, |of| of.p50_ns as f64),
+    ("p75", 0.75, |of| of.p75_ns as f64),
+    ("p90", 0.9, |of| of.p90_ns as f64),
+    ("p95", 0.95, |of| of.p95_ns as f64),
+    ("p99", 0.99, |of| of.p99_ns as f64),
+    ("p99.9", 0.999, |of| of.p999_ns as f64),
+    ("p99.99", 0.9999, |of| of.p9999_ns as f64),
+    ("max", 1.0, |of| of.max_ns as f64),
 ];
 
 /// The pictures that the windows allow; none of untimed runs.
@@ -141,8 +146,9 @@ fn heights(layers: &[Layer]) -> Option<(f64, f64)> {
 }
 
 fn over_life(groups: &[Group<'_>], kind: Kind, along: Along, columns: usize) -> Option<Figure> {
-    let of =
-        |group: &Group<'_>, statistic: Statistic| of_windows(group, along, |window| kind.of(window).map(statistic.1));
+    let of = |group: &Group<'_>, statistic: Statistic| {
+        of_windows(group, along, |window| kind.of(window).and_then(|figures| value(&statistic, figures)))
+    };
     let layers_of = |groups: &[Group<'_>], statistic: Statistic| -> Vec<Layer> {
         groups.iter().flat_map(|group| through(&group.class(), &group.label, of(group, statistic))).collect()
     };
@@ -171,8 +177,11 @@ fn over_life(groups: &[Group<'_>], kind: Kind, along: Along, columns: usize) -> 
         let chart = Chart { layers: layers.clone(), ..charted(0, "", &layers, 8)? };
         (vec![Drawing::Chart(Box::new(chart))], Arrangement::Whole, window_table(group, kind, along))
     } else if groups.len() > HUES {
-        let (name, _) = STATISTICS[0];
-        let layers = |groups: &[Group<'_>]| layers_of(groups, STATISTICS[0]);
+        // The furthest into the tail that windows reach.
+        let is_there = |statistic: &Statistic| groups.iter().any(|group| !of(group, *statistic).is_empty());
+        let statistic = STATISTICS.into_iter().find(is_there)?;
+        let name = statistic.0;
+        let layers = |groups: &[Group<'_>]| layers_of(groups, statistic);
         let (drawings, arrangement) = drawn(groups, &charted(0, &format!("{name} "), &layers(groups), 5)?, &layers);
         (drawings, arrangement, statistics_table(groups, &[kind]))
     } else {
@@ -195,7 +204,8 @@ fn window_table(group: &Group<'_>, kind: Kind, along: Along) -> Table {
     headers.push("IOPS".to_owned());
     let line = |name: String, figures: &dyn Fn(&RunResult) -> Option<LatencyDistribution>, iops: Option<f64>| {
         let count = group.mean_latency(|run| Some(figures(run)?.count as f64)).unwrap_or(0.0);
-        let mean = |statistic: &Statistic| told(group.mean_latency(|run| figures(run).as_ref().map(statistic.1)));
+        let of = |statistic: &Statistic, run: &RunResult| value(statistic, &figures(run)?);
+        let mean = |statistic: &Statistic| told(group.mean_latency(|run| of(statistic, run)));
         let told = STATISTICS.iter().map(mean);
         let first = [name, super::numbers::count(count.round() as u64)];
         first.into_iter().chain(told).chain([short(iops.unwrap_or(0.0))]).collect::<Vec<String>>()
@@ -229,12 +239,12 @@ fn statistics_table(groups: &[Group<'_>], kinds: &[Kind]) -> Table {
     let mut headers = vec![with_part("latency", groups), "mean".to_owned()];
     headers.extend(PROFILE.iter().map(|statistic| statistic.0.to_owned()));
     let row = |group: &Group<'_>, kind: Kind| {
-        let mean = |figure: fn(&LatencyDistribution) -> f64| {
-            group.mean_latency(|run| kind.times(group.latency(run)?).map(figure)).map(duration)
-        };
+        let times = |run: &RunResult| -> Option<LatencyDistribution> { kind.times(group.latency(run)?).copied() };
+        let mean = group.mean_latency(|run| times(run).map(|of| of.mean_ns)).map(duration)?;
         let name = format!("{}, {}", group.label, kind.plural());
-        let percentiles = PROFILE.iter().filter_map(|statistic| mean(statistic.1));
-        Some([name, mean(|figures| figures.mean_ns)?].into_iter().chain(percentiles).collect())
+        let of = |statistic| group.mean_latency(|run| value(statistic, &times(run)?));
+        let percentiles = PROFILE.iter().map(|statistic| told(of(statistic)));
+        Some([name, mean].into_iter().chain(percentiles).collect())
     };
     let rows = groups.iter().flat_map(|group| kinds.iter().filter_map(move |kind| row(group, *kind)));
     Table { headers, rows: rows.collect() }
@@ -244,7 +254,8 @@ fn statistics_table(groups: &[Group<'_>], kinds: &[Kind]) -> Table {
 fn profile(groups: &[Group<'_>]) -> Option<Figure> {
     let points = |group: &Group<'_>, kind: Kind| -> Vec<Point> {
         let of = |(index, statistic): (usize, &Statistic)| {
-            let points = of_windows(group, Along::DriveWrites, |window| kind.of(window).map(statistic.1));
+            let of = |window: &Window| kind.of(window).and_then(|figures| value(statistic, figures));
+            let points = of_windows(group, Along::DriveWrites, of);
             Some((index as f64 + 0.5, points.first()?.1))
         };
         PROFILE.iter().enumerate().filter_map(of).collect()

@@ -39,6 +39,7 @@ mod picture;
 pub mod published;
 pub mod rber;
 mod series;
+mod settled;
 mod smooth;
 mod text;
 mod thermal;

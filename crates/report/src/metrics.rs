@@ -1,5 +1,7 @@
 //! What several runs are compared by: the figures of a summary that are worth a picture, the most telling first.
 
+use std::collections::BTreeMap;
+
 use super::along::Along;
 use super::groups::{Group, differing};
 use super::numbers::{counted, counted_of, duration, lifetime, percent, short};
@@ -70,6 +72,12 @@ fn are_written_alike(groups: &[Group<'_>]) -> bool {
     let written = || groups.iter().filter_map(|group| group.mean(|of| Some(of.end.at_drive_writes)));
     let (least, most) = (written().fold(f64::INFINITY, f64::min), written().fold(0.0, f64::max));
     most - least <= WRITTEN_ALIKE * most
+}
+
+/// Whether some drives collected nothing, and others did.
+fn some_collected_nothing(groups: &[Group<'_>]) -> bool {
+    let collected = |group: &Group<'_>| group.runs.iter().all(|run| run.summary.gc.victims > 0);
+    groups.iter().any(collected) && !groups.iter().all(collected)
 }
 
 /// The id of a life.
@@ -185,6 +193,8 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
         let is_given = conditions
             || metric.is_rate() && groups.iter().all(is_open_loop)
             || metric.is_of_wear() && !groups.iter().all(died) && !are_written_alike(groups);
+        // Where nothing was collected there is nothing to compare.
+        let is_given = is_given || metric.id == "amplification" && some_collected_nothing(groups);
         let better = if is_given { Better::Neither } else { metric.better };
         Measured { metric, estimates, alive, better }
     };
@@ -208,6 +218,14 @@ pub(super) fn measured(groups: &[Group<'_>]) -> (usize, Vec<Measured>) {
     let count = worth.len();
     worth.extend(rest);
     (count, worth)
+}
+
+/// Whether the 95 % interval of the differences between two runs' figures excludes 0 (Student's t), over the seeds that both have. One seed
+/// tells all apart.
+pub(super) fn are_told_apart(one: &BTreeMap<u64, f64>, other: &BTreeMap<u64, f64>) -> bool {
+    let differences: Vec<f64> = one.iter().filter_map(|(seed, one)| Some(one - other.get(seed)?)).collect();
+    let Some(estimate) = Estimate::of(&differences).filter(|_| differences.len() > 1) else { return true };
+    estimate.low() > 0.0 || estimate.high() < 0.0
 }
 
 /// Whether requests of all groups are as large, within a percent: bytes a second then say what requests a second say.
@@ -262,8 +280,12 @@ impl Metric {
     }
 
     /// What its values are in where its name does not say so; empty where it does.
-    pub(super) const fn unit(&self) -> &'static str {
-        if self.is_duration { "ns" } else { "" }
+    pub(super) fn unit(&self) -> &'static str {
+        match self.id {
+            _ if self.is_duration => "ns",
+            "left" | "spread" | "throttled" => "share",
+            _ => "",
+        }
     }
 
     /// Its name at an axis.
@@ -307,6 +329,20 @@ impl Measured {
         let by = |left: &(usize, f64), right: &(usize, f64)| left.1.total_cmp(&right.1);
         let (least, most) = (valued().min_by(by)?.0, valued().max_by(by)?.0);
         Some(if self.better == Better::Less { (least, most) } else { (most, least) })
+    }
+
+    /// How many groups the seeds do not tell from this one, those apart whose value is the same.
+    pub(super) fn not_told_from(&self, groups: &[Group<'_>], best: usize) -> usize {
+        let values = |group: usize| -> BTreeMap<u64, f64> {
+            let of = &groups[group];
+            of.runs.iter().filter_map(|run| Some((run.summary.run.seed, self.value(of, run)?))).collect()
+        };
+        let (of_best, alike) = (values(best), self.alike(best));
+        let is_near = |group: &usize| {
+            let found = values(*group);
+            !found.is_empty() && !are_told_apart(&of_best, &found)
+        };
+        (0..groups.len()).filter(|group| !alike.contains(group)).filter(is_near).count()
     }
 
     /// Its value in a run of a group.

@@ -14,6 +14,7 @@ use super::map::maps;
 use super::numbers::{capacity, counted, percent, short_or_dash};
 use super::paper::{FigureFile, Format, files};
 use super::picture::{Drawing, Values};
+use super::settled::unsettled;
 use super::thermal::heat;
 use super::timed;
 use super::validated;
@@ -152,6 +153,11 @@ fn warnings(groups: &[Group<'_>]) -> String {
     // One run alone says so in its first line.
     if groups.iter().map(|group| group.runs.len()).sum::<usize>() > 1 {
         told.extend(groups.iter().filter_map(interrupted));
+    }
+    if groups.len() > 1 {
+        told.extend(
+            unsettled(groups.iter().flat_map(|group| group.runs.iter().copied())).map(|told| format!("{told}.")),
+        );
     }
     told.extend(shared_warnings(groups));
     warning_box(&told)

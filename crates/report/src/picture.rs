@@ -118,6 +118,9 @@ pub(super) fn in_unit(name: &str, unit: &str) -> String {
     if unit.is_empty() { name.to_owned() } else { format!("{name} ({unit})") }
 }
 
+/// What stands in the name of an axis before where it begins.
+pub(super) const FROM: &str = " (from ";
+
 /// What an area's last class says that its edges are; without one they are those of an interval.
 const EDGES: [(&str, [&str; 2]); 3] = [
     ("outer", ["1st percentile", "99th percentile"]),
@@ -133,7 +136,9 @@ fn rows_of(chart: &Chart) -> Vec<Vec<String>> {
         of_ticks => of_ticks.to_owned(),
     };
     let place = if chart.x_label.is_empty() { "place" } else { &chart.x_label };
-    let heads = [in_unit(place, &unit(&chart.x, "")), in_unit(&chart.y_label, &unit(&chart.y, chart.y_unit))];
+    // Where the axis begins is no part of the name.
+    let measure = chart.y_label.split(FROM).next().unwrap_or_default();
+    let heads = [in_unit(place, &unit(&chart.x, "")), in_unit(measure, &unit(&chart.y, chart.y_unit))];
     let mut rows = vec![std::iter::once("series".to_owned()).chain(heads).collect::<Vec<String>>()];
     let row = |name: &str, x: f64, y: f64| vec![name.to_owned(), chart.x.written(x), y.to_string()];
     for layer in &chart.layers {
@@ -154,7 +159,9 @@ fn rows_of(chart: &Chart) -> Vec<Vec<String>> {
                 rows.extend(points.iter().map(|(x, _, at)| row(&high, *x, *at)));
             }
             Layer::Bars { label, bars, .. } => {
-                rows.extend(bars.iter().map(|(left, _, low, high)| row(&named(label), *left, high - low)));
+                rows.extend(bars.iter().map(|(left, right, low, high)| {
+                    vec![named(label), chart.x.named_within(*left, *right), (high - low).to_string()]
+                }));
             }
             Layer::Mark { x, label, .. } => rows.push(vec![label.clone(), chart.x.written(*x), String::new()]),
             Layer::Level { y, label } => rows.push(vec![label.clone(), String::new(), y.to_string()]),

@@ -121,7 +121,10 @@ pub(super) fn keys(groups: &[Group<'_>]) -> Vec<Key> {
         let values = all.iter().map(|keys| keys.get(&key).cloned().unwrap_or_else(|| "none".to_owned())).collect();
         (key, values)
     };
-    keys_of(differing(&all).into_iter().filter(|key| key != "name").map(of).collect(), Follows::LeftOut)
+    let mut apart: Vec<String> = differing(&all).into_iter().filter(|key| key != "name").collect();
+    // A policy says more than the parameters that come with it.
+    apart.sort_by_key(|key| !key.ends_with(".policy"));
+    keys_of(apart.into_iter().map(of).collect(), Follows::LeftOut)
 }
 
 /// What else sets runs of the same name apart, such as cells of two sweeps of the same keys: a key and its value in each group.

@@ -154,6 +154,16 @@ pub enum ResultError {
         /// How many of its runs would go.
         count: usize,
     },
+    /// The folder is that of one of several runs.
+    #[error("'{}' belongs to {found} in '{}'; give another folder", excerpt_path(path), excerpt_path(around))]
+    MemberOf {
+        /// The folder.
+        path: PathBuf,
+        /// What left the folder around it, in words.
+        found: &'static str,
+        /// The folder around it.
+        around: PathBuf,
+    },
     /// Another process writes into the folder, the one around it, or one in it.
     #[error("'{}' is in use by another run of wane; wait until it ends, or give another folder", excerpt_path(path))]
     InUse {

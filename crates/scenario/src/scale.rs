@@ -43,14 +43,14 @@ impl std::str::FromStr for Scale {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wanted = "auto, or a ratio above 0 and at most 1, such as 1/64, are allowed";
+        let wanted = "auto, or a ratio above 0 and at most 1, such as 1/4, are allowed";
         let ratio = match text.trim().split_once('/') {
-            _ if text.trim() == "auto" => return Ok(Self::Auto),
+            _ if text.trim().eq_ignore_ascii_case("auto") => return Ok(Self::Auto),
             Some((over, under)) => {
-                let part = |text: &str| text.trim().parse::<f64>().ok();
+                let part = |text: &str| text.trim().parse::<f64>().ok().filter(|part| part.is_finite());
                 part(over).zip(part(under)).map(|(over, under)| over / under)
             }
-            None => text.parse::<Ratio>().ok().map(Ratio::get),
+            None => text.parse::<Ratio>().ok().map(Ratio::get).or_else(|| text.trim().parse::<f64>().ok()),
         };
         ratio.filter(|ratio| *ratio > 0.0 && *ratio <= 1.0).map(Self::Ratio).ok_or_else(|| wanted.to_owned())
     }
@@ -200,7 +200,7 @@ impl Scenario {
                 ((wanted / planes).round() as u32).clamp(least(shape.dies()), whole.blocks_per_plane);
         }
         if let Scale::Ratio(_) = scale
-            && blocks(shape) as f64 > ASKED_ALIKE * wanted
+            && (blocks(shape) as f64 > ASKED_ALIKE * wanted || blocks(shape) == u64::from(geometry.blocks()))
             && wanted < f64::from(geometry.blocks())
         {
             let (found, all) = (blocks(shape), geometry.blocks());

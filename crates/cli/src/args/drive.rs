@@ -86,7 +86,7 @@ pub(crate) struct CreateArguments {
     /// What it exports when new, such as `1 TiB`: drive.logical-capacity, by as many blocks as that takes
     #[arg(long, value_name = "SIZE")]
     pub(crate) capacity: Option<String>,
-    /// Make it a smaller drive of the same shape: `auto` for as small as is faithful, or a ratio of its blocks such as `1/64`
+    /// Make it a smaller drive of the same shape: `auto` for as small as is faithful, or a ratio of its blocks such as `1/4`
     #[arg(long, value_name = "RATIO", conflicts_with = "capacity")]
     pub(crate) scale: Option<Scale>,
     /// Root of all random streams, instead of the scenario's

@@ -30,7 +30,7 @@ fn how_to_copy(name: &str, text: &str) -> String {
         return String::new();
     }
     format!(
-        "# `wane run --preset {name}` runs it. A copy of this text needs scheduler = \"event\" below [time], or no [time].\n"
+        "# `wane run --preset {name} --set until.drive-writes=1` runs it. A copy of this text needs scheduler = \"event\" below [time], or no [time].\n"
     )
 }
 

@@ -139,6 +139,7 @@ impl Folder {
             return Err(ResultError::NotAResultFolder { path: path.to_owned(), found });
         }
         claimed.refuse_neighbors()?;
+        claimed.refuse_member()?;
         claimed.before = heal(path)?;
         for entry in entries(path).map_err(unwritable)? {
             if entry.file_type().map_err(unwritable)?.is_dir() && !is_staging(&entry.file_name()) {
@@ -172,6 +173,19 @@ impl Folder {
             Some(path) => Err(ResultError::InUse { path }),
             None => Ok(()),
         }
+    }
+
+    /// Refuses the folder of one of several runs, whose manifest would name a stranger.
+    fn refuse_member(&self) -> Result<(), ResultError> {
+        let whole = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let (Some(around), Some(name)) = (whole.parent(), whole.file_name()) else { return Ok(()) };
+        // One that cannot be read says nothing of this folder.
+        let Some(manifest) = Manifest::read(around).ok().flatten() else { return Ok(()) };
+        if manifest.members.iter().any(|member| name == member.folder.as_str()) && holds_result(&self.path) {
+            let (path, found) = (self.path.clone(), manifest.command.in_words());
+            return Err(ResultError::MemberOf { path, found, around: around.to_owned() });
+        }
+        Ok(())
     }
 
     /// Writes a run and, if given, its report, in place of what the folder held. Gives the names of members of an earlier
@@ -209,8 +223,7 @@ impl Folder {
         let Some(old) = self.before.as_ref().filter(|old| matches!(old.command, Origin::Sweep | Origin::Seeds)) else {
             return Ok(());
         };
-        let stays =
-            |place: &Path| members.iter().any(|member| place.ends_with(&member.folder) && is_member(place, member));
+        let stays = |place: &Path| members.iter().any(|member| is_member(place, member));
         let places = old.members.iter().map(|member| self.path.join(&member.folder));
         match places.filter(|place| holds_result(place) && !stays(place)).count() {
             0 => Ok(()),
@@ -250,6 +263,21 @@ impl Folder {
             disk::rename(&planned, &place).map_err(|reason| ResultError::Unwritable { path: place, reason })?;
         }
         self.members = members;
+        if self.staged { self.carry_over() } else { Ok(()) }
+    }
+
+    /// Copies the runs that are there under other names into the staging folder: a value more in a sweep moves those behind it.
+    fn carry_over(&self) -> Result<(), ResultError> {
+        let Some(old) = &self.before else { return Ok(()) };
+        let staging = self.staging()?;
+        for member in self.members.iter().filter(|member| member.inputs != Inputs::Unknown) {
+            let is_there =
+                [&self.path, &staging].into_iter().any(|place| is_member(&place.join(&member.folder), member));
+            let mut places = old.members.iter().map(|old| self.path.join(&old.folder));
+            if let Some(from) = places.find(|place| !is_there && is_member(place, member)) {
+                copy_run(&from, &staging.join(&member.folder))?;
+            }
+        }
         Ok(())
     }
 
@@ -380,6 +408,22 @@ fn finished(place: &Path, member: &Member, version: &str) -> Option<RunResult> {
         if fits { run_of(place, manifest).map(Some) } else { Ok(None) }
     });
     found.ok().flatten()
+}
+
+/// Copies the folder of a run, its manifest last: without it nothing in the copy counts.
+fn copy_run(from: &Path, to: &Path) -> Result<(), ResultError> {
+    let copied = || -> io::Result<()> {
+        disk::remove_all(to)?;
+        disk::create_folder(to)?;
+        let mut names: Vec<OsString> = entries(from)?.iter().map(fs::DirEntry::file_name).collect();
+        names.retain(|name| !is_own_hidden(name) && from.join(name).is_file());
+        names.sort_by_key(|name| name == MANIFEST);
+        names.iter().try_for_each(|name| disk::write(&to.join(name), &fs::read(from.join(name))?))
+    };
+    copied().map_err(|reason| match reason.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ResultError::Full { path: final_place(to) },
+        _ => ResultError::Unwritable { path: final_place(to), reason },
+    })
 }
 
 /// Whether the run at `place` is the one that the member names, finished or not.

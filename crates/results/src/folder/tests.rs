@@ -100,6 +100,30 @@ fn a_folder_of_another_command_is_refused_by_what_goes_on() {
 }
 
 #[test]
+fn a_value_more_in_a_sweep_moves_those_behind_it() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("grid");
+    sweep(&path, &[1, 2], &Inputs::Nothing).unwrap();
+    for (seeds, loss) in [(&[1, 3, 2][..], 0), (&[2, 1], 0), (&[2, 3], 1), (&[3], 2)] {
+        let found = Folder::claim(&path).unwrap().refuse_loss(&members(seeds, &Inputs::Nothing));
+        let count = match found {
+            Err(ResultError::WouldBeLost { count, .. }) => count,
+            found => {
+                found.unwrap();
+                0
+            }
+        };
+        assert_eq!(count, loss, "{seeds:?}");
+    }
+    assert_eq!(sweep(&path, &[4, 1, 3, 2], &Inputs::Nothing).unwrap().0, 2);
+    assert_eq!(seeds_of(&read_runs(&path).unwrap()), [4, 1, 3, 2]);
+    assert_eq!(sweep(&path, &[2, 3], &Inputs::Nothing).unwrap(), (2, vec!["2".to_owned(), "3".to_owned()]));
+    assert_eq!(seeds_of(&read_runs(&path).unwrap()), [2, 3]);
+    let stranger = Folder::claim(&path.join("1")).map(|_| ()).unwrap_err().to_string();
+    assert!(stranger.contains("belongs to a sweep in '"), "{stranger}");
+}
+
+#[test]
 fn the_same_run_gives_the_same_bytes() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for place in [&first, &second] {
@@ -324,7 +348,11 @@ fn an_interrupted_sweep_shows_what_came_and_not_what_lay_in_its_way() {
 fn a_member_that_another_command_wrote_is_told() {
     let place = tempfile::tempdir().unwrap();
     sweep(place.path(), &[1, 2], &Inputs::Nothing).unwrap();
-    single(&place.path().join("1"), &test_run(3), None);
+    // By hand, as wane refuses to.
+    let other = tempfile::tempdir().unwrap();
+    single(&other.path().join("1"), &test_run(3), None);
+    fs::remove_dir_all(place.path().join("1")).unwrap();
+    fs::rename(other.path().join("1"), place.path().join("1")).unwrap();
     let message = read_runs(place.path()).unwrap_err().to_string();
     assert!(message.contains("/1' holds another run than the one that"), "{message}");
     assert_eq!(sweep(place.path(), &[1, 2], &Inputs::Nothing).unwrap().0, 1);
