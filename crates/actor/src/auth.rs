@@ -43,6 +43,7 @@ impl Secret {
     }
 
     fn mac(&self, method: &str, target: &str, time: u64, nonce: u64, body: &[u8]) -> Hmac<Sha256> {
+        debug_assert!(SECRET_BYTES.contains(&self.0.len()), "a secret was held to its length when it was read");
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes keys of any length");
         let body = hex(&Sha256::digest(body));
         mac.update(format!("{method}\n{target}\n{time}\n{nonce:016x}\n{body}").as_bytes());

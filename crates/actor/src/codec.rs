@@ -35,7 +35,9 @@ pub fn make(code: Code, sources: &[(u16, &[u8])], wanted: &[u16]) -> Result<Vec<
             encoder.add_original_shard(held).map_err(|error| failed(&error))?;
         }
         let made = encoder.encode().map_err(|error| failed(&error))?;
-        made.recovery_iter().map(<[u8]>::to_vec).collect()
+        let parities: Vec<Vec<u8>> = made.recovery_iter().map(<[u8]>::to_vec).collect();
+        debug_assert_eq!(parities.len(), usize::from(code.parity), "the encoder makes every share of parity");
+        parities
     } else {
         Vec::new()
     };
@@ -68,7 +70,12 @@ fn restore(
         added.map_err(|error| failed(&error))?;
     }
     let made = decoder.decode().map_err(|error| failed(&error))?;
-    Ok(made.restored_original_iter().map(|(share, held)| (share as u16, held.to_vec())).collect())
+    let restored: Vec<(u16, Vec<u8>)> =
+        made.restored_original_iter().map(|(share, held)| (share as u16, held.to_vec())).collect();
+    let lacking = || (0..code.data).filter(|share| !is_source(*share)).count();
+    debug_assert_eq!(restored.len(), lacking(), "the decoder restores each share of data that is no source");
+    debug_assert!(restored.iter().all(|(_, held)| held.len() == bytes), "restored shares are as long as the sources");
+    Ok(restored)
 }
 
 /// The length of the sources.

@@ -165,6 +165,7 @@ impl Place {
 
     /// The record before a block that lies here.
     pub fn record(&self, block: &[u8]) -> [u8; RECORD_BYTES as usize] {
+        debug_assert!(u32::try_from(block.len()).is_ok(), "a block's length fits its record");
         let mut record = [0; RECORD_BYTES as usize];
         record[..4].copy_from_slice(RECORD_MAGIC);
         record[4..8].copy_from_slice(&(block.len() as u32).to_le_bytes());

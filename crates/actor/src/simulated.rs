@@ -37,6 +37,7 @@ impl Files {
 
     /// Gives a file so many pages, the first free ones; `None` if there are fewer.
     fn take(&mut self, name: &str, pages: u64) -> Option<Vec<u32>> {
+        debug_assert!(!self.held.contains_key(name), "a file gives its pages back before it takes others");
         if self.free_pages() < pages {
             return None;
         }
@@ -203,6 +204,8 @@ impl Wear {
 
     /// What came on top of what it was.
     pub(crate) fn since(&self, before: &Self) -> Self {
+        assert!(before.bytes_written <= self.bytes_written, "bytes that were written are never taken back");
+        assert!(before.bytes_programmed <= self.bytes_programmed, "bytes that were programmed are never taken back");
         Self {
             bytes_written: self.bytes_written - before.bytes_written,
             bytes_programmed: self.bytes_programmed - before.bytes_programmed,

@@ -30,7 +30,7 @@ pub(crate) use disk::{hex, replace};
 use staging::Staged;
 pub use staging::{Key, Plan};
 
-use crate::layout::{HEADER_BYTES, record_offset};
+use crate::layout::{HEADER_BYTES, SHARES_MAX, record_offset};
 use crate::share::{Header, Place, Version, check_name};
 use crate::{ActorError, Members, RingId};
 
@@ -394,6 +394,7 @@ impl Store {
     /// # Errors
     /// It cannot be written.
     pub fn bury(&self, header: &Header) -> Result<(), ActorError> {
+        assert!(header.deleted, "a note of a deletion says that the object is deleted");
         let object = header.object();
         let name = file_name(object, header.version, None);
         let path = self.path(object, &name);
@@ -504,6 +505,7 @@ impl Store {
                 Err(error) => return Err(error),
             }
         }
+        assert!(widest <= SHARES_MAX, "the codes of shares that are kept were checked");
         Ok(widest)
     }
 

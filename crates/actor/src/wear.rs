@@ -112,7 +112,9 @@ impl Shelf {
             drives.push((held, files));
             ids.push(id);
         }
-        Ok(Self { drives, ring: Ring::new(&members), ids })
+        let ring = Ring::new(&members);
+        assert_eq!(ring.drives(), drives.len(), "every drive of a study is on the ring");
+        Ok(Self { drives, ring, ids })
     }
 
     fn wear(&self) -> Vec<Wear> {

@@ -60,6 +60,7 @@ impl Detector {
             self.seen.pop_front();
         }
         self.seen.push_back(write_amplification);
+        debug_assert!(self.seen.len() <= REMEMBERED, "older periods are forgotten");
         judgement
     }
 

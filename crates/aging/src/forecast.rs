@@ -71,8 +71,10 @@ pub fn forecast(log: &[LogEntry]) -> Result<Forecast, AgingError> {
         _ => {}
     }
     let later = &turns[(turns.len() / 2).min(turns.len() - TURNS_LEAST)..];
+    assert!(later.len() >= TURNS_LEAST, "a line goes through two turns or more");
     let (first, last) = (later[0], later[later.len() - 1]);
     let percents = last.percentage - first.percentage;
+    assert!(percents > 0.0, "the percentage is more at each turn than at the one before");
     let left =
         |per_percent: f64, turned: f64| turned + (END - last.percentage) * per_percent - last_entry.bytes_written;
     let least = (last.before - first.at).max(0.0) / percents;

@@ -23,6 +23,7 @@ pub struct Period {
 impl Period {
     /// Erases of a block in it, for each period of its span.
     pub(crate) fn rate(&self, block: usize) -> f64 {
+        debug_assert!(self.before[block] <= self.after[block], "no erase is taken back within a period");
         f64::from(self.after[block] - self.before[block]) / self.span
     }
 }

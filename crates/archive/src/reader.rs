@@ -144,6 +144,8 @@ impl<R: Read> Reader<R> {
 
     /// One piece, to where it belongs.
     fn piece(&mut self, bytes: &mut [u8]) -> Result<(), ArchiveError> {
+        debug_assert!(!bytes.is_empty(), "a piece has bytes");
+        debug_assert!(bytes.len() <= PIECE_BYTES, "a piece is no longer than what one checksum covers");
         let mut form = [0];
         self.exactly(&mut form)?;
         let mut checksum = crc32fast::Hasher::new();

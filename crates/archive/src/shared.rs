@@ -50,6 +50,7 @@ impl Pieces {
     }
 
     pub(crate) fn add(&mut self, checksum: u32, length: usize, place: Place) {
+        debug_assert!(length <= crate::PIECE_BYTES, "a piece is no longer than what one checksum covers");
         if length >= SHARED_MIN_BYTES && self.places.entry((checksum, length as u32)).or_default().insert(place) {
             *self.bytes.entry(place.file).or_default() += length as u64;
         }

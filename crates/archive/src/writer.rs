@@ -74,11 +74,14 @@ impl<W: Write> Writer<W> {
         head.extend_from_slice(&length.to_le_bytes());
         let checksum = crc32fast::hash(&head);
         head.extend_from_slice(&checksum.to_le_bytes());
+        debug_assert_eq!(head.len(), name.len() + 14, "a head is as long as readers expect");
         self.pieces.note(checksum);
         self.put(&head)
     }
 
     fn piece(&mut self, form: Form, bytes: &[u8]) -> Result<(), ArchiveError> {
+        debug_assert!(!bytes.is_empty(), "a piece has bytes");
+        debug_assert!(bytes.len() <= PIECE_BYTES, "a piece is no longer than what one checksum covers");
         let mut checksum = crc32fast::Hasher::new();
         checksum.update(&[form as u8]);
         checksum.update(bytes);
@@ -112,6 +115,7 @@ impl<W: Write> Writer<W> {
         record.extend_from_slice(&place.file.to_le_bytes());
         record.extend_from_slice(&place.offset.to_le_bytes());
         record.extend_from_slice(&checksum.to_le_bytes());
+        debug_assert_eq!(record.len(), 1 + 20, "a reference is as long as readers expect");
         let own = crc32fast::hash(&record);
         self.put(&record)?;
         self.put(&own.to_le_bytes())

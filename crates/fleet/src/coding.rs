@@ -260,6 +260,7 @@ impl Coding {
             if is_enough(middle)? { enough = middle } else { least = middle }
         }
         let by_drives = self.on_drives(shares, work, megabytes, enough)?;
+        assert!(by_drives.seconds <= by_server.seconds, "drives that do a server's work are not slower than it");
         let break_even = |watt_hours: f64| watt_hours * 3600.0 / by_server.seconds;
         Ok(Matched {
             drives: enough,
@@ -297,6 +298,7 @@ fn data(megabytes: f64) -> Result<f64, FleetError> {
 
 /// Seconds until all stripes are through all stages, each of which takes one stripe after the other; a stage takes so many seconds a megabyte.
 fn pipeline(stages: &[f64], megabytes: f64) -> f64 {
+    assert!(!stages.is_empty(), "data go through a stage");
     let mut free = vec![0.0; stages.len()];
     let mut left = megabytes;
     while left > 0.0 {

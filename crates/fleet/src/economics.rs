@@ -37,6 +37,8 @@ pub fn compare(inputs: &Inputs) -> Result<Figures, FleetError> {
     let ssd_interface_pb = of.ssd_tbw / of.ssd_write_share / 1000.0;
     let data_drives = whole(of.ssd_random_mb_per_s / of.hdd_random_mb_per_s);
     let (raid5, raid6) = (of.raid5_drives, of.raid6_drives);
+    assert!(raid5 > PARITY.0, "a RAID-5 has drives of data");
+    assert!(raid6 > PARITY.1, "a RAID-6 has drives of data");
     let hdd_2u_tb = of.hdd_bays * of.hdd_tb;
     let ssd_2u_tb = of.ssd_bays * of.ssd_tb;
     Ok(Figures {

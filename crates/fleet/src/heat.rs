@@ -205,6 +205,7 @@ pub fn recomputed() -> Vec<Recomputed> {
                     ];
                     let range = (ends[0].min(ends[1]), ends[0].max(ends[1]));
                     let percent = percent(metric, cold, value);
+                    assert!((range.0..=range.1).contains(&percent), "rounding moves a percentage either way");
                     all.push(Recomputed { model, benchmark, metric, celsius, percent, range, printed });
                 }
             }

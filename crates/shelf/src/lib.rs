@@ -247,6 +247,7 @@ impl DriveFolder {
                 known.forget(number);
             }
         }
+        assert!(known.files().count() <= SHARES_MAX, "a save refers to a few files alone");
         known
     }
 
@@ -295,6 +296,7 @@ impl DriveFolder {
         }
         let mut manifest = self.manifest.clone();
         name(&mut manifest);
+        assert!(manifest.states().eq(self.manifest.states()), "a fork has the state files of its parent");
         write_manifest(&staging.path, &manifest).map_err(system(path, "forked"))?;
         staging.appear(path)?;
         Self::open(path)
@@ -363,6 +365,7 @@ impl Staging {
         hidden.push(name);
         hidden.push(format!(".{}{UNFINISHED}", std::process::id()));
         let staging = Self { path: path.with_file_name(hidden), is_done: false };
+        assert_eq!(staging.path.parent(), path.parent(), "a folder gets its own name where it was made");
         fs::create_dir(&staging.path).map_err(system(path, "created"))?;
         Ok(staging)
     }
@@ -430,10 +433,12 @@ fn write_state(
 }
 
 fn write_manifest(folder: &Path, manifest: &Manifest) -> io::Result<()> {
+    let text = manifest.text();
+    debug_assert!(Manifest::parse(text.as_bytes()).is_ok(), "a manifest that is written can be read");
     let unfinished = folder.join(format!("{MANIFEST}{UNFINISHED}"));
     let written = || {
         let mut file = File::create(&unfinished)?;
-        file.write_all(manifest.text().as_bytes())?;
+        file.write_all(text.as_bytes())?;
         file.sync_all()?;
         fs::rename(&unfinished, folder.join(MANIFEST))
     };

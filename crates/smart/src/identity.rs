@@ -28,8 +28,10 @@ impl Identity {
         for part in [scenario.as_bytes(), &[0], preset.as_bytes(), &[0], &seed.to_le_bytes()] {
             hash.add(part);
         }
+        let model = format!("wane {preset_short} (simulated)");
+        assert!(model.len() <= MODEL_BYTES, "a model fits its field");
         Self {
-            model: format!("wane {preset_short} (simulated)"),
+            model,
             serial: format!("WANE{}", hash.hex()),
             firmware: env!("CARGO_PKG_VERSION").chars().take(FIRMWARE_BYTES).collect(),
         }

@@ -24,6 +24,7 @@ macro_rules! number {
     ($($kind:ty),*) => {$(
         impl Field for $kind {
             fn put(&self, place: &mut [u8]) {
+                debug_assert!((1..=16).contains(&place.len()), "a number takes 1 to 16 bytes of its page");
                 let unused = u128::BITS - 8 * place.len() as u32;
                 let value = u128::from(*self).min(u128::MAX >> unused);
                 place.copy_from_slice(&value.to_le_bytes()[..place.len()]);
@@ -46,10 +47,12 @@ number!(u8, u16, u32, u64, u128);
 
 impl<const N: usize> Field for [u16; N] {
     fn put(&self, place: &mut [u8]) {
+        debug_assert_eq!(place.len(), 2 * N, "each number of a list takes two bytes of its page");
         self.iter().zip(place.chunks_exact_mut(2)).for_each(|(value, place)| value.put(place));
     }
 
     fn take(place: &[u8]) -> Self {
+        debug_assert_eq!(place.len(), 2 * N, "each number of a list takes two bytes of its page");
         std::array::from_fn(|index| u16::take(&place[2 * index..2 * index + 2]))
     }
 

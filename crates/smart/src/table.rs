@@ -96,6 +96,7 @@ fn size(bytes: u128) -> String {
         unit *= 1000;
         index += 1;
     }
+    debug_assert!(bytes < 1000 * unit || index + 1 == UNITS.len(), "a size has three digits or the largest unit");
     let (whole, thousandths) = (bytes / unit, bytes % unit * 1000 / unit);
     let number = match whole {
         _ if index == 0 => whole.to_string(),

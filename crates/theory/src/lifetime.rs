@@ -46,6 +46,7 @@ pub fn drive_writes(
     let fresh = pace(1.0)?;
     // Where one block in a thousand of the spare ones has retired the pace begins to change.
     let (first, last) = (quantile(spare_factor * 1e-3), quantile(spare_factor));
+    assert!(first < last, "some blocks retire before the drive ends");
     let at = |z: f64| endurance + z * spread;
     let whole = (at(first) - erases_before).max(0.0);
     let mut written = whole * fresh;

@@ -281,6 +281,7 @@ pub fn total_variation(one: &[f64], other: &[f64]) -> Result<f64, TheoryError> {
 /// Shares from logarithms that lack a common term.
 fn normalized(log: Vec<f64>) -> Vec<f64> {
     let most = log.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    assert!(most.is_finite(), "some state has a share of the blocks");
     let mut shares: Vec<f64> = log.into_iter().map(|log| libm::exp(log - most)).collect();
     let sum: f64 = shares.iter().sum();
     shares.iter_mut().for_each(|share| *share /= sum);

@@ -10,6 +10,7 @@ pub(crate) fn falling_root(f: impl FnMut(f64) -> f64, low: f64, high: f64) -> f6
 ///
 /// The Illinois method: a secant whose kept end counts half, so that it always closes in; Dowell and Jarratt, 1971.
 pub(crate) fn falling_root_within(mut f: impl FnMut(f64) -> f64, low: f64, high: f64, precise: f64) -> f64 {
+    debug_assert!(low <= high, "a function is looked at from {low} on, up to {high}");
     let (mut a, mut b) = (low, high);
     let (mut at_a, mut at_b) = (f(a), f(b));
     if at_a <= 0.0 {

@@ -53,6 +53,7 @@ pub fn random(occupancy: &[f64]) -> Result<OperatingPoint, TheoryError> {
 pub fn greedy(occupancy: &[f64]) -> Result<OperatingPoint, TheoryError> {
     distribution("shares of the blocks", occupancy)?;
     let lowest = occupancy.iter().position(|share| *share > 0.0).unwrap_or(0);
+    assert!(occupancy[lowest] > 0.0, "shares that add up to 1 are not all 0");
     let mut weights = vec![0.0; occupancy.len()];
     weights[lowest] = 1.0 / occupancy[lowest];
     operating_point(occupancy, &weights)
@@ -107,11 +108,13 @@ fn d_choices_chances(occupancy: &[f64], d: f64) -> Result<Vec<f64>, TheoryError>
 
 /// (1 - `below`)^d - 1.
 fn none_below(below: f64, d: f64) -> f64 {
+    debug_assert!((0.0..1.0).contains(&below), "a share of the blocks lies below, found {below}");
     libm::expm1(d * libm::log1p(-below))
 }
 
 /// What chances of the states come to.
 pub(crate) fn of_chances(occupancy: &[f64], chances: &[f64]) -> OperatingPoint {
+    debug_assert_eq!(chances.len(), occupancy.len(), "each state has its chance");
     let pages = occupancy.len() as f64 - 1.0;
     let cleaning_cost: f64 = chances.iter().enumerate().map(|(valid, chance)| valid as f64 * chance).sum();
     let states = occupancy.iter().zip(chances).filter(|(share, _)| **share > 0.0);

@@ -120,6 +120,7 @@ fn visited(occupancy: &[f64]) -> (usize, usize) {
 
 /// The weights for a cost below the mean.
 fn lower_end(occupancy: &[f64], cost: f64, weights: &mut [f64]) {
+    debug_assert_eq!(weights.len(), occupancy.len(), "each state has its weight");
     let (least, most) = visited(occupancy);
     // X / Y lands exactly on a state for symmetric shares; the neighboring choices give the same weights.
     const ROUNDING: f64 = 1e-10;

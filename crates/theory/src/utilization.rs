@@ -60,6 +60,7 @@ impl Blocks {
         self.check(PAGES_MAX)?;
         within("the written share of the pages", written, 1e-6, 1.0)?;
         let resting = self.utilization() * (1.0 - written);
+        assert!(resting < 1.0, "data at rest leave room for those that are written");
         Ok(Self { spare_factor: (self.spare_factor / (1.0 - resting)).min(0.999), ..self })
     }
 
@@ -91,6 +92,7 @@ pub struct SteadyState {
 impl SteadyState {
     /// Of levels, from what they are left for.
     fn of(occupancy: Vec<f64>, victims: Vec<f64>, erase_gap_variance: Option<f64>) -> Self {
+        assert_eq!(victims.len(), occupancy.len(), "victims have as many valid pages as blocks, 0 to k");
         let pages = occupancy.len() as f64 - 1.0;
         let cleaning_cost: f64 = victims.iter().enumerate().map(|(valid, chance)| valid as f64 * chance).sum();
         let write_amplification = pages / (pages - cleaning_cost);
@@ -107,6 +109,7 @@ pub(crate) struct AllOf {
 
 impl AllOf {
     pub(crate) fn new(d: f64) -> Self {
+        assert!(d >= 1.0, "a victim is one of at least one block, found {d}");
         let whole = libm::floor(d);
         Self { whole, part: d - whole }
     }
@@ -182,6 +185,7 @@ pub fn uniform_beside_rest(victims: Victims, blocks: Blocks, written: f64) -> Re
 
 /// The shares for an invalidation rate, 0 to k valid pages, with a share at rest among the full ones. They add up to 1.
 fn falling_shares(pages: usize, all_of: AllOf, y: f64, resting: f64) -> Vec<f64> {
+    debug_assert!(y > 0.0, "pages that are written are invalidated");
     let mut shares = vec![0.0; pages + 1];
     let mut above = resting;
     for level in (1..=pages).rev() {

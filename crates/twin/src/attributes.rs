@@ -88,6 +88,7 @@ pub(crate) fn of(set: AttributeSet) -> Vec<Attribute> {
     };
     let mut all: Vec<Attribute> = BOTH.into_iter().chain(own).collect();
     all.sort_by_key(|(number, _)| *number);
+    assert!(all.is_sorted_by(|one, next| one.0 < next.0), "a set has each attribute once");
     all
 }
 

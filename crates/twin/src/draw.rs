@@ -5,6 +5,8 @@ use wane_sim::Stream;
 /// A number from `least` to `most` by an exponential law cut off at both ends, whose mean is `mean`: even where the mean lies in the middle, and all
 /// at the mean where that is one of the ends.
 pub(crate) fn between(stream: &mut Stream, least: f64, mean: f64, most: f64) -> f64 {
+    assert!(least <= mean, "a mean is no less than the least");
+    assert!(mean <= most, "a mean is no more than the most");
     let draw = stream.unit();
     let (width, wanted) = (most - least, mean - least);
     if width <= 0.0 || wanted <= 0.0 || wanted >= width {
@@ -18,6 +20,7 @@ pub(crate) fn between(stream: &mut Stream, least: f64, mean: f64, most: f64) -> 
 
 /// The rate of an exponential law on 0 to 1 that has this mean, which lies between 0 and 1.
 fn rate_of(mean: f64) -> f64 {
+    assert!((0.0..1.0).contains(&mean), "the mean of a law on 0 to 1 lies on it, found {mean}");
     let mean_at = |rate: f64| if rate.abs() < 1e-6 { 0.5 - rate / 12.0 } else { 1.0 / rate - 1.0 / libm::expm1(rate) };
     let (mut low, mut high) = (-500.0, 500.0);
     // The mean falls with the rate.
@@ -30,7 +33,9 @@ fn rate_of(mean: f64) -> f64 {
 
 /// A place in a list of weights, none of them negative and one of them more than 0.
 pub(crate) fn weighted(stream: &mut Stream, weights: impl Iterator<Item = f64> + Clone) -> usize {
-    let mut left = stream.unit() * weights.clone().sum::<f64>();
+    let all = weights.clone().sum::<f64>();
+    assert!(all > 0.0, "something has a weight");
+    let mut left = stream.unit() * all;
     let mut last = 0;
     for (place, weight) in weights.enumerate() {
         if weight > 0.0 {
@@ -50,6 +55,7 @@ pub(crate) fn moments(stream: &mut Stream, rate: f64, from: f64, to: f64) -> Vec
     if rate <= 0.0 {
         return found;
     }
+    assert!(to.is_finite(), "a process has a last moment where its time ends");
     let mut at = from + stream.exponential() / rate;
     while at < to {
         found.push(at);

@@ -131,6 +131,7 @@ impl Ages {
     }
 
     pub(crate) fn push(&mut self, moment: Moment) {
+        debug_assert!(self.now().units <= moment.units, "moments of a life come in their order");
         self.0.push(moment);
     }
 

@@ -144,6 +144,7 @@ impl Fleet {
         let mut heat = streams.stream("racks");
         let rack_celsius = (0..racks).map(|_| settings.place.celsius_sigma * heat.normal()).collect();
         let hash = hash_of(&settings, &models);
+        assert_eq!(fates.len(), slots.len(), "each drive has its fate, or none");
         Ok(Self { settings, models, slots, fates, outages, rack_celsius, streams, start, hash })
     }
 
@@ -393,6 +394,7 @@ fn slots(settings: &FleetSettings, streams: Streams) -> Vec<Slot> {
             let node = places[(first_node + place / a_node) as usize];
             let mut stream = streams.stream(&format!("drive.{number}"));
             let batch = (u64::from(place) * u64::from(own.batches) / u64::from(own.count)) as u32;
+            debug_assert!(batch < own.batches, "a drive is of one of its model's batches");
             let firmwares = own.firmwares.len() as u64;
             slots.push(Slot {
                 number,
@@ -408,6 +410,7 @@ fn slots(settings: &FleetSettings, streams: Streams) -> Vec<Slot> {
         }
         first_node += own.count.div_ceil(a_node);
     }
+    assert_eq!(first_node, nodes, "the models' nodes are all nodes");
     slots
 }
 

@@ -112,6 +112,8 @@ struct Coming {
 pub(crate) fn fates(settings: &FleetSettings, models: &[Model], slots: &[Slot], streams: Streams) -> Vec<Option<Fate>> {
     let end = (f64::from(settings.days) * DAY_MINUTES) as u64;
     let hazards = &settings.hazards;
+    let is_there = |(place, slot): (usize, &Slot)| slot.number as usize == place;
+    assert!(slots.iter().enumerate().all(is_there), "a drive's number is its place in the fleet");
     let (mut nodes, mut racks) = (Vec::new(), Vec::new());
     for slot in slots {
         put(&mut nodes, slot.node, slot.number);
@@ -242,6 +244,7 @@ pub(crate) fn events(hazards: &HazardSettings, days: f64, fate: Option<&Fate>, m
                 &[EventKind::Program, EventKind::Erase, EventKind::Uncorrectable]
             }
         };
+        assert!(from <= fate.day, "signs come before what they are signs of");
         let length = (fate.day - from).max(f64::MIN_POSITIVE);
         for drawn in moments(&mut stream, SIGNS_MEAN, 0.0, 1.0) {
             // They come the faster the nearer the end.

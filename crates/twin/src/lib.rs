@@ -104,6 +104,8 @@ pub fn simulate(
     attend: &mut dyn FnMut(u32),
 ) -> Result<Ended, TwinError> {
     let (first, end) = job.drives;
+    assert!(first.is_multiple_of(FILE_DRIVES), "a range of drives begins with a file");
+    assert!(end as usize <= fleet.slots.len(), "drives that are simulated are the fleet's");
     let (folder, is_whole) = Folder::claim(job.out, fleet, first, end, job.others)?;
     let files: Vec<u32> = (first / FILE_DRIVES..end.div_ceil(FILE_DRIVES)).collect();
     let threads = rayon::ThreadPoolBuilder::new().num_threads(job.threads.max(1)).build();

@@ -211,11 +211,14 @@ impl Rehearsal {
     /// Of a drive whose blocks came to rest at `settled` erases from none, and had `used` each in its past: what is not told, and the erases with
     /// which they begin to come to rest, so that they have `used` in the mean afterwards.
     fn of(settled: &[u32], used: u32) -> (Self, u32) {
+        assert!(!settled.is_empty(), "a drive has blocks");
         let sum: u64 = settled.iter().map(|count| u64::from(*count)).sum();
         let mean = sum as f64 / settled.len() as f64;
         let excess = (mean - f64::from(used)).max(0.0);
         let untold = settled.iter().map(|count| libm::round(f64::from(*count) * excess / mean.max(1.0)) as u32);
         let rehearsal = Self { untold: untold.collect(), mean: libm::round(excess) as u32 };
+        let mut pairs = rehearsal.untold.iter().zip(settled);
+        assert!(pairs.all(|(untold, all)| untold <= all), "no block keeps more erases to itself than it has");
         (rehearsal, libm::round((f64::from(used) - mean).max(0.0)) as u32)
     }
 }
@@ -411,6 +414,8 @@ impl<'a> Living<'a> {
         while left > 0 {
             let most = BATCH_PAGES.min(usize::try_from(left).unwrap_or(BATCH_PAGES));
             self.source.next(&mut self.batch, most, u64::MAX).expect("a pattern is drawn, and has no file");
+            debug_assert!(!self.batch.pages.is_empty(), "a pattern never ends");
+            debug_assert!(self.batch.pages.len() <= most, "a batch has no more pages than were asked for");
             left -= self.batch.pages.len() as u64;
             if !write_all(&mut self.drive, &self.batch.pages) {
                 return false;
@@ -482,6 +487,7 @@ impl<'a> Living<'a> {
     fn state(&self) -> State {
         let (counters, scale) = (self.drive.counters(), self.model.scale);
         let erases = self.drive.erase_counts();
+        debug_assert_eq!(erases.len(), self.before.rehearsal.untold.len(), "what is not told is known of each block");
         let (mut least, mut most, mut sum) = (u32::MAX, 0, 0u64);
         for (count, untold) in erases.iter().zip(&self.before.rehearsal.untold) {
             let count = count.saturating_sub(*untold);
@@ -530,6 +536,9 @@ impl<'a> Living<'a> {
 
     fn finish(mut self, end: Option<End>) -> Life {
         self.life.end = end;
+        let (hours, values) = (&self.life.hours, &self.life.values);
+        assert!(hours.is_sorted_by(|one, next| one < next), "records are taken in the order of their hours");
+        assert!(values.iter().all(|values| values.len() == hours.len()), "each attribute has a value a record");
         self.life
     }
 }

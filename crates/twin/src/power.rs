@@ -45,6 +45,8 @@ pub(crate) struct Meter<'a> {
 
 impl<'a> Meter<'a> {
     pub(crate) fn new(outages: &'a [Outage]) -> Self {
+        let is_apart = |one: &Outage, next: &Outage| one.to <= next.from;
+        assert!(outages.is_sorted_by(is_apart), "an outage begins when the one before it is over");
         Self { outages, cycles: 0, unexpected: 0, begun: 0 }
     }
 

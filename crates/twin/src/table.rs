@@ -177,6 +177,7 @@ impl Writer {
             let own = life.attributes.binary_search(number).ok();
             columns.push(Values::Whole(own.map(|at| life.values[at].clone()), rows));
         }
+        assert_eq!(columns.len(), RECORDS.len() + self.attributes.len(), "a record has all columns of its file");
         write(&mut self.file, columns)
     }
 
@@ -210,6 +211,7 @@ impl Writer {
             maybe(end.and_then(|end| end.with).map(|with| fleet.serial(with))),
             whole(life.hours.last().map(|hour| start + HOUR_SECONDS * i64::from(*hour))),
         ];
+        assert_eq!(columns.len(), TRUTH.len(), "the truth has all columns of its file");
         write(&mut self.file, columns)
     }
 

@@ -105,6 +105,7 @@ impl Download<'_> {
                 }
             }
             if failures.is_empty() {
+                debug_assert_eq!(cells.len(), usize::from(code.data), "each share of data was read or decoded");
                 return Ok(cells.into_values().collect());
             }
             failures.into_iter().try_for_each(|error| self.without(error))?;
@@ -120,6 +121,8 @@ impl Download<'_> {
 
     /// Has the lost cells made: of N drives that keep shares each makes its byte range.
     async fn decode(&mut self, stripe: u64, lost: &[u16]) -> Result<BTreeMap<u16, Bytes>, ActorError> {
+        let is_held = |share: &u16| self.found.holders.contains_key(share);
+        debug_assert!(!lost.iter().any(is_held), "what is lost is made of other shares");
         let (layout, cell_here) = (self.layout(), self.layout().cell_bytes(stripe));
         let code = layout.code;
         let sources: Vec<(u16, RingId)> =

@@ -67,6 +67,7 @@ impl Cluster {
         check_cell(options.cell)?;
         let quorum = quorum_of(options)?;
         let placed = self.peers.ring().place(RingId::of_object(name), code.shares())?;
+        assert_eq!(placed.len(), usize::from(code.shares()), "each share has a drive of its own");
         let before = self.find_everywhere(name).await;
         let version = Version { generation: before.last_generation() + 1, upload: auth::random()? };
         let plan = Plan { name: name.to_owned(), version, share: 0, code, cell: options.cell };
@@ -173,6 +174,7 @@ impl Upload<'_> {
 
     /// Sends a stripe's cells and has its parities made, again and again without those that fail.
     async fn stripe(&mut self, stripe: u64, cells: &[Bytes]) -> Result<(), ActorError> {
+        debug_assert_eq!(cells.len(), usize::from(self.plan.code.data), "a stripe has a cell for each share of data");
         let mut sent: BTreeMap<u16, RingId> = BTreeMap::new();
         let mut coded: BTreeSet<u16> = BTreeSet::new();
         loop {
@@ -218,6 +220,7 @@ impl Upload<'_> {
     /// Who makes which block of the parities: drive j block j.
     fn orders(&self, stripe: u64, cell_here: u32, coders: &[RingId], coded: &BTreeSet<u16>) -> Vec<(RingId, Order)> {
         let Plan { code, version, .. } = self.plan;
+        debug_assert_eq!(coders.len(), usize::from(code.data), "each share of data has a drive that codes");
         let parities = self.alive().into_iter().filter(|share| *share >= code.data);
         let wanted: Vec<(u16, Option<RingId>)> =
             parities.map(|share| (share, Some(self.placed[usize::from(share)]))).collect();
@@ -254,6 +257,7 @@ impl Upload<'_> {
         self.without(failures)?;
         self.free_substitutes().await;
         let missing: Vec<u16> = (0..self.plan.code.shares()).filter(|share| !sealed.contains(share)).collect();
+        assert_eq!(sealed.len() + missing.len(), self.placed.len(), "each share is sealed or missing");
         if !missing.is_empty() {
             self.queue_repair(&sealed).await?;
         }
@@ -306,7 +310,9 @@ fn quorum_of(options: PutOptions) -> Result<u16, ActorError> {
     let code = options.code;
     let (least, most) = (code.data.max(code.parity + 1), code.shares());
     let quorum = options.quorum.unwrap_or(most);
+    assert!(least <= most, "all shares of a code are a quorum");
     if (least..=most).contains(&quorum) {
+        assert!(most - quorum < code.data, "the shares that a put does without bring no older version back");
         return Ok(quorum);
     }
     let why = if (code.data..=most).contains(&quorum) {
@@ -336,6 +342,7 @@ fn fill(input: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, ActorError> {
 /// The cells of a stripe, the last of them padded with zeros.
 fn cells(bytes: &[u8], code: Code) -> Vec<Bytes> {
     let cell = cell_of(bytes.len() as u64, code) as usize;
+    debug_assert!(cell * usize::from(code.data) >= bytes.len(), "the cells of a stripe hold all of its bytes");
     let cut = |share: usize| {
         let held = &bytes[(share * cell).min(bytes.len())..((share + 1) * cell).min(bytes.len())];
         let mut held = held.to_vec();

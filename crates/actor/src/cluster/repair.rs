@@ -49,6 +49,7 @@ impl Cluster {
         }
         let sources: Vec<(u16, RingId)> =
             found.holders.iter().take(usize::from(code.data)).map(|(share, drive)| (*share, *drive)).collect();
+        assert_eq!(sources.len(), usize::from(code.data), "an object that can be read has N shares to make others of");
         let wanted: Vec<(u16, Option<RingId>)> = lost.iter().map(|(share, drive)| (*share, Some(*drive))).collect();
         for stripe in 0..layout.stripes() {
             let order = |block: u16| Order {

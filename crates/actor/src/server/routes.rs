@@ -222,6 +222,7 @@ async fn code(State(node): Node_, body: Bytes) -> Answer {
     let _permit = node.orders.acquire().await.map_err(|error| ActorError::System(error.to_string()))?;
     let fetched = join_all(order.sources.iter().map(|(share, drive)| fetch(&node, &order, *share, *drive))).await;
     let sources = gathered(fetched)?;
+    debug_assert_eq!(sources.len(), order.sources.len(), "each source was fetched");
     let made = {
         let (order, sources) = (order.clone(), sources);
         node.disk(move |_| {
@@ -232,6 +233,7 @@ async fn code(State(node): Node_, body: Bytes) -> Answer {
         })
         .await?
     };
+    debug_assert_eq!(made.len(), order.wanted.len(), "each share that is wanted was made");
     add(&node.counted.blocks_coded, made.len());
     let mut answer = Vec::new();
     let mut sending = Vec::new();

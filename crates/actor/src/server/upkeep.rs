@@ -103,6 +103,7 @@ async fn hand_on(node: &Arc<Node>) -> Result<bool, ActorError> {
     loop {
         let objects = node.store.objects(after, OBJECTS_AT_ONCE);
         let Some(last) = objects.last() else { return Ok(all) };
+        debug_assert!(after.is_none_or(|after| *last > after), "each look goes on behind the one before");
         after = Some(*last);
         for object in objects {
             // What is lost is not told, and set aside by a scrub. What cannot be read now is tried again, and keeps no other object from moving.
@@ -125,6 +126,7 @@ async fn hand_on_one(node: &Arc<Node>, header: &Arc<Header>) -> Result<bool, Act
         // There are too few drives to place it: it stays.
         return Ok(true);
     };
+    debug_assert!(header.share < header.layout.code.shares(), "a share that is kept is one of its code's");
     let owner = placed[usize::from(header.share)];
     if owner == node.store.id() {
         return Ok(true);
@@ -151,6 +153,7 @@ pub(super) async fn scrub(node: &Arc<Node>) -> Result<Scrubbed, ActorError> {
     loop {
         let objects = node.store.objects(after, OBJECTS_AT_ONCE);
         let Some(last) = objects.last() else { return Ok(scrubbed) };
+        debug_assert!(after.is_none_or(|after| *last > after), "each look goes on behind the one before");
         after = Some(*last);
         for object in objects {
             scrub_one(node, object, &mut scrubbed).await?;

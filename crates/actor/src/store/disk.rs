@@ -148,6 +148,7 @@ fn block_of(
 
 /// Writes a block with its record at its place in a file.
 pub(super) fn write_block(path: &Path, offset: u64, place: Place, block: &[u8]) -> Result<(), ActorError> {
+    debug_assert!(offset >= HEADER_BYTES, "blocks lie behind the description");
     let write = || {
         let mut file = OpenOptions::new().write(true).open(path)?;
         file.seek(SeekFrom::Start(offset))?;
@@ -171,6 +172,7 @@ pub(super) fn digest(path: &Path, header: &Header) -> Result<String, ActorError>
             hash.update(&bytes);
         }
     }
+    assert_eq!(offset, layout.file_bytes(), "the blocks with their records fill the file to its end");
     if offset != length(path)?.max(HEADER_BYTES) {
         return Err(ActorError::Rotten(format!("{} is longer than what was written", excerpt_path(path))));
     }

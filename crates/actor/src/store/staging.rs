@@ -121,6 +121,8 @@ impl Store {
                 bytes.len()
             )));
         }
+        let parts = blocks.clone().map(|block| block_range(cell_here, code, block).len());
+        debug_assert_eq!(parts.sum::<usize>(), bytes.len(), "the blocks of a cell hold all of its bytes");
         for block in blocks {
             let range = block_range(cell_here, code, block);
             let place = Place { version: key.version, share: key.share, stripe, block };
@@ -155,6 +157,7 @@ impl Store {
         object_sha256: &str,
         on_the_move: bool,
     ) -> Result<(), ActorError> {
+        assert_eq!(staged.plan.key(), *key, "a share is sealed as the one that it was begun as");
         let Plan { name, version, share, code, cell } = staged.plan.clone();
         let other =
             |(kept, number): &(Version, Option<u16>)| *kept == version && number.is_some_and(|number| number != share);

@@ -72,6 +72,7 @@ struct Sorted {
 
 impl Sorted {
     fn of(period: &Period) -> Self {
+        debug_assert_eq!(period.before.len(), period.after.len(), "a period ends with the blocks that it began with");
         let (mut before, mut after) = (period.before.clone(), period.after.clone());
         before.sort_unstable();
         after.sort_unstable();
@@ -156,6 +157,11 @@ impl Model for Ranks {
         if self.sorted.len() > self.seen.periods().len() {
             self.sorted.pop_front();
         }
+        debug_assert_eq!(
+            self.sorted.len(),
+            self.seen.periods().len(),
+            "each period that is kept has its sorted counts"
+        );
     }
 
     fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64> {
@@ -164,6 +170,7 @@ impl Model for Ranks {
             return predicted;
         }
         let blocks = self.of_blocks(now.len());
+        assert_eq!(blocks.len(), now.len(), "blocks that are predicted are those that were observed");
         let (sorting, spread) = (self.of_sorting(now, &blocks), self.spread(now, ahead));
         for (rank, block) in by_wear(now).into_iter().enumerate() {
             predicted[block] += ahead * blocks[rank] + spread * sorting[rank];

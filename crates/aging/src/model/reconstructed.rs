@@ -112,6 +112,7 @@ impl Model for Devs {
     fn predict(&self, now: &[u32], ahead: f64) -> Vec<f64> {
         let counts = now.iter().map(|count| f64::from(*count));
         let Some((since, chosen)) = &self.chosen else { return counts.collect() };
+        assert_eq!(chosen.len(), now.len(), "blocks that are predicted are those that were observed");
         let from = self.now - since;
         counts.zip(chosen).map(|(count, chosen)| count + chosen.growth(from, from + ahead)).collect()
     }
@@ -148,6 +149,7 @@ impl Model for Cml {
             self.blocks = period.before.iter().map(|count| [f64::from(*count), 0.0, 0.0]).collect();
             self.add(period.from);
         }
+        assert_eq!(self.blocks.len(), period.after.len(), "all periods are of the same blocks");
         for ([simulated, ..], (before, after)) in self.blocks.iter_mut().zip(period.before.iter().zip(&period.after)) {
             *simulated += f64::from(after - before);
         }

@@ -38,6 +38,7 @@ pub struct Reading {
 
 fn read(points: &[f64], values: &[f64], celsius: f64) -> Result<Reading, FleetError> {
     debug_assert_eq!(points.len(), values.len(), "a table has a value at each temperature");
+    debug_assert!(points.is_sorted_by(|one, next| one < next), "temperatures of a table rise");
     within("the temperature around the drive in °C", celsius, AMBIENT_MIN, AMBIENT_MAX)?;
     let after = points.partition_point(|point| *point < celsius);
     if points.get(after) == Some(&celsius) {
@@ -116,6 +117,7 @@ pub fn held_out() -> HeldOut {
             errors.push(100.0 * (line - at_45) / at_45);
         }
     }
+    assert!(!errors.is_empty(), "loads were replayed at each temperature");
     let worst =
         errors.iter().copied().fold(0.0, |worst: f64, error| if error.abs() > worst.abs() { error } else { worst });
     HeldOut { count: errors.len(), mean: errors.iter().sum::<f64>() / errors.len() as f64, worst }

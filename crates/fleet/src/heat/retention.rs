@@ -35,5 +35,8 @@ pub fn acceleration(celsius: f64, reference_celsius: f64, activation_energy: f64
 ///
 /// [`FleetError::OutOfRange`].
 pub fn retention(time: f64, reference_celsius: f64, celsius: f64, activation_energy: f64) -> Result<f64, FleetError> {
-    Ok(positive("the retention time", time)? / acceleration(celsius, reference_celsius, activation_energy)?)
+    let time = positive("the retention time", time)?;
+    let faster = acceleration(celsius, reference_celsius, activation_energy)?;
+    assert!(faster > 0.0, "data age at any temperature");
+    Ok(time / faster)
 }

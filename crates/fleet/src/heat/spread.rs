@@ -68,6 +68,7 @@ pub fn spread(model: Model, load: Load, op: Op) -> Option<Spread> {
         return None;
     }
     // Rows and columns scaled to a diagonal of 1: variances differ by factors of a thousand.
+    assert!(left.diagonal().iter().all(|diagonal| *diagonal > 0.0), "each temperature is in a pair");
     let scale = left.diagonal().map(|diagonal| 1.0 / diagonal.sqrt());
     let scaled = Matrix4::from_fn(|row, column| left[(row, column)] * scale[row] * scale[column]);
     let found = scaled.lu().solve(&right.component_mul(&scale))?.component_mul(&scale);

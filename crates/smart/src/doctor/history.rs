@@ -65,7 +65,10 @@ impl History {
         } else {
             Clock::None
         };
-        Ok(Self { readings, clock })
+        let history = Self { readings, clock };
+        let day = |reading: &Reading| history.day(reading);
+        debug_assert!(history.readings.is_sorted_by_key(day), "records stand in the order of their clock");
+        Ok(history)
     }
 
     pub(super) fn readings(&self) -> &[Reading] {

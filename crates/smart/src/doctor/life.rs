@@ -194,6 +194,7 @@ impl Rates {
                 rates.high = rates.high.max(rate);
             }
         }
+        debug_assert!(rates.low <= rates.high, "the slowest growth is no faster than the fastest");
         Some(rates)
     }
 }
@@ -201,9 +202,13 @@ impl Rates {
 /// Days until the rated wear is used.
 fn between(wear: f64, step: f64, rates: &Rates) -> Between<f64> {
     let days = |left: f64, rate: f64| Some(left.max(0.0) / rate).filter(|days| days.is_finite() && *days <= DAYS_MAX);
-    Between {
+    let found = Between {
         earliest: days(RATED - wear - step, rates.high),
         expected: rates.mean.and_then(|mean| days(RATED - wear, mean)),
         latest: days(RATED - wear + step, rates.low),
-    }
+    };
+    let rise = |one: Option<f64>, next: Option<f64>| one.zip(next).is_none_or(|(one, next)| one <= next);
+    debug_assert!(rise(found.earliest, found.expected), "an end is expected no earlier than at the earliest");
+    debug_assert!(rise(found.expected, found.latest), "an end is expected no later than at the latest");
+    found
 }

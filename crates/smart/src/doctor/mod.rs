@@ -157,6 +157,7 @@ pub fn judge(readings: Vec<Reading>) -> Result<Judgement, DoctorError> {
     let life = Life::of(&history, &writes);
     let findings = rules::findings(&history, &writes, &life);
     let worst = findings.iter().map(|finding| finding.verdict).max();
+    debug_assert_eq!(worst, findings.first().map(|finding| finding.verdict), "the worst finding is told first");
     Ok(Judgement {
         format: FORMAT,
         drive: Drive {

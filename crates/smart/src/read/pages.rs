@@ -5,7 +5,9 @@ use crate::{LogError, OcpLog, Quantity as Q, Reading};
 
 /// A field that a drive does not tell is all ones: OCP Datacenter NVMe SSD Specification 2.7, section 4.8.6.
 fn told(value: u128, bytes: u32) -> Option<f64> {
+    debug_assert!((1..=16).contains(&bytes), "a number takes 1 to 16 bytes of its page");
     let ones = u128::MAX >> (128 - 8 * bytes);
+    debug_assert!(value <= ones, "a number was read from as many bytes as are asked for");
     (value != ones).then_some(value as f64)
 }
 

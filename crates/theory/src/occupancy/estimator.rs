@@ -89,6 +89,7 @@ impl RateEstimator {
     }
 
     fn sum_up(&mut self, state: usize, now: u64) {
+        debug_assert!(self.summed[state] <= now, "requests are summed up in their order");
         let requests = now - self.summed[state];
         self.seen[state] += self.blocks[state] as f64 * requests as f64;
         self.occupied[state] += if self.blocks[state] > 0 { requests } else { 0 };

@@ -118,6 +118,7 @@ impl Collection {
     /// Victims a unit of time that make room for so many programs.
     fn victims(&self, programs: f64) -> f64 {
         let gained = self.valid.len() as f64 - 1.0 - self.mean(|valid| valid);
+        debug_assert!(gained > 0.0, "a victim makes room");
         programs * f64::from(self.units_per_page) / gained
     }
 
@@ -203,6 +204,7 @@ impl Rest {
     fn of(works: &[(f64, f64)]) -> Self {
         let longest = works.iter().map(|(work, _)| *work).fold(0.0, f64::max);
         let load: f64 = works.iter().map(|(work, rate)| work * rate).sum();
+        debug_assert!(load > 0.0, "something is left of operations that run");
         let step = longest / 1024.0;
         let above = |level: u32| {
             let left = |(work, rate): &(f64, f64)| rate * (work - f64::from(level) * step).max(0.0);
@@ -404,6 +406,7 @@ impl Grid {
 
 /// A stream of `states.len()` phases goes on to the next with this chance; from the last one a program comes.
 fn advance(states: &mut [Vec<f64>], of_program: &Added, chance: f64, size: usize) {
+    debug_assert!((0.0..=1.0).contains(&chance), "a phase ends with a chance, found {chance}");
     let last = states.len() - 1;
     let leaving: Vec<f64> = states[last].iter().map(|state| state * chance).collect();
     for phase in (0..=last).rev() {

@@ -39,6 +39,7 @@ pub fn fifo(spare_factor: f64, classes: &[Class]) -> Result<f64, TheoryError> {
     let missing = |z: f64| alpha - classes.iter().map(|class| programmed(class, z)).sum::<f64>();
     // Every page is programmed at least as often as the host writes it: a round is at most alpha.
     let round = falling_root(missing, 0.0, alpha);
+    assert!(round > 0.0, "with more flash than data a round takes some writes");
     Ok(alpha / round)
 }
 

@@ -120,6 +120,8 @@ impl Model {
                 binomial[to + hot + 1] += share * mix.hot_writes;
             }
         }
+        let chances: f64 = binomial[row(pages)..].iter().sum();
+        assert!((chances - 1.0).abs() < 1e-9, "the chances of 0 to k hot pages add up to 1, found {chances}");
         let valid = [valid * mix.hot_pages, valid * (1.0 - mix.hot_pages)];
         Self { choice, pages, valid, hot: mix.hot_writes, binomial }
     }
@@ -206,6 +208,7 @@ impl Model {
         let mut below = vec![0.0; pages];
         let mut above = 0.0;
         for level in (0..=pages).rev() {
+            debug_assert_eq!(inflow.len(), level + 1, "of n valid pages 0 to n are hot");
             let falling = |hot: usize| rates[0] * hot as f64 + rates[1] * (level - hot) as f64;
             let (share, leaving) = match self.choice {
                 Choice::Of(all_of) => drawn(all_of, &inflow, &falling, above),

@@ -21,6 +21,7 @@ impl Anderson {
 
     /// The next shares, from the present ones and their image.
     pub(super) fn next(&mut self, now: &[f64], image: Vec<f64>) -> Vec<f64> {
+        debug_assert_eq!(image.len(), now.len(), "each share has its image");
         let residual: Vec<f64> = image.iter().zip(now).map(|(image, now)| image - now).collect();
         let size: f64 = residual.iter().map(|part| part * part).sum();
         if size > 4.0 * self.size {
