@@ -17,7 +17,7 @@ import pytest
 
 import wane
 from wane import fleet
-from wane.fleet.__main__ import main
+from wane.fleet.__main__ import _draw, main
 from wane.fleet._replace import judge_row
 from wane.fleet._report import _cell
 
@@ -215,6 +215,44 @@ def test_a_simulated_drive_that_lives_ahead_does_not_silence_others(tmp_path: Pa
     with fleet.open(tmp_path / "f") as opened:
         found = fleet.replacements(opened)
     assert (str(found.last_day), found.gone, [row["serial"] for row in found.drives]) == ("2013-04-11", 0, ["S"])
+
+
+def test_drives_near_their_rating_of_which_no_day_is_known_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    nvme(logs, "ONCE", 20, percentage_used=99)
+    for day in (0, 20):
+        nvme(logs, "FLAT", day, percentage_used=95)
+        nvme(logs, "WELL", day, percentage_used=89)
+    fleet.ingest(tmp_path / "f", [logs])
+    assert main(["replace", str(tmp_path / "f")]) == 0
+    told = capsys.readouterr().out
+    assert told.endswith(", 2 near their rated wear, which did not grow or stands in one record\n")
+    assert main(["replace", str(tmp_path / "f"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["near"] == 2
+
+
+def test_what_wane_did_not_write_is_kept_and_no_picture_ends_in_a_traceback(
+    small: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "mine.html"
+    page.write_text("<p>mine</p>")
+    assert main(["report", str(small), "--out", str(page)]) == 2
+    assert "mine.html: exists, and wane did not write it" in capsys.readouterr().err
+    assert page.read_text() == "<p>mine</p>"
+    for more in (["--force"], []):
+        assert main(["report", str(small), "--out", str(page), *more]) == 0
+    figure = pytest.importorskip("matplotlib.figure")
+
+    class Drawn:
+        def plot(self) -> Any:
+            return figure.Figure()
+
+    for file in ("x.txt", "nowhere/x.svg"):
+        with pytest.raises(wane.FleetError, match=f"{file}: cannot be written: [^\n]+$"):
+            _draw(Drawn(), "drawn", str(tmp_path / file))
 
 
 def test_the_list_is_printed_for_people_and_machines(small: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,12 +34,28 @@ pub const HEADER_BYTES: u64 = 4096;
 
 /// N shares of data and K of parity: any N of the N + K make the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Told")]
 pub struct Code {
     /// N.
     pub data: u16,
     /// K.
     pub parity: u16,
+}
+
+/// A code as somebody tells it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Told {
+    data: u16,
+    parity: u16,
+}
+
+impl TryFrom<Told> for Code {
+    type Error = ActorError;
+
+    fn try_from(told: Told) -> Result<Self, ActorError> {
+        Self { data: told.data, parity: told.parity }.checked()
+    }
 }
 
 impl Code {
@@ -84,7 +100,7 @@ impl std::str::FromStr for Code {
 
 /// How an object of some size is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "ToldLayout")]
 pub struct Layout {
     /// Its code.
     pub code: Code,
@@ -92,6 +108,23 @@ pub struct Layout {
     pub cell: u32,
     /// Bytes of the object.
     pub size: u64,
+}
+
+/// A layout as somebody tells it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ToldLayout {
+    code: Code,
+    cell: u32,
+    size: u64,
+}
+
+impl TryFrom<ToldLayout> for Layout {
+    type Error = ActorError;
+
+    fn try_from(told: ToldLayout) -> Result<Self, ActorError> {
+        Self { code: told.code, cell: told.cell, size: told.size }.checked()
+    }
 }
 
 impl Layout {
@@ -269,5 +302,17 @@ mod tests {
         let layout = Layout { code: Code { data: 4, parity: 2 }, cell: 1024, size: 10 * 4096 };
         let share = 10 * 1024;
         assert_eq!(layout.traffic(), Traffic { cells: 4 * share, sources: 3 * share, parities: 2 * share });
+    }
+
+    #[test]
+    fn what_others_tell_of_a_layout_is_checked() {
+        let told = |data: u16, cell: u32| format!(r#"{{"code":{{"data":{data},"parity":2}},"cell":{cell},"size":5}}"#);
+        assert!(serde_json::from_str::<Layout>(&told(3, 1024)).is_ok());
+        for (data, cell, why) in
+            [(0, 1024, "a code of 0 shares of data"), (3, 0, "cells of 0 B"), (65_535, 64, "65535")]
+        {
+            let error = serde_json::from_str::<Layout>(&told(data, cell)).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
     }
 }

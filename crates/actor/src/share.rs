@@ -90,7 +90,11 @@ impl Header {
         bytes.extend_from_slice(&(text.len() as u32).to_le_bytes());
         bytes.extend_from_slice(&crc32fast::hash(&text).to_le_bytes());
         bytes.extend_from_slice(&text);
-        assert!(bytes.len() <= HEADER_BYTES as usize, "a description with a name of 1,024 B has less than 4,080 B");
+        // A name of 1,024 B leaves room; what else is told by others may not.
+        if bytes.len() > HEADER_BYTES as usize {
+            let what = format!("a share's description of {} B: at most {HEADER_BYTES} B are allowed", bytes.len());
+            return Err(ActorError::Invalid(what));
+        }
         bytes.resize(HEADER_BYTES as usize, 0);
         Ok(bytes)
     }

@@ -185,6 +185,9 @@ pub struct Scrubbed {
 pub struct Repaired {
     /// Shares that were made anew, by their numbers.
     pub shares: Vec<u16>,
+    /// Why others could not be: their drives do not answer, for one.
+    #[serde(default)]
+    pub unmade: Vec<String>,
 }
 
 pub(crate) fn to_json(value: &impl Serialize) -> Result<Vec<u8>, ActorError> {

@@ -155,6 +155,28 @@ fn rotten_and_truncated_shares_are_found_and_repaired() {
 }
 
 #[test]
+fn a_rotten_share_is_made_anew_while_another_drive_is_away() {
+    let mut drives = Drives::new(5);
+    let client = drives.client();
+    let content = bytes(20_000, 5);
+    put(&client, "a", &content, options("3+2", 1024)).unwrap();
+    let placed = client.place("a", 5).unwrap();
+    let (away, damaged) = (drives.number(placed[1]), drives.number(placed[4]));
+    drives.stop(away);
+    let place = drives.shares(damaged)[0].clone();
+    let whole = std::fs::read(&place).unwrap();
+    std::fs::write(&place, &whole[..whole.len() - 7]).unwrap();
+    let client = drives.client();
+    let found = client.scrub();
+    let made: u64 = found.iter().filter_map(|(_, one)| one.as_ref().ok()).map(|one| one.repaired).sum();
+    assert_eq!(made, 1, "{found:?}");
+    assert_eq!(std::fs::read(&place).unwrap(), whole, "a share is made anew though another has to wait");
+    let waits = |one: &wane_actor::Scrubbed| one.unrepaired.iter().any(|why| why.contains("does not answer"));
+    assert!(found.iter().any(|(_, one)| one.as_ref().is_ok_and(waits)), "{found:?}");
+    assert_eq!(get(&client, "a").unwrap(), content);
+}
+
+#[test]
 fn a_quorum_is_enough_and_the_rest_is_repaired_when_its_drive_is_back() {
     let mut drives = Drives::new(5);
     let client = drives.client();

@@ -149,7 +149,7 @@ pub(super) fn of_windows(group: &Group<'_>, along: Along, figure: impl Fn(&Windo
     (0..windows).filter_map(point).collect()
 }
 
-/// A picture of a figure of all windows, of all groups, from 0 on.
+/// A picture of a figure of all windows, of all groups, from 0 on, or from the least where that is below.
 pub(super) fn over_windows(
     groups: &[Group<'_>],
     along: Along,
@@ -167,9 +167,10 @@ pub(super) fn over_windows(
     };
     let all = layers(groups);
     let values = all.iter().flat_map(|layer| if let Layer::Curve(curve) = layer { &curve.points[..] } else { &[] });
-    let most = values.map(|point| point.1).fold(0.0, f64::max);
+    let (least, most) =
+        values.map(|point| point.1).fold((0.0, 0.0), |(least, most): (f64, f64), at| (least.min(at), most.max(at)));
     let x = (along.axis(groups, 5), along.label());
-    let y = (Axis::rounded(0.0, if most > 0.0 { most } else { 1.0 }, 5), what.to_owned());
+    let y = (Axis::rounded(least, if most > least { most } else { 1.0 }, 5), what.to_owned());
     drawn(groups, &Chart { columns, ..chart(id.to_owned(), what.to_owned(), x, y) }, &layers)
 }
 

@@ -39,7 +39,7 @@ pub use json::smartctl;
 pub use ocp::{OCP_GUID, OcpLog};
 pub use page::{Guid, LogError, LogId, LogPage, PAGE_BYTES, Text};
 pub use quantity::{Kind, Quantity};
-pub use read::{ReadError, read};
+pub use read::{ReadError, latest_first, read};
 pub use reading::{Attribute, Failed, Known, Protocol, Reading, Source};
 pub use record::HealthRecord;
 pub use table::table;

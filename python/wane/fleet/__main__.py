@@ -91,6 +91,7 @@ def parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("report", help="draw a page on a fleet", description=report.__doc__)
     verb.add_argument("fleet", metavar="FLEET")
     verb.add_argument("--out", metavar="FILE", help="where (FLEET/report.html)")
+    verb.add_argument("--force", action="store_true", help="overwrite a file that wane did not write")
     verb.set_defaults(verb=report)
     return whole
 
@@ -179,7 +180,12 @@ def _draw(answer: Any, name: str, file: str) -> None:
         raise FleetError(f"{name}: has no picture")
     from wane import plot  # noqa: PLC0415
 
-    plot.save(answer.plot(), file)
+    try:
+        plot.save(answer.plot(), file)
+    except (OSError, ValueError) as error:
+        # Matplotlib names the formats that it has over many lines.
+        why = error.strerror if isinstance(error, OSError) else str(error).splitlines()[0]
+        raise FleetError(f"--plot {file}: cannot be written: {why}") from None
 
 
 def predict(asked: argparse.Namespace) -> None:
@@ -217,6 +223,11 @@ def replace(asked: argparse.Namespace) -> None:
             f"{len(found.drives) - found.gone_listed:,} of {found.seen:,} drives, and {found.gone_listed:,} of {found.gone:,} silent ones; "
             f"{found.still:,} with old losses that did not grow"
             + (f", {found.once:,} with losses in one record: whether they grow is not known" if found.once else "")
+            + (
+                f", {found.near:,} near their rated wear, which did not grow or stands in one record"
+                if found.near
+                else ""
+            )
         )
 
 
@@ -273,7 +284,7 @@ def report(asked: argparse.Namespace) -> None:
 
     place = Path(asked.out) if asked.out is not None else Path(asked.fleet) / "report.html"
     with fleet.open(asked.fleet) as opened:
-        write(opened, place)
+        write(opened, place, force=asked.force)
     print(f"report: {place}")
 
 

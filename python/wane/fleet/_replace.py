@@ -24,6 +24,9 @@ GONE_DAYS = 7
 #: Days ahead for which the end of the rated wear is told.
 AHEAD_DAYS = 365
 
+#: Percent of the rated wear from which a drive is near it.
+NEAR_PERCENT = 90
+
 #: Percent of wear, which is told in whole ones, that must have grown for a day to be told.
 GROWN_PERCENT_MIN = 2
 
@@ -62,6 +65,7 @@ class Replacements:
         failed: Drives that failed.
         still: Drives with errors or lost sectors that did not grow in the month: no reason.
         once: Drives with errors or lost sectors of which the month has one value: whether they grow is not known.
+        near: Drives that are not listed though 90 % or more of their rated wear is used: it did not grow, or the month has one value of it.
         last_day: The fleet's last day.
     """
 
@@ -72,6 +76,7 @@ class Replacements:
     failed: int
     still: int
     once: int
+    near: int
     last_day: date
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,7 +106,7 @@ def replacements(fleet: Fleet) -> Replacements:
     last: date = bounds["last"]
     columns = [name for name in (*STATE, *GROWING) if name in there]
     rows = of_drives(fleet, columns)
-    found = Replacements([], 0, 0, 0, int(rows["failed"].sum()), 0, 0, last)
+    found = Replacements([], 0, 0, 0, int(rows["failed"].sum()), 0, 0, 0, last)
     for row in rows[~rows["failed"]].to_dict("records"):
         _take(found, row, columns)
     order = {"now": 0, "soon": 1, "past-rating": 2, "by-date": 3}
@@ -127,6 +132,8 @@ def _take(found: Replacements, row: dict[str, Any], columns: list[str]) -> None:
         told = {key: row[key] for key in ("serial", "model", "last_day")}
         found.drives.append(told | {"urgency": urgency, "by": by, "reasons": reasons, "silent_since": since})
         return
+    if "percentage_used_percent" in columns and (_value(row, "percentage_used_percent") or 0) >= NEAR_PERCENT:
+        found.near += 1
     losses = [name for name in columns if name in GROWING and _value(row, name)]
     if any(row[f"count {name}"] < 2 for name in losses):
         found.once += 1

@@ -63,12 +63,18 @@ def report(fleet: Fleet) -> str:
     return _wane.document(f"Fleet {fleet.path.name}", "".join(parts))
 
 
-def write(fleet: Fleet, place: Path) -> None:
+#: What the first bytes of every page have.
+MARK = b'<meta name="generator" content="wane">'
+
+
+def write(fleet: Fleet, place: Path, force: bool = False) -> None:
     """Writes the page.
 
     Raises:
-        FleetError: It cannot be written.
+        FleetError: It cannot be written, or would overwrite a file that is none of wane's without ``force``.
     """
+    if place.is_file() and not force and MARK not in place.read_bytes()[:1024] and place.stat().st_size > 0:
+        raise FleetError(f"{place}: exists, and wane did not write it: give another name, or --force to overwrite it")
     text = report(fleet)
     try:
         place.write_text(text)
@@ -137,7 +143,8 @@ def _to_replace(found: Replacements, failures_told: bool) -> str:
         f"{counted(len(found.drives) - found.gone_listed, 'drive')} of {found.seen:,} that told something in the week to {found.last_day}, "
         f"and {found.gone_listed:,} of {found.gone:,} that fell silent before, as what they told last was urgent. "
         f"{counted(found.still, 'drive')} with errors or lost sectors that did not grow in a month, which is no reason; "
-        f"{counted(found.once, 'drive')} with one record of them in the month: whether they grow is not known. "
+        f"{counted(found.once, 'drive')} with one record of them in the month: whether they grow is not known; "
+        f"{counted(found.near, 'drive')} near the rated wear, which did not grow or stands in one record. "
         + (f"{found.failed:,} failed." if failures_told else "Whether a drive failed is not told.")
     )
     return _section("What to replace", caption, _table(["drive", "model", "when", "wear used by", "why"], rows))

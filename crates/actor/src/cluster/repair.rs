@@ -31,26 +31,32 @@ impl Cluster {
         let placed = self.peers.ring().place(object, layout.code.shares())?;
         let lost = (0..).zip(&placed).filter(|(share, _)| !found.holders.contains_key(share));
         let lost: BTreeMap<u16, RingId> = lost.map(|(share, drive)| (share, *drive)).collect();
-        if !lost.is_empty() {
-            self.remake(found, &lost).await?;
-        }
+        let repaired = if lost.is_empty() { Repaired::default() } else { self.remake(found, lost).await? };
         self.forget(object, found.header.version, Which::Before, &self.present()).await;
-        Ok(Repaired { shares: lost.into_keys().collect() })
+        Ok(repaired)
     }
 
-    async fn remake(&self, found: &Found, lost: &BTreeMap<u16, RingId>) -> Result<(), ActorError> {
+    /// Makes the lost shares anew whose drives take them; the others wait until theirs are back.
+    async fn remake(&self, found: &Found, lost: BTreeMap<u16, RingId>) -> Result<Repaired, ActorError> {
         let header = &found.header;
         let (layout, code) = (header.layout, header.layout.code);
         let plan =
             |share: u16| Plan { name: header.name.clone(), version: header.version, share, code, cell: layout.cell };
+        let mut staged: BTreeMap<u16, RingId> = BTreeMap::new();
+        let mut refused = Vec::new();
         for (share, drive) in lost {
-            let staged = self.peers.tell::<()>(*drive, "/v1/stage", &plan(*share)).await;
-            staged.map_err(|error| blame(*drive, error))?;
+            match self.peers.tell::<()>(drive, "/v1/stage", &plan(share)).await {
+                Ok(()) => drop(staged.insert(share, drive)),
+                Err(error) => refused.push(blame(drive, error)),
+            }
+        }
+        if staged.is_empty() {
+            return refused.into_iter().next().map_or_else(|| Ok(Repaired::default()), Err);
         }
         let sources: Vec<(u16, RingId)> =
             found.holders.iter().take(usize::from(code.data)).map(|(share, drive)| (*share, *drive)).collect();
         assert_eq!(sources.len(), usize::from(code.data), "an object that can be read has N shares to make others of");
-        let wanted: Vec<(u16, Option<RingId>)> = lost.iter().map(|(share, drive)| (*share, Some(*drive))).collect();
+        let wanted: Vec<(u16, Option<RingId>)> = staged.iter().map(|(share, drive)| (*share, Some(*drive))).collect();
         for stripe in 0..layout.stripes() {
             let order = |block: u16| Order {
                 object: header.object(),
@@ -67,11 +73,11 @@ impl Cluster {
                 made?;
             }
         }
-        for (share, drive) in lost {
+        for (share, drive) in &staged {
             let key = plan(*share).key();
             self.end(*drive, key, header, false).await?;
         }
-        Ok(())
+        Ok(Repaired { shares: staged.into_keys().collect(), unmade: refused.iter().map(ToString::to_string).collect() })
     }
 
     async fn end(&self, drive: RingId, key: Key, header: &Header, on_the_move: bool) -> Result<(), ActorError> {

@@ -285,6 +285,11 @@ async fn fetch(node: &Arc<Node>, order: &Order, share: u16, drive: RingId) -> Re
     }
     let target = block_target(&key, stripe, cell, block);
     let read = node.peers().ask(drive, Method::GET, &target, Vec::new()).await.map_err(|error| at(drive, error))?;
+    let wanted = block_range(cell, order.code, block).len();
+    if read.len() != wanted {
+        let what = format!("{} B came for a block of {wanted} B", read.len());
+        return Err(at(drive, ActorError::Invalid(what)));
+    }
     add(&node.counted.sources_in, read.len());
     Ok(read)
 }

@@ -85,15 +85,17 @@ async fn pay(node: &Arc<Node>, name: String) -> Result<(), ActorError> {
     Ok(())
 }
 
-/// Repairs an object; from then on it is not owed any more.
+/// Repairs an object; from then on it is not owed any more, unless shares of it wait for their drives.
 pub(super) async fn repair(node: &Arc<Node>, name: &str) -> Result<Repaired, ActorError> {
     let repaired = match node.cluster.repair(name).await {
         // It was deleted, or put by somebody who could not end it.
         Err(ActorError::Missing(_)) => Repaired::default(),
         other => other?,
     };
-    let name = name.to_owned();
-    node.disk(move |store| store.paid(&name)).await?;
+    if repaired.unmade.is_empty() {
+        let name = name.to_owned();
+        node.disk(move |store| store.paid(&name)).await?;
+    }
     Ok(repaired)
 }
 
@@ -182,7 +184,10 @@ async fn scrub_one(node: &Arc<Node>, object: RingId, scrubbed: &mut Scrubbed) ->
         return Ok(());
     }
     match repair_in_time(node, &name).await {
-        Ok(repaired) => scrubbed.repaired += repaired.shares.len() as u64,
+        Ok(repaired) => {
+            scrubbed.repaired += repaired.shares.len() as u64;
+            scrubbed.unrepaired.extend(repaired.unmade);
+        }
         Err(error) => scrubbed.unrepaired.push(error.to_string()),
     }
     Ok(())

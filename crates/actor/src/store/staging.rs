@@ -107,8 +107,12 @@ impl Store {
         let staged = self.staged(key)?;
         let Plan { code, cell, .. } = staged.plan;
         check_cell(cell_here)?;
-        let blocks = block.map_or(0..code.data, |block| block..block + 1);
-        if cell_here > cell || blocks.end > code.data || stripe > crate::layout::SIZE_MAX / u64::from(cell) {
+        let blocks = block.map_or(0..code.data, |block| block..block.saturating_add(1));
+        if cell_here > cell
+            || blocks.is_empty()
+            || blocks.end > code.data
+            || stripe > crate::layout::SIZE_MAX / u64::from(cell)
+        {
             return Err(ActorError::Invalid(format!(
                 "stripe {stripe} with a cell of {cell_here} B is none of this share"
             )));

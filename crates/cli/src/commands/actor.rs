@@ -220,10 +220,11 @@ fn repair(arguments: &ObjectArguments) -> Result<i32, Failure> {
         1 => format!("share {} made anew", numbers[0]),
         _ => format!("shares {} made anew", numbers.join(", ")),
     };
+    let unmade: String = repaired.unmade.iter().map(|why| format!("; {why}")).collect();
     tell(
         &arguments.cluster,
-        &json!({ "name": arguments.name, "shares": repaired.shares }),
-        &format!("{}: {words}\n", excerpt(&arguments.name)),
+        &json!({ "name": arguments.name, "shares": repaired.shares, "unmade": repaired.unmade }),
+        &format!("{}: {words}{unmade}\n", excerpt(&arguments.name)),
     )
 }
 

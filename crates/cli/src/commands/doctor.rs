@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use wane_smart::doctor::{Judgement, judge};
-use wane_smart::{Reading, read};
+use wane_smart::{Reading, latest_first, read};
 use wane_units::{Bytes, excerpt_path};
 
 use crate::DONE;
@@ -26,9 +26,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
     }
     for file in &arguments.files {
         // In a file the earliest comes first; of files the latest.
-        let mut told = readings_of(file)?;
-        told.reverse();
-        readings.extend(told);
+        readings.extend(latest_first(readings_of(file)?));
     }
     let judgement = judge(readings).map_err(Failure::wrong)?;
     // A link stays one.
@@ -42,8 +40,11 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
         lock = Some(locked(file)?);
         changed = Some((file, kept(file)?));
     }
+    // A drive without a name is known by the file of its record.
+    let nameless = arguments.files.first().filter(|file| *file != Path::new("-"));
+    let nameless = nameless.map_or_else(|| NAMELESS.to_owned(), |file| format!("{NAMELESS}, {}", excerpt_path(file)));
     if let Some((_, state)) = &mut changed
-        && !state.take(&judgement)
+        && !state.take(&judgement, nameless)
     {
         return Ok(DONE);
     }
@@ -97,10 +98,10 @@ struct State {
 
 impl State {
     /// Takes the verdicts on a drive; whether one differs. A drive that is not known differs.
-    fn take(&mut self, judgement: &Judgement) -> bool {
+    fn take(&mut self, judgement: &Judgement, nameless: String) -> bool {
         let names = [&judgement.drive.model, &judgement.drive.serial];
         let names: Vec<&str> = names.into_iter().filter_map(|name| name.as_deref()).collect();
-        let name = if names.is_empty() { NAMELESS.to_owned() } else { names.join(" ") };
+        let name = if names.is_empty() { nameless } else { names.join(" ") };
         let rules = judgement.findings.iter();
         let verdicts: BTreeMap<String, String> =
             rules.map(|finding| (finding.rule.to_owned(), finding.verdict.name().to_owned())).collect();

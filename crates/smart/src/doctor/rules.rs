@@ -261,7 +261,8 @@ fn amplification(writes: &Writes) -> Option<Finding> {
     let amplification = &writes.amplification;
     let three = |value: f64| format!("{value:.3}");
     let Some(life) = amplification.life else {
-        writes.flash_terabytes?;
+        // What is not told is not nothing.
+        writes.flash_terabytes.and(writes.host_terabytes)?;
         let why = amplification.why_none.as_deref().unwrap_or("the host wrote nothing");
         return finding("write-amplification", Verdict::Notice, format!("none: {why}"), SOURCE);
     };

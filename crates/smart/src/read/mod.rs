@@ -8,6 +8,7 @@ mod smartctl_text;
 
 use serde_json::Value;
 
+use crate::reading::Source;
 use crate::{LogError, PAGE_BYTES, Reading};
 
 /// Why an input is no reading of a drive.
@@ -107,8 +108,61 @@ fn leading_number(text: &str) -> Option<f64> {
         return u64::from_str_radix(&digits[..end], 16).ok().map(|value| value as f64);
     }
     // Groups of thousands are parted by commas, points, spaces or apostrophes, as the locale has it.
-    let of_number =
-        |letter: char| letter.is_ascii_digit() || matches!(letter, ',' | '\'' | '\u{202f}' | '\u{a0}' | '\u{2019}');
+    let of_number = |letter: char| {
+        letter.is_ascii_digit() || matches!(letter, ',' | '.' | '\'' | '\u{202f}' | '\u{a0}' | '\u{2019}')
+    };
     let end = text.find(|letter: char| !of_number(letter)).unwrap_or(text.len());
-    text[..end].chars().filter(char::is_ascii_digit).collect::<String>().parse().ok()
+    let number = text[..end].trim_end_matches('.');
+    // A point parts thousands where three digits follow each; smartctl's text has no number with three decimals.
+    let (whole, groups) = number.split_once('.').map_or((number, ""), |(whole, groups)| (whole, groups));
+    let is_parted = !groups.is_empty() && groups.split('.').all(|group| group.len() == 3);
+    let kept = if is_parted { number } else { whole };
+    kept.chars().filter(char::is_ascii_digit).collect::<String>().parse().ok()
+}
+
+/// Readings of a file, the latest of which comes last, with the latest first. An OCP page stays behind the record that it belongs to.
+pub fn latest_first(readings: Vec<Reading>) -> Vec<Reading> {
+    let mut records: Vec<Vec<Reading>> = Vec::new();
+    for reading in readings {
+        match records.last_mut().filter(|_| reading.source == Source::OcpPage) {
+            Some(record) => record.push(reading),
+            None => records.push(vec![reading]),
+        }
+    }
+    records.into_iter().rev().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_parted_as_locales_do() {
+        for (text, want) in [
+            ("4,731,158 [2.42 TB]", 4_731_158.0),
+            ("4.731.158 [2,42 TB]", 4_731_158.0),
+            ("41.257", 41_257.0),
+            ("41'257", 41_257.0),
+            ("7\u{202f}069\u{202f}809", 7_069_809.0),
+            ("35.5", 35.0),
+            ("3.1415", 3.0),
+            ("100%", 100.0),
+            ("12. of", 12.0),
+            ("0x04", 4.0),
+        ] {
+            assert_eq!(leading_number(text), Some(want), "{text}");
+        }
+        assert_eq!(leading_number("none"), None);
+    }
+
+    #[test]
+    fn a_page_stays_with_its_record_where_the_order_turns() {
+        let reading =
+            |serial: &str, source: Source| Reading { serial: Some(serial.to_owned()), source, ..Reading::new(source) };
+        let given =
+            [("a", Source::NvmeJson), ("pa", Source::OcpPage), ("b", Source::NvmeJson), ("pb", Source::OcpPage)];
+        let told = latest_first(given.map(|(serial, source)| reading(serial, source)).into());
+        let order: Vec<&str> = told.iter().filter_map(|reading| reading.serial.as_deref()).collect();
+        assert_eq!(order, ["b", "pb", "a", "pa"]);
+    }
 }
