@@ -50,7 +50,7 @@ mod tests {
         run.summary.end.reason = EndReason::DriveWrites;
         run.summary.gc.victims = victims;
         let mut row = run.timeline[0];
-        row.counters = row.counters - row.counters;
+        row.counters = Default::default();
         run.timeline = vec![row];
         for pages in quarters {
             row.counters.host_units_written += 100;
