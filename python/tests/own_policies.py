@@ -52,6 +52,18 @@ class Deadly(Greedy):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
+class Ending(Greedy):
+    """Ends its process at the first victim, or raises what ends one."""
+
+    def __init__(self, how: str) -> None:
+        self.parameters = {"how": how}
+
+    def choose(self, view: GcView) -> int | None:
+        if self.parameters["how"] == "raises":
+            raise SystemExit(4)
+        os._exit(3)
+
+
 class Raising(Greedy):
     """Raises where the drive has no rating."""
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import ENDLESS, Command, without_run
-from own_policies import Deadly, Generous, Greedy, Raising, Unpicklable
+from own_policies import Deadly, Ending, Generous, Greedy, Raising, Unpicklable
 
 import wane
 
@@ -268,6 +268,12 @@ def test_policies_in_python_sweep_in_processes(kind: str, request: pytest.Fixtur
         wane.sweep(grid, scenario, out=tmp_path / "own")
 
 
+def _with(policy: Any, **told: Any) -> Any:
+    """A policy with other attributes."""
+    vars(policy).update(told)
+    return policy
+
+
 @pytest.mark.parametrize("kind", ["processes", "client"])
 def test_policies_of_ones_own_are_values_of_a_grid(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     scenario = {"drive": {"preset": "tiny"}, "until": {"drive-writes": 2}}
@@ -296,6 +302,30 @@ def test_policies_of_ones_own_are_values_of_a_grid(kind: str, request: pytest.Fi
     assert [run.summary["run"] for run in there] == [run.summary["run"] for run in swept], "they were read"
 
 
+def test_a_process_that_dies_beside_one_that_is_done_ends_no_sweep(tmp_path: Path) -> None:
+    scenario = {"drive": {"preset": "tiny"}, "until": {"drive-writes": 2}}
+    with pytest.raises(wane.WaneError, match=r"its process died 3 times, the last with exit code 3"):
+        wane.sweep({"ftl.gc": ["greedy", Ending("exits")]}, scenario, out=tmp_path / "out")
+    assert len(wane.read(tmp_path / "out")) == 1
+    with pytest.raises(SystemExit) as raised:
+        wane.sweep({"ftl.gc": ["greedy", Ending("raises")]}, scenario)
+    assert raised.value.code == 4
+    assert 'at the point ftl.gc={ policy = "Ending", how = "raises" }' in raised.value.__notes__
+
+
+def test_parameters_of_policies_are_told_apart_as_they_are_written() -> None:
+    class Told(Generous):
+        def __init__(self, told: dict[str, Any], more: int) -> None:
+            super().__init__(more)
+            self.more = more
+            self.parameters = {"more": more, **told}
+
+    scenario = {"drive": {"preset": "tiny"}, "until": {"drive-writes": 1}}
+    swept = wane.sweep({"ftl.gc": [Told({"b": np.int64(4)}, 4), Told({"a": 1}, 4), Told({"a": 1.0}, 4)]}, scenario)
+    assert swept.table["ftl.gc"].tolist()[0] == '{ policy = "Told", b = 4, more = 4 }'
+    assert len({run.summary["scenario"]["hash"] for run in swept}) == 3
+
+
 def test_policies_of_ones_own_change_together_with_keys() -> None:
     scenario = {"drive": {"preset": "tiny"}, "until": {"drive-writes": 1}}
     grid: Any = {("ftl.gc", "drive.endurance"): [(Generous(0), 100), ("fifo", 200)]}
@@ -316,6 +346,13 @@ def test_policies_of_ones_own_change_together_with_keys() -> None:
             r"grid: ftl\.gc: found two policies .*'more': 1.*; what is swept differs",
         ),
         ({"ftl.gc": [Generous(1), "fifo"]}, {"ftl.gc": Greedy()}, r"policies: ftl\.gc: found it in the grid as well"),
+        ({"ftl.gc": [_with(Generous(1), parameters={"policy": "greedy"})]}, None, r"found a parameter policy"),
+        ({"ftl.gc": [_with(Generous(1), name=7)]}, None, r"found a policy whose name is 7, allowed is text"),
+        (
+            {"ftl.gc": [_with(Generous(more), parameters={"a": float("nan")}) for more in (1, 2)]},
+            None,
+            r"found two policies",
+        ),
         ({"ftl.gc": [object()]}, None, r"ftl\.gc: .*without the method choose"),
         ({"ftl.mode": [Greedy()]}, None, r"grid: ftl\.mode: found a value of type Greedy, allowed are text"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import islice
@@ -99,15 +100,22 @@ class Axes:
         if key not in ROLES or not _is_policy(value):
             return plain(value, key, source="grid")
         name = getattr(value, "name", None)
-        told = {"policy": name if isinstance(name, str) else type(value).__name__}
+        if name is not None and not isinstance(name, str):
+            raise ScenarioError(f"grid: {key}: found a policy whose name is {name!r:.60}, allowed is text", key, "grid")
+        told = {"policy": type(value).__name__ if name is None else name}
         parameters = plain(getattr(value, "parameters", {}), f"{key}.parameters", source="grid")
         if not isinstance(parameters, dict):
             raise ScenarioError(f"grid: {key}: parameters of a policy are a dict of plain values", key, "grid")
+        if "policy" in parameters:
+            raise ScenarioError(f"grid: {key}: found a parameter policy, which is the name of a policy", key, "grid")
         told.update(parameters)
+        # As they are written: 1 and 1.0 are two values, and what is no number is one.
+        text = json.dumps(told, sort_keys=True)
         for role, other, found in self.own:
-            if role == key and other == told and found is not value:
+            if role == key and json.dumps(other, sort_keys=True) == text and found is not value:
                 raise ScenarioError(
-                    f"grid: {key}: found two policies {told}; what is swept differs in its attribute name, or in the dict parameters",
+                    f"grid: {key}: found two policies {told}; what is swept differs in its attribute name, or in the dict parameters, and a policy "
+                    "that stands in several places is one object",
                     key,
                     "grid",
                 )

@@ -63,13 +63,15 @@ def run(points: Points, policies: bytes | None) -> None:
             busy = sum(process.point is not None for process in pool)
             while len(pool) < min(count, len(waiting) + busy):
                 pool.append(_Process(context, policies))
+            # One that finished before another died hears of what waits again here.
+            for process in pool:
+                if process.is_ready and process.point is None and waiting:
+                    _send(process, points, waiting)
             for connection in wait([process.connection for process in pool], LOOKED_EVERY):
                 process = next(process for process in pool if process.connection is connection)
                 if not _hear(process, points):
                     pool.remove(process)
                     _mourn(process, points, waiting, deaths)
-                elif process.point is None and waiting:
-                    _send(process, points, waiting)
             points.tell()
     finally:
         for process in pool:
@@ -143,14 +145,15 @@ def _serve(connection: Connection, policies: bytes | None) -> None:
             job = connection.recv()
             try:
                 answer: tuple[str, Any] = "done", run_point(job, policies, tell)
-            except Exception as error:
+            except BaseException as error:
+                # A policy may raise what ends a process otherwise.
                 answer = "failed", _sendable(error)
             connection.send(answer)
     except (EOFError, ConnectionError):
         return
 
 
-def _sendable(error: Exception) -> Exception:
+def _sendable(error: BaseException) -> BaseException:
     """The error, or its text where it cannot go to another process as it is."""
     try:
         pickle.loads(pickle.dumps(error))

@@ -40,7 +40,7 @@ pub(crate) fn overrides(policies: &Bound<'_, PyDict>) -> PyResult<PolicyOverride
             let allowed = ROLES.map(|role| role.key).join(", ");
             return Err(error::scenario_sentence(format!("policies: found the role {key:?}, allowed are {allowed}")));
         };
-        let (name, parameters) = (name(&object)?, parameters(&object)?);
+        let (name, parameters) = (name(&object)?, parameters(&key, &object)?);
         let object = Object::new(role, &object)?;
         match object.role().key {
             "ftl.gc" => overrides.victim = Some(named(name, parameters, Box::new(victim::Victims::new(object, py)?))),
@@ -71,10 +71,17 @@ fn name(object: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
+/// A value as a scenario could hold it.
+fn plain<'py>(role: &str, value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let plain = value.py().import("wane._plain")?.getattr("plain")?;
+    plain.call1((value, format!("{role}.parameters"), 0, "policies"))
+}
+
 /// What results tell of it beside: its attribute `parameters`, a dict of plain values.
-fn parameters(object: &Bound<'_, PyAny>) -> PyResult<toml::Table> {
+fn parameters(role: &str, object: &Bound<'_, PyAny>) -> PyResult<toml::Table> {
     match object.getattr_opt("parameters")? {
-        Some(table) => depythonize(&table).map_err(|error| {
+        // With NumPy's scalars as Python's own, as in a scenario.
+        Some(table) => depythonize(&plain(role, &table)?).map_err(|error| {
             error::scenario_sentence(format!("policies: parameters of a policy are a dict of plain values: {error}"))
         }),
         None => Ok(toml::Table::new()),
