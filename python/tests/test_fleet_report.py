@@ -217,6 +217,27 @@ def test_a_simulated_drive_that_lives_ahead_does_not_silence_others(tmp_path: Pa
     assert (str(found.last_day), found.gone, [row["serial"] for row in found.drives]) == ("2013-04-11", 0, ["S"])
 
 
+def test_an_ocp_page_behind_a_record_adds_to_it(tmp_path: Path) -> None:
+    nvme(tmp_path, "DRIVE", 20, data_units_written=1000)
+    file = tmp_path / "DRIVE-20.json"
+    page = {"Physical media units written": {"hi": 0, "lo": 2_048_000_000}, "Bad user nand blocks - Raw": 3}
+    file.write_text(file.read_text() + "\n" + json.dumps(page))
+    fleet.ingest(tmp_path / "f", [file])
+    with fleet.open(tmp_path / "f") as opened:
+        row = opened.query("SELECT host_written_bytes, flash_written_bytes FROM records").to_pylist()[0]
+    assert row == {"host_written_bytes": 512_000_000, "flash_written_bytes": 2_048_000_000}
+    nvme(tmp_path, "DRIVE", 20, data_units_written=1001)
+    with pytest.raises(wane.FleetError, match=r"first DRIVE on 2023-12-04 22:13:20 UTC: host_written_bytes is"):
+        fleet.ingest(tmp_path / "g", [file, *_copied(tmp_path, file)])
+
+
+def _copied(tmp_path: Path, file: Path) -> list[Path]:
+    """A second record of the same moment with another value."""
+    other = tmp_path / "other.json"
+    other.write_text(file.read_text().replace("1001", "1002"))
+    return [other]
+
+
 def test_drives_near_their_rating_of_which_no_day_is_known_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 use pythonize::pythonize;
-use wane_smart::{Reading, doctor, read};
+use wane_smart::{Reading, doctor, latest_first, read};
 
 use crate::error;
 
@@ -23,9 +23,7 @@ pub(crate) fn judge<'py>(py: Python<'py>, inputs: Vec<(String, Bound<'py, PyByte
         let mut all = Vec::new();
         for (name, bytes) in &inputs {
             // In a file the earliest comes first; of files the latest.
-            let mut told = of_one(name, bytes)?;
-            told.reverse();
-            all.extend(told);
+            all.extend(latest_first(of_one(name, bytes)?));
         }
         Ok(pythonize(py, &doctor::judge(all).map_err(error::smart)?)?)
     })

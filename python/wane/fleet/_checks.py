@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wane._errors import FleetError
-from wane.fleet._plain import counted, excerpt, named, quoted
+from wane.fleet._plain import counted, excerpt, moment, named, quoted
 from wane.fleet.store import Ledger, Part, connect, scan
 
 #: Bytes for the checks, beside which a file is parsed.
@@ -140,6 +140,7 @@ class Checks:
             serial, when, what = self._rows(
                 f"SELECT n.serial, CAST(n.{key} AS VARCHAR), CASE {cases} END {joined} WHERE {any_} ORDER BY ALL LIMIT 1"
             )[0]
+            when = moment(int(when)) if key == "time" else when
             raise FleetError(
                 f"{name}: {counted(other, 'drive and ' + word, 'drives and ' + word + 's')} "
                 f"{'is' if other == 1 else 'are'} there with other values, first {serial} on {when}: {what}; what is ingested is never changed"

@@ -24,6 +24,11 @@ def tomorrow() -> date:
     return datetime.now(UTC).date() + timedelta(days=1)
 
 
+def moment(seconds: float) -> str:
+    """A moment of Unix time as people write it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
 def days_allowed() -> str:
     """The days that a file may tell, for a sentence."""
     return f"allowed are {FIRST_DAY} to {tomorrow()}, which is tomorrow in UTC; was a clock wrong?"

@@ -16,7 +16,7 @@ from typing import Any
 from wane._errors import FleetError, SmartError
 from wane._smart import read_smart
 from wane.fleet._inputs import sha256_of
-from wane.fleet._plain import counted, days_allowed, excerpt, library, tomorrow
+from wane.fleet._plain import counted, days_allowed, excerpt, library, moment, tomorrow
 
 #: Files whose records become one part.
 FILES_MAX = 5_000
@@ -56,7 +56,10 @@ class Batch:
             key = (row["serial"], row["time"])
             there = new.get(key, self.rows.get(key))
             if there is not None and there != row:
-                raise FleetError(f"{name}: drive {row['serial']} was told with other values at the same time")
+                differ = next(key for key in sorted(row.keys() | there.keys()) if row.get(key) != there.get(key))
+                raise FleetError(
+                    f"{name}: drive {row['serial']} was told with other values at the same time, {moment(row['time'])}, of {differ} for one"
+                )
             repeated += there is not None
             if there is None:
                 new[key] = row
@@ -109,9 +112,17 @@ def batches(files: list[Path], known: set[str], models: dict[str, str], skip_bad
 
 def _readings(file: Path) -> list[dict[str, Any]]:
     try:
-        return read_smart(file)
+        readings = read_smart(file)
     except SmartError as error:
         raise FleetError(str(error)) from None
+    # An OCP page has neither name nor time: it belongs to the record before it.
+    records: list[dict[str, Any]] = []
+    for reading in readings:
+        if reading["source"] == "ocp-page" and records:
+            records[-1]["known"] = {**reading["known"], **records[-1]["known"]}
+        else:
+            records.append(reading)
+    return records
 
 
 def row_of(reading: dict[str, Any], name: str) -> dict[str, Any]:
