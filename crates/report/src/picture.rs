@@ -141,9 +141,23 @@ fn rows_of(chart: &Chart) -> Vec<Vec<String>> {
     let heads = [in_unit(place, &unit(&chart.x, "")), in_unit(measure, &unit(&chart.y, chart.y_unit))];
     let mut rows = vec![std::iter::once("series".to_owned()).chain(heads).collect::<Vec<String>>()];
     let row = |name: &str, x: f64, y: f64| vec![name.to_owned(), chart.x.written(x), y.to_string()];
+    // The curves of single seeds stand before that of their mean, which has the name.
+    let (mut runs, mut before) = (0, "");
     for layer in &chart.layers {
         match layer {
-            Layer::Curve(curve) => rows.extend(curve.points.iter().map(|(x, y)| row(&named(&curve.label), *x, *y))),
+            Layer::Curve(curve) => {
+                let of_seed = curve.class.strip_suffix(" faint").filter(|_| curve.label.is_empty());
+                let name = of_seed.map_or_else(
+                    || named(&curve.label),
+                    |class| {
+                        runs = if class == before { runs + 1 } else { 1 };
+                        before = class;
+                        let mean = chart.curves().find(|other| other.class == class && !other.label.is_empty());
+                        format!("{}, run {runs}", named(mean.map_or("", |mean| &mean.label)))
+                    },
+                );
+                rows.extend(curve.points.iter().map(|(x, y)| row(&name, *x, *y)));
+            }
             Layer::Area { class, points } | Layer::Whiskers { class, points } => {
                 let is_of = |curve: &&Curve| {
                     !curve.label.is_empty()

@@ -137,6 +137,27 @@ fn an_axis_of_latencies_ends_before_a_lone_outlier_and_says_so() {
 }
 
 #[test]
+fn curves_of_single_seeds_are_rows_of_their_own() {
+    let runs: Vec<RunResult> = (1..=3)
+        .map(|seed| {
+            let mut run = longest("one", seed);
+            run.scenario_toml = format!("seed = {seed}\n");
+            run.summary.run.seed = seed;
+            run
+        })
+        .collect();
+    let figures = crate::page::all_pictures(&runs);
+    let drawn: Vec<_> = figures.iter().flat_map(|figure| &figure.drawings).collect();
+    let rows = drawn.iter().find(|drawing| drawing.id() == "amplification").expect("it is drawn").rows();
+    let mut names: Vec<&str> = rows[1..].iter().map(|row| row[0].as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in ["total", "total, low", "total, high", "total, run 1", "total, run 3"] {
+        assert!(names.contains(&name), "{name} of {names:?}");
+    }
+}
+
+#[test]
 fn runs_whose_last_window_has_no_reads_show_those_of_one_that_has() {
     let mut runs = vec![timed(longest("one", 1), 8), timed(longest("two", 2), 8)];
     for (index, run) in runs.iter_mut().enumerate() {

@@ -312,16 +312,17 @@ fn words(summary: &Summary) -> String {
     if let Some(told) = report::worn_out_in_part(summary) {
         line("wear", plain(&told));
     }
-    line(
-        "write amplification",
-        format!(
+    let told = match amplification.total {
+        None => "none: the host wrote nothing".to_owned(),
+        total => format!(
             "{} in all, {} by garbage collection, {} by wear leveling{}",
-            number(amplification.total),
+            number(total),
             number(amplification.gc),
             number(amplification.wear_leveling),
             kept_alive(summary)
         ),
-    );
+    };
+    line("write amplification", told);
     line(
         "erases of a block",
         format!("mean {:.1}, sd {:.1}, least {}, median {}, most {}", wear.mean, wear.sd, wear.min, wear.p50, wear.max),
