@@ -497,7 +497,7 @@ impl Members {
         Ok(Self { folder, named, names: called(scenarios), fingerprints: Mutex::new(fingerprints) })
     }
 
-    /// The finished run of a member, if it is there already by the name that it has now, by which reports compare it.
+    /// The finished run of a member, if it is there already. One by another name is not: reports compare runs by their names.
     pub fn found(&self, number: usize) -> Option<RunResult> {
         self.folder.found(number, VERSION).filter(|run| run.summary.scenario.name == self.names[number])
     }
@@ -609,7 +609,7 @@ fn execute_member(
     (written, false)
 }
 
-/// Refuses a folder that a single run would take other runs from which are to be kept.
+/// Refuses the folder of a single run if it holds other runs that are to be kept.
 ///
 /// # Errors
 /// It holds such runs.

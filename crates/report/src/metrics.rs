@@ -67,7 +67,7 @@ fn is_open_loop(group: &Group<'_>) -> bool {
     asked.peek().is_some() && asked.all(|key| !key.ends_with("queue-depth"))
 }
 
-/// Whether as much was written to all drives: who wrote less has less wear, and more uneven.
+/// Whether as much was written to all drives: fewer writes leave less wear, and less even wear.
 fn are_written_alike(groups: &[Group<'_>]) -> bool {
     let written = || groups.iter().filter_map(|group| group.mean(|of| Some(of.end.at_drive_writes)));
     let (least, most) = (written().fold(f64::INFINITY, f64::min), written().fold(0.0, f64::max));
@@ -82,7 +82,7 @@ fn some_collected_nothing(groups: &[Group<'_>]) -> bool {
 
 /// The id of a life.
 pub(super) const LIFE: &str = "life";
-/// Share of what was written by which drives may differ whose wear is compared.
+/// Drives whose wear is compared were written as much, within this share.
 const WRITTEN_ALIKE: f64 = 0.05;
 /// Differences below this share of the greatest value are not worth a picture.
 const WORTH: f64 = 0.02;
@@ -269,7 +269,7 @@ impl Metric {
         self.is_duration || self.is_rate() || matches!(self.id, "lost" | "rereads")
     }
 
-    /// Whether it is how evenly blocks are worn.
+    /// Whether it measures how even wear is.
     fn is_of_wear(&self) -> bool {
         matches!(self.id, "spread" | "jain")
     }
@@ -331,7 +331,7 @@ impl Measured {
         Some(if self.better == Better::Less { (least, most) } else { (most, least) })
     }
 
-    /// How many groups the seeds do not tell from this one, those apart whose value is the same.
+    /// How many other groups the seeds cannot tell from this one. Groups of the same value are not counted.
     pub(super) fn not_told_from(&self, groups: &[Group<'_>], best: usize) -> usize {
         let values = |group: usize| -> BTreeMap<u64, f64> {
             let of = &groups[group];
