@@ -5,6 +5,7 @@
 //! earlier command left under the same names, or named in its manifest, goes. A process that dies in between leaves a
 //! manifest by which readers find everything and the next claim finishes the move.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -223,7 +224,14 @@ impl Folder {
         let Some(old) = self.before.as_ref().filter(|old| matches!(old.command, Origin::Sweep | Origin::Seeds)) else {
             return Ok(());
         };
-        let stays = |place: &Path| members.iter().any(|member| is_member(place, member));
+        if old.members == members {
+            return Ok(());
+        }
+        let wanted: BTreeSet<(&str, &Inputs)> =
+            members.iter().map(|member| (member.scenario.as_str(), &member.inputs)).collect();
+        let stays = |place: &Path| {
+            what_lies_at(place).is_some_and(|(scenario, inputs)| wanted.contains(&(scenario.as_str(), &inputs)))
+        };
         let places = old.members.iter().map(|member| self.path.join(&member.folder));
         match places.filter(|place| holds_result(place) && !stays(place)).count() {
             0 => Ok(()),
@@ -270,12 +278,14 @@ impl Folder {
     fn carry_over(&self) -> Result<(), ResultError> {
         let Some(old) = &self.before else { return Ok(()) };
         let staging = self.staging()?;
+        // Each place is looked at once: a sweep may have thousands.
+        let places = old.members.iter().map(|old| self.path.join(&old.folder));
+        let lying: BTreeMap<(String, Inputs), PathBuf> =
+            places.filter_map(|place| Some((what_lies_at(&place)?, place))).collect();
         for member in self.members.iter().filter(|member| member.inputs != Inputs::Unknown) {
-            let is_there =
-                [&self.path, &staging].into_iter().any(|place| is_member(&place.join(&member.folder), member));
-            let mut places = old.members.iter().map(|old| self.path.join(&old.folder));
-            if let Some(from) = places.find(|place| !is_there && is_member(place, member)) {
-                copy_run(&from, &staging.join(&member.folder))?;
+            let Some(from) = lying.get(&(member.scenario.clone(), member.inputs.clone())) else { continue };
+            if ![&self.path, &staging].into_iter().any(|at| is_member(&at.join(&member.folder), member)) {
+                copy_run(from, &staging.join(&member.folder))?;
             }
         }
         Ok(())
@@ -424,6 +434,15 @@ fn copy_run(from: &Path, to: &Path) -> Result<(), ResultError> {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ResultError::Full { path: final_place(to) },
         _ => ResultError::Unwritable { path: final_place(to), reason },
     })
+}
+
+/// Hash of the scenario of the run at `place`, and the contents of its traces; nothing where there is none.
+fn what_lies_at(place: &Path) -> Option<(String, Inputs)> {
+    let found = at_rest(place, &|manifest| {
+        let summary = RunFiles::lying(place, manifest).summary()?;
+        Ok((summary.scenario.hash, manifest.map(|manifest| manifest.inputs.clone()).unwrap_or_default()))
+    });
+    found.ok()
 }
 
 /// Whether the run at `place` is the one that the member names, finished or not.

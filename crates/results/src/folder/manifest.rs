@@ -52,7 +52,7 @@ impl Origin {
 /// The contents of the traces that a run reads.
 ///
 /// The hash of a scenario names its traces only; together they decide the results.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Inputs {
     /// It reads none.
