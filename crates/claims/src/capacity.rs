@@ -178,7 +178,9 @@ fn percent(share: f64) -> String {
 
 /// The largest of named values.
 fn most(values: impl IntoIterator<Item = (&'static str, f64)>) -> (&'static str, f64) {
-    values.into_iter().fold(("none", f64::MIN), |best, next| if next.1 > best.1 { next } else { best })
+    let most = values.into_iter().fold(("none", f64::MIN), |best, next| if next.1 > best.1 { next } else { best });
+    debug_assert!(most.1 > f64::MIN, "one of the traces has the most");
+    most
 }
 
 /// A claim on these lives; what else it needs is added by the caller.

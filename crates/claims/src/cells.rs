@@ -62,6 +62,10 @@ fn calibrated() -> (f64, [f64; 4]) {
     let commands = |rate: f64| DRIVES.each_ref().map(|drive| 1.0 / drive.write_iops - CACHED - SMALL / rate);
     for _ in 0..20 {
         let of = |(drive, command): (&Drive, f64)| LARGE / (LARGE / (1e6 * drive.write_rate) - command);
+        debug_assert!(
+            commands(rate).iter().all(|command| *command > 0.0),
+            "a command takes time at {rate} bytes a second"
+        );
         rate = super::mean(DRIVES.iter().zip(commands(rate)).take(LINKED).map(of));
     }
     (rate, commands(rate))

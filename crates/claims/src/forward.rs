@@ -71,6 +71,7 @@ impl Runs {
     /// How close the wear of `of` is to that of `full`.
     fn closeness(&self, of: &RunResult, full: &RunResult) -> Closeness {
         let (of, full) = (erases(of), erases(full));
+        debug_assert_eq!(of.len(), full.len(), "both runs are of one drive's blocks");
         let mean = mean(full.iter().map(|count| f64::from(*count)));
         Closeness {
             by_id: accuracy::id_matched(&of, &full).unwrap_or(f64::NAN),

@@ -43,7 +43,9 @@ impl Scheme {
 
 /// Part of a trace that is run.
 fn part(trace: &TrafficStandin) -> f64 {
-    (GIB_MAX / (trace.read.accessed_gib + trace.write.accessed_gib)).min(1.0)
+    let accessed = trace.read.accessed_gib + trace.write.accessed_gib;
+    debug_assert!(accessed > 0.0, "{}: a trace reads or writes", trace.name);
+    (GIB_MAX / accessed).min(1.0)
 }
 
 /// A trace's stand-in on a chip at its end of life.

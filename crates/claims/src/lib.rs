@@ -199,7 +199,11 @@ impl Others {
 
     fn evaluate(&self, runs: &Runs) -> Vec<Reading> {
         match self {
-            Self::Run { evaluate, .. } => evaluate(runs),
+            Self::Run { evaluate, .. } => {
+                let readings = evaluate(runs);
+                assert!(!readings.is_empty(), "a claim whose other readings are run has some");
+                readings
+            }
             Self::None(_) => Vec::new(),
         }
     }
@@ -225,6 +229,11 @@ impl Claim {
         others: Others,
     ) -> Self {
         let ([id, source, paper, tolerance], [configuration, published, reading]) = (texts, readings);
+        assert!(!id.is_empty() && !source.is_empty() && !paper.is_empty(), "a claim says what is printed where");
+        assert!(!tolerance.is_empty(), "a claim says what counts as agreement before anything is run");
+        if let Others::None(why) = others {
+            assert!(!why.is_empty(), "where no other reading was tried the page says why");
+        }
         Self {
             id,
             class,
@@ -271,6 +280,15 @@ pub struct Reproduced<'a> {
     pub others: Vec<Reading>,
     /// What came out with each seed, the first one's with it; nothing where it was not asked.
     pub seeds: Vec<(u64, Finding)>,
+}
+
+impl Finding {
+    /// Each row of the table has as many cells as its head, so that the page shows a table.
+    fn is_tabular(&self) -> bool {
+        let cells = |line: &str| line.matches('|').count() - line.matches("\\|").count();
+        let width = self.table.lines().next().map_or(0, cells);
+        self.table.lines().all(|line| line.is_empty() || !line.starts_with('|') || cells(line) == width)
+    }
 }
 
 impl Reproduced<'_> {
@@ -326,6 +344,10 @@ pub fn claims() -> Vec<Claim> {
         .chain(mean_field::claims())
         .chain(forward::claims())
         .collect::<Vec<Claim>>();
+    debug_assert!(
+        KEPT_BY_SEEDS.iter().all(|id| claims.iter().any(|claim| claim.id == *id && claim.class.is_drawn())),
+        "seeds were tried on claims that are drawn"
+    );
     for claim in &mut claims {
         if KEPT_BY_SEEDS.contains(&claim.id) {
             claim.over_seeds = OverSeeds::Kept;

@@ -284,5 +284,6 @@ fn closeness(runs: &Runs, victim: &str, blocks: u32, groups: Groups) -> Finding 
 
 /// Mean valid pages.
 fn valid(shares: &[f64]) -> f64 {
+    debug_assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-6, "shares of all blocks sum to 1");
     shares.iter().enumerate().map(|(valid, share)| valid as f64 * share).sum()
 }

@@ -56,6 +56,7 @@ pub(super) fn intervals_of_oldest(scenario: &Scenario) -> Vec<u64> {
     let noted = noted.lock().expect("no holder panics");
     let oldest = noted.erases.iter().max_by_key(|(_, erases)| **erases).map(|(block, _)| *block);
     let times = oldest.and_then(|block| noted.moves.get(&block)).map(Vec::as_slice).unwrap_or_default();
+    debug_assert!(times.is_sorted(), "moves are noted as they come");
     times.windows(2).map(|pair| pair[1] - pair[0]).collect()
 }
 

@@ -107,6 +107,7 @@ impl Entry {
 
 /// A page of these claims.
 fn joined(entries: &[(&str, &Entry)]) -> String {
+    debug_assert!(entries.iter().all(|(_, entry)| entry.section.is_some()), "each row of the table has its section");
     let mut text = format!("{HEAD}{}\n\n{TABLE}", counted(entries));
     for (_, entry) in entries {
         let _ = writeln!(text, "{}", entry.row);
@@ -200,6 +201,7 @@ pub fn differences(text: &str, rows: &[Reproduced<'_>]) -> Vec<Difference> {
         let id = row.claim.id;
         let (wanted, found) = (entries.get(id).cloned().unwrap_or_default(), Entry::of(row));
         let (wanted, found): (Vec<&str>, Vec<&str>) = (wanted.lines().collect(), found.lines().collect());
+        debug_assert!(!found.is_empty(), "a claim that was run has its row");
         let line = |lines: &[&str], number: usize| lines.get(number).copied().unwrap_or_default().to_owned();
         let pairs = (0..wanted.len().max(found.len())).map(|number| (line(&wanted, number), line(&found, number)));
         let mut differing = pairs.filter(|(wanted, found)| wanted != found);
@@ -248,6 +250,7 @@ fn from_difference(line: &str, other: &str) -> String {
     }
     let same = line.char_indices().zip(other.chars()).find(|((_, one), other)| one != other);
     let at = same.map_or(line.len().min(other.len()), |((at, _), _)| at);
+    debug_assert!(line.is_char_boundary(at), "lines part between letters");
     let word = line[..at].rfind(' ').map_or(0, |space| space + 1);
     let rest = &line[word..];
     if rest.is_empty() { "nothing more".to_owned() } else { rest.to_owned() }

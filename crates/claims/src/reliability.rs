@@ -236,7 +236,9 @@ pub(super) fn reads(result: &RunResult) -> LatencyFigures {
 impl Runs {
     /// Mean read latency of a run over that of another.
     pub(super) fn slowdown(&self, of: &Scenario, base: &Scenario) -> f64 {
-        reads(self.get(of)).times.mean_ns / reads(self.get(base)).times.mean_ns
+        let [of, base] = [of, base].map(|run| reads(self.get(run)).times.mean_ns);
+        debug_assert!(of >= 0.0 && base >= 0.0, "reads take time, or there were none");
+        of / base
     }
 
     /// The same of its 99.9th percentile.
@@ -249,6 +251,7 @@ impl Runs {
 pub(super) fn share_below(result: &RunResult, errors: usize) -> f64 {
     let Some(counts) = &result.error_histogram else { return f64::NAN };
     let all: u64 = counts.iter().sum();
+    debug_assert!(errors < counts.len() || all == 0, "more than {errors} wrong bits are told apart");
     counts.iter().take(errors).sum::<u64>() as f64 / all.max(1) as f64
 }
 
@@ -428,6 +431,7 @@ fn expected_errors(chip: &Chip, cycles: f64, days: f64, reads: f64) -> f64 {
 
 /// Share of such codewords with fewer than so many wrong bits, where `expected` are expected.
 fn binomial_below(expected: f64, errors: u32) -> f64 {
+    debug_assert!((0.0..BITS).contains(&expected), "{expected} of {BITS} bits are wrong");
     let odds = expected / (BITS - expected);
     let (mut term, mut sum) = ((BITS * (-expected / BITS).ln_1p()).exp(), 0.0);
     for count in 0..errors {
@@ -561,6 +565,7 @@ fn re5(runs: &Runs, open: Unpublished) -> Finding {
 /// Reads of a block after which a codeword of the TLC chip expects so many wrong bits.
 fn reads_until(cycles: f64, errors: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1e6);
+    debug_assert!(expected_errors(TLC, cycles, 0.0, high) >= errors, "a million reads bring {errors} wrong bits");
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
         if expected_errors(TLC, cycles, 0.0, middle) < errors { low = middle } else { high = middle }

@@ -82,6 +82,7 @@ fn wants_seeds(row: &Reproduced<'_>) -> bool {
 /// What a claim runs with the seeds that follow the first.
 fn other_seeds(claim: &Claim) -> Vec<Scenario> {
     let scenarios = (claim.scenarios)();
+    debug_assert!(scenarios.windows(2).all(|pair| pair[0].seed == pair[1].seed), "{}: its runs share a seed", claim.id);
     (1..SEEDS).flat_map(|shift| scenarios.iter().map(move |scenario| shifted(scenario, shift))).collect()
 }
 
@@ -109,6 +110,7 @@ impl Runs {
             each(done, all, &wanted[number].name);
         };
         let outcomes = session::execute_all(&wanted, None, stop, &finished, &|_, _| {});
+        assert_eq!(outcomes.len(), wanted.len(), "each scenario has an outcome, or none where the user stopped");
         for (scenario, outcome) in wanted.iter().zip(outcomes) {
             match outcome {
                 Some(Ok(result)) if !session::interrupted(&result) => results.insert(scenario.hash(), result),
@@ -145,11 +147,15 @@ impl Runs {
     }
 
     fn reproduced<'a>(&self, claim: &'a Claim) -> Reproduced<'a> {
-        Reproduced { claim, finding: (claim.evaluate)(self), others: claim.others.evaluate(self), seeds: Vec::new() }
+        let finding = (claim.evaluate)(self);
+        assert!(!finding.ours.is_empty(), "{}: a claim comes to something, or says that it was not run", claim.id);
+        debug_assert!(finding.is_tabular(), "{}: rows of its table are not as wide as its head", claim.id);
+        Reproduced { claim, finding, others: claim.others.evaluate(self), seeds: Vec::new() }
     }
 
     /// What a claim comes to with each seed.
     fn by_seed(&self, row: &Reproduced<'_>) -> Vec<(u64, Finding)> {
+        debug_assert!(row.claim.class.is_drawn(), "seeds change nothing of what is no draw");
         let seed = (row.claim.scenarios)().first().map_or(1, |scenario| scenario.seed);
         let with = |shift: u64| {
             if shift == 0 {

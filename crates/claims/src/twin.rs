@@ -90,6 +90,7 @@ fn fleet(seed: u64) -> [Vec<Life>; 2] {
     let fleet =
         Fleet::read(Some((std::path::Path::new("fleet.toml"), &text)), &[]).expect("the claim's fleet is right");
     let mut all = lives(&fleet).expect("its drives can be built");
+    assert_eq!(all.len(), 200, "the drives of both models lived");
     let other = all.split_off(100);
     [all, other]
 }
@@ -201,6 +202,8 @@ fn health(lives: &[Life], features: &[&[u16]], name: &str) -> Health {
 
 /// Percent of the drives whose label changes, and the most changes of one.
 fn changes(labels: &[usize], drives: &[usize]) -> (f64, usize) {
+    assert_eq!(labels.len(), drives.len(), "each record has a state and a drive");
+    debug_assert!(drives.is_sorted(), "a drive's records stand together");
     let mut counts = std::collections::BTreeMap::new();
     for (at, drive) in drives.iter().enumerate() {
         let changed = at > 0 && drives[at - 1] == *drive && labels[at - 1] != labels[at];

@@ -243,6 +243,7 @@ fn write_rate(window: &Window) -> f64 {
 
 /// Terabytes (10^12) that a whole drive takes in so many drive writes.
 fn terabytes(drive_writes: f64) -> f64 {
+    debug_assert!(drive_writes >= 0.0, "{drive_writes} drive writes");
     drive_writes * WHOLE_BYTES / 1e12
 }
 
@@ -255,6 +256,7 @@ fn drive_writes_at(result: &RunResult, requirement: f64) -> f64 {
 fn drive_writes_between(windows: &[Window], requirement: f64) -> Option<f64> {
     let wanted = requirement * read_rate(windows.first()?);
     let below = windows.iter().position(|window| read_rate(window) < wanted)?;
+    assert!(below > 0, "a drive is as fast as it is when it is new, and what is asked is at most that: {requirement}");
     let (before, after) = (&windows[below - 1], &windows[below]);
     let part = (read_rate(before) - wanted) / (read_rate(before) - read_rate(after));
     Some(before.at_drive_writes + part * (after.at_drive_writes - before.at_drive_writes))

@@ -78,6 +78,7 @@ fn leveling_by_drive_write(result: &RunResult) -> Vec<f64> {
     let rows = (0..=whole).filter_map(|n| at(&result.timeline, n)).collect::<Vec<_>>();
     rows.windows(2)
         .map(|pair| {
+            debug_assert!(pair[0].drive_writes < pair[1].drive_writes, "rows of a timeline follow each other");
             let counted = pair[1].counters - pair[0].counters;
             counted.programmed_wear_leveling as f64 / counted.programmed_host as f64
         })

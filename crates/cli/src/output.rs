@@ -74,6 +74,7 @@ pub(crate) fn unknown(what: &str, name: &str, known: &[&str]) -> Failure {
             told.push(name);
         }
     }
+    debug_assert!(!told.contains(&name), "{name} is one of the names that are known");
     let hint = did_you_mean(name, &told);
     Failure::wrong(format!("no {what} \"{}\"; there are {}{hint}", excerpt(name), told.join(", ")))
 }
@@ -121,6 +122,7 @@ fn report_scenario(error: &ScenarioError) {
 
 /// Says a line on stderr. Where nobody listens nothing is said: that is no reason to fail.
 pub(crate) fn tell(line: &str) {
+    debug_assert!(!line.is_empty() && !line.ends_with('\n'), "a line is told without its end: {line:?}");
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
@@ -338,5 +340,6 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<(), Failure> {
 
 /// Adds a line of a summary for people.
 pub(crate) fn line(text: &mut String, name: &str, value: &str) {
+    debug_assert!(!name.contains('\n') && !value.contains('\n'), "a line of a summary is one: {name} {value}");
     *text += &format!("{name:<20} {value}\n");
 }

@@ -101,6 +101,7 @@ impl Progress {
 
     /// Of several runs one has finished: how many have, of how many, and what to say of it.
     pub(crate) fn say(&mut self, finished: usize, all: usize, what: &str) {
+        assert!(finished <= all && all > 0, "{finished} of {all} runs have finished");
         let done = finished as f64 / all as f64;
         let left = self.left(done);
         let text = format!("[{finished}/{all}] {what}");
@@ -120,6 +121,7 @@ impl Progress {
 
     /// Of several runs some are under way: what to say of them, and which share of all work is done.
     pub fn under_way(&mut self, what: &str, done: f64) {
+        debug_assert!((0.0..=1.0).contains(&done), "a share of the work is done: {done}");
         let left = if done >= DONE_LEAST { self.left(done) } else { String::new() };
         if let Some(bar) = &self.bar {
             bar.set_position((done * BAR_STEPS as f64) as u64);
@@ -197,6 +199,7 @@ impl RemovedAtExit {
         let mut concerned = concerned();
         let file = make()?;
         let path = file.path().to_owned();
+        debug_assert!(path.exists(), "what is removed at the exit was made");
         concerned.leavings.push(Leaving::File(path.clone()));
         Ok((Self(path), file))
     }

@@ -61,11 +61,13 @@ impl Axis {
         // A value a rounding error above a tick should not open another step.
         let slack = 1e-9;
         let (low, high) = ((exact.min / step + slack).floor(), (exact.max / step - slack).ceil());
+        debug_assert!(low < high, "an axis has a tick at each of its ends: {min} to {max} by {step}");
         Self { min: low * step, max: high * step, ..exact }
     }
 
     /// An axis that spans exactly `min` to `max`.
     pub(super) fn exact(min: f64, max: f64, target: usize) -> Self {
+        debug_assert!(min.is_finite() && max.is_finite(), "an axis spans numbers: {min} to {max}");
         let max = if max > min { max } else { min + 1.0 };
         Self { min, max, scale: Scale::Even(step((max - min) / target.max(1) as f64)) }
     }
@@ -87,6 +89,7 @@ impl Axis {
 
     /// From `min` to `max` with ticks that have names.
     pub(super) fn named(min: f64, max: f64, ticks: Vec<(f64, String)>) -> Self {
+        debug_assert!(ticks.is_sorted_by(|one, next| one.0 <= next.0), "ticks are told along their axis");
         Self { min, max: if max > min { max } else { min + 1.0 }, scale: Scale::Named(ticks) }
     }
 
@@ -107,6 +110,7 @@ impl Axis {
         let slack = 1e-9;
         let low = step_below(min * (1.0 + slack));
         let high = step(max.max(1e-300) * (1.0 - slack));
+        debug_assert!(low > 0.0, "ratios are above zero");
         Self { min: low, max: if high > low { high } else { step(low * 1.5) }, scale: Scale::Ratio(ticks) }
     }
 
@@ -230,6 +234,7 @@ impl Axis {
 
     /// Where `value` lies, 0 at the low end and 1 at the high end, held within.
     pub(super) fn place(&self, value: f64) -> f64 {
+        debug_assert!(self.min < self.max, "an axis goes from one value to another: {self:?}");
         match self.scale {
             Scale::Even(_) | Scale::Named(_) | Scale::Depth(_) => {
                 ((value - self.min) / (self.max - self.min)).clamp(0.0, 1.0)
@@ -276,6 +281,7 @@ fn step_below(raw: f64) -> f64 {
 pub(super) fn step(raw: f64) -> f64 {
     let power = 10f64.powf(raw.max(1e-300).log10().floor());
     let lead = raw / power;
+    debug_assert!((1.0 - 1e-9..10.0 + 1e-9).contains(&lead), "{raw} is {lead} times a power of ten");
     let nice = [1.0, 2.0, 5.0, 10.0].into_iter().find(|nice| lead <= nice * (1.0 + 1e-9)).unwrap_or(10.0);
     nice * power
 }

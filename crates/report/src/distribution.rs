@@ -152,7 +152,9 @@ fn cumulative(counts: &Counts<'_>, x: &Axis) -> Option<Layer> {
         seen += same.len();
         (f64::from(same[0]), 100.0 * seen as f64 / blocks)
     });
-    let points = std::iter::once((x.min, 0.0)).chain(rises.collect::<Vec<_>>()).chain([(x.max, 100.0)]).collect();
+    let rises: Vec<(f64, f64)> = rises.collect();
+    debug_assert!(rises.last().is_none_or(|last| last.1 == 100.0), "all blocks have at most the most erases");
+    let points = std::iter::once((x.min, 0.0)).chain(rises).chain([(x.max, 100.0)]).collect();
     let (class, label) = (counts.group.class(), counts.group.label.clone());
     (blocks > 0.0).then(|| Layer::Curve(Curve { class, points, label, shape: Shape::Steps, ..Curve::default() }))
 }

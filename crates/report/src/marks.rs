@@ -45,6 +45,7 @@ pub(super) fn edges(points: &[(f64, f64, f64)], x: &Axis, columns: usize) -> (Ve
 
 /// A bar at least a pixel high; a gap keeps it apart from the next one, unless that would eat it.
 fn rectangle(frame: &Frame<'_>, (left, right, low, high): (f64, f64, f64, f64)) -> String {
+    debug_assert!(left <= right && low <= high, "a bar goes from left to right and upwards");
     let (x, width) = (frame.x(left), frame.x(right) - frame.x(left));
     let gap = if width > 3.0 { 1.0 } else { 0.0 };
     let base = frame.y(low);
@@ -54,6 +55,7 @@ fn rectangle(frame: &Frame<'_>, (left, right, low, high): (f64, f64, f64, f64)) 
 }
 
 fn whisker(frame: &Frame<'_>, (x, low, high): (f64, f64, f64)) -> String {
+    debug_assert!(low <= high, "an interval goes upwards: {low} to {high}");
     let (x, low, high) = (frame.x(x), frame.y(low), frame.y(high));
     format!("M{} {}h8m-4 0V{}m-4 0h8", short(x - 4.0), short(low), short(high))
 }
@@ -107,6 +109,7 @@ pub(super) fn thin(points: &[Point], x: &Axis, columns: usize) -> Vec<Point> {
         }
     }
     debug_assert!(kept.len() <= 4 * columns + 4, "a column of pixels needs four points at most");
+    debug_assert!(kept.first() == points.first() && kept.last() == points.last(), "a curve keeps its ends");
     kept
 }
 

@@ -42,6 +42,7 @@ pub(super) fn told(groups: &[Group<'_>]) -> String {
     } else {
         String::new()
     };
+    debug_assert!(drawn <= groups.len(), "a run is drawn in one panel");
     match panels.len() {
         1 => String::new(),
         _ if panels.iter().all(|panel| panel.groups.len() == 1) => {
@@ -66,7 +67,9 @@ fn range(layers: &[Layer]) -> Vec<(f64, f64, f64)> {
         let (low, high) = (values().reduce(f64::min)?, values().reduce(f64::max)?);
         Some((x, low, high))
     };
-    (0..=RANGE_POINTS).filter_map(at).collect()
+    let range: Vec<(f64, f64, f64)> = (0..=RANGE_POINTS).filter_map(at).collect();
+    debug_assert!(range.iter().all(|(_, low, high)| low <= high), "the least is below the greatest");
+    range
 }
 
 /// The value of a curve at `x`; `None` outside it.

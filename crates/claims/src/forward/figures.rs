@@ -81,7 +81,9 @@ fn distribution(counts: &[u32]) -> Vec<(f64, f64)> {
         below += alike.len();
         (f64::from(alike[0]), below as f64 / all)
     };
-    sorted.chunk_by(PartialEq::eq).map(share).collect()
+    let shares: Vec<(f64, f64)> = sorted.chunk_by(PartialEq::eq).map(share).collect();
+    debug_assert!(shares.last().is_none_or(|(_, share)| *share == 1.0), "all blocks have at most the most erases");
+    shares
 }
 
 /// The wear of a life in full and fast-forwarded, laid over each other.

@@ -161,6 +161,7 @@ impl Reached {
             (of.summary.flash.pages_programmed.total + in_vain) as f64
         };
         let worn = erases(full);
+        debug_assert_eq!(erases(seed).len(), worn.len(), "both seeds wear the same drive");
         let of_blocks = mean(worn.iter().map(|count| f64::from(*count)));
         let apart = |of| accuracy::wasserstein(&erases(of), &worn).unwrap_or(f64::NAN) / of_blocks;
         let p99 = |of: &wane_results::RunResult| f64::from(of.summary.wear.erase_count.p99);

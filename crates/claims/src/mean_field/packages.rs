@@ -229,6 +229,7 @@ fn tabled<W: Copy>(
 
 /// The least and the most of a policy, by its place from random on.
 fn range(all: &[Vec<f64>], place: usize) -> (f64, f64) {
+    assert!(!all.is_empty(), "a policy ran under some workloads");
     let of = all.iter().map(|figures| figures[place]);
     of.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), figure| (least.min(figure), most.max(figure)))
 }

@@ -11,6 +11,7 @@ const ROUNDS_MAX: usize = 100;
 
 /// Spearman's rank correlation: Pearson's of the ranks, of which equal values share their mean. None where one of the two is constant.
 pub(super) fn spearman(one: &[f64], other: &[f64]) -> Option<f64> {
+    assert_eq!(one.len(), other.len(), "attributes of the same records are correlated");
     let (one, other) = (ranks(one), ranks(other));
     let mean = (one.len() as f64 + 1.0) / 2.0;
     let (mut both, mut first, mut second) = (0.0, 0.0, 0.0);
@@ -31,13 +32,20 @@ fn ranks(values: &[f64]) -> Vec<f64> {
         let same = order[from..].iter().take_while(|at| values[**at] == values[order[from]]).count();
         let rank = from as f64 + (same as f64 + 1.0) / 2.0;
         order[from..from + same].iter().for_each(|at| ranks[*at] = rank);
+        debug_assert!(same > 0, "a value that is no number has no rank");
         from += same;
     }
+    debug_assert_eq!(
+        ranks.iter().sum::<f64>(),
+        (values.len() * (values.len() + 1)) as f64 / 2.0,
+        "ranks are given once each"
+    );
     ranks
 }
 
 /// The slope of `y` on `x` by least squares.
 pub(super) fn slope(x: &[f64], y: &[f64]) -> f64 {
+    assert_eq!(x.len(), y.len(), "a line goes through points, each with both coordinates");
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let (middle, level) = (mean(x), mean(y));
     let (mut both, mut square) = (0.0, 0.0);
@@ -58,6 +66,7 @@ pub(super) struct Clusters {
 
 /// K-means with k-means++ starts, the best of 20.
 pub(super) fn clusters(points: &[Vec<f64>], count: usize, name: &str) -> Clusters {
+    assert!((1..=points.len()).contains(&count), "each of {count} groups of {} points has one", points.len());
     let mut stream = Streams::new(1).stream(name);
     let runs = (0..RESTARTS).map(|_| run(points, count, &mut stream));
     let best = runs.min_by(|one, other| one.1.total_cmp(&other.1)).expect("there are restarts");
@@ -98,6 +107,7 @@ fn run(points: &[Vec<f64>], count: usize, stream: &mut Stream) -> (Vec<Vec<f64>>
         if total - found <= 1e-12 * found {
             return (centers, found);
         }
+        debug_assert!(found <= total, "a round of k-means never takes points farther from their centers");
         total = found;
     }
     (centers, total)
@@ -107,6 +117,7 @@ fn run(points: &[Vec<f64>], count: usize, stream: &mut Stream) -> (Vec<Vec<f64>>
 fn nearest(point: &[f64], centers: &[Vec<f64>]) -> (usize, f64) {
     let mut best = (0, f64::INFINITY);
     for (label, center) in centers.iter().enumerate() {
+        debug_assert_eq!(point.len(), center.len(), "a center is a point among points");
         let square: f64 = point.iter().zip(center).map(|(one, other)| (one - other) * (one - other)).sum();
         if square < best.1 {
             best = (label, square);
@@ -118,6 +129,7 @@ fn nearest(point: &[f64], centers: &[Vec<f64>]) -> (usize, f64) {
 /// The number of groups, from 1 on, at which the curve of distortions lies farthest below the chord from its first to its last point (Satopää et al.,
 /// "Finding a 'Kneedle' in a Haystack", 2011).
 pub(super) fn elbow(distortions: &[f64]) -> usize {
+    assert!(distortions.len() >= 2, "a chord goes from one point to another");
     let (first, last) = (distortions[0], distortions[distortions.len() - 1]);
     let chord = |at: usize| first + (last - first) * at as f64 / (distortions.len() - 1) as f64;
     let below = |at: &usize| chord(*at) - distortions[*at];

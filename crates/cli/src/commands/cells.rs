@@ -88,6 +88,7 @@ impl UnderWay {
     /// A run is done, or failed, or `was_there` already.
     pub fn finished(&mut self, number: usize, outcome: Result<&RunResult, &dyn std::fmt::Display>, was_there: bool) {
         self.finished += 1;
+        assert!(self.finished <= self.names.len(), "each run finishes once");
         self.there += usize::from(was_there);
         self.preconditioned[number] = false;
         self.set(number, 1.0);
@@ -136,10 +137,12 @@ impl UnderWay {
         if preconditioned > 0 {
             let _ = write!(what, ", {preconditioned} are preconditioned");
         }
-        self.progress.under_way(&what, self.sum / self.names.len() as f64);
+        let (.., share) = self.done();
+        self.progress.under_way(&what, share);
     }
 
     fn set(&mut self, number: usize, share: f64) {
+        debug_assert!((0.0..=1.0).contains(&share), "a share of run {number} is done: {share}");
         self.sum += share - self.shares[number];
         self.shares[number] = share;
     }

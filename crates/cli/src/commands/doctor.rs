@@ -105,6 +105,7 @@ impl State {
         let rules = judgement.findings.iter();
         let verdicts: BTreeMap<String, String> =
             rules.map(|finding| (finding.rule.to_owned(), finding.verdict.name().to_owned())).collect();
+        assert_eq!(verdicts.len(), judgement.findings.len(), "a rule finds one thing at most");
         let differs = self.drives.get(&name) != Some(&verdicts);
         self.drives.insert(name, verdicts);
         differs

@@ -98,6 +98,10 @@ fn forwarded(scenario: &Scenario, estimate: Option<Estimate>) -> String {
         );
     }
     let known = estimate.filter(|life| life.drive_writes > 0.0);
+    debug_assert!(
+        known.is_none_or(|life| life.simulated <= life.drive_writes * (1.0 + 1e-9)),
+        "what is simulated is a part of the life"
+    );
     let share = known.map_or(1.0 / spec.factor, |life| life.simulated / life.drive_writes);
     let of = known.map_or_else(String::new, |life| format!(", {:.1} of {:.1}", life.simulated, life.drive_writes));
     format!(

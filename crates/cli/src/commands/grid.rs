@@ -235,6 +235,7 @@ impl Grid {
 
     /// What sets a cell apart, as `--set` takes it.
     pub fn assignments(&self, row: &[String]) -> Vec<String> {
+        debug_assert_eq!(row.len(), self.keys().len(), "a row has a value for each key");
         self.keys().iter().zip(row).map(|(key, value)| format!("{key}={value}")).collect()
     }
 }
@@ -284,6 +285,7 @@ fn range(part: &str) -> Result<Option<Vec<String>>, String> {
     if steps >= CELLS_MAX as i128 {
         return Err(format!("\"{}\" is more than {CELLS_MAX} values", excerpt(part)));
     }
+    debug_assert!(first + steps * step <= last, "a range ends where it says, or before");
     let value = |index: i128| {
         let number = Decimal { digits: first + index * step, decimals };
         if unit.is_empty() { number.to_string() } else { format!("{number} {unit}") }
@@ -328,6 +330,7 @@ impl Decimal {
 
     /// Its digits with so many decimals, at least its own.
     const fn scaled(self, decimals: u32) -> i128 {
+        debug_assert!(decimals >= self.decimals, "a number keeps its decimals");
         self.digits * 10i128.pow(decimals - self.decimals)
     }
 }

@@ -102,6 +102,13 @@ fn shown(value: f64, is_scale: bool) -> String {
 
 fn interval(parameter: &Parameter) -> String {
     let is_scale = is_scale(parameter);
+    if let Determined::Within(low, high) = parameter.determined {
+        debug_assert!(
+            low <= parameter.value && parameter.value <= high,
+            "{}: a value lies in its interval",
+            parameter.name
+        );
+    }
     match parameter.determined {
         Determined::Within(low, high) => format!("{} to {}", shown(low, is_scale), shown(high, is_scale)),
         Determined::AtBound => "none: at an end of its range, 0 to 6".to_owned(),

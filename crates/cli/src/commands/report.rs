@@ -81,6 +81,8 @@ fn beside(folder: &Path, files: &[FigureFile]) -> String {
 fn write_figures(folder: &Path, files: &[FigureFile], others: Others) -> Result<(), Failure> {
     std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     let places: Vec<(PathBuf, &FigureFile)> = files.iter().map(|file| (folder.join(&file.name), file)).collect();
+    let names: std::collections::BTreeSet<&str> = files.iter().map(|file| file.name.as_str()).collect();
+    assert_eq!(names.len(), files.len(), "no picture is written over another");
     for (path, file) in &places {
         check_writable(path, others_of(path, file, others))?;
     }

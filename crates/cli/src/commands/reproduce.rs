@@ -140,7 +140,10 @@ fn choose(ids: &[String]) -> Result<Vec<Claim>, Failure> {
             return Err(unknown("claim", id, &known));
         }
     }
-    Ok(all.into_iter().filter(|claim| ids.is_empty() || ids.iter().any(|id| matches(claim.id, id))).collect())
+    let chosen: Vec<Claim> =
+        all.into_iter().filter(|claim| ids.is_empty() || ids.iter().any(|id| matches(claim.id, id))).collect();
+    assert!(!chosen.is_empty(), "each name that was given is a claim's");
+    Ok(chosen)
 }
 
 /// A whole name, or the letters before its number.
@@ -222,6 +225,7 @@ fn json(rows: &[Reproduced<'_>]) -> Result<String, Failure> {
 /// Tells where claims differ from the page; how many do. Where all claims were run, the page should hold no other.
 fn differing(rows: &[Reproduced<'_>], expected: &str, is_whole: bool) -> usize {
     let differences = differences(expected, rows);
+    debug_assert!(differences.len() <= rows.len(), "a claim differs once");
     for difference in &differences {
         let (page, run) = (excerpt(&difference.page), excerpt(&difference.run));
         let more = match difference.more {

@@ -408,6 +408,10 @@ fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> Str
         some => format!("; {some} that had begun are left out"),
     };
     if stopped + missing > 0 {
+        debug_assert!(
+            stopped + missing <= results.len(),
+            "a seed that was stopped has a result, and one that is missing none"
+        );
         let _ = writeln!(
             text,
             "interrupted: {} of {} seeds came to their end{told}",
@@ -418,6 +422,10 @@ fn interval_words(statistics: &Statistics, results: &[Option<RunResult>]) -> Str
     for leaf in GRID_LEAVES {
         let value = leaf.split('.').try_fold(statistics.json(), |value, part| value.get(part));
         let figure = |name: &str| value.and_then(|value| value.get(name)).and_then(serde_json::Value::as_f64);
+        debug_assert!(
+            figure("low").zip(figure("high")).is_none_or(|(low, high)| low <= high),
+            "{leaf}: an interval begins below where it ends"
+        );
         let Some(mean) = figure("mean").map(figure_text) else { continue };
         let _ = match figure("low").zip(figure("high")).filter(|_| !is_one) {
             Some((low, high)) => {

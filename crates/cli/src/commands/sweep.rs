@@ -79,7 +79,13 @@ fn shown(arguments: &RunArguments) -> report::Shown<'_> {
 impl Swept {
     /// What a grid stands for, whose last axis has so many seeds where seeds were asked for.
     pub fn new(grid: &Grid, seeds: Option<usize>) -> Self {
-        Self { keys: grid.keys(), rows: grid.rows().collect(), seeds }
+        let swept = Self { keys: grid.keys(), rows: grid.rows().collect(), seeds };
+        assert!(swept.rows.iter().all(|row| row.len() == swept.keys.len()), "each run has a value for each key");
+        assert!(
+            seeds.is_none_or(|seeds| seeds > 0 && swept.rows.len().is_multiple_of(seeds)),
+            "each cell has all seeds"
+        );
+        swept
     }
 
     /// A row a run, in grid order: the values of all keys and what came out.
@@ -127,6 +133,7 @@ impl Swept {
 
     /// The cells for people.
     fn table(&self, results: &[Option<RunResult>], shown: &report::Shown<'_>) -> String {
+        assert_eq!(results.len(), self.rows.len(), "each run has a result, or none where it was stopped");
         let keys = self.keys();
         let (mut present, mut cells) = (Vec::new(), Vec::new());
         let seeds = self.seeds.unwrap_or(1);
@@ -156,6 +163,7 @@ impl Swept {
 
     /// What `use_cells` makes of a cell a run.
     fn with_cells<T>(&self, results: &[Option<RunResult>], use_cells: impl FnOnce(&[GridCell<'_>]) -> T) -> T {
+        assert_eq!(results.len(), self.rows.len(), "each run has a result, or none where it was stopped");
         let summaries = Self::summaries(results);
         let cells = self.rows.iter().zip(&summaries);
         let cells: Vec<GridCell<'_>> =

@@ -46,6 +46,7 @@ pub(crate) fn tradeoff(arguments: &TradeoffArguments) -> Result<i32, Failure> {
     let occupancy = &blocks.occupancy;
     let place = |name: String, point: OperatingPoint| -> Result<Placed, Failure> {
         let best = optimal_wear_leveling(occupancy, point.cleaning_cost).map_err(Failure::wrong)?;
+        debug_assert!(point.wear_leveling <= best * (1.0 + 1e-6), "{name}: no policy levels wear better than the best");
         Ok(Placed { name, point, best })
     };
     let mut placed = vec![place("random".to_owned(), random(occupancy).map_err(Failure::wrong)?)?];
@@ -96,6 +97,7 @@ fn blocks(arguments: &TradeoffArguments) -> Result<Blocks, Failure> {
         observe(&scenario, arguments.drive_writes, arguments.drive_writes, &stop_flag()).map_err(Failure::wrong)?;
     let occupancy = seen.estimator.occupancy().map_err(Failure::wrong)?;
     let model = seen.estimator.rates().and_then(|rates| rates.fixed_point_from(&occupancy));
+    debug_assert!((occupancy.iter().sum::<f64>() - 1.0).abs() < 1e-9, "shares of all blocks sum to 1");
     let off = model.and_then(|model| total_variation(&occupancy, &model)).map_err(Failure::wrong)?;
     let mut warnings = Vec::new();
     if off > 0.1 {

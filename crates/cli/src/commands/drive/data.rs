@@ -78,6 +78,7 @@ fn sectors(kept: &Kept, at: Bytes, length: Bytes) -> Result<SectorRange, Failure
 fn pieces(range: SectorRange) -> impl Iterator<Item = SectorRange> {
     let end = range.start.0 + range.count.0;
     let each = REQUEST / 512;
+    debug_assert!(each.is_multiple_of(8), "a request is of whole sectors, of 512 B or 4 KiB");
     (range.start.0..end)
         .step_by(each as usize)
         .map(move |start| SectorRange::between(Lba(start), Lba(end.min(start + each))))

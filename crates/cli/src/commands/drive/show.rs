@@ -119,8 +119,10 @@ pub(super) fn facts(kept: &Kept, path: &Path) -> Facts {
         erases.mean += f64::from(count);
         (erases.least, erases.most) = (erases.least.min(count), erases.most.max(count));
     }
+    assert_eq!(in_service, blocks.free + blocks.open + blocks.closed, "a block that has not retired serves");
     erases.mean /= f64::from(in_service.max(1));
     erases.least = erases.least.min(erases.most);
+    debug_assert!((f64::from(erases.least)..=f64::from(erases.most)).contains(&erases.mean), "a mean lies between");
     let units = || (0..drive.exported()).map(Lpn);
     Facts {
         drive: path.display().to_string(),
@@ -189,6 +191,7 @@ fn wear(used: Option<f64>, cause: Option<&str>) -> String {
 }
 
 fn exported(exported: u64, initial: u64) -> String {
+    debug_assert!(exported <= initial, "a drive exports no more than when it was new");
     if exported == initial {
         return format!("{} exported", Bytes(initial));
     }
@@ -249,6 +252,7 @@ fn picture(kept: &Kept) -> String {
     let width = (most - least + 1).div_ceil(ROWS as u32);
     let mut rows = [0usize; ROWS];
     counts.iter().for_each(|count| rows[((count - least) / width) as usize] += 1);
+    debug_assert_eq!(rows.iter().sum::<usize>(), counts.len(), "each block is in one row");
     let longest = rows.iter().copied().max().unwrap_or(1).max(1);
     let mut text = String::from("\n     erases   blocks\n");
     for (row, blocks) in (0..).zip(rows) {
