@@ -78,8 +78,8 @@ class Drive:
             drive_id: The id of a new drive, instead of one by chance.
             points: Points of each drive on the ring of a new cluster, 64 unless given.
             secret_file: The file of the cluster's secret; needed to listen elsewhere than on the loopback interface.
-            processors: Processors that it may use, such as 0.5; needs cgroup v2.
-            memory: Memory that it may use, such as ``"256 MiB"``; needs cgroup v2.
+            processors: Processors that it may use, such as 0.5; needs control groups (cgroup v2 or v1).
+            memory: Memory that it may use, such as ``"256 MiB"``; needs control groups (cgroup v2 or v1).
             upkeep: Seconds between two looks at what is to be moved or repaired, 5 unless given.
         """
         self.folder = Path(folder)

@@ -18,6 +18,17 @@ use crate::{ActorError, Members, Repaired, RingId, Scrubbed, Standing, Status, c
 /// Milliseconds between two looks at a drive that is waited for.
 const LOOK_MILLIS: u64 = 100;
 
+/// What a drive leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The drive.
+    pub id: RingId,
+    /// Drives that are on the ring still.
+    pub drives: usize,
+    /// Drives that the objects need which those keep: their shares N + K, the most of any. With fewer drives they can be read, and are not made whole.
+    pub widest: u16,
+}
+
 /// How a drive leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
@@ -191,7 +202,7 @@ impl Client {
     /// # Errors
     /// There is no such drive, too few would be left for what it keeps, it is lost by name and answers, or its shares are not all handed on in
     /// time: it is leaving still.
-    pub fn leave(&self, drive: &str, how: Leave, wait: Duration) -> Result<RingId, ActorError> {
+    pub fn leave(&self, drive: &str, how: Leave, wait: Duration) -> Result<Left, ActorError> {
         let members = self.members();
         let id = members.find(drive)?;
         let address = members.drives[&id].address.clone();
@@ -218,7 +229,12 @@ impl Client {
             Leave::LostWhateverItSays => {}
         }
         self.stand(id, Standing::Gone, &address)?;
-        Ok(id)
+        let peers = &self.cluster.peers;
+        let asked = self.cluster.present().into_iter();
+        let asked = asked.map(|drive| peers.ask(drive, Method::GET, "/v1/widest", Vec::new()));
+        let answers = self.runtime.block_on(join_all(asked)).into_iter();
+        let widest = answers.filter_map(|answer| from_json::<u16>(&answer.ok()?).ok()).max().unwrap_or(0);
+        Ok(Left { id, drives: self.members().on_ring().count(), widest })
     }
 
     /// Whether the drives that stay are as many as objects need of which this one keeps shares.
@@ -245,7 +261,8 @@ impl Client {
         // The drive itself too, if it is gone from the list of those that are told.
         let told = to_json(&self.members())?;
         let _ = self.runtime.block_on(self.cluster.peers.at(address, Method::PUT, "/v1/members", told));
-        self.runtime.block_on(self.cluster.spread())
+        // A drive with another secret is none of those that this is about.
+        self.runtime.block_on(self.cluster.spread()).map(drop)
     }
 
     /// Looks at all drives that answer until they are as wanted.

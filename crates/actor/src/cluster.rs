@@ -9,11 +9,13 @@ mod repair;
 use std::sync::Arc;
 
 use axum::http::Method;
+use bytes::Bytes;
 use futures_util::future::join_all;
 
 pub use get::Got;
 pub use put::{Put, PutOptions};
 
+use crate::members::Member;
 use crate::peers::Peers;
 use crate::share::Version;
 use crate::wire::{Forget, Order, Which, to_json};
@@ -32,14 +34,18 @@ impl Cluster {
     }
 
     /// Sends the list of members to all drives. Those that do not answer learn it from the first request they see.
-    pub(crate) async fn spread(&self) -> Result<(), ActorError> {
+    /// Gives what those say, and at which address, that have another secret.
+    pub(crate) async fn spread(&self) -> Result<Vec<String>, ActorError> {
         let members = self.peers.members();
         let body = to_json(&members)?;
-        let told = members
-            .present()
-            .map(|(_, member)| self.peers.at(&member.address, Method::PUT, "/v1/members", body.clone()));
-        join_all(told).await;
-        Ok(())
+        let told = members.present().map(async |(_, member)| {
+            (member, self.peers.at(&member.address, Method::PUT, "/v1/members", body.clone()).await)
+        });
+        let stranger = |(member, answer): (&Member, Result<Bytes, ActorError>)| match answer {
+            Err(ActorError::Unauthorized(why)) => Some(format!("{}: {why}", member.address)),
+            _ => None,
+        };
+        Ok(join_all(told).await.into_iter().filter_map(stranger).collect())
     }
 
     /// Removes shares from all drives that answer.
@@ -51,7 +57,7 @@ impl Cluster {
     }
 
     /// Has blocks made by drives; gives the answers, or at which drives it failed.
-    async fn code(&self, orders: Vec<(RingId, Order)>) -> Vec<(Order, Result<bytes::Bytes, ActorError>)> {
+    async fn code(&self, orders: Vec<(RingId, Order)>) -> Vec<(Order, Result<Bytes, ActorError>)> {
         let asked = orders.into_iter().map(|(drive, order)| async move {
             let answer = match to_json(&order) {
                 Ok(body) => self.peers.ask(drive, Method::POST, "/v1/code", body).await,

@@ -24,7 +24,7 @@ pub mod store;
 mod wear;
 mod wire;
 
-pub use client::{Client, Leave};
+pub use client::{Client, Leave, Left};
 pub use cluster::{Got, Put, PutOptions};
 pub use error::ActorError;
 pub use id::RingId;

@@ -1,9 +1,10 @@
-//! Limits of a drive's processor time and memory, by a control group of its own (cgroup v2).
+//! Limits of a drive's processor time and memory, by control groups of its own: of cgroup v2, or of v1 where the system has a controller there.
 //!
-//! The process moves into a new group below the one that it was started in, so that whatever limits that group holds on. A system that does not hand out
+//! The process moves into new groups below those that it was started in, so that whatever limits these hold on. A system that does not hand out
 //! the controllers is told so: a limit that does not hold is none.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use wane_units::{Bytes, excerpt_path};
@@ -16,7 +17,7 @@ const PERIOD_MICROS: u64 = 100_000;
 /// The least memory with which a drive can serve: its threads' stacks, and the blocks that it makes.
 const MEMORY_MIN: u64 = 32 << 20;
 
-/// Where a process's groups are told, and where the hierarchy of cgroup v2 is mounted.
+/// Where a process's groups are told, and where hierarchies of groups are mounted.
 const OWN: &str = "/proc/self/cgroup";
 const MOUNTS: &str = "/proc/self/mounts";
 
@@ -29,11 +30,25 @@ pub struct Limits {
     pub memory: Option<u64>,
 }
 
-/// A group that the process is in, until this is dropped.
-#[derive(Debug)]
-pub struct Limited {
-    group: PathBuf,
-    before: PathBuf,
+/// Groups that the process is in, until this is dropped, each with the group that it was in before.
+#[derive(Debug, Default)]
+pub struct Limited(Vec<(PathBuf, PathBuf)>);
+
+/// What is asked of a controller: which text is written to which file of a group of cgroup v2, and of v1.
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted {
+    controller: &'static str,
+    shared: Vec<(&'static str, String)>,
+    own: Vec<(&'static str, String)>,
+}
+
+/// The group that a controller finds a process in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Group {
+    /// Of the hierarchy that all controllers of cgroup v2 share.
+    Shared(PathBuf),
+    /// Of the controller's own hierarchy, as cgroup v1 has them.
+    Own(PathBuf),
 }
 
 impl Limits {
@@ -47,8 +62,8 @@ impl Limits {
             return Ok(None);
         }
         let read = |path: &str| fs::read_to_string(path).map_err(|error| ActorError::unread(Path::new(path), &error));
-        let before = own_group(&read(MOUNTS)?, &read(OWN)?).ok_or_else(|| refused("this system has no cgroup v2"))?;
-        self.enter_below(&before, std::process::id()).map(Some)
+        let (mounts, own) = (read(MOUNTS)?, read(OWN)?);
+        self.enter_below(|controller| group_of(controller, &mounts, &own), std::process::id()).map(Some)
     }
 
     fn checked(self) -> Result<(), ActorError> {
@@ -62,32 +77,44 @@ impl Limits {
         Ok(())
     }
 
-    fn enter_below(self, before: &Path, process: u32) -> Result<Limited, ActorError> {
-        let group = before.join(format!("wane-actor-{process}"));
-        fs::create_dir(&group)
-            .map_err(|error| refused(&format!("no group can be made in {}: {error}", excerpt_path(before))))?;
-        let limited = Limited { group, before: before.to_owned() };
-        let controllers = fs::read_to_string(limited.group.join("cgroup.controllers")).unwrap_or_default();
-        let has = |controller: &str| controllers.split_whitespace().any(|name| name == controller);
-        let lines = [
-            (
-                "cpu",
-                "cpu.max",
-                self.processors.map(|count| format!("{} {PERIOD_MICROS}", (count * PERIOD_MICROS as f64) as u64)),
-            ),
-            ("memory", "memory.max", self.memory.map(|bytes| bytes.to_string())),
-        ];
-        for (controller, file, text) in lines {
-            let Some(text) = text else { continue };
-            if !has(controller) {
-                return Err(refused(&format!(
-                    "the groups in {} have no controller \"{controller}\"",
-                    excerpt_path(before)
-                )));
+    /// What is asked of controllers.
+    fn wanted(self) -> Vec<Wanted> {
+        let cpu = self.processors.map(|count| {
+            let micros = (count * PERIOD_MICROS as f64) as u64;
+            let shared = vec![("cpu.max", format!("{micros} {PERIOD_MICROS}"))];
+            let own = vec![("cpu.cfs_period_us", PERIOD_MICROS.to_string()), ("cpu.cfs_quota_us", micros.to_string())];
+            Wanted { controller: "cpu", shared, own }
+        });
+        let memory = self.memory.map(|bytes| {
+            let [shared, own] = ["memory.max", "memory.limit_in_bytes"].map(|file| vec![(file, bytes.to_string())]);
+            Wanted { controller: "memory", shared, own }
+        });
+        cpu.into_iter().chain(memory).collect()
+    }
+
+    fn enter_below(self, group_of: impl Fn(&str) -> Option<Group>, process: u32) -> Result<Limited, ActorError> {
+        let mut limited = Limited::default();
+        for Wanted { controller, shared, own } in self.wanted() {
+            let group = group_of(controller);
+            let group = group.ok_or_else(|| refused(&format!("this system has no group for \"{controller}\"")))?;
+            let (before, lines) = match &group {
+                Group::Shared(before) => (before, shared),
+                Group::Own(before) => (before, own),
+            };
+            let made = limited.make(before, process)?;
+            let controllers = fs::read_to_string(made.join("cgroup.controllers")).unwrap_or_default();
+            let is_there = controllers.split_whitespace().any(|name| name == controller);
+            if matches!(group, Group::Shared(_)) && !is_there {
+                let before = excerpt_path(before);
+                return Err(refused(&format!("the groups in {before} have no controller \"{controller}\"")));
             }
-            limited.write(file, &text)?;
+            for (file, text) in lines {
+                write(&made.join(file), &text)?;
+            }
         }
-        limited.write("cgroup.procs", &process.to_string())?;
+        for (group, _) in &limited.0 {
+            write(&group.join("cgroup.procs"), &process.to_string())?;
+        }
         Ok(limited)
     }
 
@@ -99,38 +126,69 @@ impl Limits {
 }
 
 impl Limited {
-    fn write(&self, file: &str, text: &str) -> Result<(), ActorError> {
-        let path = self.group.join(file);
-        fs::write(&path, text).map_err(|error| refused(&format!("{} cannot be written: {error}", excerpt_path(&path))))
+    /// Makes a group of the process's own, once below each other group.
+    fn make(&mut self, before: &Path, process: u32) -> Result<PathBuf, ActorError> {
+        let group = before.join(format!("wane-actor-{process}"));
+        if self.0.iter().any(|(made, _)| *made == group) {
+            return Ok(group);
+        }
+        let made = fs::create_dir(&group).or_else(|error| match error.kind() {
+            // Of a process that was killed, whose number is used again.
+            ErrorKind::AlreadyExists => fs::remove_dir(&group).and_then(|()| fs::create_dir(&group)),
+            _ => Err(error),
+        });
+        made.map_err(|error| refused(&format!("no group can be made in {}: {error}", excerpt_path(before))))?;
+        self.0.push((group.clone(), before.to_owned()));
+        Ok(group)
     }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), ActorError> {
+    fs::write(path, text).map_err(|error| refused(&format!("{} cannot be written: {error}", excerpt_path(path))))
 }
 
 impl Drop for Limited {
     /// A group can be removed when nobody is in it.
     fn drop(&mut self) {
-        let _ = fs::write(self.before.join("cgroup.procs"), std::process::id().to_string());
-        let _ = fs::remove_dir(&self.group);
+        for (group, before) in &self.0 {
+            let _ = fs::write(before.join("cgroup.procs"), std::process::id().to_string());
+            let _ = fs::remove_dir(group);
+        }
     }
 }
 
 fn refused(why: &str) -> ActorError {
     ActorError::Invalid(format!(
-        "limits of processors and memory need cgroup v2: {why}; `systemd-run --scope -p CPUQuota=50% -p MemoryMax=512M wane actor serve ...` sets them from \
+        "limits of processors and memory need control groups: {why}; `systemd-run --scope -p CPUQuota=50% -p MemoryMax=512M wane actor serve ...` sets them from \
          outside"
     ))
 }
 
-/// The folder of the group that a process is in, by what the system says of mounts and of the process.
-fn own_group(mounts: &str, own: &str) -> Option<PathBuf> {
-    let mut mounted = mounts.lines().map(|line| line.split(' ').collect::<Vec<&str>>());
-    let root = mounted.find(|fields| fields.get(2) == Some(&"cgroup2"))?.get(1).map(|root| (*root).to_owned())?;
+/// The folder of the group in which a controller finds a process, by what the system says of mounts and of the process.
+fn group_of(controller: &str, mounts: &str, own: &str) -> Option<Group> {
+    let mounted = || mounts.lines().map(|line| line.split(' ').collect::<Vec<&str>>());
+    let has = |names: &str| names.split(',').any(|name| name == controller);
+    // A container sees its own group as the root of what is mounted, under a name that it does not have there.
+    let below = |root: &str, group: &str| {
+        let named = Path::new(root).join(group.trim_start_matches('/'));
+        if named.is_dir() { named } else { PathBuf::from(root) }
+    };
+    let is_own = |fields: &Vec<&str>| fields.get(2) == Some(&"cgroup") && fields.get(3).is_some_and(|names| has(names));
+    if let Some(root) = mounted().find(is_own).and_then(|fields| fields.get(1).copied()) {
+        let told = own.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+        let group = told.into_iter().find(|(names, _)| has(names)).map_or("", |(_, group)| group);
+        return Some(Group::Own(below(root, group)));
+    }
+    let root = mounted().find(|fields| fields.get(2) == Some(&"cgroup2")).and_then(|fields| fields.get(1).copied())?;
     let group = own.lines().find_map(|line| line.strip_prefix("0::"))?;
-    Some(Path::new(&root).join(group.trim_start_matches('/')))
+    Some(Group::Shared(below(root, group)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const LIMITS: Limits = Limits { processors: Some(0.5), memory: Some(64 << 20) };
 
     #[test]
     fn limits_that_make_no_sense_are_told() {
@@ -142,20 +200,48 @@ mod tests {
     }
 
     #[test]
-    fn the_group_is_found_where_cgroup_v2_is_mounted() {
-        let mounts = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
-        let own = "4:memory:/other\n0::/user.slice/one\n";
-        assert_eq!(own_group(mounts, own).unwrap(), Path::new("/sys/fs/cgroup/unified/user.slice/one"));
-        assert_eq!(own_group("proc /proc proc rw 0 0\n", own), None);
-        assert_eq!(own_group(mounts, "4:memory:/other\n"), None);
+    fn groups_are_found_where_controllers_are_mounted() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().display().to_string();
+        let within = |group: &str| folder.path().join(group);
+        for group in ["all/user/one", "memory/other"] {
+            fs::create_dir_all(within(group)).unwrap();
+        }
+        let shared = format!("tmpfs {root} tmpfs rw 0 0\ncgroup2 {root}/all cgroup2 rw 0 0\n");
+        let own = "4:memory:/other\n3:cpu,cpuacct:/gone\n0::/user/one\n";
+        assert_eq!(group_of("cpu", &shared, own), Some(Group::Shared(within("all/user/one"))));
+        assert_eq!(group_of("cpu", "proc /proc proc rw 0 0\n", own), None);
+        assert_eq!(group_of("cpu", &shared, "4:memory:/other\n"), None);
+        let both = format!(
+            "{shared}cgroup {root}/memory cgroup rw,relatime,memory 0 0\ncgroup {root}/cpu cgroup rw,cpu,cpuacct 0 0\n"
+        );
+        assert_eq!(group_of("memory", &both, own), Some(Group::Own(within("memory/other"))));
+        assert_eq!(
+            group_of("cpu", &both, own),
+            Some(Group::Own(within("cpu"))),
+            "the root, where its name is not there"
+        );
+        assert_eq!(group_of("acct", &both, own), Some(Group::Shared(within("all/user/one"))), "a whole name alone");
     }
 
     #[test]
     fn a_group_without_the_controllers_is_refused_and_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let limits = Limits { processors: Some(0.5), memory: Some(64 << 20) };
-        let refused = limits.enter_below(folder.path(), 7).unwrap_err().to_string();
+        let shared = |_: &str| Some(Group::Shared(folder.path().to_owned()));
+        let refused = LIMITS.enter_below(shared, 7).unwrap_err().to_string();
         assert!(refused.contains("have no controller \"cpu\"") && refused.contains("systemd-run"), "{refused}");
         assert!(!folder.path().join("wane-actor-7").exists());
+        let refused = LIMITS.enter_below(|_| None, 7).unwrap_err().to_string();
+        assert!(refused.contains("this system has no group for \"cpu\""), "{refused}");
+    }
+
+    #[test]
+    fn what_is_written_is_what_each_kind_of_group_takes() {
+        let [cpu, memory] = LIMITS.wanted().try_into().unwrap();
+        let line = |file: &'static str, text: &str| (file, text.to_owned());
+        let own = vec![line("cpu.cfs_period_us", "100000"), line("cpu.cfs_quota_us", "50000")];
+        assert_eq!(cpu, Wanted { controller: "cpu", shared: vec![line("cpu.max", "50000 100000")], own });
+        let [shared, own] = ["memory.max", "memory.limit_in_bytes"].map(|file| vec![line(file, "67108864")]);
+        assert_eq!(memory, Wanted { controller: "memory", shared, own });
     }
 }

@@ -43,9 +43,9 @@ pub struct Member {
     pub address: String,
 }
 
-/// The list of members.
+/// The list of members. Whatever is read as one, alone or in an answer, has been checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Unchecked")]
 pub struct Members {
     /// The cluster's id.
     pub cluster: RingId,
@@ -53,6 +53,24 @@ pub struct Members {
     pub points: u16,
     /// Every drive that ever was there, by its id.
     pub drives: BTreeMap<RingId, Member>,
+}
+
+/// A list as somebody wrote it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unchecked {
+    cluster: RingId,
+    points: u16,
+    drives: BTreeMap<RingId, Member>,
+}
+
+impl TryFrom<Unchecked> for Members {
+    type Error = ActorError;
+
+    fn try_from(read: Unchecked) -> Result<Self, ActorError> {
+        let Unchecked { cluster, points, drives } = read;
+        Self { cluster, points, drives }.checked()
+    }
 }
 
 impl Members {
@@ -69,8 +87,8 @@ impl Members {
     /// # Errors
     /// It is none.
     pub fn parse(text: &[u8]) -> Result<Self, ActorError> {
-        let read: Result<Self, _> = serde_json::from_slice(text);
-        read.map_err(|error| ActorError::Invalid(format!("no list of members: {error}")))?.checked()
+        let read: Result<Unchecked, _> = serde_json::from_slice(text);
+        read.map_err(|error| ActorError::Invalid(format!("no list of members: {error}")))?.try_into()
     }
 
     fn checked(self) -> Result<Self, ActorError> {
@@ -240,5 +258,8 @@ mod tests {
         wrapped.drives.values_mut().for_each(|member| member.serial = u64::MAX);
         let text = serde_json::to_vec(&wrapped).unwrap();
         assert!(Members::parse(&text).unwrap_err().to_string().contains("serial"));
+        // In an answer, where it is one part of a larger whole.
+        let answer: Result<Vec<Members>, _> = serde_json::from_slice(&[b"[", &text[..], b"]"].concat());
+        assert!(answer.unwrap_err().to_string().contains("a drive whose serial is"));
     }
 }

@@ -21,16 +21,15 @@ impl Ring {
     /// The ring of the drives that are on it.
     pub fn new(members: &Members) -> Self {
         let mut points = BTreeMap::new();
-        let mut drives = 0;
         for id in members.on_ring() {
-            drives += 1;
-            // The first is the drive's own id, so that with one point each a drive owns the arc up to its id.
-            points.insert(id, id);
             for point in 1..members.points {
                 points.insert(RingId::of("point", &[id.bytes(), &point.to_le_bytes()]), id);
             }
         }
-        Self { points, drives }
+        // The first point is the drive's own id: with one point each a drive owns the arc up to its id. Set last, as a drive may be given
+        // another's point as its id, and each drive keeps at least its own.
+        points.extend(members.on_ring().map(|id| (id, id)));
+        Self { points, drives: members.on_ring().count() }
     }
 
     /// Drives on it.
@@ -101,6 +100,21 @@ mod tests {
             let key = RingId::of("share", &[object(number).bytes(), &0u16.to_le_bytes()]);
             let owner = ids.iter().find(|id| **id >= key).unwrap_or(&ids[0]);
             assert_eq!(ring.place(object(number), 1).unwrap(), [*owner]);
+        }
+    }
+
+    #[test]
+    fn a_drive_whose_ids_are_points_of_another_takes_none_of_its_last() {
+        let mut members = members(1, 2);
+        let point = RingId::of("point", &[drive(0).bytes(), &1u16.to_le_bytes()]);
+        for (number, id) in [point, RingId::of("point", &[point.bytes(), &1u16.to_le_bytes()])].into_iter().enumerate()
+        {
+            members.set(id, Standing::In, &format!("127.0.0.1:{number}")).unwrap();
+        }
+        for number in 0..50 {
+            let mut placed = Ring::new(&members).place(object(number), 3).unwrap();
+            placed.sort_unstable();
+            assert!(placed.is_sorted() && placed.iter().copied().eq(members.on_ring()), "each of three drives has one");
         }
     }
 

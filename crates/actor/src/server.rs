@@ -129,7 +129,7 @@ impl Node {
     }
 
     /// Takes the list of the cluster of which a drive is at `address`, and is on it from now on.
-    async fn join(self: &Arc<Self>, address: &str) -> Result<(), ActorError> {
+    async fn join(self: &Arc<Self>, address: &str) -> Result<Vec<String>, ActorError> {
         let theirs: Members = Members::parse(&self.peers().at(address, Method::GET, "/v1/members", Vec::new()).await?)?;
         let (ours, me) = (self.peers().members(), self.store.id());
         self.check_alone(&theirs).await?;
@@ -195,11 +195,15 @@ fn block_target(key: &Key, stripe: u64, cell_here: u32, block: u16) -> String {
     format!("/v1/blocks/{}/{}/{}/{stripe}/{cell_here}/{block}", key.object, key.version, key.share)
 }
 
-/// Serves a drive until `stop` is set. `ready` is told how it stands once it answers.
+/// Serves a drive until `stop` is set. `ready` is told how it stands once it answers, and what drives of its list say that have another secret.
 ///
 /// # Errors
 /// The folder is in use or no drive's, the address is not the loopback's and there is no secret, the cluster cannot be joined, or the system refuses.
-pub fn serve(config: ServerConfig, stop: &AtomicBool, ready: impl FnOnce(&Status)) -> Result<(), ActorError> {
+pub fn serve(
+    config: ServerConfig,
+    stop: &AtomicBool,
+    ready: impl FnOnce(&Status, &[String]),
+) -> Result<(), ActorError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| ActorError::System(format!("no threads can be started: {error}")))?;
     let served = runtime.block_on(run(config, stop, ready));
@@ -254,7 +258,11 @@ fn reached_at(announce: Option<&str>, bound: SocketAddr) -> Result<String, Actor
     Ok(address.to_string())
 }
 
-async fn run(config: ServerConfig, stop: &AtomicBool, ready: impl FnOnce(&Status)) -> Result<(), ActorError> {
+async fn run(
+    config: ServerConfig,
+    stop: &AtomicBool,
+    ready: impl FnOnce(&Status, &[String]),
+) -> Result<(), ActorError> {
     let listen = check_listen(&config)?;
     let secret = || config.secret.as_deref().map(Secret::read).transpose();
     let guard = secret()?.map(Guard::new);
@@ -293,12 +301,12 @@ async fn run(config: ServerConfig, stop: &AtomicBool, ready: impl FnOnce(&Status
         let _ = is_ended.wait_for(|ended| *ended).await;
     });
     let served = tokio::spawn(service.into_future());
-    take_place(&node, config.join.as_deref()).await?;
+    let strangers = take_place(&node, config.join.as_deref()).await?;
     if node.guard.is_some() {
         // Only now: a start that failed leaves a folder as it was.
         node.disk(Store::note_secret).await?;
     }
-    ready(&node.status());
+    ready(&node.status(), &strangers);
     let (looked_after, every) = (Arc::clone(&node), Duration::from_secs(config.upkeep_seconds));
     apart(async move || upkeep::run(&looked_after, every, is_upkeep_ended).await);
     while !stop.load(Ordering::Relaxed) && !served.is_finished() {
@@ -321,7 +329,7 @@ fn apart<T: Send + 'static>(work: impl AsyncFnOnce() -> T + Send + 'static) -> t
 }
 
 /// Joins, and waits a little for a drive that is only about to listen.
-async fn join_in_time(node: &Arc<Node>, address: &str) -> Result<(), ActorError> {
+async fn join_in_time(node: &Arc<Node>, address: &str) -> Result<Vec<String>, ActorError> {
     let begun = clock::now();
     loop {
         match node.join(address).await {
@@ -333,8 +341,8 @@ async fn join_in_time(node: &Arc<Node>, address: &str) -> Result<(), ActorError>
     }
 }
 
-/// A drive that starts stands on the list with its present address.
-async fn take_place(node: &Arc<Node>, join: Option<&str>) -> Result<(), ActorError> {
+/// A drive that starts stands on the list with its present address. Gives what drives of the list say that have another secret.
+async fn take_place(node: &Arc<Node>, join: Option<&str>) -> Result<Vec<String>, ActorError> {
     if let Some(address) = join {
         return join_in_time(node, address).await;
     }

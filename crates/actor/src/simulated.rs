@@ -27,6 +27,15 @@ impl Files {
         Self { free: BTreeMap::from([(0, pages)]), held: BTreeMap::new() }
     }
 
+    /// Every page of a drive is free or one file's, once.
+    fn cover(&self, pages: u32) -> bool {
+        let mut runs: Vec<(u32, u32)> = self.held.values().flatten().copied().collect();
+        runs.extend(self.free.iter().map(|(start, count)| (*start, *count)));
+        runs.sort_unstable();
+        let next = |next: u32, (start, count): &(u32, u32)| (*start == next).then(|| start.checked_add(*count))?;
+        runs.iter().all(|(_, count)| *count > 0) && runs.iter().try_fold(0, next) == Some(pages)
+    }
+
     fn free_pages(&self) -> u64 {
         self.free.values().map(|count| u64::from(*count)).sum()
     }
@@ -135,8 +144,11 @@ impl Simulated {
                 .map_err(|error| ActorError::Invalid(format!("{}: {error}", excerpt_path(&table))))?,
             Err(_) => Files::new(kept.pages()),
         };
-        if files.free_pages() + files.held_pages() != u64::from(kept.pages()) {
-            return Err(ActorError::Invalid(format!("{} is of another drive than {shown}", excerpt_path(&table))));
+        if !files.cover(kept.pages()) {
+            return Err(ActorError::Invalid(format!(
+                "{} is of another drive than {shown}, or damaged: its files and what is free are not {shown}'s pages, each once",
+                excerpt_path(&table)
+            )));
         }
         Ok(Self { path: path.to_owned(), kept, files, table })
     }
@@ -233,5 +245,27 @@ mod tests {
             files.give(name);
         }
         assert_eq!(files, Files::new(100));
+    }
+
+    #[test]
+    fn a_table_has_every_page_once() {
+        let mut files = Files::new(100);
+        files.take("a", 30).unwrap();
+        files.take("empty", 0).unwrap();
+        assert!(files.cover(100) && !files.cover(99) && !files.cover(101));
+        let with = |free: &[(u32, u32)], held: &[(u32, u32)]| Files {
+            free: free.iter().copied().collect(),
+            held: BTreeMap::from([("a".to_owned(), held.to_vec())]),
+        };
+        assert!(with(&[(30, 70)], &[(10, 20), (0, 10)]).cover(100));
+        for (free, held) in [
+            (&[(30, 70)][..], &[(0, 20), (10, 10)][..]),
+            (&[(40, 60)], &[(20, 20), (20, 20)]),
+            (&[(30, 70)], &[(u32::MAX, 30)]),
+            (&[(30, 70), (100, 0)], &[(0, 30)]),
+            (&[(0, 100)], &[(0, u32::MAX), (u32::MAX, 1)]),
+        ] {
+            assert!(!with(free, held).cover(100), "{free:?} {held:?}");
+        }
     }
 }

@@ -7,7 +7,7 @@ mod served;
 use std::io::{Read, Write};
 
 use served::{Drives, WAIT, bytes, config, get, options, put, serve, until};
-use wane_actor::{ActorError, Client, Leave, RingId, Standing};
+use wane_actor::{ActorError, Client, Leave, Left, RingId, Standing};
 
 const OBJECTS: u64 = 40;
 
@@ -60,8 +60,9 @@ fn drives_join_and_leave_and_little_moves() {
     let (least, ideal) = (joined.shares * 1536, (3 * OBJECTS) as f64 / 8.0);
     assert!(moved as f64 <= 1.5 * least as f64, "{moved} B moved where {least} B must");
     assert!((0.4..2.0).contains(&(joined.shares as f64 / ideal)), "{} shares, ideally {ideal}", joined.shares);
-    let id = client.leave(&drives.drive(2).address, Leave::InOrder, WAIT).unwrap();
-    assert_eq!(id, drives.drive(2).id);
+    let left = client.leave(&drives.drive(2).address, Leave::InOrder, WAIT).unwrap();
+    let id = drives.drive(2).id;
+    assert_eq!(left, Left { id, drives: 7, widest: 3 });
     until("shares moved", || settled(&drives));
     assert!(drives.shares(2).is_empty());
     drives.stop(2);
@@ -80,6 +81,25 @@ fn a_lost_drive_s_shares_are_made_anew_by_a_scrub() {
     assert!(scrubbed.iter().all(|(_, one)| one.as_ref().is_ok_and(|one| one.unrepaired.is_empty())), "{scrubbed:?}");
     until("shares moved", || settled(&drives));
     check(&drives);
+}
+
+#[test]
+fn objects_that_need_more_drives_than_are_left_are_read_and_made_whole_by_the_next() {
+    let mut drives = Drives::new(3);
+    let client = drives.client();
+    put(&client, "a", &bytes(3000, 1), options("2+1", 512)).unwrap();
+    let id = drives.drive(1).id;
+    drives.stop(1);
+    assert_eq!(client.leave(&id.to_string(), Leave::Lost, WAIT).unwrap(), Left { id, drives: 2, widest: 3 });
+    assert_eq!(get(&drives.client(), "a").unwrap(), bytes(3000, 1));
+    let refused = put(&drives.client(), "b", b"content", options("2+1", 64)).unwrap_err().to_string();
+    assert_eq!(refused, "3 shares need as many drives, and 2 are on the ring");
+    drives.served.push(None);
+    drives.start(3);
+    until("shares moved", || settled(&drives));
+    let scrubbed = drives.client().scrub();
+    assert_eq!(scrubbed.iter().map(|(_, one)| one.as_ref().unwrap().repaired).sum::<u64>(), 1, "{scrubbed:?}");
+    assert_eq!((drives.shares(0).len(), drives.shares(2).len(), drives.shares(3).len()), (1, 1, 1));
 }
 
 #[test]
@@ -108,6 +128,21 @@ fn wrong_secrets_and_none_are_refused() {
     std::fs::write(&other, "the secret of another one").unwrap();
     let wrong = Client::connect(&address, Some(&other)).err().unwrap().to_string();
     assert!(wrong.contains("signed with another secret"), "{wrong}");
+}
+
+#[test]
+fn a_drive_that_is_served_again_with_another_secret_says_so() {
+    let mut drives = Drives::with(2, Some("the secret of this cluster"));
+    drives.stop(1);
+    let other = drives.root.path().join("other");
+    std::fs::write(&other, "the secret of another one").unwrap();
+    let alone = serve(wane_actor::ServerConfig { secret: Some(other), ..config(&drives.folder(1)) }).unwrap();
+    let told = format!("{}: the request is signed with another secret", drives.drive(0).address);
+    assert!(alone.strangers.len() == 1 && alone.strangers[0].starts_with(&told), "{:?}", alone.strangers);
+    alone.stop();
+    let right = serve(wane_actor::ServerConfig { secret: drives.secret.clone(), ..config(&drives.folder(1)) }).unwrap();
+    assert!(right.strangers.is_empty(), "{:?}", right.strangers);
+    right.stop();
 }
 
 #[test]
@@ -192,6 +227,43 @@ fn who_has_an_older_list_is_told_so_with_the_newer_one() {
         "{told}"
     );
     assert!(told.contains("\"members\":{"), "{told}");
+}
+
+/// A drive that takes everything, and when a share is to be sealed says that another drive is to blame.
+fn blaming() -> (String, impl Sized) {
+    let answer = async |uri: axum::http::Uri| match uri.path() {
+        "/v1/seal" => {
+            let body =
+                format!("{{\"error\":\"it is another's fault\",\"drives\":[\"{}\"]}}", RingId::of("nobody", &[]));
+            (axum::http::StatusCode::BAD_GATEWAY, body)
+        }
+        path if path.starts_with("/v1/objects/") => (axum::http::StatusCode::OK, "[]".to_owned()),
+        _ => (axum::http::StatusCode::OK, "null".to_owned()),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    runtime.spawn(axum::serve(listener, axum::Router::new().fallback(answer)).into_future());
+    (address, runtime)
+}
+
+#[test]
+fn a_drive_that_blames_another_counts_as_one_without_its_share() {
+    let drives = Drives::new(1);
+    let (address, _runtime) = blaming();
+    let mut members = drives.client().members();
+    members.set(RingId::of("blaming", &[]), Standing::In, &address).unwrap();
+    let told = raw(&drives.drive(0).address, "PUT /v1/members", "", &serde_json::to_string(&members).unwrap());
+    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+    let client = drives.client();
+    // With the parity there: the data's drive codes.
+    let is_parity = |name: &String| client.place(name, 2).unwrap()[0] == drives.drive(0).id;
+    let name = (0..).map(|number| format!("object {number}")).find(is_parity).unwrap();
+    let refused = put(&client, &name, b"content", options("1+1", 64)).unwrap_err().to_string();
+    assert_eq!(
+        refused,
+        format!("object {name} was not put: 1 of its 2 shares is on a disk, and 2 are needed; it is another's fault")
+    );
 }
 
 #[test]

@@ -8,6 +8,9 @@ pub(crate) const MANIFEST: &str = "drive.json";
 /// The version of the folder's form. A folder of a later one is refused.
 pub const VERSION: u32 = 1;
 
+/// Saves of a drive, at most: one a nanosecond takes centuries. There is always a next number.
+const SAVES_MAX: u64 = u64::MAX - 1;
+
 /// The manifest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,6 +62,9 @@ pub enum ManifestError {
     /// It was edited.
     #[error("its checksum does not agree with it: the file is damaged, or was edited")]
     Damaged,
+    /// It counts more saves than there can be.
+    #[error("it says that the drive was saved {0} times: the file was edited")]
+    Number(u64),
     /// It names a file outside its folder.
     #[error("it names the state file \"{0}\", which is none of its folder")]
     Outside(String),
@@ -106,6 +112,9 @@ impl Manifest {
         let found: Self = serde_json::from_value(value).map_err(ManifestError::Malformed)?;
         if found.checksum != found.right_checksum() {
             return Err(ManifestError::Damaged);
+        }
+        if let Some(stored) = found.states().find(|stored| stored.number > SAVES_MAX) {
+            return Err(ManifestError::Number(stored.number));
         }
         let is_outside = |stored: &&Stored| stored.file != format!("state.{}", stored.number);
         if let Some(stored) = found.states().find(is_outside) {

@@ -193,6 +193,20 @@ fn write_pieces(changed: u64, number: u64) -> impl FnOnce(&mut Writer<File>) -> 
     }
 }
 
+#[test]
+fn a_drive_that_says_it_was_saved_more_often_than_can_be_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.wane");
+    let mut manifest = create(&path, 7).manifest().clone();
+    manifest.stored = Stored { number: u64::MAX, file: format!("state.{}", u64::MAX), ..manifest.stored };
+    fs::write(path.join("drive.json"), manifest.text()).unwrap();
+    let error = DriveFolder::open(&path).unwrap_err().to_string();
+    assert!(
+        error.ends_with("it says that the drive was saved 18446744073709551615 times: the file was edited"),
+        "{error}"
+    );
+}
+
 fn first_pieces(folder: &mut DriveFolder) -> Result<Vec<u64>, ShelfError> {
     folder.read(|reader| {
         let mut table = vec![0; 8 << 15];

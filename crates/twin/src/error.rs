@@ -28,6 +28,16 @@ pub enum TwinError {
         /// What it holds, and what to do.
         holds: String,
     },
+    /// The folder holds a simulated fleet as another version of wane writes it.
+    #[error("{}: has format {found}, this version of wane writes format {wanted}", wane_units::excerpt_path(.folder))]
+    Format {
+        /// The folder.
+        folder: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The format of this version.
+        wanted: u32,
+    },
     /// A file cannot be read or written.
     #[error("{}: {why}", wane_units::excerpt_path(.path))]
     File {

@@ -120,6 +120,11 @@ impl Folder {
         let wanted = folder.manifest_of(fleet, first, end);
         let there = match read_manifest(path) {
             Ok(there) => Some(there),
+            Err(TwinError::Format { found, .. }) if others == Others::Keep => {
+                return Err(refuse(&format!(
+                    "has format {found}, this version of wane writes format {FORMAT}; --force begins anew"
+                )));
+            }
             // Whose drives lie there nobody knows any more.
             Err(_) if has_drives && !holds_others && others == Others::Keep => {
                 return Err(refuse(&format!(
@@ -385,7 +390,7 @@ pub fn read_manifest(folder: &Path) -> Result<Manifest, TwinError> {
     let told = told.filter(|told| told.mark == MARK);
     let told = told.ok_or_else(|| refuse(format!("{MANIFEST} is not of a simulated fleet; give another folder")))?;
     if told.format != FORMAT {
-        return Err(refuse(format!("has format {}, this version of wane writes format {FORMAT}", told.format)));
+        return Err(TwinError::Format { folder: folder.to_owned(), found: told.format, wanted: FORMAT });
     }
     Ok(told)
 }

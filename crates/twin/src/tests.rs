@@ -364,6 +364,9 @@ fn what_lies_beside_the_drives_is_made_anew_too() {
         simulate(&fleet, &job, &AtomicBool::new(false), &mut |_| {}).unwrap();
         assert!(all() == wanted && parts(&out) == drives);
     }
+    edited("simulated.json", "\"format\": 3", "\"format\": 2");
+    let said = run(&fleet, &out, (0, 2), 1).unwrap_err().to_string();
+    assert!(said.ends_with("has format 2, this version of wane writes format 3; --force begins anew"), "{said}");
     // Of what is not a fleet's nothing is removed.
     fs::write(out.join("thesis.txt"), "mine").unwrap();
     fs::remove_file(out.join("simulated.json")).unwrap();

@@ -111,6 +111,9 @@ impl Upload<'_> {
     }
 
     /// Goes on without all drives that failed, if the quorum allows; any other error ends the put.
+    ///
+    /// # Errors
+    /// Fewer drives are left than are needed.
     fn without(&mut self, failures: Vec<ActorError>) -> Result<(), ActorError> {
         if failures.is_empty() {
             return Ok(());
@@ -124,15 +127,20 @@ impl Upload<'_> {
             self.dead.extend(drives);
         }
         self.substitutes.retain(|_, drive| !self.dead.contains(drive));
-        let (alive, quorum) = (self.alive().len(), usize::from(self.quorum));
-        if alive >= quorum && alive >= usize::from(self.plan.code.data) {
+        let alive = self.alive().len();
+        self.enough(alive, if alive == 1 { "drives answers" } else { "drives answer" })
+    }
+
+    /// Whether so many of the drives or shares are a quorum.
+    fn enough(&self, count: usize, what: &str) -> Result<(), ActorError> {
+        let quorum = usize::from(self.quorum);
+        debug_assert!(quorum >= usize::from(self.plan.code.data), "a quorum can be read");
+        if count >= quorum {
             return Ok(());
         }
-        let (name, all) = (excerpt(&self.plan.name), self.placed.len());
+        let (name, all, why) = (excerpt(&self.plan.name), self.placed.len(), self.reasons());
         Err(ActorError::Lost(format!(
-            "object {name} was not put: {alive} of its {all} drives {}, and {quorum} are needed; {}",
-            if alive == 1 { "answers" } else { "answer" },
-            self.reasons()
+            "object {name} was not put: {count} of its {all} {what}, and {quorum} are needed; {why}"
         )))
     }
 
@@ -255,6 +263,8 @@ impl Upload<'_> {
             }
         }
         self.without(failures)?;
+        // A drive that blames others for its failure is not dead, and has no share on its disk nevertheless.
+        self.enough(sealed.len(), if sealed.len() == 1 { "shares is on a disk" } else { "shares are on a disk" })?;
         self.free_substitutes().await;
         let missing: Vec<u16> = (0..self.plan.code.shares()).filter(|share| !sealed.contains(share)).collect();
         assert_eq!(sealed.len() + missing.len(), self.placed.len(), "each share is sealed or missing");

@@ -19,6 +19,8 @@ pub const WAIT: Duration = Duration::from_secs(60);
 pub struct Served {
     pub id: RingId,
     pub address: String,
+    /// What drives of its list said that have another secret.
+    pub strangers: Vec<String>,
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Result<(), ActorError>>,
 }
@@ -53,10 +55,12 @@ pub fn serve(config: ServerConfig) -> Result<Served, ActorError> {
     let flag = Arc::clone(&stop);
     #[expect(clippy::disallowed_methods, reason = "a server waits for its clients, which are the test's")]
     let thread = std::thread::spawn(move || {
-        wane_actor::serve(config, &flag, |status: &Status| ready.send((status.id, status.address.clone())).unwrap())
+        wane_actor::serve(config, &flag, |status: &Status, strangers: &[String]| {
+            ready.send((status.id, status.address.clone(), strangers.to_vec())).unwrap();
+        })
     });
     match is_ready.recv() {
-        Ok((id, address)) => Ok(Served { id, address, stop, thread }),
+        Ok((id, address, strangers)) => Ok(Served { id, address, strangers, stop, thread }),
         Err(_) => Err(thread.join().unwrap().unwrap_err()),
     }
 }

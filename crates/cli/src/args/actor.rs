@@ -82,10 +82,10 @@ pub(crate) struct ServeArguments {
     /// The file of the secret that all drives and clients share; it signs requests, and is never sent
     #[arg(long, value_name = "FILE")]
     pub(crate) secret_file: Option<PathBuf>,
-    /// Processors that the drive may use, such as 0.5; needs cgroup v2
+    /// Processors that the drive may use, such as 0.5; needs control groups (cgroup v2 or v1)
     #[arg(long, value_name = "N")]
     pub(crate) processors: Option<f64>,
-    /// Memory that the drive may use, such as `256 MiB`; needs cgroup v2
+    /// Memory that the drive may use, such as `256 MiB`; needs control groups (cgroup v2 or v1)
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
     /// Seconds between two looks at what is to be moved or repaired

@@ -10,7 +10,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use wane_actor::store::Medium;
 use wane_actor::{
-    ActorError, Client, Leave, Limits, PutOptions, ServerConfig, Simulated, Standing, Status, WearOfCode, WearOptions,
+    ActorError, Client, Leave, Left, Limits, PutOptions, ServerConfig, Simulated, Standing, Status, WearOfCode,
+    WearOptions,
 };
 use wane_scenario::{Scenario, Sources};
 use wane_units::{Bytes, excerpt, excerpt_path};
@@ -78,7 +79,7 @@ fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         medium,
         limits: limits.facts(),
     };
-    let tell = |status: &Status| {
+    let tell = |status: &Status, strangers: &[String]| {
         let text = match serde_json::to_string(status) {
             Ok(facts) if arguments.json => facts + "\n",
             _ => {
@@ -88,6 +89,9 @@ fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         };
         // Whoever started it may not listen.
         let _ = print(&text);
+        for stranger in strangers {
+            crate::output::tell(&format!("wane: a drive of the list does not take this one's secret: {stranger}"));
+        }
     };
     wane_actor::serve(config, &stop, tell)?;
     Ok(DONE)
@@ -318,12 +322,19 @@ fn leave(arguments: &LeaveArguments) -> Result<i32, Failure> {
         (true, false) => Leave::Lost,
         (true, true) => Leave::LostWhateverItSays,
     };
-    let id = client.leave(&arguments.drive, how, Duration::from_secs(arguments.wait))?;
-    let drives = client.members().on_ring().count();
-    let rest = if arguments.lost { "; `wane actor scrub` makes its shares anew" } else { " with nothing left on it" };
+    let Left { id, drives, widest } = client.leave(&arguments.drive, how, Duration::from_secs(arguments.wait))?;
+    let lacking = usize::from(widest).saturating_sub(drives);
+    let rest = match (arguments.lost, lacking) {
+        (false, _) => " with nothing left on it".to_owned(),
+        (true, 0) => "; `wane actor scrub` makes its shares anew".to_owned(),
+        (true, _) => format!(
+            "; objects of {widest} shares can be read, and neither put nor made whole until {} joined",
+            if lacking == 1 { "another drive has".to_owned() } else { format!("{lacking} other drives have") }
+        ),
+    };
     tell(
         &arguments.cluster,
-        &json!({ "id": id, "drives": drives }),
+        &json!({ "id": id, "drives": drives, "drives_needed": widest }),
         &format!("drive {id} is gone{rest}; {drives} are left\n"),
     )
 }
