@@ -183,10 +183,12 @@ FILES: list[tuple[str, bytes, str]] = [
         'line 2: model is "D\ufffd", which is no UTF-8',
     ),
     ("a zip without data", fleets.zipped("readme.txt"), "is a zip without a CSV in it"),
+    ("half a packed record", gzip.compress(fleets.smartctl().encode())[:-9], "is cut off or damaged"),
     ("half a JSON", fleets.smartctl()[:200].encode(), "is no whole JSON"),
     ("something else", b"a letter to a friend", "is not of a drive"),
     ("nothing", b"", "is empty"),
     ("a record without a serial number", fleets.smartctl(serial="REDACTED").encode(), "which names no drive"),
+    ("a serial number of no letters", fleets.smartctl(serial="S1\0").encode(), "which names no drive"),
     (
         "a record with a clock that is wrong",
         fleets.smartctl(seconds=4_102_444_800).encode(),
@@ -209,6 +211,32 @@ def test_bad_files_are_one_sentence(tmp_path: Path, content: bytes, sentence: st
     assert sentence in str(told.value)
     assert fleet.ingest(tmp_path / "f", [tmp_path / "bad"], skip_bad=True).rows == 0
     assert count(tmp_path / "f") == 0
+
+
+def test_of_records_of_one_second_in_a_file_the_last_stands(tmp_path: Path) -> None:
+    """Scripts ask a drive twice in a row, and it reads on meanwhile. What another file says of that second must agree."""
+    asked = [fleets.smartctl(power_on_time={"hours": hours}) for hours in (5, 6, 6)]
+    (tmp_path / "twice.json.gz").write_bytes(gzip.compress("\n".join(asked).encode()))
+    taken = fleet.ingest(tmp_path / "f", [tmp_path / "twice.json.gz"])
+    assert (taken.rows, taken.repeated) == (1, 1)
+    assert "1 record left out, first of" in taken.notes[0]
+    assert rows(tmp_path / "f", "SELECT power_on_hours AS hours FROM records") == [{"hours": 6}]
+    (tmp_path / "again.json").write_text(asked[1])
+    assert fleet.ingest(tmp_path / "f", [tmp_path / "again.json"]).repeated == 1
+    (tmp_path / "other.json").write_text(asked[0])
+    with pytest.raises(wane.FleetError, match="other values"):
+        fleet.ingest(tmp_path / "f", [tmp_path / "other.json"])
+    both = [tmp_path / "again.json", tmp_path / "other.json"]
+    with pytest.raises(wane.FleetError, match="other values"):
+        fleet.ingest(tmp_path / "g", both)
+
+
+@pytest.mark.parametrize(("drive", "records"), [("A", 291), ("E", 334), ("J", 170)])
+def test_a_life_of_smartctls_texts_is_ingested(tmp_path: Path, drive: str, records: int) -> None:
+    taken = fleet.ingest(tmp_path / "f", [fleets.real(f"endurance/ssd_{drive}_smartctl.txt.gz")])
+    assert taken.rows == records
+    with fleet.open(tmp_path / "f") as opened:
+        assert len(fleet.replacements(opened).drives) + fleet.replacements(opened).near <= 1
 
 
 def test_a_table_without_a_header_that_is_known_is_refused_as_a_table(tmp_path: Path) -> None:

@@ -60,6 +60,34 @@ def small(tmp_path: Path) -> Path:
     return tmp_path / "small.fleet"
 
 
+@pytest.mark.parametrize(
+    ("bits", "urgency", "words"),
+    [
+        (1, "now", "the spare is below its threshold"),
+        (2, None, ""),
+        (4, "now", "the drive is degraded"),
+        (8, "now", "the drive is read-only"),
+        (16, "soon", "the backup of volatile memory failed"),
+        (20, "now", "the drive is degraded"),
+        (32, "soon", "the persistent memory region is unreliable"),
+    ],
+)
+def test_a_critical_warning_is_as_urgent_as_the_doctor_says(
+    tmp_path: Path, bits: int, urgency: str | None, words: str
+) -> None:
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    # smartctl fails a drive's assessment whatever it warns of.
+    nvme(logs, "WARNS", 0, critical_warning=bits, fails=True)
+    fleet.ingest(tmp_path / "f", [logs])
+    with fleet.open(tmp_path / "f") as opened:
+        found = fleet.replacements(opened).drives
+    assert [row["urgency"] for row in found] == ([urgency] if urgency else [])
+    assert all(words in row["reasons"][0] for row in found)
+    verdict = wane.doctor(logs / "WARNS-0.json")["verdict"]
+    assert (verdict == "failing") == (urgency == "now") and verdict != "good"
+
+
 def test_wear_that_grew_by_a_single_percent_tells_no_day(tmp_path: Path) -> None:
     """It may have grown by next to nothing in the time."""
     logs = tmp_path / "logs"

@@ -140,6 +140,17 @@ fn the_end_of_life_has_an_interval() {
     assert_eq!(hours.expected.unwrap().round(), 32_333.0, "97 points at 3 in 1000 hours");
     assert_eq!(hours.earliest.unwrap().round(), 24_000.0, "96 at 4");
     assert_eq!(hours.latest.unwrap().round(), 49_000.0, "98 at 2");
+    // What is near is told by a finding too: by day, by hours, and not of a drive that is new.
+    check(&judged(&[at(100, 20), at(0, 10)]), "end-of-life", Verdict::Good, "2026-05-02");
+    check(&judged(&[at(100, 80), at(0, 50)]), "end-of-life", Verdict::Notice, "between 2024-04-");
+    check(&judged(&[at(100, 95), at(0, 50)]), "end-of-life", Verdict::Warning, "the rated wear is used on 2024-03-05");
+    let hours =
+        |hours: u32, used: u32| judged(&[nvme(0, &json!({ "percentage_used": used, "power_on_hours": hours }))]);
+    check(&hours(1000, 20), "end-of-life", Verdict::Notice, "used in 4,000 hours under power, between 3,762 and 4,263");
+    check(&hours(1000, 97), "end-of-life", Verdict::Warning, "used in 31 hours under power");
+    for far in [hours(1000, 3), hours(50, 0), hours(50, 1)] {
+        assert!(!far.findings.iter().any(|finding| finding.rule == "end-of-life"), "{}", far.text());
+    }
     let past = judged(&[at(100, 120), at(0, 100)]);
     assert!(past.life.end.is_none() && past.life.basis.contains("past its rating"));
 }

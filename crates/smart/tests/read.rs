@@ -76,6 +76,43 @@ fn a_simulated_drive_read_back_is_the_same() {
     assert_eq!(page.source, Source::OcpPage);
 }
 
+#[test]
+fn what_gzip_packed_is_read_as_what_was_packed() {
+    use std::io::Write as _;
+    let text = br#"{"avail_spare": 97, "percent_used": 12}"#;
+    let packed = |text: &[u8]| {
+        let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        to.write_all(text).unwrap();
+        to.finish().unwrap()
+    };
+    let whole = packed(text);
+    assert_eq!(read(&whole).unwrap(), read(text).unwrap());
+    assert_eq!(read(&[&whole[..], &whole].concat()).unwrap().len(), 2, "as logs that were packed and joined");
+    let cut = read(&whole[..whole.len() - 9]).unwrap_err().to_string();
+    assert!(cut.starts_with("is cut off or damaged: "), "{cut}");
+    let large = read(&packed(&vec![b' '; (64 << 20) + 1])).unwrap_err().to_string();
+    assert_eq!(large, "has more than 64 MiB when it is unpacked, allowed are at most 64 MiB of records");
+}
+
+/// Other vendors have pages C0h of their own. nvme-cli prints the GUID as a text, and as a number in old versions.
+#[test]
+fn an_ocp_page_in_json_is_held_to_its_guid() {
+    for (guid, is_ocp) in [
+        (r#""0xafd514c97c6f4f9ca4f2bfea2810afc5""#, true),
+        (r#""AFD514C97C6F4F9CA4F2BFEA2810AFC5""#, true),
+        ("2.3372128010479164e38", true),
+        (r#""0x1""#, false),
+        ("7", false),
+    ] {
+        for key in ["Log page GUID", "log_page_guid"] {
+            let told =
+                read(format!("{{\"Physical media units written\":{{\"hi\":0,\"lo\":9}},\"{key}\":{guid}}}").as_bytes());
+            let refused = |error: &wane_smart::ReadError| error.to_string().contains("and OCP's is 0xafd5");
+            assert!(if is_ocp { told.is_ok() } else { told.as_ref().is_err_and(refused) }, "{key} {guid}: {told:?}");
+        }
+    }
+}
+
 /// What nvme-cli's `json_smart_log` prints: 1.x, 2.x with its object of warnings, and large counts as text.
 #[test]
 fn nvme_clis_keys_old_and_new_are_read() {
@@ -213,10 +250,11 @@ fn what_no_drive_can_have_is_named_and_not_taken() {
 
 #[test]
 fn what_is_no_drive_is_refused_with_one_sentence() {
-    let table: [(&[u8], &str); 9] = [
+    let table: [(&[u8], &str); 10] = [
         (b"", "is empty"),
         (b" \n", "is empty"),
         (b"hello", "is not of a drive"),
+        (b"We ran smartctl on all of them.\nsmartctl said nothing.", "is not of a drive"),
         (&[0xFF; 511], "is not of a drive"),
         (b"{\"device\": {", "is no whole JSON"),
         (b"{\"a\": 1}", "neither smartctl's"),

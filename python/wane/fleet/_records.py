@@ -37,33 +37,53 @@ class Batch:
         files: Name, size and hash of each file.
         bad: The sentences of those that were left out.
         repeated: Rows that were there twice with the same values.
+        passed: Rows that a later one of the same second in their file differs from, which stands.
+        passed_first: The first file with such rows.
     """
 
     rows: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     files: list[tuple[str, int, str]] = field(default_factory=list)
     bad: list[str] = field(default_factory=list)
     repeated: int = 0
+    passed: int = 0
+    passed_first: str = ""
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be told of the files."""
+        if not self.passed:
+            return []
+        rows, where = counted(self.passed, "record"), f"first of {self.passed_first}"
+        return [f"{rows} left out, {where}, as a later one of the same second in the file stands"]
 
     def take(self, name: str, size: int, digest: str, rows: list[dict[str, Any]]) -> None:
         """Adds a file's rows, all or none.
 
+        A drive that is asked twice within a second has gone on meanwhile: of such rows of one file the last stands.
+
         Raises:
-            FleetError: A drive has other values at the same moment, or another model.
+            FleetError: A drive has other values at the same moment in another file, or another model.
         """
-        new: dict[tuple[str, int], dict[str, Any]] = {}
-        repeated = 0
+        last: dict[tuple[str, int], dict[str, Any]] = {}
+        repeated, passed = 0, 0
         for row in rows:
             key = (row["serial"], row["time"])
-            there = new.get(key, self.rows.get(key))
+            before = last.get(key)
+            repeated += before == row
+            passed += before is not None and before != row
+            last[key] = row
+        for key, row in last.items():
+            there = self.rows.get(key)
             if there is not None and there != row:
-                differ = next(key for key in sorted(row.keys() | there.keys()) if row.get(key) != there.get(key))
+                differ = next(each for each in sorted(row.keys() | there.keys()) if row.get(each) != there.get(each))
                 raise FleetError(
                     f"{name}: drive {row['serial']} was told with other values at the same time, {moment(row['time'])}, of {differ} for one"
                 )
             repeated += there is not None
-            if there is None:
-                new[key] = row
-        self.rows |= new
+        if passed and not self.passed:
+            self.passed_first = name
+        self.passed += passed
+        self.rows |= last
         self.repeated += repeated
         self.files.append((name, size, digest))
 
@@ -132,7 +152,7 @@ def row_of(reading: dict[str, Any], name: str) -> dict[str, Any]:
         FleetError: It does not tell which drive, or when.
     """
     serial, model, seconds = reading["serial"], reading["model"], reading["unix_seconds"]
-    if serial is None or NAMELESS.fullmatch(serial):
+    if serial is None or NAMELESS.fullmatch(serial) or not serial.isprintable():
         what = (
             "tells no serial number"
             if serial is None

@@ -42,6 +42,14 @@ GROWING = {
     "blocks_bad_grown": ("bad blocks", "OCP Datacenter NVMe SSD Specification, log page C0h"),
 }
 
+#: Bits of NVMe's critical warning with which a drive fails, and those with which it serves on and promises less: as ``wane doctor`` judges them.
+#: Bit 1, temperature, is no reason to replace a drive.
+WARNED_NOW = {0: "the spare is below its threshold", 2: "the drive is degraded", 3: "the drive is read-only"}
+WARNED_SOON = {
+    4: "the backup of volatile memory failed",
+    5: "the persistent memory region is unreliable",
+}
+
 STATE = (
     "is_passed",
     "percentage_used_percent",
@@ -186,6 +194,7 @@ def judge_row(row: dict[str, Any], columns: list[str]) -> tuple[str | None, date
         if row[f"grown {name}"] > 0:
             words, source = GROWING[name]
             soon.setdefault(words, f"{words}: {_growth(row, name)} ({source})")
+    soon |= {warned: warned for warned in _warned(row, WARNED_SOON)}
     by, wear = _wear(row)
     reasons = [*now, *soon.values(), *([wear] if wear else [])]
     if now or soon:
@@ -205,22 +214,22 @@ def _growth(row: dict[str, Any], name: str) -> str:
 
 def _failing(row: dict[str, Any]) -> list[str]:
     reasons = []
-    if _value(row, "is_passed") == 0:
+    # A critical warning fails the assessment too, and says what of: its bits are judged where there are any.
+    if _value(row, "is_passed") == 0 and not _value(row, "critical_warning"):
         reasons.append("the drive's own assessment is that it fails (SMART status)")
     spare, threshold = _value(row, "available_spare_percent"), _value(row, "available_spare_threshold_percent")
     if spare is not None and threshold is not None and spare < threshold:
         reasons.append(
             f"{spare:g} % of the spare is left, the threshold is {threshold:g} % (NVM Express, log page 02h)"
         )
-    bits = int(_value(row, "critical_warning") or 0)
-    for bit, words in (
-        (2, "the drive is degraded"),
-        (3, "the drive is read-only"),
-        (4, "the backup of volatile memory failed"),
-    ):
-        if bits >> bit & 1:
-            reasons.append(f"{words} (NVM Express, log page 02h, critical warning)")
-    return reasons
+    return reasons + _warned(row, WARNED_NOW)
+
+
+def _warned(row: dict[str, Any], bits: dict[int, str]) -> list[str]:
+    """What these bits of NVMe's critical warning say."""
+    told = int(_value(row, "critical_warning") or 0)
+    source = "NVM Express, log page 02h, critical warning"
+    return [f"{words} ({source})" for bit, words in bits.items() if told >> bit & 1]
 
 
 def _wear(row: dict[str, Any]) -> tuple[date | None, str | None]:

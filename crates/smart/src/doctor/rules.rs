@@ -20,8 +20,9 @@ const HEAT: &str = "the drive's own limits; else wane: data sheets allow 70 degr
 const WEAR_NOTICE: f64 = 80.0;
 const WEAR_RATED: f64 = 100.0;
 
-/// Days before the end of the rated life from which on it is worth knowing.
+/// Days before the end of the rated life from which on it is worth knowing, and on which another drive should be there.
 const NEAR_DAYS: i64 = 365;
+const SOON_DAYS: i64 = 30;
 
 /// Points of spare above the threshold from which on there is nothing to say.
 const SPARE_MARGIN: f64 = 10.0;
@@ -169,8 +170,33 @@ fn wear(history: &History, life: &Life) -> Option<Finding> {
     finding("wear", verdict, format!("{reason} ({from})"), WEAR)
 }
 
+const END: &str = "wane: linear growth of the wear; notice from a year before, warning from 30 days before";
+
+/// How near the end of the rated wear is, in days.
+fn nearness(expected: Option<i64>, earliest: Option<i64>) -> Verdict {
+    if expected.is_some_and(|days| days < SOON_DAYS) {
+        Verdict::Warning
+    } else if earliest.is_some_and(|days| days < NEAR_DAYS) {
+        Verdict::Notice
+    } else {
+        Verdict::Good
+    }
+}
+
+/// The end in hours under power, where no day can be told; nothing while it is far. A new drive's first percent bounds nothing.
+fn end_in_hours(life: &Life) -> Option<Finding> {
+    let left = life.power_on_hours_left.as_ref()?;
+    let (earliest, expected, latest) = (left.earliest?, left.expected?, left.latest?);
+    let days = |hours: f64| Some((hours / 24.0) as i64);
+    let verdict = nearness(days(expected), days(earliest));
+    let (expected, earliest, latest) = (count(expected), count(earliest), count(latest));
+    let reason = format!("the rated wear is used in {expected} hours under power, between {earliest} and {latest}");
+    (verdict > Verdict::Good).then_some(())?;
+    finding("end-of-life", verdict, reason, END)
+}
+
 fn end(history: &History, life: &Life) -> Option<Finding> {
-    let end = life.end.as_ref()?;
+    let Some(end) = life.end.as_ref() else { return end_in_hours(life) };
     let earliest = end.earliest.as_deref().unwrap_or("more than a hundred years from now");
     let expected = end.expected.as_deref();
     let reason = match (expected, end.latest.as_deref()) {
@@ -181,15 +207,8 @@ fn end(history: &History, life: &Life) -> Option<Finding> {
         (None, _) => format!("the rated wear is not used before {earliest}; it grew too little to tell more"),
     };
     let now = history.last().unix_seconds.map(|seconds| seconds / DAY_SECONDS);
-    let is_near =
-        end.earliest.as_deref().and_then(parse_iso_day).zip(now).is_some_and(|(end, now)| end - now < NEAR_DAYS);
-    let verdict = if is_near { Verdict::Notice } else { Verdict::Good };
-    finding(
-        "end-of-life",
-        verdict,
-        reason,
-        "wane: linear growth of the wear between the records; notice from a year before",
-    )
+    let days_to = |day: Option<&str>| Some(day.and_then(parse_iso_day)? - now?);
+    finding("end-of-life", nearness(days_to(expected), days_to(end.earliest.as_deref())), reason, END)
 }
 
 fn spare(history: &History) -> Option<Finding> {

@@ -6,7 +6,12 @@ mod pages;
 mod smartctl_json;
 mod smartctl_text;
 
+use std::borrow::Cow;
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
 use serde_json::Value;
+use wane_units::Bytes;
 
 use crate::reading::Source;
 use crate::{LogError, PAGE_BYTES, Reading};
@@ -33,6 +38,12 @@ pub enum ReadError {
     /// A page that is no OCP page.
     #[error("{0}")]
     Page(#[from] LogError),
+    /// What gzip packed is cut off or damaged.
+    #[error("is cut off or damaged: {0}")]
+    Packed(std::io::Error),
+    /// Too much is packed.
+    #[error("has more than {most} when it is unpacked, allowed are at most {most} of records", most = Bytes(UNPACKED_MAX))]
+    Large,
     /// Nothing that is known.
     #[error("is not of a drive; allowed are {ALLOWED}")]
     Unknown,
@@ -40,21 +51,46 @@ pub enum ReadError {
 
 const ALLOWED: &str = "smartctl's JSON or text, the JSON of `nvme smart-log` and `nvme ocp smart-add-log`, and the 512 bytes of OCP's log page C0h";
 
-/// The readings in these bytes, in their order, at least one: a text may hold many.
+/// Most bytes that come of what is packed: as much as an input may have.
+const UNPACKED_MAX: u64 = 64 << 20;
+
+/// The readings in these bytes, in their order, at least one: a text may hold many, and gzip may have packed it.
 ///
 /// # Errors
 /// They are none of what is read here, or cut off.
 pub fn read(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
+    if bytes.starts_with(&[0x1F, 0x8B]) {
+        let mut unpacked = Vec::new();
+        MultiGzDecoder::new(bytes).take(UNPACKED_MAX + 1).read_to_end(&mut unpacked).map_err(ReadError::Packed)?;
+        return if unpacked.len() as u64 > UNPACKED_MAX { Err(ReadError::Large) } else { read_plain(&unpacked) };
+    }
+    read_plain(bytes)
+}
+
+fn read_plain(bytes: &[u8]) -> Result<Vec<Reading>, ReadError> {
     // A page begins with a count, which may be any bytes: its length and its GUID tell it.
     if bytes.len() == PAGE_BYTES && !looks_like_text(bytes) {
         return Ok(vec![pages::ocp(bytes)?]);
     }
-    let text = String::from_utf8_lossy(bytes);
+    let text = text_of(bytes);
     let text = text.trim_start_matches('\u{feff}').trim();
     match text.chars().next() {
         None => Err(ReadError::Empty),
         Some('{' | '[') => json(text),
         Some(_) => smartctl_text::readings(text),
+    }
+}
+
+/// The text of bytes: UTF-8, or UTF-16 with its mark, as shells of Windows redirect what a program prints. What is no letter becomes a sign of that.
+fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    let units = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
+        let units = bytes.as_chunks().0.iter().map(|pair| unit(*pair));
+        char::decode_utf16(units).map(|letter| letter.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    };
+    match bytes {
+        [0xFF, 0xFE, rest @ ..] => Cow::Owned(units(rest, u16::from_le_bytes)),
+        [0xFE, 0xFF, rest @ ..] => Cow::Owned(units(rest, u16::from_be_bytes)),
+        _ => String::from_utf8_lossy(bytes),
     }
 }
 
@@ -86,7 +122,7 @@ fn object(value: &Value) -> Result<Reading, ReadError> {
         return Ok(nvme_json::reading(value));
     }
     if ocp_json::is_one(value) {
-        return Ok(ocp_json::reading(value));
+        return Ok(ocp_json::reading(value)?);
     }
     Err(ReadError::OtherJson)
 }
@@ -153,6 +189,18 @@ mod tests {
             assert_eq!(leading_number(text), Some(want), "{text}");
         }
         assert_eq!(leading_number("none"), None);
+    }
+
+    #[test]
+    fn a_text_of_windows_is_read_as_the_same_in_utf_8() {
+        let text = r#"{"avail_spare": 100, "percent_used": 7, "critical_warning": 0}"#;
+        let told = read(text.as_bytes()).unwrap();
+        for (mark, unit) in [([0xFF, 0xFE], u16::to_le_bytes as fn(u16) -> [u8; 2]), ([0xFE, 0xFF], u16::to_be_bytes)] {
+            let bytes: Vec<u8> = mark.into_iter().chain(text.encode_utf16().flat_map(unit)).collect();
+            assert_eq!(read(&bytes).unwrap(), told);
+            assert!(matches!(read(&bytes[..bytes.len() - 4]), Err(ReadError::Json(_))), "cut off");
+            assert!(matches!(read(&bytes[..2]), Err(ReadError::Empty)), "the mark alone");
+        }
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::pages::reading_of;
-use crate::{OCP_GUID, OcpLog, PAGE_BYTES, Reading};
+use crate::page::Guid;
+use crate::{LogError, OCP_GUID, OcpLog, PAGE_BYTES, Reading};
 
 /// The keys of nvme-cli's first and second form (`--output-format-version`), and the field of the page.
 const FIELDS: [(&str, &str, &str); 20] = [
@@ -29,12 +30,20 @@ const FIELDS: [(&str, &str, &str); 20] = [
     ("Command timeouts", "command_timeouts", "command_timeouts"),
 ];
 
+/// The GUID's key in both forms.
+const GUID_KEYS: [&str; 2] = ["Log page GUID", "log_page_guid"];
+
 pub(super) fn is_one(value: &Value) -> bool {
     let (old, new, _) = FIELDS[0];
     value.get(old).is_some() || value.get(new).is_some()
 }
 
-pub(super) fn reading(value: &Value) -> Reading {
+/// # Errors
+/// The page has another GUID than OCP's, and so other fields.
+pub(super) fn reading(value: &Value) -> Result<Reading, LogError> {
+    if let Some(found) = GUID_KEYS.iter().find_map(|key| guid(value.get(key)?)).filter(|found| !is_ocp(*found)) {
+        return Err(LogError::Guid { found: Guid(found), want: OCP_GUID });
+    }
     // All ones is what the page says of a field that is not told.
     let mut page = [0xFF; PAGE_BYTES];
     let mut strange = Vec::new();
@@ -57,7 +66,20 @@ pub(super) fn reading(value: &Value) -> Reading {
     }
     let mut reading = reading_of(&OcpLog::decode(&page).expect("it has OCP's GUID"));
     reading.not_understood.extend(strange);
-    reading
+    Ok(reading)
+}
+
+/// A GUID as nvme-cli prints it: as a text in hexadecimal digits; as a number of 53 exact bits in old versions.
+fn guid(value: &Value) -> Option<u128> {
+    match value {
+        Value::String(text) => u128::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok(),
+        Value::Number(number) => number.as_f64().map(|number| number as u128),
+        _ => None,
+    }
+}
+
+fn is_ocp(guid: u128) -> bool {
+    guid == OCP_GUID.0 || guid == OCP_GUID.0 as f64 as u128
 }
 
 /// A count: a number, a text, or two halves of 64 bits.

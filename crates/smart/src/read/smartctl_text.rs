@@ -74,10 +74,14 @@ fn tells(reading: &Reading) -> bool {
 
 /// What is wrong with a text in which no drive is.
 fn refused(text: &str) -> ReadError {
-    if !text.contains("smartctl") {
+    // "smartctl 7.4 2023-08-01", "smartctl pre-7.5", and "smartctl version 5.38" of old ones.
+    let follows = |rest: &str| {
+        rest.starts_with(|first: char| first.is_ascii_digit()) || rest.starts_with("pre") || rest.starts_with("version")
+    };
+    let lines = text.lines().map(str::trim);
+    if !lines.clone().any(|line| line.strip_prefix("smartctl ").is_some_and(follows)) {
         return ReadError::Unknown;
     }
-    let lines = text.lines().map(str::trim);
     let said =
         lines.filter(|line| !line.is_empty() && !line.starts_with("smartctl ") && !line.starts_with("Copyright"));
     ReadError::Smartctl(excerpt(&said.take(2).collect::<Vec<_>>().join("; ")).to_string())
