@@ -21,9 +21,6 @@ Grid: TypeAlias = "Mapping[str | tuple[str, ...], Iterable[Any] | str] | Iterabl
 #: Most points of a grid.
 POINTS_MAX = 10_000
 
-#: Keys whose values may be objects of Python.
-ROLES = ("ftl.gc", "ftl.allocation", "ftl.wear-leveling", "ftl.scrub", "ftl.retire")
-
 #: A policy of one's own: its role, its name and parameters as a table of a scenario, and the object.
 Own: TypeAlias = "tuple[str, dict[str, Any], object]"
 
@@ -72,7 +69,7 @@ class Axes:
                 f"grid: found the key {key!r:.60}, allowed are a text and a tuple of texts", None, "grid"
             )
         name = " + ".join(keys)
-        self._roles.update(key for key in keys if key in ROLES)
+        self._roles.update(key for key in keys if key in _wane.ROLES)
         if isinstance(values, str) and isinstance(key, str):
             return f"{key}={values}"
         # A set has no order, which would be that of the results.
@@ -97,7 +94,7 @@ class Axes:
         return [self._value(value, key) for key, value in zip(keys, values, strict=True)]  # type: ignore[call-overload]
 
     def _value(self, value: object, key: str) -> Any:
-        if key not in ROLES or not _is_policy(value):
+        if key not in _wane.ROLES or not _is_policy(value):
             return plain(value, key, source="grid")
         name = getattr(value, "name", None)
         if name is not None and not isinstance(name, str):

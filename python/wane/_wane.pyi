@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from wane.policies import Health
 
 __version__: str
+ROLES: list[str]
 
 Distributions: TypeAlias = tuple[NDArray[np.uint64], NDArray[np.float64], NDArray[np.uint64], NDArray[np.float64]]
 Numbers: TypeAlias = NDArray[np.float64]

@@ -87,6 +87,8 @@ mod _wane {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's name")]
     const __version__: &str = wane_lab::session::VERSION;
+    #[pymodule_export]
+    const ROLES: [&str; 5] = crate::policies::KEYS;
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {

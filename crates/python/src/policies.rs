@@ -30,6 +30,12 @@ pub(crate) use wear_leveling::WearView;
 /// The roles that an object can have.
 const ROLES: [Role; 5] = [victim::ROLE, allocation::ROLE, wear_leveling::ROLE, scrub::ROLE, retirement::ROLE];
 
+/// Their keys of a scenario.
+pub(crate) const KEYS: [&str; 5] = {
+    let [victim, allocation, wear_leveling, scrub, retirement] = ROLES;
+    [victim.key, allocation.key, wear_leveling.key, scrub.key, retirement.key]
+};
+
 /// The policies of a dict from a role's key to an object.
 pub(crate) fn overrides(policies: &Bound<'_, PyDict>) -> PyResult<PolicyOverrides> {
     let py = policies.py();
@@ -37,7 +43,7 @@ pub(crate) fn overrides(policies: &Bound<'_, PyDict>) -> PyResult<PolicyOverride
     for (key, object) in policies {
         let key: String = key.extract()?;
         let Some(role) = ROLES.into_iter().find(|role| role.key == key) else {
-            let allowed = ROLES.map(|role| role.key).join(", ");
+            let allowed = KEYS.join(", ");
             return Err(error::scenario_sentence(format!("policies: found the role {key:?}, allowed are {allowed}")));
         };
         let (name, parameters) = (name(&object)?, parameters(&key, &object)?);
