@@ -3,6 +3,8 @@
 //! Parity is mapped like data, under logical units above those of the host: with `u` units a page, stripe `i` has the `u` logical
 //! units from `logical_initial + i * u` on. So garbage collection moves parity without knowing what it is.
 
+mod rows;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +15,7 @@ use wane_units::DieId;
 use crate::config::PageId;
 use crate::policies::redundancy::RedundancyPolicy;
 use crate::table::{Table, prefetch};
+use rows::{Rows, Stage, State};
 
 /// Distance of the second prefetch, in writes. Within so many the first one has brought the number of a page's stripe, and only with
 /// that number is it known where the stripe lies.
@@ -56,11 +59,8 @@ pub(crate) struct Stripes {
     filling_max: usize,
     /// By [`PageId`]: the stripe that the page is in, or [`NONE`]. Where it lies in the out-of-band data, until the page is erased.
     stripe_of: Table<u32>,
-    stripes: Vec<Stripe>,
-    /// `data_pages` entries for each stripe: its pages, [`NONE`] where one was erased or is still to come.
-    members: Vec<u32>,
+    rows: Rows,
     vacant: Vec<StripeId>,
-    stripes_max: u32,
     /// Dies of a group: the pages of a stripe lie in one.
     group_dies: u32,
     /// By task, and by group of dies within a task.
@@ -162,25 +162,6 @@ impl Filling {
     }
 }
 
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Stripe {
-    /// Members so far, those whose block was erased included.
-    joined: u32,
-    /// Valid data units.
-    live: u32,
-    stage: Stage,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Stage {
-    Vacant,
-    Filling,
-    /// Full; its parity is written or about to be.
-    Closed,
-    /// Released, with its number in the out-of-band data of pages.
-    Spent,
-}
-
 impl Stripes {
     /// No stripes over `pages` pages of `dies` dies.
     ///
@@ -198,17 +179,16 @@ impl Stripes {
         assert_eq!(dies % group_dies, 0, "every die is in a group");
         let mut stripe_of = Table::zeroed(pages as usize)?;
         stripe_of.fill(NONE);
+        let data_pages = policy.data_pages() as usize;
         Ok(Self {
-            data_pages: policy.data_pages() as usize,
+            data_pages,
             reads_around: policy.reads_around(),
             policy,
             in_out_of_band,
             filling_max: filling_max(pages).div_ceil((dies / group_dies) as usize),
             stripe_of,
-            stripes: Vec::new(),
-            members: Vec::new(),
+            rows: Rows::new(data_pages, Self::count_max(pages))?,
             vacant: Vec::new(),
-            stripes_max: Self::count_max(pages),
             group_dies,
             filling: vec![Filling::new(group_dies); Task::ALL.len() * (dies / group_dies) as usize],
             full: Full::default(),
@@ -222,8 +202,12 @@ impl Stripes {
     pub(crate) fn archive(&mut self, archive: &mut dyn Archive) -> Result<(), ArchiveError> {
         archive.same("stripes.data-pages", &(self.data_pages as u32))?;
         archive.fixed("stripes.of-pages", &mut self.stripe_of)?;
-        archive.field("stripes.stripes", &mut self.stripes)?;
-        archive.list("stripes.members", &mut self.members)?;
+        let (mut states, mut members) = self.rows.taken_apart();
+        archive.field("stripes.stripes", &mut states)?;
+        archive.list("stripes.members", &mut members)?;
+        if !self.rows.put_together(&states, &members) {
+            return Err(ArchiveError::Damaged { name: "stripes.members".to_owned() });
+        }
         archive.field("stripes.vacant", &mut self.vacant)?;
         archive.same("stripes.group-dies", &self.group_dies)?;
         archive.field("stripes.filling-by-group", &mut self.filling)?;
@@ -242,7 +226,7 @@ impl Stripes {
     #[inline]
     pub(crate) fn stripe_of(&self, page: PageId) -> Option<StripeId> {
         let stripe = Some(self.stripe_of[page.index()]).filter(|stripe| *stripe != NONE).map(StripeId)?;
-        (!self.in_out_of_band || self.stripes[stripe.index()].stage != Stage::Spent).then_some(stripe)
+        (!self.in_out_of_band || self.rows.state(stripe).stage != Stage::Spent).then_some(stripe)
     }
 
     /// The number of the stripe that a page's out-of-band data carry.
@@ -250,16 +234,9 @@ impl Stripes {
         Some(self.stripe_of[page.index()]).filter(|stripe| *stripe != NONE).map(StripeId)
     }
 
-    /// Where a stripe's pages lie in the table of members.
-    #[inline(always)]
-    fn places(&self, stripe: StripeId) -> std::ops::Range<usize> {
-        let first = stripe.index() * self.data_pages;
-        first..first + self.data_pages
-    }
-
     /// Pages of a stripe that were not erased.
     pub(crate) fn members(&self, stripe: StripeId) -> impl Iterator<Item = PageId> + '_ {
-        self.members[self.places(stripe)].iter().copied().filter(|page| *page != NONE).map(PageId)
+        self.rows.members(stripe).iter().copied().filter(|page| *page != NONE).map(PageId)
     }
 
     /// A page with `live` valid units was programmed: it joins the oldest filling stripe that has no page on its die.
@@ -277,20 +254,15 @@ impl Stripes {
             self.filling[place].stripes.push_back(stripe);
         }
         if let Some(ahead) = self.filling[place].stripes.get(position + STRIPES_AHEAD) {
-            self.prefetch_stripe(*ahead);
+            self.rows.prefetch(ahead.0);
         }
         let filling = &mut self.filling[place];
         filling.next[die] = next + 1;
         let stripe = filling.stripes[position];
-        let first = stripe.index() * self.data_pages;
-        let state = &mut self.stripes[stripe.index()];
-        debug_assert!((state.joined as usize) < self.data_pages, "a full stripe takes no page");
-        debug_assert_eq!(state.stage, Stage::Filling, "pages join stripes whose parity is not made yet");
         debug_assert_eq!(self.stripe_of[page.index()], NONE, "a page is in one stripe");
-        self.members[first + state.joined as usize] = page.0;
         self.stripe_of[page.index()] = stripe.0;
-        state.joined += 1;
-        state.live += live;
+        let state = self.rows.join(stripe, page, live);
+        debug_assert_eq!(state.stage, Stage::Filling, "pages join stripes whose parity is not made yet");
         // The first stripe has a page of every die that any other one has, so it is the first to be full. One die that is
         // written far more than the others would leave ever more stripes unfinished.
         if position == 0 && state.joined as usize == self.data_pages || filling.stripes.len() > self.filling_max {
@@ -315,9 +287,9 @@ impl Stripes {
         let filling = &mut self.filling[place];
         let Some(stripe) = filling.stripes.pop_front() else { return };
         filling.first += 1;
-        let state = &mut self.stripes[stripe.index()];
+        let state = self.rows.state(stripe);
         debug_assert_eq!(state.stage, Stage::Filling, "a stripe is closed once");
-        state.stage = Stage::Closed;
+        self.rows.set(stripe, State { stage: Stage::Closed, ..state });
         self.full.push_back(stripe, task);
         if state.live == 0 {
             self.emptied.push(stripe);
@@ -335,21 +307,13 @@ impl Stripes {
     }
 
     fn take_vacant(&mut self) -> Option<StripeId> {
-        let fresh = Stripe { joined: 0, live: 0, stage: Stage::Filling };
-        if let Some(stripe) = self.vacant.pop() {
-            if let Some(ahead) = self.vacant.len().checked_sub(STRIPES_AHEAD) {
-                self.prefetch_stripe(self.vacant[ahead]);
-            }
-            debug_assert_eq!(self.stripes[stripe.index()].stage, Stage::Vacant, "a stripe in use is not taken again");
-            self.stripes[stripe.index()] = fresh;
-            return Some(stripe);
+        let fresh = State::new(Stage::Filling);
+        let Some(stripe) = self.vacant.pop() else { return self.rows.add(fresh) };
+        if let Some(ahead) = self.vacant.len().checked_sub(STRIPES_AHEAD) {
+            self.rows.prefetch(self.vacant[ahead].0);
         }
-        let stripe = StripeId(self.stripes.len() as u32);
-        if stripe.0 >= self.stripes_max {
-            return None;
-        }
-        self.stripes.push(fresh);
-        self.members.resize(self.members.len() + self.data_pages, NONE);
+        debug_assert_eq!(self.rows.state(stripe).stage, Stage::Vacant, "a stripe in use is not taken again");
+        self.rows.set(stripe, fresh);
         Some(stripe)
     }
 
@@ -357,16 +321,9 @@ impl Stripes {
     pub(crate) fn prefetch(&self, first: PageId, count: u32) {
         for stripe in &self.stripe_of[first.index()..][..count as usize] {
             if *stripe != NONE {
-                self.prefetch_stripe(StripeId(*stripe));
+                self.rows.prefetch(*stripe);
             }
         }
-    }
-
-    /// Brings a stripe and the start of its members into the cache.
-    #[inline(always)]
-    fn prefetch_stripe(&self, stripe: StripeId) {
-        prefetch(&self.stripes, stripe.index());
-        prefetch(&self.members, stripe.index() * self.data_pages);
     }
 
     /// Prefetches for a unit of a page that will soon no longer be valid: the number of the page's stripe, and the stripe of the page
@@ -375,16 +332,17 @@ impl Stripes {
     pub(crate) fn prefetch_unit(&mut self, position: usize, page: PageId) {
         prefetch(&self.stripe_of, page.index());
         let before = std::mem::replace(&mut self.prefetched[position % SECOND_PREFETCH], page.0);
-        prefetch(&self.stripes, self.stripe_of[before as usize] as usize);
+        self.rows.prefetch(self.stripe_of[before as usize]);
     }
 
     /// A unit of a page is no longer valid.
     #[inline]
     pub(crate) fn unit_gone(&mut self, page: PageId) {
         let Some(stripe) = self.stripe_of(page) else { return };
-        let state = &mut self.stripes[stripe.index()];
+        let mut state = self.rows.state(stripe);
         debug_assert!(state.live > 0, "a stripe counts each valid unit of its pages");
         state.live -= 1;
+        self.rows.set(stripe, state);
         if state.live == 0 && state.stage == Stage::Closed {
             self.emptied.push(stripe);
         }
@@ -393,15 +351,16 @@ impl Stripes {
     /// A unit of a page is valid after all: its relocation failed.
     pub(crate) fn unit_back(&mut self, page: PageId) {
         if let Some(stripe) = self.stripe_of(page) {
-            debug_assert_ne!(self.stripes[stripe.index()].stage, Stage::Vacant, "a released stripe holds no page");
-            self.stripes[stripe.index()].live += 1;
+            let state = self.rows.state(stripe);
+            debug_assert_ne!(state.stage, Stage::Vacant, "a released stripe holds no page");
+            self.rows.set(stripe, State { live: state.live + 1, ..state });
         }
     }
 
     /// The next stripe that holds nothing valid.
     pub(crate) fn next_emptied(&mut self) -> Option<StripeId> {
         while let Some(stripe) = self.emptied.pop() {
-            let state = &self.stripes[stripe.index()];
+            let state = self.rows.state(stripe);
             if state.live == 0 && state.stage == Stage::Closed {
                 return Some(stripe);
             }
@@ -415,36 +374,33 @@ impl Stripes {
         if stripe == NONE {
             return;
         }
-        let places = self.places(StripeId(stripe));
-        let member = self.members[places].iter_mut().find(|member| **member == page.0);
+        let stripe = StripeId(stripe);
+        let member = self.rows.members_mut(stripe).iter_mut().find(|member| **member == page.0);
         *member.expect("a page that is in a stripe is one of its members") = NONE;
-        if self.stripes[stripe as usize].stage == Stage::Spent && self.members(StripeId(stripe)).next().is_none() {
-            self.stripes[stripe as usize].stage = Stage::Vacant;
-            self.vacant.push(StripeId(stripe));
+        let state = self.rows.state(stripe);
+        if state.stage == Stage::Spent && self.members(stripe).next().is_none() {
+            self.rows.set(stripe, State { stage: Stage::Vacant, ..state });
+            self.vacant.push(stripe);
         }
     }
 
     /// Forgets a stripe that holds nothing valid. Its parity has been given up.
     pub(crate) fn release(&mut self, stripe: StripeId) {
-        debug_assert_eq!(self.stripes[stripe.index()].live, 0, "a stripe that protects data stays");
-        debug_assert_eq!(
-            self.stripes[stripe.index()].stage,
-            Stage::Closed,
-            "a stripe is released once, and not while it fills"
-        );
+        let state = self.rows.state(stripe);
+        debug_assert_eq!(state.live, 0, "a stripe that protects data stays");
+        debug_assert_eq!(state.stage, Stage::Closed, "a stripe is released once, and not while it fills");
         self.full.remove(stripe);
         if self.in_out_of_band && self.members(stripe).next().is_some() {
-            self.stripes[stripe.index()].stage = Stage::Spent;
+            self.rows.set(stripe, State { stage: Stage::Spent, ..state });
             return;
         }
-        let places = self.places(stripe);
-        for member in &mut self.members[places] {
+        for member in self.rows.members_mut(stripe) {
             let page = std::mem::replace(member, NONE);
             if page != NONE {
                 self.stripe_of[page as usize] = NONE;
             }
         }
-        self.stripes[stripe.index()].stage = Stage::Vacant;
+        self.rows.set(stripe, State { stage: Stage::Vacant, ..state });
         self.vacant.push(stripe);
     }
 
@@ -462,15 +418,14 @@ impl Stripes {
         });
         let waiting: BTreeMap<u32, Task> = self.full.waiting().map(|(stripe, task)| (stripe.0, task)).collect();
         let task_of = move |stripe| waiting.get(&stripe).copied().unwrap_or(Task::GarbageCollection);
-        let is_closed = |stripe: &u32| self.stripes[*stripe as usize].stage == Stage::Closed;
-        let closed =
-            (0..self.stripes.len() as u32).filter(is_closed).map(move |stripe| (StripeId(stripe), task_of(stripe)));
+        let is_closed = |stripe: &StripeId| self.rows.state(*stripe).stage == Stage::Closed;
+        let closed = self.rows.ids().filter(is_closed).map(move |stripe| (stripe, task_of(stripe.0)));
         filling.chain(closed)
     }
 
     /// Whether the parity of a stripe is still the controller's.
     pub(crate) fn is_held(&self, stripe: StripeId) -> bool {
-        self.stripes[stripe.index()].stage == Stage::Filling || self.full.waits(stripe)
+        self.rows.state(stripe).stage == Stage::Filling || self.full.waits(stripe)
     }
 
     /// Stripes as a power cut left them: `named` is what the out-of-band data of pages say, of which those count that `is_member` says. All
@@ -486,35 +441,35 @@ impl Stripes {
                 self.stripe_of[page as usize] = NONE;
                 continue;
             }
-            while self.stripes.len() <= stripe as usize {
-                self.stripes.push(Stripe { joined: 0, live: 0, stage: Stage::Vacant });
-                self.members.resize(self.members.len() + self.data_pages, NONE);
+            while self.rows.len() <= stripe {
+                self.rows.add(State::new(Stage::Vacant)).expect("no page carries a number beyond the most stripes");
             }
-            let state = &mut self.stripes[stripe as usize];
-            assert!((state.joined as usize) < self.data_pages, "a number is used again once no page carries it");
-            self.members[stripe as usize * self.data_pages + state.joined as usize] = page;
-            state.joined += 1;
-            state.stage = Stage::Closed;
+            let stripe = StripeId(stripe);
+            let joined = self.rows.state(stripe).joined as usize;
+            assert!(joined < self.data_pages, "a number is used again once no page carries it");
+            let state = self.rows.join(stripe, PageId(page), 0);
+            self.rows.set(stripe, State { stage: Stage::Closed, ..state });
         }
-        let is_vacant = |stripe: &u32| self.stripes[*stripe as usize].stage == Stage::Vacant;
-        self.vacant = (0..self.stripes.len() as u32).rev().filter(is_vacant).map(StripeId).collect();
+        let is_vacant = |stripe: &StripeId| self.rows.state(*stripe).stage == Stage::Vacant;
+        self.vacant = self.rows.ids().filter(is_vacant).collect();
+        self.vacant.reverse();
     }
 
     /// Stripes that pages are in, released ones not among them.
     pub(crate) fn closed(&self) -> Vec<StripeId> {
-        let is_closed = |stripe: &u32| self.stripes[*stripe as usize].stage == Stage::Closed;
-        (0..self.stripes.len() as u32).filter(is_closed).map(StripeId).collect()
+        let is_closed = |stripe: &StripeId| self.rows.state(*stripe).stage == Stage::Closed;
+        self.rows.ids().filter(is_closed).collect()
     }
 
     /// Counts the valid data units of a stripe, after [`Stripes::regroup`].
     pub(crate) fn set_live(&mut self, stripe: StripeId, live: u32) {
-        self.stripes[stripe.index()].live = live;
+        self.rows.set(stripe, State { live, ..self.rows.state(stripe) });
     }
 
     /// Valid data units of every page that is in a stripe, for the invariants: (page, stripe), and what stripes count.
     pub(crate) fn tally(&self) -> (Vec<(PageId, StripeId)>, Vec<u32>) {
         let pages = (0..self.stripe_of.len() as u32).map(PageId);
         let in_stripes = pages.filter_map(|page| Some((page, self.named_by(page)?)));
-        (in_stripes.collect(), self.stripes.iter().map(|stripe| stripe.live).collect())
+        (in_stripes.collect(), self.rows.ids().map(|stripe| self.rows.state(stripe).live).collect())
     }
 }

@@ -1,0 +1,233 @@
+//! The stripes as rows of words, each in as few lines of the cache as can be: one word of state, then the stripe's pages.
+//!
+//! Pages join stripes, and leave them, all over the table: whatever of a stripe lies apart is a miss more for each.
+
+use serde::{Deserialize, Serialize};
+
+use super::{NONE, StripeId};
+use crate::config::PageId;
+use crate::table::{Table, prefetch};
+
+/// Words of a line of the cache.
+const LINE_WORDS: usize = 16;
+
+const LIVE_BITS: u32 = 19;
+const JOINED_BITS: u32 = 11;
+
+/// Most pages of a stripe, and most valid units: what the word of state counts.
+const JOINED_MAX: usize = (1 << JOINED_BITS) - 1;
+const LIVE_MAX: u32 = (1 << LIVE_BITS) - 1;
+
+/// How far a stripe is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Stage {
+    Vacant,
+    Filling,
+    /// Full; its parity is written or about to be.
+    Closed,
+    /// Released, with its number in the out-of-band data of pages.
+    Spent,
+}
+
+/// What is known of a stripe beside its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct State {
+    /// Members so far, those whose block was erased included.
+    pub(super) joined: u32,
+    /// Valid data units.
+    pub(super) live: u32,
+    pub(super) stage: Stage,
+}
+
+impl State {
+    pub(super) const fn new(stage: Stage) -> Self {
+        Self { joined: 0, live: 0, stage }
+    }
+
+    /// Its word: valid units lowest, then members, then the stage.
+    #[inline(always)]
+    fn word(self) -> u32 {
+        debug_assert!(self.live <= LIVE_MAX && self.joined as usize <= JOINED_MAX, "{self:?} fits a word");
+        self.live | self.joined << LIVE_BITS | (self.stage as u32) << (LIVE_BITS + JOINED_BITS)
+    }
+
+    #[inline(always)]
+    const fn of(word: u32) -> Self {
+        let stage = match word >> (LIVE_BITS + JOINED_BITS) {
+            0 => Stage::Vacant,
+            1 => Stage::Filling,
+            2 => Stage::Closed,
+            _ => Stage::Spent,
+        };
+        Self { joined: word >> LIVE_BITS & JOINED_MAX as u32, live: word & LIVE_MAX, stage }
+    }
+}
+
+/// A row a stripe.
+pub(super) struct Rows {
+    words: Table<u32>,
+    /// Words of a row. Those up to a line divide it, longer ones begin with one.
+    stride: usize,
+    data_pages: usize,
+    /// Stripes that there ever were: rows behind them were never touched.
+    count: u32,
+}
+
+impl Clone for Rows {
+    /// Panics if the kernel gives no memory, as a `Vec` would.
+    fn clone(&self) -> Self {
+        let mut words = Table::zeroed(self.words.len()).expect("memory for a copy of the stripes");
+        let used = self.count as usize * self.stride;
+        words[..used].copy_from_slice(&self.words[..used]);
+        Self { words, ..*self }
+    }
+}
+
+impl Rows {
+    /// Room for `most` stripes of `data_pages` pages, of which there is none yet. Memory is committed with the stripes.
+    ///
+    /// # Errors
+    /// The kernel refuses the address space.
+    pub(super) fn new(data_pages: usize, most: u32) -> std::io::Result<Self> {
+        assert!(
+            (1..=JOINED_MAX).contains(&data_pages),
+            "a stripe of {data_pages} pages: 1 to {JOINED_MAX} are counted"
+        );
+        let words = 1 + data_pages;
+        let stride = if words <= LINE_WORDS { words.next_power_of_two() } else { words.next_multiple_of(LINE_WORDS) };
+        Ok(Self { words: Table::zeroed(stride * most as usize)?, stride, data_pages, count: 0 })
+    }
+
+    /// Stripes that there ever were.
+    pub(super) const fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// Stripes, vacant ones with them.
+    pub(super) fn ids(&self) -> impl Iterator<Item = StripeId> + use<> {
+        (0..self.count).map(StripeId)
+    }
+
+    /// Another stripe, without pages; `None` where there is no room for it.
+    pub(super) fn add(&mut self, state: State) -> Option<StripeId> {
+        let stripe = StripeId(self.count);
+        if (self.count as usize + 1) * self.stride > self.words.len() {
+            return None;
+        }
+        self.count += 1;
+        self.set(stripe, state);
+        self.members_mut(stripe).fill(NONE);
+        Some(stripe)
+    }
+
+    #[inline(always)]
+    fn row(&self, stripe: StripeId) -> &[u32] {
+        debug_assert!(stripe.0 < self.count, "{stripe:?} is one of {}", self.count);
+        &self.words[stripe.index() * self.stride..][..1 + self.data_pages]
+    }
+
+    #[inline(always)]
+    fn row_mut(&mut self, stripe: StripeId) -> &mut [u32] {
+        debug_assert!(stripe.0 < self.count, "{stripe:?} is one of {}", self.count);
+        &mut self.words[stripe.index() * self.stride..][..1 + self.data_pages]
+    }
+
+    #[inline(always)]
+    pub(super) fn state(&self, stripe: StripeId) -> State {
+        State::of(self.row(stripe)[0])
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, stripe: StripeId, state: State) {
+        self.row_mut(stripe)[0] = state.word();
+    }
+
+    /// The pages of a stripe in the order in which they joined, [`NONE`] where one was erased or is still to come.
+    #[inline(always)]
+    pub(super) fn members(&self, stripe: StripeId) -> &[u32] {
+        &self.row(stripe)[1..]
+    }
+
+    #[inline(always)]
+    pub(super) fn members_mut(&mut self, stripe: StripeId) -> &mut [u32] {
+        &mut self.row_mut(stripe)[1..]
+    }
+
+    /// A page with `live` valid units joins a stripe; gives how the stripe stands then.
+    #[inline(always)]
+    pub(super) fn join(&mut self, stripe: StripeId, page: PageId, live: u32) -> State {
+        let row = self.row_mut(stripe);
+        let State { joined, live: before, stage } = State::of(row[0]);
+        row[1 + joined as usize] = page.0;
+        let state = State { joined: joined + 1, live: before + live, stage };
+        row[0] = state.word();
+        state
+    }
+
+    /// Brings a stripe into the cache; of a long one its state and the first of its pages.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, stripe: u32) {
+        prefetch(&self.words, (stripe as usize).wrapping_mul(self.stride));
+    }
+
+    /// All states and all members, one stripe's after the other's: the form in which they are kept.
+    pub(super) fn taken_apart(&self) -> (Vec<State>, Vec<u32>) {
+        let states = self.ids().map(|stripe| self.state(stripe)).collect();
+        (states, self.ids().flat_map(|stripe| self.members(stripe)).copied().collect())
+    }
+
+    /// Takes up what [`Rows::taken_apart`] gave; false where it is of other rows.
+    pub(super) fn put_together(&mut self, states: &[State], members: &[u32]) -> bool {
+        let fits = |state: &State| state.live <= LIVE_MAX && state.joined as usize <= self.data_pages;
+        if members.len() != states.len() * self.data_pages || !states.iter().all(fits) {
+            return false;
+        }
+        self.count = 0;
+        for (state, pages) in states.iter().zip(members.chunks(self.data_pages)) {
+            let Some(stripe) = self.add(*state) else { return false };
+            self.members_mut(stripe).copy_from_slice(pages);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_holds_all_of_a_state() {
+        for stage in [Stage::Vacant, Stage::Filling, Stage::Closed, Stage::Spent] {
+            for (joined, live) in
+                [(0, 0), (7, 28), (JOINED_MAX as u32, LIVE_MAX), (1, LIVE_MAX), (JOINED_MAX as u32, 0)]
+            {
+                let state = State { joined, live, stage };
+                assert_eq!(State::of(state.word()), state);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_lie_in_as_few_lines_as_can_be_and_come_back_from_their_parts() {
+        for (data_pages, stride) in [(1, 2), (3, 4), (7, 8), (15, 16), (16, 32), (31, 32), (33, 48)] {
+            let mut rows = Rows::new(data_pages, 3).unwrap();
+            assert_eq!(rows.stride, stride);
+            for number in 0..3 {
+                let stripe = rows.add(State::new(Stage::Filling)).unwrap();
+                let last = (0..data_pages as u32).map(|page| rows.join(stripe, PageId(100 * number + page), 2)).last();
+                let all = data_pages as u32;
+                assert_eq!(last, Some(State { joined: all, live: 2 * all, stage: Stage::Filling }));
+            }
+            assert_eq!(rows.add(State::new(Stage::Vacant)), None, "there is room for three");
+            let (states, members) = rows.taken_apart();
+            assert_eq!((states.len(), members.len(), members[data_pages]), (3, 3 * data_pages, 100));
+            let mut again = Rows::new(data_pages, 3).unwrap();
+            assert!(again.put_together(&states, &members));
+            assert_eq!(again.taken_apart(), rows.clone().taken_apart());
+            assert!(!again.put_together(&states, &members[1..]), "a member is missing");
+            let wrong = State { joined: 1 + data_pages as u32, ..states[0] };
+            assert!(!again.put_together(&[wrong], &members[..data_pages]), "more pages joined than there are");
+            assert!(!Rows::new(data_pages, 2).unwrap().put_together(&states, &members), "two rows hold no three");
+        }
+    }
+}
