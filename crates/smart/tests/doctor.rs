@@ -81,7 +81,7 @@ fn what_the_drive_itself_says_goes_first() {
         (8, Verdict::Failing, "read-only"),
         (16, Verdict::Warning, "volatile memory"),
         (32, Verdict::Warning, "persistent memory"),
-        (64, Verdict::Warning, "a bit that is not known"),
+        (64, Verdict::Warning, "bits that are not known, 0x40"),
         (18, Verdict::Warning, "threshold, the backup"),
     ] {
         let judgement = judged(&[nvme(0, &json!({ "critical_warning": bits }))]);
@@ -143,6 +143,7 @@ fn the_end_of_life_has_an_interval() {
     // What is near is told by a finding too: by day, by hours, and not of a drive that is new.
     check(&judged(&[at(100, 20), at(0, 10)]), "end-of-life", Verdict::Good, "2026-05-02");
     check(&judged(&[at(100, 80), at(0, 50)]), "end-of-life", Verdict::Notice, "between 2024-04-");
+    check(&judged(&[at(1, 4), at(0, 3)]), "end-of-life", Verdict::Good, "not before");
     check(&judged(&[at(100, 95), at(0, 50)]), "end-of-life", Verdict::Warning, "the rated wear is used on 2024-03-05");
     let hours =
         |hours: u32, used: u32| judged(&[nvme(0, &json!({ "percentage_used": used, "power_on_hours": hours }))]);
@@ -235,6 +236,32 @@ fn counters_that_go_back_and_two_drives_are_told() {
     assert!(judge(Vec::new()).unwrap_err().to_string().contains("at least one"));
 }
 
+/// As of a text that was cut off, or of `smartctl -H`.
+#[test]
+fn what_the_last_record_does_not_tell_is_judged_as_it_was() {
+    let full = nvme(0, &json!({ "percentage_used": 118, "media_errors": 3 }));
+    let mut bare = nvme(10, &json!({}));
+    bare["nvme_smart_health_information_log"] = json!({ "temperature": 40 });
+    let judgement = judged(&[bare, full]);
+    check(&judgement, "wear", Verdict::Warning, "118 %");
+    check(&judgement, "told-less", Verdict::Notice, "which are judged as told last, ");
+    check(&judgement, "media-errors", Verdict::Notice, "media errors: 3");
+    assert_eq!(judgement.known.len(), 1, "what the last record told");
+    let same = judged(&[nvme(10, &json!({})), nvme(0, &json!({}))]);
+    assert!(!same.findings.iter().any(|finding| finding.rule == "told-less"), "{}", same.text());
+}
+
+#[test]
+fn a_drive_that_tells_no_assessment_is_not_told_as_well() {
+    let mut silent = nvme(0, &json!({}));
+    silent["smart_status"] = json!({});
+    silent["nvme_smart_health_information_log"] = json!({ "temperature": 40 });
+    check(&judged(&[silent]), "assessment", Verdict::Unknown, "no assessment");
+    let text = json!({ "avail_spare": 100, "critical_warning": "0x04" });
+    check(&judged(&[text]), "assessment", Verdict::Failing, "reliability degraded");
+    check(&judged(&[nvme(0, &json!({ "critical_warning": 192 }))]), "assessment", Verdict::Warning, "not known, 0xc0");
+}
+
 #[test]
 fn prometheus_and_ceph_get_what_they_read() {
     let at = |day, used: u32| nvme(day, &json!({ "percentage_used": used }));
@@ -259,6 +286,8 @@ fn prometheus_and_ceph_get_what_they_read() {
     let hostile = judged(&[hostile]);
     assert!(!hostile.ceph().contains([';', '$', '\u{1b}']) && !hostile.text().contains('\u{1b}'), "{}", hostile.ceph());
     assert!(judged(&[nvme(0, &json!({}))]).ceph().starts_with("# A_DRIVE_S_1: one moment"));
+    // Of a growth of one step nobody knows when it ends.
+    assert!(judged(&[at(1, 4), at(0, 3)]).ceph().starts_with("# A_DRIVE_S_1: not before "));
 }
 
 fn of_log(name: &str) -> Option<Judgement> {

@@ -250,7 +250,7 @@ fn what_no_drive_can_have_is_named_and_not_taken() {
 
 #[test]
 fn what_is_no_drive_is_refused_with_one_sentence() {
-    let table: [(&[u8], &str); 10] = [
+    let table: [(&[u8], &str); 11] = [
         (b"", "is empty"),
         (b" \n", "is empty"),
         (b"hello", "is not of a drive"),
@@ -262,6 +262,10 @@ fn what_is_no_drive_is_refused_with_one_sentence() {
         (
             br#"{"smartctl":{"messages":[{"string":"Smartctl open device: /dev/sdz failed: No such device"}]}}"#,
             "/dev/sdz failed",
+        ),
+        (
+            b"Wed Nov 25 UTC\nhost7\nsmartctl 7.2 2020\nSmartctl open device: /dev/sda failed: Permission denied\n",
+            "drive: Smartctl open device: /dev/sda",
         ),
         (b"smartctl 7.2 2020\nCopyright (C) 2002-20\n\nSmartctl open device: /dev/sdz failed\n", "/dev/sdz failed"),
     ];

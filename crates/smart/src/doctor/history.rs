@@ -38,6 +38,10 @@ const WOBBLE: f64 = 1e-3;
 /// Records from the earliest to the latest; never none.
 pub(super) struct History {
     readings: Vec<Reading>,
+    /// The last record, with what only earlier ones told.
+    state: Reading,
+    /// What only earlier ones told.
+    earlier: Vec<Quantity>,
     pub(super) clock: Clock,
 }
 
@@ -65,7 +69,8 @@ impl History {
         } else {
             Clock::None
         };
-        let history = Self { readings, clock };
+        let (state, earlier) = state(&readings);
+        let history = Self { readings, state, earlier, clock };
         let day = |reading: &Reading| history.day(reading);
         debug_assert!(history.readings.is_sorted_by_key(day), "records stand in the order of their clock");
         Ok(history)
@@ -81,6 +86,18 @@ impl History {
 
     pub(super) fn last(&self) -> &Reading {
         &self.readings[self.readings.len() - 1]
+    }
+
+    /// How the drive stands: as the last record says, and where that is silent, a record that was cut off for one, as was told before.
+    pub(super) fn state(&self) -> &Reading {
+        &self.state
+    }
+
+    /// What the last record did not tell, and the day of the last that did.
+    pub(super) fn earlier(&self) -> impl Iterator<Item = (Quantity, Option<String>)> + '_ {
+        let told = |quantity| self.readings.iter().rev().find(move |reading| reading.get(quantity).is_some());
+        let day = move |quantity| told(quantity)?.unix_seconds.map(iso_day);
+        self.earlier.iter().map(move |quantity| (*quantity, day(*quantity)))
     }
 
     /// When a record was made, in days of the clock.
@@ -128,6 +145,26 @@ impl History {
         }
         fallen
     }
+}
+
+/// The last record, with the quantities and attributes that only earlier ones tell, and which quantities these are.
+fn state(readings: &[Reading]) -> (Reading, Vec<Quantity>) {
+    let mut state = readings[readings.len() - 1].clone();
+    let mut earlier = Vec::new();
+    for reading in readings.iter().rev().skip(1) {
+        for (quantity, known) in &reading.known {
+            if !state.known.contains_key(quantity) {
+                state.known.insert(*quantity, known.clone());
+                earlier.push(*quantity);
+            }
+        }
+        for attribute in &reading.attributes {
+            if state.attributes.iter().all(|there| there.id != attribute.id) {
+                state.attributes.push(attribute.clone());
+            }
+        }
+    }
+    (state, earlier)
 }
 
 /// Pages of OCP, which have neither time nor hours, put into the record that they were given behind.

@@ -54,7 +54,7 @@ pub struct Life {
 
 impl Life {
     pub(super) fn of(history: &History, writes: &Writes) -> Self {
-        let last = history.last();
+        let last = history.state();
         let step = step(last);
         let mut life = Self {
             wear_percent: last.get(Q::PercentageUsed),

@@ -92,6 +92,7 @@ pub(super) fn findings(history: &History, writes: &Writes, life: &Life) -> Vec<F
         amplification(writes),
         own_writes(writes),
         fallen(history),
+        earlier(history),
     ];
     let counted = COUNTERS.iter().filter_map(|counters| counted(history, counters));
     let mut findings: Vec<Finding> = single.into_iter().flatten().chain(counted).collect();
@@ -105,13 +106,15 @@ fn finding(rule: &'static str, verdict: Verdict, reason: String, source: &'stati
 }
 
 fn assessment(history: &History) -> Option<Finding> {
-    let last = history.last();
+    let (last, before) = (history.last(), history.state());
+    let is_told = last.is_passed.is_some() || last.get(Q::CriticalWarning).is_some();
+    let last = if is_told { last } else { before };
     let warning = last.get(Q::CriticalWarning).map(|bits| bits as u64);
     if let Some(bits) = warning.filter(|bits| *bits > 0) {
         let set = || WARNINGS.iter().filter(|(bit, ..)| bits >> bit & 1 == 1);
         let verdict = set().map(|(_, verdict, _)| *verdict).max().unwrap_or(Verdict::Warning);
         let words: Vec<&str> = set().map(|(.., words)| *words).collect();
-        let words = if words.is_empty() { "a bit that is not known".to_owned() } else { words.join(", ") };
+        let words = if words.is_empty() { format!("bits that are not known, {bits:#04x}") } else { words.join(", ") };
         return finding("assessment", verdict, format!("the drive warns: {words}"), NVME);
     }
     let source = if last.protocol == Some(Protocol::Nvme) { NVME } else { ACS };
@@ -124,12 +127,14 @@ fn assessment(history: &History) -> Option<Finding> {
             let reason = "the drive's own assessment is that it is well".to_owned();
             finding("assessment", Verdict::Good, reason, source)
         }
-        (None, None) => None,
+        (None, None) => {
+            finding("assessment", Verdict::Unknown, "no assessment of the drive's own was told".to_owned(), source)
+        }
     }
 }
 
 fn thresholds(history: &History) -> Option<Finding> {
-    let attributes = &history.last().attributes;
+    let attributes = &history.state().attributes;
     let named = |failed, prefailure: Option<bool>| {
         let found = attributes.iter().filter(|attribute| {
             attribute.failed == Some(failed) && prefailure.is_none_or(|wanted| attribute.is_prefailure == wanted)
@@ -154,7 +159,7 @@ fn thresholds(history: &History) -> Option<Finding> {
 }
 
 fn wear(history: &History, life: &Life) -> Option<Finding> {
-    let (last, used) = (history.last(), life.wear_percent?);
+    let (last, used) = (history.state(), life.wear_percent?);
     let of = match last.get(Q::EraseCountRated).filter(|_| last.get(Q::EraseCountMean).is_some()) {
         Some(rated) => format!("{} % of {} rated cycles are used", used.round(), count(rated)),
         None => format!("{} % of the rated wear is used", whole(used)),
@@ -172,9 +177,11 @@ fn wear(history: &History, life: &Life) -> Option<Finding> {
 
 const END: &str = "wane: linear growth of the wear; notice from a year before, warning from 30 days before";
 
-/// How near the end of the rated wear is, in days.
-fn nearness(expected: Option<i64>, earliest: Option<i64>) -> Verdict {
-    if expected.is_some_and(|days| days < SOON_DAYS) {
+/// How near the end of the rated wear is, in days. A growth of one step of the counter, which any moment may bring, bounds no end.
+fn nearness(expected: Option<i64>, earliest: Option<i64>, is_bounded: bool) -> Verdict {
+    if !is_bounded {
+        Verdict::Good
+    } else if expected.is_some_and(|days| days < SOON_DAYS) {
         Verdict::Warning
     } else if earliest.is_some_and(|days| days < NEAR_DAYS) {
         Verdict::Notice
@@ -188,7 +195,7 @@ fn end_in_hours(life: &Life) -> Option<Finding> {
     let left = life.power_on_hours_left.as_ref()?;
     let (earliest, expected, latest) = (left.earliest?, left.expected?, left.latest?);
     let days = |hours: f64| Some((hours / 24.0) as i64);
-    let verdict = nearness(days(expected), days(earliest));
+    let verdict = nearness(days(expected), days(earliest), true);
     let (expected, earliest, latest) = (count(expected), count(earliest), count(latest));
     let reason = format!("the rated wear is used in {expected} hours under power, between {earliest} and {latest}");
     (verdict > Verdict::Good).then_some(())?;
@@ -208,11 +215,12 @@ fn end(history: &History, life: &Life) -> Option<Finding> {
     };
     let now = history.last().unix_seconds.map(|seconds| seconds / DAY_SECONDS);
     let days_to = |day: Option<&str>| Some(day.and_then(parse_iso_day)? - now?);
-    finding("end-of-life", nearness(days_to(expected), days_to(end.earliest.as_deref())), reason, END)
+    let verdict = nearness(days_to(expected), days_to(end.earliest.as_deref()), end.latest.is_some());
+    finding("end-of-life", verdict, reason, END)
 }
 
 fn spare(history: &History) -> Option<Finding> {
-    let last = history.last();
+    let last = history.state();
     let spare = last.get(Q::Spare)?;
     let threshold = last.get(Q::SpareThreshold);
     let limit = threshold.unwrap_or(0.0);
@@ -229,7 +237,7 @@ fn spare(history: &History) -> Option<Finding> {
 }
 
 fn pending(history: &History) -> Option<Finding> {
-    let last = history.last();
+    let last = history.state();
     let (pending, offline) = (last.get(Q::Pending), last.get(Q::OfflineUncorrectable));
     let most = pending.into_iter().chain(offline).reduce(f64::max)?;
     if most == 0.0 {
@@ -240,7 +248,7 @@ fn pending(history: &History) -> Option<Finding> {
 }
 
 fn dies(history: &History) -> Option<Finding> {
-    let lost = history.last().get(Q::DiesOffline)?;
+    let lost = history.state().get(Q::DiesOffline)?;
     let (verdict, reason) = if lost > 0.0 {
         (Verdict::Warning, format!("dies that are lost: {}", count(lost)))
     } else {
@@ -250,7 +258,7 @@ fn dies(history: &History) -> Option<Finding> {
 }
 
 fn capacitor(history: &History) -> Option<Finding> {
-    let health = history.last().get(Q::CapacitorHealth)?;
+    let health = history.state().get(Q::CapacitorHealth)?;
     let reason = format!("the capacitors hold {} % of the energy that a power cut needs", whole(health));
     let verdict = if health < 100.0 { Verdict::Warning } else { Verdict::Good };
     finding("capacitor", verdict, reason, "OCP Datacenter NVMe SSD Specification 2.7, section 4.8.6, capacitor health")
@@ -332,6 +340,20 @@ fn fallen(history: &History) -> Option<Finding> {
     finding("counters", Verdict::Notice, reason, "wane: counts of a life never fall")
 }
 
+/// What a drive told, and does not tell any more: it is judged as it was.
+fn earlier(history: &History) -> Option<Finding> {
+    let judged = [Q::PercentageUsed, Q::Spare, Q::CriticalWarning];
+    let (quantity, day) = history.earlier().find(|(quantity, _)| judged.contains(quantity))?;
+    let others = history.earlier().count() - 1;
+    let more = if others == 0 { String::new() } else { format!(" and {others} more") };
+    let day = day.map_or_else(
+        || "as an earlier one told them".to_owned(),
+        |day| format!("as told last, {} on {day}", quantity.key()),
+    );
+    let reason = format!("the last record tells no {}{more}, which are judged {day}: was it cut off?", quantity.key());
+    finding("told-less", Verdict::Notice, reason, "wane: what a drive told once it goes on to tell")
+}
+
 /// The time between the records, in words.
 fn since(history: &History) -> String {
     match (history.clock, history.days()) {
@@ -342,7 +364,7 @@ fn since(history: &History) -> String {
 }
 
 fn counted(history: &History, counters: &Counters) -> Option<Finding> {
-    let last = history.last();
+    let last = history.state();
     let mut worst = None;
     let mut reasons = Vec::new();
     for (quantity, words) in counters.of {

@@ -186,9 +186,9 @@ impl Judgement {
             return format!("ceph device set-life-expectancy {device} {today} {end}\n");
         }
         match self.life.end.as_ref().map(|end| (end.earliest.as_deref(), end.latest.as_deref())) {
-            Some((Some(from), to)) => {
-                let line = format!("ceph device set-life-expectancy {device} {from} {}", to.unwrap_or_default());
-                line.trim_end().to_owned() + "\n"
+            Some((Some(from), Some(to))) => format!("ceph device set-life-expectancy {device} {from} {to}\n"),
+            Some((Some(from), None)) => {
+                format!("# {device}: not before {from}; the wear grew too little between the records to tell more\n")
             }
             Some((None, _)) => format!("# {device}: more than a hundred years\n"),
             None => format!("# {device}: {}\n", self.life.basis),

@@ -131,7 +131,10 @@ fn object(value: &Value) -> Result<Reading, ReadError> {
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.replace(',', "").trim().parse().ok(),
+        Value::String(text) => match text.trim().strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok().map(|value| value as f64),
+            None => text.replace(',', "").trim().parse().ok(),
+        },
         _ => None,
     }
 }

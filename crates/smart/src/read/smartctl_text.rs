@@ -78,8 +78,9 @@ fn refused(text: &str) -> ReadError {
     let follows = |rest: &str| {
         rest.starts_with(|first: char| first.is_ascii_digit()) || rest.starts_with("pre") || rest.starts_with("version")
     };
-    let lines = text.lines().map(str::trim);
-    if !lines.clone().any(|line| line.strip_prefix("smartctl ").is_some_and(follows)) {
+    // A log may have lines of its own before: the time, the machine's name.
+    let mut lines = text.lines().map(str::trim);
+    if !lines.any(|line| line.strip_prefix("smartctl ").is_some_and(follows)) {
         return ReadError::Unknown;
     }
     let said =
@@ -119,6 +120,10 @@ fn named(reading: &mut Reading, name: &str, value: &str, sector_bytes: &mut f64)
         "Model Number" => (reading.model, reading.protocol) = (text(), Some(Protocol::Nvme)),
         "Product" => (reading.model, reading.protocol) = (text(), Some(Protocol::Scsi)),
         "Model Family" => reading.family = text(),
+        // A later run of the same log, which had no drive to ask.
+        _ if name.starts_with("Smartctl open device") => {
+            reading.not_understood.push(excerpt(&format!("{name}: {value}")).to_string());
+        }
         "Serial Number" | "Serial number" => reading.serial = text(),
         "Firmware Version" | "Revision" => reading.firmware = text(),
         "Rotation Rate" => reading.is_rotating = Some(value != "Solid State Device"),
