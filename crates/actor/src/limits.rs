@@ -14,8 +14,14 @@ use crate::ActorError;
 /// The period over which processor time is shared out, in microseconds: the kernel's own.
 const PERIOD_MICROS: u64 = 100_000;
 
-/// The least memory with which a drive can serve: its threads' stacks, and the blocks that it makes.
-const MEMORY_MIN: u64 = 32 << 20;
+/// Memory over the bytes of a cell. Measured with four drives of 3+1: 32 MiB were too few for cells of 2 MiB, and 64 enough.
+const MEMORY_PER_CELL: u64 = 32;
+
+/// The least memory with which a drive can serve: cells of the usual size, its threads' stacks.
+const MEMORY_MIN: u64 = 48 << 20;
+
+/// What the names of groups begin with, before the number of their process.
+const NAME: &str = "wane-actor-";
 
 /// Where a process's groups are told, and where hierarchies of groups are mounted.
 const OWN: &str = "/proc/self/cgroup";
@@ -118,6 +124,11 @@ impl Limits {
         Ok(limited)
     }
 
+    /// Bytes of the largest cell that there is memory for.
+    pub(crate) fn cell_max(self) -> u64 {
+        self.memory.map_or(u64::MAX, |memory| memory / MEMORY_PER_CELL)
+    }
+
     /// As a drive tells of them.
     pub fn facts(self) -> Option<serde_json::Value> {
         (self != Self::default())
@@ -128,7 +139,8 @@ impl Limits {
 impl Limited {
     /// Makes a group of the process's own, once below each other group.
     fn make(&mut self, before: &Path, process: u32) -> Result<PathBuf, ActorError> {
-        let group = before.join(format!("wane-actor-{process}"));
+        remove_left(before);
+        let group = before.join(format!("{NAME}{process}"));
         if self.0.iter().any(|(made, _)| *made == group) {
             return Ok(group);
         }
@@ -140,6 +152,15 @@ impl Limited {
         made.map_err(|error| refused(&format!("no group can be made in {}: {error}", excerpt_path(before))))?;
         self.0.push((group.clone(), before.to_owned()));
         Ok(group)
+    }
+}
+
+/// Removes the groups of processes that were killed, who could not do it themselves. One that somebody is in stays.
+fn remove_left(before: &Path) {
+    let name = |entry: fs::DirEntry| entry.file_name().into_string().ok();
+    let left = fs::read_dir(before).into_iter().flatten().filter_map(|entry| name(entry.ok()?));
+    for group in left.filter(|group| group.starts_with(NAME)) {
+        let _ = fs::remove_dir(before.join(group));
     }
 }
 
@@ -195,7 +216,8 @@ mod tests {
         let told = |limits: Limits| limits.enter().err().map(|error| error.to_string()).unwrap_or_default();
         assert!(told(Limits { processors: Some(0.0), memory: None }).contains("0.01 to 1024"));
         assert!(told(Limits { processors: Some(f64::NAN), memory: None }).contains("0.01 to 1024"));
-        assert!(told(Limits { processors: None, memory: Some(1) }).contains("32 MiB or more"));
+        assert!(told(Limits { processors: None, memory: Some(1) }).contains("48 MiB or more"));
+        assert_eq!(Limits { processors: None, memory: Some(64 << 20) }.cell_max(), 2 << 20);
         assert!(Limits::default().enter().unwrap().is_none());
     }
 
@@ -233,6 +255,16 @@ mod tests {
         assert!(!folder.path().join("wane-actor-7").exists());
         let refused = LIMITS.enter_below(|_| None, 7).unwrap_err().to_string();
         assert!(refused.contains("this system has no group for \"cpu\""), "{refused}");
+    }
+
+    #[test]
+    fn groups_of_those_that_were_killed_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("wane-actor-999999")).unwrap();
+        fs::create_dir(folder.path().join("another")).unwrap();
+        let own = |_: &str| Some(Group::Own(folder.path().to_owned()));
+        drop(LIMITS.enter_below(own, 7).unwrap());
+        assert!(!folder.path().join("wane-actor-999999").exists() && folder.path().join("another").exists());
     }
 
     #[test]

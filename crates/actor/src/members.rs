@@ -57,7 +57,7 @@ pub struct Members {
 
 /// A list as somebody wrote it.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a list of members")]
 struct Unchecked {
     cluster: RingId,
     points: u16,

@@ -136,6 +136,17 @@ impl Peers {
                 drives: Vec::new(),
                 members: None,
             });
+            if answer.status == StatusCode::UNAUTHORIZED {
+                return Err(ActorError::Unreachable {
+                    what: format!(
+                        "drive {} at {} has another secret: {}",
+                        drive.short(),
+                        member.address,
+                        refusal.error
+                    ),
+                    drives: vec![drive],
+                });
+            }
             let Some(theirs) = refusal.members else {
                 return Err(ActorError::from_status(answer.status.as_u16(), refusal.error, refusal.drives));
             };

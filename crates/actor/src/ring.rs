@@ -104,17 +104,19 @@ mod tests {
     }
 
     #[test]
-    fn a_drive_whose_ids_are_points_of_another_takes_none_of_its_last() {
-        let mut members = members(1, 2);
-        let point = RingId::of("point", &[drive(0).bytes(), &1u16.to_le_bytes()]);
-        for (number, id) in [point, RingId::of("point", &[point.bytes(), &1u16.to_le_bytes()])].into_iter().enumerate()
-        {
+    fn a_drive_whose_id_is_a_point_of_another_keeps_a_point_of_its_own() {
+        let point = |id: RingId| RingId::of("point", &[id.bytes(), &1u16.to_le_bytes()]);
+        // The one in the middle has two points: the first one's, which comes later in the list, and the id of the last.
+        let ids = (0..).map(|number| [drive(number), point(drive(number)), point(point(drive(number)))]);
+        let ids = ids.into_iter().find(|[first, middle, last]| middle < first && last > middle).unwrap();
+        let mut members = Members::new(RingId::of("cluster", &[]), 2).unwrap();
+        for (number, id) in ids.into_iter().enumerate() {
             members.set(id, Standing::In, &format!("127.0.0.1:{number}")).unwrap();
         }
         for number in 0..50 {
             let mut placed = Ring::new(&members).place(object(number), 3).unwrap();
             placed.sort_unstable();
-            assert!(placed.is_sorted() && placed.iter().copied().eq(members.on_ring()), "each of three drives has one");
+            assert!(placed.iter().copied().eq(members.on_ring()), "each of three drives has a share");
         }
     }
 

@@ -15,11 +15,13 @@ use axum::http::Method;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
+use wane_units::Bytes;
+
 use crate::auth::{Guard, Secret};
 use crate::cluster::Cluster;
 use crate::peers::Peers;
 use crate::store::{Key, Medium, Store};
-use crate::{ActorError, Members, RingId, Standing, Status, auth, check_address, clock};
+use crate::{ActorError, Limits, Members, RingId, Standing, Status, auth, check_address, clock};
 use moved::Counted;
 
 /// How long requests that are under way have to end, once the server is asked to.
@@ -55,8 +57,8 @@ pub struct ServerConfig {
     pub upkeep_seconds: u64,
     /// A simulated drive that wears by what is written.
     pub medium: Option<Box<dyn Medium>>,
-    /// What limits the process, to be told.
-    pub limits: Option<serde_json::Value>,
+    /// What limits the process.
+    pub limits: Limits,
 }
 
 /// What all requests to a drive share.
@@ -72,12 +74,22 @@ struct Node {
     start: u64,
     /// Its folder keeps shares or notes of deletions, and the list of members is gone: it gets its cluster's.
     is_lost: bool,
-    limits: Option<serde_json::Value>,
+    limits: Limits,
     /// Shares may lie where they do not belong.
     is_moving: AtomicBool,
 }
 
 impl Node {
+    /// Whether the drive has the memory for cells of so many bytes: several are received and coded at a time.
+    fn check_memory(&self, cell: u32) -> Result<(), ActorError> {
+        let most = self.limits.cell_max();
+        if u64::from(cell) <= most {
+            return Ok(());
+        }
+        let (me, cell, most) = (self.store.id().short(), Bytes(cell.into()), Bytes(most));
+        Err(ActorError::Invalid(format!("drive {me} has memory for cells of at most {most}, found {cell} (--cell)")))
+    }
+
     fn peers(&self) -> &Peers {
         &self.cluster.peers
     }
@@ -108,7 +120,7 @@ impl Node {
             owed: self.store.owed(),
             is_moving: self.is_moving.load(Ordering::Relaxed),
             moved: self.counted.read(),
-            limits: self.limits.clone(),
+            limits: self.limits.facts(),
             simulated: self.store.medium().map(|medium| medium.facts()),
         }
     }

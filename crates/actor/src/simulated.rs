@@ -88,8 +88,17 @@ fn numbers(runs: &[(u32, u32)]) -> Vec<u32> {
     runs.iter().flat_map(|(start, count)| *start..start + count).collect()
 }
 
+/// # Errors
+/// The drive has worn out.
+fn check_worn(held: &Held) -> Result<(), ActorError> {
+    held.cause().map_or(Ok(()), |cause| {
+        Err(ActorError::Full(format!("the simulated drive has worn out ({}), and takes no writes", cause.name())))
+    })
+}
+
 /// Writes a file to a drive.
 pub(crate) fn write(held: &mut Held, files: &mut Files, name: &str, bytes: u64) -> Result<(), ActorError> {
+    check_worn(held)?;
     let page = u64::from(held.drive().unit_bytes());
     let pages = bytes.div_ceil(page);
     let full = || {
@@ -98,12 +107,7 @@ pub(crate) fn write(held: &mut Held, files: &mut Files, name: &str, bytes: u64) 
     let why = full();
     let taken = files.take(name, pages).ok_or(ActorError::Full(why))?;
     held.write(&taken, &AtomicBool::new(false));
-    match held.cause() {
-        None => Ok(()),
-        Some(cause) => {
-            Err(ActorError::Full(format!("the simulated drive has worn out ({}), and takes no writes", cause.name())))
-        }
-    }
+    check_worn(held)
 }
 
 /// Removes a file from a drive.
@@ -126,7 +130,7 @@ impl Simulated {
     /// leaves unknown is written again.
     ///
     /// # Errors
-    /// It is no drive, in use, dead, or gives its host fewer pages as it wears.
+    /// It is no drive, in use, or gives its host fewer pages as it wears. A dead one is opened: it keeps what it has, and takes no writes.
     pub fn open(path: &Path, folder: &Path) -> Result<Self, ActorError> {
         let shown = excerpt_path(path);
         let kept = Kept::open(path).map_err(|error| ActorError::Invalid(error.to_string()))?;
@@ -135,13 +139,11 @@ impl Simulated {
                 "{shown} gives up capacity as it wears; shares need a drive that keeps its own"
             )));
         }
-        if let Some(cause) = kept.cause() {
-            return Err(ActorError::Full(format!("{shown} has worn out ({}), and takes no writes", cause.name())));
-        }
         let table = folder.join("simulated.json");
         let files = match std::fs::read(&table) {
-            Ok(text) => serde_json::from_slice(&text)
-                .map_err(|error| ActorError::Invalid(format!("{}: {error}", excerpt_path(&table))))?,
+            Ok(text) => serde_json::from_slice(&text).map_err(|error| {
+                ActorError::Invalid(format!("{}: {error}; without it shares are written again", excerpt_path(&table)))
+            })?,
             Err(_) => Files::new(kept.pages()),
         };
         if !files.cover(kept.pages()) {

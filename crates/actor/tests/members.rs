@@ -7,7 +7,7 @@ mod served;
 use std::io::{Read, Write};
 
 use served::{Drives, WAIT, bytes, config, get, options, put, serve, until};
-use wane_actor::{ActorError, Client, Leave, Left, RingId, Standing};
+use wane_actor::{ActorError, Client, Leave, Left, PutOptions, RingId, Standing};
 
 const OBJECTS: u64 = 40;
 
@@ -136,13 +136,52 @@ fn a_drive_that_is_served_again_with_another_secret_says_so() {
     drives.stop(1);
     let other = drives.root.path().join("other");
     std::fs::write(&other, "the secret of another one").unwrap();
-    let alone = serve(wane_actor::ServerConfig { secret: Some(other), ..config(&drives.folder(1)) }).unwrap();
+    let alone = serve(wane_actor::ServerConfig { secret: Some(other.clone()), ..config(&drives.folder(1)) }).unwrap();
     let told = format!("{}: the request is signed with another secret", drives.drive(0).address);
     assert!(alone.strangers.len() == 1 && alone.strangers[0].starts_with(&told), "{:?}", alone.strangers);
     alone.stop();
     let right = serve(wane_actor::ServerConfig { secret: drives.secret.clone(), ..config(&drives.folder(1)) }).unwrap();
     assert!(right.strangers.is_empty(), "{:?}", right.strangers);
     right.stop();
+}
+
+#[test]
+fn a_drive_with_another_secret_is_one_that_does_not_answer() {
+    let mut drives = Drives::with(4, Some("the secret of this cluster"));
+    let other = drives.root.path().join("other");
+    std::fs::write(&other, "the secret of another one").unwrap();
+    let listen = drives.drive(3).address.clone();
+    drives.stop(3);
+    let stranger =
+        serve(wane_actor::ServerConfig { secret: Some(other), listen: listen.clone(), ..config(&drives.folder(3)) })
+            .unwrap();
+    let put = |quorum| {
+        let options = PutOptions { quorum, ..options("2+2", 64) };
+        put(&drives.client(), "a", b"content", options)
+    };
+    let refused = put(None).unwrap_err().to_string();
+    assert!(refused.contains(&format!("at {listen} has another secret: the request is signed")), "{refused}");
+    assert_eq!(put(Some(3)).unwrap().missing.len(), 1);
+    assert_eq!(get(&drives.client(), "a").unwrap(), b"content");
+    stranger.stop();
+}
+
+#[test]
+fn a_drive_that_nobody_asks_hears_of_a_change() {
+    let drives = Drives::new(3);
+    let (mut members, gone) = (drives.client().members(), drives.drive(1));
+    members.set(gone.id, Standing::Gone, &gone.address).unwrap();
+    let told = raw(&drives.drive(0).address, "PUT /v1/members", "", &serde_json::to_string(&members).unwrap());
+    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+    let stands = |number: usize| {
+        drives.client().statuses().into_iter().find_map(|(id, status)| {
+            (id == drives.drive(number).id).then(|| status.unwrap().members.drives[&gone.id].standing)
+        })
+    };
+    until("the others hear of it", || stands(2) == Some(Standing::Gone));
+    let own = raw(&gone.address, "GET /v1/members", "", "");
+    until("the drive itself hears of it", || raw(&gone.address, "GET /v1/members", "", "").contains("\"gone\""));
+    assert!(own.starts_with("HTTP/1.1 200"), "{own}");
 }
 
 #[test]

@@ -10,6 +10,16 @@ use served::{Drives, bytes, get, options, put, until};
 use wane_actor::{ActorError, Layout, Moved, PutOptions};
 
 #[test]
+fn cells_have_up_to_eight_mebibytes() {
+    let drives = Drives::new(3);
+    let content = bytes((20 << 20) + 7, 1);
+    for code in ["1+0", "2+1"] {
+        put(&drives.client(), code, &content, options(code, 8 << 20)).unwrap();
+        assert_eq!(get(&drives.client(), code).unwrap(), content, "{code}");
+    }
+}
+
+#[test]
 fn objects_of_any_size_are_read_as_they_were_put() {
     let drives = Drives::new(6);
     let client = drives.client();
@@ -190,7 +200,7 @@ fn a_quorum_is_enough_and_the_rest_is_repaired_when_its_drive_is_back() {
     assert!(refused.starts_with("object a was not put: ") && refused.contains("5 are needed; drive "), "{refused}");
     assert!(refused.contains("does not answer"), "{refused}");
     let short = put(&client, "a", &content, quorum(4)).unwrap_err().to_string();
-    assert!(short.contains("3 of its 5 drives answer, and 4 are needed"), "{short}");
+    assert!(short.contains("3 of its 5 drives take it, and 4 are needed"), "{short}");
     let none = put(&client, "a", &content, quorum(2)).unwrap_err().to_string();
     assert!(none.contains("3 to 5 are allowed"), "{none}");
     assert!(matches!(get(&client, "a"), Err(ActorError::Missing(_))), "what was refused is not there");

@@ -204,7 +204,7 @@ fn a_kill_in_the_midst_of_a_put_loses_nothing_that_was_acknowledged() {
         let told = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(ended.status.success(), round == 1, "{told}");
         if round != 1 {
-            assert!(told.contains("object now was not put: 5 of its 6 drives answer, and 6 are needed"), "{told}");
+            assert!(told.contains("object now was not put: 5 of its 6 drives take it, and 6 are needed"), "{told}");
         }
         for name in (0..8).map(|number| format!("before {number}")).chain(["now".to_owned()]) {
             let read = drives.run(&["get", &name, "--out", "-"]).stdout;
@@ -283,7 +283,7 @@ fn what_the_command_says_and_refuses() {
     assert!(drives.refused(&["put", "-"]).contains("--name NAME"));
     assert!(drives.refused(&["leave", "nobody"]).contains("no drive of the list"));
     assert!(drives.refused(&["serve", "new", "--listen", "0.0.0.0:0"]).contains("--secret-file"));
-    assert!(drives.refused(&["serve", "new", "--memory", "1 KiB"]).contains("32 MiB or more are allowed"));
+    assert!(drives.refused(&["serve", "new", "--memory", "1 KiB"]).contains("48 MiB or more are allowed"));
     let nobody = Command::new(env!("CARGO_BIN_EXE_wane"))
         .args(["actor", "status"])
         .env_remove("WANE_ACTOR_AT")
@@ -574,7 +574,7 @@ fn all_drives_that_do_not_answer_are_named_and_counted() {
     dead.into_iter().for_each(|number| drives.kill(number));
     let named = |told: &str| [0, 2, 5].iter().all(|share| told.contains(&format!("drive {}", &all[0][*share][..8])));
     let put = drives.refused(&["put", "some", "--name", "o0"]);
-    assert!(put.contains("3 of its 6 drives answer, and 6 are needed") && named(&put), "{put}");
+    assert!(put.contains("3 of its 6 drives take it, and 6 are needed") && named(&put), "{put}");
     let get = drives.refused(&["get", "o0", "--out", "-"]);
     assert!(get.contains("3 of its 4+2 shares are left") && named(&get), "{get}");
 }

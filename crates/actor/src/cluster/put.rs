@@ -128,7 +128,7 @@ impl Upload<'_> {
         }
         self.substitutes.retain(|_, drive| !self.dead.contains(drive));
         let alive = self.alive().len();
-        self.enough(alive, if alive == 1 { "drives answers" } else { "drives answer" })
+        self.enough(alive, if alive == 1 { "drives takes it" } else { "drives take it" })
     }
 
     /// Whether so many of the drives or shares are a quorum.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -92,6 +92,8 @@ pub(super) fn router(node: &Arc<Node>) -> Router {
         .merge(open)
         .fallback(async |method: Method| Refused(ActorError::Invalid(format!("no such request: {method}"))))
         .layer(middleware::from_fn_with_state(Arc::clone(node), check))
+        // What is allowed is checked there: a cell has up to 8 MiB.
+        .layer(DefaultBodyLimit::disable())
         .with_state(Arc::clone(node))
 }
 
@@ -177,6 +179,7 @@ async fn join(State(node): Node_, body: Bytes) -> Answer {
 
 async fn stage(State(node): Node_, body: Bytes) -> Answer {
     let plan: Plan = from_json(&body)?;
+    node.check_memory(plan.cell)?;
     json(&node.disk(move |store| store.stage(plan)).await?)
 }
 

@@ -11,7 +11,7 @@ use super::moved::add;
 use crate::layout::{block_range, check_cell};
 use crate::share::Header;
 use crate::store::{Key, Store};
-use crate::{ActorError, Repaired, RingId, Scrubbed};
+use crate::{ActorError, Members, Repaired, RingId, Scrubbed};
 
 /// Objects of which names are asked for at once.
 const OBJECTS_AT_ONCE: usize = 256;
@@ -50,9 +50,10 @@ pub(super) fn names(store: &Store) -> Result<Vec<String>, ActorError> {
 
 /// Looks after the drive until it is told to end.
 pub(super) async fn run(node: &Arc<Node>, every: Duration, mut is_ended: watch::Receiver<bool>) {
-    loop {
+    for look in 0.. {
         // What fails now is tried again the next time.
         let _ = node.disk(|store| store.expire(EXPIRE_SECONDS)).await;
+        let _ = hear(node, look).await;
         if node.is_moving.load(Ordering::Relaxed) {
             let version = node.peers().members().version();
             let all = hand_on(node).await.unwrap_or(false);
@@ -67,6 +68,17 @@ pub(super) async fn run(node: &Arc<Node>, every: Duration, mut is_ended: watch::
             return;
         }
     }
+}
+
+/// Asks one of the others, each in its turn, for its list of members: a drive that was away when the list changed, or was given up, hears of it though
+/// nobody asks it for anything.
+async fn hear(node: &Arc<Node>, look: usize) -> Result<(), ActorError> {
+    let (me, members) = (node.store.id(), node.peers().members());
+    let others: Vec<&str> =
+        members.present().filter(|(id, _)| *id != me).map(|(_, member)| member.address.as_str()).collect();
+    let Some(address) = others.get(look % others.len().max(1)) else { return Ok(()) };
+    let theirs = node.peers().at(address, axum::http::Method::GET, "/v1/members", Vec::new()).await?;
+    node.learn(&Members::parse(&theirs)?).await.map(drop)
 }
 
 /// Repairs an object that is known to be incomplete, if this drive is the first of those that keep shares of it; all others look whether it was repaired.

@@ -44,7 +44,7 @@ pub fn config(folder: &Path) -> ServerConfig {
         secret: None,
         upkeep_seconds: 1,
         medium: None,
-        limits: None,
+        limits: wane_actor::Limits::default(),
     }
 }
 

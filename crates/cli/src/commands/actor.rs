@@ -77,7 +77,7 @@ fn serve(arguments: &ServeArguments) -> Result<i32, Failure> {
         secret: arguments.secret_file.clone(),
         upkeep_seconds: arguments.upkeep,
         medium,
-        limits: limits.facts(),
+        limits,
     };
     let tell = |status: &Status, strangers: &[String]| {
         let text = match serde_json::to_string(status) {
