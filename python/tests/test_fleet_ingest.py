@@ -376,6 +376,24 @@ def test_one_bad_file_among_many_is_told_and_skipped_only_if_asked(tmp_path: Pat
     assert fleet.open(tmp_path / "f").summary()["skipped_files"] == 1
 
 
+def test_nothing_is_added_to_a_fleet_that_lacks_a_file(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/a.json").write_text(fleets.smartctl())
+    fleet.ingest(tmp_path / "f", [fleets.day(tmp_path, 10), tmp_path / "logs"])
+    (listed,) = (tmp_path / "f/files").iterdir()
+    for lacking in (listed, next((tmp_path / "f/days").iterdir())):
+        kept = lacking.read_bytes()
+        lacking.unlink()
+        for act in (
+            lambda: fleet.ingest(tmp_path / "f", [fleets.day(tmp_path, 11)]),
+            lambda: fleet.open(tmp_path / "f"),
+        ):
+            with pytest.raises(wane.FleetError, match=rf"{lacking.name}: is missing, and fleet\.json names it"):
+                act()
+        lacking.write_bytes(kept)
+    assert fleet.ingest(tmp_path / "f", [fleets.day(tmp_path, 11)]).rows == 5
+
+
 def test_tomorrow_is_taken_and_the_day_after_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("_csv", "_plain"):
         monkeypatch.setattr(f"wane.fleet.{module}.tomorrow", lambda: date(2013, 4, 11))

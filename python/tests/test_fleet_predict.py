@@ -377,6 +377,10 @@ REFUSED: list[tuple[Callable[[pd.DataFrame], Any], str]] = [
         lambda frame: fleet.predict(frame, replace(TRY, test_from=date(2023, 1, 1))),
         "test-from: found 2023-01-01, allowed are days after",
     ),
+    (
+        lambda frame: fleet.predict(frame, replace(TRY, test_from=None, horizon_days=3000)),
+        "horizon: found 3000 days, and the fleet's days go over",
+    ),
     (lambda frame: fleet.predict(pd.concat([frame, frame.head(1)]), TRY), "a drive has a day twice"),
     (lambda frame: fleet.predict(frame.drop(columns="model"), TRY), "have no column model"),
     (lambda frame: fleet.predict(frame.head(0), TRY), "drive-days: found none"),
@@ -384,6 +388,7 @@ REFUSED: list[tuple[Callable[[pd.DataFrame], Any], str]] = [
     (lambda frame: Protocol(budgets=(1.5,)), "budget: found 1.5"),
     (lambda frame: Protocol(seed=-1), "seed: found -1, allowed are 0 to 4294967295"),
     (lambda frame: Protocol(horizon_days=0), "horizon: found 0 days"),
+    (lambda frame: Protocol(horizon_days=10**14), "allowed are 1 to 3650"),
 ]
 
 

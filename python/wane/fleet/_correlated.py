@@ -88,6 +88,10 @@ def correlated(tickets: Any, windows: tuple[int, ...] = WINDOWS, seed: int = 0) 
     if "time" not in tickets.columns:
         raise FleetError(f"tickets: have no column time, found {excerpt(', '.join(map(str, tickets.columns)))}")
     places = [name for name in PLACES if name in tickets.columns]
+    if len(tickets) == 0:
+        raise FleetError(
+            "tickets: found 0, at least 2 are needed to be near each other; daily files tell failures, and not where"
+        )
     if not places:
         raise FleetError(f"tickets: tell no place; needed is one of {', '.join(PLACES)}")
     if len(tickets) < 2:

@@ -199,9 +199,7 @@ class _Ingest:
             size = sum(size for _, size, _ in batch.files)
             entry = {"name": name, "kind": "smart", "bytes": size, "sha256": None, "listed": place}
             self.taken.files += len(batch.files) - 1
-            self._part(
-                staged, "records", entry | {"repeated": batch.repeated, "skipped": len(batch.bad)}, batch.notes
-            )
+            self._part(staged, "records", entry | {"repeated": batch.repeated, "skipped": len(batch.bad)}, batch.notes)
 
     def _simulation(self, folder: Path) -> None:
         """Ingests a simulated fleet: all of its files that are new, or none."""

@@ -120,7 +120,7 @@ def batches(files: list[Path], known: set[str], models: dict[str, str], skip_bad
             if not skip_bad:
                 if batch.files:
                     yield batch
-                there = f"; {counted(done, 'file')} before it are ingested" if done else ""
+                there = f"; {counted(done, 'file')} before it {'is' if done == 1 else 'are'} ingested" if done else ""
                 raise FleetError(f"{error}{there}; --skip-bad leaves bad files out") from None
             batch.bad.append(str(error))
         if len(batch.files) >= FILES_MAX:

@@ -182,6 +182,19 @@ class Folder:
         except (KeyError, TypeError) as error:
             raise FleetError(f"{self.manifest}: is damaged: {error}") from None
 
+    def check(self, ledger: Ledger) -> None:
+        """Whether all files of the fleet are there.
+
+        Raises:
+            FleetError: One is not.
+        """
+        listed = [entry.listed for entry in ledger.files if entry.listed is not None]
+        for place in (*(part.place for part in ledger.parts), *listed):
+            if not (self.path / place).exists():
+                raise FleetError(
+                    f"{self.path / place}: is missing, and fleet.json names it; the fleet is damaged: put the file back, or make the fleet anew"
+                )
+
     def write(self, ledger: Ledger) -> None:
         """Replaces ``fleet.json``, whole or not at all: the one moment at which new parts count."""
         told = {
@@ -215,7 +228,7 @@ class Folder:
         """The fleet for one process that adds to it; made where it is not there.
 
         Raises:
-            FleetError: Another process has it, the folder holds something else, or cannot be written.
+            FleetError: Another process has it, the folder holds something else, lacks a file, or cannot be written.
         """
         try:
             if self.path.is_dir() and not self.manifest.exists() and not self._is_ours():
@@ -237,7 +250,9 @@ class Folder:
                 ) from None
             if not self.manifest.exists():
                 self.write(Ledger())
-            yield self.read()
+            ledger = self.read()
+            self.check(ledger)
+            yield ledger
 
     def _is_ours(self) -> bool:
         """Whether the folder is empty, or an ended run made it and no more."""
@@ -409,10 +424,7 @@ class Fleet:
 
     def _make_views(self) -> None:
         paths = {kind: [self.path / part.place for part in self.ledger.of(kind)] for kind in KINDS}
-        for each in paths.values():
-            for path in each:
-                if not path.exists():
-                    raise FleetError(f"{path}: is missing, and fleet.json names it; the fleet is damaged")
+        Folder(self.path).check(self.ledger)
         empty = _nothing(DAYS)
         days = [f"SELECT * FROM {scan(paths['days'])}"] if paths["days"] else []
         records = (

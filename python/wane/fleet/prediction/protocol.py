@@ -28,12 +28,16 @@ DRIVE_DAYS_MIN = 250_000
 SEED_MAX = (1 << 32) - 1
 
 
+#: Days ahead that a failure may be foretold: no record is so long.
+HORIZON_DAYS_MAX = 3650
+
+
 @dataclass(frozen=True)
 class Protocol:
     """What is asked of the models.
 
     Attributes:
-        horizon_days: A failure within so many days is to be foretold, from 1 on.
+        horizon_days: A failure within so many days is to be foretold, 1 to 3,650.
         test_from: The first day of the test; the middle of the fleet's days without.
         budgets: Shares of the drives that may be alarmed on a day, above 0 and below 1.
         folds: Parts of the drives, at least 2.
@@ -49,8 +53,8 @@ class Protocol:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if self.horizon_days < 1:
-            raise FleetError(f"horizon: found {self.horizon_days} days, allowed is 1 or more")
+        if not 1 <= self.horizon_days <= HORIZON_DAYS_MAX:
+            raise FleetError(f"horizon: found {self.horizon_days} days, allowed are 1 to {HORIZON_DAYS_MAX}")
         if self.folds < 2:
             raise FleetError(f"folds: found {self.folds}, allowed is 2 or more")
         if self.draws < 1:
@@ -122,6 +126,13 @@ def label(frame: Any, protocol: Protocol) -> Labeled:
     days = sorted(rows["date"].unique())
     test_from = pandas.Timestamp(protocol.test_from) if protocol.test_from else pandas.Timestamp(days[len(days) // 2])
     before = pandas.Timestamp(days[0]) + timedelta(days=protocol.horizon_days)
+    if protocol.test_from is None and not before < test_from:
+        # The middle is nobody's choice: what does not fit is the horizon.
+        most, all_days = (test_from - pandas.Timestamp(days[0])).days - 1, (days[-1] - days[0]).days + 1
+        allowed = f"allowed are 1 to {most}" if most >= 1 else "which are too few for any"
+        raise FleetError(
+            f"horizon: found {protocol.horizon_days} days, and the fleet's days go over {all_days}; {allowed}"
+        )
     if not before < test_from <= days[-1]:
         raise FleetError(
             f"test-from: found {test_from.date()}, allowed are days after {before.date()} (a horizon after the first) "
