@@ -317,6 +317,37 @@ fn above(root: &Path) -> (Child, Value) {
 }
 
 #[test]
+fn a_simulated_drive_that_has_worn_out_is_served_to_be_read() {
+    let root = tempfile::tempdir().unwrap();
+    let wane = |words: &[&str], at: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wane"));
+        command.args(words).env("WANE_ACTOR_AT", at).current_dir(root.path()).output().unwrap()
+    };
+    let put = |name: &str, at: &str| wane(&["actor", "put", "a", "--name", name, "--code", "1+0"], at);
+    let made = wane(&["drive", "create", "sim.wane", "--preset", "tiny", "--until", "wear=90 %"], "");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    std::fs::write(root.path().join("a"), bytes(8_000_000)).unwrap();
+    let serve = || {
+        let (process, status) = above(root.path());
+        (process, status["address"].as_str().unwrap().to_owned())
+    };
+    let (mut process, at) = serve();
+    assert!(put("kept", &at).status.success());
+    let refused = (0..1000).map(|_| put("more", &at)).find(|output| !output.status.success()).unwrap();
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(told.contains("has worn out") && told.contains("takes no writes"), "{told}");
+    assert!(Command::new("kill").args(["-TERM", &process.id().to_string()]).status().unwrap().success());
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+    let (mut process, at) = serve();
+    let got = wane(&["actor", "get", "kept", "--out", "b"], &at);
+    assert!(got.status.success(), "{}", String::from_utf8_lossy(&got.stderr));
+    assert_eq!(std::fs::read(root.path().join("b")).unwrap(), bytes(8_000_000));
+    assert!(String::from_utf8_lossy(&put("more", &at).stderr).contains("has worn out"));
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
+#[test]
 fn a_simulated_drive_wears_by_what_is_put() {
     let root = tempfile::tempdir().unwrap();
     let wane = |words: &[&str], at: &str| {

@@ -244,7 +244,7 @@ fn what_the_last_record_does_not_tell_is_judged_as_it_was() {
     bare["nvme_smart_health_information_log"] = json!({ "temperature": 40 });
     let judgement = judged(&[bare, full]);
     check(&judgement, "wear", Verdict::Warning, "118 %");
-    check(&judgement, "told-less", Verdict::Notice, "which are judged as told last, ");
+    check(&judgement, "told-less", Verdict::Notice, "they are judged as they were told last, on 2023-11-14");
     check(&judgement, "media-errors", Verdict::Notice, "media errors: 3");
     assert_eq!(judgement.known.len(), 1, "what the last record told");
     let same = judged(&[nvme(10, &json!({})), nvme(0, &json!({}))]);

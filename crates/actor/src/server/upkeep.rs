@@ -19,6 +19,9 @@ const OBJECTS_AT_ONCE: usize = 256;
 /// Seconds after which a share that nobody writes to any more is given up.
 const EXPIRE_SECONDS: u64 = 600;
 
+/// How long a drive has to tell its list, when it is asked for it in passing.
+const HEAR: Duration = Duration::from_millis(500);
+
 /// How often, a second apart, a scrub tries to repair an object whose shares are on the move.
 const MOVING_TRIES: usize = 10;
 
@@ -77,8 +80,10 @@ async fn hear(node: &Arc<Node>, look: usize) -> Result<(), ActorError> {
     let others: Vec<&str> =
         members.present().filter(|(id, _)| *id != me).map(|(_, member)| member.address.as_str()).collect();
     let Some(address) = others.get(look % others.len().max(1)) else { return Ok(()) };
-    let theirs = node.peers().at(address, axum::http::Method::GET, "/v1/members", Vec::new()).await?;
-    node.learn(&Members::parse(&theirs)?).await.map(drop)
+    let asked = node.peers().at(address, axum::http::Method::GET, "/v1/members", Vec::new());
+    // Given up before the drive counts as silent: nobody waits for this.
+    let Ok(theirs) = tokio::time::timeout(HEAR, asked).await else { return Ok(()) };
+    node.learn(&Members::parse(&theirs?)?).await.map(drop)
 }
 
 /// Repairs an object that is known to be incomplete, if this drive is the first of those that keep shares of it; all others look whether it was repaired.

@@ -345,12 +345,12 @@ fn earlier(history: &History) -> Option<Finding> {
     let judged = [Q::PercentageUsed, Q::Spare, Q::CriticalWarning];
     let (quantity, day) = history.earlier().find(|(quantity, _)| judged.contains(quantity))?;
     let others = history.earlier().count() - 1;
-    let more = if others == 0 { String::new() } else { format!(" and {others} more") };
-    let day = day.map_or_else(
-        || "as an earlier one told them".to_owned(),
-        |day| format!("as told last, {} on {day}", quantity.key()),
-    );
-    let reason = format!("the last record tells no {}{more}, which are judged {day}: was it cut off?", quantity.key());
+    let (more, judged) = match others {
+        0 => (String::new(), "it is judged as it was told last"),
+        _ => (format!(" and {others} more"), "they are judged as they were told last"),
+    };
+    let day = day.map_or_else(String::new, |day| format!(", on {day}"));
+    let reason = format!("the last record does not tell {}{more}: {judged}{day}", quantity.key());
     finding("told-less", Verdict::Notice, reason, "wane: what a drive told once it goes on to tell")
 }
 
