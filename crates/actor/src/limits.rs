@@ -155,11 +155,15 @@ impl Limited {
     }
 }
 
-/// Removes the groups of processes that were killed, who could not do it themselves. One that somebody is in stays.
+/// Removes the groups of processes that were killed, who could not do it themselves. That of a living one may be empty still, as it has only made it.
 fn remove_left(before: &Path) {
     let name = |entry: fs::DirEntry| entry.file_name().into_string().ok();
     let left = fs::read_dir(before).into_iter().flatten().filter_map(|entry| name(entry.ok()?));
-    for group in left.filter(|group| group.starts_with(NAME)) {
+    let is_left = |group: &String| {
+        let process: Option<u32> = group.strip_prefix(NAME).and_then(|number| number.parse().ok());
+        process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists())
+    };
+    for group in left.filter(is_left) {
         let _ = fs::remove_dir(before.join(group));
     }
 }
@@ -260,11 +264,14 @@ mod tests {
     #[test]
     fn groups_of_those_that_were_killed_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("wane-actor-999999")).unwrap();
+        let living = folder.path().join(format!("wane-actor-{}", std::process::id()));
+        fs::create_dir(&living).unwrap();
+        fs::create_dir(folder.path().join("wane-actor-4294967295")).unwrap();
         fs::create_dir(folder.path().join("another")).unwrap();
         let own = |_: &str| Some(Group::Own(folder.path().to_owned()));
         drop(LIMITS.enter_below(own, 7).unwrap());
-        assert!(!folder.path().join("wane-actor-999999").exists() && folder.path().join("another").exists());
+        assert!(!folder.path().join("wane-actor-4294967295").exists() && folder.path().join("another").exists());
+        assert!(living.exists(), "others start meanwhile, whose groups are empty until they are in them");
     }
 
     #[test]
