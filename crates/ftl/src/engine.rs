@@ -675,6 +675,11 @@ fn stripes(config: &FtlConfig, layout: &Layout, pages: u32, dies: u32) -> Result
     }
     let policy = config.redundancy.clone();
     let data_pages = policy.data_pages();
+    if !Stripes::are_counted(data_pages, config.units_per_page) {
+        let units = config.units_per_page;
+        let reason = format!("stripes of {data_pages} data pages of {units} mapping units are more than is counted");
+        return Err(BuildError::Contradiction { setting: Refused::Redundancy, reason });
+    }
     let rotates = layout.domains() == dies || layout.width() > 1;
     let group = policy.group_dies();
     let lacks_dies = data_pages >= dies;

@@ -216,6 +216,11 @@ impl Stripes {
         archive.field("stripes.turn", &mut self.turn)
     }
 
+    /// Whether stripes of so many pages of so many units can be counted.
+    pub(crate) fn are_counted(data_pages: u32, units_per_page: u32) -> bool {
+        rows::are_counted(data_pages, units_per_page)
+    }
+
     /// Most stripes at a time: each keeps a data page and a page of parity from being erased, but for those that have no
     /// parity yet.
     pub(crate) fn count_max(pages: u32) -> u32 {

@@ -18,6 +18,11 @@ const JOINED_BITS: u32 = 11;
 const JOINED_MAX: usize = (1 << JOINED_BITS) - 1;
 const LIVE_MAX: u32 = (1 << LIVE_BITS) - 1;
 
+/// Whether the word of state can count a stripe of so many pages of so many units.
+pub(super) fn are_counted(data_pages: u32, units_per_page: u32) -> bool {
+    data_pages as usize <= JOINED_MAX && u64::from(data_pages) * u64::from(units_per_page) <= u64::from(LIVE_MAX)
+}
+
 /// How far a stripe is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
@@ -197,6 +202,8 @@ mod tests {
 
     #[test]
     fn a_word_holds_all_of_a_state() {
+        assert!(are_counted(1024, 511) && are_counted(2047, 256));
+        assert!(!are_counted(1024, 512) && !are_counted(2048, 1) && !are_counted(u32::MAX, u32::MAX));
         for stage in [Stage::Vacant, Stage::Filling, Stage::Closed, Stage::Spent] {
             for (joined, live) in
                 [(0, 0), (7, 28), (JOINED_MAX as u32, LIVE_MAX), (1, LIVE_MAX), (JOINED_MAX as u32, 0)]
