@@ -29,7 +29,7 @@ use wane_ftl::policies::{Entry, find};
 use wane_ftl::{EraseGroup, Ftl, FtlConfig, Outcome, Pooling};
 use wane_nand::Array;
 use wane_sim::{Stream, Streams};
-use wane_units::{Bytes, Geometry, Lpn, Ratio};
+use wane_units::{Bytes, Geometry, Lpn, Ratio, prefetch};
 
 const PAGES_PER_BLOCK: u32 = 256;
 const ROUNDS: usize = 5;
@@ -270,17 +270,6 @@ impl Necessary {
         }
         pages as f64 / start.elapsed().as_secs_f64()
     }
-}
-
-fn prefetch<T>(table: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing and raises no fault, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(table.as_ptr().wrapping_add(index).cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (table, index);
 }
 
 fn fill(stream: &mut Stream, batch: &mut [u32], bound: u64) {

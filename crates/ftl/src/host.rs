@@ -1,7 +1,7 @@
 //! What the host asks: write, read, trim.
 
 use wane_nand::{Barrier, Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::{Lpn, SuperblockId, UnitId};
+use wane_units::{Lpn, SuperblockId, UnitId, prefetch};
 
 use crate::config::{Layout, UnitLocator};
 use crate::counters::{Cause, CountPrograms};
@@ -12,7 +12,6 @@ use crate::persist::Event;
 use crate::policies::Mode;
 use crate::redundancy::UnderWay;
 use crate::stripes::Stripes;
-use crate::table::prefetch;
 
 /// How far ahead of a write its map entry is asked for; the row of the block that loses a unit half as far.
 const AHEAD: usize = 32;

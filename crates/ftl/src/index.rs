@@ -11,12 +11,11 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
-use wane_units::SuperblockId;
+use wane_units::{SuperblockId, prefetch};
 
 use crate::policies::wear_leveling::ValidUnits;
 
 use crate::closing::ClosingOrder;
-use crate::table::prefetch;
 
 mod lists;
 mod rows;

@@ -8,10 +8,10 @@ use std::ops::Range;
 
 use wane_archive::{Archive, ArchiveError};
 use wane_nand::Media;
-use wane_units::{Lpn, SuperblockId};
+use wane_units::{Lpn, SuperblockId, prefetch};
 
 use crate::engine::{Ftl, Origin, Outcome};
-use crate::table::{Table, prefetch};
+use crate::table::Table;
 
 /// Names bytes that a unit holds. 0 is zeros, which nobody keeps.
 pub const ZEROS: u32 = 0;

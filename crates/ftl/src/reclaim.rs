@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use wane_nand::Media;
-use wane_units::SuperblockId;
+use wane_units::{SuperblockId, prefetch};
 
 use crate::domain::{Domain, Mover};
 use crate::engine::{EndOfLife, Ftl, Outcome};
@@ -11,7 +11,6 @@ use crate::policies::capacity::Demand;
 use crate::policies::retirement::{RetireView, RetirementThreshold, Verdict};
 use crate::policies::victim::GcView;
 use crate::policies::{BlockEvent, EraseCause};
-use crate::table::prefetch;
 
 /// A policy that keeps choosing blocks without an invalid page gains nothing, though there are others; neither does one whose victims free
 /// no more than padding takes. After this many for each closed block in a row the domain counts as without a victim.

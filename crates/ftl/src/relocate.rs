@@ -1,7 +1,7 @@
 //! Moving a block's valid units: they are gathered, forgotten where they were, and appended where they go.
 
 use wane_nand::{Media, PageRead, Purpose, ReadOutcome, Task};
-use wane_units::{SuperblockId, UnitId};
+use wane_units::{SuperblockId, UnitId, prefetch};
 
 use crate::counters::CountPrograms;
 use crate::domain::Mover;
@@ -9,7 +9,6 @@ use crate::engine::{EndOfLife, Ftl};
 use crate::index::ones;
 use crate::policies::StreamId;
 use crate::redundancy::UnderWay;
-use crate::table::prefetch;
 
 /// How far ahead of a relocation its map entry is asked for.
 const AHEAD: usize = 40;

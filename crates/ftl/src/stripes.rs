@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 use wane_archive::{Archive, ArchiveError};
 use wane_nand::Task;
-use wane_units::DieId;
+use wane_units::{DieId, prefetch};
 
 use crate::config::PageId;
 use crate::policies::redundancy::RedundancyPolicy;
-use crate::table::{Table, prefetch};
+use crate::table::Table;
 use rows::{Rows, Stage, State};
 
 /// Distance of the second prefetch, in writes. Within so many the first one has brought the number of a page's stripe, and only with

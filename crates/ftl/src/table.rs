@@ -1,4 +1,4 @@
-//! Big flat tables in huge pages, and the prefetches that make random access to them fast.
+//! Big flat tables in huge pages.
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
@@ -84,34 +84,17 @@ impl<T: Pod> std::ops::DerefMut for Table<T> {
     }
 }
 
-/// Asks for the cache line of `table[index]`. An index outside the table is a wasted request and nothing else.
-#[inline(always)]
-pub(crate) fn prefetch<T>(table: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // Not compared with the length: this runs several times for each page that is written.
-        let address = table.as_ptr().wrapping_add(index);
-        // SAFETY: a prefetch reads and writes nothing and raises no fault, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (table, index);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn tables_start_at_zero_and_prefetch_stays_inside() {
+    fn tables_start_at_zero_small_and_large() {
         for length in [1000, SMALL_BYTES] {
             let mut table = Table::<u32>::zeroed(length).unwrap();
             assert_eq!(matches!(table.memory, Memory::Mapped(_)), length > 1000);
             assert!(table.iter().all(|entry| *entry == 0));
             table[999] = 7;
-            prefetch(&table, 999);
-            prefetch(&table, 1_000_000_000);
             assert_eq!((table.len(), table[999], table.clone()[999]), (length, 7, 7));
         }
     }

@@ -3,7 +3,7 @@
 //! Ids carry no arithmetic; [`Geometry`] alone converts between them. Quantities know how they are written in a
 //! scenario (`"8 GiB"`, `"75 us"`, `"10 %"`). Raw integers stop at file formats. Beside them stand the small functions
 //! that several crates would otherwise each have: the hash, Jain's index, how messages quote input, what a misspelt
-//! name was meant to be, and why a file could not be written; the one list of what a drive counts, and the states of its
+//! name was meant to be, why a file could not be written, and the prefetch; the one list of what a drive counts, and the states of its
 //! blocks.
 
 mod block_state;
@@ -16,6 +16,7 @@ mod fnv;
 mod geometry;
 mod ids;
 mod nearest;
+mod prefetch;
 mod quantity;
 mod sectors;
 mod time;
@@ -32,6 +33,7 @@ pub use fnv::Fnv;
 pub use geometry::{Geometry, GeometryError};
 pub use ids::{BlockId, ChannelId, DieId, Lba, Lpn, PlaneId, Ppn, SuperblockId, UnitId};
 pub use nearest::{did_you_mean, nearest};
+pub use prefetch::prefetch;
 pub use quantity::{Bytes, DAYS_PER_YEAR, Nanos, PeCycles, QuantityError, Rate, Ratio, floor_exact};
 pub use sectors::Sectors;
 pub use time::SimTime;

@@ -6,8 +6,9 @@
 
 use bytemuck::{Pod, Zeroable};
 use wane_archive::{Archive, ArchiveError};
+use wane_units::prefetch;
 
-use crate::table::{Table, prefetch};
+use crate::table::Table;
 
 /// Words before the validity bits.
 const STATE_WORDS: usize = 2;

@@ -3,10 +3,11 @@
 //! Pages join stripes, and leave them, all over the table: whatever of a stripe lies apart is a miss more for each.
 
 use serde::{Deserialize, Serialize};
+use wane_units::prefetch;
 
 use super::{NONE, StripeId};
 use crate::config::PageId;
-use crate::table::{Table, prefetch};
+use crate::table::Table;
 
 /// Words of a line of the cache.
 const LINE_WORDS: usize = 16;
